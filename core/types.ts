@@ -1,0 +1,375 @@
+/** Every shape of the kernel; no code. Lines are 1-based, sizes are bytes, times are milliseconds unless a name says otherwise. */
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+export type JsonObject = Record<string, unknown>
+/** A JSON Schema (2020-12) as data. Annotations the kernel reads: `format: workspace-path | workspace-glob | command`, `x-aliases`, `x-exists`, `x-sensitive`. */
+export type Schema = JsonObject
+
+// ── a call and its answer ────────────────────────────────────────────────────────────────────────
+
+/** The worst a call can do. Policies judge by it, never by a name. */
+export type Effect = 'read' | 'write' | 'exec' | 'net' | 'ask'
+/** How much the program may do unasked, strictest first. */
+export type Mode = 'plan' | 'ask' | 'auto' | 'full-auto'
+
+/** Frozen: what was approved is what runs. */
+export interface Call<Input = JsonObject> {
+  readonly id: string
+  /** `tool` or `tool/action`. */
+  readonly slot: string
+  /** Validated, defaults filled in, paths workspace-relative with `/`. */
+  readonly input: Readonly<Input>
+  /** What the caller said after normalisation, without defaults: the base of a `next`. */
+  readonly given: Readonly<JsonObject>
+  readonly effects: readonly Effect[]
+  readonly mode: Mode
+  readonly session: string
+  readonly caller: { readonly surface: string; readonly depth: number; readonly alias?: string }
+}
+
+/** A complete, valid call that would be the next step. */
+export interface Next {
+  tool: string
+  input: JsonObject
+}
+export interface Notice {
+  code: string
+  message: string
+}
+/** What text cannot say; MCP's field names. `data` is base64. */
+export type ContentBlock =
+  | { type: 'text'; text: string }
+  | { type: 'image' | 'audio'; data: string; mimeType: string }
+  | { type: 'resource_link'; uri: string; name: string; mimeType?: string }
+
+export interface Problem {
+  code: string
+  message: string
+  hint: string
+  /** True only if the unchanged call may succeed later (time, network, locks). */
+  retryable: boolean
+  details?: JsonObject
+  next?: Next
+}
+export interface Success<Output = JsonObject> {
+  ok: true
+  /** The structured value of the slot. */
+  output: Output
+  /** The compact rendering for a model. */
+  text?: string
+  content?: ContentBlock[]
+  notices?: Notice[]
+}
+export interface Failure {
+  ok: false
+  error: Problem
+  notices?: Notice[]
+}
+export type Result<Output = JsonObject> = Success<Output> | Failure
+
+/** A policy's word about one call; there is no "allow". */
+export type Verdict = { deny: string; hint?: string; next?: Next } | { ask: string; hint?: string }
+
+// ── what plugins write ───────────────────────────────────────────────────────────────────────────
+
+/** Contract: answers with a result, or declines with `undefined`; stops when `context.signal` aborts. A throw is a failure, never a fallback. */
+export type Handler<Input = any, Output = JsonObject> = (
+  call: Call<Input>,
+  context: Context,
+) => Result<Output> | undefined | Promise<Result<Output> | undefined>
+/** Contract: no objection is `undefined`. A throw, nonsense or 5 s without an answer denies. */
+export type Policy = (call: Call, context: Context) => Verdict | undefined | Promise<Verdict | undefined>
+/** Contract: keeps `ok` and `error.code`, never grows the result. A throw or 2 s without an answer is passed over with a notice. */
+export type Compactor = (result: Result, call: Call, context: Context) => Result | Promise<Result>
+/** Contract: uses the kernel's public methods only; the number is the exit code. */
+export type SurfaceMain = (kernel: Kernel, argv: string[], io: Io) => Promise<number>
+export interface Io {
+  stdin: NodeJS.ReadableStream & { isTTY?: boolean }
+  stdout: NodeJS.WritableStream & { isTTY?: boolean }
+  stderr: NodeJS.WritableStream & { isTTY?: boolean }
+  env: Record<string, string | undefined>
+  /** Aborted by SIGINT, SIGTERM and SIGHUP. */
+  signal: AbortSignal
+}
+
+export interface Context {
+  /** Aborted by the caller, the time limit of the slot, or `close()`. */
+  readonly signal: AbortSignal
+  readonly plugin: { readonly name: string; readonly root: string; readonly options: Readonly<JsonObject> }
+  /** The blocks of the settings that the manifest names under `settings`. */
+  readonly settings: Readonly<JsonObject>
+  /** The contract of the slot that is being called. */
+  readonly slot: SlotInfo
+  readonly workspace: Workspace
+  readonly session: Session
+  readonly host: Host
+  /** An ordinary call of the same session, approver and mode; depth at most 4. */
+  call(tool: string, input: JsonObject): Promise<Result>
+  /** At most 10 a second, the rest is dropped; none after the result. */
+  progress(update: Progress): void
+  log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void
+}
+export interface Progress {
+  text?: string
+  done?: number
+  total?: number
+}
+/** One series of calls that share reads, caps, errors and processes. */
+export interface Session {
+  readonly id: string
+  /** State of this session under a key of the plugin's own, made on first use. */
+  state<T>(key: string, make: () => T): T
+  /** Contract: must not reject. Called once, when the session or the kernel closes. */
+  onClose(run: () => void | Promise<void>): void
+}
+/** What a plugin may know of the program: never the kernel itself. */
+export interface Host {
+  slots(): SlotInfo[]
+  describe(tool: string): ToolInfo | undefined
+  contributions(): ContributionInfo[]
+  diagnostics(): Diagnostic[]
+}
+
+// ── the one way to a path ────────────────────────────────────────────────────────────────────────
+
+export type EntryKind = 'file' | 'directory' | 'link' | 'other'
+export interface EntryStat {
+  kind: EntryKind
+  bytes: number
+  mtime_ms: number
+  /** Nanoseconds; with `dev` and `ino` it is the identity of a version of the file. */
+  mtime_ns: bigint
+  dev: bigint
+  ino: bigint
+  mode: number
+  nlink: number
+}
+/** An open regular file or directory that lies inside the workspace, whatever happens to its path meanwhile. */
+export interface Handle extends AsyncDisposable {
+  /** Workspace-relative, `/`-separated, as asked for; `.` is the root. */
+  readonly path: string
+  /** The same after following links inside the workspace. */
+  readonly resolved: string
+  readonly kind: 'file' | 'directory'
+  readonly stat: EntryStat
+  readonly fd: number
+  /** A path that names this very object for as long as the handle is open; the `cwd` for a child program. */
+  readonly ref: string
+  /** Reads at most `length` bytes at `offset`; fewer only at the end of the file. */
+  read(offset: number, length: number): Promise<Buffer>
+  close(): Promise<void>
+}
+/** Every method confines; none follows a link out. Throws VT_PATH_OUTSIDE, VT_PATH_NOT_FOUND, VT_PATH_SPECIAL, VT_PATH_PERMISSION, VT_INPUT_INVALID. */
+export interface Workspace {
+  /** Real path of the root. */
+  readonly root: string
+  /** Text only: the workspace-relative form of a path, or VT_PATH_OUTSIDE. Touches no disk. */
+  normalize(path: string): string
+  /** Opens a regular file (VT_PATH_IS_DIRECTORY for a directory). */
+  openFile(path: string): Promise<Handle>
+  /** Opens a directory (VT_PATH_NOT_DIRECTORY for a file). */
+  openDirectory(path: string): Promise<Handle>
+  /** Opens whichever of the two it is. */
+  open(path: string): Promise<Handle>
+  /** Without following a link in the last segment. `undefined` when nothing is there. */
+  stat(path: string): Promise<EntryStat | undefined>
+  /** Whole file, at most 64 MiB or `max_bytes`. */
+  read(path: string, range?: { offset?: number; length?: number }): Promise<Buffer>
+  /** Whole file as UTF-8, without a BOM; refuses invalid UTF-8 with VT_FILE_BINARY. */
+  text(path: string, how?: { max_bytes?: number }): Promise<string>
+  /** Names in a directory, in code-unit order; names that are not UTF-8 carry `\xHH` escapes that every method of the workspace accepts back. */
+  names(path: string): Promise<{ name: string; kind: EntryKind }[]>
+}
+
+// ── manifests and settings ───────────────────────────────────────────────────────────────────────
+
+export type Kind = 'action' | 'policy' | 'compactor' | 'surface'
+export type Stage = 'override' | 'primary' | 'fallback'
+export type Layer = 'builtin' | 'admin' | 'user' | 'workspace' | 'call'
+
+/** One checked manifest file, `manifests/schema/manifest.1.json`. */
+export interface Manifest {
+  name?: string
+  kind?: Kind
+  description?: string
+  title?: string
+  version?: string
+  /** Action: the slot it serves. */
+  action?: string
+  stage?: Stage
+  dialect?: string | string[]
+  input?: Schema
+  output?: Schema
+  /** Members of the output that only `response_format: detailed` shows: `/`-separated, `*` for every item. */
+  detailed?: string[]
+  effects?: Effect[]
+  errors?: Record<string, { message?: string; hint?: string; retryable?: boolean }>
+  concurrency?: number
+  timeout_secs?: number
+  /** Former tool names that still route here. */
+  aliases?: string[]
+  /** How a call without `action`, or with another word for it, finds this action. */
+  infer?: Inference
+  /** One input that passes the schema, quoted by error texts. */
+  example?: JsonObject
+  module?: string
+  run?: unknown[]
+  alias?: JsonObject
+  /** Policy and compactor: slots it judges or shrinks, `*` allowed; default all. */
+  slots?: string[]
+  order?: number
+  /** Surface: the word after `vtcode`. */
+  verb?: string
+  /** Blocks of the settings handed to the module as `context.settings`. */
+  settings?: string[]
+  options?: Schema
+  examples?: JsonObject[]
+  meta?: JsonObject
+  [key: string]: unknown
+}
+/** JSON Schemas over the caller's input decide: one rule language for choosing an action. */
+export interface Inference {
+  /** Other words for the action. */
+  synonyms?: string[]
+  /** Inputs that decide for this action. */
+  when?: Schema
+  /** Inputs that decide for it when no action's `when` holds. */
+  otherwise?: Schema
+  /** Values filled in when the input matches; `action` is the word the caller used. */
+  presets?: { when: Schema; set: JsonObject }[]
+}
+
+/** A manifest with where it came from. */
+export interface Contribution {
+  /** `<plugin>:<name>`. */
+  readonly id: string
+  readonly name: string
+  readonly plugin: string
+  readonly kind: Kind
+  readonly layer: Layer
+  /** Absolute path of the manifest file. */
+  readonly file: string
+  /** Absolute folder that the module may not leave. */
+  readonly root: string
+  readonly manifest: Manifest
+  readonly slot?: string
+  readonly stage?: Stage
+}
+export type State = 'active' | 'standby' | 'shadowed' | 'inactive' | 'untrusted' | 'invalid' | 'quarantined'
+export interface ContributionInfo {
+  id: string
+  kind: Kind | 'unknown'
+  layer: Layer
+  file: string
+  state: State
+  slot?: string
+  stage?: Stage
+  verb?: string
+  reason?: string
+}
+
+export interface Diagnostic {
+  code: string
+  severity: 'error' | 'warning' | 'info'
+  message: string
+  hint?: string
+  /** `path`, `path:line` or `path:line:column`. */
+  files: string[]
+}
+
+/** Settings after merging; the schema `manifests/schema/config.1.json` says what each block holds. */
+export interface Settings {
+  manifests: (string | ManifestEntry)[]
+  use: Record<string, string | string[] | false>
+  policy: { mode: Mode; max_mode: Mode; [key: string]: unknown }
+  [block: string]: unknown
+}
+/** What a configuration file says: any part of the settings. */
+export type Config = { [K in keyof Settings]?: Settings[K] extends object ? Partial<Settings[K]> | Settings[K] : Settings[K] } & JsonObject
+export interface ManifestEntry {
+  from: string
+  only?: string[]
+  except?: string[]
+  required?: boolean
+  dev?: boolean
+  options?: JsonObject
+}
+/** Where a settings value came from, and what it overrode or why it was ignored. */
+export interface Origin {
+  path: string
+  layer: Layer
+  file: string
+  value: unknown
+  overridden: { layer: Layer; file: string; value: unknown; reason?: string }[]
+}
+
+// ── what surfaces see ────────────────────────────────────────────────────────────────────────────
+
+/** The contract of one slot. */
+export interface SlotInfo {
+  readonly slot: string
+  readonly tool: string
+  readonly action?: string
+  readonly title?: string
+  readonly description: string
+  readonly effects: readonly Effect[]
+  readonly dialect?: readonly string[]
+  readonly input: Schema
+  readonly output?: Schema
+  readonly detailed: readonly string[]
+  readonly errors: Readonly<Record<string, { message?: string; hint?: string; retryable?: boolean }>>
+  readonly example?: JsonObject
+  /** Contribution ids in the order they are asked. */
+  readonly chain: readonly string[]
+}
+/** One tool as a model sees it: all its actions behind one flat schema. */
+export interface ToolInfo {
+  name: string
+  description: string
+  input: Schema
+  effects: Effect[]
+  actions: string[]
+}
+export interface CallOptions {
+  signal?: AbortSignal
+  /** Answers an "ask"; without it an ask is VT_POLICY_NEEDS_APPROVAL. Contract: a throw counts as no. */
+  approve?: (request: { call: Call; reasons: string[] }) => boolean | Promise<boolean>
+  onProgress?: (update: Progress) => void
+  /** Id of the session the call belongs to; default: the kernel's own. */
+  session?: string
+  /** Face the call came through, for the record. */
+  surface?: string
+}
+export interface KernelOptions {
+  /** Folder to work in; default: the nearest ancestor of the working folder with settings, `.vtcode` or `.git`. */
+  workspace?: string
+  /** Settings of the call layer: data, or the path of a settings file that stands instead of the workspace's. */
+  config?: Config | string
+  mode?: Mode
+  /** Stands for `~`; the user's settings and the trust store live in its `.vtcode` (or where VTCODE_HOME points). */
+  home?: string
+  env?: Record<string, string | undefined>
+  surface?: string
+  log?: (level: string, message: string) => void
+}
+export interface Kernel {
+  readonly workspace: string
+  readonly settings: Readonly<Settings>
+  readonly generation: number
+  /** Contract: never rejects. */
+  call(tool: string, input?: unknown, options?: CallOptions): Promise<Result>
+  list(): SlotInfo[]
+  describe(tool: string): ToolInfo | undefined
+  tools(): ToolInfo[]
+  contributions(): ContributionInfo[]
+  diagnostics(): Diagnostic[]
+  origins(): Origin[]
+  /** Builds the next generation aside and swaps it in; calls in flight finish on theirs. */
+  reload(): Promise<{ ok: boolean; generation: number; diagnostics: Diagnostic[] }>
+  /** Runs the surface with this verb. */
+  surface(verb: string): Promise<SurfaceMain | undefined>
+  /** Called after each successful reload; the return value stops it. */
+  onReload(run: () => void): () => void
+  endSession(id: string): Promise<void>
+  close(): Promise<void>
+}
