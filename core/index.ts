@@ -1,0 +1,3 @@
+export type * from './types.js'
+export { ok, fail } from './result.js'
+export { problem, VtError } from './errors.js'

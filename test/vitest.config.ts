@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config'
+
+// Tests run against the built program, as users do: dist/ is loaded by Node itself, never transformed.
+export default defineConfig({
+  test: {
+    root: new URL('..', import.meta.url).pathname,
+    include: ['test/**/*.test.ts'],
+    server: { deps: { external: [/\/dist\//] } },
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    pool: 'forks',
+  },
+})
