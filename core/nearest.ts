@@ -1,0 +1,28 @@
+/** The known name a mistyped one most likely means: edit distance at most 2, or one a prefix of the other. */
+export function nearest(name: string, known: Iterable<string>): string | undefined {
+  let best: string | undefined
+  let least = 3
+  for (const candidate of known) {
+    const a = name.toLowerCase()
+    const b = candidate.toLowerCase()
+    const prefix = Math.min(a.length, b.length) >= 3 && (a.startsWith(b) || b.startsWith(a))
+    const far = prefix ? Math.min(2, Math.abs(a.length - b.length)) : distance(a, b)
+    if (far < least) [best, least] = [candidate, far]
+  }
+  return best
+}
+
+/** Levenshtein distance in UTF-16 units, exact up to 2; more is 3. */
+function distance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > 2 || a.length > 256) return 3
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const change = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(change, row[j]! + 1, next[j - 1]! + 1))
+    }
+    row = next
+  }
+  return Math.min(3, row[b.length]!)
+}
