@@ -67,8 +67,8 @@ export interface Failure {
 }
 export type Result<Output = JsonObject> = Success<Output> | Failure
 
-/** A policy's word about one call; there is no "allow". */
-export type Verdict = { deny: string; hint?: string; next?: Next } | { ask: string; hint?: string }
+/** A policy's word about one call; there is no "allow". `hint`, `next` and `details` become those of the error. */
+export type Verdict = ({ deny: string } | { ask: string }) & { hint?: string; next?: Next; details?: JsonObject }
 
 // ── what plugins write ───────────────────────────────────────────────────────────────────────────
 
@@ -81,6 +81,8 @@ export type Handler<Input = any, Output = JsonObject> = (
 export type Policy = (call: Call, context: Context) => Verdict | undefined | Promise<Verdict | undefined>
 /** Contract: keeps `ok` and `error.code`, never grows the result. A throw or 2 s without an answer is passed over with a notice. */
 export type Compactor = (result: Result, call: Call, context: Context) => Result | Promise<Result>
+/** Contract: turns one manifest that has the adapter's key into a handler. Called once a generation, at the first call of the slot; a throw is VT_PLUGIN_IMPORT. */
+export type Adapter = (contribution: Contribution) => Handler
 /** Contract: uses the kernel's public methods only; the number is the exit code. */
 export type SurfaceMain = (kernel: Kernel, argv: string[], io: Io) => Promise<number>
 export interface Io {
@@ -183,7 +185,7 @@ export interface Workspace {
 
 // ── manifests and settings ───────────────────────────────────────────────────────────────────────
 
-export type Kind = 'action' | 'policy' | 'compactor' | 'surface'
+export type Kind = 'action' | 'policy' | 'compactor' | 'surface' | 'adapter'
 export type Stage = 'override' | 'primary' | 'fallback'
 export type Layer = 'builtin' | 'admin' | 'user' | 'workspace' | 'call'
 
@@ -220,6 +222,8 @@ export interface Manifest {
   order?: number
   /** Surface: the word after `vtcode`. */
   verb?: string
+  /** Adapter: the manifest key it serves, such as `run`. */
+  key?: string
   /** Blocks of the settings handed to the module as `context.settings`. */
   settings?: string[]
   options?: Schema
