@@ -1,0 +1,64 @@
+// Measures the program: `npm run bench [name…]`. Each *.bench.mjs exports `default async () => [{ name, goal, ratio, detail }]`;
+// a ratio compares two things measured in this run, so that it means the same on a slow and on a fast machine.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const folder = dirname(fileURLToPath(import.meta.url))
+const report = join(folder, 'README.md')
+const wanted = process.argv.slice(2)
+const benches = readdirSync(folder).filter((file) => file.endsWith('.bench.mjs')).map((file) => file.slice(0, -'.bench.mjs'.length)).sort()
+
+const unknown = wanted.filter((name) => !benches.includes(name))
+if (unknown.length > 0) {
+  console.error(`There is no bench ${unknown.join(', ')}; known: ${benches.join(', ')}.`)
+  process.exit(2)
+}
+
+const rows = new Map(previous())
+let failed = false
+for (const name of wanted.length > 0 ? wanted : benches) {
+  process.stderr.write(`${name} …\n`)
+  const { default: bench } = await import(pathToFileURL(join(folder, `${name}.bench.mjs`)).href)
+  try {
+    rows.set(name, (await bench()).map(row))
+  } catch (error) {
+    failed = true
+    rows.set(name, [row({ name, goal: Number.NaN, ratio: Number.NaN, detail: `failed: ${error.message.split('\n')[0]}` })])
+    console.error(error)
+  }
+}
+
+const lines = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([name, cells]) => cells.map((cell) => `| ${name} | ${cell.join(' | ')} |`))
+const table = ['| bench | what | measured | goal | holds | how |', '|---|---|---|---|---|---|', ...lines].join('\n')
+console.log(table)
+writeFileSync(report, `# Measures
+
+Written by \`npm run bench\`, on ${cpus().length} cores with Node ${process.version}. A figure is a ratio of two things measured in the same run unless it has a unit.
+
+${table}
+`)
+process.exitCode = failed ? 1 : 0
+
+/** One line of the table. `goal` is an upper bound, in the unit of `ratio`. */
+function row({ name, goal, ratio, unit = '', detail = '' }) {
+  const number = (value) => (Number.isNaN(value) ? '–' : `${Number(value.toPrecision(3))}${unit && ` ${unit}`}`)
+  return [name, number(ratio), `≤ ${number(goal)}`, ratio <= goal ? 'yes' : 'no', detail].map((cell) => String(cell).replaceAll('|', '\\|'))
+}
+
+/** The rows of benches that are not run this time stay as they were. */
+function previous() {
+  const rows = new Map()
+  let text = ''
+  try {
+    text = readFileSync(report, 'utf8')
+  } catch {
+    return rows
+  }
+  for (const line of text.split('\n').filter((line) => line.startsWith('| ')).slice(1)) {
+    const [name, ...cells] = line.slice(2, -2).split(' | ')
+    if (benches.includes(name)) rows.set(name, [...(rows.get(name) ?? []), cells])
+  }
+  return rows
+}
