@@ -1,9 +1,9 @@
 // Builds dist/: the sources by tsc, the data beside them as it is.
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 process.chdir(root)
@@ -13,4 +13,14 @@ execFileSync(process.execPath, [tsc, '-p', '.'], { stdio: 'inherit' })
 for (const folder of ['manifests', 'skills']) {
   rmSync(join('dist', folder), { recursive: true, force: true })
   if (existsSync(folder)) cpSync(folder, join('dist', folder), { recursive: true })
+}
+
+// Starting reads one JSON file instead of a hundred YAML files; a broken manifest ends the build here, by file and line.
+if (existsSync('dist/manifests')) {
+  const { compileCatalogue } = await import(pathToFileURL(join(root, 'dist/core/manifest.js')).href)
+  const catalogue = await compileCatalogue(join(root, 'dist/manifests')).catch((error) => {
+    console.error(error.message)
+    process.exit(1)
+  })
+  writeFileSync('dist/manifests/_catalogue.json', JSON.stringify(catalogue))
 }

@@ -1,4 +1,4 @@
-import type { JsonObject, Next, Problem } from './types.js'
+import type { Diagnostic, JsonObject, Next, Problem } from './types.js'
 
 type Row = [message: string, hint: string, retryable?: true]
 
@@ -43,6 +43,8 @@ export const codes = {
   VT_MANIFEST_PATH: ["The module '{module}' {problem}.", 'Name a file inside the folder of the plugin, relative to the manifest.'],
   VT_MANIFEST_DUPLICATE: ["Two manifests of {plugin} are called '{name}'.", 'Give one of them another name; the first is used.'],
   VT_MANIFEST_MISSING: ["'{path}' in `manifests` does not exist.", 'Correct the path in the settings, or remove the entry.'],
+  VT_MANIFEST_OUTSIDE: ["'{path}' in `manifests` of the workspace leads out of it.", 'Name it in your own settings, ~/.vtcode/vtcode.config.yaml.'],
+  VT_PLUGIN_RENAMED: ['Two plugins are called {name}; the one in {root} is known as {other}.', 'Rename the folder of one of them.'],
   VT_TEXT_CLEANED: ['Control or invisible characters were removed from the texts of {id}.', 'Show the file with an editor that displays them before trusting it.'],
   VT_SLOT_COLLISION: ['{slot} is claimed by {winner} and by {loser}; {winner} comes first.', 'Bind the slot with `use` in the settings, or rename one of them.'],
   VT_SLOT_OVERRIDDEN: ['{slot} is served by {id}.', 'Set `use: { "{slot}": builtin }` in the settings to go back.'],
@@ -66,7 +68,6 @@ export const codes = {
   VT_CONFIG_FOREIGN: ['{file} is not owned by root or is writable by others and was not read.', 'chown root and chmod go-w it.'],
   VT_TRUST_STORE: ['The trust store {file} cannot be used: {reason}.', 'Everything of the workspace that runs code stays off until it is mended.'],
   VT_RELOAD_REFUSED: ['The new generation was refused: {reason}.', 'Mend the file; the old generation keeps running.'],
-  VT_CATALOGUE_STALE: ['The catalogue of built-in manifests does not match the folder.', 'Run `npm run build`.'],
 } as const satisfies Record<string, Row>
 
 export type Code = keyof typeof codes
@@ -104,4 +105,10 @@ export interface Extra {
 /** An error of core's table, its texts filled with `values`. */
 export function problem(code: Code, values: Values = {}, extra: Extra = {}): VtError {
   return new VtError({ code, ...texts(code, values)!, ...extra })
+}
+
+/** What deserves a word while loading, its texts from core's table. */
+export function report(code: Code, values: Values, files: string[], severity: Diagnostic['severity'] = 'error'): Diagnostic {
+  const { message, hint } = texts(code, values)!
+  return { code, severity, message, hint, files }
 }

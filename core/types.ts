@@ -255,6 +255,8 @@ export interface Contribution {
   readonly file: string
   /** Absolute folder that the module may not leave. */
   readonly root: string
+  /** Values for the options of the plugin, from its entry in `manifests`. */
+  readonly options?: JsonObject
   readonly manifest: Manifest
   readonly slot?: string
   readonly stage?: Stage
@@ -300,9 +302,12 @@ export interface ManifestEntry {
 }
 /** Where a settings value came from, and what it overrode or why it was ignored. */
 export interface Origin {
+  /** Keys joined by `.`; items of a list that layers extend have their index at the end. */
   path: string
   layer: Layer
+  /** Absolute file, or what else said it: `VTCODE__POLICY__MODE`, `options`, `defaults`. */
   file: string
+  line?: number
   value: unknown
   overridden: { layer: Layer; file: string; value: unknown; reason?: string }[]
 }

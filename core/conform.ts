@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs'
+import type { ErrorObject, ValidateFunction } from 'ajv'
+import { nearest } from './nearest.js'
+import type { JsonObject, Schema } from './types.js'
+
+/** What is wrong with one value of a document, and where. */
+export interface Fault {
+  path: (string | number)[]
+  problem: string
+}
+export type Contract = 'manifest.1.json' | 'config.1.json'
+
+/** One of our published schemas, as it lies in `manifests/schema/`. */
+export function readContract(name: Contract): Schema {
+  return JSON.parse(readFileSync(new URL(`../manifests/schema/${name}`, import.meta.url), 'utf8'))
+}
+
+const compiled = new Map<Contract, Promise<ValidateFunction>>()
+
+/** Checks a document against one of our schemas; `known` are the keys its top may have, where the schema does not list them in one place. */
+export async function conform(name: Contract, value: unknown, known?: readonly string[]): Promise<Fault[]> {
+  if (!compiled.has(name)) compiled.set(name, compile(name))
+  const validate = await compiled.get(name)!
+  return validate(value) ? [] : explain(validate.errors ?? [], known).slice(0, 8)
+}
+
+async function compile(name: Contract): Promise<ValidateFunction> {
+  const { Ajv2020 } = await import('ajv/dist/2020.js')
+  const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true, verbose: true, logger: false })
+  ajv.addVocabulary(['x-workspace', 'x-merge', 'x-tightens', 'x-unlimited', 'x-free-value', 'x-moved'])
+  return ajv.compile(readContract(name))
+}
+
+/** ajv's errors in our words, one per mistake: of alternatives only the branch that was meant. */
+function explain(errors: ErrorObject[], known: readonly string[] = []): Fault[] {
+  const choices = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
+  const branchOf = (error: ErrorObject, choice: ErrorObject) => error !== choice && error.schemaPath.startsWith(`${choice.schemaPath}/`)
+  const faults: Fault[] = []
+  for (const error of errors) {
+    const choice = choices.find((choice) => branchOf(error, choice))
+    if (error.keyword === 'if' || error.keyword === 'propertyNames') continue
+    if (choice && (isRequired(choice) || error.keyword === 'type')) continue
+    // A branch of the right type says more than "none fits".
+    if (choices.includes(error) && !isRequired(error) && errors.some((other) => branchOf(other, error) && other.keyword !== 'type')) continue
+    const text = say(error, known)
+    const path = error.instancePath.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+    if (text) faults.push({ path: [...path, ...extra(error)], problem: text })
+  }
+  return faults
+}
+
+/** Alternatives that differ only in which key must be there. */
+const isRequired = (choice: ErrorObject): boolean => (choice.schema as Schema[]).every((branch) => Object.keys(branch).join() === 'required')
+const extra = ({ keyword, params }: ErrorObject): string[] => {
+  const key = keyword === 'additionalProperties' ? params['additionalProperty'] : keyword === 'unevaluatedProperties' ? params['unevaluatedProperty'] : undefined
+  return key === undefined ? [] : [key]
+}
+
+function say(error: ErrorObject, known: readonly string[]): string | undefined {
+  const { keyword, params, parentSchema, schema, data } = error
+  const field = error.propertyName ?? error.instancePath.slice(1).replaceAll('/', '.')
+  const subject = field ? `'${field}'` : 'The file'
+  switch (keyword) {
+    case 'additionalProperties':
+    case 'unevaluatedProperties': {
+      const [key] = extra(error) as [string]
+      const valid = keyword === 'additionalProperties' ? Object.keys((parentSchema?.['properties'] as JsonObject) ?? {}) : known
+      // When another rule of the kind fails, ajv counts the keys of that kind as unevaluated too.
+      if (keyword === 'unevaluatedProperties' && valid.includes(key)) return undefined
+      const moved = (parentSchema?.['x-moved'] as Record<string, string> | undefined)?.[key]
+      const near = nearest(key, valid)
+      const advice = moved ? `it is '${moved}' here` : near ? `did you mean '${near}'?` : `known: ${valid.join(', ')}`
+      return `Unknown key '${field ? `${field}.` : ''}${key}'; ${advice}`.replace(/(?<!\?)$/, '.')
+    }
+    case 'required':
+      return `${field ? `'${field}.${params['missingProperty']}'` : `'${params['missingProperty']}'`} is missing.`
+    case 'enum': {
+      const near = typeof data === 'string' ? nearest(data, schema as string[]) : undefined
+      return `${subject} is ${quote(data)}; allowed: ${(schema as unknown[]).join(', ')}${near ? `. Did you mean '${near}'?` : '.'}`
+    }
+    case 'type':
+      return `${subject} is ${kindOf(data)}; ${[params['type']].flat().join(' or ')} is needed.`
+    case 'anyOf':
+    case 'oneOf': {
+      const keys = (schema as Schema[]).flatMap((branch) => (branch['required'] as string[] | undefined) ?? [])
+      if (!isRequired(error)) return `${subject} is ${kindOf(data)}; ${(schema as Schema[]).map((branch) => branch['type']).join(' or ')} is needed.`
+      const given = keys.filter((key) => Object.hasOwn(data as object, key))
+      return given.length > 1 ? `${given.join(' and ')} exclude each other.` : `One of ${keys.join(', ')} is needed.`
+    }
+    case 'pattern':
+      return `${subject} is ${quote(data)}, which does not match ${params['pattern']}`
+    default:
+      return `${subject} ${error.message}.`
+  }
+}
+
+const quote = (value: unknown): string => (typeof value === 'string' ? `'${value.slice(0, 80)}'` : kindOf(value))
+const kindOf = (value: unknown): string =>
+  value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : typeof value === 'string' ? 'text' : `${value}`

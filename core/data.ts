@@ -1,0 +1,162 @@
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs'
+import { isAbsolute, relative, sep } from 'node:path'
+import type { Alias, Document as Tree, LineCounter, Node } from 'yaml'
+import { problem, type Code } from './errors.js'
+
+/** One untrusted document as plain frozen JSON. `at` names the place of a value, or of its nearest parent, as `file:line:column`. */
+export interface Data {
+  readonly value: unknown
+  at(path: readonly (string | number)[]): string
+}
+
+export const limits = { bytes: 256 * 1024, flow: 64, indent: 200, aliases: 64, depth: 32, nodes: 20_000, text: 64 * 1024 }
+const forbidden = new Set(['__proto__', 'constructor', 'prototype'])
+
+const refuse = (code: Code, text: string, at: string) => problem(code, { problem: text }, { details: { files: [at] } })
+
+/** Is the real path `file` the folder `root` or something in it? */
+export function inside(root: string, file: string): boolean {
+  const way = relative(root, file)
+  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
+}
+
+/**
+ * The bytes of a regular file; pipes and devices are refused without waiting for them. With `within`, links may lead to any
+ * place below that folder and nowhere else. Throws VT_MANIFEST_LIMIT, VT_MANIFEST_INVALID and what the system says.
+ */
+export function readBytes(file: string, { within, limit = limits.bytes }: { within?: string | undefined; limit?: number } = {}): Buffer {
+  const real = realpathSync(file)
+  if (within !== undefined && !inside(realpathSync(within), real)) throw refuse('VT_MANIFEST_INVALID', `The link ${file} leads out of ${within}.`, file)
+  const fd = openSync(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const stat = fstatSync(fd)
+    if (!stat.isFile()) throw refuse('VT_MANIFEST_INVALID', `${file} is not a regular file.`, file)
+    const bytes = Buffer.alloc(Math.min(stat.size, limit) + 1)
+    let length = 0
+    for (let more = 1; more > 0 && length < bytes.length; length += more) more = readSync(fd, bytes, length, bytes.length - length, null)
+    if (length > limit) throw refuse('VT_MANIFEST_LIMIT', `${file} is larger than ${limit / 1024} KiB.`, file)
+    return bytes.subarray(0, length)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Reads a YAML 1.2 or JSON document by the rules of `parseData`. */
+export async function readData(file: string, within?: string): Promise<Data> {
+  return parseData(readBytes(file, { within }), file)
+}
+
+/**
+ * Parses one YAML 1.2 (core schema) or JSON document: one document, unique text keys, no foreign tags, no numbers that JSON lacks, and
+ * the `limits`, checked before anything recurses. Throws VT_MANIFEST_INVALID and VT_MANIFEST_LIMIT with `details.files`.
+ */
+export async function parseData(bytes: Uint8Array, file: string): Promise<Data> {
+  if (bytes.length > limits.bytes) throw refuse('VT_MANIFEST_LIMIT', `${file} is larger than ${limits.bytes / 1024} KiB.`, file)
+  const text = decode(bytes, file)
+  const yaml = await import('yaml')
+  const lines = new yaml.LineCounter()
+  const place = (offset: number) => where(file, lines, offset)
+  const wrong = (text: string, offset: number) => refuse('VT_MANIFEST_INVALID', text, place(offset))
+  const over = (text: string, offset: number) => refuse('VT_MANIFEST_LIMIT', text, place(offset))
+
+  checkNesting(text, yaml.Lexer, file)
+  const tree = yaml.parseDocument(text, {
+    version: '1.2', schema: 'core', merge: false, uniqueKeys: true, resolveKnownTags: false, strict: true, prettyErrors: false, logLevel: 'error', lineCounter: lines,
+  })
+  // A warning is a tag or directive that would be guessed at.
+  const first = [...tree.errors, ...tree.warnings].sort((a, b) => a.pos[0] - b.pos[0])[0]
+  if (first) throw wrong(first.code === 'MULTIPLE_DOCS' ? 'The file holds several documents; write one per file.' : `${first.message}.`.replace(/\.+$/, '.'), first.pos[0])
+  if (tree.directives?.yaml.version !== '1.2') throw refuse('VT_MANIFEST_INVALID', 'Only YAML 1.2 is read.', `${file}:1:1`)
+
+  let nodes = 0
+  let aliases = 0
+  const copy = (node: Node | null, depth: number): unknown => {
+    if (node === null) return null
+    const offset = node.range?.[0] ?? 0
+    if (++nodes > limits.nodes) throw over(`More than ${limits.nodes} values.`, offset)
+    if (depth > limits.depth) throw over(`Nested more than ${limits.depth} levels deep.`, offset)
+    if (yaml.isAlias(node)) {
+      if (++aliases > limits.aliases) throw over(`More than ${limits.aliases} aliases.`, offset)
+      return copy(target(node, tree), depth)
+    }
+    if (yaml.isSeq(node)) return Object.freeze(node.items.map((item) => copy(item as Node | null, depth + 1)))
+    if (yaml.isMap(node)) {
+      const result: Record<string, unknown> = {}
+      for (const { key, value } of node.items) {
+        if (!yaml.isScalar(key) || typeof key.value !== 'string') throw wrong('A key is not text; quote it.', (key as Node | null)?.range?.[0] ?? offset)
+        if (forbidden.has(key.value)) throw wrong(`The key '${key.value}' is not allowed.`, key.range?.[0] ?? offset)
+        result[key.value] = copy(value as Node | null, depth + 1)
+      }
+      return Object.freeze(result)
+    }
+    const value = yaml.isScalar(node) ? node.value : undefined
+    if (typeof value === 'string' && value.length > limits.text) throw over(`A text is longer than ${limits.text / 1024} Ki characters.`, offset)
+    if (typeof value === 'number' && !Number.isFinite(value)) throw wrong('JSON has no infinite numbers.', offset)
+    return value ?? null
+  }
+  const value = copy(tree.contents as Node | null, 0)
+  if (file.endsWith('.json')) checkJson(text, file)
+
+  return { value, at: (path) => place(offsetOf(tree, path, yaml)) }
+}
+
+function decode(bytes: Uint8Array, file: string): string {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw refuse('VT_MANIFEST_LIMIT', `${file} is not UTF-8.`, file)
+  }
+  if (text.includes('\0')) throw refuse('VT_MANIFEST_LIMIT', `${file} holds a NUL.`, file)
+  return text
+}
+
+/** The parser recurses and a deep enough document ends the process, so depth is measured on the lexer's flat list first. */
+function checkNesting(text: string, Lexer: typeof import('yaml').Lexer, file: string): void {
+  const steep = new RegExp(`^[ \\-?:\\t]{${limits.indent + 1}}`, 'm').exec(text)
+  if (steep) throw refuse('VT_MANIFEST_LIMIT', `Indented more than ${limits.indent} columns.`, `${file}:${text.slice(0, steep.index).split('\n').length}`)
+  let depth = 0
+  let line = 1
+  let scalar = false
+  for (const token of new Lexer().lex(text)) {
+    if (!scalar && (token === '{' || token === '[')) depth++
+    else if (!scalar && (token === '}' || token === ']')) depth--
+    if (depth > limits.flow) throw refuse('VT_MANIFEST_LIMIT', `Nested more than ${limits.flow} levels deep.`, `${file}:${line}`)
+    // The lexer announces the text of a scalar with this mark.
+    scalar = token === '\u001f'
+    for (const char of token) if (char === '\n') line++
+  }
+}
+
+/** The YAML parser finds duplicate keys and places, but takes more than JSON allows. */
+function checkJson(text: string, file: string): void {
+  try {
+    JSON.parse(text)
+  } catch (error) {
+    throw refuse('VT_MANIFEST_INVALID', `Not JSON: ${(error as Error).message}.`, file)
+  }
+}
+
+const target = (alias: Alias, tree: Tree): Node | null => alias.resolve(tree) ?? null
+
+function offsetOf(tree: Tree, path: readonly (string | number)[], yaml: typeof import('yaml')): number {
+  let node = tree.contents as Node | null
+  let offset = node?.range?.[0] ?? 0
+  for (const step of path) {
+    if (yaml.isAlias(node)) node = target(node, tree)
+    const pair = yaml.isMap(node) ? node.items.find(({ key }) => yaml.isScalar(key) && key.value === step) : undefined
+    if (pair) {
+      offset = (pair.key as Node).range?.[0] ?? offset
+      node = pair.value as Node | null
+    } else if (yaml.isSeq(node) && node.items[Number(step)]) {
+      node = node.items[Number(step)] as Node
+      offset = node.range?.[0] ?? offset
+    } else break
+  }
+  return offset
+}
+
+function where(file: string, lines: LineCounter, offset: number): string {
+  const { line, col } = lines.linePos(offset)
+  return line > 0 ? `${file}:${line}:${col}` : `${file}:1:1`
+}

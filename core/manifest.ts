@@ -1,0 +1,167 @@
+import { readdirSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, extname, isAbsolute, join, resolve, win32 } from 'node:path'
+import { conform, readContract } from './conform.js'
+import { inside, type Data } from './data.js'
+import { problem, report, texts, VtError, type Code } from './errors.js'
+import { load } from './explorer.js'
+import type { Diagnostic, JsonObject, Kind, Layer, Manifest, Schema } from './types.js'
+
+/** What one manifest file turned out to be; without `manifest` it is invalid and `diagnostics` say why. */
+export interface Reading {
+  manifest?: Manifest
+  /** The name it has, or would have. */
+  name: string
+  kind: Kind | 'unknown'
+  diagnostics: Diagnostic[]
+}
+export interface Place {
+  layer: Layer
+  /** Absolute folder that neither links nor modules may leave. */
+  root: string
+}
+
+/** Reads and checks one manifest file. Never throws: what is wrong becomes a diagnostic with its line. */
+export async function readManifest(file: string, { layer, root }: Place): Promise<Reading> {
+  const reading: Reading = { name: basename(file, extname(file)), kind: 'unknown', diagnostics: [] }
+  let data: Data
+  try {
+    data = await load(file, root)
+  } catch (error) {
+    reading.diagnostics.push(fromError(error, file))
+    return reading
+  }
+  const wrong = (code: Code, values: Parameters<typeof report>[1], path: (string | number)[]) => reading.diagnostics.push(report(code, values, [data.at(path)]))
+
+  const said = data.value as Manifest | null
+  if (typeof said === 'object' && said !== null && !Array.isArray(said)) {
+    reading.kind = Object.hasOwn(keysOf(), said.kind ?? 'action') ? (said.kind ?? 'action') : 'unknown'
+    reading.name = nameOf(said) ?? reading.name
+  }
+  const version = /manifest[.:](\d+)/.exec(String(said?.['$schema'] ?? ''))?.[1] ?? '1'
+  if (version !== '1') {
+    wrong('VT_MANIFEST_INVALID', { problem: `It is made for manifest version ${version}; this program reads version 1.` }, ['$schema'])
+    return reading
+  }
+  for (const { path, problem } of await conform('manifest.1.json', said, keysOf()[reading.kind] ?? keysOf()['action'])) wrong('VT_MANIFEST_INVALID', { problem }, path)
+  if (reading.diagnostics.length > 0) return reading
+
+  const manifest = clean(said) as Manifest
+  for (const schema of ['input', 'output', 'options'] as const) {
+    const why = manifest[schema] && tooMuch(manifest[schema])
+    if (why) wrong('VT_SCHEMA_INVALID', { id: reading.name, reason: `${schema} ${why}` }, [schema])
+  }
+  const module = manifest.module === undefined ? undefined : modulePath(file, manifest.module, root)
+  if (module instanceof VtError) wrong('VT_MANIFEST_PATH', module.problem.details as Record<string, string>, ['module'])
+  if (reading.diagnostics.length > 0) return reading
+
+  // Our own texts have been read by us.
+  if (manifest !== said && layer !== 'builtin') reading.diagnostics.push(report('VT_TEXT_CLEANED', { id: reading.name }, [file], 'warning'))
+  reading.manifest = manifest
+  return reading
+}
+
+/** Every built-in manifest below `dir`, checked, as the build writes it into the catalogue; throws naming file and line. */
+export async function compileCatalogue(dir: string): Promise<{ file: string; manifest: Manifest }[]> {
+  const catalogue: { file: string; manifest: Manifest }[] = []
+  for (const file of manifestFiles(dir)) {
+    const { manifest, diagnostics } = await readManifest(join(dir, file), { layer: 'builtin', root: dirname(resolve(dir)) })
+    if (!manifest) throw new Error(diagnostics.map(({ files, message }) => `${files.join(', ')}: ${message}`).join('\n'))
+    catalogue.push({ file, manifest })
+  }
+  return catalogue
+}
+
+/** Paths of the manifests in a folder, relative to it, in byte order; `.x`, `_x`, `schema` and `node_modules` are passed over. */
+export function manifestFiles(dir: string, depth = 4): string[] {
+  const entries = readdirSync(dir, { withFileTypes: true }).sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)))
+  return entries.flatMap((entry) => {
+    const { name } = entry
+    if (/^[._]/.test(name)) return []
+    if (entry.isDirectory()) return depth > 1 && name !== 'schema' && name !== 'node_modules' ? manifestFiles(join(dir, name), depth - 1).map((file) => `${name}/${file}`) : []
+    return /\.(ya?ml|json)$/.test(name) ? [name] : []
+  })
+}
+
+export const nameOf = ({ name, action, slot }: Manifest): string | undefined => {
+  const said = name ?? action ?? slot
+  return typeof said === 'string' ? said.replaceAll('/', '_') : undefined
+}
+/** The slot an action serves. */
+export const slotOf = ({ name, action, slot }: Manifest): string => action ?? (slot as string | undefined) ?? name!.replaceAll('-', '_')
+
+/** What a failed read has to say about its file. */
+export function fromError(error: unknown, file: string): Diagnostic {
+  if (!(error instanceof VtError)) return report('VT_MANIFEST_INVALID', { problem: `${file} cannot be read: ${(error as Error).message}.` }, [file])
+  const { code, message, hint, details } = error.problem
+  return { code, severity: 'error', message, hint, files: (details?.['files'] as string[] | undefined) ?? [file] }
+}
+
+/** Absolute path of the module of a manifest, `x.ts` where there is no `x.js`; or why there is none. */
+export function modulePath(file: string, module: string, root: string): string | VtError {
+  const refuse = (text: string) => problem('VT_MANIFEST_PATH', { module, problem: text }, { details: { module, problem: text } })
+  if (/^[a-z][a-z0-9+.-]+:/i.test(module)) return refuse('is a URL')
+  if (isAbsolute(module) || win32.isAbsolute(module)) return refuse('is an absolute path')
+  if (!/\.(?:[cm]?js|m?ts)$/.test(module)) return refuse('is no JavaScript or TypeScript file')
+  const target = resolve(dirname(file), module)
+  if (!inside(resolve(root), target)) return refuse('leads out of the folder of its plugin')
+  for (const candidate of [target, target.replace(/js$/, 'ts')]) {
+    if (!statSync(candidate, { throwIfNoEntry: false })?.isFile()) continue
+    return inside(realpathSync(root), realpathSync(candidate)) ? candidate : refuse('is a link out of the folder of its plugin')
+  }
+  return refuse('does not exist')
+}
+
+let keys: Record<string, string[]> | undefined
+/** The keys a manifest of each kind may have, from the schema. */
+function keysOf(): Record<string, string[]> {
+  if (keys) return keys
+  const defs = readContract('manifest.1.json')['$defs'] as Record<string, { properties: Record<string, Schema> }>
+  const common = defs['common']!.properties
+  const kinds = common['kind']!['enum'] as string[]
+  keys = Object.fromEntries(kinds.map((kind) => [kind, [...Object.keys(common), ...Object.keys(defs[kind]!.properties)]]))
+  return keys
+}
+
+// Controls but tab and newline, zero-width and bidirectional marks: they show a reader something else than a model reads.
+const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu
+const shown = ['title', 'description', 'docs', 'license', 'author', 'errors', 'input', 'output']
+
+/** The manifest with the texts a model or user is shown cleaned; the same object when there is nothing to clean. */
+function clean(manifest: Manifest | null): JsonObject {
+  const wash = (value: unknown, key: string): unknown => {
+    if (typeof value === 'string') {
+      const text = value.replace(invisible, '')
+      return (key === 'description' || key === 'title') && text.length > 1024 ? `${text.slice(0, 1023)}…` : text
+    }
+    if (typeof value !== 'object' || value === null) return value
+    let changed = false
+    const entries = Object.entries(value).map(([name, item]) => {
+      const washed = wash(item, Array.isArray(value) ? key : name)
+      changed ||= washed !== item
+      return [name, washed] as const
+    })
+    if (!changed) return value
+    return Object.freeze(Array.isArray(value) ? entries.map(([, item]) => item) : Object.fromEntries(entries))
+  }
+  const entries = Object.entries(manifest!).map(([key, value]) => [key, shown.includes(key) ? wash(value, key) : value] as const)
+  return entries.every(([key, value]) => manifest![key] === value) ? manifest! : Object.freeze(Object.fromEntries(entries))
+}
+
+/** Why a schema is not taken from a manifest: it would be expensive to compile or point elsewhere. */
+function tooMuch(schema: Schema): string | undefined {
+  let properties = 0
+  const walk = (value: unknown, depth: number): string | undefined => {
+    if (typeof value !== 'object' || value === null) return undefined
+    if (depth > 32) return 'is nested more than 16 schemas deep'
+    for (const [key, item] of Object.entries(value)) {
+      if (key === '$ref' && typeof item === 'string' && !/^#\/\$defs\/[^/]+$/.test(item)) return `refers to ${item}; only #/$defs/… is allowed`
+      if (['$id', '$dynamicRef', '$dynamicAnchor'].includes(key) && typeof item === 'string') return `has ${key}`
+      if (key === 'enum' && Array.isArray(item) && item.length > 500) return 'has an enum of more than 500 values'
+      if (key === 'properties' && typeof item === 'object' && item !== null && (properties += Object.keys(item).length) > 200) return 'has more than 200 properties'
+      const why = walk(item, depth + 1)
+      if (why) return why
+    }
+    return undefined
+  }
+  return JSON.stringify(schema).length > 65_536 ? 'is larger than 64 KiB' : walk(schema, 0)
+}
