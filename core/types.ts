@@ -271,6 +271,7 @@ export interface ContributionInfo {
   slot?: string
   stage?: Stage
   verb?: string
+  description?: string
   reason?: string
 }
 

@@ -1,0 +1,61 @@
+import { createInterface } from 'node:readline'
+import type { Io } from '../../core/index.js'
+
+/** Text of others, fit for a terminal: controls, bidirectional and invisible characters stand as escapes, so that nothing moves, hides or recolours. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (char) => (char === '\n' || char === '\t' ? char : `\\u{${char.codePointAt(0)!.toString(16)}}`))
+}
+
+/** One line of it. */
+export function oneLine(text: string): string {
+  return printable(text).replace(/\s+/g, ' ').trim()
+}
+
+export interface Paint {
+  bold(text: string): string
+  dim(text: string): string
+  red(text: string): string
+  green(text: string): string
+  yellow(text: string): string
+  cyan(text: string): string
+}
+
+/** Colours for a stream that is a terminal and a user who has not said NO_COLOR; elsewhere the text as it is. */
+export function paint(stream: { isTTY?: boolean }, env: Io['env']): Paint {
+  const colourful = stream.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
+  const style = (on: number, off: number) => (text: string) => (colourful ? `\u001b[${on}m${text}\u001b[${off}m` : text)
+  return { bold: style(1, 22), dim: style(2, 22), red: style(31, 39), green: style(32, 39), yellow: style(33, 39), cyan: style(36, 39) }
+}
+
+/** A remark on stderr; stdout is for data. */
+export function say(io: Io, level: 'error' | 'warning' | 'info', text: string): void {
+  const colour = paint(io.stderr, io.env)[level === 'error' ? 'red' : level === 'warning' ? 'yellow' : 'dim']
+  io.stderr.write(`vtcode: ${colour(level)}: ${printable(text)}\n`)
+}
+
+/** Lines with their cells padded to columns; the last cell runs free. */
+export function columns(rows: string[][]): string {
+  const widths = rows.reduce<number[]>((wide, row) => row.map((cell, i) => Math.max(wide[i] ?? 0, cell.length)), [])
+  return rows.map((row) => row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i]!))).join('  ').trimEnd() + '\n').join('')
+}
+
+/** True when there is a person to ask: the question goes to stderr, the answer comes from stdin. */
+export function interactive(io: Io): boolean {
+  return io.stdin.isTTY === true && io.stderr.isTTY === true
+}
+
+/** Asks a person; anything but a clear yes is no, and so are the end of input and an interruption. */
+export function confirm(io: Io, question: string): Promise<boolean> {
+  const line = createInterface({ input: io.stdin, output: io.stderr })
+  return new Promise((resolve) => {
+    const answer = (yes: boolean) => {
+      io.signal.removeEventListener('abort', no)
+      resolve(yes)
+      line.close()
+    }
+    const no = () => answer(false)
+    line.on('close', no)
+    io.signal.addEventListener('abort', no)
+    line.question(`${question} [y/N] `, (text) => answer(/^\s*y(es)?\s*$/i.test(text)))
+  })
+}
