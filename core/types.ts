@@ -239,6 +239,8 @@ export interface Inference {
   when?: Schema
   /** Inputs that decide for it when no action's `when` holds. */
   otherwise?: Schema
+  /** Retired words: a call with one answers VT_ACTION_DEPRECATED and names this action as the next step. */
+  former?: { word: string; when?: Schema }[]
   /** Values filled in when the input matches; `action` is the word the caller used. */
   presets?: { when: Schema; set: JsonObject }[]
 }

@@ -1,0 +1,48 @@
+import type { JsonObject } from './types.js'
+
+/** A part of an `alias` block: how the input of one tool becomes the input of another. */
+interface Part {
+  to?: string
+  pass?: string[]
+  rename?: Record<string, string>
+  set?: JsonObject
+  default?: JsonObject
+  cases?: Record<string, Record<string, Part>>
+}
+
+/**
+ * The slot and input that a call to an alias means. Cases are chosen by a property's value (`$present`, `$absent` where it has none of
+ * its own) and merged over the common part; the choosing property is dropped unless passed. Pure.
+ */
+export function translate(alias: JsonObject, given: JsonObject, whole: boolean): { to: string; input: JsonObject } {
+  const { part, choosing } = choose(alias as Part, given)
+  const renamed = part.rename ?? {}
+  const input: JsonObject = { ...part.default }
+  for (const [name, value] of Object.entries(given)) {
+    const target = renamed[name] ?? (part.pass?.includes(name) || (whole && !choosing.has(name)) ? name : undefined)
+    if (target !== undefined) input[target] = value
+  }
+  return { to: part.to ?? '', input: { ...input, ...part.set } }
+}
+
+function choose(part: Part, given: JsonObject): { part: Part; choosing: Set<string> } {
+  const choosing = new Set<string>()
+  let chosen: Part = part
+  for (const [property, values] of Object.entries(part.cases ?? {})) {
+    const value = given[property]
+    const key = value === undefined ? '$absent' : Object.hasOwn(values, String(value)) ? String(value) : '$present'
+    choosing.add(property)
+    const more = Object.hasOwn(values, key) ? choose(values[key]!, given) : undefined
+    if (!more) continue
+    for (const name of more.choosing) choosing.add(name)
+    chosen = {
+      ...chosen,
+      ...more.part,
+      pass: [...(chosen.pass ?? []), ...(more.part.pass ?? [])],
+      rename: { ...chosen.rename, ...more.part.rename },
+      set: { ...chosen.set, ...more.part.set },
+      default: { ...chosen.default, ...more.part.default },
+    }
+  }
+  return { part: chosen, choosing }
+}

@@ -1,0 +1,148 @@
+import { resolve, spell, type Target } from './check.js'
+import { callerOf, type Run, type Sessions } from './context.js'
+import { problem, VtError } from './errors.js'
+import { execution } from './execute.js'
+import type { OnFault } from './faults.js'
+import type { Generation } from './generation.js'
+import type { Pipelines } from './hooks.js'
+import { confine } from './input.js'
+import { Cancel } from './limits.js'
+import { first } from './loader.js'
+import { freeze } from './plain.js'
+import type { Slot } from './registry.js'
+import type { Call, CallOptions, Failure, JsonObject, Notice, Result, Verdict, Workspace } from './types.js'
+
+const MAX_DEPTH = 4
+
+export interface CallerOptions {
+  workspace: Workspace
+  sessions: Sessions
+  surface: string
+  report: OnFault
+  /** The generation that a call which begins now belongs to. */
+  current: () => Generation
+}
+export interface Caller {
+  /** Contract: never rejects. */
+  call(tool: string, input: unknown, options: CallOptions): Promise<Result>
+  /** Aborts what runs and refuses what comes. */
+  close(): void
+}
+
+/** The one way of a call: resolve → check → pre-policy → execute → post-compaction. Nothing goes back. */
+export function createCaller({ workspace, sessions, surface, report, current }: CallerOptions): Caller {
+  const running = new Set<Cancel>()
+  const runs = new WeakMap<Call, Run>()
+  const pipelines = new WeakMap<Generation, Pipelines>()
+  let calls = 0
+  let closed = false
+
+  async function invoke(tool: string, sent: unknown, options: CallOptions, depth: number): Promise<Result> {
+    const generation = current()
+    let target: Target | undefined
+    let run: Run | undefined
+    try {
+      target = await resolve(generation.registry, tool, sent)
+      const { call, notices } = await check(generation, target, options, depth)
+      run = start(target.slot, call, options, depth)
+      const { prePolicy, execute, postCompaction } = pipelines.get(generation) ?? (await build(generation))
+      const refused = await judge(generation, call, run, await prePolicy.promise(undefined, call))
+      const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
+      return await postCompaction.promise(withNotices(result, notices), call)
+    } catch (error) {
+      return asFailure(error, target?.slot)
+    } finally {
+      run?.end()
+    }
+  }
+
+  async function check(generation: Generation, { slot, raw, alias }: Target, options: CallOptions, depth: number): Promise<{ call: Call; notices: Notice[] }> {
+    if (depth > MAX_DEPTH) throw problem('VT_CALL_DEPTH', { limit: MAX_DEPTH, slot: slot.info.slot })
+    const { given, input, notices } = await spell(slot, raw)
+    const call: Call = {
+      id: `c${(++calls).toString(36)}`,
+      slot: slot.info.slot,
+      input: confine(input, slot.shape, workspace),
+      given: confine(given, slot.shape, workspace),
+      effects: slot.info.effects,
+      mode: generation.settings.policy.mode,
+      session: options.session ?? 'main',
+      caller: callerOf({ options, depth }, surface, alias),
+    }
+    return { call: freeze(call), notices }
+  }
+
+  function start(slot: Slot, call: Call, options: CallOptions, depth: number): Run {
+    const cancel = new Cancel()
+    const abort = () => cancel.abort()
+    if (options.signal?.aborted || closed) abort()
+    else options.signal?.addEventListener('abort', abort, { once: true })
+    running.add(cancel)
+    const run: Run = {
+      slot: slot.info,
+      session: sessions.get(call.session),
+      cancel,
+      options,
+      depth,
+      over: false,
+      nest: (tool, input) => invoke(tool, input, { ...options, session: call.session, signal: cancel.signal }, depth + 1),
+      end() {
+        run.over = true
+        running.delete(cancel)
+        options.signal?.removeEventListener('abort', abort)
+      },
+    }
+    runs.set(call, run)
+    return run
+  }
+
+  /** Built on the first call of a generation: a program that only lists never loads tapable. */
+  async function build(generation: Generation): Promise<Pipelines> {
+    const { buildPipelines } = await import('./hooks.js')
+    const built = pipelines.get(generation) ?? buildPipelines(generation.registry, execution(generation, (call) => runs.get(call)!, report))
+    pipelines.set(generation, built)
+    return built
+  }
+
+  return {
+    call: (tool, input, options) => invoke(tool, input, options, 0),
+    close() {
+      closed = true
+      for (const cancel of running) cancel.abort()
+    },
+  }
+}
+
+/** The failure a verdict means, after asking where it asks; nothing when the call may run. */
+async function judge({ registry }: Generation, call: Call, run: Run, verdict: Verdict | undefined): Promise<Failure | undefined> {
+  const [missing] = registry.missing
+  if (missing && call.effects.some((effect) => effect !== 'read')) {
+    return failed('VT_POLICY_UNAVAILABLE', { id: missing.id, reason: 'it is not trusted yet' })
+  }
+  if (!verdict || ('ask' in verdict && (await approved(call, run, verdict.ask)))) return undefined
+  const [code, reason] = 'deny' in verdict ? (['VT_POLICY_DENIED', verdict.deny] as const) : (['VT_POLICY_NEEDS_APPROVAL', verdict.ask] as const)
+  const details: JsonObject = { not_applied: true, ...verdict.details }
+  return failed(code, { reason, way: verdict.hint }, { details, ...(verdict.next && { next: verdict.next }) })
+}
+
+async function approved(call: Call, { options, cancel }: Run, reason: string): Promise<boolean> {
+  try {
+    const answer = await options.approve?.({ call, reasons: [reason] })
+    return answer === true && !cancel.aborted
+  } catch {
+    return false
+  }
+}
+
+const failed = (...of: Parameters<typeof problem>): Failure => ({ ok: false, error: problem(...of).problem })
+
+const withNotices = (result: Result, notices: Notice[]): Result =>
+  notices.length ? { ...result, notices: [...notices, ...(result.notices ?? [])] } : result
+
+/** What was thrown on the way to the slot, as a value; wrong input gets an example that would pass. */
+function asFailure(error: unknown, slot?: Slot): Failure {
+  if (!(error instanceof VtError)) return failed('VT_CALL_FAILED', { plugin: 'kernel', reason: first(error) })
+  const { code, hint } = error.problem
+  const example = slot && code.startsWith('VT_INPUT_') && !hint.includes('Example:')
+  return { ok: false, error: { ...error.problem, hint: example ? `${hint} ${slot.example}`.trim() : hint } }
+}

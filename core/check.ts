@@ -1,0 +1,71 @@
+import { translate } from './alias.js'
+import { problem, VtError } from './errors.js'
+import { infer } from './infer.js'
+import { coerce, fold, limit, rename, toolName, unwrap } from './input.js'
+import { nearest } from './nearest.js'
+import { plain } from './plain.js'
+import type { Registry, Slot } from './registry.js'
+import { compile, type Check } from './schema.js'
+import type { JsonObject, Notice } from './types.js'
+
+/** The slot a call means, with the input as its caller wrote it. */
+export interface Target {
+  slot: Slot
+  raw: JsonObject
+  alias?: string
+}
+
+/** Tool name and action → slot; an alias → its target. Throws VT_TOOL_UNKNOWN, VT_ACTION_*, VT_SLOT_UNBOUND, VT_PLUGIN_UNTRUSTED. */
+export async function resolve({ slots, tools, routes }: Registry, name: string, sent: unknown): Promise<Target> {
+  const wanted = toolName(String(name))
+  const known = (text: string) => slots.get(text) ?? tools.get(text) ?? slots.get(routes.get(text) ?? '')
+  const found = known(wanted) ?? known(wanted.toLowerCase().replace(/[- ]/g, '_'))
+  if (!found) {
+    const names = [...tools.keys()].sort()
+    const like = nearest(wanted, [...names, ...routes.keys()])
+    throw problem('VT_TOOL_UNKNOWN', { tool: JSON.stringify(wanted.slice(0, 80)), known: like ? `${like} is the nearest of ${names.join(', ')}` : names.join(', ') })
+  }
+  const shape = 'info' in found ? found.shape : undefined
+  const input = plain(unwrap(sent, wanted, (key) => (shape ? shape.names.has(key) : key === 'action'))) as JsonObject
+  const { slot, raw } = 'info' in found ? { slot: found, raw: input } : await infer(found, input)
+  if (slot.refusal) throw slot.refusal
+  const block = slot.primary.manifest.alias
+  if (!block) return { slot, raw }
+  const own = slot.primary.manifest.input !== undefined
+  const { to, input: translated } = translate(block, own ? (await spell(slot, raw)).given : raw, !own)
+  const next = slots.get(to)
+  if (!next || next.primary.manifest.alias) throw problem('VT_SLOT_UNBOUND', { slot: slot.info.slot, ids: to, reason: 'an alias stands for a slot, never for another alias' })
+  if (next.refusal) throw next.refusal
+  return { slot: next, raw: translated, alias: slot.info.slot }
+}
+
+/** The caller's input in the words and types of the slot's schema: `given` as said, `input` with caps and defaults. Throws VT_INPUT_*. */
+export async function spell(slot: Slot, raw: JsonObject): Promise<{ given: JsonObject; input: JsonObject; notices: Notice[] }> {
+  const { given: renamed, unknown } = rename(raw, slot.shape)
+  if (unknown.length) throw strange(slot, unknown[0]!)
+  const given = coerce(renamed, slot.shape)
+  const { input, notices } = limit(given, slot.shape)
+  const issues = (checks.get(slot) ?? (await prepare(slot)))(input)
+  if (issues.length === 0) return { given, input, notices }
+  const message = issues.map((issue) => issue.problem).join(' ').slice(0, 300)
+  const issue = issues[0]!
+  throw new VtError({ code: issue.code, message, hint: slot.example, retryable: false, details: { issues } })
+}
+
+const checks = new WeakMap<Slot, Check>()
+
+/** Compiles the slot's schema, on its first call. */
+async function prepare(slot: Slot): Promise<Check> {
+  const check = await compile(slot.info.input, slot.info.slot)
+  checks.set(slot, check)
+  return check
+}
+
+/** A property nobody knows here: one of a sister action, or a slip of the pen. */
+function strange(slot: Slot, field: string): Error {
+  const owner = [...slot.tool.actions.values()].find((other) => other !== slot && other.shape.names.has(fold(field)))
+  if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, example: slot.example })
+  const names = Object.keys(slot.shape.properties)
+  const like = nearest(field, names)
+  return problem('VT_INPUT_UNKNOWN', { field, nearest: like ? `, meant: ${like}` : '', valid: names.join(', '), example: slot.example })
+}

@@ -1,0 +1,112 @@
+import type { Cancel } from './limits.js'
+import { freeze } from './plain.js'
+import type { CallOptions, Call, Context, Contribution, Host, JsonObject, Progress, Result, Session, Settings, SlotInfo, Workspace } from './types.js'
+
+/** The sessions of a kernel: state that outlives a call, by id. */
+export class Sessions {
+  private readonly open = new Map<string, SessionState>()
+
+  get(id: string): Session {
+    let session = this.open.get(id)
+    if (!session) this.open.set(id, (session = new SessionState(id)))
+    return session
+  }
+  async end(id: string): Promise<void> {
+    const session = this.open.get(id)
+    this.open.delete(id)
+    await session?.close()
+  }
+  async endAll(): Promise<void> {
+    await Promise.all([...this.open.keys()].map((id) => this.end(id)))
+  }
+}
+
+class SessionState implements Session {
+  private readonly values = new Map<string, unknown>()
+  private readonly closing: (() => void | Promise<void>)[] = []
+  constructor(readonly id: string) {}
+
+  state<T>(key: string, make: () => T): T {
+    if (!this.values.has(key)) this.values.set(key, make())
+    return this.values.get(key) as T
+  }
+  onClose(run: () => void | Promise<void>): void {
+    this.closing.push(run)
+  }
+  async close(): Promise<void> {
+    await Promise.allSettled(this.closing.map(async (run) => run()))
+  }
+}
+
+/** One call under way: what its contexts share. */
+export interface Run {
+  readonly slot: SlotInfo
+  readonly session: Session
+  readonly cancel: Cancel
+  readonly options: CallOptions
+  readonly depth: number
+  readonly nest: (tool: string, input: JsonObject) => Promise<Result>
+  readonly end: () => void
+  over: boolean
+}
+
+/** What a generation lends to every context. */
+export interface Lending {
+  readonly settings: Settings
+  readonly workspace: Workspace
+  readonly host: Host
+  readonly log: (level: string, message: string) => void
+}
+
+const PROGRESS_MS = 100
+
+/** The context of one contribution within one call. */
+export function contextOf(lending: Lending, contribution: Contribution, run: Run): Context {
+  const { plugin, options, settings } = grantOf(lending.settings, contribution)
+  let last = 0
+  return {
+    get signal() {
+      return run.cancel.signal
+    },
+    plugin: { name: plugin, root: contribution.root, options },
+    settings,
+    slot: run.slot,
+    workspace: lending.workspace,
+    session: run.session,
+    host: lending.host,
+    call: run.nest,
+    progress(update: Progress) {
+      const now = Date.now()
+      if (run.over || now - last < PROGRESS_MS) return
+      last = now
+      run.options.onProgress?.(update)
+    },
+    log: (level, message) => lending.log(level, `${contribution.id}: ${message}`),
+  }
+}
+
+interface Grant {
+  plugin: string
+  options: JsonObject
+  settings: JsonObject
+}
+const grants = new WeakMap<Contribution, { of: Settings; grant: Grant }>()
+
+/** What of the settings a contribution sees: its own options, and the blocks its manifest names. */
+function grantOf(settings: Settings, contribution: Contribution): Grant {
+  const known = grants.get(contribution)
+  if (known?.of === settings) return known.grant
+  const { id, plugin, manifest } = contribution
+  const own = (settings['plugins'] as { settings?: Record<string, { options?: JsonObject }> } | undefined)?.settings
+  const blocks = Object.fromEntries((manifest.settings ?? []).map((name) => [name, settings[name]]))
+  const grant = freeze({ plugin, options: own?.[id]?.options ?? own?.[plugin]?.options ?? {}, settings: blocks })
+  grants.set(contribution, { of: settings, grant })
+  return grant
+}
+
+/** How a call of this run looks to policies and compactors. */
+export const callerOf = (run: Pick<Run, 'options' | 'depth'>, surface: string, alias?: string): Call['caller'] => ({
+  surface: run.options.surface ?? surface,
+  depth: run.depth,
+  ...(alias !== undefined && { alias }),
+})

@@ -1,0 +1,116 @@
+import { contextOf, type Run } from './context.js'
+import { problem, texts, VtError } from './errors.js'
+import { inside, type OnFault } from './faults.js'
+import type { Generation } from './generation.js'
+import type { Taps } from './hooks.js'
+import { Gate } from './limits.js'
+import { first } from './loader.js'
+import { plain } from './plain.js'
+import type { Call, Compactor, Contribution, Failure, Handler, Policy, Problem, Result } from './types.js'
+
+const DEFAULT_SECONDS = 60
+const DEFAULT_CONCURRENCY = 8
+const RESULT_BYTES = 32 * 1_048_576
+
+/** The functions behind the taps of one generation: loaded on first use, bounded in time, their answers checked. */
+export function execution(generation: Generation, runOf: (call: Call) => Run, report: OnFault): Taps {
+  const { loader, lending } = generation
+  const gates = new Map<Contribution, Gate>()
+
+  const mainOf = (contribution: Contribution) => loader.loaded(contribution) ?? loader.load(contribution)
+  const enter = <T>(contribution: Contribution, run: () => T): T =>
+    contribution.layer === 'builtin' ? run() : inside(contribution, report, run)
+
+  return {
+    async handle(contribution, call) {
+      const run = runOf(call)
+      // Nested calls pass: they would wait for the place their own caller holds.
+      const gate = run.depth > 0 ? undefined : gateOf(gates, contribution)
+      const turn = gate?.enter()
+      if (turn) await turn
+      try {
+        const main = loader.loaded(contribution) ?? (await loader.load(contribution))
+        const work = enter(contribution, () => main(call, contextOf(lending, contribution, run)) as ReturnType<Handler>)
+        const result = isPromise(work) ? await bounded(work, run, secondsOf(generation, contribution, call)) : work
+        return result === undefined ? undefined : answer(result, contribution, run)
+      } catch (error) {
+        if (error instanceof VtError) return complete(error.problem, run)
+        report(contribution, error)
+        return complete(problem('VT_CALL_FAILED', { plugin: contribution.id, reason: first(error) }).problem, run)
+      } finally {
+        gate?.leave()
+      }
+    },
+    judge(contribution, call) {
+      const ask = (main: Policy) => enter(contribution, () => main(call, contextOf(lending, contribution, runOf(call))))
+      const main = mainOf(contribution)
+      return isPromise(main) ? main.then(ask) : ask(main as Policy)
+    },
+    shrink(contribution, result, call) {
+      const ask = (main: Compactor) => enter(contribution, () => main(result, call, contextOf(lending, contribution, runOf(call))))
+      const main = mainOf(contribution)
+      return isPromise(main) ? main.then(ask) : ask(main as Compactor)
+    },
+  }
+}
+
+const isPromise = <T>(value: T | Promise<T>): value is Promise<T> => typeof (value as { then?: unknown } | undefined)?.then === 'function'
+
+function gateOf(gates: Map<Contribution, Gate>, contribution: Contribution): Gate {
+  let gate = gates.get(contribution)
+  if (!gate) gates.set(contribution, (gate = new Gate(contribution.manifest.concurrency ?? DEFAULT_CONCURRENCY)))
+  return gate
+}
+
+function secondsOf({ registry, settings }: Generation, contribution: Contribution, call: Call): number {
+  const own = (settings['plugins'] as { settings?: Record<string, { timeout_secs?: number }> } | undefined)?.settings?.[contribution.id]
+  return own?.timeout_secs ?? contribution.manifest.timeout_secs ?? registry.slots.get(call.slot)?.primary.manifest.timeout_secs ?? DEFAULT_SECONDS
+}
+
+/** Settles with the work, the time limit or the caller's abort, whichever is first; the handler is told by its signal. */
+function bounded<T>(work: Promise<T>, { cancel, slot }: Run, seconds: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      end()
+      reject(problem('VT_CALL_TIMEOUT', { slot: slot.slot, seconds }))
+      cancel.abort()
+    }, seconds * 1000)
+    const forget = cancel.on(() => {
+      clearTimeout(timer)
+      reject(problem('VT_CALL_ABORTED'))
+    })
+    const end = () => {
+      clearTimeout(timer)
+      forget()
+    }
+    work.then(
+      (value) => (end(), resolve(value)),
+      (error) => (end(), reject(error as Error)),
+    )
+  })
+}
+
+/** A handler's answer, once it is what a handler may answer. Foreign answers are copied: getters, cycles and functions end here. */
+function answer(result: Result, contribution: Contribution, run: Run): Result {
+  let checked = result
+  const bad = (what: string) => complete(problem('VT_CALL_BAD_RESULT', { plugin: contribution.id, what }).problem, run)
+  try {
+    if (contribution.layer !== 'builtin') checked = plain(result, { depth: 64, bytes: RESULT_BYTES }) as Result
+  } catch (error) {
+    return bad(`what is no plain JSON data (${first(error)})`)
+  }
+  if (typeof checked !== 'object' || checked === null || typeof checked.ok !== 'boolean') return bad('what is no result')
+  if (checked.ok) return typeof checked.output === 'object' && checked.output !== null ? checked : bad('a success without output')
+  if (typeof checked.error?.code !== 'string' || typeof checked.error.message !== 'string') return bad('a failure without code and message')
+  const { code, message } = checked.error
+  const allowed = texts(code) ?? run.slot.errors[code] ?? contribution.manifest.errors?.[code]
+  if (!allowed) return complete(problem('VT_CALL_FAILED', { plugin: contribution.id, reason: `${code}, a code nobody declares: ${message}` }).problem, run)
+  return complete(checked.error, run, checked)
+}
+
+/** A failure with the hint and retryability that the slot declares for its code. */
+function complete(error: Problem, { slot }: Run, result?: Failure): Failure {
+  const declared = slot.errors[error.code]
+  const hint = error.hint || declared?.hint || ''
+  return { ...result, ok: false, error: { ...error, hint, retryable: error.retryable || declared?.retryable === true } }
+}

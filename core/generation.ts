@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { loadSettings } from './config.js'
+import type { Lending } from './context.js'
+import { problem } from './errors.js'
+import { createLoader, type Loader } from './loader.js'
+import { discover } from './discover.js'
+import { bind, toolInfo, type Registry } from './registry.js'
+import { openTrust, runsCode } from './trust.js'
+import type { Contribution, Diagnostic, Host, KernelOptions, Mode, Origin, Settings, Workspace } from './types.js'
+import type { OnFault } from './faults.js'
+import { join } from 'node:path'
+
+/** One immutable set of settings, slots and modules; a call belongs to exactly one. */
+export interface Generation {
+  readonly number: number
+  readonly settings: Settings
+  readonly origins: Origin[]
+  readonly registry: Registry
+  readonly loader: Loader
+  readonly lending: Lending
+}
+
+export interface Surroundings {
+  options: KernelOptions
+  workspace: Workspace
+  report: OnFault
+  diagnostics: () => Diagnostic[]
+}
+
+/** The program's version. */
+export const version: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
+
+const modes: Mode[] = ['plan', 'ask', 'auto', 'full-auto']
+
+/** Where the settings, plugins and the trust store of the user live. */
+export function homeOf({ home, env = process.env }: KernelOptions): string {
+  return env['VTCODE_HOME'] ?? join(home ?? env['HOME'] ?? homedir(), '.vtcode')
+}
+
+/** Discovers, checks and binds everything anew. Throws VT_CONFIG_* and, where a policy of the user cannot be loaded, VT_RELOAD_REFUSED. */
+export async function buildGeneration({ options, workspace, report, diagnostics }: Surroundings, number: number): Promise<Generation> {
+  const env = options.env ?? process.env
+  const home = homeOf(options)
+  const trust = openTrust({ home, workspace: workspace.root, env })
+  const { settings, origins, diagnostics: remarks } = await loadSettings({
+    workspace: workspace.root,
+    home,
+    env,
+    ...(options.config !== undefined && { config: options.config }),
+    ...(options.mode !== undefined && { mode: options.mode }),
+  })
+  const found = await discover({ workspace: workspace.root, home, user: options.home ?? env['HOME'] ?? homedir(), settings, origins })
+  const untrusted = new Set<string>()
+  for (const contribution of found.contributions) {
+    if (contribution.layer === 'workspace' && runsCode(contribution) && !(await trust.trusts(contribution))) untrusted.add(contribution.id)
+  }
+  const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], untrusted }, capped(settings))
+
+  // A policy of the user's own that is broken would silently be missing; a plugin's absence is only reported.
+  const broken = found.invalid.find(({ kind, layer }) => kind === 'policy' && layer !== 'workspace')
+  if (broken) throw problem('VT_RELOAD_REFUSED', { reason: `the policy ${broken.id} in ${broken.file} cannot be loaded: ${broken.reason ?? 'invalid'}` })
+
+  const seconds = (settings['plugins'] as { import_timeout_secs?: number } | undefined)?.import_timeout_secs ?? 10
+  const verify = async (contribution: Contribution) => {
+    if (contribution.layer !== 'workspace' || !runsCode(contribution)) return
+    if (!(await trust.trusts(contribution))) throw problem('VT_PLUGIN_UNTRUSTED', { id: contribution.id })
+  }
+  const host: Host = {
+    slots: () => [...registry.slots.values()].map(({ info }) => info),
+    describe: (name) => {
+      const tool = registry.tools.get(name)
+      return tool && toolInfo(tool)
+    },
+    contributions: () => registry.infos,
+    diagnostics,
+  }
+  return {
+    number,
+    settings: capped(settings),
+    origins,
+    registry,
+    loader: createLoader({ adapters: registry.adapters, limit: seconds * 1000, verify, report }),
+    lending: { settings, workspace, host, log: options.log ?? (() => {}) },
+  }
+}
+
+/** The mode never exceeds `policy.max_mode`. */
+function capped(settings: Settings): Settings {
+  const { mode, max_mode } = settings.policy
+  if (modes.indexOf(mode) <= modes.indexOf(max_mode)) return settings
+  return { ...settings, policy: { ...settings.policy, mode: max_mode } }
+}

@@ -1,0 +1,98 @@
+import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, HookMap } from 'tapable'
+import { texts } from './errors.js'
+import { first } from './loader.js'
+import { within } from './limits.js'
+import { weigh } from './plain.js'
+import { covering, type Registry } from './registry.js'
+import type { Call, Compactor, Contribution, Policy, Result, Verdict } from './types.js'
+
+/** The three pipelines of one generation, in the order a call meets them. */
+export interface Pipelines {
+  prePolicy: AsyncSeriesWaterfallHook<[Verdict | undefined, Call]>
+  execute: HookMap<AsyncSeriesBailHook<[Call], Result | undefined>>
+  postCompaction: AsyncSeriesWaterfallHook<[Result, Call]>
+}
+
+/** How a tap reaches the function behind its contribution. Contract: `handle` never rejects, `judge` and `shrink` may. */
+export interface Taps {
+  handle(contribution: Contribution, call: Call): Promise<Result | undefined>
+  judge(contribution: Contribution, call: Call): ReturnType<Policy> | Promise<ReturnType<Policy>>
+  shrink(contribution: Contribution, result: Result, call: Call): ReturnType<Compactor> | Promise<ReturnType<Compactor>>
+}
+
+const POLICY_MS = 5_000
+const COMPACTOR_MS = 2_000
+
+export function buildPipelines(registry: Registry, taps: Taps): Pipelines {
+  const prePolicy = new AsyncSeriesWaterfallHook<[Verdict | undefined, Call]>(['verdict', 'call'], 'pre-policy')
+  const execute = new HookMap(() => new AsyncSeriesBailHook<[Call], Result | undefined>(['call'], 'execute'))
+  const postCompaction = new AsyncSeriesWaterfallHook<[Result, Call]>(['result', 'call'], 'post-compaction')
+
+  for (const policy of registry.policies) {
+    const covers = covering(policy.manifest.slots)
+    const { effects } = policy.manifest
+    const judges = (call: Call) => covers(call.slot) && (!effects || effects.some((effect) => call.effects.includes(effect)))
+    prePolicy.tapPromise(policy.id, async (verdict, call) => {
+      // Nothing is worse than a denial.
+      if ((verdict && 'deny' in verdict) || !judges(call)) return verdict
+      return worse(verdict, await verdictOf(policy, () => taps.judge(policy, call)))
+    })
+  }
+  for (const { info, chain } of registry.slots.values()) {
+    chain.forEach((contribution, stage) => {
+      execute.for(info.slot).tapPromise({ name: contribution.id, stage }, (call) => taps.handle(contribution, call))
+    })
+  }
+  for (const compactor of registry.compactors) {
+    const covers = covering(compactor.manifest.slots)
+    postCompaction.tapPromise(compactor.id, async (result, call) =>
+      covers(call.slot) ? shrunk(compactor, result, () => taps.shrink(compactor, result, call)) : result,
+    )
+  }
+  return { prePolicy, execute, postCompaction }
+}
+
+/** deny > ask > none; of two equal ones the first is kept. */
+export function worse(a: Verdict | undefined, b: Verdict | undefined): Verdict | undefined {
+  if (!a || !b) return a ?? b
+  return 'deny' in b && !('deny' in a) ? b : a
+}
+
+/** A policy that throws, hangs or talks nonsense denies. */
+async function verdictOf({ id }: Contribution, judge: () => ReturnType<Taps['judge']>): Promise<Verdict | undefined> {
+  let verdict: Verdict | undefined
+  try {
+    const work = judge()
+    verdict = await (work instanceof Promise ? within(work, POLICY_MS, () => new Error('it does not answer')) : work)
+  } catch (error) {
+    return { deny: `The policy ${id} failed: ${first(error)}.` }
+  }
+  if (verdict === undefined) return undefined
+  const reason = typeof verdict === 'object' && verdict !== null ? ('deny' in verdict ? verdict.deny : verdict.ask) : undefined
+  return typeof reason === 'string' ? verdict : { deny: `The policy ${id} answers neither nothing nor { ask } nor { deny }.` }
+}
+
+/** A compactor that throws, hangs, grows the result or changes its outcome is passed over and named in a notice. */
+async function shrunk({ id }: Contribution, before: Result, shrink: () => ReturnType<Taps['shrink']>): Promise<Result> {
+  try {
+    const work = shrink()
+    const after = await (work instanceof Promise ? within(work, COMPACTOR_MS, () => new Error('it does not answer')) : work)
+    if (after === before) return before
+    const reason = objection(before, after)
+    return reason ? noticed(before, id, reason) : after
+  } catch (error) {
+    return noticed(before, id, first(error))
+  }
+}
+
+function objection(before: Result, after: Result): string | undefined {
+  if (typeof after !== 'object' || after === null || after.ok !== before.ok) return 'it changes the outcome'
+  if (!after.ok && !before.ok && after.error?.code !== before.error.code) return 'it changes the code of the error'
+  if (after.ok && (typeof after.output !== 'object' || after.output === null)) return 'it removes the output'
+  return weigh(after) > weigh(before) + 512 ? 'it grows the result' : undefined
+}
+
+function noticed(result: Result, id: string, reason: string): Result {
+  const notice = { code: 'VT_COMPACT_IGNORED', message: texts('VT_COMPACT_IGNORED', { id, reason })!.message }
+  return { ...result, notices: [...(result.notices ?? []), notice] }
+}

@@ -1,0 +1,91 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { createCaller } from './call.js'
+import { Sessions } from './context.js'
+import { texts, VtError } from './errors.js'
+import type { OnFault } from './faults.js'
+import { buildGeneration, homeOf, type Generation } from './generation.js'
+import { first } from './loader.js'
+import { toolInfo } from './registry.js'
+import type { Diagnostic, Kernel, KernelOptions, SurfaceMain } from './types.js'
+import { openWorkspace } from './workspace.js'
+
+const MAX_FAULTS = 200
+
+/** A kernel on one workspace. Throws VT_CONFIG_* when a settings file that may be read is wrong. */
+export async function createKernel(options: KernelOptions = {}): Promise<Kernel> {
+  const workspace = openWorkspace(options.workspace ? resolve(options.workspace) : findRoot(process.cwd(), homeOf(options)))
+  const sessions = new Sessions()
+  const faults = new Map<string, Diagnostic>()
+  const listeners = new Set<() => void>()
+
+  const report: OnFault = ({ id, file }, error) => {
+    const known = error instanceof VtError ? error.problem : { code: 'VT_PLUGIN_CRASHED', ...texts('VT_PLUGIN_CRASHED', { id, reason: first(error) })! }
+    const { code, message, hint } = known
+    if (faults.size < MAX_FAULTS) faults.set(message, { code, severity: 'error', message, hint, files: [file] })
+  }
+  const diagnostics = () => [...generation.registry.diagnostics, ...faults.values()]
+  const build = (number: number) => buildGeneration({ options, workspace, report, diagnostics }, number)
+
+  let generation: Generation = await build(1)
+  let reloading: Promise<unknown> = Promise.resolve()
+  const caller = createCaller({ workspace, sessions, surface: options.surface ?? 'library', report, current: () => generation })
+
+  /** A generation that cannot be built leaves the one before in place. */
+  async function swap(): ReturnType<Kernel['reload']> {
+    try {
+      generation = await build(generation.number + 1)
+    } catch (error) {
+      const { message, hint } = texts('VT_RELOAD_REFUSED', { reason: first(error) })!
+      return { ok: false, generation: generation.number, diagnostics: [{ code: 'VT_RELOAD_REFUSED', severity: 'error', message, hint, files: [] }] }
+    }
+    faults.clear()
+    for (const tell of listeners) tell()
+    return { ok: true, generation: generation.number, diagnostics: diagnostics() }
+  }
+
+  return {
+    workspace: workspace.root,
+    get settings() {
+      return generation.settings
+    },
+    get generation() {
+      return generation.number
+    },
+    call: (tool, input, options = {}) => caller.call(tool, input, options),
+    list: () => generation.lending.host.slots(),
+    describe: (tool) => generation.lending.host.describe(tool),
+    tools: () => [...generation.registry.tools.values()].map(toolInfo),
+    contributions: () => generation.registry.infos,
+    diagnostics,
+    origins: () => generation.origins,
+    reload() {
+      const next = reloading.then(swap)
+      reloading = next
+      return next
+    },
+    async surface(verb) {
+      const contribution = generation.registry.surfaces.get(verb)
+      return contribution && ((await generation.loader.load(contribution)) as SurfaceMain)
+    },
+    onReload(run) {
+      listeners.add(run)
+      return () => listeners.delete(run)
+    },
+    endSession: (id) => sessions.end(id),
+    async close() {
+      caller.close()
+      await sessions.endAll()
+    },
+  }
+}
+
+/** The nearest folder upwards with settings, `.vtcode` or `.git`, else the folder itself. The user's own `.vtcode` marks no workspace. */
+function findRoot(start: string, home: string): string {
+  const marks = ['.vtcode', '.git', ...['ts', 'mts', 'js', 'mjs', 'json', 'yaml', 'yml'].map((end) => `vtcode.config.${end}`)]
+  const top = realpathSync(start)
+  for (let folder = top; ; folder = dirname(folder)) {
+    if (marks.some((mark) => join(folder, mark) !== home && existsSync(join(folder, mark)))) return folder
+    if (dirname(folder) === folder) return top
+  }
+}

@@ -1,0 +1,51 @@
+/** Settles as `work` does, but rejects with `late()` after `ms` milliseconds. A later outcome of `work` is dropped. */
+export function within<T>(work: Promise<T>, ms: number, late: () => Error): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(late()), ms)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+/** Lets at most `width` runs be inside at once; more wait their turn. */
+export class Gate {
+  private inside = 0
+  private readonly waiting: (() => void)[] = []
+  constructor(private readonly width: number) {}
+
+  /** Nothing to wait for when there is room. */
+  enter(): Promise<void> | undefined {
+    if (this.inside < this.width) return void this.inside++
+    return new Promise((go) => this.waiting.push(go))
+  }
+  /** The place goes to the next in line, so that the count never exceeds the width. */
+  leave(): void {
+    const next = this.waiting.shift()
+    if (next) next()
+    else this.inside--
+  }
+}
+
+/** An abort whose `AbortSignal` is made only for those who ask: most calls end without anybody looking. */
+export class Cancel {
+  aborted = false
+  private readonly told = new Set<() => void>()
+  private controller: AbortController | undefined
+
+  get signal(): AbortSignal {
+    this.controller ??= new AbortController()
+    if (this.aborted) this.controller.abort()
+    return this.controller.signal
+  }
+  /** Calls `run` on abort, at once if that was before; the return value stops it. */
+  on(run: () => void): () => void {
+    if (this.aborted) run()
+    else this.told.add(run)
+    return () => void this.told.delete(run)
+  }
+  abort(): void {
+    if (this.aborted) return
+    this.aborted = true
+    this.controller?.abort()
+    for (const run of this.told) run()
+  }
+}

@@ -1,0 +1,109 @@
+import { register } from 'node:module'
+import { statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { problem, VtError } from './errors.js'
+import { inside, type OnFault } from './faults.js'
+import { within } from './limits.js'
+import type { Contribution } from './types.js'
+
+type Export = (...args: any[]) => any
+
+export interface Loader {
+  /** The function, once it is there. */
+  loaded(contribution: Contribution): Export | undefined
+  /** The function behind a contribution, imported on first use. Throws VT_PLUGIN_IMPORT, the same error again until the next generation. */
+  load(contribution: Contribution): Promise<Export>
+}
+
+export interface LoaderOptions {
+  adapters: ReadonlyMap<string, Contribution>
+  /** Milliseconds that importing one module may take. */
+  limit: number
+  /** Contract: throws when the files of the contribution are no longer those that were agreed to. */
+  verify: (contribution: Contribution) => Promise<void>
+  report: OnFault
+}
+
+/** One manifest → one function: its module's default export, or what the adapter of its kind makes of the manifest. */
+export function createLoader({ adapters, limit, verify, report }: LoaderOptions): Loader {
+  const loading = new Map<Contribution, Promise<Export>>()
+  const loaded = new Map<Contribution, Export>()
+
+  async function start(contribution: Contribution): Promise<Export> {
+    const { manifest, file } = contribution
+    await verify(contribution)
+    if (manifest.module === undefined) {
+      const key = [...adapters.keys()].find((key) => key in manifest)
+      if (!key) throw importError(contribution, 'has no module and no adapter serves it')
+      return (await load(adapters.get(key)!))(contribution)
+    }
+    const module = await importModule(contribution, resolve(dirname(file), manifest.module), limit, report)
+    const main = (module as { default?: unknown }).default
+    if (typeof main !== 'function') throw importError(contribution, main === undefined ? 'has no default export' : `exports a ${typeof main}, not a function`)
+    return main as Export
+  }
+
+  function load(contribution: Contribution): Promise<Export> {
+    let module = loading.get(contribution)
+    if (!module) {
+      module = start(contribution).then(
+        (main) => {
+          loaded.set(contribution, main)
+          return main
+        },
+        (error: unknown) => {
+          const known = error instanceof VtError ? error : importError(contribution, `throws on import: ${first(error)}`)
+          report(contribution, known)
+          throw known
+        },
+      )
+      loading.set(contribution, module)
+    }
+    return module
+  }
+  return { load, loaded: (contribution) => loaded.get(contribution) }
+}
+
+const importError = ({ id, manifest, file }: Contribution, text: string): VtError =>
+  problem('VT_PLUGIN_IMPORT', { id, module: manifest.module ?? file, problem: text })
+
+/** The first line of an error's message. */
+export const first = (error: unknown): string => String(error instanceof Error ? error.message : error).split('\n')[0]!.slice(0, 200)
+
+async function importModule(contribution: Contribution, path: string, limit: number, report: OnFault): Promise<unknown> {
+  const builtin = contribution.layer === 'builtin'
+  const work = builtin ? import(pathToFileURL(path).href) : inside(contribution, report, () => importForeign(path))
+  const late = () => importError(contribution, `does not finish its import within ${limit / 1000} s; a top-level await hangs`)
+  return builtin ? work : within(work, limit, late)
+}
+
+async function importForeign(path: string): Promise<unknown> {
+  const { file, version } = source(path)
+  if (/\.m?ts$/.test(file)) {
+    const { createJiti } = await import('jiti')
+    const here = (name: string) => fileURLToPath(new URL(name, import.meta.url))
+    const alias = { 'vtcode/test': here('../test/kit.js'), vtcode: here('./index.js') }
+    return createJiti(import.meta.url, { fsCache: false, moduleCache: false, alias }).import(file)
+  }
+  resolveOurName()
+  return import(`${pathToFileURL(file).href}?v=${version}`)
+}
+
+/** `x.js`, or `x.ts` where only that exists: one manifest serves source and build. The version makes a changed file a new module. */
+function source(path: string): { file: string; version: string } {
+  for (const file of [path, path.replace(/\.(m?)js$/, '.$1ts')]) {
+    const stat = statSync(file, { throwIfNoEntry: false })
+    if (stat) return { file, version: `${stat.mtimeMs}-${stat.size}` }
+  }
+  throw new Error('the file does not exist')
+}
+
+let registered = false
+
+/** Lets modules anywhere import `vtcode` and get the running program. */
+function resolveOurName(): void {
+  if (registered) return
+  registered = true
+  register('./names.js', import.meta.url)
+}

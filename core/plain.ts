@@ -1,0 +1,56 @@
+import { problem } from './errors.js'
+import type { JsonObject } from './types.js'
+
+const size = (bytes: number) => (bytes >= 1_048_576 ? `${Math.ceil(bytes / 1_048_576)} MiB` : `${bytes} bytes`)
+
+/**
+ * A deep, frozen copy of JSON data: what a policy approved nobody can change afterwards. Refuses what JSON cannot say
+ * (functions, cycles, class instances), nesting over `depth` and more than `bytes` UTF-16 units of text.
+ * Own keys such as `__proto__` are copied as ordinary keys. Throws VT_INPUT_INVALID, VT_INPUT_TOO_LARGE.
+ */
+export function plain(value: unknown, { depth = 64, bytes = 4 * 1_048_576 } = {}): unknown {
+  let left = bytes
+  const spend = (n: number) => {
+    left -= n
+    if (left < 0) throw problem('VT_INPUT_TOO_LARGE', { size: `over ${size(bytes)}`, limit: size(bytes) })
+  }
+  const copy = (value: unknown, room: number): unknown => {
+    spend(8)
+    if (typeof value === 'string') return spend(value.length), value
+    if (value === null || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) return value
+    if (typeof value !== 'object') throw problem('VT_INPUT_INVALID', { problem: `JSON has no ${typeof value}.` })
+    if (room === 0) throw problem('VT_INPUT_INVALID', { problem: `The data is nested more than ${depth} levels deep.` })
+    if (Array.isArray(value)) return Object.freeze(value.map((item) => (item === undefined ? null : copy(item, room - 1))))
+    const proto = Object.getPrototypeOf(value)
+    if (proto !== Object.prototype && proto !== null && Object.getPrototypeOf(proto) !== null) {
+      throw problem('VT_INPUT_INVALID', { problem: `JSON has no ${proto.constructor?.name ?? 'such object'}.` })
+    }
+    const result: JsonObject = {}
+    for (const key of Object.keys(value)) {
+      const item = (value as JsonObject)[key]
+      if (item === undefined) continue
+      spend(key.length)
+      if (key === '__proto__') Object.defineProperty(result, key, { value: copy(item, room - 1), enumerable: true, configurable: true, writable: true })
+      else result[key] = copy(item, room - 1)
+    }
+    return Object.freeze(result)
+  }
+  return copy(value, depth)
+}
+
+/** Freezes data that is known to be plain, in place. */
+export function freeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const item of Object.values(value)) freeze(item)
+  return Object.freeze(value)
+}
+
+/** About how long the JSON of a value is, without making it. */
+export function weigh(value: unknown): number {
+  if (typeof value === 'string') return value.length + 2
+  if (typeof value !== 'object' || value === null) return 5
+  let sum = 2
+  if (Array.isArray(value)) for (const item of value) sum += weigh(item) + 1
+  else for (const key in value) sum += key.length + 4 + weigh((value as JsonObject)[key])
+  return sum
+}
