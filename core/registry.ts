@@ -206,6 +206,7 @@ export function bind(found: Found, settings: Settings): Registry {
       id, kind, layer, file, state,
       ...(slot !== undefined && { slot, stage: stage ?? 'primary' }),
       ...(verb !== undefined && { verb }),
+      ...(manifest.description !== undefined && { description: manifest.description }),
       ...(reason !== undefined && { reason }),
     })
   }

@@ -1,0 +1,56 @@
+#!/usr/bin/env node
+import { VtError } from './errors.js'
+import { readCommandLine } from './flags.js'
+import { version } from './generation.js'
+import { createKernel } from './kernel.js'
+import type { Io, Kernel } from './types.js'
+
+const interrupted = 130
+const stop = new AbortController()
+const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env: process.env, signal: stop.signal }
+
+process.on('SIGINT', () => (stop.signal.aborted ? process.exit(interrupted) : stop.abort()))
+for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
+// A reader that went away is the end of the work, not an error.
+process.stdout.on('error', () => stop.abort())
+process.stderr.on('error', () => {})
+
+const code = await main(process.argv.slice(2)).catch(report)
+await flushed()
+process.exit(stop.signal.aborted ? interrupted : code)
+
+async function main(argv: string[]): Promise<number> {
+  const { options, verb, rest } = readCommandLine(argv)
+  if (verb === undefined && rest.includes('--version')) {
+    process.stdout.write(`${version}\n`)
+    return 0
+  }
+  const helpful = verb === undefined && (process.stdin.isTTY || rest.includes('--help') || rest.includes('-h'))
+  const kernel = await createKernel({ ...options, surface: verb ?? 'help' })
+  try {
+    const surface = verb === undefined && !helpful ? undefined : await kernel.surface(verb ?? 'help')
+    return surface ? await surface(kernel, rest, io) : usage(kernel, verb)
+  } finally {
+    await kernel.close()
+  }
+}
+
+function usage(kernel: Kernel, verb = ''): number {
+  const verbs = kernel.contributions().flatMap((known) => (known.kind === 'surface' && known.verb ? [known.verb] : []))
+  const wrong = verb ? `There is no verb '${verb}'` : 'Say what to do'
+  process.stderr.write(`vtcode: error: ${wrong}; known verbs: ${verbs.sort().join(', ')}.\nSee \`vtcode help\`.\n`)
+  return 2
+}
+
+/** Wrong settings are exit 3; what is left is a fault of ours or of a surface. */
+function report(error: unknown): number {
+  const { code, message, hint } = error instanceof VtError ? error.problem : { code: '', message: String(error), hint: 'Please report this.' }
+  process.stderr.write(`vtcode: error: ${message}\n  ${hint}\n`)
+  if (!code && process.env['VTCODE_DEBUG']) process.stderr.write(`${(error as Error).stack}\n`)
+  return code.startsWith('VT_CONFIG_') ? 3 : 1
+}
+
+/** Resolves when everything written to stdout has been handed on. */
+function flushed(): Promise<void> {
+  return new Promise((resolve) => (process.stdout.writableLength === 0 || stop.signal.aborted ? resolve() : process.stdout.write('', () => resolve())))
+}

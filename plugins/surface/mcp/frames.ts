@@ -1,0 +1,89 @@
+import type { JSONRPCMessage } from '@modelcontextprotocol/server'
+
+/** The largest line that is read, in bytes. */
+export const MAX_FRAME = 10 * 1024 * 1024
+const EDGE = 1024
+const NEWLINE = 10
+
+type Id = string | number | null
+export interface Receiver {
+  message(message: JSONRPCMessage): void
+  /** What came is no message: `id` is the request's, as far as it can be known. */
+  refuse(id: Id, code: number, text: string): void
+}
+
+/**
+ * Cuts a stream into lines and lines into messages, each byte looked at once. A line over the limit is passed over while it
+ * comes in and refused, so that memory stays bounded even when it never ends.
+ */
+export function readFrames({ message, refuse }: Receiver): (chunk: Buffer) => void {
+  let parts: Buffer[] = []
+  let size = 0
+  /** Of a line that is too long: whether its request has been answered, and its last bytes. */
+  let excess: { answered: boolean; tail: Buffer } | undefined
+
+  function take(part: Buffer): void {
+    size += part.length
+    if (excess) {
+      excess.tail = Buffer.concat([excess.tail, part.subarray(-EDGE)]).subarray(-EDGE)
+    } else if (size > MAX_FRAME) {
+      const id = idAtStart(Buffer.concat([...parts, part.subarray(0, EDGE)]).subarray(0, EDGE).toString('latin1'))
+      excess = { answered: id !== null, tail: Buffer.concat([parts.at(-1)?.subarray(-EDGE) ?? Buffer.alloc(0), part.subarray(-EDGE)]).subarray(-EDGE) }
+      parts = []
+      refuse(id, -32600, TOO_LARGE)
+    } else {
+      parts.push(part)
+    }
+  }
+
+  function end(): void {
+    const id = excess && !excess.answered ? idAtEnd(excess.tail.toString('latin1')) : null
+    if (id !== null) refuse(id, -32600, TOO_LARGE)
+    const line = excess ? '' : Buffer.concat(parts, size).toString('utf8').trim()
+    parts = []
+    size = 0
+    excess = undefined
+    if (line !== '') read(line, { message, refuse })
+  }
+
+  return (chunk) => {
+    let from = 0
+    for (let to = chunk.indexOf(NEWLINE); to >= 0; to = chunk.indexOf(NEWLINE, from)) {
+      take(chunk.subarray(from, to))
+      end()
+      from = to + 1
+    }
+    if (from < chunk.length) take(chunk.subarray(from))
+  }
+}
+
+const TOO_LARGE = `The message is larger than ${MAX_FRAME} bytes; split the call into smaller ones.`
+
+function read(line: string, { message, refuse }: Receiver): void {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch (error) {
+    return refuse(null, -32700, `Parse error: ${(error as Error).message}`)
+  }
+  if (isMessage(value)) message(value)
+  else refuse(validId(value), -32600, 'Invalid request: each line holds one JSON-RPC 2.0 message.')
+}
+
+function isMessage(value: unknown): value is JSONRPCMessage {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const { jsonrpc, id, method, params, result, error } = value as Record<string, unknown>
+  if (jsonrpc !== '2.0' || (id !== undefined && typeof id !== 'string' && !Number.isInteger(id))) return false
+  if (method !== undefined) return typeof method === 'string' && (params === undefined || (typeof params === 'object' && params !== null && !Array.isArray(params)))
+  return id !== undefined && (result === undefined) !== (error === undefined)
+}
+
+function validId(value: unknown): Id {
+  const id = (value as { id?: unknown } | null)?.id
+  return typeof id === 'string' || Number.isInteger(id) ? (id as Id) : null
+}
+
+/** The id of a message that was not read whole, where it is the first or the last thing said. */
+const idAtStart = (head: string): Id => idIn(/^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,256}")\s*,/.exec(head))
+const idAtEnd = (tail: string): Id => idIn(/,\s*"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,256}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(tail))
+const idIn = (match: RegExpExecArray | null): Id => (match ? (JSON.parse(match[1]!) as Id) : null)

@@ -1,0 +1,74 @@
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
+import type { Io } from '../../../core/index.js'
+import { readFrames } from './frames.js'
+
+/** How long requests in flight may still be answered after the client closed its end. */
+const GRACE = 1_000
+
+/**
+ * MCP over the streams of the process, one JSON document per line. What is no message is answered with an error and never
+ * ends the connection; the end of input does, when the answers that are due have been written or the grace is over.
+ */
+export class Wire implements Transport {
+  onmessage?: Transport['onmessage']
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  /** Resolves when the connection is over. */
+  readonly closed: Promise<void>
+  #resolveClosed!: () => void
+  readonly #due = new Set<unknown>()
+  readonly #write: (line: string) => void
+  readonly #stdin: Io['stdin']
+  #ended = false
+  #closed = false
+
+  constructor(io: Io) {
+    this.closed = new Promise((resolve) => (this.#resolveClosed = resolve))
+    this.#stdin = io.stdin
+    // Whatever a plugin prints would garble the protocol: from here on stdout belongs to the wire, and all else goes to stderr.
+    this.#write = io.stdout.write.bind(io.stdout) as (line: string) => void
+    io.stdout.write = io.stderr.write.bind(io.stderr) as typeof io.stdout.write
+  }
+
+  async start(): Promise<void> {
+    const take = readFrames({
+      message: (message) => this.#deliver(message),
+      refuse: (id, code, text) => this.#line({ jsonrpc: '2.0', id, error: { code, message: text } }),
+    })
+    this.#stdin.on('data', take)
+    for (const end of ['end', 'close', 'error']) this.#stdin.on(end, () => this.#end())
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#closed) return
+    this.#line(message)
+    if ('id' in message && !('method' in message)) this.#due.delete(message.id)
+    if (this.#ended && this.#due.size === 0) await this.close()
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#stdin.pause()
+    this.onclose?.()
+    this.#resolveClosed()
+  }
+
+  #deliver(message: JSONRPCMessage): void {
+    if ('method' in message && 'id' in message) this.#due.add(message.id)
+    // A cancelled request is not answered.
+    if ('method' in message && message.method === 'notifications/cancelled') this.#due.delete(message.params?.['requestId'])
+    this.onmessage?.(message)
+  }
+
+  #line(message: unknown): void {
+    this.#write(`${JSON.stringify(message)}\n`)
+  }
+
+  #end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    if (this.#due.size === 0) void this.close()
+    else setTimeout(() => void this.close(), GRACE).unref()
+  }
+}
