@@ -46,3 +46,10 @@ function choose(part: Part, given: JsonObject): { part: Part; choosing: Set<stri
   }
   return { part: chosen, choosing }
 }
+
+/** Every slot that an `alias` block can lead to. */
+export function targetsOf(alias: JsonObject): string[] {
+  const { to, cases } = alias as Part
+  const deeper = Object.values(cases ?? {}).flatMap((values) => Object.values(values).flatMap((part) => targetsOf(part as JsonObject)))
+  return [...new Set([...(to === undefined ? [] : [to]), ...deeper])]
+}

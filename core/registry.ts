@@ -1,3 +1,4 @@
+import { targetsOf } from './alias.js'
 import { problem, texts, type Code, type Values } from './errors.js'
 import { fold, shapeOf, type Shape } from './input.js'
 import { nearest } from './nearest.js'
@@ -99,7 +100,9 @@ export function bind(found: Found, settings: Settings): Registry {
   const claims = new Map<string, Contribution[]>()
   for (const contribution of of('action')) claims.set(contribution.slot!, [...(claims.get(contribution.slot!) ?? []), contribution])
   const extra = [...registry.policies, ...registry.compactors].filter(({ manifest }) => manifest.input)
-  for (const [id, claimants] of claims) {
+  // Aliases come last: their contract is that of the slots they stand for.
+  const isAlias = ([, [first]]: [string, Contribution[]]) => Number(first!.manifest.alias !== undefined)
+  for (const [id, claimants] of [...claims].sort((a, b) => isAlias(a) - isAlias(b))) {
     const chain = chainOf(id, claimants)
     if (chain) addSlot(id, chain)
   }
@@ -159,14 +162,15 @@ export function bind(found: Found, settings: Settings): Registry {
       return say('VT_SLOT_TWIN', 'error', { slot: id, twin }, [primary.file])
     }
     const { manifest } = primary
-    const input = schemaOf(id, primary, extra)
-    const effects = [...new Set(chain.flatMap((c) => effectsOf(c)))]
+    const targets = targetsOf(manifest.alias ?? {}).flatMap((target) => registry.slots.get(target) ?? [])
+    const input = manifest.alias && !manifest.input && targets[0] ? targets[0].info.input : schemaOf(id, primary, extra)
+    const effects = [...new Set([...chain.flatMap(effectsOf), ...targets.flatMap((target) => target.info.effects)])]
     const info: SlotInfo = Object.freeze({
       slot: id,
       tool: name,
       ...(action !== undefined && { action }),
       ...(manifest.title !== undefined && { title: manifest.title }),
-      description: manifest.description ?? '',
+      description: manifest.description ?? targets[0]?.info.description ?? '',
       effects,
       ...(manifest.dialect !== undefined && { dialect: [manifest.dialect].flat() }),
       input,
