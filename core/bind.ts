@@ -1,0 +1,163 @@
+import { targetsOf } from './alias.js'
+import { problem, report, texts, type Code, type Values } from './errors.js'
+import { shapeOf } from './input.js'
+import { nearest } from './nearest.js'
+import { addSlot, emptyRegistry, type Claim, type Registry, type Slot } from './registry.js'
+import type { Contribution, ContributionInfo, Diagnostic, Layer, Schema, Settings, Stage, State } from './types.js'
+
+const asked: Layer[] = ['call', 'admin', 'user', 'workspace', 'builtin']
+// Names belong to the layers of the user first: a cloned repository never takes one over.
+const owned: Layer[] = ['builtin', 'admin', 'call', 'user', 'workspace']
+const stages: Stage[] = ['override', 'primary', 'fallback']
+
+export interface Found {
+  contributions: Contribution[]
+  invalid: ContributionInfo[]
+  diagnostics: Diagnostic[]
+  /** Ids that may not run code yet. */
+  untrusted: ReadonlySet<string>
+}
+
+const stageOf = ({ stage }: Contribution): Stage => stage ?? 'primary'
+
+/** Binds what was found: who serves which slot, who judges, who shrinks. Nothing that was found is missing from `infos`. */
+export function bind(found: Found, settings: Settings): Registry {
+  const registry = emptyRegistry()
+  const states = new Map<Contribution, [State, string?]>()
+  registry.diagnostics.push(...found.diagnostics)
+  registry.missing.push(...found.contributions.filter(({ kind, id }) => kind === 'policy' && found.untrusted.has(id)))
+
+  const say = (code: Code, values: Values, files: Contribution[], severity: Diagnostic['severity'] = 'warning') =>
+    registry.diagnostics.push(report(code, values, files.map(({ file }) => file), severity))
+  /** Sets a contribution aside, with the reason as state and as diagnostic. */
+  const aside = (contribution: Contribution, state: State, code: Code, values: Values, with_: Contribution[] = []) => {
+    states.set(contribution, [state, texts(code, values)!.message])
+    say(code, values, [...with_, contribution], state === 'invalid' ? 'error' : 'warning')
+  }
+
+  const usable = found.contributions.filter((contribution) => {
+    if (found.untrusted.has(contribution.id)) aside(contribution, 'untrusted', 'VT_PLUGIN_UNTRUSTED', { id: contribution.id })
+    return !states.has(contribution)
+  })
+  const of = (kind: Contribution['kind']) => usable.filter((contribution) => contribution.kind === kind)
+
+  for (const [kind, key, map] of [['surface', 'verb', registry.surfaces], ['adapter', 'key', registry.adapters]] as const) {
+    for (const contribution of of(kind)) {
+      const name = String(contribution.manifest[key])
+      const winner = map.get(name)
+      if (winner) aside(contribution, 'shadowed', 'VT_SLOT_COLLISION', { slot: name, winner: winner.id, loser: contribution.id }, [winner])
+      else map.set(name, contribution)
+    }
+  }
+  for (const kind of ['policy', 'compactor'] as const) {
+    const inOrder = of(kind).sort((a, b) => (a.manifest.order ?? 0) - (b.manifest.order ?? 0) || (a.id < b.id ? -1 : 1))
+    registry[kind === 'policy' ? 'policies' : 'compactors'].push(...inOrder)
+  }
+
+  const claims = new Map<string, Contribution[]>()
+  for (const contribution of of('action')) {
+    if (!serves(contribution)) continue
+    claims.set(contribution.slot!, [...(claims.get(contribution.slot!) ?? []), contribution])
+  }
+  // Aliases come last: their contract is that of the slots they stand for.
+  const isAlias = ([, [first]]: [string, Contribution[]]) => Number(first!.manifest.alias !== undefined)
+  for (const [id, claimants] of [...claims].sort((a, b) => isAlias(a) - isAlias(b))) {
+    const claim = chainOf(id, claimants)
+    if (claim) admit(id, claim)
+  }
+  for (const primary of found.contributions) {
+    // A call to the name of a tool nobody agreed to yet says so, rather than that it is unknown.
+    if (primary.kind !== 'action' || stageOf(primary) !== 'primary' || !found.untrusted.has(primary.id) || registry.slots.has(primary.slot!)) continue
+    addSlot(registry, primary.slot!, { primary, chain: [], refusal: problem('VT_PLUGIN_UNTRUSTED', { id: primary.id }) })
+  }
+
+  /** Can this manifest serve a slot at all? */
+  function serves(contribution: Contribution): boolean {
+    const { id, manifest, slot } = contribution
+    const repeated = ['description', 'input', 'output', 'aliases', 'infer'].filter((field) => field in manifest)
+    const way = ['run', 'http', 'mcp'].find((key) => key in manifest)
+    if (stageOf(contribution) !== 'primary' && repeated.length > 0) aside(contribution, 'invalid', 'VT_SLOT_CONTRACT', { id, fields: repeated.join(', '), slot })
+    else if (way && !registry.adapters.has(way)) aside(contribution, 'inactive', 'VT_PLUGIN_REQUIRES', { id, needs: `an adapter for '${way}'` })
+    else if (stageOf(contribution) === 'primary' && !manifest.alias && !manifest.description) {
+      aside(contribution, 'invalid', 'VT_MANIFEST_INVALID', { problem: `${id} declares the slot ${slot} without a description.` })
+    }
+    return !states.has(contribution)
+  }
+
+  /** The order in which the claimants of a slot are asked, or nothing where the slot does not exist. */
+  function chainOf(id: string, claimants: Contribution[]): Claim | undefined {
+    const [primary, ...losers] = claimants.filter((c) => stageOf(c) === 'primary').sort((a, b) => owned.indexOf(a.layer) - owned.indexOf(b.layer))
+    for (const loser of losers) aside(loser, 'shadowed', 'VT_SLOT_COLLISION', { slot: id, winner: primary!.id, loser: loser.id }, [primary!])
+    if (!primary) {
+      const like = nearest(id, [...claims.keys()].filter((other) => other !== id))
+      for (const claimant of claimants) {
+        aside(claimant, 'inactive', 'VT_SLOT_UNKNOWN', { id: claimant.id, stage: claimant.stage, slot: id, nearest: like ? `; nearest: ${like}` : '' })
+      }
+      return undefined
+    }
+    const rank = (c: Contribution) => stages.indexOf(stageOf(c)) * 10 + asked.indexOf(c.layer)
+    const chain = claimants.filter((c) => !losers.includes(c)).sort((a, b) => rank(a) - rank(b) || (a.id < b.id ? -1 : 1))
+    return bindChain(id, primary, chain)
+  }
+
+  /** The chain as `use` in the settings binds it. */
+  function bindChain(id: string, primary: Contribution, chain: Contribution[]): Claim | undefined {
+    const bound = settings.use[id]
+    if (bound === undefined) {
+      const [first, ...later] = chain.filter((c) => c.stage === 'override')
+      if (first && later.length === 0) say('VT_SLOT_OVERRIDDEN', { slot: id, id: first.id }, [first], 'info')
+      for (const other of later) say('VT_SLOT_COLLISION', { slot: id, winner: first!.id, loser: other.id }, [first!, other])
+      return { primary, chain }
+    }
+    const names = bound === false ? [] : bound === 'builtin' ? chain.filter((c) => c.plugin === 'builtin').map((c) => c.id) : [bound].flat()
+    const serving = names.map((name) => chain.find((c) => c.id === name || c.name === name))
+    for (const c of chain) if (!serving.includes(c)) states.set(c, ['standby', `use binds ${id}`])
+    if (bound === false) return undefined
+    const absent = names.filter((_, i) => !serving[i])
+    if (absent.length === 0) return { primary, chain: serving as Contribution[] }
+    // The binding may have been a restriction: nobody steps in for a plugin that cannot run.
+    const values = { slot: id, ids: absent.join(', '), reason: 'not there, not trusted or broken' }
+    say('VT_SLOT_UNBOUND', values, [primary], 'error')
+    return { primary, chain: [], refusal: problem('VT_SLOT_UNBOUND', values) }
+  }
+
+  function admit(id: string, claim: Claim): void {
+    const { primary } = claim
+    const twin = [...registry.slots.keys()].find((other) => look(other) === look(id))
+    if (twin) return aside(primary, 'invalid', 'VT_SLOT_TWIN', { slot: id, twin })
+    const dead = primary.manifest.alias && targetsOf(primary.manifest.alias).find((target) => !registry.slots.has(target))
+    if (dead) return aside(primary, 'inactive', 'VT_SLOT_UNKNOWN', { id: primary.id, stage: 'alias', slot: dead, nearest: '' })
+    const slot = addSlot(registry, id, claim)
+    for (const other of slot.tool.actions.values()) if (other !== slot) compare(slot, other)
+  }
+
+  /** One tool is one flat schema for a model: a property means the same type in all its actions. */
+  function compare(slot: Slot, other: Slot): void {
+    for (const [property, schema] of Object.entries(slot.shape.properties)) {
+      const theirs = other.shape.properties[property]
+      if (theirs && typeText(theirs) !== typeText(schema)) {
+        say('VT_SLOT_PROPERTY_CONFLICT', { id: slot.primary.id, property, other: other.info.slot }, [slot.primary])
+      }
+    }
+  }
+
+  registry.infos.push(...found.invalid, ...found.contributions.map((contribution) => infoOf(contribution, states.get(contribution) ?? ['active'])))
+  return registry
+}
+
+function infoOf({ id, kind, layer, file, slot, stage, manifest }: Contribution, [state, reason]: [State, string?]): ContributionInfo {
+  return {
+    id,
+    kind,
+    layer,
+    file,
+    state,
+    ...(slot !== undefined && { slot, stage: stage ?? 'primary' }),
+    ...(manifest.verb !== undefined && { verb: manifest.verb }),
+    ...(manifest.description !== undefined && { description: manifest.description }),
+    ...(reason !== undefined && { reason }),
+  }
+}
+
+const look = (id: string): string => id.normalize('NFKC').toLowerCase().replace(/[-_]/g, '')
+const typeText = (schema: Schema): string => JSON.stringify([schema['type'] ?? null].flat().sort())
