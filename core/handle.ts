@@ -62,10 +62,11 @@ class Opened implements Handle {
     private readonly release: () => void,
   ) {}
 
-  async read(offset: number, length: number): Promise<Buffer> {
+  async read(offset: number, length: number, reused?: Buffer): Promise<Buffer> {
     if (this.kind === 'directory') throw problem('VT_PATH_IS_DIRECTORY', { path: shown(this.path) })
     if (this.closed) throw problem('VT_FILE_IO', { path: shown(this.path), reason: 'the handle is closed' })
-    const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(length, this.stat.bytes - offset)))
+    const wanted = Math.max(0, Math.min(length, this.stat.bytes - offset))
+    const buffer = reused?.subarray(0, wanted) ?? Buffer.allocUnsafe(wanted)
     try {
       let filled = 0
       while (filled < buffer.length) {

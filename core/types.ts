@@ -157,8 +157,8 @@ export interface Handle extends AsyncDisposable {
   readonly fd: number
   /** A path that names this very object for as long as the handle is open; the `cwd` for a child program. */
   readonly ref: string
-  /** Reads at most `length` bytes at `offset`; fewer only at the end of the file. */
-  read(offset: number, length: number): Promise<Buffer>
+  /** Reads at most `length` bytes at `offset`, into `reused` if it is given; fewer only at the end of the file. */
+  read(offset: number, length: number, reused?: Buffer): Promise<Buffer>
   close(): Promise<void>
 }
 /** Every method confines; none follows a link out. Throws VT_PATH_OUTSIDE, VT_PATH_NOT_FOUND, VT_PATH_SPECIAL, VT_PATH_PERMISSION, VT_INPUT_INVALID. */
