@@ -27,3 +27,6 @@ if (existsSync('dist/manifests')) {
 }
 
 await vendor('dist/vendor')
+
+// `vtcode/test` carries the published examples, so that a plugin's author can run the table of a slot.
+for (const file of ['tools.md', 'w.json']) cpSync(join('test/fixtures', file), join('dist/test/fixtures', file))

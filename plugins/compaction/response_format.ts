@@ -1,0 +1,62 @@
+import type { Compactor, Result, SlotInfo } from '../../core/index.js'
+
+/** Members to leave out, by name; `true` drops the member, `*` stands for every item. */
+type Tree = Map<string, Tree | true>
+
+/** `concise` leaves out what the slot marks as detailed, `detailed` leaves out the text that repeats it. */
+const response_format: Compactor = (result, call, context) => {
+  if (!result.ok) return result
+  const settings = context.settings.output as { response_format?: string } | undefined
+  const format = call.input.response_format ?? settings?.response_format ?? 'concise'
+  return format === 'detailed' ? withoutText(result) : concise(result, context.slot)
+}
+export default response_format
+
+function withoutText(result: Result & { ok: true }): Result {
+  const { text: _, ...rest } = result
+  return rest
+}
+
+function concise(result: Result & { ok: true }, slot: SlotInfo): Result {
+  if (slot.detailed.length === 0) return result
+  return { ...result, output: prune(result.output, treeOf(slot.detailed)) as typeof result.output }
+}
+
+const trees = new WeakMap<readonly string[], Tree>()
+
+function treeOf(paths: readonly string[]): Tree {
+  const known = trees.get(paths)
+  if (known) return known
+  const tree: Tree = new Map()
+  for (const path of paths) plant(tree, path.split('/'))
+  trees.set(paths, tree)
+  return tree
+}
+
+function plant(tree: Tree, [name = '', ...rest]: string[]): void {
+  const grown = tree.get(name)
+  if (rest.length === 0) tree.set(name, true)
+  else if (grown !== true) {
+    const branch = grown ?? new Map()
+    tree.set(name, branch)
+    plant(branch, rest)
+  }
+}
+
+/** A copy of `value` without what `tree` names; what it does not reach is shared with the original. */
+function prune(value: unknown, tree: Tree): unknown {
+  if (Array.isArray(value)) {
+    const each = tree.get('*')
+    return each === undefined || each === true ? value : value.map((item) => prune(item, each))
+  }
+  if (value === null || typeof value !== 'object') return value
+  const pruned: Record<string, unknown> = { ...value }
+  const every = tree.get('*')
+  for (const name of every ? Object.keys(pruned) : tree.keys()) {
+    const branch = tree.get(name) ?? every
+    if (!Object.hasOwn(pruned, name)) continue
+    if (branch === true) delete pruned[name]
+    else pruned[name] = prune(pruned[name], branch!)
+  }
+  return pruned
+}

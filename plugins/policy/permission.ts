@@ -1,0 +1,103 @@
+import type { Call, Context, Effect, Policy, Verdict } from '../../core/index.js'
+import { commandHit, judgeCommands } from './permission/commands.js'
+import { factsOf, type Facts } from './permission/facts.js'
+import { inspection } from './permission/inspections.js'
+import { rulesLift, word, type Word } from './permission/modes.js'
+import { rulesOf, type Blocks, type Rule, type RuleSet } from './permission/rules.js'
+import { verdict } from './permission/words.js'
+
+/** Rules, the mode of the session and what is known of commands, all consulted before a question is raised. */
+const permission: Policy = async (call, context) => {
+  const rules = rulesOf(context.settings as Blocks, call.mode)
+  const facts = factsOf(call, context)
+  const denied = await hit(facts, rules.deny)
+  if (denied) return byRule(call, 'deny', denied)
+  const byMode = await worstOf(facts, rules)
+  if (byMode?.word === 'deny') return refuse(facts, byMode)
+  const asked = await hit(facts, rules.ask)
+  if (asked) return byRule(call, 'ask', asked)
+  return byMode && refuse(facts, byMode)
+}
+export default permission
+
+const byRule = (call: Call, kind: 'deny' | 'ask', rule: Rule): Verdict =>
+  verdict(call, { kind, reason: rule.reason ?? `The rule '${rule.text}' ${kind === 'deny' ? 'denies' : 'asks before'} this.`, rule: rule.text })
+
+/** The first rule that speaks about this call and whose spec meets any part of it. */
+async function hit(facts: Facts, rules: readonly Rule[]): Promise<Rule | undefined> {
+  for (const rule of rules) if (rule.applies(facts) && (await meets(facts, rule))) return rule
+  return rules.length > 0 && facts.hasCommand ? commandHit(facts, rules) : undefined
+}
+
+async function meets(facts: Facts, rule: Rule): Promise<boolean> {
+  if (rule.path) return (await facts.places()).some(({ given, resolved }) => rule.path!(given) || rule.path!(resolved))
+  if (rule.host) return rule.host(facts.host() ?? '')
+  if (rule.input) return rule.input(facts.call)
+  return !rule.command
+}
+
+interface Objection {
+  word: Word
+  effect: Effect
+  reason: string
+}
+
+async function worstOf(facts: Facts, rules: RuleSet): Promise<Objection | undefined> {
+  let worst: Objection | undefined
+  for (const effect of facts.call.effects) {
+    const objection = await object(facts, effect, rules)
+    if (objection && worst?.word !== 'deny') worst = objection.word === 'deny' || !worst ? objection : worst
+  }
+  return worst
+}
+
+/** What stands against one effect of the call, `undefined` when nothing does. */
+async function object(facts: Facts, effect: Effect, rules: RuleSet): Promise<Objection | undefined> {
+  const { call } = facts
+  const said = word(call.mode, effect)
+  if (said === 'run') return undefined
+  if (rulesLift(call.mode) && (await allowed(facts, effect, rules.allow))) return undefined
+  if (effect === 'write' && call.mode === 'plan' && (await onlyPlans(facts))) return undefined
+  const commands = effect === 'exec' && facts.hasCommand ? await judgeCommands(facts, rulesLift(call.mode) ? rules.allow : []) : undefined
+  if (commands?.free === 'allowed' || (commands?.free === 'read' && call.mode !== 'full-auto')) return undefined
+  return { word: said, effect, reason: reasons[said](call, effect) + (commands?.reason ? `: ${commands.reason}.` : '.') }
+}
+
+/** An allow rule without a spec answers for its effect, one with paths only when the rules together cover every path, as given and as resolved. */
+async function allowed(facts: Facts, effect: Effect, allow: readonly Rule[]): Promise<boolean> {
+  const speaking = allow.filter((rule) => rule.applies(facts) && (rule.lifts === undefined || rule.lifts === effect))
+  if (speaking.some((rule) => !rule.path && !rule.command && !rule.host && !rule.input)) return true
+  if (speaking.some((rule) => rule.host?.(facts.host() ?? '') || rule.input?.(facts.call))) return true
+  const paths = speaking.flatMap((rule) => rule.path ?? [])
+  if (paths.length === 0) return false
+  const places = await facts.places()
+  const covers = (path: string): boolean => paths.some((matches) => matches(path))
+  return places.length > 0 && places.every(({ given, resolved }) => covers(given) && covers(resolved))
+}
+
+async function onlyPlans(facts: Facts): Promise<boolean> {
+  const places = await facts.places()
+  const below = (path: string): boolean => path.startsWith('.vtcode/plans/')
+  return places.length > 0 && places.every(({ given, resolved }) => below(given) && below(resolved))
+}
+
+const does: Record<Effect, string> = {
+  read: 'reads',
+  write: 'changes files',
+  exec: 'runs a program',
+  net: 'uses the network',
+  ask: 'asks the user',
+}
+const reasons: Record<Word, (call: Call, effect: Effect) => string> = {
+  run: () => '',
+  ask: (call, effect) => `${call.slot} ${does[effect]}, which mode ${call.mode} does not do unasked`,
+  deny: (call, effect) =>
+    call.mode === 'plan'
+      ? `${call.slot} ${does[effect]}; plan mode only reads${effect === 'write' ? ' and writes below .vtcode/plans/' : ''}`
+      : `${call.slot} is not on the list of what full-auto may do`,
+}
+
+function refuse(facts: Facts, { word: kind, effect, reason }: Objection): Verdict {
+  const next = effect === 'exec' ? inspection(facts) : undefined
+  return verdict(facts.call, { kind: kind === 'deny' ? 'deny' : 'ask', reason, rule: facts.call.slot, ...(next && { next }) })
+}

@@ -1,0 +1,96 @@
+import { searchPath, findProgram } from '../../shared/programs.js'
+import type { Facts } from './facts.js'
+import { readOnlyFiles } from './read_only.js'
+import type { Rule } from './rules.js'
+import { readCommand, type Argv, type Line } from './shell.js'
+
+/** What the command lines of a call come to. */
+export interface Judgement {
+  /** `read`: known to read only. `allowed`: every part is covered by an allow rule or only reads. */
+  free: 'read' | 'allowed' | undefined
+  /** Why it is not free, as the end of a sentence. */
+  reason: string
+}
+
+const harmless = /^(LC_\w+|LANG|TZ|NO_COLOR|CI)$/
+
+/** The rule among `rules` that some part of the command lines hits: a program, a redirection, a file that a reading program names. */
+export async function commandHit(facts: Facts, rules: readonly Rule[]): Promise<Rule | undefined> {
+  for (const line of facts.commands().map(readCommand)) {
+    const hit =
+      rules.find((rule) => rule.command && rule.applies(facts) && line.commands.some((argv) => rule.command!.hits(argv))) ??
+      fileHit(rules, 'write', line.writes.map(({ text }) => text)) ??
+      fileHit(rules, 'read', [...line.inputs.map(({ text }) => text), ...line.commands.flatMap((argv) => readOnlyFiles(argv) ?? [])])
+    if (hit) return hit
+  }
+  return undefined
+}
+
+const fileHit = (rules: readonly Rule[], effect: 'read' | 'write', files: string[]): Rule | undefined =>
+  rules.find((rule) => rule.lifts === effect && rule.path && files.some((file) => rule.path!(file.replace(/^\.\//, ''))))
+
+/** Whether a call may run without a question as far as its command lines go. */
+export async function judgeCommands(facts: Facts, allow: readonly Rule[]): Promise<Judgement> {
+  const lines = facts.commands().map(readCommand)
+  if (lines.length === 0) return { free: undefined, reason: 'it starts a program' }
+  let free: 'read' | 'allowed' = 'read'
+  for (const line of lines) {
+    const reason = objection(line)
+    if (reason) return { free: undefined, reason }
+    for (const argv of line.commands) {
+      if (await readsOnly(argv, facts)) continue
+      if (!covered(argv, facts, allow)) return { free: undefined, reason: `\`${shown(argv)}\` is not known to only read` }
+      free = 'allowed'
+    }
+    for (const { text } of line.inputs) if (!(await isInside(text, facts))) return { free: undefined, reason: `it reads '${text}'` }
+  }
+  return { free, reason: '' }
+}
+
+function objection(line: Line): string | undefined {
+  const loud = line.assigned.find((name) => !harmless.test(name))
+  if (line.unknown) return line.unknown
+  if (line.commands.length === 0) return 'no program was recognised in it'
+  if (loud) return `it sets ${loud}`
+  if (line.writes[0]) return `it writes to '${line.writes[0].text}'`
+  return line.inputs.some(({ kind }) => kind !== 'static') ? 'it reads a file whose name is only known when it runs' : undefined
+}
+
+async function readsOnly(argv: Argv, facts: Facts): Promise<boolean> {
+  const files = readOnlyFiles(argv)
+  if (!files || !isInstalled(argv[0]!.text, facts.workspace.root)) return false
+  for (const file of files) if (!(await isInside(file, facts))) return false
+  return true
+}
+
+const covered = (argv: Argv, facts: Facts, allow: readonly Rule[]): boolean =>
+  allow.some((rule) => rule.command?.covers(argv) && rule.applies(facts)) && isInstalled(argv[0]!.text, facts.workspace.root)
+
+const builtins = ['echo', 'printf', 'true', 'false', 'test', '[', 'pwd']
+const installed = new Map<string, boolean>()
+/** Found by its bare name outside the workspace; a program that the workspace brings is not the one that is meant. */
+function isInstalled(name: string, root: string): boolean {
+  if (builtins.includes(name)) return true
+  const key = `${root}\0${name}`
+  const known = installed.get(key) ?? findProgram(name, searchPath(process.env.PATH, root)) !== undefined
+  installed.set(key, known)
+  return known
+}
+
+// Relative to the folder of the command; what does not exist cannot lead out, what cannot be opened is left to the program.
+async function isInside(path: string, facts: Facts): Promise<boolean> {
+  const folder = facts.call.input.workdir ?? facts.call.input.cwd ?? '.'
+  try {
+    const normal = facts.workspace.normalize(path.startsWith('/') ? path : `${String(folder)}/${path}`)
+    const stat = await facts.workspace.stat(normal)
+    if (stat?.kind !== 'other') await (await facts.workspace.open(normal)).close()
+    return true
+  } catch (error) {
+    return (error as { code?: string }).code === 'VT_PATH_NOT_FOUND'
+  }
+}
+
+const shown = (argv: Argv): string => {
+  const text = argv.map((word) => word.text).join(' ')
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text
+}

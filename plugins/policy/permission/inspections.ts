@@ -1,0 +1,45 @@
+import type { Facts } from './facts.js'
+import type { Next } from '../../../core/index.js'
+import { readCommand } from './shell.js'
+
+/** The call that answers what a plain inspection by a command wanted to know. */
+export function inspection(facts: Facts): Next | undefined {
+  const lines = facts.commands().map(readCommand)
+  const only = lines.length === 1 && lines[0]!.commands.length === 1 ? lines[0]!.commands[0]! : undefined
+  if (!only || only.some(({ kind }) => kind === 'dynamic')) return undefined
+  const [program, ...words] = only.map((word) => word.text)
+  const plain = words.filter((word) => !word.startsWith('-'))
+  return instead[program!]?.(words, plain)
+}
+
+const read = (path: string | undefined, page: object = {}): Next | undefined =>
+  path === undefined ? undefined : { tool: 'unified_file', input: { action: 'read', path, ...page } }
+const search = (input: object): Next => ({ tool: 'unified_search', input: { ...input } })
+const list = (_: string[], [path = '.']: string[]): Next => search({ action: 'list', path })
+const grep = (_: string[], [pattern, path = '.']: string[]): Next | undefined =>
+  pattern === undefined ? undefined : search({ action: 'grep', pattern, path })
+
+const instead: Record<string, (words: string[], plain: string[]) => Next | undefined> = {
+  cat: (_, [path]) => read(path),
+  less: (_, [path]) => read(path),
+  head: (words, plain) => read(plain.at(-1), { offset_lines: 1, page_size_lines: count(words) ?? 10 }),
+  tail: (_, plain) => read(plain.at(-1)),
+  sed: (words, plain) => {
+    const [, from, to] = /^(\d+),(\d+)p$/.exec(plain[0] ?? '') ?? []
+    return words.includes('-n') && from && to ? read(plain[1], { offset_lines: +from, page_size_lines: +to - +from + 1 }) : undefined
+  },
+  ls: list,
+  tree: list,
+  find: (words, [path = '.']) => {
+    const at = words.findIndex((word) => word === '-name' || word === '-iname')
+    const pattern = words[at + 1]
+    return at < 0 || pattern === undefined ? undefined : search({ action: 'list', mode: 'find_name', path, name_pattern: pattern })
+  },
+  grep,
+  rg: grep,
+}
+
+const count = (words: string[]): number | undefined => {
+  const [, digits] = /(?:^|\s)-n?\s*(\d+)(?:\s|$)/.exec(words.join(' ')) ?? []
+  return digits === undefined ? undefined : Number(digits)
+}

@@ -1,0 +1,76 @@
+/**
+ * Whether `items` are what `pattern` says, where an element that is `any` stands for any number of items. Greedy with one
+ * point of return, so that no pattern takes longer than the product of the two lengths.
+ */
+export function matchSequence<P, T>(
+  pattern: readonly P[],
+  items: readonly T[],
+  any: (element: P) => boolean,
+  one: (element: P, item: T) => boolean,
+): boolean {
+  let at = 0
+  let star = -1
+  let resume = 0
+  for (let index = 0; index < items.length; ) {
+    if (at < pattern.length && any(pattern[at]!)) [star, at, resume] = [at, at + 1, index]
+    else if (at < pattern.length && one(pattern[at]!, items[index]!)) [at, index] = [at + 1, index + 1]
+    else if (star >= 0) [at, index] = [star + 1, resume += 1]
+    else return false
+  }
+  while (at < pattern.length && any(pattern[at]!)) at += 1
+  return at === pattern.length
+}
+
+type Token = '*' | ((char: string) => boolean)
+
+/** A word with `*` for any characters; with `classes` also `?` and `[a-z]`, as gitignore has them. */
+export function wildcard(pattern: string, classes = false): (text: string) => boolean {
+  if (!/[*?[\\]/.test(pattern)) return (text) => text === pattern
+  const tokens: Token[] = []
+  for (let rest = pattern; rest; ) {
+    const set = classes ? /^\[([!^]?)(\]?[^\]]*)\]/.exec(rest) : null
+    const escaped = classes && rest[0] === '\\' && rest.length > 1
+    const char = escaped ? rest[1]! : String.fromCodePoint(rest.codePointAt(0)!)
+    if (set) tokens.push(inSet(set[2]!, set[1] !== ''))
+    else if (char === '*' && !escaped) tokens.push('*')
+    else if (char === '?' && classes && !escaped) tokens.push(() => true)
+    else tokens.push((other) => other === char)
+    rest = rest.slice(set ? set[0].length : escaped ? 2 : char.length)
+  }
+  return (text) => matchSequence(tokens, [...text], (token) => token === '*', (token, char) => token !== '*' && token(char))
+}
+
+function inSet(members: string, negated: boolean): (char: string) => boolean {
+  const ranges = [...members.matchAll(/(.)-(.)|(.)/gsu)].map(([, from, to, only]) => [from ?? only!, to ?? only!] as const)
+  return (char) => ranges.some(([from, to]) => from <= char && char <= to) !== negated
+}
+
+/**
+ * A gitignore pattern over `/`-separated paths: `/x` starts at the root, a bare name matches at any depth, `**` is any number
+ * of folders, and what matches a folder matches everything below it.
+ */
+export function pathPattern(pattern: string): (path: string) => boolean {
+  const anchored = pattern.replace(/^\.?\//, '')
+  const segments = anchored.replace(/\/$/, '').split('/')
+  const bare = anchored === pattern && segments.length === 1
+  const elements = [...(bare ? ['**'] : []), ...segments].map((segment) => (segment === '**' ? segment : wildcard(segment, true)))
+  const matchesWhole = (parts: string[]): boolean =>
+    matchSequence(elements, parts, (element) => element === '**', (element, part) => typeof element === 'function' && element(part))
+  return (path) => {
+    const parts = path.split('/')
+    return parts.some((_, index) => matchesWhole(parts.slice(0, index + 1)))
+  }
+}
+
+/** A host name; a leading `*.` means subdomains only, any other `*` stays inside one label. */
+export function hostPattern(pattern: string): (host: string) => boolean {
+  const clean = (host: string): string[] => host.toLowerCase().replace(/\.$/, '').split('.')
+  const sub = pattern.startsWith('*.')
+  const labels = clean(sub ? pattern.slice(2) : pattern).map((label) => wildcard(label))
+  return (host) => {
+    const parts = clean(host)
+    if (pattern === '*') return true
+    if (sub ? parts.length <= labels.length : parts.length !== labels.length) return false
+    return labels.every((label, index) => label(parts[parts.length - labels.length + index]!))
+  }
+}

@@ -1,0 +1,133 @@
+import { problem, type Call, type Effect, type Mode } from '../../../core/index.js'
+import type { Facts } from './facts.js'
+import { commandPattern, type CommandPattern } from './command_pattern.js'
+import { hostPattern, pathPattern, wildcard } from './pattern.js'
+
+/** A rule as settings write it. */
+export type RuleEntry = string | { rule: string; reason?: string; match?: unknown[]; not_match?: unknown[] }
+
+/** `Tool` or `Tool(spec)`, ready to be asked. */
+export interface Rule {
+  readonly text: string
+  readonly reason?: string
+  /** The effect an allow rule answers for; absent = all of the call. */
+  readonly lifts?: Effect
+  /** Whether the rule speaks about this slot at all. */
+  applies(facts: Facts): boolean
+  readonly path?: (path: string) => boolean
+  readonly command?: CommandPattern
+  readonly host?: (host: string) => boolean
+  /** Any other property, for deny and ask only. */
+  readonly input?: (call: Call) => boolean
+}
+
+interface Family {
+  spec: 'path' | 'command' | 'host' | 'name'
+  lifts?: Effect
+  applies(facts: Facts): boolean
+}
+
+const slotIn = (...slots: string[]) => (facts: Facts): boolean => slots.includes(facts.call.slot)
+const readSlots = ['unified_file/read', ...['grep', 'list', 'structural', 'outline'].map((action) => `unified_search/${action}`)]
+const reads: Family = {
+  spec: 'path',
+  lifts: 'read',
+  applies: (facts) => readSlots.includes(facts.call.slot) || (facts.hasPath && facts.call.effects.every((effect) => effect === 'read')),
+}
+const edits: Family = { spec: 'path', lifts: 'write', applies: (facts) => facts.call.effects.includes('write') }
+const families: Record<string, Family> = {
+  Read: reads,
+  Grep: reads,
+  Glob: reads,
+  Edit: edits,
+  Write: edits,
+  MultiEdit: edits,
+  NotebookEdit: edits,
+  Bash: { spec: 'command', lifts: 'exec', applies: (facts) => facts.hasCommand },
+  WebFetch: { spec: 'host', lifts: 'net', applies: slotIn('unified_search/web', 'defuddle_fetch') },
+  WebSearch: { spec: 'host', lifts: 'net', applies: slotIn('web_search') },
+  Skill: { spec: 'name', applies: slotIn('load_skill', 'unified_search/skill') },
+  AskUserQuestion: { spec: 'name', applies: slotIn('request_user_input') },
+}
+const effects: readonly string[] = ['read', 'write', 'exec', 'net', 'ask'] satisfies Effect[]
+
+/** Reads one rule; `undefined` when it is not of the form `Tool` or `Tool(spec)`. */
+export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow'): Rule | undefined {
+  const { rule: text, reason } = typeof entry === 'string' ? { rule: entry, reason: undefined } : entry
+  const [, name, spec] = /^([^\s()]+)(?:\((.*)\))?$/s.exec(text.trim()) ?? []
+  if (!name) return undefined
+  // A glob in the name would allow what nobody has thought of; only the tools of one named MCP server may be allowed that way.
+  if (verdict === 'allow' && name.includes('*') && !/^mcp__\w+?__\*$/.test(name) && !/^\w+\/\*$/.test(name)) return undefined
+  const family = Object.hasOwn(families, name) ? families[name]! : undefined
+  const rule = { text, ...(reason !== undefined && { reason }), ...(family?.lifts && { lifts: family.lifts }) }
+  const applies = family?.applies ?? byName(name)
+  if (effects.includes(name)) return { ...rule, lifts: name as Effect, applies }
+  if (spec === undefined || spec === '*') return { ...rule, applies }
+  if (family?.spec === 'path') return { ...rule, applies, path: pathPattern(spec) }
+  if (family?.spec === 'command') return { ...rule, applies, command: commandPattern(spec) }
+  if (family?.spec === 'host') return spec.startsWith('domain:') ? { ...rule, applies, host: hostPattern(spec.slice(7)) } : undefined
+  if (family?.spec === 'name') return { ...rule, applies, input: property('name', spec) }
+  const [parameter, value] = splitOnce(spec, ':')
+  return value === undefined || verdict === 'allow' ? undefined : { ...rule, applies, input: property(parameter, value) }
+}
+
+function byName(name: string): (facts: Facts) => boolean {
+  if (effects.includes(name)) return (facts) => facts.call.effects.includes(name as Effect)
+  const whole = wildcard(name)
+  return ({ call }) =>
+    whole(call.slot) || whole(call.slot.split('/')[0]!) || call.caller.alias === name || call.slot.startsWith(`${name}__`)
+}
+
+function property(name: string, pattern: string): (call: Call) => boolean {
+  const matches = wildcard(pattern)
+  return (call) => ['string', 'number', 'boolean'].includes(typeof call.input[name]) && matches(String(call.input[name]))
+}
+
+function splitOnce(text: string, separator: string): [string, string | undefined] {
+  const at = text.indexOf(separator)
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)]
+}
+
+export interface RuleSet {
+  deny: Rule[]
+  ask: Rule[]
+  allow: Rule[]
+}
+
+/** The blocks of the settings that permission reads. */
+export interface Blocks {
+  policy?: { mode?: Mode; deny?: RuleEntry[]; ask?: RuleEntry[]; allow?: RuleEntry[] }
+  automation?: { full_auto?: { enabled?: boolean; allowed_tools?: RuleEntry[] } }
+}
+
+const compiled = new WeakMap<object, RuleSet>()
+
+/** The rules of the settings, parsed once a generation. What full-auto may do is a list of allow rules of its own. */
+export function rulesOf(blocks: Blocks, mode: Mode): RuleSet {
+  const { policy = {}, automation } = blocks
+  const known = compiled.get(policy)
+  const base = known ?? {
+    deny: parse(policy.deny, 'deny'),
+    ask: parse(policy.ask, 'ask'),
+    allow: parse(policy.allow, 'allow'),
+  }
+  if (!known) compiled.set(policy, base)
+  const list = automation?.full_auto?.allowed_tools
+  return mode === 'full-auto' && list ? { ...base, allow: [...base.allow, ...listed(list)] } : base
+}
+
+const lists = new WeakMap<RuleEntry[], Rule[]>()
+function listed(entries: RuleEntry[]): Rule[] {
+  const rules = lists.get(entries) ?? parse(entries, 'allow')
+  lists.set(entries, rules)
+  return rules
+}
+
+// A deny or ask rule that cannot be read must not be lost: the policy fails, and with it every call. A lost allow only asks.
+function parse(entries: RuleEntry[] | undefined, verdict: 'deny' | 'ask' | 'allow'): Rule[] {
+  return (entries ?? []).flatMap((entry) => {
+    const rule = parseRule(entry, verdict)
+    if (rule || verdict === 'allow') return rule ?? []
+    throw problem('VT_CONFIG_INVALID', { problem: `The rule ${JSON.stringify(entry)} of policy.${verdict} is not of the form Tool or Tool(spec).` })
+  })
+}

@@ -1,0 +1,86 @@
+import { forEachChild, parse, type SyntaxNode, type Word as Node } from 'unbash'
+import { unwrap } from './wrappers.js'
+
+/** A word of a command: what it will be, or that only the shell will know. */
+export interface Word {
+  text: string
+  /** `glob`: names of files that begin with the literal text before the first `*`. */
+  kind: 'static' | 'glob' | 'dynamic'
+}
+/** One program that a line would start, wherever it stands in it. */
+export type Argv = Word[]
+
+/** Everything a command line would do, as far as its text tells. */
+export interface Line {
+  /** Simple commands of lists, pipes, substitutions, bodies, and those inside wrappers such as `env` or `xargs`. */
+  commands: Argv[]
+  writes: Word[]
+  inputs: Word[]
+  /** Names of variables that are set. */
+  assigned: string[]
+  /** Why the line cannot be judged as a whole; what was found still counts against it. */
+  unknown?: string
+}
+
+const maxLength = 10_000
+const maxDepth = 8
+// Control characters, invisible ones, exotic spaces, and whatever looks like shell syntax without being it.
+const deceptive = /[^\P{C}\n\t]|[^\P{Z} ]|[；｜＆＞＜＄｀（）｛｝＇＂＼＃！]/u
+
+/** Reads a command: a string as bash does, an array as one argv without a shell. */
+export function readCommand(command: string | readonly string[]): Line {
+  const line: Line = { commands: [], writes: [], inputs: [], assigned: [] }
+  if (typeof command === 'string') readScript(command, line, 0)
+  else addCommand(command.map(literal), line, 0)
+  return line
+}
+
+const literal = (text: string): Word => ({ text, kind: 'static' })
+
+function readScript(source: string, line: Line, depth: number): void {
+  if (source.length > maxLength) line.unknown ??= `it has more than ${maxLength} characters`
+  else if (deceptive.test(source)) line.unknown ??= 'it holds invisible or look-alike characters'
+  else if (depth > maxDepth) line.unknown ??= 'shells are nested too deep in it'
+  if (source.length <= maxLength && depth <= maxDepth) visit(parse(source), line, depth)
+}
+
+function visit(node: SyntaxNode, line: Line, depth: number): void {
+  if (node.type === 'Script' && node.errors?.length) line.unknown ??= `the shell would not read it (${node.errors[0]!.message})`
+  if (node.type === 'Command' && node.name) {
+    const words = node.args.map((argument) => (argument.type === 'Word' ? read(argument) : { text: argument.text, kind: 'dynamic' as const }))
+    addCommand([read(node.name), ...words], line, depth)
+  }
+  if (node.type === 'Assignment') line.assigned.push(node.name)
+  if (node.type === 'Function') line.unknown ??= 'it defines a function'
+  if (node.type === 'Redirect') redirect(node.operator, node.target ? read(node.target) : undefined, line)
+  forEachChild(node, (child) => visit(child, line, depth))
+}
+
+function redirect(operator: string, target: Word | undefined, line: Line): void {
+  if (!target || (operator.endsWith('&') && /^(\d+|-)$/.test(target.text))) return
+  if (operator.startsWith('<') && operator !== '<>') line.inputs.push(target)
+  else if (target.kind !== 'static' || target.text !== '/dev/null') line.writes.push(target)
+}
+
+function addCommand(argv: Argv, line: Line, depth: number): void {
+  line.commands.push(argv)
+  const inner = unwrap(argv)
+  line.assigned.push(...(inner.assigned ?? []))
+  if (inner.unknown) line.unknown ??= inner.unknown
+  for (const further of inner.commands ?? []) {
+    if (further.length > 0 && depth < maxDepth) addCommand(further, line, depth + 1)
+  }
+  for (const source of inner.scripts ?? []) readScript(source, line, depth + 1)
+}
+
+function read(word: Node): Word {
+  const kinds = new Set<string>()
+  const collect = (node: SyntaxNode): void => {
+    kinds.add(node.type)
+    forEachChild(node, collect)
+  }
+  forEachChild(word, collect)
+  const quoted = ['Literal', 'SingleQuoted', 'DoubleQuoted', 'AnsiCQuoted', 'Glob']
+  const known = [...kinds].every((kind) => quoted.includes(kind)) && !word.text.startsWith('~')
+  return { text: word.value, kind: !known ? 'dynamic' : kinds.has('Glob') ? 'glob' : 'static' }
+}

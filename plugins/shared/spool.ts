@@ -1,0 +1,74 @@
+import { constants } from 'node:fs'
+import { mkdir, open, unlink } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { problem, type Context, type Handle, type Workspace } from '../../core/index.js'
+
+const folder = '.vtcode/spool'
+const maxFiles = 200
+const maxBytes = 512 * 1024 * 1024
+const maxAge = 24 * 60 * 60 * 1000
+
+// Files of sessions that still run; their readers would miss them.
+const live = new Set<string>()
+
+/**
+ * Keeps a text that is too long to show below `.vtcode/spool/` and returns its workspace-relative path. Only this user can
+ * read it, git ignores it, and it stays at least as long as the session.
+ */
+export async function spool(context: Context, label: string, content: string): Promise<string> {
+  await using directory = await openFolder(context.workspace)
+  const name = `${label.replace(/\W+/g, '_')}-${randomBytes(6).toString('hex')}.txt`
+  await create(directory, name, content)
+  live.add(name)
+  context.session.onClose(() => void live.delete(name))
+  await prune(context.workspace, directory)
+  return `${folder}/${name}`
+}
+
+// Folder by folder, each opened before anything is made in it. A link in the place of one of ours would move what we write.
+async function openFolder(workspace: Workspace): Promise<Handle> {
+  let path = ''
+  let parent = await workspace.openDirectory('.')
+  for (const segment of folder.split('/')) {
+    path = path ? `${path}/${segment}` : segment
+    try {
+      await mkdir(`${parent.ref}/${segment}`, { mode: 0o700 }).catch(unlessExists)
+    } finally {
+      await parent.close()
+    }
+    parent = await workspace.openDirectory(path)
+    if (parent.resolved !== path) {
+      await parent.close()
+      throw problem('VT_PATH_OUTSIDE', { path })
+    }
+  }
+  await create(parent, '.gitignore', '*\n').catch(unlessExists)
+  return parent
+}
+
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
+
+async function create(directory: Handle, name: string, content: string): Promise<void> {
+  await using file = await open(`${directory.ref}/${name}`, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+  await file.writeFile(content)
+}
+
+const unlessExists = (error: NodeJS.ErrnoException): void => {
+  if (error.code !== 'EEXIST') throw error
+}
+
+/** Removes the oldest files beyond the limits of count, size and age. */
+async function prune(workspace: Workspace, directory: Handle): Promise<void> {
+  const files = []
+  for (const { name, kind } of await workspace.names(folder)) {
+    const stat = kind === 'file' && name !== '.gitignore' ? await workspace.stat(`${folder}/${name}`) : undefined
+    if (stat) files.push({ name, ...stat })
+  }
+  files.sort((a, b) => b.mtime_ms - a.mtime_ms)
+  let bytes = 0
+  for (const [index, file] of files.entries()) {
+    bytes += file.bytes
+    const over = index >= maxFiles || bytes > maxBytes || Date.now() - file.mtime_ms > maxAge
+    if (over && !live.has(file.name)) await unlink(`${directory.ref}/${file.name}`).catch(() => undefined)
+  }
+}

@@ -1,0 +1,78 @@
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { createKernel } from '../../core/index.js'
+import type { Config, Kernel, ManifestEntry, Mode } from '../../core/index.js'
+
+/** Path below the workspace → content. */
+export type Files = Record<string, string | Uint8Array>
+
+/** A fresh folder to work in and a fresh home beside it, both removed when disposed of. */
+export interface TempWorkspace extends AsyncDisposable {
+  /** Real path of the workspace. */
+  readonly root: string
+  /** Stands for `~`; outside the workspace, empty at first. */
+  readonly home: string
+  write(path: string, content: string | Uint8Array): Promise<void>
+  /** The text of a file, `undefined` when it does not exist. */
+  read(path: string): Promise<string | undefined>
+}
+
+export async function tempWorkspace(files: Files = {}): Promise<TempWorkspace> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'vtcode-test-')))
+  const root = join(folder, 'ws')
+  const home = join(folder, 'home')
+  await mkdir(root)
+  await mkdir(home)
+  const write = async (path: string, content: string | Uint8Array): Promise<void> => {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), content)
+  }
+  const read = (path: string): Promise<string | undefined> => readFile(join(root, path), 'utf8').catch(() => undefined)
+  for (const [path, content] of Object.entries(files)) await write(path, content)
+  return { root, home, write, read, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }) }
+}
+
+export interface Boot {
+  files?: Files
+  /** Default `full-auto` with every effect allowed, so that a test of behaviour is not a test of policy. */
+  mode?: Mode
+  /** Settings of the call layer. */
+  config?: Config
+  /** Manifests beside the built-in ones; relative paths start at the working folder of the test. */
+  manifests?: (string | ManifestEntry)[]
+  /** Added to an environment of PATH and the temporary home. */
+  env?: Record<string, string>
+}
+export interface Booted extends TempWorkspace {
+  readonly kernel: Kernel
+  readonly call: Kernel['call']
+}
+
+const everything = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'ask'] } }
+
+/** A kernel on a temporary workspace that sees nothing of this machine's settings. */
+export async function bootKernel(how: Boot = {}): Promise<Booted> {
+  const workspace = await tempWorkspace(how.files)
+  try {
+    const manifests = (how.manifests ?? []).map((entry) =>
+      typeof entry === 'string' ? resolve(entry) : { ...entry, from: resolve(entry.from) },
+    )
+    const kernel = await createKernel({
+      workspace: workspace.root,
+      home: workspace.home,
+      env: { PATH: process.env.PATH, HOME: workspace.home, VTCODE_HOME: join(workspace.home, '.vtcode'), ...how.env },
+      mode: how.mode ?? 'full-auto',
+      config: { automation: everything, ...how.config, manifests: ['builtin', ...manifests, ...(how.config?.manifests ?? [])] },
+      surface: 'test',
+    })
+    const dispose = async (): Promise<void> => {
+      await kernel.close()
+      await workspace[Symbol.asyncDispose]()
+    }
+    return { ...workspace, kernel, call: (tool, input, options) => kernel.call(tool, input, options), [Symbol.asyncDispose]: dispose }
+  } catch (error) {
+    await workspace[Symbol.asyncDispose]()
+    throw error
+  }
+}

@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest'
+import { missingNeeds, published, readExamples, runExample } from 'vtcode/test'
+
+// The sections of fixtures/tools.md whose examples hold. A section is switched on with the work that makes it true, and stays on.
+const sections: string[] = []
+
+for (const section of sections) {
+  describe(`section ${section} of the published contracts`, () => {
+    const examples = readExamples(published(), section)
+    it('has examples', () => expect(examples.length).toBeGreaterThan(0))
+    for (const example of examples) {
+      const missing = missingNeeds(example)
+      const title = `line ${example.line}: ${JSON.stringify(example.call)}`
+      // In CI everything but the network is installed, so a skip there would hide a broken setup.
+      const skip = missing.length > 0 && (!process.env.CI || missing.includes('net'))
+      it.skipIf(skip)(skip ? `${title} (SKIPPED: needs ${missing.join(', ')})` : title, () => runExample(example))
+    }
+  })
+}
