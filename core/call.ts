@@ -1,6 +1,6 @@
-import { resolve, spell, type Target } from './check.js'
+import { resolve, spell, withExample, type Target } from './check.js'
 import { callerOf, type Run, type Sessions } from './context.js'
-import { problem, VtError } from './errors.js'
+import { problem } from './errors.js'
 import { execution } from './execute.js'
 import type { OnFault } from './faults.js'
 import type { Generation } from './generation.js'
@@ -10,6 +10,7 @@ import { Cancel } from './limits.js'
 import { first } from './loader.js'
 import { freeze } from './plain.js'
 import type { Slot } from './registry.js'
+import { failure } from './result.js'
 import type { Call, CallOptions, Failure, JsonObject, Notice, Result, Verdict, Workspace } from './types.js'
 
 const MAX_DEPTH = 4
@@ -139,10 +140,7 @@ const failed = (...of: Parameters<typeof problem>): Failure => ({ ok: false, err
 const withNotices = (result: Result, notices: Notice[]): Result =>
   notices.length ? { ...result, notices: [...notices, ...(result.notices ?? [])] } : result
 
-/** What was thrown on the way to the slot, as a value; wrong input gets an example that would pass. */
+/** What was thrown on the way to the slot, as a value. */
 function asFailure(error: unknown, slot?: Slot): Failure {
-  if (!(error instanceof VtError)) return failed('VT_CALL_FAILED', { plugin: 'kernel', reason: first(error) })
-  const { code, hint } = error.problem
-  const example = slot && code.startsWith('VT_INPUT_') && !hint.includes('Example:')
-  return { ok: false, error: { ...error.problem, hint: example ? `${hint} ${slot.example}`.trim() : hint } }
+  return failure(withExample(error, slot)) ?? failed('VT_CALL_FAILED', { plugin: 'kernel', reason: first(error) })
 }

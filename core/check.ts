@@ -4,7 +4,7 @@ import { infer } from './infer.js'
 import { coerce, fold, limit, rename, toolName, unwrap } from './input.js'
 import { nearest } from './nearest.js'
 import { plain } from './plain.js'
-import type { Registry, Slot } from './registry.js'
+import type { Registry, Slot, Tool } from './registry.js'
 import { compile, type Check } from './schema.js'
 import type { JsonObject, Notice } from './types.js'
 
@@ -25,9 +25,10 @@ export async function resolve({ slots, tools, routes }: Registry, name: string, 
     const like = nearest(wanted, [...names, ...routes.keys()])
     throw problem('VT_TOOL_UNKNOWN', { tool: JSON.stringify(wanted.slice(0, 80)), known: like ? `${like} is the nearest of ${names.join(', ')}` : names.join(', ') })
   }
-  const shape = 'info' in found ? found.shape : undefined
-  const input = plain(unwrap(sent, wanted, (key) => (shape ? shape.names.has(key) : key === 'action'))) as JsonObject
-  const { slot, raw } = 'info' in found ? { slot: found, raw: input } : await infer(found, input)
+  const only = 'info' in found ? found : found.only
+  const isKnown = (key: string) => (only ? only.shape.names.has(key) : key === 'action')
+  const input = read(sent, wanted, isKnown, only)
+  const { slot, raw } = only ? { slot: only, raw: input } : await infer(found as Tool, input)
   if (slot.refusal) throw slot.refusal
   const block = slot.primary.manifest.alias
   if (!block) return { slot, raw }
@@ -37,6 +38,21 @@ export async function resolve({ slots, tools, routes }: Registry, name: string, 
   if (!next || next.primary.manifest.alias) throw problem('VT_SLOT_UNBOUND', { slot: slot.info.slot, ids: to, reason: 'an alias stands for a slot, never for another alias' })
   if (next.refusal) throw next.refusal
   return { slot: next, raw: translated, alias: slot.info.slot }
+}
+
+/** The input as plain data, without the wrappers of function-calling wires. */
+function read(sent: unknown, tool: string, known: (key: string) => boolean, slot: Slot | undefined): JsonObject {
+  try {
+    return plain(unwrap(sent, tool, known)) as JsonObject
+  } catch (error) {
+    throw withExample(error, slot)
+  }
+}
+
+/** Wrong input gets an example that would pass. */
+export function withExample(error: unknown, slot: Slot | undefined): unknown {
+  if (!(error instanceof VtError) || !slot || !error.code.startsWith('VT_INPUT_') || error.problem.hint.includes('Example:')) return error
+  return new VtError({ ...error.problem, hint: `${error.problem.hint} ${slot.example}`.trim() })
 }
 
 /** The caller's input in the words and types of the slot's schema: `given` as said, `input` with caps and defaults. Throws VT_INPUT_*. */

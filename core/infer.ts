@@ -7,7 +7,6 @@ import type { JsonObject, Schema } from './types.js'
 
 /** Which action of a tool an input means, and what that choice fills in. Throws VT_ACTION_MISSING, VT_ACTION_UNKNOWN, VT_ACTION_DEPRECATED. */
 export async function infer(tool: Tool, raw: JsonObject): Promise<{ slot: Slot; raw: JsonObject }> {
-  if (tool.only) return { slot: tool.only, raw }
   const key = Object.keys(raw).find((name) => fold(name) === 'action')
   const { [key ?? '']: word, ...rest } = raw
   const given = typeof word === 'string' && word.trim() !== '' ? word.trim() : undefined
