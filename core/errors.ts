@@ -66,8 +66,10 @@ export const codes = {
   VT_CONFIG_UNTRUSTED: ['{file} is code of the workspace and was not read.', 'Look at it and agree with `vtcode trust`; or write the settings as YAML.'],
   VT_CONFIG_LOOSENS: ["'{key}' of a workspace may only tighten; {value} was ignored.", 'Set it in ~/.vtcode/vtcode.config.yaml.'],
   VT_CONFIG_OWN_ONLY: ["'{key}' counts in your own settings only and was ignored.", 'Set it in ~/.vtcode/vtcode.config.yaml.'],
+  VT_CONFIG_CONSENT: ["'{key}' of the workspace counts once you agree to it and was ignored.", 'Look at it and agree with `vtcode trust`.'],
   VT_CONFIG_FOREIGN: ['{file} is not owned by root or is writable by others and was not read.', 'chown root and chmod go-w it.'],
   VT_TRUST_STORE: ['The trust store {file} cannot be used: {reason}.', 'Everything of the workspace that runs code stays off until it is mended.'],
+  VT_TRUST_REFUSED: ['Trust is not granted from a program that vtcode started.', 'Run `vtcode trust` in a terminal of your own.'],
   VT_RELOAD_REFUSED: ['The new generation was refused: {reason}.', 'Mend the file; the old generation keeps running.'],
 } as const satisfies Record<string, Row>
 

@@ -7,7 +7,10 @@ import { createLoader, type Loader } from './loader.js'
 import { discover } from './discover.js'
 import { bind } from './bind.js'
 import { toolInfo, type Registry } from './registry.js'
-import { openTrust, runsCode } from './trust.js'
+import { runsCode } from './digest.js'
+import { fromError } from './manifest.js'
+import { survey } from './survey.js'
+import { openTrust } from './trust.js'
 import type { Contribution, Diagnostic, Host, KernelOptions, Mode, Origin, Settings, Workspace } from './types.js'
 import type { OnFault } from './faults.js'
 import { join } from 'node:path'
@@ -44,14 +47,12 @@ export async function buildGeneration({ options, workspace, report, diagnostics 
   const env = options.env ?? process.env
   const home = homeOf(options)
   const trust = openTrust({ home, workspace: workspace.root, env })
-  const { settings, origins, diagnostics: remarks } = await loadSettings({
-    workspace: workspace.root,
-    home,
-    env,
-    ...(options.config !== undefined && { config: options.config }),
-    ...(options.mode !== undefined && { mode: options.mode }),
-  })
-  const found = await discover({ workspace: workspace.root, home, user: options.home ?? env['HOME'] ?? homedir(), settings, origins })
+  const places = { workspace: workspace.root, home, user: options.home ?? env['HOME'] ?? homedir() }
+  const said = { ...(options.config !== undefined && { config: options.config }), ...(options.mode !== undefined && { mode: options.mode }) }
+  if (env['VTCODE_TRUST']) trust.accept(await survey({ ...places, ...said, env, trust }))
+  const { settings, origins, diagnostics: ignored } = await loadSettings({ ...places, ...said, env, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
+  const remarks = [...ignored, ...(trust.fault ? [fromError(trust.fault, home)] : [])]
+  const found = await discover({ ...places, settings, origins })
   const untrusted = new Set<string>()
   for (const contribution of found.contributions) {
     if (contribution.layer === 'workspace' && runsCode(contribution) && !(await trust.trusts(contribution))) untrusted.add(contribution.id)

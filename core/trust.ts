@@ -1,4 +1,136 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { inside, readBytes } from './data.js'
+import { digestOf, identityOf, itemFor, type TrustItem } from './digest.js'
+import { problem, VtError } from './errors.js'
 import type { Contribution } from './types.js'
 
-export const runsCode = ({ manifest }: Contribution): boolean => ['module', 'run', 'http', 'mcp', 'alias'].some((key) => key in manifest)
-export const openTrust = (_: object) => ({ trusts: async (_: Contribution): Promise<boolean> => false })
+/** What the user agreed to in one workspace. */
+export interface Trust {
+  /** Why nothing is trusted, when the store cannot be used. */
+  readonly fault?: VtError
+  isTrusted(item: Pick<TrustItem, 'id' | 'digest'>): boolean
+  /** Is the contribution as its files stand now trusted? What cannot be hashed is not. */
+  trusts(contribution: Contribution): Promise<boolean>
+  /** Trusts exactly these items for the life of this process if VTCODE_TRUST is their digest. */
+  accept(items: readonly TrustItem[]): void
+  /** Throws VT_TRUST_STORE, and VT_TRUST_REFUSED in a program that vtcode started. */
+  add(items: readonly TrustItem[]): void
+  /** Takes consent back, of these ids or of everything. Throws VT_TRUST_STORE. */
+  revoke(ids?: readonly string[]): void
+  list(): Granted[]
+}
+export interface Granted {
+  id: string
+  title: string
+  digest: string
+  /** ISO 8601. */
+  at: string
+}
+interface Store {
+  version: 1
+  /** By real path, device and inode: neither a parent nor another spelling grants anything. */
+  workspaces: Record<string, Record<string, Omit<Granted, 'id'>>>
+}
+export interface TrustOptions {
+  /** The `.vtcode` folder of the user. */
+  home: string
+  workspace: string
+  env: Record<string, string | undefined>
+}
+
+/** Opens the trust store for one workspace. A store that cannot be used grants nothing; `fault` says why. */
+export function openTrust({ home, workspace, env }: TrustOptions): Trust {
+  const file = join(home, 'trust.json')
+  const here = identityOf(workspace)
+  let accepted: readonly TrustItem[] = []
+  let fault: VtError | undefined
+  const refuse = (reason: string) => problem('VT_TRUST_STORE', { file, reason }, { details: { files: [file] } })
+
+  const granted = (): Record<string, Omit<Granted, 'id'>> => {
+    const { workspaces } = read()
+    return Object.hasOwn(workspaces, here) ? workspaces[here]! : {}
+  }
+  let grants: ReturnType<typeof granted> = {}
+  try {
+    grants = granted()
+  } catch (error) {
+    fault = error instanceof VtError && error.code === 'VT_TRUST_STORE' ? error : refuse((error as Error).message)
+  }
+
+  function read(): Store {
+    const stat = lstatSync(file, { throwIfNoEntry: false })
+    if (!stat) return { version: 1, workspaces: {} }
+    if (inside(realpathSync(workspace), realpathSync(home))) throw refuse('it lies below the workspace')
+    if (!stat.isFile()) throw refuse('it is not a regular file')
+    for (const { uid, mode } of [stat, lstatSync(home)]) {
+      if (process.getuid && uid !== process.getuid()) throw refuse('it belongs to another user')
+      if ((mode & 0o002) !== 0) throw refuse('everybody may write it')
+    }
+    if ((stat.mode & 0o020) !== 0) throw refuse('its group may write it')
+    const store = JSON.parse(readBytes(file, { limit: 16 * 1_048_576 }).toString('utf8')) as Store | null
+    if (store?.version !== 1 || typeof store.workspaces !== 'object' || store.workspaces === null) throw refuse('it is not a trust store of version 1')
+    return store
+  }
+
+  function change(edit: (grants: Record<string, Omit<Granted, 'id'>>) => void): void {
+    mkdirSync(home, { recursive: true, mode: 0o700 })
+    if (inside(realpathSync(workspace), realpathSync(home))) throw refuse('it lies below the workspace')
+    const store = read()
+    grants = Object.hasOwn(store.workspaces, here) ? store.workspaces[here]! : {}
+    edit(grants)
+    writeWhole(file, JSON.stringify({ ...store, workspaces: { ...store.workspaces, [here]: grants } }, null, 2))
+    fault = undefined
+  }
+
+  const isTrusted: Trust['isTrusted'] = ({ id, digest }) => {
+    // Where VTCODE_TRUST is given, it alone decides.
+    if (env['VTCODE_TRUST']) return accepted.some((item) => item.id === id && item.digest === digest)
+    return Object.hasOwn(grants, id) && grants[id]!.digest === digest
+  }
+  return {
+    get fault() {
+      return fault as VtError
+    },
+    isTrusted,
+    async trusts(contribution) {
+      try {
+        return isTrusted(itemFor(contribution, workspace))
+      } catch {
+        return false
+      }
+    },
+    accept(items) {
+      if (digestOf(items) === env['VTCODE_TRUST']) accepted = items
+    },
+    add(items) {
+      if (env['VTCODE'] === '1') throw problem('VT_TRUST_REFUSED')
+      change((grants) => {
+        for (const { id, title, digest } of items) grants[id] = { title, digest, at: new Date().toISOString() }
+      })
+    },
+    revoke(ids) {
+      change((grants) => {
+        for (const id of ids ?? Object.keys(grants)) delete grants[id]
+      })
+    },
+    list: () => Object.entries(grants).map(([id, grant]) => ({ id, ...grant })),
+  }
+}
+
+/** Replaces a file in one step: after a crash it is the old one or the new one. */
+function writeWhole(file: string, text: string): void {
+  const draft = `${file}.${randomBytes(6).toString('hex')}`
+  const fd = openSync(draft, 'wx', 0o600)
+  try {
+    writeSync(fd, text)
+    fsyncSync(fd)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  } finally {
+    closeSync(fd)
+  }
+  renameSync(draft, file)
+}

@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process'
+import { problem } from './errors.js'
+import type { Mode } from './types.js'
+
+/** What a settings file that exports a function is given. */
+export interface Circumstances {
+  cwd: string
+  env: Record<string, string | undefined>
+  mode?: Mode
+}
+
+/** The default export of a TypeScript or JavaScript settings file, called when it is a function. Runs the file in this program. */
+export async function evaluate(file: string, circumstances: Circumstances): Promise<unknown> {
+  const [{ createJiti }, front] = await Promise.all([import('jiti'), import('./index.js')])
+  const jiti = createJiti(import.meta.url, { fsCache: false, moduleCache: false, virtualModules: { vtcode: front } })
+  const value = await jiti.import(file, { default: true })
+  return typeof value === 'function' ? value(circumstances) : value
+}
+
+const inherited = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'TZ', 'TMPDIR', 'SystemRoot', 'ComSpec', 'PATHEXT', 'TEMP', 'USERPROFILE', 'APPDATA']
+const script = `
+const [module, file, circumstances] = process.argv.slice(1)
+const { evaluate } = await import(module)
+try {
+  process.send({ value: JSON.stringify(await evaluate(file, JSON.parse(circumstances))) }, () => process.exit())
+} catch (error) {
+  process.send({ error: String(error?.message ?? error) }, () => process.exit())
+}`
+
+/** The same in a process of its own with a clean environment; it is ended, with all it started, after `limit` milliseconds. Throws VT_CONFIG_INVALID. */
+export async function evaluateAside(file: string, { cwd, env, mode }: Circumstances, limit = 10_000): Promise<unknown> {
+  const kept = Object.fromEntries(Object.entries(env).filter(([name]) => inherited.includes(name) || name.startsWith('LC_')))
+  const clean = { ...kept, TERM: 'dumb', NO_COLOR: '1', VTCODE: '1', VTCODE_WORKSPACE: cwd }
+  const words = ['--input-type=module', '-e', script, import.meta.url, file, JSON.stringify({ cwd, env: clean, mode })]
+  const child = spawn(process.execPath, words, { cwd, env: clean, detached: true, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+  const stop = () => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+    } catch {
+      // It has ended already.
+    }
+  }
+  const refuse = (text: string) => problem('VT_CONFIG_INVALID', { problem: `${file} ${text}.` }, { details: { files: [file] } })
+  try {
+    const answer = await new Promise<{ value?: string; error?: string }>((resolve, reject) => {
+      const timer = setTimeout(() => reject(refuse(`did not finish within ${limit / 1000} s`)), limit)
+      child.once('message', (message) => resolve(message as { value?: string; error?: string }))
+      child.once('error', reject)
+      child.once('exit', () => reject(refuse('ended its process')))
+      child.once('close', () => clearTimeout(timer))
+    })
+    if (answer.error !== undefined) throw refuse(`failed: ${answer.error}`)
+    return answer.value === undefined ? undefined : JSON.parse(answer.value)
+  } finally {
+    stop()
+  }
+}

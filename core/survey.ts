@@ -1,0 +1,25 @@
+import { loadSettings, type SettingsOptions } from './config.js'
+import { itemFor, runsCode, type TrustItem } from './digest.js'
+import { discover } from './discover.js'
+import type { Trust } from './trust.js'
+
+/**
+ * Everything in a workspace that needs the user's consent before it counts, whether given or not, without running any of it:
+ * settings in code are looked into only when they are trusted already. What cannot be hashed is left out: it is never trusted.
+ */
+export async function survey({ user, trust, ...options }: SettingsOptions & { user: string; trust: Trust }): Promise<TrustItem[]> {
+  // Data that waits for consent may name more manifests, so it is followed as if consent were given.
+  const { settings, origins, items } = await loadSettings({ ...options, trusted: (id, digest) => id.includes('#') || trust.isTrusted({ id, digest }) })
+  const { contributions } = await discover({ ...options, user, settings, origins })
+  const found = new Map(items.map((item) => [item.id, item]))
+  for (const contribution of contributions) {
+    if (contribution.layer !== 'workspace' || !runsCode(contribution)) continue
+    try {
+      const item = itemFor(contribution, options.workspace)
+      found.set(item.id, item)
+    } catch {
+      // It stays untrusted, which `doctor` reports.
+    }
+  }
+  return [...found.values()]
+}
