@@ -1,7 +1,11 @@
 /** The front door: what embedders and plugins may use. */
 export type * from './types.js'
-export { defineConfig } from './config.js'
+export { defineConfig, validateConfigFile } from './config.js'
+export { readContract } from './conform.js'
+export { digestOf, type TrustItem } from './digest.js'
 export { codes, problem, VtError } from './errors.js'
-export { version } from './generation.js'
+export { homeOf, version } from './generation.js'
 export { createKernel } from './kernel.js'
 export { fail, failure, ok } from './result.js'
+export { survey } from './survey.js'
+export { openTrust, type Trust } from './trust.js'
