@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { mkdir, open, unlink } from 'node:fs/promises'
+import { mkdir, open, unlink, type FileHandle } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { problem, type Context, type Handle, type Workspace } from '../../core/index.js'
 
@@ -11,18 +11,37 @@ const maxAge = 24 * 60 * 60 * 1000
 // Files of sessions that still run; their readers would miss them.
 const live = new Set<string>()
 
+/** A file below `.vtcode/spool/` that is being written. */
+export interface Spool {
+  /** Workspace-relative. */
+  readonly path: string
+  write(chunk: Buffer | string): Promise<void>
+  close(): Promise<void>
+}
+
 /**
- * Keeps a text that is too long to show below `.vtcode/spool/` and returns its workspace-relative path. Only this user can
- * read it, git ignores it, and it stays at least as long as the session.
+ * Opens a file for what is too long to show. Only this user can read it, git ignores it, and it stays at least as long as
+ * the session.
  */
-export async function spool(context: Context, label: string, content: string): Promise<string> {
+export async function openSpool(context: Context, label: string): Promise<Spool> {
   await using directory = await openFolder(context.workspace)
   const name = `${label.replace(/\W+/g, '_')}-${randomBytes(6).toString('hex')}.txt`
-  await create(directory, name, content)
+  const file = await create(directory, name)
   live.add(name)
   context.session.onClose(() => void live.delete(name))
   await prune(context.workspace, directory)
-  return `${folder}/${name}`
+  return { path: `${folder}/${name}`, write: async (chunk) => file.appendFile(chunk), close: () => file.close() }
+}
+
+/** Keeps a whole text; returns its workspace-relative path. */
+export async function spool(context: Context, label: string, content: string): Promise<string> {
+  const file = await openSpool(context, label)
+  try {
+    await file.write(content)
+  } finally {
+    await file.close()
+  }
+  return file.path
 }
 
 // Folder by folder, each opened before anything is made in it. A link in the place of one of ours would move what we write.
@@ -42,18 +61,18 @@ async function openFolder(workspace: Workspace): Promise<Handle> {
       throw problem('VT_PATH_OUTSIDE', { path })
     }
   }
-  await create(parent, '.gitignore', '*\n').catch(unlessExists)
+  const ignore = await create(parent, '.gitignore').catch(unlessExists)
+  await ignore?.appendFile('*\n')
+  await ignore?.close()
   return parent
 }
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
 
-async function create(directory: Handle, name: string, content: string): Promise<void> {
-  await using file = await open(`${directory.ref}/${name}`, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-  await file.writeFile(content)
-}
+const create = (directory: Handle, name: string): Promise<FileHandle> =>
+  open(`${directory.ref}/${name}`, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
 
-const unlessExists = (error: NodeJS.ErrnoException): void => {
+const unlessExists = (error: NodeJS.ErrnoException): undefined => {
   if (error.code !== 'EEXIST') throw error
 }
 

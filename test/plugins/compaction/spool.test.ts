@@ -1,0 +1,96 @@
+import { lstat, mkdir, readdir, symlink, unlink, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
+import type { Result } from 'vtcode'
+
+let plugins: TempWorkspace
+beforeAll(async () => {
+  const slot = (action: string): string =>
+    `action: ${action}\neffects: [read]\ndescription: Says it.\ninput: { properties: { text: { type: string }, times: { type: integer, default: 1 } } }\nmodule: ./say.js\n`
+  plugins = await tempWorkspace({
+    'say.js': 'export default ({ input }) => ({ ok: true, output: {}, text: input.text.repeat(input.times) })\n',
+    'say.yaml': slot('demo/say'),
+  })
+})
+afterAll(() => plugins[Symbol.asyncDispose]())
+
+const boot = (): Promise<Booted> => bootKernel({ manifests: [plugins.root], files: { 'long.txt': 'x'.repeat(20_000) } })
+const textOf = (result: Result): string => (result.ok ? (result.text ?? '') : JSON.stringify(result.error))
+const spoolOf = async ({ root }: Booted): Promise<string[]> => (await readdir(join(root, '.vtcode/spool'))).filter((name) => name !== '.gitignore')
+
+describe('spool', () => {
+  it('leaves a text of 8,192 bytes alone and makes no folder for it', async () => {
+    await using booted = await boot()
+    expect(textOf(await booted.call('demo', { action: 'say', text: 'x', times: 8192 }))).toHaveLength(8192)
+    await expect(lstat(join(booted.root, '.vtcode'))).rejects.toThrow('ENOENT')
+  })
+
+  it('keeps a longer one whole, shows its ends within the limit, and says how to read on', async () => {
+    await using booted = await boot()
+    const text = textOf(await booted.call('demo', { action: 'say', text: 'line of é and 😀\n', times: 4000 }))
+    const whole = 'line of é and 😀\n'.repeat(4000)
+    const [name] = await spoolOf(booted)
+    expect(await booted.read(`.vtcode/spool/${name}`)).toBe(whole)
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(8192)
+    expect(Buffer.byteLength(text)).toBeGreaterThan(7500)
+    expect(text).not.toContain('\uFFFD')
+    expect(text.startsWith('line of é and 😀\n') && text.endsWith('line of é and 😀\n')).toBe(true)
+    expect(text).toContain(`${Buffer.byteLength(whole)} bytes`)
+    expect(text).toContain(`unified_file {"action":"read","path":".vtcode/spool/${name}"}`)
+  })
+
+  it('counts bytes, not characters, and cuts a single long line between characters', async () => {
+    await using booted = await boot()
+    const text = textOf(await booted.call('demo', { action: 'say', text: '😀', times: 2500 }))
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(8192)
+    expect(text).not.toContain('\uFFFD')
+    expect(text.endsWith('😀')).toBe(true)
+  })
+
+  it('does not cut what is a page already', async () => {
+    await using booted = await boot()
+    expect(textOf(await booted.call('unified_file', { action: 'read', path: 'long.txt' }))).toContain('x'.repeat(20_000))
+  })
+
+  it('writes for this user only, and git ignores it', async () => {
+    await using booted = await boot()
+    await booted.call('demo', { action: 'say', text: 'x', times: 9000 })
+    const [name] = await spoolOf(booted)
+    expect((await lstat(join(booted.root, '.vtcode/spool', name!))).mode & 0o777).toBe(0o600)
+    expect((await lstat(join(booted.root, '.vtcode/spool'))).mode & 0o077).toBe(0)
+    expect(await booted.read('.vtcode/spool/.gitignore')).toBe('*\n')
+  })
+
+  it('follows no link that stands in the place of its folder: the text stays whole and a notice says why', async () => {
+    await using booted = await boot()
+    await using elsewhere = await tempWorkspace()
+    await mkdir(join(booted.root, '.vtcode'))
+    await mkdir(join(booted.root, 'src'))
+    for (const target of [elsewhere.root, '../src']) {
+      await symlink(target, join(booted.root, '.vtcode/spool'))
+      const result = await booted.call('demo', { action: 'say', text: 'x', times: 9000 })
+      expect(textOf(result)).toHaveLength(9000)
+      expect(result.notices?.map(({ code }) => code)).toEqual(['VT_COMPACT_IGNORED'])
+      expect([...(await readdir(elsewhere.root)), ...(await readdir(join(booted.root, 'src')))]).toEqual([])
+      await unlink(join(booted.root, '.vtcode/spool'))
+    }
+  })
+
+  it('keeps at most 200 files and none older than a day, but never removes one of a session that lives', async () => {
+    await using booted = await boot()
+    await booted.call('demo', { action: 'say', text: 'mine', times: 9000 })
+    const [mine] = await spoolOf(booted)
+    const folder = join(booted.root, '.vtcode/spool')
+    const days = (count: number): Date => new Date(Date.now() - count * 86_400_000)
+    await utimes(join(folder, mine!), days(3), days(3))
+    await writeFile(join(folder, 'stale.txt'), '')
+    await utimes(join(folder, 'stale.txt'), days(2), days(2))
+    for (let index = 0; index < 205; index += 1) await writeFile(join(folder, `old-${index}.txt`), '')
+    await booted.call('demo', { action: 'say', text: 'more', times: 9000 })
+    const names = await spoolOf(booted)
+    expect(names).toContain(mine)
+    expect(names).not.toContain('stale.txt')
+    expect(names.length).toBeLessThanOrEqual(201)
+  })
+})
