@@ -62,32 +62,58 @@ const PROGRESS_MS = 100
 
 /** The context of one contribution within one call. */
 export function contextOf(lending: Lending, contribution: Contribution, run: Run): Context {
-  const { plugin, options, settings } = grantOf(lending.settings, contribution)
-  let last = 0
-  return {
-    get signal() {
-      return run.cancel.signal
-    },
-    plugin: { name: plugin, root: contribution.root, options },
-    settings,
-    slot: run.slot,
-    workspace: lending.workspace,
-    session: run.session,
-    host: lending.host,
-    call: run.nest,
-    progress(update: Progress) {
+  return new CallContext(lending, contribution, run, grantOf(lending.settings, contribution))
+}
+
+/** Getters, so that what nobody reads is never made and what is read may be taken apart: `({ input }, { call, signal })`. */
+class CallContext implements Context {
+  private last = 0
+  constructor(
+    private readonly lending: Lending,
+    private readonly contribution: Contribution,
+    private readonly run: Run,
+    private readonly grant: Grant,
+  ) {}
+
+  get signal() {
+    return this.run.cancel.signal
+  }
+  get plugin() {
+    return this.grant.plugin
+  }
+  get settings() {
+    return this.grant.settings
+  }
+  get slot() {
+    return this.run.slot
+  }
+  get workspace() {
+    return this.lending.workspace
+  }
+  get session() {
+    return this.run.session
+  }
+  get host() {
+    return this.lending.host
+  }
+  get call() {
+    return this.run.nest
+  }
+  get progress() {
+    return (update: Progress) => {
       const now = Date.now()
-      if (run.over || now - last < PROGRESS_MS) return
-      last = now
-      run.options.onProgress?.(update)
-    },
-    log: (level, message) => lending.log(level, `${contribution.id}: ${message}`),
+      if (this.run.over || now - this.last < PROGRESS_MS) return
+      this.last = now
+      this.run.options.onProgress?.(update)
+    }
+  }
+  get log() {
+    return (level: string, message: string) => this.lending.log(level, `${this.contribution.id}: ${message}`)
   }
 }
 
 interface Grant {
-  plugin: string
-  options: JsonObject
+  plugin: Context['plugin']
   settings: JsonObject
 }
 const grants = new WeakMap<Contribution, { of: Settings; grant: Grant }>()
@@ -96,10 +122,10 @@ const grants = new WeakMap<Contribution, { of: Settings; grant: Grant }>()
 function grantOf(settings: Settings, contribution: Contribution): Grant {
   const known = grants.get(contribution)
   if (known?.of === settings) return known.grant
-  const { id, plugin, manifest } = contribution
+  const { id, plugin, root, manifest } = contribution
   const own = (settings['plugins'] as { settings?: Record<string, { options?: JsonObject }> } | undefined)?.settings
   const blocks = Object.fromEntries((manifest.settings ?? []).map((name) => [name, settings[name]]))
-  const grant = freeze({ plugin, options: own?.[id]?.options ?? own?.[plugin]?.options ?? {}, settings: blocks })
+  const grant = freeze({ plugin: { name: plugin, root, options: own?.[id]?.options ?? own?.[plugin]?.options ?? {} }, settings: blocks })
   grants.set(contribution, { of: settings, grant })
   return grant
 }

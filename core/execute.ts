@@ -1,6 +1,6 @@
 import { contextOf, type Run } from './context.js'
 import { problem, texts, VtError } from './errors.js'
-import { inside, type OnFault } from './faults.js'
+import type { OnFault } from './faults.js'
 import type { Generation } from './generation.js'
 import type { Taps } from './hooks.js'
 import { Gate } from './limits.js'
@@ -18,8 +18,6 @@ export function execution(generation: Generation, runOf: (call: Call) => Run, re
   const gates = new Map<Contribution, Gate>()
 
   const mainOf = (contribution: Contribution) => loader.loaded(contribution) ?? loader.load(contribution)
-  const enter = <T>(contribution: Contribution, run: () => T): T =>
-    contribution.layer === 'builtin' ? run() : inside(contribution, report, run)
 
   return {
     async handle(contribution, call) {
@@ -30,7 +28,7 @@ export function execution(generation: Generation, runOf: (call: Call) => Run, re
       if (turn) await turn
       try {
         const main = loader.loaded(contribution) ?? (await loader.load(contribution))
-        const work = enter(contribution, () => main(call, contextOf(lending, contribution, run)) as ReturnType<Handler>)
+        const work = main(call, contextOf(lending, contribution, run)) as ReturnType<Handler>
         const result = isPromise(work) ? await bounded(work, run, secondsOf(generation, contribution, call)) : work
         return result === undefined ? undefined : answer(result, contribution, run)
       } catch (error) {
@@ -42,12 +40,12 @@ export function execution(generation: Generation, runOf: (call: Call) => Run, re
       }
     },
     judge(contribution, call) {
-      const ask = (main: Policy) => enter(contribution, () => main(call, contextOf(lending, contribution, runOf(call))))
+      const ask = (main: Policy) => main(call, contextOf(lending, contribution, runOf(call)))
       const main = mainOf(contribution)
       return isPromise(main) ? main.then(ask) : ask(main as Policy)
     },
     shrink(contribution, result, call) {
-      const ask = (main: Compactor) => enter(contribution, () => main(result, call, contextOf(lending, contribution, runOf(call))))
+      const ask = (main: Compactor) => main(result, call, contextOf(lending, contribution, runOf(call)))
       const main = mainOf(contribution)
       return isPromise(main) ? main.then(ask) : ask(main as Compactor)
     },

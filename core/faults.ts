@@ -1,31 +1,34 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Contribution } from './types.js'
 
 /** Told of a failure outside a call: which contribution, and what was thrown. */
 export type OnFault = (contribution: Contribution, error: unknown) => void
 
-const owner = new AsyncLocalStorage<{ contribution: Contribution; report: OnFault }>()
-let watching = false
+interface Suspect {
+  contribution: Contribution
+  report: OnFault
+}
+/** Foreign modules in this process, by file. */
+const suspects = new Map<string, Suspect>()
 
 /**
- * Runs foreign code so that what it throws later, from a timer or a promise nobody waits for, is put down to it instead of
- * ending the process. Built-ins do not pass here: async context costs every promise a little.
+ * From now on, what a foreign module throws outside a call, from a timer or a promise nobody waits for, is put down to it
+ * instead of ending the process. The stack names the file; async context would know more, at twice the price of every call.
  */
-export function inside<T>(contribution: Contribution, report: OnFault, run: () => T): T {
-  if (!watching) watch()
-  return owner.run({ contribution, report }, run)
+export function watch(file: string, contribution: Contribution, report: OnFault): void {
+  if (suspects.size === 0) for (const event of ['uncaughtException', 'unhandledRejection'] as const) process.on(event, (error: unknown) => blame(event, error))
+  suspects.set(file, { contribution, report })
 }
 
-function watch(): void {
-  watching = true
-  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
-    process.on(event, function onFault(error: unknown) {
-      const store = owner.getStore()
-      if (store) return store.report(store.contribution, error)
-      if (process.listenerCount(event) > 1) return
-      // Not a plugin's: as Node would have done without us.
-      console.error(error)
-      process.exit(1)
-    })
-  }
+function blame(event: string, error: unknown): void {
+  const stack = error instanceof Error ? String(error.stack) : ''
+  const all = [...suspects]
+  const named = all.filter(([file]) => stack.includes(file))
+  const near = named.length > 0 ? named : all.filter(([, { contribution }]) => stack.includes(contribution.root))
+  // A value without a stack may be anybody's; every plugin that could have thrown it is told.
+  const found = near.length > 0 ? near : stack ? [] : all
+  for (const [, { contribution, report }] of found) report(contribution, error)
+  if (found.length > 0 || process.listenerCount(event) > 1) return
+  // Not a plugin's: as Node would have done without us.
+  console.error(error)
+  process.exit(1)
 }

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { problem, VtError } from './errors.js'
-import { inside, type OnFault } from './faults.js'
+import { watch, type OnFault } from './faults.js'
 import { within } from './limits.js'
 import type { Contribution } from './types.js'
 
@@ -72,10 +72,9 @@ const importError = ({ id, manifest, file }: Contribution, text: string): VtErro
 export const first = (error: unknown): string => String(error instanceof Error ? error.message : error).split('\n')[0]!.slice(0, 200)
 
 async function importModule(contribution: Contribution, path: string, limit: number, report: OnFault): Promise<unknown> {
-  const builtin = contribution.layer === 'builtin'
-  const work = builtin ? import(pathToFileURL(path).href) : inside(contribution, report, () => importForeign(path))
-  const late = () => importError(contribution, `does not finish its import within ${limit / 1000} s; a top-level await hangs`)
-  return builtin ? work : within(work, limit, late)
+  if (contribution.layer === 'builtin') return import(pathToFileURL(path).href)
+  watch(path, contribution, report)
+  return within(importForeign(path), limit, () => importError(contribution, `does not finish its import within ${limit / 1000} s; a top-level await hangs`))
 }
 
 async function importForeign(path: string): Promise<unknown> {

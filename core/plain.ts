@@ -41,7 +41,7 @@ export function plain(value: unknown, { depth = 64, bytes = 4 * 1_048_576 } = {}
 /** Freezes data that is known to be plain, in place. */
 export function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  for (const item of Object.values(value)) freeze(item)
+  for (const key in value) freeze(value[key])
   return Object.freeze(value)
 }
 
