@@ -16,15 +16,15 @@ for (const folder of ['manifests', 'skills']) {
   if (existsSync(folder)) cpSync(folder, join('dist', folder), { recursive: true })
 }
 
-// Starting reads one JSON file instead of a hundred YAML files; a broken manifest ends the build here, by file and line.
-if (existsSync('dist/manifests')) {
-  const { compileCatalogue } = await import(pathToFileURL(join(root, 'dist/core/manifest.js')).href)
-  const catalogue = await compileCatalogue(join(root, 'dist/manifests')).catch((error) => {
-    console.error(error.message)
-    process.exit(1)
-  })
-  writeFileSync('dist/manifests/_catalogue.json', JSON.stringify(catalogue))
-}
+// A start reads these two instead of a hundred YAML files and a long schema; a broken manifest ends the build here, by file and line.
+const built = (file) => import(pathToFileURL(join(root, 'dist/core', file)).href)
+const [{ compileCatalogue }, { defaultsOf }, { readContract }] = await Promise.all(['manifest.js', 'merge.js', 'conform.js'].map(built))
+const catalogue = await compileCatalogue(join(root, 'dist/manifests')).catch((error) => {
+  console.error(error.message)
+  process.exit(1)
+})
+writeFileSync('dist/manifests/_catalogue.json', JSON.stringify(catalogue))
+writeFileSync('dist/manifests/schema/_defaults.json', JSON.stringify(defaultsOf(readContract('config.1.json'))))
 
 await vendor('dist/vendor')
 

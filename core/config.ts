@@ -1,12 +1,11 @@
-import { lstatSync, statSync } from 'node:fs'
+import { lstatSync, readFileSync, statSync } from 'node:fs'
 import { extname, join, resolve } from 'node:path'
 import { conform, readContract } from './conform.js'
 import { type Data } from './data.js'
 import { itemForConfig, itemForValue, type TrustItem } from './digest.js'
 import { problem, report, VtError } from './errors.js'
-import { evaluate, evaluateAside } from './evaluate.js'
 import { load } from './explorer.js'
-import { child, merge, type Source } from './merge.js'
+import { merge, type Source } from './merge.js'
 import { freeze, plain } from './plain.js'
 import type { Config, Diagnostic, JsonObject, Layer, Mode, Origin, Settings } from './types.js'
 
@@ -71,13 +70,6 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
     if (typeof one !== 'string') sources.push(await checked(one, 'options'))
     else if (one.includes('=')) sources.push(await checked(assignment(one.slice(0, one.indexOf('=')).split('.'), one.slice(one.indexOf('=') + 1)), `--config ${one}`))
   }
-  const schema = readContract('config.1.json')
-  if (mode !== undefined) {
-    const modes = child(child(schema, 'policy')!, 'mode')!['enum'] as string[]
-    if (!modes.includes(mode)) throw invalid(`--mode: '${mode}' is no mode; allowed: ${modes.join(', ')}.`, [])
-    sources.push({ layer: 'call', file: '--mode', value: { policy: { mode } } })
-  }
-
   for (const source of sources) {
     source.trusted = (key, value) => {
       const item = itemForValue(source.file, key, value, workspace)
@@ -85,8 +77,23 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
       return trusted(item.id, item.digest)
     }
   }
-  const { settings, origins, diagnostics } = merge(schema, sources)
+  // Most starts find no settings: they take the defaults as the build wrote them, and who said what is worked out when it is asked.
+  const unset = sources.length === 0
+  if (mode !== undefined) sources.push({ layer: 'call', file: 'mode', value: { policy: { mode } } })
+  const laid = () => merge(readContract('config.1.json'), sources)
+  if (unset) {
+    const settings = defaults()
+    if (mode !== undefined) settings.policy.mode = mode
+    let origins: Origin[] | undefined
+    return { ...result, settings: freeze(settings), get origins() { return (origins ??= laid().origins) } }
+  }
+  const { settings, origins, diagnostics } = laid()
   return { ...result, settings: freeze(settings) as Settings, origins, diagnostics: [...result.diagnostics, ...diagnostics] }
+}
+
+/** The settings of someone who has set nothing. */
+export function defaults(): Settings {
+  return JSON.parse(readFileSync(new URL('../manifests/schema/_defaults.json', import.meta.url), 'utf8'))
 }
 
 /** What is wrong with one settings file, by line; nothing when it may be used. Code runs in a process of its own. */
@@ -94,7 +101,7 @@ export async function validateConfigFile(file: string): Promise<Diagnostic[]> {
   try {
     const path = resolve(file)
     const data = isCode(path) ? undefined : await loadData(path)
-    await checked(data ? data.value : await evaluateAside(path, { cwd: process.cwd(), env: process.env }), path, data)
+    await checked(data ? data.value : await (await import('./evaluate.js')).evaluateAside(path, { cwd: process.cwd(), env: process.env }), path, data)
     return []
   } catch (error) {
     const { code, message, hint, details } = (error instanceof VtError ? error : invalid((error as Error).message, [file])).problem
@@ -138,6 +145,7 @@ async function readSource(file: string, layer: Layer, options: SettingsOptions, 
     return { ...(await checked(data.value ?? {}, file, data)), layer }
   }
   const circumstances = { cwd: workspace, env, ...(mode && { mode }) }
+  const { evaluate, evaluateAside } = await import('./evaluate.js')
   if (!foreign) return { ...(await checked(await run(file, () => evaluate(file, circumstances)), file)), layer }
   const item = itemForConfig(file, workspace)
   result.items.push(item)

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { inside, readBytes } from './data.js'
@@ -17,7 +16,8 @@ const MAX_FILES = 100
 const MAX_ENTRIES = 20_000
 const MAX_BYTES = 256 * 1_048_576
 
-const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex')
+// Loaded when something is hashed: most starts hash nothing.
+const sha256 = (data: string | Uint8Array, form: 'hex' | 'base64' = 'hex'): string => process.getBuiltinModule('node:crypto').createHash('sha256').update(data).digest(form)
 const refuse = (text: string, file: string) => problem('VT_MANIFEST_LIMIT', { problem: text }, { details: { files: [file] } })
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
@@ -137,7 +137,7 @@ export function treeDigest(root: string): string {
   }
   walk('')
   records.sort(([a], [b]) => byBytes(a, b))
-  return `tree1:sha256-${createHash('sha256').update(records.map(([, record]) => record).join('')).digest('base64')}`
+  return `tree1:sha256-${sha256(records.map(([, record]) => record).join(''), 'base64')}`
 }
 
 /** Names a folder by what it is: its real path, device and inode. */

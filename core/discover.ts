@@ -18,9 +18,8 @@ export interface DiscoverOptions {
   home: string
   /** What `~` stands for. */
   user: string
-  settings: Settings
-  /** Tells which settings file said an entry of `manifests`, and so where its paths begin. */
-  origins: readonly Origin[]
+  /** The settings, and which file said an entry of `manifests`: there its paths begin. Origins are asked for only then. */
+  loaded: { settings: Settings; origins: readonly Origin[] }
 }
 
 /** A file or folder of manifests, with what its entry in the settings says about it. */
@@ -65,17 +64,22 @@ interface Removal {
 }
 
 function placesOf(options: DiscoverOptions, found: Discovery): { sources: Source[]; removals: Removal[] } {
-  const { workspace, home, user, settings, origins } = options
+  const { workspace, home, user, loaded } = options
+  const { settings } = loaded
+  const originOf = (path: string) => loaded.origins.find((origin) => origin.path === path)
   const plugins = (settings['plugins'] ?? {}) as { enabled?: boolean; workspace?: string; disable?: string[] }
-  const removals: Removal[] = (plugins.disable ?? []).map((pattern) => ({ pattern, layer: origins.find(({ path }) => path === 'plugins.disable')?.layer ?? 'user' }))
+  const removals: Removal[] = (plugins.disable ?? []).map((pattern) => ({ pattern, layer: originOf('plugins.disable')?.layer ?? 'user' }))
   const builtin: Source[] = []
   const entries: Source[] = []
   for (const [index, said] of settings.manifests.entries()) {
-    const origin = origins.find(({ path }) => path === `manifests.${index}`)
-    const layer = origin?.layer ?? 'builtin'
     const entry = typeof said === 'string' ? { from: said } : said
+    if (entry.from === 'builtin') {
+      builtin.push({ form: 'builtin', layer: 'builtin', path: join(program, 'manifests'), root: program, plugin: 'builtin' })
+      continue
+    }
+    const origin = originOf(`manifests.${index}`)
+    const layer = origin?.layer ?? 'builtin'
     if (entry.from.startsWith('!')) removals.push({ pattern: entry.from.slice(1), layer })
-    else if (entry.from === 'builtin') builtin.push({ form: 'builtin', layer: 'builtin', path: join(program, 'manifests'), root: program, plugin: 'builtin' })
     else {
       const base = origin && isAbsolute(origin.file) ? dirname(origin.file) : workspace
       const source = fromEntry(entry, layer, { base, user, workspace }, found)

@@ -50,9 +50,10 @@ export async function buildGeneration({ options, workspace, report, diagnostics 
   const places = { workspace: workspace.root, home, user: options.home ?? env['HOME'] ?? homedir() }
   const said = { ...(options.config !== undefined && { config: options.config }), ...(options.mode !== undefined && { mode: options.mode }) }
   if (env['VTCODE_TRUST']) trust.accept(await survey({ ...places, ...said, env, trust }))
-  const { settings, origins, diagnostics: ignored } = await loadSettings({ ...places, ...said, env, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
-  const remarks = [...ignored, ...(trust.fault ? [fromError(trust.fault, home)] : [])]
-  const found = await discover({ ...places, settings, origins })
+  const loaded = await loadSettings({ ...places, ...said, env, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
+  const { settings } = loaded
+  const remarks = [...loaded.diagnostics, ...(trust.fault ? [fromError(trust.fault, home)] : [])]
+  const found = await discover({ ...places, loaded })
   const untrusted = new Set<string>()
   for (const contribution of found.contributions) {
     if (contribution.layer === 'workspace' && runsCode(contribution) && !(await trust.trusts(contribution))) untrusted.add(contribution.id)
@@ -80,7 +81,9 @@ export async function buildGeneration({ options, workspace, report, diagnostics 
   return {
     number,
     settings: capped(settings),
-    origins,
+    get origins() {
+      return loaded.origins
+    },
     registry,
     loader: createLoader({ adapters: registry.adapters, limit: seconds * 1000, verify, report }),
     lending: { settings, workspace, host, log: options.log ?? (() => {}) },

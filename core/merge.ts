@@ -23,6 +23,13 @@ const isMap = (node: Schema): boolean => node['type'] === 'object' && (isObject(
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 const has = (list: readonly unknown[], item: unknown): boolean => list.some((other) => same(other, item))
 
+/** A copy that may be changed; `structuredClone` costs a start milliseconds. */
+function copy<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(copy) as T
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copy(item)])) as T
+}
+
 /** The schema of a key: a named property or a value of a map. */
 export function child(node: Schema, key: string): Schema | undefined {
   const properties = node['properties'] as Record<string, Schema> | undefined
@@ -32,7 +39,7 @@ export function child(node: Schema, key: string): Schema | undefined {
 
 /** The settings that the `default`s of a schema make. */
 export function defaultsOf(node: Schema): unknown {
-  if (!isObject(node['properties'])) return structuredClone(node['default'])
+  if (!isObject(node['properties'])) return copy(node['default'])
   const result: JsonObject = {}
   for (const [key, property] of Object.entries(node['properties'])) {
     const value = defaultsOf(property as Schema)
@@ -57,7 +64,7 @@ export function merge(schema: Schema, sources: readonly Source[]): Merged {
   let first = true
   for (const source of sources) {
     if (source.layer === 'workspace' && first) {
-      own = structuredClone(root.settings)
+      own = copy(root.settings)
       first = false
     }
     lay(source, schema, source.value, [], root, 'settings', own, { standing: 'free', agreed: true })
@@ -126,11 +133,11 @@ export function merge(schema: Schema, sources: readonly Source[]): Merged {
 /** A list that joins, a list joined by name, or the new value; `null` is the default again. */
 function joined(node: Schema, before: unknown, value: unknown): unknown {
   if (value === null) return defaultsOf(node)
-  if (!Array.isArray(value) || !Array.isArray(before)) return structuredClone(value)
-  if (node['x-merge'] === 'concat') return [...before, ...structuredClone(value)]
-  if (node['x-merge'] !== 'by-name') return structuredClone(value)
+  if (!Array.isArray(value) || !Array.isArray(before)) return copy(value)
+  if (node['x-merge'] === 'concat') return [...before, ...copy(value)]
+  if (node['x-merge'] !== 'by-name') return copy(value)
   const result = [...before] as JsonObject[]
-  for (const item of structuredClone(value) as JsonObject[]) {
+  for (const item of copy(value) as JsonObject[]) {
     const at = result.findIndex(({ name }) => name === item['name'])
     if (at < 0) result.push(item)
     else result[at] = item

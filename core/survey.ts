@@ -9,9 +9,9 @@ import type { Trust } from './trust.js'
  */
 export async function survey({ user, trust, ...options }: SettingsOptions & { user: string; trust: Trust }): Promise<TrustItem[]> {
   // Data that waits for consent may name more manifests, so it is followed as if consent were given.
-  const { settings, origins, items } = await loadSettings({ ...options, trusted: (id, digest) => id.includes('#') || trust.isTrusted({ id, digest }) })
-  const { contributions } = await discover({ ...options, user, settings, origins })
-  const found = new Map(items.map((item) => [item.id, item]))
+  const loaded = await loadSettings({ ...options, trusted: (id, digest) => id.includes('#') || trust.isTrusted({ id, digest }) })
+  const { contributions } = await discover({ ...options, user, loaded })
+  const found = new Map(loaded.items.map((item) => [item.id, item]))
   for (const contribution of contributions) {
     if (contribution.layer !== 'workspace' || !runsCode(contribution)) continue
     try {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { inside, readBytes } from './data.js'
@@ -121,14 +120,13 @@ export function openTrust({ home, workspace, env }: TrustOptions): Trust {
 
 /** Replaces a file in one step: after a crash it is the old one or the new one. */
 function writeWhole(file: string, text: string): void {
-  const draft = `${file}.${randomBytes(6).toString('hex')}`
+  const draft = `${file}.${process.pid}`
+  // Left by a program that was ended while writing.
+  rmSync(draft, { force: true })
   const fd = openSync(draft, 'wx', 0o600)
   try {
     writeSync(fd, text)
     fsyncSync(fd)
-  } catch (error) {
-    rmSync(draft, { force: true })
-    throw error
   } finally {
     closeSync(fd)
   }
