@@ -4,7 +4,7 @@ import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { vendor } from './vendor.mjs'
+import { bundleProgram, bundleSdk } from './bundle.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 process.chdir(root)
@@ -26,7 +26,8 @@ const catalogue = await compileCatalogue(join(root, 'dist/manifests')).catch((er
 writeFileSync('dist/manifests/_catalogue.json', JSON.stringify(catalogue))
 writeFileSync('dist/manifests/schema/_defaults.json', JSON.stringify(defaultsOf(readContract('config.1.json'))))
 
-await vendor('dist/vendor')
-
 // `vtcode/test` carries the published examples, so that a plugin's author can run the table of a slot.
 for (const file of ['tools.md', 'w.json']) cpSync(join('test/fixtures', file), join('dist/test/fixtures', file))
+
+await bundleProgram()
+await bundleSdk()

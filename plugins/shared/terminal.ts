@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline'
 import type { Io } from '../../core/index.js'
 
 /** Text of others, fit for a terminal: controls, bidirectional and invisible characters stand as escapes, so that nothing moves, hides or recolours. */
@@ -45,7 +44,8 @@ export function interactive(io: Io): boolean {
 }
 
 /** Asks a person; anything but a clear yes is no, and so are the end of input and an interruption. */
-export function confirm(io: Io, question: string): Promise<boolean> {
+export async function confirm(io: Io, question: string): Promise<boolean> {
+  const { createInterface } = await import('node:readline')
   const line = createInterface({ input: io.stdin, output: io.stderr })
   return new Promise((resolve) => {
     const answer = (yes: boolean) => {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Io, Kernel } from '../../../core/index.js'
 import { say } from '../../shared/terminal.js'
 import { loadSdk } from './sdk.js'
@@ -22,7 +21,8 @@ export default async function mcp(kernel: Kernel, argv: string[], io: Io): Promi
   const sdk = loadSdk()
   const wire = new Wire(io)
   const over = new Promise<void>((resolve) => io.signal.addEventListener('abort', () => resolve(), { once: true }))
-  const handle = sdk.serveStdio(() => createServer(kernel, sdk, `mcp-${randomUUID()}`), {
+  const session = `mcp-${process.pid}-${Date.now().toString(36)}`
+  const handle = sdk.serveStdio(() => createServer(kernel, sdk, session), {
     transport: wire,
     onerror: (error) => say(io, 'warning', error.message),
   })

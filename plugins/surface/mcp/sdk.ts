@@ -9,7 +9,7 @@ export type Sdk = Pick<typeof server, 'inputRequired' | 'ProtocolError' | 'Serve
 
 const file = fileURLToPath(new URL('../../../vendor/mcp_sdk.cjs', import.meta.url))
 
-/** The SDK as `.ci/vendor.mjs` bundled it. A code cache that is missing or of another V8 costs time, nothing else. */
+/** The SDK as `.ci/bundle.mjs` bundled it. A code cache that is missing or of another V8 costs time, nothing else. */
 export function loadSdk(): Sdk {
   const cachedData = cache()
   const script = new Script(readFileSync(file, 'utf8'), { filename: file, ...(cachedData && { cachedData }) })

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { CallToolResult, ClientCapabilities, InputRequests, Server, ServerContext, Tool } from '@modelcontextprotocol/server'
 import { version, type Call, type Kernel, type Result, type ToolInfo } from '../../../core/index.js'
 import type { Sdk } from './sdk.js'
@@ -87,7 +86,8 @@ class Approvals {
     this.#answers = mcpReq.inputResponses ?? {}
   }
 
-  readonly approve = ({ call, reasons }: { call: Call; reasons: string[] }): boolean => {
+  readonly approve = async ({ call, reasons }: { call: Call; reasons: string[] }): Promise<boolean> => {
+    const { createHash } = await import('node:crypto')
     const key = `approve-${createHash('sha256').update(JSON.stringify([call.slot, call.input])).digest('hex').slice(0, 16)}`
     if (Object.hasOwn(this.#answers, key)) return accepted(this.#answers[key])
     this.questions[key] = this.#sdk.inputRequired.elicit({

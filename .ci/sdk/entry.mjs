@@ -1,0 +1,5 @@
+// What the `mcp` surface uses of the SDK.
+import './jitless.mjs'
+
+export { inputRequired, ProtocolError, Server } from '@modelcontextprotocol/server'
+export { serveStdio } from '@modelcontextprotocol/server/stdio'
