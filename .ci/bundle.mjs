@@ -1,5 +1,5 @@
 // Makes the program start fast: few files to load, little to compile, nothing made that is not used.
-import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
@@ -11,7 +11,7 @@ const require = createRequire(import.meta.url)
 
 /**
  * The kernel and the MCP server in a few files instead of fifty. The front door, the program and the server share their chunks,
- * so there is one kernel in a process, whichever way it came in. Chunks lie as deep as core/, for the paths they know.
+ * so there is one kernel in a process, whichever way it came in. Chunks lie in core/ too: modules know files beside them.
  */
 export async function bundleProgram() {
   const bundle = await rolldown({
@@ -21,8 +21,8 @@ export async function bundleProgram() {
     resolve: { extensionAlias: { '.js': ['.ts'] } },
     transform: { target: 'es2022' },
   })
-  rmSync('dist/chunks', { recursive: true, force: true })
-  await bundle.write({ dir: 'dist', format: 'esm', chunkFileNames: 'chunks/[name].js', comments: { annotation: false, jsdoc: false } })
+  for (const old of readdirSync('dist/core').filter((name) => name.startsWith('_'))) rmSync(`dist/core/${old}`)
+  await bundle.write({ dir: 'dist', format: 'esm', chunkFileNames: 'core/_[name].js', comments: { annotation: false, jsdoc: false } })
 }
 
 /**
