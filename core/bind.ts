@@ -1,6 +1,5 @@
 import { targetsOf } from './alias.js'
 import { problem, report, texts, type Code, type Values } from './errors.js'
-import { shapeOf } from './input.js'
 import { nearest } from './nearest.js'
 import { addSlot, emptyRegistry, type Claim, type Registry, type Slot } from './registry.js'
 import type { Contribution, ContributionInfo, Diagnostic, Layer, Schema, Settings, Stage, State } from './types.js'

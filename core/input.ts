@@ -30,7 +30,7 @@ export function shapeOf(schema: Schema): Shape {
     names,
     maxima: all.flatMap(([name, { maximum }]) => (typeof maximum === 'number' ? [[name, maximum] as const] : [])),
     defaults: all.flatMap(([name, schema]) => (schema['default'] === undefined ? [] : [[name, freeze(schema['default'])] as const])),
-    paths: all.flatMap(([name, schema]) => (/^workspace-/.test(String(formatOf(schema))) ? [[name, String(formatOf(schema))] as const] : [])),
+    paths: all.flatMap(([name, schema]) => (String(formatOf(schema)).startsWith('workspace-') ? [[name, String(formatOf(schema))] as const] : [])),
     types: new Map(all.map(([name, schema]) => [name, typesOf(schema)])),
   }
 }

@@ -2,7 +2,7 @@ import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, resolve, win32 } from 'node:path'
 import { conform, readContract } from './conform.js'
 import { inside, type Data } from './data.js'
-import { problem, report, texts, VtError, type Code } from './errors.js'
+import { problem, report, VtError, type Code } from './errors.js'
 import { load } from './explorer.js'
 import type { Diagnostic, JsonObject, Kind, Layer, Manifest, Schema } from './types.js'
 

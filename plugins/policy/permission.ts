@@ -1,4 +1,4 @@
-import type { Call, Context, Effect, Policy, Verdict } from '../../core/index.js'
+import type { Call, Effect, Policy, Verdict } from '../../core/index.js'
 import { commandHit, judgeCommands } from './permission/commands.js'
 import { factsOf, type Facts } from './permission/facts.js'
 import { inspection } from './permission/inspections.js'
