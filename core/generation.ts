@@ -6,7 +6,7 @@ import { problem } from './errors.js'
 import { createLoader, type Loader } from './loader.js'
 import { discover } from './discover.js'
 import { bind } from './bind.js'
-import { toolInfo, type Registry } from './registry.js'
+import { isListed, slotsOf, toolInfo, type Registry } from './registry.js'
 import { runsCode } from './digest.js'
 import { fromError } from './manifest.js'
 import { survey } from './survey.js'
@@ -70,10 +70,10 @@ export async function buildGeneration({ options, workspace, report, diagnostics 
     if (!(await trust.trusts(contribution))) throw problem('VT_PLUGIN_UNTRUSTED', { id: contribution.id })
   }
   const host: Host = {
-    slots: () => [...registry.slots.values()].map(({ info }) => info),
+    slots: () => [...registry.slots.values()].filter(isListed).map(({ info }) => info),
     describe: (name) => {
       const tool = registry.tools.get(name)
-      return tool && toolInfo(tool)
+      return tool && slotsOf(tool).some(isListed) ? toolInfo(tool) : undefined
     },
     contributions: () => registry.infos,
     diagnostics,

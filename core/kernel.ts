@@ -6,7 +6,7 @@ import { texts, VtError } from './errors.js'
 import type { OnFault } from './faults.js'
 import { buildGeneration, homeOf, type Generation } from './generation.js'
 import { first } from './loader.js'
-import { toolInfo } from './registry.js'
+import { isListed, slotsOf, toolInfo } from './registry.js'
 import type { Diagnostic, Kernel, KernelOptions, SurfaceMain } from './types.js'
 import { openWorkspace } from './workspace.js'
 
@@ -55,7 +55,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     call: (tool, input, options = {}) => caller.call(tool, input, options),
     list: () => generation.lending.host.slots(),
     describe: (tool) => generation.lending.host.describe(tool),
-    tools: () => [...generation.registry.tools.values()].map(toolInfo),
+    tools: () => [...generation.registry.tools.values()].filter((tool) => slotsOf(tool).some(isListed)).map(toolInfo),
     contributions: () => generation.registry.infos,
     diagnostics,
     origins: () => generation.origins,

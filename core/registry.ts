@@ -169,20 +169,24 @@ function agreed(tool: Tool): Map<string, string> {
   return names
 }
 
+/** A tool that nobody agreed to yet is known by its refusal only: what it says of itself reaches no model. */
+export const isListed = ({ refusal }: Slot): boolean => refusal?.name !== 'VT_PLUGIN_UNTRUSTED'
+export const slotsOf = (tool: Tool): Slot[] => (tool.only ? [tool.only] : [...tool.actions.values()])
+
 /** One tool as a model sees it: the flat union of its actions' properties, each described once. */
 export function toolInfo(tool: Tool): ToolInfo {
-  const slots = tool.only ? [tool.only] : [...tool.actions.values()]
+  const slots = slotsOf(tool).filter(isListed)
   const effects = [...new Set(slots.flatMap((slot) => slot.info.effects))]
   if (tool.only) {
     const { info } = tool.only
     return { name: tool.name, description: info.description, input: info.input, effects, actions: [] }
   }
-  const properties: JsonObject = { action: { type: 'string', enum: [...tool.actions.keys()] } }
+  const properties: JsonObject = { action: { type: 'string', enum: slots.map(({ info }) => info.action) } }
   for (const slot of slots) {
     for (const [name, schema] of Object.entries(slot.shape.properties)) {
       if (!(name in properties)) properties[name] = Object.fromEntries(Object.entries(schema).filter(([key]) => !key.startsWith('x-') && key !== 'default'))
     }
   }
   const description = slots.map(({ info }) => `${info.action}: ${info.description}`).join('\n')
-  return { name: tool.name, description, input: { type: 'object', properties, additionalProperties: false }, effects, actions: [...tool.actions.keys()] }
+  return { name: tool.name, description, input: { type: 'object', properties, additionalProperties: false }, effects, actions: slots.map(({ info }) => info.action!) }
 }
