@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs'
 import { isAbsolute, relative, sep } from 'node:path'
-import type { Alias, Document as Tree, LineCounter, Node } from 'yaml'
+import type { Document as Tree, LineCounter, Node } from 'yaml'
 import { problem, type Code } from './errors.js'
 
 /** One untrusted document as plain frozen JSON. `at` names the place of a value, or of its nearest parent, as `file:line:column`. */
@@ -77,7 +77,9 @@ export async function parseData(bytes: Uint8Array, file: string): Promise<Data> 
     if (depth > limits.depth) throw over(`Nested more than ${limits.depth} levels deep.`, offset)
     if (yaml.isAlias(node)) {
       if (++aliases > limits.aliases) throw over(`More than ${limits.aliases} aliases.`, offset)
-      return copy(target(node, tree), depth)
+      const named = node.resolve(tree)
+      if (!named) throw wrong(`Nothing is named &${node.source}.`, offset)
+      return copy(named, depth)
     }
     if (yaml.isSeq(node)) return Object.freeze(node.items.map((item) => copy(item as Node | null, depth + 1)))
     if (yaml.isMap(node)) {
@@ -137,13 +139,11 @@ function checkJson(text: string, file: string): void {
   }
 }
 
-const target = (alias: Alias, tree: Tree): Node | null => alias.resolve(tree) ?? null
-
 function offsetOf(tree: Tree, path: readonly (string | number)[], yaml: typeof import('yaml')): number {
   let node = tree.contents as Node | null
   let offset = node?.range?.[0] ?? 0
   for (const step of path) {
-    if (yaml.isAlias(node)) node = target(node, tree)
+    if (yaml.isAlias(node)) node = node.resolve(tree) ?? null
     const pair = yaml.isMap(node) ? node.items.find(({ key }) => yaml.isScalar(key) && key.value === step) : undefined
     if (pair) {
       offset = (pair.key as Node).range?.[0] ?? offset
