@@ -33,6 +33,8 @@ async function compile(name: Contract): Promise<ValidateFunction> {
 
 /** ajv's errors in our words, one per mistake: of alternatives only the branch that was meant. */
 function explain(errors: ErrorObject[], known: readonly string[] = []): Fault[] {
+  const nothing = errors.find(({ instancePath, keyword }) => instancePath === '' && keyword === 'type')
+  if (nothing) return [{ path: [], problem: say(nothing, known)! }]
   const choices = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
   const branchOf = (error: ErrorObject, choice: ErrorObject) => error !== choice && error.schemaPath.startsWith(`${choice.schemaPath}/`)
   const faults: Fault[] = []
@@ -79,11 +81,11 @@ function say(error: ErrorObject, known: readonly string[]): string | undefined {
       return `${subject} is ${quote(data)}; allowed: ${(schema as unknown[]).join(', ')}${near ? `. Did you mean '${near}'?` : '.'}`
     }
     case 'type':
-      return `${subject} is ${kindOf(data)}; ${[params['type']].flat().join(' or ')} is needed.`
+      return `${subject} is ${kindOf(data)}; ${wanted([params['type']])} is needed.`
     case 'anyOf':
     case 'oneOf': {
       const keys = (schema as Schema[]).flatMap((branch) => (branch['required'] as string[] | undefined) ?? [])
-      if (!isRequired(error)) return `${subject} is ${kindOf(data)}; ${(schema as Schema[]).map((branch) => branch['type']).join(' or ')} is needed.`
+      if (!isRequired(error)) return `${subject} is ${kindOf(data)}; ${wanted((schema as Schema[]).map((branch) => branch['type']))} is needed.`
       const given = keys.filter((key) => Object.hasOwn(data as object, key))
       return given.length > 1 ? `${given.join(' and ')} exclude each other.` : `One of ${keys.join(', ')} is needed.`
     }
@@ -94,6 +96,8 @@ function say(error: ErrorObject, known: readonly string[]): string | undefined {
   }
 }
 
+const words: Record<string, string> = { object: 'an object', array: 'a list', string: 'text', number: 'a number', integer: 'a whole number', boolean: 'true or false' }
+const wanted = (types: unknown[]): string => types.flat().map((type) => words[String(type)]).join(' or ')
 const quote = (value: unknown): string => (typeof value === 'string' ? `'${value.slice(0, 80)}'` : kindOf(value))
 const kindOf = (value: unknown): string =>
-  value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : typeof value === 'string' ? 'text' : `${value}`
+  value === null ? 'empty' : Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : typeof value === 'string' ? 'text' : `${value}`

@@ -3,8 +3,8 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inside } from './data.js'
 import { problem, report } from './errors.js'
-import { manifestFiles, nameOf, readManifest, slotOf, type Place, type Reading } from './manifest.js'
-import type { Contribution, ContributionInfo, Diagnostic, JsonObject, Layer, Manifest, ManifestEntry, Origin, Settings } from './types.js'
+import { known, manifestFiles, readManifest, type Place, type Reading } from './manifest.js'
+import type { Contribution, ContributionInfo, Diagnostic, JsonObject, Kind, Layer, Manifest, ManifestEntry, Origin, Settings } from './types.js'
 
 export interface Discovery {
   contributions: Contribution[]
@@ -18,6 +18,8 @@ export interface DiscoverOptions {
   home: string
   /** What `~` stands for. */
   user: string
+  /** Folder of the machine's administrator. */
+  admin?: string
   /** The settings, and which file said an entry of `manifests`: there its paths begin. Origins are asked for only then. */
   loaded: { settings: Settings; origins: readonly Origin[] }
 }
@@ -64,7 +66,7 @@ interface Removal {
 }
 
 function placesOf(options: DiscoverOptions, found: Discovery): { sources: Source[]; removals: Removal[] } {
-  const { workspace, home, user, loaded } = options
+  const { workspace, home, user, admin = '/etc/vtcode', loaded } = options
   const { settings } = loaded
   const originOf = (path: string) => loaded.origins.find((origin) => origin.path === path)
   const plugins = (settings['plugins'] ?? {}) as { enabled?: boolean; workspace?: string; disable?: string[] }
@@ -87,11 +89,11 @@ function placesOf(options: DiscoverOptions, found: Discovery): { sources: Source
     }
   }
   if (plugins.enabled === false) return { sources: builtin, removals }
-  const admin = ownedByRoot('/etc/vtcode/plugins', found) ? pluginsIn('/etc/vtcode/plugins', 'admin', found) : []
+  const managed = ownedByRoot(join(admin, 'plugins'), found) ? pluginsIn(join(admin, 'plugins'), 'admin', found) : []
   const own = [join(home, 'plugins'), join(user, '.agents', 'plugins')]
   const foreign = plugins.workspace === 'off' ? [] : [join(workspace, '.vtcode', 'plugins'), join(workspace, '.agents', 'plugins')]
   const below = (dirs: string[], layer: Layer) => dirs.flatMap((dir) => pluginsIn(dir, layer, found))
-  const sources = [...builtin, ...admin, ...entries, ...below(own, 'user'), ...below(foreign, 'workspace')]
+  const sources = [...builtin, ...managed, ...entries, ...below(own, 'user'), ...below(foreign, 'workspace')]
   // A workspace that is the home folder has its plugins read once, as the user's.
   const seen = new Set<string>()
   return { sources: sources.filter(({ path }) => !seen.has(path) && seen.add(path)), removals }
@@ -174,7 +176,7 @@ async function* readingsOf(source: Source, found: Discovery): AsyncGenerator<[fi
     const catalogue = join(source.path, '_catalogue.json')
     if (existsSync(catalogue)) {
       for (const { file, manifest } of JSON.parse(readFileSync(catalogue, 'utf8')) as { file: string; manifest: Manifest }[]) {
-        yield [join(source.path, file), { manifest, name: nameOf(manifest)!, kind: manifest.kind ?? 'action', diagnostics: [] }]
+        yield [join(source.path, file), known(manifest)]
       }
       return
     }
@@ -193,10 +195,11 @@ function filesOf({ form, path }: Source, found: Discovery): string[] {
 
 function admit(source: Source, file: string, reading: Reading, files: Map<string, string>, found: Discovery): void {
   const { layer, root, plugin, entry } = source
-  const { manifest, name, kind } = reading
+  const { manifest, name, kind, slot, stage } = reading
+  const served = { ...(slot && { slot }), ...(stage && { stage }) }
   const id = `${plugin}:${name}`
   found.diagnostics.push(...reading.diagnostics)
-  const info: ContributionInfo = { id, kind, layer, file, state: 'invalid', ...(reading.diagnostics[0] && { reason: reading.diagnostics[0].message }) }
+  const info: ContributionInfo = { id, kind, layer, file, state: 'invalid', ...served, ...(reading.diagnostics[0] && { reason: reading.diagnostics[0].message }) }
   const earlier = files.get(id)
   if (!manifest) found.invalid.push(info)
   else if (earlier !== undefined) {
@@ -208,8 +211,7 @@ function admit(source: Source, file: string, reading: Reading, files: Map<string
   } else {
     files.set(id, file)
     found.contributions.push({
-      id, name, plugin, kind: manifest.kind ?? 'action', layer, file, root, manifest,
-      ...((manifest.kind ?? 'action') === 'action' && { slot: slotOf(manifest), stage: manifest.stage ?? 'primary' }),
+      id, name, plugin, kind: kind as Kind, layer, file, root, manifest, ...served,
       ...(entry?.options && { options: entry.options as JsonObject }),
     })
   }

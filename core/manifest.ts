@@ -4,7 +4,7 @@ import { conform, readContract } from './conform.js'
 import { inside, type Data } from './data.js'
 import { problem, report, VtError, type Code } from './errors.js'
 import { load } from './explorer.js'
-import type { Diagnostic, JsonObject, Kind, Layer, Manifest, Schema } from './types.js'
+import type { Diagnostic, JsonObject, Kind, Layer, Manifest, Schema, Stage } from './types.js'
 
 /** What one manifest file turned out to be; without `manifest` it is invalid and `diagnostics` say why. */
 export interface Reading {
@@ -12,6 +12,8 @@ export interface Reading {
   /** The name it has, or would have. */
   name: string
   kind: Kind | 'unknown'
+  slot?: string
+  stage?: Stage
   diagnostics: Diagnostic[]
 }
 export interface Place {
@@ -36,6 +38,7 @@ export async function readManifest(file: string, { layer, root }: Place): Promis
   if (typeof said === 'object' && said !== null && !Array.isArray(said)) {
     reading.kind = Object.hasOwn(keysOf(), said.kind ?? 'action') ? (said.kind ?? 'action') : 'unknown'
     reading.name = nameOf(said) ?? reading.name
+    if (reading.kind === 'action' && nameOf(said) !== undefined) Object.assign(reading, { slot: slotOf(said), stage: said.stage ?? 'primary' })
   }
   const version = /manifest[.:](\d+)/.exec(String(said?.['$schema'] ?? ''))?.[1] ?? '1'
   if (version !== '1') {
@@ -71,6 +74,12 @@ export async function compileCatalogue(dir: string): Promise<{ file: string; man
   return catalogue
 }
 
+/** A manifest that has been checked before. */
+export function known(manifest: Manifest): Reading {
+  const kind = manifest.kind ?? 'action'
+  return { manifest, name: nameOf(manifest)!, kind, ...(kind === 'action' && { slot: slotOf(manifest), stage: manifest.stage ?? 'primary' }), diagnostics: [] }
+}
+
 /** Paths of the manifests in a folder, relative to it, in byte order; `.x`, `_x`, `schema` and `node_modules` are passed over. */
 export function manifestFiles(dir: string, depth = 4): string[] {
   const entries = readdirSync(dir, { withFileTypes: true }).sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)))
@@ -82,12 +91,12 @@ export function manifestFiles(dir: string, depth = 4): string[] {
   })
 }
 
-export const nameOf = ({ name, action, slot }: Manifest): string | undefined => {
+const nameOf = ({ name, action, slot }: Manifest): string | undefined => {
   const said = name ?? action ?? slot
   return typeof said === 'string' ? said.replaceAll('/', '_') : undefined
 }
 /** The slot an action serves. */
-export const slotOf = ({ name, action, slot }: Manifest): string => action ?? (slot as string | undefined) ?? name!.replaceAll('-', '_')
+const slotOf = ({ name, action, slot }: Manifest): string => String(action ?? slot ?? name).replaceAll('-', '_')
 
 /** What a failed read has to say about its file. */
 export function fromError(error: unknown, file: string): Diagnostic {
