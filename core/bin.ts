@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { VtError } from './errors.js'
-import { readCommandLine } from './flags.js'
+import { readCommandLine, UsageError } from './flags.js'
 import { version } from './generation.js'
 import { createKernel } from './kernel.js'
 import type { Io, Kernel } from './types.js'
@@ -26,7 +26,7 @@ async function main(argv: string[]): Promise<number> {
     return 0
   }
   const helpful = verb === undefined && (process.stdin.isTTY || rest.includes('--help') || rest.includes('-h'))
-  const kernel = await createKernel({ ...options, surface: verb ?? 'help' })
+  const kernel = await createKernel({ ...options, ...(verb === 'mcp' && { default_mode: 'auto' }), surface: verb ?? 'help' })
   try {
     const surface = verb === undefined && !helpful ? undefined : await kernel.surface(verb ?? 'help')
     return surface ? await surface(kernel, rest, io) : usage(kernel, verb)
@@ -42,12 +42,14 @@ function usage(kernel: Kernel, verb = ''): number {
   return 2
 }
 
-/** Wrong settings are exit 3; what is left is a fault of ours or of a surface. */
+/** A wrong command line is exit 2, wrong settings are exit 3; what is left is a fault of ours or of a surface. */
 function report(error: unknown): number {
-  const { code, message, hint } = error instanceof VtError ? error.problem : { code: '', message: String(error), hint: 'Please report this.' }
-  process.stderr.write(`vtcode: error: ${message}\n  ${hint}\n`)
-  if (!code && process.env['VTCODE_DEBUG']) process.stderr.write(`${(error as Error).stack}\n`)
-  return code.startsWith('VT_CONFIG_') ? 3 : 1
+  const { code, message, hint } = error instanceof VtError ? error.problem : { code: '', message: (error as Error).message, hint: '' }
+  process.stderr.write(`vtcode: error: ${message}\n`)
+  if (error instanceof UsageError) process.stderr.write('See `vtcode help`.\n')
+  else if (code) process.stderr.write(`  ${hint}\n`)
+  else process.stderr.write(`  This is a fault of the program or of a plugin. ${process.env['VTCODE_DEBUG'] ? (error as Error).stack : 'VTCODE_DEBUG=1 shows where.'}\n`)
+  return error instanceof UsageError ? 2 : code.startsWith('VT_CONFIG_') ? 3 : 1
 }
 
 /** Resolves when everything written to stdout has been handed on. */

@@ -1,5 +1,4 @@
-import { problem } from './errors.js'
-import type { JsonObject, KernelOptions, Mode } from './types.js'
+import type { KernelOptions, Mode } from './types.js'
 
 /** What the command line says: options of the kernel, the verb and what is left for its surface. */
 export interface CommandLine {
@@ -8,12 +7,15 @@ export interface CommandLine {
   rest: string[]
 }
 
+/** The command line is wrong; the message says how. */
+export class UsageError extends Error {}
+
 const modes = ['plan', 'ask', 'auto', 'full-auto']
 const names: Record<string, string> = { '--workspace': 'workspace', '--mode': 'mode', '--config': 'config', '-c': 'config', '--home': 'home' }
 
 /**
  * Takes the flags of the program out of the command line. They may stand anywhere before `--`; only for `call` they end with
- * the tool's name, because everything behind it is input. Throws VT_CONFIG_INVALID for a flag that makes no sense.
+ * the tool's name, because everything behind it is input. Throws a UsageError for a flag that makes no sense.
  */
 export function readCommandLine(argv: readonly string[]): CommandLine {
   const options: KernelOptions = {}
@@ -33,33 +35,11 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
 }
 
 function set(options: KernelOptions, name: string, value: string | undefined, flag: string): void {
-  if (value === undefined || value === '') throw problem('VT_CONFIG_INVALID', { problem: `${flag} needs a value.` })
-  if (name === 'config') options.config = config(options.config, value)
+  if (value === undefined || value === '') throw new UsageError(`${flag} needs a value.`)
+  if (name === 'config') options.config = [...[options.config ?? []].flat(), value]
   else if (name !== 'mode') options[name as 'workspace' | 'home'] = value
   else if (modes.includes(value)) options.mode = value as Mode
-  else throw problem('VT_CONFIG_INVALID', { problem: `There is no mode '${value}'; possible are ${modes.join(', ')}.` })
-}
-
-/** `a.b=value` sets one setting, the value as JSON if it is JSON and as text if not; anything else is the path of a settings file. */
-function config(before: KernelOptions['config'], value: string): NonNullable<KernelOptions['config']> {
-  const assignment = /^([\w-]+(?:\.[^.=\s]+)*)=([\s\S]*)$/.exec(value)
-  if (typeof before === 'string' || (before && !assignment)) throw problem('VT_CONFIG_INVALID', { problem: '--config takes one settings file, or single settings.' })
-  if (!assignment) return value
-  const path = assignment[1]!.split('.')
-  return merge(before ?? {}, path, json(assignment[2]!))
-}
-
-function merge(into: JsonObject, [key, ...path]: string[], value: unknown): JsonObject {
-  const inner = Object.hasOwn(into, key!) && typeof into[key!] === 'object' && into[key!] !== null ? (into[key!] as JsonObject) : {}
-  return Object.fromEntries([...Object.entries(into), [key!, path.length > 0 ? merge(inner, path, value) : value]])
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  else throw new UsageError(`There is no mode '${value}'; possible are ${modes.join(', ')}.`)
 }
 
 function cut(word: string): [string, string] {

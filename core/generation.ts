@@ -48,7 +48,8 @@ export async function buildGeneration({ options, workspace, report, diagnostics 
   const home = homeOf(options)
   const trust = openTrust({ home, workspace: workspace.root, env })
   const places = { workspace: workspace.root, home, user: options.home ?? env['HOME'] ?? homedir() }
-  const said = { ...(options.config !== undefined && { config: options.config }), ...(options.mode !== undefined && { mode: options.mode }) }
+  const { config, mode, default_mode } = options
+  const said = { ...(config !== undefined && { config }), ...(mode !== undefined && { mode }), ...(default_mode !== undefined && { default_mode }) }
   if (env['VTCODE_TRUST']) trust.accept(await survey({ ...places, ...said, env, trust }))
   const loaded = await loadSettings({ ...places, ...said, env, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
   const { settings } = loaded

@@ -355,9 +355,11 @@ export interface CallOptions {
 export interface KernelOptions {
   /** Folder to work in; default: the nearest ancestor of the working folder with settings, `.vtcode` or `.git`. */
   workspace?: string
-  /** Settings of the call layer: data, or the path of a settings file that stands instead of the workspace's. */
-  config?: Config | string
+  /** Settings of the call layer: data, `a.b=value`, or the path of a settings file that stands instead of the workspace's; later ones win. */
+  config?: Config | string | readonly (Config | string)[]
   mode?: Mode
+  /** The mode when neither the settings nor `mode` say one. */
+  default_mode?: Mode
   /** Stands for `~`; the user's settings and the trust store live in its `.vtcode` (or where VTCODE_HOME points). */
   home?: string
   env?: Record<string, string | undefined>

@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process'
+import { describe, expect, it } from 'vitest'
+import { tempWorkspace } from 'vtcode/test'
+import { bin, surroundings, vtcode } from './program.js'
+
+const echo = `name: echo_input
+description: Answers with its input.
+effects: [read]
+input:
+  properties:
+    action: { type: string }
+    words: { type: array, items: { type: string } }
+    count: { type: integer }
+    flag: { type: boolean }
+    input: { type: string }
+module: ./echo.js
+`
+const code = `import { writeSync } from 'node:fs'
+export default async ({ input }, { signal }) => {
+  if (input.flag) { writeSync(2, 'running'); await new Promise((resolve) => signal.addEventListener('abort', resolve)) }
+  return { ok: true, output: { input }, notices: [{ code: 'X_NOTE', message: 'a remark' }] }
+}`
+
+async function workspace() {
+  const made = await tempWorkspace({ 'a.txt': 'hello\n' })
+  await made.write('../home/echo/echo.yaml', echo)
+  await made.write('../home/echo/echo.js', code)
+  await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/echo']\n`)
+  return made
+}
+const inputOf = (stdout: string) => JSON.parse(stdout).output.input
+
+describe('vtcode call', () => {
+  it('prints the result as one JSON document on stdout and its notices on stderr', async () => {
+    await using made = await workspace()
+    const ran = await vtcode(made, ['call', 'echo_input', '--count', '3'])
+    expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('X_NOTE: a remark') })
+    expect(inputOf(ran.stdout)).toEqual({ count: 3 })
+    expect(ran.stdout.trim().split('\n')).toHaveLength(1)
+  })
+
+  it('makes a list of a repeated field, true of a bare one, and keeps dashes behind an equals sign', async () => {
+    await using made = await workspace()
+    const ran = await vtcode(made, ['call', 'echo_input', '--words', 'one', '--words=--two', '--words', '-3'])
+    expect(inputOf(ran.stdout)).toEqual({ words: ['one', '--two', '-3'] })
+  })
+
+  it('takes the whole input as JSON from an argument or from stdin, and a field called input as a field', async () => {
+    await using made = await workspace()
+    expect(inputOf((await vtcode(made, ['call', 'echo_input', '--input', '{"count":1}'])).stdout)).toEqual({ count: 1 })
+    expect(inputOf((await vtcode(made, ['call', 'echo_input', '--input', '-'], { stdin: '{"count":2}' })).stdout)).toEqual({ count: 2 })
+    expect(inputOf((await vtcode(made, ['call', 'echo_input', '--input', '*** Begin Patch'])).stdout)).toEqual({ input: '*** Begin Patch' })
+  })
+
+  it('ends with 1 when the tool fails', async () => {
+    await using made = await workspace()
+    const ran = await vtcode(made, ['call', 'unified_file', 'read', '--path', 'missing.txt'])
+    expect(ran.code).toBe(1)
+    expect(JSON.parse(ran.stdout)).toMatchObject({ ok: false, error: { code: 'VT_PATH_NOT_FOUND' } })
+  })
+
+  it.each([
+    [['call'], 'Name the tool'],
+    [['call', '--nonsense', 'x'], 'Unknown flag --nonsense'],
+    [['call', 'echo_input', 'one', 'two'], "Unexpected 'two'"],
+    [['call', 'echo_input', '--input', '{broken'], 'not JSON'],
+    [['call', '--mode', 'wild', 'echo_input'], "no mode 'wild'"],
+    [['--workspace'], '--workspace needs a value'],
+    [['nonsense'], "There is no verb 'nonsense'; known verbs: call"],
+    [[], 'Say what to do'],
+  ])('ends with 2 and says why for %j', async (argv, reason) => {
+    await using made = await workspace()
+    expect(await vtcode(made, argv)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(reason) })
+  })
+
+  it('ends with 3 when a settings file is wrong', async () => {
+    await using made = await workspace()
+    await made.write('vtcode.config.yaml', 'policy: { mode: wild }\n')
+    expect(await vtcode(made, ['call', 'echo_input'])).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('vtcode.config.yaml') })
+  })
+
+  it('ends with 130 when it is interrupted, after the call has been told', async () => {
+    await using made = await workspace()
+    const child = spawn(process.execPath, [bin, 'call', 'echo_input', '--flag'], { cwd: made.root, env: surroundings(made) })
+    await new Promise((resolve) => child.stderr.once('data', resolve))
+    child.kill('SIGINT')
+    expect(await new Promise((resolve) => child.on('close', resolve))).toBe(130)
+  })
+
+  it('takes flags of the program before the verb, behind it, and only before the name of the tool', async () => {
+    await using made = await workspace()
+    const elsewhere = made.home
+    for (const argv of [['--workspace', made.root, 'call'], ['call', `--workspace=${made.root}`]]) {
+      expect((await vtcode(made, [...argv, 'unified_file', 'read', '--path', 'a.txt'], { cwd: elsewhere })).code).toBe(0)
+    }
+    const behind = await vtcode(made, ['call', 'echo_input', '--workspace', 'x'])
+    expect(JSON.parse(behind.stdout).error.code).toBe('VT_INPUT_UNKNOWN')
+  })
+
+  it('refuses what would have to be asked when nobody can be asked', async () => {
+    await using made = await workspace()
+    const ran = await vtcode(made, ['-c', 'policy.ask=["Read(a.txt)"]', 'call', 'unified_file', 'read', '--path', 'a.txt'])
+    expect(JSON.parse(ran.stdout)).toMatchObject({ ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
+  })
+})

@@ -1,0 +1,31 @@
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { TempWorkspace } from 'vtcode/test'
+
+/** The built program, as users start it. */
+export const bin = join(dirname(createRequire(import.meta.url).resolve('vtcode/package.json')), 'dist/core/bin.js')
+
+export interface Ran {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** The surroundings of a user who has set nothing. */
+export const surroundings = ({ home }: TempWorkspace, env: Record<string, string> = {}): Record<string, string> => ({
+  PATH: process.env.PATH!,
+  HOME: home,
+  ...env,
+})
+
+/** Runs `vtcode …` in a workspace to its end. */
+export function vtcode(workspace: TempWorkspace, argv: string[], how: { stdin?: string; env?: Record<string, string>; cwd?: string } = {}): Promise<Ran> {
+  const child = spawn(process.execPath, [bin, ...argv], { cwd: how.cwd ?? workspace.root, env: surroundings(workspace, how.env) })
+  const ran: Ran = { code: null, stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (ran.stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (ran.stderr += text))
+  child.stdin.on('error', () => {})
+  child.stdin.end(how.stdin ?? '')
+  return new Promise((resolve) => child.on('close', (code) => resolve({ ...ran, code })))
+}
