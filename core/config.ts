@@ -141,7 +141,7 @@ function ownedByRoot(paths: string[], diagnostics: Diagnostic[]): boolean {
 }
 
 async function readSource(file: string, layer: Layer, options: SettingsOptions, result: Omit<LoadedSettings, 'settings' | 'origins'>): Promise<Source | undefined> {
-  const { workspace, env, mode, default_mode, trusted = () => false } = options
+  const { workspace, env, mode, trusted = () => false } = options
   const foreign = layer === 'workspace'
   if (!isCode(file)) {
     const data = await loadData(file, foreign ? workspace : undefined)

@@ -1,0 +1,285 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import type { Readable, Writable } from 'node:stream'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { describe, expect, it } from 'vitest'
+import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { bin, surroundings, vtcode } from './program.js'
+
+const manifest = `name: probe
+description: Does what a test asks of it.
+effects: [read]
+input:
+  properties:
+    act: { enum: [say, progress, wait, print, big] }
+    text: { type: string }
+module: ./probe.js
+`
+const code = `export default async ({ input }, context) => {
+  if (input.act === 'print') console.log('noise on stdout')
+  if (input.act === 'progress') for (let i = 1; i <= 50; i++) { context.progress({ done: i, total: 50, text: 'step ' + i }); await new Promise((r) => setTimeout(r, 20)) }
+  if (input.act === 'wait') {
+    context.progress({ text: 'waiting' })
+    await new Promise((resolve) => context.signal.addEventListener('abort', resolve))
+    console.error('told to stop')
+  }
+  return { ok: true, output: { said: input.text ?? '' }, text: 'said ' + input.text, notices: [{ code: 'X_NOTE', message: 'a remark' }], content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] }
+}`
+
+async function workspace(files: Record<string, string> = {}): Promise<TempWorkspace> {
+  const made = await tempWorkspace({ 'a.txt': 'hello\n', ...files })
+  await made.write('../home/probe/probe.yaml', manifest)
+  await made.write('../home/probe/probe.js', code)
+  await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/probe']\n`)
+  return made
+}
+
+interface Connected extends AsyncDisposable {
+  client: Client
+  stderr: () => string
+}
+async function connect(made: TempWorkspace, flags: string[] = [], options: ConstructorParameters<typeof Client>[1] = {}): Promise<Connected> {
+  const client = new Client({ name: 'test', version: '1' }, options)
+  const transport = new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp', ...flags], cwd: made.root, env: surroundings(made), stderr: 'pipe' })
+  let stderr = ''
+  transport.stderr?.on('data', (chunk) => (stderr += chunk))
+  await client.connect(transport)
+  return { client, stderr: () => stderr, [Symbol.asyncDispose]: () => client.close() }
+}
+
+/** A client that writes bytes and sees lines. */
+class Raw {
+  readonly child: ChildProcessByStdio<Writable, Readable, null>
+  readonly exit: Promise<number | null>
+  readonly lines: { id?: unknown; error?: { code: number; message: string }; result?: unknown }[] = []
+  #rest = ''
+  #waiting: (() => void)[] = []
+  constructor(made: TempWorkspace) {
+    this.child = spawn(process.execPath, [bin, 'mcp'], { cwd: made.root, env: surroundings(made), stdio: ['pipe', 'pipe', 'ignore'] })
+    this.exit = new Promise((resolve) => this.child.on('close', resolve))
+    this.child.stdin.on('error', () => {})
+    this.child.stdout.on('data', (chunk) => {
+      const lines = (this.#rest + chunk).split('\n')
+      this.#rest = lines.pop()!
+      this.lines.push(...lines.map((line) => JSON.parse(line)))
+      for (const wake of this.#waiting.splice(0)) wake()
+    })
+  }
+  send(message: object): void {
+    this.child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  }
+  /** The answer to a request; an id that is used twice has several. */
+  async answer(id: unknown, nth = 0): Promise<Raw['lines'][number]> {
+    for (;;) {
+      const found = this.lines.filter((line) => line.id === id)[nth]
+      if (found) return found
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+  }
+  async open(): Promise<this> {
+    this.send({ id: 'open', method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } })
+    await this.answer('open')
+    this.send({ method: 'notifications/initialized' })
+    return this
+  }
+}
+const read = { name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } }
+
+describe('vtcode mcp', () => {
+  it('lists every tool with its flat schema and says what it can do', async () => {
+    await using made = await workspace()
+    await using connected = await connect(made)
+    const { tools } = await connected.client.listTools()
+    expect(tools.find(({ name }) => name === 'probe')).toMatchObject({ inputSchema: { type: 'object', properties: { act: {} } }, annotations: { readOnlyHint: true } })
+    expect(tools.map(({ name }) => name)).toContain('unified_file')
+  })
+
+  it('answers with the output as structured content, text first, then the content blocks, notices in _meta and at the end of the text', async () => {
+    await using made = await workspace()
+    await using connected = await connect(made)
+    const result = await connected.client.callTool({ name: 'probe', arguments: { act: 'say', text: 'hi' } })
+    expect(result).toMatchObject({
+      structuredContent: { said: 'hi' },
+      content: [{ type: 'text', text: 'said hi\n[X_NOTE] a remark' }, { type: 'image', data: 'AAAA' }],
+      _meta: { 'vtcode/notices': [{ code: 'X_NOTE', message: 'a remark' }] },
+    })
+    expect(result.isError).toBeFalsy()
+  })
+
+  it('answers a failed call with isError and the error, an unknown tool with a JSON-RPC error', async () => {
+    await using made = await workspace()
+    await using connected = await connect(made)
+    const failed = await connected.client.callTool({ name: 'unified_file', arguments: { action: 'read', path: '../secret' } })
+    expect(failed).toMatchObject({ isError: true, structuredContent: { error: { code: 'VT_PATH_OUTSIDE' } } })
+    for (const name of ['nonsense', '__proto__', 'constructor', 'toString']) {
+      await expect(connected.client.callTool({ name, arguments: {} })).rejects.toMatchObject({ code: -32602 })
+    }
+    expect(await connected.client.callTool(read)).toMatchObject({ structuredContent: { content: 'hello\n' } })
+  })
+
+  it('reports progress that grows, at most ten times a second, and none after the result', async () => {
+    await using made = await workspace()
+    await using connected = await connect(made)
+    const seen: number[] = []
+    let late = false
+    let done = false
+    await connected.client.callTool({ name: 'probe', arguments: { act: 'progress' } }, { onprogress: ({ progress }) => (done ? (late = true) : seen.push(progress)) })
+    done = true
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(late).toBe(false)
+    expect(seen.length).toBeGreaterThan(1)
+    expect(seen.length).toBeLessThan(45)
+    expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b))
+  })
+
+  it('aborts the call that its client cancels, and answers the next', async () => {
+    await using made = await workspace()
+    await using connected = await connect(made)
+    const stop = new AbortController()
+    const call = connected.client.callTool({ name: 'probe', arguments: { act: 'wait' } }, { signal: stop.signal, onprogress: () => stop.abort() })
+    await expect(call).rejects.toThrow()
+    expect((await connected.client.callTool(read)).structuredContent).toMatchObject({ content: 'hello\n' })
+    await expect.poll(connected.stderr).toContain('told to stop')
+  })
+
+  it('asks the client for approval when it can be asked, and does what the answer says', async () => {
+    await using made = await workspace()
+    const answers = ['decline', 'accept'] as const
+    for (const action of answers) {
+      await using connected = await connect(made, ['-c', 'policy.ask=["Read(a.txt)"]'], { capabilities: { elicitation: { form: {} } } })
+      const asked: string[] = []
+      connected.client.setRequestHandler('elicitation/create', ({ params }) => {
+        asked.push(params.message)
+        return action === 'accept' ? { action, content: { approve: true } } : { action }
+      })
+      const result = await connected.client.callTool(read)
+      expect(asked).toHaveLength(1)
+      expect(asked[0]).toContain('a.txt')
+      expect(result.isError ?? false).toBe(action === 'decline')
+    }
+    await using mute = await connect(made, ['-c', 'policy.ask=["Read(a.txt)"]'])
+    expect(await mute.client.callTool(read)).toMatchObject({ isError: true, structuredContent: { error: { code: 'VT_POLICY_NEEDS_APPROVAL' } } })
+  })
+
+  it('keeps stdout for the protocol whatever a plugin prints', async () => {
+    await using made = await workspace()
+    const raw = await new Raw(made).open()
+    raw.send({ id: 1, method: 'tools/call', params: { name: 'probe', arguments: { act: 'print', text: 'x' } } })
+    expect((await raw.answer(1)).result).toMatchObject({ structuredContent: { said: 'x' } })
+    raw.child.stdin.end()
+    expect(await raw.exit).toBe(0)
+  })
+
+  it('serves the 2026-07-28 revision from the same program', async () => {
+    await using made = await workspace()
+    await using connected = await connect(made, [], { versionNegotiation: { mode: { pin: '2026-07-28' } } })
+    expect((await connected.client.listTools()).tools.map(({ name }) => name)).toContain('probe')
+    expect((await connected.client.callTool(read)).structuredContent).toMatchObject({ content: 'hello\n' })
+  })
+
+  it('answers 1,000 calls in flight at once, each with its own', async () => {
+    await using made = await workspace()
+    await using connected = await connect(made)
+    const calls = Array.from({ length: 1_000 }, (_, i) => connected.client.callTool({ name: 'probe', arguments: { act: 'say', text: `${i}` } }))
+    const said = (await Promise.all(calls)).map(({ structuredContent }) => (structuredContent as { said: string }).said)
+    expect(said).toEqual(Array.from({ length: 1_000 }, (_, i) => `${i}`))
+  })
+})
+
+describe('the wire', () => {
+  it('answers garbage and what is no message with an error, and the next call as ever', async () => {
+    await using made = await workspace()
+    const raw = await new Raw(made).open()
+    for (const line of ['garbage', '42', 'null', '[]', '{}', '{"jsonrpc":"1.0","id":1,"method":"ping"}', '\u0000\u0001', '', '{"jsonrpc":"2.0","id":{},"method":"ping"}']) raw.child.stdin.write(`${line}\n`)
+    raw.child.stdin.write(Buffer.from([0xff, 0xfe, 10]))
+    raw.send({ id: 9, method: 'tools/call', params: read })
+    expect((await raw.answer(9)).result).toMatchObject({ structuredContent: { content: 'hello\n' } })
+    const codes = raw.lines.flatMap(({ error }) => error?.code ?? [])
+    expect(codes.filter((code) => code === -32700)).toHaveLength(3)
+    expect(codes.filter((code) => code === -32600)).toHaveLength(6)
+    raw.child.stdin.end()
+    expect(await raw.exit).toBe(0)
+  })
+
+  it('survives JSON that is 10,000 deep', async () => {
+    await using made = await workspace()
+    const raw = await new Raw(made).open()
+    const deep = `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`
+    raw.child.stdin.write(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"unified_file","arguments":${deep}}}\n`)
+    const { error, result } = await raw.answer(1)
+    expect(error ?? (result as { isError?: boolean }).isError).toBeTruthy()
+    raw.send({ id: 2, method: 'tools/call', params: read })
+    expect((await raw.answer(2)).result).toBeDefined()
+    raw.child.stdin.end()
+    expect(await raw.exit).toBe(0)
+  })
+
+  it.each([
+    ['id first', (text: string) => `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"probe","arguments":{"text":"${text}"}}}`],
+    ['id last', (text: string) => `{"method":"tools/call","params":{"name":"probe","arguments":{"text":"${text}"}},"jsonrpc":"2.0","id":7}`],
+  ])('refuses a frame of 12 MB by its id (%s) and goes on', async (_, frame) => {
+    await using made = await workspace()
+    const raw = await new Raw(made).open()
+    raw.child.stdin.write(`${frame('x'.repeat(12_000_000))}\n`)
+    expect((await raw.answer(7)).error).toMatchObject({ code: -32600, message: expect.stringContaining('10485760') })
+    raw.send({ id: 8, method: 'tools/call', params: read })
+    expect((await raw.answer(8)).result).toBeDefined()
+    raw.child.stdin.end()
+    expect(await raw.exit).toBe(0)
+  })
+
+  it('answers a line that never ends and keeps no more of it than the limit', async () => {
+    await using made = await workspace()
+    const raw = await new Raw(made).open()
+    const before = memory(raw.child.pid!)
+    const chunk = 'x'.repeat(1_000_000)
+    for (let i = 0; i < 100; i++) if (!raw.child.stdin.write(chunk)) await drained(raw)
+    expect((await raw.answer(null)).error).toMatchObject({ code: -32600 })
+    expect(memory(raw.child.pid!) - before).toBeLessThan(60)
+    raw.child.stdin.end()
+    expect(await raw.exit).toBe(0)
+  })
+
+  it('reads a 9 MB frame that comes in small pieces in linear time', async () => {
+    await using made = await workspace()
+    const raw = await new Raw(made).open()
+    const frame = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"probe","arguments":{"text":"${'y'.repeat(9_000_000)}"}}}\n`)
+    const started = performance.now()
+    for (let at = 0; at < frame.length; at += 512) if (!raw.child.stdin.write(frame.subarray(at, at + 512))) await drained(raw)
+    await raw.answer(1)
+    expect(performance.now() - started).toBeLessThan(10_000)
+    raw.child.stdin.end()
+    expect(await raw.exit).toBe(0)
+  })
+
+  it('answers what is due when its client closes the pipe, and ends with 0', async () => {
+    await using made = await workspace()
+    const messages = [{ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'pipe', version: '1' } } }, { method: 'notifications/initialized' }, { id: 2, method: 'tools/call', params: read }]
+    const ran = await vtcode(made, ['mcp'], { stdin: messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('') })
+    expect(ran.code).toBe(0)
+    expect(JSON.parse(ran.stdout.trim().split('\n')[1]!)).toMatchObject({ id: 2, result: { structuredContent: { content: 'hello\n' } } })
+  })
+
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'stdin', 'stdout'] as const)('is gone within two seconds after %s, though a call hangs', async (end) => {
+    await using made = await workspace()
+    const raw = await new Raw(made).open()
+    raw.send({ id: 1, method: 'tools/call', params: { name: 'probe', arguments: { act: 'wait' }, _meta: { progressToken: 1 } } })
+    await expect.poll(() => raw.lines.length).toBeGreaterThan(1)
+    const started = performance.now()
+    if (end === 'stdin') raw.child.stdin.end()
+    else if (end === 'stdout') {
+      raw.child.stdout.destroy()
+      raw.send({ id: 2, method: 'ping' })
+    } else raw.child.kill(end)
+    expect(await raw.exit).toBe(end === 'stdin' ? 0 : 130)
+    expect(performance.now() - started).toBeLessThan(2_000)
+  })
+})
+
+/** Resident memory in MB. */
+function memory(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
+}
+
+const drained = ({ child }: Raw): Promise<void> => new Promise((resolve) => child.stdin.once('drain', () => resolve()))
