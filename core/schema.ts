@@ -39,7 +39,8 @@ async function load(): Promise<Compile> {
     (pattern: string) => {
       try {
         const regex = RE2JS.compile(pattern)
-        return { test: (text: string) => text.length <= 65_536 && regex.matcher(text).find() }
+        // ajv keeps one regex per text of it.
+        return { test: (text: string) => text.length <= 65_536 && regex.matcher(text).find(), toString: () => pattern }
       } catch (error) {
         throw problem('VT_SCHEMA_PATTERN', { pattern, reason: String((error as Error).message) })
       }
