@@ -1,0 +1,38 @@
+/** What answers of several actions have in common. */
+import { fail, VtError, type JsonObject, type Next, type Notice } from '../../core/index.js'
+
+/** One serialised output may have this many bytes. */
+export const largestOutput = 2 * 1024 * 1024
+
+/** A failure to throw, with a code of the slot; the manifest of the slot has its hint. */
+export const refusal = (code: string, message: string, extra: { hint?: string; retryable?: boolean; details?: JsonObject; next?: Next } = {}): VtError =>
+  new VtError(fail(code, message, extra).error)
+
+/** As many items from the start as fit into `bytes` of JSON. */
+export function fitting<T>(items: T[], bytes = largestOutput): T[] {
+  let left = bytes
+  const end = items.findIndex((item) => (left -= Buffer.byteLength(JSON.stringify(item)) + 1) < 0)
+  return end < 0 ? items : items.slice(0, end)
+}
+
+export const notice = (code: string, message: string): Notice => ({ code, message })
+
+/** `1 match`, `2 matches`. */
+export const count = (number: number, one: string, many = `${one}s`): string => `${number} ${number === 1 ? one : many}`
+
+/** The first names, and how many more there are. */
+export function some(names: string[], limit = 20): string {
+  const more = names.length > limit ? ` and ${names.length - limit} more` : ''
+  return names.slice(0, limit).join(', ') + more
+}
+
+/** What happened besides, as notices. */
+export function remarks(found: { incomplete: boolean; complaints: string[]; skipped?: string[]; gone?: string[] }): Notice[] {
+  const { incomplete, complaints, skipped = [], gone = [] } = found
+  const all: Notice[] = []
+  if (incomplete) all.push(notice('VT_SEARCH_INCOMPLETE', 'The search stopped at its limit; the totals are lower bounds. Narrow path or globs.'))
+  if (complaints.length > 0) all.push(notice('VT_SEARCH_PARTIAL', `Not everything could be searched: ${complaints.slice(0, 5).map((line) => line.replace(/^\.\//, '')).join('; ')}`))
+  if (gone.length > 0) all.push(notice('VT_SEARCH_PARTIAL', `Changed or gone while they were searched, left out: ${some(gone)}`))
+  if (skipped.length > 0) all.push(notice('VT_SEARCH_SKIPPED', `${count(skipped.length, 'file')} over 256 MiB not opened: ${some(skipped)}`))
+  return all
+}

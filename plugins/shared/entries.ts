@@ -1,0 +1,48 @@
+/** What really stands at paths that an engine named. */
+import { lstatSync, readlinkSync, type Stats } from 'node:fs'
+import type { Context, EntryKind, Handle } from '../../core/index.js'
+
+export interface Entry {
+  kind: EntryKind
+  bytes: number
+  mtime_ms: number
+  /** Where a link points, as it is written. */
+  target?: string
+}
+
+/** Looks at each path without following a link in its last segment; what is not there, or no longer inside, is missing from the map. */
+export async function look(context: Context, paths: Iterable<string>): Promise<Map<string, Entry>> {
+  const byParent = new Map<string, string[]>()
+  for (const path of paths) {
+    const parent = parentOf(path)
+    const siblings = byParent.get(parent)
+    if (siblings) siblings.push(path)
+    else byParent.set(parent, [path])
+  }
+  const found = new Map<string, Entry>()
+  for (const [parent, siblings] of byParent) {
+    // One walk for the directory; held open, its own entries can be looked at without another.
+    const directory = await context.workspace.openDirectory(parent).catch(() => undefined)
+    if (!directory) continue
+    await using held = directory
+    for (const path of siblings) {
+      const entry = path.includes('\\x') ? await context.workspace.stat(path).catch(() => undefined) : at(held, path)
+      if (entry) found.set(path, entry)
+    }
+  }
+  return found
+}
+
+export const parentOf = (path: string): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '.')
+export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
+
+function at(directory: Handle, path: string): Entry | undefined {
+  const place = `${directory.ref}/${nameOf(path)}`
+  const stats = lstatSync(place, { throwIfNoEntry: false })
+  if (!stats) return undefined
+  const kind = kindOf(stats)
+  return { kind, bytes: stats.size, mtime_ms: stats.mtimeMs, ...(kind === 'link' && { target: readlinkSync(place) }) }
+}
+
+const kindOf = (stats: Stats): EntryKind =>
+  stats.isFile() ? 'file' : stats.isDirectory() ? 'directory' : stats.isSymbolicLink() ? 'link' : 'other'

@@ -1,0 +1,82 @@
+/** The files of a directory as every search action sees them: ripgrep's walk, in path order. */
+import { isUtf8 } from 'node:buffer'
+import { encodeName, type Context, type Handle } from '../../core/index.js'
+import { byPath } from './order.js'
+import { choose, leftOutBelow, ripgrep, withWalk, type Discovery } from './ripgrep.js'
+
+export interface Listing {
+  /** Workspace-relative, in path order. */
+  files: string[]
+  /** Entries that ignore rules or a leading dot left out where the walk met them; only if asked for. */
+  ignored: string[]
+  hidden: string[]
+  /** The walk stopped before its end. */
+  incomplete: boolean
+  complaints: string[]
+}
+
+const mostEntries = 200_000
+const seconds = 10
+
+/** Lists the files below a directory. `undefined` when ripgrep cannot be started. With `reasons` it also tells what was left out. */
+export async function filesBelow(context: Context, directory: Handle, discovery: Discovery, reasons = false): Promise<Listing | undefined> {
+  if (!choose(discovery.globs)) return walk(context, directory, discovery, reasons)
+  // Globs that choose files would bring ignored ones back, so a walk without them has to agree.
+  const { globs, ...rest } = discovery
+  const [chosen, visible] = await Promise.all([
+    walk(context, directory, discovery, false),
+    walk(context, directory, { ...rest, left_out: leftOutBelow(directory.path, globs) }, reasons),
+  ])
+  if (!chosen || !visible) return undefined
+  const known = new Set(visible.files)
+  return {
+    ...visible,
+    files: chosen.files.filter((file) => known.has(file)),
+    incomplete: chosen.incomplete || visible.incomplete,
+    complaints: [...new Set([...chosen.complaints, ...visible.complaints])],
+  }
+}
+
+async function walk(context: Context, directory: Handle, discovery: Discovery, reasons: boolean): Promise<Listing | undefined> {
+  const prefix = directory.path === '.' ? '' : `${directory.path}/`
+  const chunks: Buffer[] = []
+  let entries = 0
+  const take = (chunk: Buffer) => {
+    chunks.push(chunk)
+    for (let at = chunk.indexOf(0); at >= 0; at = chunk.indexOf(0, at + 1)) entries++
+    return entries < mostEntries ? undefined : (false as const)
+  }
+  const ignored: string[] = []
+  const hidden: string[] = []
+  const note = (line: string) => {
+    const [, name, why] = / ignoring (?:\.\/)?(.+): Ignore\(IgnoreMatch\((\w+)/s.exec(line) ?? []
+    if (name && why && why !== 'Override' && why !== 'Types') (why === 'Hidden' ? hidden : ignored).push(prefix + name)
+  }
+  const asked = await withWalk(context.workspace, directory, discovery, (flags) =>
+    ripgrep(directory.ref, ['--files', '--null', ...flags], { signal: context.signal, seconds }, take, reasons ? note : undefined),
+  )
+  if (!asked) return undefined
+  const files = sorted(Buffer.concat(chunks), prefix).slice(0, mostEntries)
+  return { files, ignored, hidden, incomplete: asked.timed_out || asked.stopped, complaints: asked.complaints }
+}
+
+/** Names that end in NUL, sorted as paths. */
+function sorted(bytes: Buffer, prefix: string): string[] {
+  const text = bytes.subarray(0, Math.max(0, bytes.lastIndexOf(0))).toString()
+  if (text === '') return []
+  if (!isUtf8(bytes) || text.includes('\\x') || text.includes('\x01')) return names(bytes).map((name) => prefix + encodeName(name)).sort(byPath)
+  // Sorting plain text with a separator that is less than any character is several times faster than comparing paths.
+  const keys = text.replaceAll('/', '\x01').split('\0').sort()
+  const files = keys.join('\0').replaceAll('\x01', '/').split('\0')
+  return prefix ? files.map((file) => prefix + file) : files
+}
+
+function names(bytes: Buffer): Buffer[] {
+  const found: Buffer[] = []
+  let start = 0
+  for (let at = bytes.indexOf(0); at >= 0; at = bytes.indexOf(0, start)) {
+    found.push(bytes.subarray(start, at))
+    start = at + 1
+  }
+  return found
+}

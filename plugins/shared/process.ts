@@ -1,0 +1,202 @@
+/**
+ * The one place that starts programs. node:child_process rather than execa: importing execa takes 150 ms, longer than most
+ * searches run, and a search needs nothing of it but a spawn and pipes.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import type { Readable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
+import { stripVTControlCharacters } from 'node:util'
+import { problem } from '../../core/index.js'
+
+export interface Program {
+  /** Absolute path of an executable. */
+  file: string
+  /** Never read by a shell. */
+  args: string[]
+  /** Working folder; for programs that walk a directory its `Handle.ref`, so that no swap of a path leads them elsewhere. */
+  cwd: string
+  env?: Record<string, string>
+  /** Written to standard input, which is closed then; without it standard input is empty. */
+  input?: Buffer
+}
+export interface Limits {
+  signal: AbortSignal
+  seconds: number
+}
+export interface Ended {
+  /** Absent when a signal ended the program. */
+  exit_code: number | undefined
+  timed_out: boolean
+  /** The consumer had enough. */
+  stopped: boolean
+}
+/** Contract: `false` ends the program; a promise holds the next chunk back until it settles. */
+export type Consumer = (chunk: Buffer) => void | false | Promise<void | false>
+
+const grace = { term: 200, kill: 100 }
+const inherited = /^(PATH|HOME|USER|LOGNAME|LANG|LC_.*|TZ|TMPDIR|SystemRoot|ComSpec|PATHEXT|TEMP|USERPROFILE|APPDATA)$/
+
+/** What a child may know of our environment. */
+export function environment(): Record<string, string> {
+  const known = Object.entries(process.env).filter((entry): entry is [string, string] => inherited.test(entry[0]) && entry[1] !== undefined)
+  return { ...Object.fromEntries(known), TERM: 'dumb', NO_COLOR: '1', VTCODE: '1' }
+}
+
+/**
+ * Runs a program in a process group of its own and hands its output to consumers. `undefined` when it cannot be started.
+ * After the limit, an abort or enough output the whole group is gone within 300 ms, and a grandchild that holds a pipe
+ * does not prolong the call. Errors: VT_CALL_ABORTED.
+ */
+export async function run(program: Program, limits: Limits, onStdout: Consumer, onStderr?: Consumer): Promise<Ended | undefined> {
+  if (limits.signal.aborted) throw problem('VT_CALL_ABORTED')
+  const child = spawn(program.file, program.args, {
+    cwd: program.cwd,
+    env: { ...environment(), ...program.env },
+    detached: true,
+    stdio: [program.input ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+  })
+  const exited = new Promise<number | undefined>((resolve) => {
+    child.once('error', () => resolve(undefined))
+    child.once('close', (code) => resolve(code ?? undefined))
+  })
+  if (child.pid === undefined) return void (await exited)
+  // A program that ends before it has read its input is no error of ours.
+  child.stdin?.on('error', () => {})
+  child.stdin?.end(program.input)
+
+  let ended: Promise<void> | undefined
+  const end = () => (ended ??= terminate(child))
+  const state = { timed_out: false, stopped: false }
+  const onAbort = () => void end()
+  const timer = setTimeout(() => {
+    state.timed_out = true
+    void end()
+  }, limits.seconds * 1000)
+  limits.signal.addEventListener('abort', onAbort, { once: true })
+  const enough = () => {
+    state.stopped = true
+    void end()
+  }
+  try {
+    await Promise.all([consume(child.stdout!, onStdout, enough), consume(child.stderr!, onStderr ?? (() => {}), enough)])
+    const exit_code = await exited
+    await ended
+    if (limits.signal.aborted) throw problem('VT_CALL_ABORTED')
+    return { exit_code, ...state }
+  } catch (error) {
+    await end()
+    throw error
+  } finally {
+    clearTimeout(timer)
+    limits.signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** Ends a program with all it started: SIGTERM to the group, 200 ms, SIGKILL, 100 ms, then our ends of the pipes are closed. */
+export async function terminate(child: ChildProcess): Promise<void> {
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  for (const [signal, ms] of [['SIGTERM', grace.term], ['SIGKILL', grace.kill]] as const) {
+    signalGroup(child, signal)
+    if (await settles(closed, ms)) return
+  }
+  child.stdin?.destroy()
+  child.stdout?.destroy()
+  child.stderr?.destroy()
+}
+
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-child.pid!, signal)
+  } catch {
+    child.kill(signal)
+  }
+}
+
+async function settles(promise: Promise<void>, ms: number): Promise<boolean> {
+  const timer = new AbortController()
+  const late = wait(ms, false, { signal: timer.signal }).catch(() => false)
+  const first = await Promise.race([promise.then(() => true), late])
+  timer.abort()
+  return first
+}
+
+/** Reads a pipe to its end; what comes after "enough" is dropped, so that the program is never blocked by us. */
+function consume(stream: Readable, consumer: Consumer, enough: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let open = true
+    const take = (answer: void | false) => {
+      if (answer !== false || !open) return
+      open = false
+      enough()
+    }
+    const failed = (error: unknown) => {
+      open = false
+      reject(error as Error)
+    }
+    stream.on('data', (chunk: Buffer) => {
+      if (!open) return
+      try {
+        const answer = consumer(chunk)
+        if (!(answer instanceof Promise)) return take(answer)
+        stream.pause()
+        answer.then(take).then(() => stream.resume(), failed)
+      } catch (error) {
+        failed(error)
+      }
+    })
+    stream.once('error', () => resolve())
+    stream.once('close', () => resolve())
+  })
+}
+
+/** A consumer that keeps the end of a text, at most `limit` bytes of it, and tells it without escape sequences. */
+export function tail(limit = 16_384): { take: Consumer; text: () => string } {
+  let kept = Buffer.alloc(0)
+  return {
+    take(chunk) {
+      kept = Buffer.concat([kept, chunk])
+      if (kept.length > limit) kept = kept.subarray(kept.length - limit)
+    },
+    text: () => stripVTControlCharacters(kept.toString()),
+  }
+}
+
+/** What is kept of a line that is longer than this: its first bytes and its end. */
+const longestLine = 4_194_304
+const keptOfLong = { head: 64, tail: 1_048_576 }
+
+/** A consumer of lines ended by `separator`. Of a line over 4 MiB come the first 64 bytes and, directly behind, its last MiB or more. */
+export function lines(take: (line: Buffer) => void | false, separator = 10): { take: Consumer; end: () => void } {
+  let parts: Buffer[] = []
+  let size = 0
+  const push = (part: Buffer) => {
+    parts.push(part)
+    size += part.length
+    if (size <= longestLine) return
+    const whole = Buffer.concat(parts)
+    parts = [whole.subarray(0, keptOfLong.head), whole.subarray(-keptOfLong.tail)]
+    size = keptOfLong.head + keptOfLong.tail
+  }
+  const flush = () => {
+    const line = Buffer.concat(parts)
+    parts = []
+    size = 0
+    return line
+  }
+  return {
+    take(chunk) {
+      let start = 0
+      for (let at = chunk.indexOf(separator); at >= 0; at = chunk.indexOf(separator, start)) {
+        const part = chunk.subarray(start, at)
+        start = at + 1
+        if (size > 0) push(part)
+        if (take(size > 0 ? flush() : part) === false) return false
+      }
+      if (start < chunk.length) push(Buffer.from(chunk.subarray(start)))
+      return undefined
+    },
+    end() {
+      if (size > 0) take(flush())
+    },
+  }
+}

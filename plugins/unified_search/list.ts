@@ -1,0 +1,285 @@
+import { ok, VtError, type Call, type Context, type Handle, type Handler, type Next } from '../../core/index.js'
+import { count, fitting, remarks } from '../shared/answer.js'
+import { look, nameOf, parentOf, type Entry } from '../shared/entries.js'
+import { filesBelow } from '../shared/enumerate.js'
+import { glob, isGlob } from '../shared/glob.js'
+import { byPath } from '../shared/order.js'
+import { choose, leftOutBelow, type Discovery } from '../shared/ripgrep.js'
+import { patternRefusal, search, stands } from '../shared/search.js'
+import { tree } from './list/tree.js'
+
+export interface ListInput {
+  path: string
+  mode: 'list' | 'recursive' | 'tree' | 'find_name' | 'find_content' | 'largest'
+  max_results: number
+  page: number
+  pattern?: string
+  name_pattern?: string
+  content_pattern?: string
+  file_extensions?: string[]
+  entry_type?: 'any' | 'file' | 'dir'
+  case_sensitive?: boolean
+  include_hidden: boolean
+  include_ignored: boolean
+  follow: boolean
+  max_depth?: number
+  max_items?: number
+  globs?: string | string[]
+  response_format?: 'concise' | 'detailed'
+}
+export interface ListItem {
+  path: string
+  type: 'file' | 'dir' | 'symlink' | 'other'
+  matches?: number
+  size?: number
+  name: string
+  depth: number
+  /** ISO 8601. */
+  modified: string
+  target?: string
+}
+export interface ListOutput {
+  items: ListItem[]
+  total: number
+  page: number
+  per_page: number
+  has_more: boolean
+  mode: ListInput['mode']
+  path: string
+  truncated: boolean
+  total_is_lower_bound?: true
+  tree?: string
+  ignored_count?: number
+  hidden_count?: number
+  message?: string
+  next?: Next
+}
+
+/** An entry before anybody looked at it. */
+interface Row {
+  path: string
+  directory: boolean
+  matches?: number
+}
+interface Collected {
+  rows: Row[]
+  incomplete: boolean
+  complaints: string[]
+  skipped?: string[]
+  gone?: string[]
+  /** How many entries lie below a directory at the lowest level shown. */
+  deeper?: Map<string, number>
+  counts?: { ignored_count: number; hidden_count: number }
+}
+
+/** File discovery in pages over one sorted list. Declines when ripgrep cannot be started. */
+const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) => {
+  await using target = await context.workspace.open(input.path).catch(async (error: unknown) => {
+    throw await withParent(error, input.path, context)
+  })
+  const collected = await collect(target, input, context)
+  if (!collected) return undefined
+  const rows = input.max_items === undefined ? collected.rows : collected.rows.slice(0, input.max_items)
+  const start = (input.page - 1) * input.max_results
+  const window = rows.slice(start, start + input.max_results)
+  const entries = await look(context, window.map((row) => row.path))
+  const items = fitting(window.flatMap((row) => itemOf(row, entries.get(row.path), input) ?? []))
+  const has_more = start + window.length < rows.length
+  const pages = Math.ceil(rows.length / input.max_results)
+  const output: ListOutput = {
+    items,
+    total: rows.length,
+    page: input.page,
+    per_page: input.max_results,
+    has_more,
+    mode: input.mode,
+    path: input.path,
+    truncated: has_more || collected.incomplete || rows.length < collected.rows.length,
+    ...(collected.incomplete && { total_is_lower_bound: true as const }),
+    ...collected.counts,
+    ...(has_more && {
+      message: `Page ${input.page} of ${pages} (${count(rows.length, 'entry', 'entries')}). Next: page=${input.page + 1}.`,
+      next: { tool: 'unified_search', input: { action: 'list', ...given, page: input.page + 1 } },
+    }),
+  }
+  const notices = remarks(collected)
+  const extra = notices.length > 0 ? { notices } : {}
+  if (input.mode !== 'tree') return ok(output, { text: render(output), ...extra })
+  const picture = tree(items, input.path, collected.deeper ?? new Map(), rows.length - start - window.length)
+  return ok({ ...output, items: [], tree: picture }, { text: [picture, output.message].filter(Boolean).join('\n'), ...extra })
+}
+export default list
+
+const depthOf = ({ mode, max_depth }: ListInput): number => max_depth ?? (mode === 'list' ? 1 : mode === 'tree' ? 3 : 64)
+
+/** Every entry that passes the filters, in the order of the answer. */
+async function collect(target: Handle, input: ListInput, context: Context): Promise<Collected | undefined> {
+  const passes = filter(input)
+  if (input.mode === 'find_content') return withContent(input, passes, context)
+  if (target.kind === 'file') return { rows: [{ path: target.path, directory: false }].filter(passes), incomplete: false, complaints: [] }
+  const discovery = discoveryOf(input)
+  const here = input.mode === 'list' && depthOf(input) === 1 && !choose(discovery.globs)
+  const listing = await filesBelow(context, target, here ? { ...discovery, max_depth: 1 } : discovery, input.mode === 'list')
+  if (!listing) return undefined
+  if (here) {
+    const { rows, counts } = await oneLevel(target, new Set([...listing.ignored, ...listing.hidden]), input, context)
+    return { ...listing, rows: rows.filter(passes), counts }
+  }
+  if (input.mode === 'tree') return { ...listing, ...cutOff(withDirectories(listing.files, input.path, 64).filter(passes), input.path, depthOf(input)) }
+  const rows = withDirectories(listing.files, input.path, depthOf(input)).filter(passes)
+  if (input.mode === 'largest') return { ...listing, rows: await bySize(rows, context) }
+  return { ...listing, rows: input.mode === 'list' ? directoriesFirst(rows) : rows }
+}
+
+function discoveryOf(input: ListInput): Discovery {
+  return {
+    include_hidden: input.include_hidden,
+    include_ignored: input.include_ignored,
+    globs: [input.globs ?? []].flat(),
+  }
+}
+
+function filter(input: ListInput): (row: Row) => boolean {
+  const wanted = input.entry_type ?? (input.mode === 'find_content' || input.mode === 'largest' ? 'file' : 'any')
+  const sensitive = (text: string) => input.case_sensitive ?? text !== text.toLowerCase()
+  const relative = input.path === '.' ? (path: string) => path : (path: string) => path.slice(input.path.length + 1) || nameOf(path)
+  const tests: ((row: Row) => boolean)[] = []
+  if (wanted !== 'any') tests.push((row) => row.directory === (wanted === 'dir'))
+  if (input.file_extensions?.length) {
+    const endings = input.file_extensions.map((extension) => `.${extension.replace(/^\./, '')}`)
+    tests.push((row) => !row.directory && endings.some((ending) => row.path.endsWith(ending)))
+  }
+  if (input.pattern !== undefined) {
+    const matches = glob(input.pattern, sensitive(input.pattern))
+    tests.push((row) => matches(relative(row.path)))
+  }
+  if (input.name_pattern !== undefined) {
+    const matches = named(input.name_pattern, sensitive(input.name_pattern))
+    tests.push((row) => matches(nameOf(row.path)))
+  }
+  return (row) => tests.every((test) => test(row))
+}
+
+/** A name is matched by a glob, or holds the text. */
+function named(pattern: string, sensitive: boolean): (name: string) => boolean {
+  if (isGlob(pattern)) return glob(pattern, sensitive)
+  const wanted = sensitive ? pattern : pattern.toLowerCase()
+  return (name) => (sensitive ? name : name.toLowerCase()).includes(wanted)
+}
+
+/** What stands directly in a directory, empty folders and links too, less what the walk left out. */
+async function oneLevel(target: Handle, out: Set<string>, input: ListInput, context: Context) {
+  const always = leftOutBelow(target.path)
+  const rows: Row[] = []
+  const counts = { ignored_count: 0, hidden_count: 0 }
+  for (const { name, kind } of await context.workspace.names(target.path)) {
+    const path = target.path === '.' ? name : `${target.path}/${name}`
+    if (always.includes(name)) continue
+    if (name.startsWith('.') && !input.include_hidden) counts.hidden_count++
+    else if (out.has(path)) counts.ignored_count++
+    else rows.push({ path, directory: kind === 'directory' })
+  }
+  return { rows: directoriesFirst(rows.sort((a, b) => byPath(a.path, b.path))), counts }
+}
+
+const directoriesFirst = (rows: Row[]): Row[] => [...rows.filter((row) => row.directory), ...rows.filter((row) => !row.directory)]
+
+/** Files in path order with the directories they lie in, down to `depth` levels below `base`. */
+function withDirectories(files: string[], base: string, depth: number): Row[] {
+  const rows: Row[] = []
+  const known = new Set<string>([base])
+  const root = base === '.' ? 0 : base.split('/').length
+  let last = base
+  let level = 0
+  for (const path of files) {
+    const parent = parentOf(path)
+    if (parent !== last) {
+      last = parent
+      const missing: string[] = []
+      for (let above = parent; !known.has(above); above = parentOf(above)) {
+        known.add(above)
+        missing.unshift(above)
+      }
+      for (const directory of missing) if (directory.split('/').length - root <= depth) rows.push({ path: directory, directory: true })
+      level = parent === '.' ? 0 : parent.split('/').length - root
+    }
+    if (level < depth) rows.push({ path, directory: false })
+  }
+  return rows
+}
+
+/** The rows down to a level, and how many lie below each directory of it. */
+function cutOff(all: Row[], base: string, depth: number): { rows: Row[]; deeper: Map<string, number> } {
+  const lowest = depth + (base === '.' ? 0 : base.split('/').length)
+  const deeper = new Map<string, number>()
+  const rows = all.filter(({ path }) => {
+    const names = path.split('/')
+    if (names.length <= lowest) return true
+    const above = names.slice(0, lowest).join('/')
+    deeper.set(above, (deeper.get(above) ?? 0) + 1)
+    return false
+  })
+  return { rows, deeper }
+}
+
+async function bySize(rows: Row[], context: Context): Promise<Row[]> {
+  const entries = await look(context, rows.map((row) => row.path))
+  const size = (row: Row) => entries.get(row.path)?.bytes ?? 0
+  return rows.sort((a, b) => size(b) - size(a) || byPath(a.path, b.path))
+}
+
+/** Files that hold the pattern, with their counts; those on the page are looked into again. */
+async function withContent(input: ListInput, passes: (row: Row) => boolean, context: Context): Promise<Collected | undefined> {
+  const end = input.page * input.max_results
+  const pattern = input.content_pattern!
+  const found = await search(context, {
+    path: input.path,
+    patterns: [pattern],
+    ...discoveryOf(input),
+    ...(input.case_sensitive !== undefined && { case_sensitive: input.case_sensitive }),
+    ...(input.max_depth !== undefined && { max_depth: input.max_depth }),
+    only: (path) => passes({ path, directory: false }),
+    keep: { hits: end, per_file: 1 },
+  }).catch((error: unknown) => {
+    throw patternRefusal([pattern], error)
+  })
+  if (!found) return undefined
+  const gone: string[] = []
+  for (const { file, hits } of found.files.slice(end - input.max_results, end)) {
+    if (hits[0] && !(await stands(context, file, hits[0]))) gone.push(file)
+  }
+  const rows = found.files.filter(({ file }) => !gone.includes(file)).map(({ file, count }) => ({ path: file, directory: false, matches: count }))
+  return { ...found, rows, gone }
+}
+
+function itemOf({ path, matches }: Row, entry: Entry | undefined, { mode, path: base, response_format }: ListInput): ListItem | undefined {
+  if (!entry) return undefined
+  const root = base === '.' ? 0 : base.split('/').length
+  const sized = mode === 'largest' || (response_format === 'detailed' && entry.kind === 'file')
+  return {
+    path,
+    type: entry.kind === 'directory' ? 'dir' : entry.kind === 'link' ? 'symlink' : entry.kind,
+    ...(matches !== undefined && { matches }),
+    ...(sized && { size: entry.bytes }),
+    name: nameOf(path),
+    depth: Math.max(1, path.split('/').length - root),
+    modified: new Date(entry.mtime_ms).toISOString(),
+    ...(entry.target !== undefined && { target: entry.target }),
+  }
+}
+
+function render({ items, total, mode, message }: ListOutput): string {
+  const lines = items.map(({ path, type, matches, size }) => {
+    const more = matches !== undefined ? `: ${count(matches, 'match', 'matches')}` : mode === 'largest' ? `: ${size} bytes` : ''
+    return path + (type === 'dir' ? '/' : '') + more
+  })
+  return [...lines, message ?? count(total, 'entry', 'entries')].join('\n')
+}
+
+/** A path that is not there, with the call that shows what is. */
+async function withParent(error: unknown, path: string, context: Context): Promise<unknown> {
+  if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') return error
+  let parent = parentOf(path)
+  while (parent !== '.' && (await context.workspace.stat(parent).catch(() => undefined))?.kind !== 'directory') parent = parentOf(parent)
+  return new VtError({ ...error.problem, next: { tool: 'unified_search', input: { action: 'list', path: parent } } })
+}

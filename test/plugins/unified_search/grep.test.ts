@@ -1,0 +1,243 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bootKernel, type Booted, type Files } from 'vtcode/test'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const boot = (files: Files = {}): Promise<Booted> => bootKernel({ files })
+const grep = async ({ call }: Booted, input: object) => call('unified_search', { action: 'grep', ...input })
+const found = async (booted: Booted, input: object): Promise<any> => {
+  const result = await grep(booted, input)
+  if (!result.ok) throw new Error(JSON.stringify(result.error))
+  return { ...result.output, notices: (result.notices ?? []).map((notice) => notice.code), text: result.text }
+}
+
+describe('paging', () => {
+  let ws: Booted
+  beforeAll(async () => {
+    const files: Files = {}
+    for (let file = 0; file < 300; file++) files[`d${file % 7}/f${file}.txt`] = 'needle one\nhay\nneedle two\nneedle three\n'
+    ws = await boot(files)
+  })
+  afterAll(() => ws[Symbol.asyncDispose]())
+
+  it('gives every match once, in path order, when next is followed to the end', async () => {
+    const seen: string[] = []
+    let input: object | undefined = { pattern: 'needle', max_results: 97 }
+    while (input) {
+      const page = await found(ws, input)
+      expect(page.total_matches).toBe(900)
+      expect(page.files_with_matches).toBe(300)
+      seen.push(...page.matches.map((match: any) => `${match.file.replaceAll('/', '\0')}:${match.line_number}`))
+      input = page.next?.input
+    }
+    expect(seen).toHaveLength(900)
+    expect(new Set(seen).size).toBe(900)
+    expect(seen).toEqual([...seen].sort())
+  })
+
+  it('names the first files with counts when the answer is cut', async () => {
+    const page = await found(ws, { pattern: 'needle', max_results: 1 })
+    expect(page.files).toHaveLength(50)
+    expect(page.files[0]).toEqual({ file: 'd0/f0.txt', count: 3 })
+    expect(page.text).toMatch(/1 of 900 matches in 300 files; continue with skip=1$/)
+  })
+
+  it('answers the same bytes every time', async () => {
+    const [first, second] = await Promise.all([found(ws, { pattern: 'needle' }), found(ws, { pattern: 'needle' })])
+    expect(first).toEqual(second)
+  })
+})
+
+describe('patterns', () => {
+  let ws: Booted
+  beforeAll(async () => {
+    ws = await boot({
+      'a.txt': 'alpha beta\nalpha\ngamma\n',
+      'b.txt': 'alpha\n',
+      'c.txt': 'beta\ngamma\n',
+      'd.txt': 'start {\n  inner\n}\n',
+      'e.txt': 'Foo foo FOO\n',
+    })
+  })
+  afterAll(() => ws[Symbol.asyncDispose]())
+
+  it('with AND finds the matches of all patterns in files that hold every one', async () => {
+    const { matches } = await found(ws, { patterns: ['alpha', 'gamma'] })
+    expect(matches.map(({ file, line_number }: any) => [file, line_number])).toEqual([['a.txt', 1], ['a.txt', 2], ['a.txt', 3]])
+  })
+  it('with OR finds lines that match any, each once', async () => {
+    const { matches } = await found(ws, { patterns: ['alpha', 'beta'], logic: 'or' })
+    expect(matches.map(({ file, line_number }: any) => [file, line_number])).toEqual([['a.txt', 1], ['a.txt', 2], ['b.txt', 1], ['c.txt', 1]])
+  })
+  it('span lines when they hold a newline', async () => {
+    const { matches } = await found(ws, { pattern: String.raw`start \{\n\s+inner` })
+    expect(matches).toMatchObject([{ file: 'd.txt', line_number: 1, end_line_number: 2, text: 'start {\n  inner' }])
+  })
+  it('are sensitive to case when they have an upper-case letter, or as the caller says', async () => {
+    expect((await found(ws, { pattern: 'foo' })).matches[0].column).toBe(1)
+    expect((await found(ws, { pattern: 'FOO' })).matches[0].column).toBe(9)
+    expect((await found(ws, { pattern: 'FOO', case_sensitive: false })).matches[0].column).toBe(1)
+  })
+  it('may look around and refer back', async () => {
+    expect((await found(ws, { pattern: String.raw`(?<=Foo )f(o)\1` })).matches).toMatchObject([{ file: 'e.txt', column: 5 }])
+  })
+  it('that the engine refuses are quoted with its reason, and the literal search is offered', async () => {
+    const result = await grep(ws, { pattern: 'a(b', path: 'a.txt' })
+    expect(result).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_PATTERN', message: expect.stringContaining('unclosed group'), next: { input: { literal: true } } } })
+    const next = (result as any).error.next
+    expect(await ws.call(next.tool, next.input)).toMatchObject({ ok: true, output: { matches: [] } })
+  })
+  it('that are empty lead to read and list', async () => {
+    expect(await grep(ws, { pattern: '' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID', hint: expect.stringMatching(/unified_file.*list/) } })
+  })
+  it('and a pattern list exclude each other', async () => {
+    expect(await grep(ws, { pattern: 'a', patterns: ['b', 'c'] })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_CONFLICT' } })
+  })
+  it('of catastrophic form answer at once', async () => {
+    await ws.write('evil.txt', `${'a'.repeat(40)}!\n`)
+    const start = performance.now()
+    expect((await found(ws, { pattern: '(a+)+$', path: 'evil.txt' })).matches).toEqual([])
+    expect(performance.now() - start).toBeLessThan(1000)
+  })
+  it('of catastrophic form on the backtracking engine end with its limit', async () => {
+    await ws.write('evil.txt', `${'a'.repeat(60)}!\n`)
+    const result = await grep(ws, { pattern: String.raw`(?=a)(a+)+\1$`, path: 'evil.txt' })
+    expect(result).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_PATTERN', message: expect.stringContaining('limit') } })
+  })
+})
+
+describe('lines', () => {
+  it('are shown with context, joined where it overlaps', async () => {
+    await using ws = await boot({ 'a.txt': '1\n2\nhit\n4\nhit\n6\n7\n8\n9\nhit\n' })
+    const { matches, text } = await found(ws, { pattern: 'hit', context_lines: 1 })
+    expect(matches[1]).toMatchObject({ line_number: 5, before: ['4'], after: ['6'] })
+    expect(text).toBe('a.txt\n2-2\n3:hit\n4-4\n5:hit\n6-6\n--\n9-9\n10:hit\n\n3 matches in 1 file')
+  })
+  it('that are long are cut around the match and say so', async () => {
+    await using ws = await boot({ 'a.txt': `${'é'.repeat(5000)}needle${'x'.repeat(5000)}\n` })
+    const { matches } = await found(ws, { pattern: 'needle' })
+    expect(matches[0]).toMatchObject({ column: 5001, text_truncated: true, text: expect.stringMatching(/^…é+needlex+…$/) })
+    expect(Array.from(matches[0].text)).toHaveLength(500)
+  })
+  it('that are no UTF-8 are decoded and marked', async () => {
+    await using ws = await boot({ 'a.txt': Buffer.from('caf\xe9 needle\n', 'latin1') })
+    expect((await found(ws, { pattern: 'needle' })).matches).toMatchObject([{ text: 'caf\ufffd needle', lossy: true, column: 6 }])
+  })
+  it('of UTF-16 and marked UTF-8 files are found', async () => {
+    await using ws = await boot({ 'u16.txt': Buffer.from('\ufeffone\nneedle\n', 'utf16le'), 'u8.txt': '\ufeffneedle\n' })
+    const { matches } = await found(ws, { pattern: '^needle' })
+    expect(matches).toMatchObject([{ file: 'u16.txt', line_number: 2, text: 'needle' }, { file: 'u8.txt', line_number: 1, column: 1, text: 'needle' }])
+  })
+  it('carry offsets and submatches in the detailed form', async () => {
+    await using ws = await boot({ 'a.txt': 'x\nab ab\n' })
+    const { matches } = await found(ws, { pattern: 'ab', response_format: 'detailed' })
+    expect(matches[0]).toMatchObject({ absolute_offset: 2, submatches: [{ text: 'ab', start: 0, end: 2 }, { text: 'ab', start: 3, end: 5 }] })
+    expect((await found(ws, { pattern: 'ab' })).matches[0]).not.toHaveProperty('submatches')
+  })
+})
+
+describe('files', () => {
+  it('that ignore rules or a dot hide are left out, and globs do not bring them back', async () => {
+    await using ws = await boot({ '.gitignore': 'out/\n', '.vtcodegitignore': '/gen\n', 'out/a.js': 'x\n', 'gen/a.js': 'x\n', '.h/a.js': 'x\n', 'src/a.js': 'x\n', 'src/gen/a.js': 'x\n', 'node_modules/a.js': 'x\n' })
+    const files = async (input: object) => (await found(ws, { pattern: 'x', ...input })).matches.map((match: any) => match.file)
+    expect(await files({})).toEqual(['src/a.js', 'src/gen/a.js'])
+    expect(await files({ globs: '**/*.js' })).toEqual(['src/a.js', 'src/gen/a.js'])
+    expect(await files({ globs: ['*.js', '!**/gen/**'] })).toEqual(['src/a.js'])
+    expect(await files({ include_hidden: true })).toEqual(['.h/a.js', 'src/a.js', 'src/gen/a.js'])
+    expect(await files({ path: 'out' })).toEqual(['out/a.js'])
+    expect(await files({ path: 'out/a.js' })).toEqual(['out/a.js'])
+    expect(await files({ path: 'node_modules' })).toEqual(['node_modules/a.js'])
+    expect(await files({ globs: 'node_modules/*.js' })).toEqual(['node_modules/a.js'])
+    expect(await files({ file_extensions: ['.ts'] })).toEqual([])
+  })
+  it('of the workspace itself never configure the engine', async () => {
+    await using ws = await boot({ '.ripgreprc': '--files-without-match\n', 'a.txt': 'needle\n' })
+    process.env['RIPGREP_CONFIG_PATH'] = join(ws.root, '.ripgreprc')
+    expect((await found(ws, { pattern: 'needle' })).total_matches).toBe(1)
+    delete process.env['RIPGREP_CONFIG_PATH']
+  })
+  it('that are binary are skipped, and only counted when they are named', async () => {
+    await using ws = await boot({ 'a.bin': Buffer.from('needle\0\nneedle\n'), 'b.txt': 'needle\n' })
+    expect((await found(ws, { pattern: 'needle' })).matches).toMatchObject([{ file: 'b.txt' }])
+    const named = await found(ws, { pattern: 'needle', path: 'a.bin' })
+    expect(named).toMatchObject({ matches: [], total_matches: 2, notices: ['VT_FILE_BINARY'] })
+  })
+  it('with names that are no UTF-8 are found and can be named', async () => {
+    await using ws = await boot()
+    writeFileSync(Buffer.concat([Buffer.from(`${ws.root}/bad`), Buffer.from([0xff]), Buffer.from('.txt')]), 'needle\n')
+    expect((await found(ws, { pattern: 'needle' })).matches).toMatchObject([{ file: 'bad\\xff.txt' }])
+    expect((await found(ws, { pattern: 'needle', path: 'bad\\xff.txt' })).matches).toMatchObject([{ file: 'bad\\xff.txt' }])
+  })
+  it('over 256 MiB are skipped with a notice, and searched when they are named', async () => {
+    await using ws = await boot({ 'a.txt': 'needle\n', 'big.txt': 'needle' })
+    execFileSync('sh', ['-c', `yes 'hay hay hay hay hay hay hay hay hay hay hay hay hay hay hay' | head -c 280000000 >> big.txt`], { cwd: ws.root })
+    const all = await found(ws, { pattern: 'needle' })
+    expect(all).toMatchObject({ total_matches: 1, notices: ['VT_SEARCH_SKIPPED'] })
+    const start = performance.now()
+    expect((await found(ws, { pattern: 'needle', path: 'big.txt' })).matches).toMatchObject([{ line_number: 1, column: 1 }])
+    expect(performance.now() - start).toBeLessThan(5000)
+  })
+  it('of one enormous line are answered when they are named, within time and memory', async () => {
+    await using ws = await boot()
+    const path = join(ws.root, 'line.txt')
+    execFileSync('sh', ['-c', `head -c 1073741824 /dev/zero | tr '\\0' a > line.txt; printf needle >> line.txt`], { cwd: ws.root })
+    const [start, before] = [performance.now(), process.memoryUsage.rss()]
+    const result = await grep(ws, { pattern: 'needle', path: 'line.txt' })
+    expect(result).toMatchObject({ ok: true, output: { matches: [{ line_number: 1, column: 1073741825, text_truncated: true, text: expect.stringMatching(/^…a+needle/) }] } })
+    expect(performance.now() - start).toBeLessThan(30_000)
+    expect(process.memoryUsage.rss() - before).toBeLessThan(200 * 1024 * 1024)
+    truncateSync(path)
+  })
+  it('that are links, loops, pipes or unreadable never hang or leak', async () => {
+    await using ws = await boot({ 'a/b.txt': 'needle\n' })
+    symlinkSync('..', join(ws.root, 'a/up'))
+    symlinkSync('/', join(ws.root, 'a/root'))
+    writeFileSync(join(ws.home, 'secret'), 'needle\n')
+    symlinkSync(join(ws.home, 'secret'), join(ws.root, 'a/secret'))
+    execFileSync('mkfifo', [join(ws.root, 'a/pipe')])
+    expect((await found(ws, { pattern: 'needle' })).matches).toMatchObject([{ file: 'a/b.txt' }])
+    expect(await grep(ws, { pattern: 'needle', path: 'a/secret' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_OUTSIDE' } })
+    expect(await grep(ws, { pattern: 'needle', path: 'a/root/etc' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_OUTSIDE' } })
+    expect(await grep(ws, { pattern: 'needle', path: 'a/pipe' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_SPECIAL' } })
+  })
+  it('that come and go during the search do no harm', async () => {
+    await using ws = await boot({ 'stay.txt': 'needle\n' })
+    mkdirSync(join(ws.root, 'churn'))
+    let on = true
+    const churn = (async () => {
+      for (let round = 0; on; round++) {
+        await ws.write(`churn/f${round % 50}.txt`, 'needle\n')
+        if (round % 3 === 0) execFileSync('rm', ['-rf', join(ws.root, `churn/f${(round + 25) % 50}.txt`)])
+      }
+    })()
+    for (let round = 0; round < 20; round++) {
+      const { matches } = await found(ws, { pattern: 'needle' })
+      expect(matches.at(-1)).toMatchObject({ file: 'stay.txt' })
+    }
+    on = false
+    await churn
+  })
+  it('in great number are counted up to the limit, and the answer says so', async () => {
+    await using ws = await boot({ 'many.txt': 'x\n'.repeat(300_000) })
+    const result = await found(ws, { pattern: 'x', max_results: 1 })
+    expect(result).toMatchObject({ total_matches: 200_000, total_is_lower_bound: true, notices: ['VT_SEARCH_INCOMPLETE'] })
+  })
+})
+
+it('refuses globs that mean too much', async () => {
+  await using ws = await boot({ 'a.txt': 'x\n' })
+  expect(await grep(ws, { pattern: 'x', globs: '{a,b}'.repeat(40) })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID' } })
+  expect(await grep(ws, { pattern: 'x', globs: '[' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID' } })
+})
+
+it('stops the engine within 500 ms of an abort', async () => {
+  await using ws = await boot()
+  execFileSync('sh', ['-c', `head -c 200000000 /dev/urandom | base64 > big.txt`], { cwd: ws.root })
+  const controller = new AbortController()
+  setTimeout(() => controller.abort(), 30)
+  const start = performance.now()
+  const result = await ws.kernel.call('unified_search', { action: 'grep', pattern: '([a-z]+[0-9]+)+zz.*q{3}', path: 'big.txt' }, { signal: controller.signal })
+  expect(result).toMatchObject({ ok: false, error: { code: 'VT_CALL_ABORTED' } })
+  expect(performance.now() - start).toBeLessThan(530)
+})

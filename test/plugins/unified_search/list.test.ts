@@ -1,0 +1,187 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bootKernel, type Booted, type Files } from 'vtcode/test'
+import { describe, expect, it } from 'vitest'
+
+const list = async ({ call }: Booted, input: object): Promise<any> => {
+  const result = await call('unified_search', { action: 'list', ...input })
+  if (!result.ok) throw new Error(JSON.stringify(result.error))
+  return { ...result.output, notices: (result.notices ?? []).map((notice) => notice.code), text: result.text }
+}
+const paths = async (ws: Booted, input: object): Promise<string[]> => (await list(ws, input)).items.map((item: any) => item.path)
+const project: Files = {
+  '.gitignore': 'out/\n*.log\n',
+  '.env': 'x',
+  'README.md': 'hello\n',
+  'a.log': 'x',
+  'out/x.js': 'x',
+  'src/App.ts': 'hello hello\n',
+  'src/deep/er/still/leaf.txt': 'x'.repeat(500),
+  'src/util.ts': 'hello\nhello\n',
+}
+
+describe('modes', () => {
+  it('list shows one level, directories first, with empty folders and links, and counts what it leaves out', async () => {
+    await using ws = await bootKernel({ files: project })
+    mkdirSync(join(ws.root, 'void'))
+    symlinkSync('/etc', join(ws.root, 'link'))
+    const result = await list(ws, {})
+    expect(result.items).toEqual([
+      { path: 'src', type: 'dir' },
+      { path: 'void', type: 'dir' },
+      { path: 'README.md', type: 'file' },
+      { path: 'link', type: 'symlink' },
+    ])
+    expect(result).toMatchObject({ ignored_count: 2, hidden_count: 2, total: 4 })
+    expect(result.text).toBe('src/\nvoid/\nREADME.md\nlink\n4 entries')
+  })
+  it('recursive shows everything below, depth first', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await paths(ws, { mode: 'recursive' })).toEqual([
+      'README.md', 'src', 'src/App.ts', 'src/deep', 'src/deep/er', 'src/deep/er/still', 'src/deep/er/still/leaf.txt', 'src/util.ts',
+    ])
+    expect(await paths(ws, { mode: 'recursive', max_depth: 2, path: 'src' })).toEqual(['src/App.ts', 'src/deep', 'src/deep/er', 'src/util.ts'])
+  })
+  it('find_name shows every entry whose name matches, by glob or by a part', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await paths(ws, { mode: 'find_name', name_pattern: '*.ts' })).toEqual(['src/App.ts', 'src/util.ts'])
+    expect(await paths(ws, { mode: 'find_name', name_pattern: 'app' })).toEqual(['src/App.ts'])
+    expect(await paths(ws, { mode: 'find_name', name_pattern: 'App', case_sensitive: true })).toEqual(['src/App.ts'])
+    expect(await paths(ws, { mode: 'find_name', pattern: 'src/**/[a-l]*.{txt,md}' })).toEqual(['src/deep/er/still/leaf.txt'])
+    expect(await paths(ws, { mode: 'find_name', name_pattern: 'e', entry_type: 'dir' })).toEqual(['src/deep', 'src/deep/er'])
+  })
+  it('find_content shows files with their number of matching lines', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect((await list(ws, { mode: 'find_content', content_pattern: 'hello', file_extensions: ['ts'] })).items).toEqual([
+      { path: 'src/App.ts', type: 'file', matches: 1 },
+      { path: 'src/util.ts', type: 'file', matches: 2 },
+    ])
+  })
+  it('largest shows files by size', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect((await list(ws, { mode: 'largest', max_results: 2 })).items).toEqual([
+      { path: 'src/deep/er/still/leaf.txt', type: 'file', size: 500 },
+      { path: 'src/App.ts', type: 'file', size: 12 },
+    ])
+  })
+  it('tree shows a picture, and how much lies below where it stops', async () => {
+    await using ws = await bootKernel({ files: project })
+    const { tree, items } = await list(ws, { mode: 'tree' })
+    expect(tree).toBe('README.md\nsrc/\n  App.ts\n  deep/\n    er/\n      … (+2)\n  util.ts')
+    expect(items).toEqual([])
+    expect((await list(ws, { mode: 'tree', max_results: 2 })).tree).toBe('README.md\nsrc/\n… (+4)')
+  })
+  it('are inferred from words and patterns', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await ws.call('unified_search', { action: 'glob', pattern: '**/*.ts' })).toMatchObject({ ok: true, output: { mode: 'find_name', total: 2 } })
+    expect(await ws.call('unified_search', { action: 'ls' })).toMatchObject({ ok: true, output: { mode: 'list' } })
+    expect(await ws.call('unified_search', { pattern: '*.ts' })).toMatchObject({ ok: true, output: { mode: 'recursive', total: 2 } })
+    expect(await ws.call('unified_search', { path: 'src' })).toMatchObject({ ok: true, output: { mode: 'list', total: 3 } })
+  })
+})
+
+describe('filters', () => {
+  it('narrow by globs, kind, extension, and never bring back what is ignored', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await paths(ws, { mode: 'recursive', globs: ['**/*.js', '*.ts'] })).toEqual(['src', 'src/App.ts', 'src/util.ts'])
+    expect(await paths(ws, { mode: 'recursive', globs: '!src', entry_type: 'file' })).toEqual(['README.md'])
+    expect(await paths(ws, { include_ignored: true, include_hidden: true })).toEqual(['out', 'src', '.env', '.gitignore', 'README.md', 'a.log'])
+  })
+  it('leave a single named file as one entry', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await paths(ws, { path: 'out/x.js' })).toEqual(['out/x.js'])
+    mkdirSync(join(ws.root, 'void'))
+    expect(await list(ws, { path: 'void' })).toMatchObject({ items: [], total: 0, has_more: false })
+  })
+  it('tell the detailed form more about each entry', async () => {
+    await using ws = await bootKernel({ files: project })
+    symlinkSync('App.ts', join(ws.root, 'src/alias.ts'))
+    const { items } = await list(ws, { path: 'src', response_format: 'detailed' })
+    expect(items).toMatchObject([
+      { path: 'src/deep', name: 'deep', depth: 1 },
+      { path: 'src/App.ts', size: 12, modified: expect.stringMatching(/^\d{4}-.*Z$/) },
+      { path: 'src/alias.ts', type: 'symlink', target: 'App.ts' },
+      { path: 'src/util.ts' },
+    ])
+  })
+})
+
+describe('pages', () => {
+  it('are windows over one list: nothing twice, nothing lost', async () => {
+    const files = Object.fromEntries(Array.from({ length: 95 }, (_, index) => [`d${index % 5}/f${index}`, '']))
+    await using ws = await bootKernel({ files })
+    const seen: string[] = []
+    let input: object | undefined = { mode: 'recursive', max_results: 30 }
+    while (input) {
+      const page = await list(ws, input)
+      expect(page.total).toBe(100)
+      if (page.has_more) expect(page.message).toBe(`Page ${page.page} of 4 (100 entries). Next: page=${page.page + 1}.`)
+      seen.push(...page.items.map((item: any) => item.path))
+      input = page.next?.input
+    }
+    expect(new Set(seen).size).toBe(100)
+    expect(seen).toEqual(await paths(ws, { mode: 'recursive' }))
+  })
+  it('stop at max_items over all pages', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await list(ws, { mode: 'recursive', max_items: 3 })).toMatchObject({ total: 3, truncated: true, has_more: false })
+  })
+})
+
+describe('hostile trees', () => {
+  it('with names that are no text are listed and can be named', async () => {
+    await using ws = await bootKernel()
+    const bad = (text: string) => Buffer.from(`${ws.root}/${text}`, 'latin1')
+    mkdirSync(bad('d\xff'))
+    writeFileSync(bad('d\xff/x\ny'), '')
+    expect(await paths(ws, { mode: 'recursive' })).toEqual(['d\\xff', 'd\\xff/x\ny'])
+    expect(await paths(ws, { path: 'd\\xff' })).toEqual(['d\\xff/x\ny'])
+  })
+  it('of a hundred thousand files answer in bounded time', async () => {
+    await using ws = await bootKernel()
+    execFileSync('sh', ['-c', 'mkdir many && cd many && seq 1 100000 | xargs touch'], { cwd: ws.root })
+    const start = performance.now()
+    expect(await list(ws, { mode: 'recursive', path: 'many' })).toMatchObject({ total: 100_000, has_more: true })
+    expect(performance.now() - start).toBeLessThan(5000)
+  })
+  it('with link loops and links out are not followed', async () => {
+    await using ws = await bootKernel({ files: { 'a/f': '' } })
+    symlinkSync('..', join(ws.root, 'a/up'))
+    symlinkSync('/', join(ws.root, 'a/root'))
+    expect(await paths(ws, { mode: 'recursive' })).toEqual(['a', 'a/f'])
+  })
+})
+
+it('names similar paths and the nearest parent when a path is missing', async () => {
+  await using ws = await bootKernel({ files: project })
+  expect(await ws.call('unified_search', { action: 'list', path: 'src/deeep/x' })).toMatchObject({
+    ok: false,
+    error: { code: 'VT_PATH_NOT_FOUND', next: { tool: 'unified_search', input: { action: 'list', path: 'src' } } },
+  })
+})
+
+it('agrees with git about what is ignored', async () => {
+  await using ws = await bootKernel({
+    files: {
+      '.gitignore': '\ufeff/top\n*.tmp\r\n!keep.tmp\nbuild/\n!build/keep\nfoo/**/bar\n**/deep\nspace\\ \n[!a]x\n\\#hash\ndocs/*.txt\n',
+      'sub/.gitignore': '!x.tmp\n/only\n',
+      'sub/only': '', 'sub/in/only': '', 'sub/x.tmp': '', 'y.tmp': '', 'keep.tmp': '', 'build/keep': '', 'src/build/z': '',
+      'foo/bar': '', 'foo/a/b/bar': '', 'bar': '', 'a/b/deep': '', 'deeper': '', 'space ': '', 'ax': '', 'bx': '', '#hash': '',
+      'docs/a.txt': '', 'docs/in/b.txt': '', 'top': '', 'in/top': '', 'excluded': '', 'in/excluded': '',
+    },
+  })
+  const git = (args: string[], input = '') => execFileSync('git', ['-c', 'core.excludesFile=', ...args], { cwd: ws.root, input, encoding: 'utf8' })
+  git(['init', '-q'])
+  writeFileSync(join(ws.root, '.git/info/exclude'), 'excluded\n')
+  const all = execFileSync('find', ['.', '-name', '.git', '-prune', '-o', '-type', 'f', '-print0'], { cwd: ws.root, encoding: 'utf8' })
+    .split('\0').filter(Boolean).map((path) => path.slice(2)).filter((path) => !/(^|\/)\./.test(path))
+  let ignored: string[] = []
+  try {
+    ignored = git(['check-ignore', '-z', '--stdin'], all.join('\0')).split('\0')
+  } catch {
+    // Status 1: nothing is ignored.
+  }
+  const ours = await paths(ws, { mode: 'recursive', entry_type: 'file' })
+  expect(ours.sort()).toEqual(all.filter((path) => !ignored.includes(path)).sort())
+})
