@@ -1,0 +1,99 @@
+import { isAbsolute, resolve } from 'node:path'
+import { realpathSync } from 'node:fs'
+import { problem, VtError, type Adapter, type Call, type Context, type Contribution, type Handle, type JsonObject, type Schema } from '../../core/index.js'
+import { findProgram, isProgram, searchPath } from '../shared/programs.js'
+import { run } from '../shared/process.js'
+import { environmentOf } from './command/environment.js'
+import { Capture } from './command/capture.js'
+import { resultOf } from './command/output.js'
+import { settingsOf, type Settings } from './command/settings.js'
+import { parseTemplate, type Template } from './command/template.js'
+
+/** Turns a manifest with `run` into a handler: argv only, no shell, a short environment, limits on time and output. */
+const command: Adapter = (contribution) => {
+  const settings = settingsOf(contribution.manifest)
+  let template: Template | undefined
+  return async (call, context) => {
+    template ??= parseTemplate(contribution.manifest.run!, context.slot.input, settings.allow_dash)
+    await confined(call, context)
+    const values = {
+      input: call.input,
+      workspace: context.workspace.root,
+      plugin_root: contribution.root,
+      options: context.plugin.options,
+    }
+    const args = template.render(values)
+    const file = programOf(template.program, contribution, context.workspace.root)
+    await using folder = await folderOf(settings, call, context)
+    const stdout = new Capture(context, contribution.name, settings.max_output_bytes)
+    const stderr = new Capture(context, `${contribution.name}_stderr`, settings.max_output_bytes)
+    const started = performance.now()
+    try {
+      const ended = await run(
+        {
+          file,
+          args,
+          cwd: folder?.ref ?? contribution.root,
+          env: environmentOf(contribution, values),
+          ...inputOf(settings.stdin, call.input),
+        },
+        { signal: context.signal, seconds: settings.timeout_secs },
+        stdout.take,
+        stderr.take,
+      )
+      if (!ended) throw problem('VT_PLUGIN_REQUIRES', { id: contribution.id, needs: `'${template.program}', which cannot be started` })
+      if (ended.timed_out) throw problem('VT_CALL_TIMEOUT', { slot: call.slot, seconds: settings.timeout_secs })
+      const took = Math.round(performance.now() - started)
+      return resultOf(settings, { exit_code: ended.exit_code, duration_ms: took, stdout: stdout.text(), stderr: stderr.text(), spooled: stdout.path ?? stderr.path })
+    } finally {
+      await Promise.all([stdout.close(), stderr.close()])
+    }
+  }
+}
+export default command
+
+/** A program that follows a link would leave the workspace where we cannot see it: each path is opened before it is handed on. */
+async function confined(call: Call, context: Context): Promise<void> {
+  for (const [name, schema] of Object.entries((context.slot.input.properties ?? {}) as Record<string, Schema>)) {
+    const items = schema.items as Schema | undefined
+    if (schema.format !== 'workspace-path' && items?.format !== 'workspace-path') continue
+    for (const path of [call.input[name] ?? []].flat() as string[]) {
+      try {
+        await (await context.workspace.open(path)).close()
+      } catch (error) {
+        const mayBeAbsent = (schema['x-exists'] ?? items?.['x-exists']) !== true
+        if (!(mayBeAbsent && error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND')) throw error
+      }
+    }
+  }
+}
+
+/** A bare name is looked up outside the workspace, `./file` stands inside the plugin, an absolute path counts from own layers only. */
+function programOf(program: string, { id, root, layer }: Contribution, workspace: string): string {
+  const missing = (what: string): VtError => problem('VT_PLUGIN_REQUIRES', { id, needs: what })
+  if (!program.includes('/')) {
+    const found = findProgram(program, searchPath(process.env.PATH, workspace))
+    if (found) return found
+    throw missing(`the program '${program}', which is not on the search path`)
+  }
+  if (isAbsolute(program) && layer === 'workspace') throw missing(`'${program}', but an absolute path counts in your own manifests only`)
+  const file = resolve(root, program)
+  if (!isProgram(file)) throw missing(`'${program}', which is no executable file`)
+  if (!isAbsolute(program) && !realpathSync(file).startsWith(`${realpathSync(root)}/`)) throw missing(`'${program}', which is not inside the plugin`)
+  return file
+}
+
+/** Where the program runs: in an opened folder of the workspace, or, without one, in the folder of the plugin. */
+async function folderOf({ cwd }: Settings, call: Call, { workspace }: Context): Promise<Handle | undefined> {
+  if (cwd === 'plugin') return undefined
+  return workspace.openDirectory(cwd === 'workspace' ? '.' : String(call.input[cwd.input] ?? '.'))
+}
+
+function inputOf(stdin: Settings['stdin'], input: Readonly<JsonObject>): { input?: Buffer } {
+  if (stdin === undefined) return {}
+  const value = stdin.name === '$input' ? input : input[stdin.name]
+  if (value === undefined) return {}
+  const text = Buffer.from(stdin.json ? JSON.stringify(value) : String(value))
+  if (text.length > 4 * 1024 * 1024) throw problem('VT_INPUT_TOO_LARGE', { size: `${text.length} bytes of standard input`, limit: '4 MiB' })
+  return { input: text }
+}

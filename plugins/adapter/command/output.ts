@@ -1,0 +1,78 @@
+import { stripVTControlCharacters } from 'node:util'
+import { ok, VtError, type JsonObject, type Next, type Result } from '../../../core/index.js'
+import type { Settings } from './settings.js'
+
+/** What a program left behind. */
+export interface Run {
+  exit_code: number | undefined
+  duration_ms: number
+  stdout: string
+  stderr: string
+  /** Where the whole of a stream lies that was too long. */
+  spooled: string | undefined
+}
+
+/** The result a run stands for. Throws VT_COMMAND_EXIT, VT_COMMAND_OUTPUT, or the code that the manifest maps. */
+export function resultOf(settings: Settings, run: Run): Result {
+  const { exit } = settings
+  const code = run.exit_code ?? -1
+  if (!exit.ok.includes(code) && !exit.empty.includes(code)) throw failed(settings, run)
+  const next: Next | undefined = run.spooled ? { tool: 'unified_file', input: { action: 'read', path: run.spooled } } : undefined
+  const cut = next && { truncated: true, next }
+  if (settings.parse === 'text') {
+    const { stdout, stderr, duration_ms } = run
+    return ok({ stdout, stderr, exit_code: code, duration_ms, ...cut }, { text: [stdout, stderr].filter(Boolean).join('\n') })
+  }
+  if (settings.parse === 'lines') return ok({ lines: linesOf(run.stdout), ...cut }, { text: run.stdout })
+  if (settings.parse === 'jsonl') return ok({ items: linesOf(run.stdout).map((line) => select(json(line, run), settings.select)), ...cut })
+  const document = run.stdout.trim() === '' && exit.empty.includes(code) ? {} : json(run.stdout, run)
+  if (isObject(document) && typeof document.ok === 'boolean') return document as unknown as Result
+  const chosen = select(document, settings.select)
+  return ok(isObject(chosen) ? chosen : { value: chosen })
+}
+
+const isObject = (value: unknown): value is JsonObject => value !== null && typeof value === 'object' && !Array.isArray(value)
+
+const linesOf = (text: string): string[] => text.replace(/\n$/, '').split(/\r?\n/).filter((line, index, all) => line !== '' || all.length > 1)
+
+function json(text: string, { exit_code }: Run): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    const message = `The program did not print JSON: ${JSON.stringify(text.slice(0, 200))} (exit code ${exit_code}).`
+    throw new VtError({ code: 'VT_COMMAND_OUTPUT', message, hint: 'Correct `parse` of the manifest, or the program.', retryable: false, details: { exit_code } })
+  }
+}
+
+/** The part of a document that a JSON pointer names; nothing there is `null`. */
+function select(document: unknown, pointer = ''): unknown {
+  let value = document
+  for (const step of pointer.split('/').slice(1)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (value === null || typeof value !== 'object' || !Object.hasOwn(value, name)) return null
+    value = (value as JsonObject)[name]
+  }
+  return value
+}
+
+function failed({ exit }: Settings, run: Run): VtError {
+  const mapped = exit.map[String(run.exit_code)]
+  const stderr_tail = tailOf(run.stderr)
+  const how = run.exit_code === undefined ? 'was ended by a signal' : `ended with exit code ${run.exit_code}`
+  return new VtError({
+    code: mapped?.code ?? 'VT_COMMAND_EXIT',
+    message: mapped?.message ?? `The program ${how}.`,
+    hint: mapped ? '' : 'details.stderr_tail shows what it said.',
+    retryable: mapped?.retryable ?? false,
+    details: { exit_code: run.exit_code ?? null, stderr_tail },
+  })
+}
+
+/** At most 20 lines of 400 characters, without escape sequences. */
+const tailOf = (stderr: string): string =>
+  stripVTControlCharacters(stderr)
+    .trimEnd()
+    .split('\n')
+    .slice(-20)
+    .map((line) => [...line].slice(0, 400).join(''))
+    .join('\n')

@@ -1,0 +1,261 @@
+import { chmod, readdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
+import type { JsonObject, Result } from 'vtcode'
+
+interface Bench extends AsyncDisposable {
+  booted: Booted
+  plugins: TempWorkspace
+  call(input?: JsonObject): Promise<Result>
+}
+
+// Prints its arguments, environment and standard input as one document.
+const teller = `#!${process.execPath}
+let input = ''
+process.stdin.on('data', (chunk) => (input += chunk)).on('end', () => {
+  console.log(JSON.stringify({ argv: process.argv.slice(2), env: process.env, cwd: process.cwd(), input }))
+})
+`
+const properties = {
+  a: { type: 'string' },
+  list: { type: 'array', items: { type: 'string' } },
+  flag: { type: 'boolean' },
+  n: { type: 'number' },
+  obj: { type: 'object' },
+  file: { type: 'string', format: 'workspace-path' },
+  state: { enum: ['-on', 'off'] },
+  range: { type: 'object', properties: { start: { type: 'integer' } } },
+}
+
+/** A kernel with the command tool `tool`; manifests are JSON, which is YAML too. */
+async function bench(manifest: JsonObject, files: Record<string, string> = {}): Promise<Bench> {
+  const whole = { name: 'tool', description: 'A tool.', input: { properties }, parse: 'json', ...manifest }
+  const plugins = await tempWorkspace({ 'tool.yaml': JSON.stringify(whole), tell: teller })
+  await chmod(join(plugins.root, 'tell'), 0o755)
+  const booted = await bootKernel({ manifests: [join(plugins.root, 'tool.yaml')], files })
+  return {
+    booted,
+    plugins,
+    call: (input = {}) => booted.call('tool', input),
+    async [Symbol.asyncDispose]() {
+      await booted[Symbol.asyncDispose]()
+      await plugins[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const argvOf = (result: Result): unknown => (result.ok ? result.output.argv : result.error)
+
+describe('the argv template', () => {
+  const rendered: [run: unknown[], input: JsonObject, argv: unknown[]][] = [
+    [['as written', '{{x}}', ''], {}, ['as written', '{x}', '']],
+    [['{a}', '--x={a}', '{a}:{n}'], { a: 'v w', n: 1.5 }, ['v w', '--x=v w', 'v w:1.5']],
+    [['{list...}'], { list: ['a', '', 'b c'] }, ['a', '', 'b c']],
+    [['{list...}', 'end'], {}, ['end']],
+    [[{ if: 'flag', then: ['-f'], else: ['-n'] }], { flag: true }, ['-f']],
+    [[{ if: 'flag', then: ['-f'], else: ['-n'] }], { flag: false }, ['-n']],
+    [[{ if: 'a', then: ['--a', '{a}'] }, 'end'], {}, ['end']],
+    [[{ if: 'flag', then: ['x', '{a}'] }], { flag: true }, ['x']],
+    [[{ each: 'list', args: ['--glob', '{item}'] }], { list: ['a', 'b'] }, ['--glob', 'a', '--glob', 'b']],
+    [[{ json: 'list' }, { json: 'obj' }], { list: ['"'], obj: { a: [1] } }, ['["\\""]', '{"a":[1]}']],
+    [['{range.start}'], { range: { start: 3 } }, ['3']],
+    [['{a}'], { a: "$& $1 $(id) `id` {n} {{ ; rm -rf / ' \" \n" }, ["$& $1 $(id) `id` {n} {{ ; rm -rf / ' \" \n"]],
+    [['--', '{a}'], { a: '-rf' }, ['--', '-rf']],
+    [['--x={a}'], { a: '-rf' }, ['--x=-rf']],
+    [['{state}'], { state: '-on' }, ['-on']],
+    [['{file}'], { file: '-rf' }, ['./-rf']],
+    [['{file}'], { file: 'src/../src/a.ts' }, ['src/a.ts']],
+  ]
+  it.each(rendered)('renders %j with %j as %j', async (run, input, argv) => {
+    await using made = await bench({ run: ['./tell', ...run] })
+    expect(argvOf(await made.call(input))).toEqual(argv)
+  })
+
+  it('names the workspace and the folder of the plugin', async () => {
+    await using made = await bench({ run: ['./tell', '{$workspace}', '{$plugin_root}/x'] })
+    expect(argvOf(await made.call())).toEqual([made.booted.root, `${made.plugins.root}/x`])
+  })
+
+  it.each([
+    [['{a}'], { a: '-rf' }, 'an option in disguise'],
+    [['{list...}'], { list: ['ok', '--no'] }, 'an option among items'],
+    [[{ each: 'list', args: ['{item}'] }], { list: ['-x'] }, 'an option as item'],
+    [['{a}{n}'], { a: '', n: -1 }, 'an option behind an empty value'],
+    [['{a}'], {}, 'an absent value'],
+    [['{obj}'], { obj: {} }, 'an object where a scalar belongs'],
+    [['{a}'], { a: 'x\0y' }, 'NUL'],
+    [['{a}'], { a: '\ud800' }, 'half a character'],
+    [['{a}'], { a: 'x'.repeat(200_000) }, 'an argument over 128 KiB'],
+    [['{list...}'], { list: Array.from({ length: 20 }, () => 'x'.repeat(100_000)) }, 'more than 1 MiB together'],
+  ])('refuses a value: %j, case %#', async (run, input) => {
+    await using made = await bench({ run: ['./tell', ...run] })
+    matches(await made.call(input), { ok: false, error: { code: 'VT_COMMAND_ARGUMENT', retryable: false } })
+  })
+
+  it('may allow a dash by name', async () => {
+    await using made = await bench({ run: ['./tell', '{a}'], allow_dash: ['a'] })
+    expect(argvOf(await made.call({ a: '-rf' }))).toEqual(['-rf'])
+  })
+
+  it.each([
+    [['{a}']],
+    [['./tell', '{missing}']],
+    [['./tell', '{__proto__}']],
+    [['./tell', '{a']],
+    [['./tell', 'x{list...}']],
+    [['./tell', '{$env.HOME}']],
+    [['./tell', '{$secret.x}']],
+    [['./tell', { unknown: 'a' }]],
+    [['sh', '-c', '{a}']],
+    [['bash', '-ec', 'echo {a}']],
+    [['env', 'python3', '-c', 'print({a})']],
+    [['node', '--eval={a}']],
+    [['node', '-e', { if: 'a', then: ['{a}'] }]],
+  ])('is refused as a manifest: %j', async (run) => {
+    await using made = await bench({ run })
+    matches(await made.call({ a: 'x' }), { ok: false, error: { code: 'VT_MANIFEST_INVALID' } })
+  })
+
+  it('never makes two arguments of one value, and never reads a value as template', async () => {
+    await using made = await bench({ run: ['./tell', 'x{a}', '--y={a}', '--', '{a}', { each: 'list', args: ['<{item}>'] }] })
+    const nasty = fc.string({ unit: fc.constantFrom('{', '}', 'a', '$', '&', ' ', '\n', "'", '"', '\\', '`', '*', '-', 'é', '😀', '.', 'item') })
+    await fc.assert(
+      fc.asyncProperty(nasty, fc.array(nasty, { maxLength: 3 }), async (a, list) => {
+        expect(argvOf(await made.call({ a, list }))).toEqual([`x${a}`, `--y=${a}`, '--', a, ...list.map((item) => `<${item}>`)])
+      }),
+      { numRuns: 40 },
+    )
+  }, 120_000)
+})
+
+describe('a command tool', () => {
+  it('has a short environment and nothing of ours that is not listed', async () => {
+    process.env.VTCODE_TEST_CANARY = 'sk-CANARY'
+    process.env.VTCODE_TEST_GIVEN = 'given'
+    await using made = await bench({ run: ['./tell'], env: { PLAIN: 'x', GIVEN: { env: 'VTCODE_TEST_GIVEN' }, FROM: { input: 'a' } } })
+    const result = await made.call({ a: 'v' })
+    delete process.env.VTCODE_TEST_CANARY
+    expect(JSON.stringify(result)).not.toContain('sk-CANARY')
+    const env = { PLAIN: 'x', GIVEN: 'given', FROM: 'v', VTCODE: '1', TERM: 'dumb', NO_COLOR: '1', VTCODE_WORKSPACE: made.booted.root }
+    matches(result, { ok: true, output: { env } })
+  })
+
+  it('does not let an input choose what is loaded', async () => {
+    for (const name of ['LD_PRELOAD', 'PATH', 'NODE_OPTIONS', 'GIT_PAGER']) {
+      await using made = await bench({ run: ['./tell'], env: { [name]: { input: 'a' } } })
+      matches(await made.call({ a: 'x' }), { ok: false, error: { code: 'VT_MANIFEST_INVALID' } })
+    }
+  })
+
+  it('runs in the workspace, in its own folder, or in one that the input names', async () => {
+    await using here = await bench({ run: ['./tell'] })
+    await using own = await bench({ run: ['./tell'], cwd: 'plugin' })
+    await using named = await bench({ run: ['./tell'], cwd: { input: 'file' } }, { 'src/a.ts': '' })
+    matches(await here.call(), { ok: true, output: { cwd: here.booted.root } })
+    matches(await own.call(), { ok: true, output: { cwd: own.plugins.root } })
+    matches(await named.call({ file: 'src' }), { ok: true, output: { cwd: `${named.booted.root}/src` } })
+    matches(await named.call({ file: 'src/a.ts' }), { ok: false, error: { code: 'VT_PATH_NOT_DIRECTORY' } })
+  })
+
+  it('gets no path that leads out of the workspace, by text or by link', async () => {
+    await using made = await bench({ run: ['./tell', '{file}'] })
+    await symlink('/etc', join(made.booted.root, 'link'))
+    matches(await made.call({ file: '../x' }), { ok: false, error: { code: 'VT_PATH_OUTSIDE' } })
+    matches(await made.call({ file: 'link/passwd' }), { ok: false, error: { code: 'VT_PATH_OUTSIDE' } })
+    expect(argvOf(await made.call({ file: 'new.txt' }))).toEqual(['new.txt'])
+  })
+
+  it('reads standard input when the manifest gives it some, else an empty one', async () => {
+    await using none = await bench({ run: ['./tell'] })
+    await using text = await bench({ run: ['./tell'], stdin: '{a}' })
+    await using whole = await bench({ run: ['./tell'], stdin: { json: '$input' } })
+    matches(await none.call({ a: 'x' }), { ok: true, output: { input: '' } })
+    matches(await text.call({ a: 'x\n{n}' }), { ok: true, output: { input: 'x\n{n}' } })
+    matches(await whole.call({ a: 'x' }), { ok: true, output: { input: '{"a":"x"}' } })
+  })
+
+  it('is found outside the workspace only', async () => {
+    await using made = await bench({ run: ['vtcode-test-program'] })
+    await writeFile(join(made.booted.root, 'vtcode-test-program'), teller, { mode: 0o755 })
+    const path = process.env.PATH
+    process.env.PATH = `.:${made.booted.root}:${path}`
+    const result = await made.call()
+    process.env.PATH = path
+    matches(result, { ok: false, error: { code: 'VT_PLUGIN_REQUIRES', message: 're:.*vtcode-test-program.*' } })
+  })
+
+  it('asks in mode auto', async () => {
+    await using made = await bench({ run: ['echo', 'hello'], parse: 'text' })
+    await using auto = await bootKernel({ mode: 'auto', manifests: [join(made.plugins.root, 'tool.yaml')] })
+    matches(await auto.call('tool'), { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
+    matches(await auto.call('tool', {}, { approve: () => true }), { ok: true, output: { stdout: 'hello\n' } })
+  })
+})
+
+describe('what a program prints', () => {
+  const script = (body: string, more: JsonObject = {}): Promise<Bench> => bench({ run: ['sh', '-c', body], ...more })
+
+  it.each([
+    ['text', 'printf "a\\nb\\n"; printf c >&2', { stdout: 'a\nb\n', stderr: 'c', exit_code: 0 }],
+    ['lines', 'printf "a\\r\\n\\nb\\n"', { lines: ['a', '', 'b'] }],
+    ['lines', 'true', { lines: [] }],
+    ['jsonl', 'printf "1\\n2\\n"', { items: [1, 2] }],
+    ['json', 'printf "[1]"', { value: [1] }],
+  ])('becomes the output as %s: %s', async (parse, body, output) => {
+    await using made = await script(body, { parse })
+    matches(await made.call(), { ok: true, output })
+  })
+
+  it('may be a part of a document, or a whole result', async () => {
+    const document = JSON.stringify({ a: { 'b/c': [1, { d: 2 }] } })
+    const failure = JSON.stringify({ ok: false, error: { code: 'VT_PATH_NOT_FOUND', message: 'No.' } })
+    await using part = await bench({ run: ['printf', '%s', document.replace(/[{}]/g, '$&$&')], select: '/a/b~1c/1' })
+    await using whole = await bench({ run: ['printf', '%s', failure.replace(/[{}]/g, '$&$&')] })
+    matches(await part.call(), { ok: true, output: { d: 2 } })
+    matches(await whole.call(), { ok: false, error: { code: 'VT_PATH_NOT_FOUND', message: 'No.' } })
+  })
+
+  it('that is not what the manifest says is VT_COMMAND_OUTPUT and quotes it', async () => {
+    await using made = await script('printf "not json"')
+    matches(await made.call(), { ok: false, error: { code: 'VT_COMMAND_OUTPUT', message: 're:.*not json.*' } })
+  })
+
+  it('over the limit goes whole to the spool, and the answer says how to read on', async () => {
+    await using made = await script('i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done', { parse: 'text', max_output_bytes: 1000 })
+    const result = await made.call()
+    matches(result, { ok: true, output: { truncated: true, next: { tool: 'unified_file', input: { action: 'read' } } } })
+    const [name] = (await readdir(join(made.booted.root, '.vtcode/spool'))).filter((file) => file !== '.gitignore')
+    const whole = await made.booted.read(`.vtcode/spool/${name}`)
+    expect(whole).toBe(Array.from({ length: 3000 }, (_, index) => `line ${index}\n`).join(''))
+    expect(result.ok && (result.output.stdout as string)).toBe(whole!.slice(0, 1000))
+  })
+
+  it('ends with an exit code that the manifest explains, or with VT_COMMAND_EXIT', async () => {
+    const exit = { ok: [0, 3], empty: [1], map: { '4': { code: 'TOOL_AUTH', message: 'Not logged in.', retryable: true } } }
+    const body = 'echo "trouble" >&2; exit $VTCODE_CODE'
+    const run = async (code: number): Promise<Result> => {
+      await using made = await bench({ run: ['sh', '-c', body], env: { VTCODE_CODE: String(code) }, parse: 'lines', exit })
+      return await made.call()
+    }
+    matches(await run(3), { ok: true })
+    matches(await run(1), { ok: true, output: { lines: [] } })
+    matches(await run(4), { ok: false, error: { code: 'TOOL_AUTH', message: 'Not logged in.', retryable: true } })
+    matches(await run(2), { ok: false, error: { code: 'VT_COMMAND_EXIT', details: { exit_code: 2, stderr_tail: 'trouble' } } })
+  })
+
+  it('stops at the time limit, also when a grandchild holds the pipe', async () => {
+    await using made = await script('sleep 30 & sleep 30', { timeout_secs: 1 })
+    const started = performance.now()
+    matches(await made.call(), { ok: false, error: { code: 'VT_CALL_TIMEOUT', retryable: true } })
+    expect(performance.now() - started).toBeLessThan(2500)
+  })
+
+  it('stops when the caller aborts', async () => {
+    await using made = await script('sleep 30')
+    const abort = new AbortController()
+    setTimeout(() => abort.abort(), 100)
+    matches(await made.booted.call('tool', {}, { signal: abort.signal }), { ok: false, error: { code: 'VT_CALL_ABORTED' } })
+  })
+})
