@@ -1,4 +1,4 @@
-import { ok, VtError, type Call, type Context, type Handle, type Handler, type Next } from '../../core/index.js'
+import { ok, VtError, type Context, type Handle, type Handler, type Next } from '../../core/index.js'
 import { count, fitting, remarks } from '../shared/answer.js'
 import { look, nameOf, parentOf, type Entry } from '../shared/entries.js'
 import { filesBelow } from '../shared/enumerate.js'
