@@ -28,6 +28,9 @@ export function openRoot(root: string): Directory {
   return proc ? new Held(openSync(root, opath | constants.O_DIRECTORY)) : new Named(root)
 }
 
+/** What the system says of a directory that is being stood in. */
+export const statOf = (directory: Directory): BigIntStats => lstatSync(directory.at('.'), { bigint: true })
+
 /** A path that names an open file for other programs: through its descriptor where the system can, else as it was found. */
 export const reference = (fd: number, path: string | Buffer): string => (proc ? `/proc/${process.pid}/fd/${fd}` : path.toString())
 
@@ -38,7 +41,11 @@ const proc = process.platform === 'linux' && existsSync('/proc/self/fd')
 
 /** On Linux: held by a descriptor, so that no directory on the way can be swapped for a link between check and use. */
 class Held implements Directory {
-  constructor(readonly fd: number) {}
+  constructor(private descriptor: number) {}
+
+  get fd(): number {
+    return this.descriptor
+  }
 
   get ref(): string {
     return reference(this.fd, '')
@@ -66,7 +73,11 @@ class Held implements Directory {
       throw error
     }
   }
-  readonly close = (): void => closeSync(this.fd)
+  // Afterwards every use fails: the number may be that of another file by then.
+  readonly close = (): void => {
+    if (this.fd >= 0) closeSync(this.fd)
+    this.descriptor = -1
+  }
 }
 
 class HeldEntry implements Entry {

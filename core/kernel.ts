@@ -76,6 +76,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     async close() {
       caller.close()
       await sessions.endAll()
+      workspace.close()
     },
   }
 }

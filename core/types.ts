@@ -181,6 +181,47 @@ export interface Workspace {
   text(path: string, how?: { max_bytes?: number }): Promise<string>
   /** Names in a directory, in code-unit order; names that are not UTF-8 carry `\xHH` escapes that every method of the workspace accepts back. */
   names(path: string): Promise<{ name: string; kind: EntryKind }[]>
+
+  /**
+   * Holds these paths against every other holder, in this and in other processes, until disposed of. What is read, decided and
+   * written under it is one step. Throws VT_FILE_IO (retryable) when another process does not let go.
+   */
+  lock(paths: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable>
+  /**
+   * Writes a whole file so that at every instant the old or the new one is there, whatever fails, and the new one is on disk on
+   * return. A link is followed inside the workspace and stays. Missing parents are made. Throws VT_PATH_EXISTS, VT_FILE_STALE, VT_FILE_IO.
+   */
+  write(path: string, bytes: Uint8Array, over: Over, how?: { mode?: number }): Promise<Written>
+  /** Removes a file, a link or an empty directory; with `recursive` what is in it too, links as links. Throws VT_PATH_NOT_EMPTY. */
+  remove(path: string, how?: { recursive?: boolean }): Promise<void>
+  /** Gives an entry another name, a link as a link. Missing parents of `to` are made. Throws VT_PATH_EXISTS unless it may replace a file. */
+  rename(from: string, to: string, how?: { replace?: boolean }): Promise<void>
+  /** Copies an entry with its modes and everything in it, all or nothing. Throws VT_PATH_EXISTS unless it may replace a file, VT_INPUT_TOO_LARGE. */
+  copy(from: string, to: string, how?: { replace?: boolean }): Promise<Extent>
+  /** A second name for the very bytes of a file that is about to be replaced, or a copy of them where there can be none. */
+  keep(path: string, as: string): Promise<void>
+  /** What an entry holds, counting itself; links are not followed. Throws VT_PATH_PERMISSION where another file system is mounted inside. */
+  measure(path: string): Promise<Extent>
+}
+/** What a write may replace: nothing, anything, or only the version that was seen. */
+export type Over = 'nothing' | 'anything' | Version
+/** A file as it was when it was read. */
+export interface Version {
+  stat: EntryStat
+  /** SHA-256 of all its bytes, in hex. */
+  sha256: string
+}
+export interface Written {
+  /** Workspace-relative, after following links. */
+  resolved: string
+  stat: EntryStat
+  created: boolean
+  /** What of the old file could not be carried over: `hardlinks`, `owner`. */
+  lost: string[]
+}
+export interface Extent {
+  entries: number
+  bytes: number
 }
 
 // ── manifests and settings ───────────────────────────────────────────────────────────────────────

@@ -49,12 +49,12 @@ export function walk(root: Directory, path: string, roots: readonly string[], fo
         if (next) {
           stack.push({ directory: next, name })
           todo = rest
-        } else todo = linked(name, rest, 'VT_PATH_NOT_DIRECTORY')
+        } else todo = linked(name, rest)
       } else {
         const entry = here().peek(name)
         if (!follow || !entry?.stats.isSymbolicLink()) return arrive(name, entry)
         entry.close()
-        todo = linked(name, rest, 'VT_PATH_NOT_FOUND')
+        todo = linked(name, rest)
       }
     }
   } catch (error) {
@@ -76,11 +76,14 @@ export function walk(root: Directory, path: string, roots: readonly string[], fo
     }
   }
 
-  /** The way on through the link `name`; an absolute one begins at the root again. `otherwise` if it is no link. */
-  function linked(name: string, rest: string[], otherwise: 'VT_PATH_NOT_DIRECTORY' | 'VT_PATH_NOT_FOUND'): string[] {
+  /** The way on through the link `name`; an absolute one begins at the root again. What is a link no more is looked at once more. */
+  function linked(name: string, rest: string[]): string[] {
     const target = readLink(here(), name)
-    if (target === undefined) throw problem(otherwise, { path: shown([...stack.map((step) => step.name), name].join('/')) })
+    if (target === undefined && rest.length > 0 && !leadsOn(here(), name)) {
+      throw problem('VT_PATH_NOT_DIRECTORY', { path: shown([...stack.map((step) => step.name), name].join('/')) })
+    }
     if (++links > mostLinks) throw problem('VT_PATH_LOOP', { path: shown(path) })
+    if (target === undefined) return [name, ...rest]
     if (!isAbsolute(target)) return [...steps(target), ...rest]
     const base = roots.find((candidate) => target === candidate || target.startsWith(candidate.replace(/\/?$/, '/')))
     if (base === undefined) throw outside(path)
@@ -102,6 +105,13 @@ function enter(directory: Directory, name: string): Directory | undefined {
     if (errno(error) === 'ENOTDIR' || errno(error) === 'ELOOP') return undefined
     throw error
   }
+}
+
+/** Whether a path could go on through an entry: it is a directory or a link. */
+function leadsOn(directory: Directory, name: string): boolean {
+  const entry = directory.peek(name)
+  entry?.close()
+  return entry !== undefined && (entry.stats.isDirectory() || entry.stats.isSymbolicLink())
 }
 
 /** Where a link points; `undefined` for what is no link. */

@@ -1,14 +1,17 @@
-import { readdirSync, realpathSync } from 'node:fs'
-import { isUtf8 } from 'node:buffer'
+import { linkSync, mkdirSync, readlinkSync, realpathSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
+import { copyFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { openRoot } from './directory.js'
-import { refusal } from './errno.js'
+import { statOf, type Directory } from './directory.js'
+import { errno, refusal } from './errno.js'
 import { problem, VtError } from './errors.js'
-import { entryKind, openSpot, toStat } from './handle.js'
-import { nearest } from './nearest.js'
-import { encodeName, normalizePath, shown } from './paths.js'
-import type { EntryKind, EntryStat, Handle, Workspace } from './types.js'
-import { walk, type Spot } from './walk.js'
+import { lock } from './lock.js'
+import { shown } from './paths.js'
+import { Reading } from './reading.js'
+import { endNote, noteTemps, sweepTemps, tempIn } from './temp.js'
+import { copyTree, measure, syncDirectory } from './tree.js'
+import type { Extent, Over, Workspace, Written } from './types.js'
+import type { Spot } from './walk.js'
+import { writeFile } from './writer.js'
 
 /** A workspace with the end of its life: `close` lets go of the root. */
 export interface OpenWorkspace extends Workspace {
@@ -25,125 +28,257 @@ export function openWorkspace(root: string): OpenWorkspace {
   }
 }
 
-const largest = 64 * 1024 * 1024
+const notes = '.vtcode/tmp'
+const largestCopy = { entries: 20_000, bytes: 1024 ** 3 }
 
-class Confined implements OpenWorkspace {
-  private readonly directory
-  constructor(
-    readonly root: string,
-    private readonly roots: readonly [string, ...string[]],
-  ) {
-    this.directory = openRoot(root)
+class Confined extends Reading implements OpenWorkspace {
+  private readonly noted = new Set<string>()
+
+  constructor(root: string, roots: readonly [string, ...string[]]) {
+    super(root, roots)
+    this.inNotes((folder) => sweepTemps(folder, (path) => this.stand(path)))
   }
 
-  normalize(path: string): string {
-    return normalizePath(path, this.roots)
+  async lock(paths: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable> {
+    const asked = paths.map((path) => this.normalize(path))
+    return lock(asked.map((path) => this.keyOf(path)), shown(asked.join(', ')), signal)
   }
 
-  async open(path: string): Promise<Handle> {
-    const asked = this.normalize(path)
-    try {
-      return openSpot(this.walk(asked, true), asked)
-    } catch (error) {
-      throw this.withSimilar(error, asked)
-    }
+  write(path: string, bytes: Uint8Array, over: Over, how: { mode?: number } = {}): Promise<Written> {
+    return this.into(path, true, async (spot, asked) => {
+      const { stat, lost } = await writeFile(spot, asked, bytes, over, how.mode)
+      return { resolved: spot.resolved, stat, created: !spot.entry, lost }
+    })
   }
 
-  async openFile(path: string): Promise<Handle> {
-    return only('file', await this.open(path))
+  async remove(path: string, { recursive = false }: { recursive?: boolean } = {}): Promise<void> {
+    await this.from(path, async (spot, asked) => {
+      const { directory, name } = spot
+      if (!spot.entry!.stats.isDirectory()) unlinkSync(directory.at(name))
+      else if (!recursive) rmdirSync(directory.at(name))
+      else {
+        measure(directory, name, asked)
+        // Gone at once under its name; what it holds is removed afterwards.
+        const temp = this.tempBeside(spot)
+        renameSync(directory.at(name), directory.at(temp.name))
+        temp.drop()
+      }
+      syncDirectory(directory)
+    })
   }
 
-  async openDirectory(path: string): Promise<Handle> {
-    return only('directory', await this.open(path))
+  async rename(from: string, to: string, { replace = false }: { replace?: boolean } = {}): Promise<void> {
+    await this.from(from, (source) =>
+      this.into(to, false, async (target, asked) => {
+        refuseTaken(target, replace, asked)
+        if (source.entry!.stats.isSymbolicLink()) this.refuseLink(readlinkSync(source.directory.at(source.name), 'utf8'), target)
+        try {
+          put(source, target, replace)
+        } catch (error) {
+          if (errno(error) !== 'EXDEV') throw error
+          await this.copyInto(source, target, replace)
+          await this.remove(from, { recursive: true })
+        }
+        syncDirectory(target.directory)
+        syncDirectory(source.directory)
+      }),
+    )
   }
 
-  async stat(path: string): Promise<EntryStat | undefined> {
-    const asked = this.normalize(path)
-    let spot: Spot
-    try {
-      spot = this.walk(asked, false)
-    } catch (error) {
-      if (error instanceof VtError && (error.code === 'VT_PATH_NOT_FOUND' || error.code === 'VT_PATH_NOT_DIRECTORY')) return undefined
-      throw error
-    }
-    const stat = spot.entry && toStat(spot.entry.stats)
-    spot.close()
-    return stat
+  async copy(from: string, to: string, { replace = false }: { replace?: boolean } = {}): Promise<Extent> {
+    return this.from(from, (source, asked) => {
+      const extent = measure(source.directory, source.name, asked, largestCopy)
+      return this.into(to, false, async (target, path) => {
+        refuseTaken(target, replace, path)
+        await this.copyInto(source, target, replace)
+        syncDirectory(target.directory)
+        return extent
+      })
+    })
   }
 
-  async read(path: string, range: { offset?: number; length?: number } = {}): Promise<Buffer> {
-    await using file = await this.openFile(path)
-    const { offset = 0, length = file.stat.bytes } = range
-    if (Math.min(length, file.stat.bytes - offset) > largest) throw tooLarge(file, largest)
-    return file.read(offset, length)
+  async keep(path: string, as: string): Promise<void> {
+    await this.from(path, (source) =>
+      this.into(as, false, async (target) => {
+        const [old, kept] = [source.directory.at(source.name), target.directory.at(target.name)]
+        try {
+          // Another name may write into the same bytes: then only a copy stays what it is.
+          if (source.entry!.stats.nlink > 1n) await copyFile(old, kept)
+          else linkSync(old, kept)
+        } catch (error) {
+          if (errno(error) === 'EEXIST') return
+          if (!['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP'].includes(errno(error) ?? '')) throw error
+          await copyFile(old, kept)
+        }
+      }),
+    )
   }
 
-  async text(path: string, how: { max_bytes?: number } = {}): Promise<string> {
-    await using file = await this.openFile(path)
-    const { max_bytes: limit = largest } = how
-    if (file.stat.bytes > limit) throw tooLarge(file, limit)
-    const bytes = await file.read(0, limit)
-    if (!isUtf8(bytes)) throw problem('VT_FILE_BINARY', { path: shown(file.path) })
-    return bytes.toString().replace(/^\uFEFF/, '')
-  }
-
-  async names(path: string): Promise<{ name: string; kind: EntryKind }[]> {
-    await using directory = await this.openDirectory(path)
-    try {
-      const entries = readdirSync(directory.ref, { withFileTypes: true, encoding: 'buffer' })
-      const names = entries.map((entry) => ({ name: encodeName(entry.name), kind: entryKind(entry) }))
-      return names.sort((a, b) => (a.name < b.name ? -1 : 1))
-    } catch (error) {
-      throw refusal(error, directory.path)
-    }
+  async measure(path: string): Promise<Extent> {
+    return this.from(path, async ({ directory, name }, asked) => measure(directory, name, asked))
   }
 
   close(): void {
+    if (this.noted.size > 0) this.inNotes(endNote)
     this.directory.close()
   }
 
-  private walk(path: string, follow: boolean): Spot {
-    return walk(this.directory, path, this.roots, follow)
-  }
-
-  /** Names at most three entries that may have been meant where `error` says that nothing is there. */
-  private withSimilar(error: unknown, path: string): unknown {
-    if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') return error
-    const similar = this.similar(path)
-    if (similar.length === 0) return error
-    return problem('VT_PATH_NOT_FOUND', { path: shown(path), similar: `; similar: ${similar.map(shown).join(', ')}` }, { details: { similar } })
-  }
-
-  private similar(path: string): string[] {
-    const name = path.slice(path.lastIndexOf('/') + 1)
-    const parent = path.slice(0, -name.length - 1)
+  /** Runs `use` where an entry is, a link in the last segment not followed. Throws VT_PATH_NOT_FOUND; VT_INPUT_INVALID for the root. */
+  private async from<T>(path: string, use: (spot: Spot, asked: string) => Promise<T>): Promise<T> {
+    const asked = this.normalize(path)
+    refuseRoot(asked)
+    const spot = this.walk(asked, false)
     try {
-      const handle = openSpot(this.walk(parent || '.', true), parent)
+      if (!spot.entry) throw this.withSimilar(problem('VT_PATH_NOT_FOUND', { path: shown(asked) }), asked)
+      if (spot.entry.stats.isSymbolicLink()) this.refuseLeading(asked)
+      return await use(spot, asked)
+    } catch (error) {
+      throw refusal(error, asked)
+    } finally {
+      spot.close()
+    }
+  }
+
+  /** Runs `use` where an entry is to be, its missing parents made; they go again if it fails. */
+  private async into<T>(path: string, follow: boolean, use: (spot: Spot, asked: string) => Promise<T>): Promise<T> {
+    const asked = this.normalize(path)
+    refuseRoot(asked)
+    const made: Spot[] = []
+    let spot: Spot | undefined
+    try {
+      spot = this.reach(asked, follow, made)
+      this.note(spot)
+      return await use(spot, asked)
+    } catch (error) {
+      for (const { directory, name } of made.reverse()) attempt(() => rmdirSync(directory.at(name)))
+      throw refusal(error, asked)
+    } finally {
+      spot?.close()
+      for (const parent of made) parent.close()
+    }
+  }
+
+  private reach(path: string, follow: boolean, made: Spot[]): Spot {
+    try {
+      return this.walk(path, follow)
+    } catch (error) {
+      if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND' || !path.includes('/')) throw error
+    }
+    const parent = this.reach(path.slice(0, path.lastIndexOf('/')), true, made)
+    if (parent.entry) parent.close()
+    else {
+      mkdirSync(parent.directory.at(parent.name), { mode: 0o755 })
+      made.push(parent)
+      syncDirectory(parent.directory)
+    }
+    return this.walk(path, follow)
+  }
+
+  /** Throws VT_PATH_OUTSIDE for a link that leads out: it is not touched, be it as a link. */
+  private refuseLeading(link: string): void {
+    try {
+      this.walk(link, true).close()
+    } catch (error) {
+      if (error instanceof VtError && error.code === 'VT_PATH_OUTSIDE') throw error
+    }
+  }
+
+  private async copyInto(source: Spot, target: Spot, replace: boolean): Promise<void> {
+    const temp = this.tempBeside(target)
+    try {
+      await copyTree(source.directory, source.name, target.directory, temp.name, (text) => this.refuseLink(text, target))
+      put({ ...target, name: temp.name, entry: source.entry }, target, replace)
+    } finally {
+      temp.drop()
+    }
+  }
+
+  /** Throws VT_PATH_OUTSIDE for the text of a link that would lead out from the folder of `target`. */
+  private refuseLink(text: string, { resolved }: Spot): void {
+    this.normalize(text.startsWith('/') ? text : `${resolved}/../${text}`)
+  }
+
+  private tempBeside(spot: Spot) {
+    this.note(spot)
+    return tempIn(spot.directory)
+  }
+
+  /** So that the next to open the workspace finds what a killed process leaves there. */
+  private note({ resolved }: Spot): void {
+    const path = resolved.includes('/') ? resolved.slice(0, resolved.lastIndexOf('/')) : '.'
+    if (this.noted.has(path)) return
+    this.noted.add(path)
+    attempt(() => {
+      const made: Spot[] = []
+      this.reach(`${notes}/.gitignore`, false, made).close()
+      for (const parent of made) parent.close()
+    })
+    this.inNotes((folder) => {
+      attempt(() => writeFileSync(folder.at('.gitignore'), '*\n', { flag: 'wx' }))
+      noteTemps(folder, path)
+    })
+  }
+
+  private inNotes(use: (folder: Directory) => void): void {
+    attempt(() => {
+      const folder = this.stand(notes)
       try {
-        const known = new Set(readdirSync(handle.ref).slice(0, 2000))
-        const found: string[] = []
-        for (let one; found.length < 3 && (one = nearest(name, known)); known.delete(one)) found.push(parent ? `${parent}/${one}` : one)
-        return found
+        use(folder)
       } finally {
-        void handle.close()
+        folder.close()
       }
-    } catch {
-      return []
+    })
+  }
+
+  private stand(path: string): Directory {
+    const spot = this.walk(path, true)
+    try {
+      return spot.directory.enter(spot.name)
+    } finally {
+      spot.close()
+    }
+  }
+
+  /** One text for one place, however it is spelt and from whichever root it is seen. */
+  private keyOf(path: string): string {
+    try {
+      const spot = this.walk(path, true)
+      try {
+        const { dev, ino } = statOf(spot.directory)
+        return `${dev}:${ino}/${spot.name}`
+      } finally {
+        spot.close()
+      }
+    } catch (error) {
+      if (!path.includes('/') || !(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') throw error
+      const cut = path.lastIndexOf('/')
+      return this.keyOf(path.slice(0, cut)) + path.slice(cut)
     }
   }
 }
 
-async function only(kind: 'file' | 'directory', handle: Handle): Promise<Handle> {
-  if (handle.kind === kind) return handle
-  await handle.close()
-  throw problem(kind === 'file' ? 'VT_PATH_IS_DIRECTORY' : 'VT_PATH_NOT_DIRECTORY', { path: shown(handle.path) })
+/** Moves `source` to `target`; a file takes no name that is in use unless it may replace what is there. */
+function put(source: Spot, target: Spot, replace: boolean): void {
+  const [from, to] = [source.directory.at(source.name), target.directory.at(target.name)]
+  if (replace || source.entry?.stats.isDirectory()) return renameSync(from, to)
+  linkSync(from, to)
+  unlinkSync(from)
 }
 
-const tooLarge = (file: Handle, limit: number) =>
-  new VtError({
-    code: 'VT_INPUT_TOO_LARGE',
-    message: `'${shown(file.path)}' has ${file.stat.bytes} bytes; at most ${limit} are read at once.`,
-    hint: 'Read it in pages.',
-    retryable: false,
-    details: { size_bytes: file.stat.bytes, limit_bytes: limit },
-  })
+function refuseTaken(target: Spot, replace: boolean, path: string): void {
+  if (!target.entry) return
+  if (replace && !target.entry.stats.isDirectory()) return
+  throw problem('VT_PATH_EXISTS', { path: shown(path) })
+}
+
+function refuseRoot(path: string): void {
+  if (path === '.') throw problem('VT_INPUT_INVALID', { problem: "'.' is the workspace itself; name something inside it." })
+}
+
+function attempt(run: () => void): void {
+  try {
+    run()
+  } catch {
+    // Done as far as it can be: nothing depends on it.
+  }
+}

@@ -1,0 +1,130 @@
+import { isUtf8 } from 'node:buffer'
+import { readdirSync } from 'node:fs'
+import { openRoot } from './directory.js'
+import { refusal } from './errno.js'
+import { problem, VtError } from './errors.js'
+import { entryKind, openSpot, toStat } from './handle.js'
+import { nearest } from './nearest.js'
+import { encodeName, normalizePath, shown } from './paths.js'
+import type { EntryKind, EntryStat, Handle } from './types.js'
+import { walk, type Spot } from './walk.js'
+
+const largest = 64 * 1024 * 1024
+
+/** The reading half of a workspace. */
+export class Reading {
+  protected readonly directory
+  constructor(
+    readonly root: string,
+    protected readonly roots: readonly [string, ...string[]],
+  ) {
+    this.directory = openRoot(root)
+  }
+
+  normalize(path: string): string {
+    return normalizePath(path, this.roots)
+  }
+
+  async open(path: string): Promise<Handle> {
+    const asked = this.normalize(path)
+    try {
+      return openSpot(this.walk(asked, true), asked)
+    } catch (error) {
+      throw this.withSimilar(error, asked)
+    }
+  }
+
+  async openFile(path: string): Promise<Handle> {
+    return only('file', await this.open(path))
+  }
+
+  async openDirectory(path: string): Promise<Handle> {
+    return only('directory', await this.open(path))
+  }
+
+  async stat(path: string): Promise<EntryStat | undefined> {
+    const asked = this.normalize(path)
+    let spot: Spot
+    try {
+      spot = this.walk(asked, false)
+    } catch (error) {
+      if (error instanceof VtError && (error.code === 'VT_PATH_NOT_FOUND' || error.code === 'VT_PATH_NOT_DIRECTORY')) return undefined
+      throw error
+    }
+    const stat = spot.entry && toStat(spot.entry.stats)
+    spot.close()
+    return stat
+  }
+
+  async read(path: string, range: { offset?: number; length?: number } = {}): Promise<Buffer> {
+    await using file = await this.openFile(path)
+    const { offset = 0, length = file.stat.bytes } = range
+    if (Math.min(length, file.stat.bytes - offset) > largest) throw tooLarge(file, largest)
+    return file.read(offset, length)
+  }
+
+  async text(path: string, how: { max_bytes?: number } = {}): Promise<string> {
+    await using file = await this.openFile(path)
+    const { max_bytes: limit = largest } = how
+    if (file.stat.bytes > limit) throw tooLarge(file, limit)
+    const bytes = await file.read(0, limit)
+    if (!isUtf8(bytes)) throw problem('VT_FILE_BINARY', { path: shown(file.path) })
+    return bytes.toString().replace(/^\uFEFF/, '')
+  }
+
+  async names(path: string): Promise<{ name: string; kind: EntryKind }[]> {
+    await using directory = await this.openDirectory(path)
+    try {
+      const entries = readdirSync(directory.ref, { withFileTypes: true, encoding: 'buffer' })
+      const names = entries.map((entry) => ({ name: encodeName(entry.name), kind: entryKind(entry) }))
+      return names.sort((a, b) => (a.name < b.name ? -1 : 1))
+    } catch (error) {
+      throw refusal(error, directory.path)
+    }
+  }
+
+  protected walk(path: string, follow: boolean): Spot {
+    return walk(this.directory, path, this.roots, follow)
+  }
+
+  /** Names at most three entries that may have been meant where `error` says that nothing is there. */
+  protected withSimilar(error: unknown, path: string): unknown {
+    if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') return error
+    const similar = this.similar(path)
+    if (similar.length === 0) return error
+    return problem('VT_PATH_NOT_FOUND', { path: shown(path), similar: `; similar: ${similar.map(shown).join(', ')}` }, { details: { similar } })
+  }
+
+  private similar(path: string): string[] {
+    const name = path.slice(path.lastIndexOf('/') + 1)
+    const parent = path.slice(0, -name.length - 1)
+    try {
+      const handle = openSpot(this.walk(parent || '.', true), parent)
+      try {
+        const known = new Set(readdirSync(handle.ref).slice(0, 2000))
+        const found: string[] = []
+        for (let one; found.length < 3 && (one = nearest(name, known)); known.delete(one)) found.push(parent ? `${parent}/${one}` : one)
+        return found
+      } finally {
+        void handle.close()
+      }
+    } catch {
+      return []
+    }
+  }
+}
+
+async function only(kind: 'file' | 'directory', handle: Handle): Promise<Handle> {
+  if (handle.kind === kind) return handle
+  await handle.close()
+  throw problem(kind === 'file' ? 'VT_PATH_IS_DIRECTORY' : 'VT_PATH_NOT_DIRECTORY', { path: shown(handle.path) })
+}
+
+const tooLarge = (file: Handle, limit: number) =>
+  new VtError({
+    code: 'VT_INPUT_TOO_LARGE',
+    message: `'${shown(file.path)}' has ${file.stat.bytes} bytes; at most ${limit} are read at once.`,
+    hint: 'Read it in pages.',
+    retryable: false,
+    details: { size_bytes: file.stat.bytes, limit_bytes: limit },
+  })

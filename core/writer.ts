@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto'
+import { closeSync, constants, fchmodSync, fchownSync, fstatSync, fsync, linkSync, openSync, readSync, renameSync, write, type BigIntStats } from 'node:fs'
+import { promisify } from 'node:util'
+import type { Entry } from './directory.js'
+import { problem } from './errors.js'
+import { toStat } from './handle.js'
+import { shown } from './paths.js'
+import { tempIn } from './temp.js'
+import { syncDirectory } from './tree.js'
+import type { EntryStat, Over, Version } from './types.js'
+import type { Spot } from './walk.js'
+
+const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
+const syncFile = promisify(fsync)
+const writeSome = promisify(write)
+
+/**
+ * The one writer: a temporary file in the same directory with its final mode before any content, every byte written and on disk,
+ * what is replaced looked at once more, then one rename, and the directory on disk. Any failure leaves the old file as it was.
+ */
+export async function writeFile(spot: Spot, path: string, bytes: Uint8Array, over: Over, mode?: number): Promise<{ stat: EntryStat; lost: string[] }> {
+  const { directory, name, entry: old } = spot
+  if (old && over === 'nothing') throw problem('VT_PATH_EXISTS', { path: shown(path) })
+  if (old?.stats.isDirectory()) throw problem('VT_PATH_IS_DIRECTORY', { path: shown(path) })
+  if (old && !old.stats.isFile()) throw problem('VT_PATH_SPECIAL', { path: shown(path), kind: 'special file' })
+  const temp = tempIn(directory)
+  try {
+    // A new file gets what the umask leaves of 0644; one that replaces another is nobody else's until it has that one's mode.
+    const fd = openSync(directory.at(temp.name), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, old || mode !== undefined ? 0o600 : 0o644)
+    try {
+      const lost = old ? takeOver(fd, old.stats) : []
+      const final = mode ?? (old && Number(old.stats.mode) & 0o7777)
+      if (final !== undefined) fchmodSync(fd, final)
+      await writeAll(fd, bytes)
+      // Writing takes the set-id bits away from a file.
+      if (final !== undefined && final & 0o6000) fchmodSync(fd, final)
+      await syncFile(fd)
+      publish(spot, temp.name, path, over)
+      syncDirectory(directory)
+      return { stat: toStat(fstatSync(fd, { bigint: true })), lost }
+    } finally {
+      closeSync(fd)
+    }
+  } finally {
+    temp.drop()
+  }
+}
+
+/** Gives `temp` the name of the spot if what is there is what may be replaced. */
+function publish({ directory, name }: Spot, temp: string, path: string, over: Over): void {
+  if (over === 'nothing') return linkSync(directory.at(temp), directory.at(name))
+  if (over !== 'anything') refuseChanged(directory.peek(name), over, path)
+  renameSync(directory.at(temp), directory.at(name))
+}
+
+/** Throws VT_FILE_STALE unless the entry is the version that was seen, by identity and, where the clock is too coarse to tell, by content. */
+function refuseChanged(entry: Entry | undefined, seen: Version, path: string): void {
+  try {
+    if (entry && sameFile(entry.stats, seen.stat) && !young(entry.stats)) return
+    if (entry?.stats.isFile() && hashEntry(entry) === seen.sha256) return
+    throw problem('VT_FILE_STALE', { path: shown(path) })
+  } finally {
+    entry?.close()
+  }
+}
+
+const sameFile = (found: BigIntStats, seen: EntryStat): boolean =>
+  found.ino === seen.ino && found.dev === seen.dev && Number(found.size) === seen.bytes && found.mtimeNs === seen.mtime_ns
+
+/** Changed so lately that another change might carry the same time. */
+const young = (stats: BigIntStats): boolean => Date.now() - Number(stats.mtimeMs) < 100
+
+function hashEntry(entry: Entry): string {
+  const hash = createHash('sha256')
+  const chunk = Buffer.allocUnsafe(1024 * 1024)
+  const fd = entry.open()
+  try {
+    for (let bytes; (bytes = readSync(fd, chunk)) > 0; ) hash.update(chunk.subarray(0, bytes))
+  } finally {
+    closeSync(fd)
+  }
+  return hash.digest('hex')
+}
+
+async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length; ) at += (await writeSome(fd, bytes, at, Math.min(bytes.length - at, 16 * 1024 * 1024), null)).bytesWritten
+}
+
+/** Gives the new file the owner of the old one; returns what could not be carried over. */
+function takeOver(fd: number, old: BigIntStats): string[] {
+  const lost = old.nlink > 1n ? ['hardlinks'] : []
+  const mine = fstatSync(fd, { bigint: true })
+  if (mine.uid === old.uid && mine.gid === old.gid) return lost
+  try {
+    fchownSync(fd, Number(old.uid), Number(old.gid))
+  } catch {
+    lost.push('owner')
+  }
+  return lost
+}
