@@ -19,7 +19,7 @@ const writeSome = promisify(write)
  * what is replaced looked at once more, then one rename, and the directory on disk. Any failure leaves the old file as it was.
  */
 export async function writeFile(spot: Spot, path: string, bytes: Uint8Array, over: Over, mode?: number): Promise<{ stat: EntryStat; lost: string[] }> {
-  const { directory, name, entry: old } = spot
+  const { directory, entry: old } = spot
   if (old && over === 'nothing') throw problem('VT_PATH_EXISTS', { path: shown(path) })
   if (old?.stats.isDirectory()) throw problem('VT_PATH_IS_DIRECTORY', { path: shown(path) })
   if (old && !old.stats.isFile()) throw problem('VT_PATH_SPECIAL', { path: shown(path), kind: 'special file' })
