@@ -7,7 +7,6 @@ import type { Io, Kernel } from './types.js'
 
 const interrupted = 130
 const stop = new AbortController()
-const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env: process.env, signal: stop.signal }
 
 process.on('SIGINT', () => (stop.signal.aborted ? process.exit(interrupted) : stop.abort()))
 for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
@@ -26,7 +25,9 @@ async function main(argv: string[]): Promise<number> {
     return 0
   }
   const helpful = verb === undefined && (process.stdin.isTTY || rest.includes('--help') || rest.includes('-h'))
-  const kernel = await createKernel({ ...options, ...(verb === 'mcp' && { default_mode: 'auto' }), surface: verb ?? 'help' })
+  const env = { ...process.env, ...(options.home !== undefined && { HOME: options.home }) }
+  const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env, signal: stop.signal }
+  const kernel = await createKernel({ ...options, env, ...(verb === 'mcp' && { default_mode: 'auto' }), surface: verb ?? 'help' })
   try {
     const surface = verb === undefined && !helpful ? undefined : await kernel.surface(verb ?? 'help')
     return surface ? await surface(kernel, rest, io) : usage(kernel, verb)

@@ -68,6 +68,12 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
       const contribution = generation.registry.surfaces.get(verb)
       return contribution && ((await generation.loader.load(contribution)) as SurfaceMain)
     },
+    async probe() {
+      const { slots, policies, compactors, surfaces, adapters } = generation.registry
+      const chains = [...slots.values()].flatMap(({ chain }) => chain)
+      await Promise.allSettled([...chains, ...policies, ...compactors, ...surfaces.values(), ...adapters.values()].map(generation.loader.load))
+      return diagnostics()
+    },
     onReload(run) {
       listeners.add(run)
       return () => listeners.delete(run)

@@ -1,0 +1,78 @@
+import { homeOf, openTrust, survey, version, type ContributionInfo, type Diagnostic, type Io, type Kernel } from '../../core/index.js'
+import { findProgram, searchPath } from '../shared/programs.js'
+import { oneLine, paint, printable } from '../shared/terminal.js'
+import { run, verb } from '../shared/verbs.js'
+
+/** Programs that tools make use of when they are there. */
+const programs = ['git', 'bwrap', 'python3', 'strace', 'tmux']
+
+/** `vtcode doctor`: one document on everything, and what to mend. Runs no plugin unless `--probe` says so. */
+export default async function doctor(kernel: Kernel, argv: string[], io: Io): Promise<number> {
+  let code = 0
+  const command = verb('doctor', 'Says what is wrong, where, why, and what mends it.', io)
+    .option('--json', 'everything as one JSON document')
+    .option('--probe', 'import each module that may run, to find those that throw, hang or export nothing')
+    .action(async ({ json, probe }: { json?: true; probe?: true }) => {
+      const diagnostics = probe ? await kernel.probe() : kernel.diagnostics()
+      const document = await examine(kernel, diagnostics, io)
+      io.stdout.write(json ? `${JSON.stringify(document)}\n` : render(document, io))
+      code = verdict(diagnostics)
+    })
+  return run(command, argv, () => code)
+}
+
+type Examination = Awaited<ReturnType<typeof examine>>
+
+async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
+  const { workspace } = kernel
+  const home = homeOf({ env: io.env })
+  const store = openTrust({ home, workspace, env: io.env })
+  const items = await survey({ workspace, home, user: io.env['HOME'] ?? '', env: io.env, trust: store })
+  const contributions = kernel.contributions()
+  const states = new Map(contributions.map((one) => [one.id, one]))
+  return {
+    program: version,
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    paths: { workspace, home },
+    config: {
+      files: [...new Set(kernel.origins().map(({ file }) => file))].filter((file) => file.startsWith('/')),
+      errors: diagnostics.filter(({ code, severity }) => severity === 'error' && code.startsWith('VT_CONFIG_')),
+    },
+    trust: items.map(({ id, digest }) => ({ id, trusted: store.isTrusted({ id, digest }) })),
+    slots: kernel.list().map(({ slot, chain }) => ({ slot, chain: chain.map((id) => link(id, states.get(id))) })),
+    contributions,
+    tools: programs.map((name) => ({ name, path: findProgram(name, searchPath(io.env['PATH'], workspace)) ?? null })),
+    diagnostics,
+  }
+}
+
+const link = (id: string, info: ContributionInfo | undefined) => ({ id, stage: info?.stage, state: info?.state })
+
+const verdict = (diagnostics: Diagnostic[]): number => {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error')
+  return errors.some(({ code }) => code.startsWith('VT_CONFIG_')) ? 3 : errors.length > 0 ? 1 : 0
+}
+
+function render({ program, node, platform, paths, slots, contributions, tools, diagnostics }: Examination, io: Io): string {
+  const { bold, dim, red, yellow, green } = paint(io.stdout, io.env)
+  const colour = { error: red, warning: yellow, info: dim }
+  const problems = diagnostics.filter(({ severity }) => severity !== 'info')
+  const active = contributions.filter(({ state }) => state === 'active').length
+  const there = tools.map(({ name, path }) => (path ? green(name) : dim(`${name} is not here`))).join(', ')
+  return [
+    `${bold(`vtcode ${program}`)}  Node ${node}  ${platform}`,
+    `workspace  ${oneLine(paths.workspace)}`,
+    `yours      ${oneLine(paths.home)}`,
+    `plugins    ${contributions.length} found, ${active} active, serving ${slots.length} slots`,
+    `programs   ${there}`,
+    '',
+    ...problems.flatMap(({ severity, code, message, hint, files }) => [
+      `${colour[severity](severity)} ${bold(code)}  ${printable(message)}`,
+      ...files.map((file) => `  where  ${oneLine(file)}`),
+      ...(hint ? [`  mend   ${printable(hint)}`] : []),
+    ]),
+    problems.length === 0 ? green('Nothing to mend.') : `${problems.length} to mend.`,
+    '',
+  ].join('\n')
+}
