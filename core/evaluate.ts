@@ -12,8 +12,10 @@ export interface Circumstances {
 /** The default export of a TypeScript or JavaScript settings file, called when it is a function. Runs the file in this program. */
 export async function evaluate(file: string, circumstances: Circumstances): Promise<unknown> {
   const [{ createJiti }, front] = await Promise.all([import('jiti'), import('./index.js')])
-  const jiti = createJiti(import.meta.url, { fsCache: false, moduleCache: false, virtualModules: { vtcode: front } })
-  const value = await jiti.import(file, { default: true })
+  const jiti = createJiti(import.meta.url, { fsCache: false, moduleCache: false, interopDefault: false, virtualModules: { vtcode: front } })
+  const module = await jiti.import<object>(file)
+  if (!('default' in module)) throw new Error('it has no default export')
+  const value = module.default
   return typeof value === 'function' ? value(circumstances) : value
 }
 
