@@ -245,7 +245,7 @@ describe('what a workspace says beyond its standing', () => {
   })
   it('counts when the very value is trusted', async () => {
     await space.write('vtcode.config.yaml', 'use: { a/b: c }')
-    const [{ digest }] = (await load()).items as [{ digest: string }]
+    const digest = (await load()).items[0]?.digest
     const trusted = (_: string, given: string) => given === digest
     expect((await load({ trusted })).settings.use).toEqual({ 'a/b': 'c' })
     await space.write('vtcode.config.yaml', 'use: { a/b: d }')
