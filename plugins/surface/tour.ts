@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, extname, join } from 'node:path'
+import { createKernel, version, type Io, type JsonObject, type Kernel, type Result } from '../../core/index.js'
+import { oneLine, paint, printable, type Paint } from '../shared/terminal.js'
+
+const LINES = 9
+const WIDTH = 110
+const code = ['.ts', '.js', '.py', '.rs', '.go', '.java', '.rb', '.c', '.cpp', '.sh', '.lua']
+
+const manifest = `name: shouting_grep
+action: unified_search/grep
+stage: override
+module: ./shouting_grep.mjs
+`
+const module = `export default async ({ input }) => ({
+  ok: true, output: { matches: [], total_matches: 0 }, text: \`HERE I WOULD LOOK FOR \${input.pattern.toUpperCase()}!\`,
+})
+`
+
+/** `vtcode tour`: real calls over the current folder, for someone who sees the program for the first time. */
+export default async function tour(kernel: Kernel, _argv: string[], io: Io): Promise<number> {
+  const look = paint(io.stdout, io.env)
+  const guide = new Guide(kernel, io, look)
+  guide.say(`${look.bold(`vtcode ${version}`)}, a runtime for coding-agent tools. Every answer below comes from a real call over\n${oneLine(kernel.workspace)}, and each went this way:\n\n  ${look.cyan('resolve → check → pre-policy → execute → post-compaction → result')}`)
+
+  guide.title('What is here?')
+  await guide.call('unified_search', { action: 'list', mode: 'tree', depth: 1 })
+  const file = await choose(kernel)
+
+  guide.title(`What is in ${file}? An outline, so that nobody has to read it all.`)
+  const outline = await guide.call('unified_search', { action: 'outline', path: file })
+  const name = /\b(?:function|class|interface|def|fn|const|type)\s+(\w{4,})/.exec(textOf(outline))?.[1] ?? basename(file, extname(file))
+
+  guide.title(`Who speaks of ${name}?`)
+  const grep = { action: 'grep', pattern: name, literal: true, max_results: 5 }
+  await guide.call('unified_search', grep)
+
+  guide.title('A page of a file; the answer says how to go on.')
+  await guide.call('unified_file', { action: 'read', path: file, offset_lines: 1, page_size_lines: 5 })
+
+  guide.title('Your own grep: four lines of YAML and a function. Nothing else changes, and nothing of ours is edited.')
+  await swap(guide, grep)
+
+  guide.title('A path that leads out of the workspace is refused, and the answer says what to do instead.')
+  const refused = await guide.call('unified_file', { action: 'read', path: '../../etc/passwd' }, 'refused')
+
+  guide.title('Where to go from here')
+  guide.say(`  vtcode tools                             what can be called
+  vtcode call unified_search grep --pattern TODO
+  vtcode mcp                               the same tools for Claude Code, Codex, VS Code, Zed …
+  vtcode plugins list                      what is there, and who serves what
+  vtcode doctor                            what to mend\n`)
+  return refused.ok || guide.surprises > 0 ? 1 : 0
+}
+
+class Guide {
+  surprises = 0
+  #step = 0
+  readonly #kernel: Kernel
+  readonly #io: Io
+  readonly #look: Paint
+
+  constructor(kernel: Kernel, io: Io, look: Paint) {
+    this.#kernel = kernel
+    this.#io = io
+    this.#look = look
+  }
+
+  get workspace(): string {
+    return this.#kernel.workspace
+  }
+
+  say(text: string): void {
+    this.#io.stdout.write(`${text}\n`)
+  }
+
+  title(text: string): void {
+    this.say(`\n${this.#look.bold(`${++this.#step}  ${oneLine(text)}`)}`)
+  }
+
+  file(name: string, text: string): void {
+    const { dim, yellow } = this.#look
+    this.say([`  ${yellow(name)}`, ...text.trimEnd().split('\n').map((line) => `  ${dim('│')} ${line}`)].join('\n'))
+  }
+
+  /** Makes a call and shows it with its answer and its time. */
+  async call(tool: string, input: JsonObject, expected: 'done' | 'refused' = 'done', kernel = this.#kernel): Promise<Result> {
+    const { bold, cyan, dim, green, red } = this.#look
+    this.say(`  ${cyan(bold(tool))} ${cyan(JSON.stringify(input))}`)
+    const started = performance.now()
+    const result = await kernel.call(tool, input, { signal: this.#io.signal, surface: 'tour' })
+    const took = `${(performance.now() - started).toFixed(1)} ms`
+    const lines = printable(textOf(result)).trimEnd().split('\n')
+    for (const line of lines.slice(0, LINES)) this.say(`  ${dim('│')} ${line.length > WIDTH ? `${line.slice(0, WIDTH)}…` : line}`)
+    if (lines.length > LINES) this.say(`  ${dim(`│ … ${lines.length - LINES} more lines`)}`)
+    this.say(`  ${dim('└')} ${result.ok ? green('done') : red('refused')}  ${dim(took)}`)
+    if ((result.ok ? 'done' : 'refused') !== expected) this.surprises++
+    return result
+  }
+}
+
+const textOf = (result: Result): string =>
+  result.ok ? result.text ?? JSON.stringify(result.output, null, 2) : `${result.error.code}: ${result.error.message}\n${result.error.hint}`
+
+/** A source file worth looking at: one with the name of a main part, else the first in the folder. */
+async function choose(kernel: Kernel): Promise<string> {
+  const result = await kernel.call('unified_search', { action: 'list', mode: 'recursive', per_page: 500 }, { surface: 'tour' })
+  const items = result.ok ? (result.output['items'] as { path: string; type: string }[]) : []
+  const files = items.filter(({ type }) => type === 'file').map(({ path }) => path)
+  const sources = files.filter((path) => code.includes(extname(path)))
+  const main = ['kernel', 'main', 'app', 'server', 'lib', 'index'].flatMap((name) => sources.find((path) => basename(path, extname(path)) === name) ?? [])
+  return main[0] ?? sources[0] ?? files[0] ?? 'README.md'
+}
+
+/** A second kernel over the same folder, with a plugin in a temporary one. */
+async function swap(guide: Guide, input: JsonObject): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'vtcode-tour-'))
+  try {
+    writeFileSync(join(folder, 'shouting_grep.yaml'), manifest)
+    writeFileSync(join(folder, 'shouting_grep.mjs'), module)
+    guide.file('shouting_grep.yaml', manifest)
+    guide.file('shouting_grep.mjs', module)
+    const kernel = await createKernel({ workspace: guide.workspace, config: { manifests: ['builtin', folder] }, surface: 'tour' })
+    await guide.call('unified_search', input, 'done', kernel)
+    await kernel.close()
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
