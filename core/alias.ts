@@ -1,20 +1,25 @@
-import type { JsonObject } from './types.js'
+import { reshape } from './reshape.js'
+import type { Failure, JsonObject, Manifest, Problem, Result, Success } from './types.js'
 
-/** A part of an `alias` block: how the input of one tool becomes the input of another. */
-interface Part {
+/** A part of an `alias` block: how the input of one tool becomes the input of another, and its answer an answer of the one. */
+export interface Part {
   to?: string
   pass?: string[]
   rename?: Record<string, string>
   set?: JsonObject
   default?: JsonObject
   cases?: Record<string, Record<string, Part>>
+  output?: JsonObject
 }
+
+/** The module of a manifest: of an action its handler; of an alias `(result, input) => result`, for what a template cannot say. */
+export const moduleOf = ({ module, alias }: Manifest): string | undefined => module ?? (alias?.['module'] as string | undefined)
 
 /**
  * The slot and input that a call to an alias means. Cases are chosen by a property's value (`$present`, `$absent` where it has none of
  * its own) and merged over the common part; the choosing property is dropped unless passed. Pure.
  */
-export function translate(alias: JsonObject, given: JsonObject, whole: boolean): { to: string; input: JsonObject } {
+export function translate(alias: JsonObject, given: JsonObject, whole: boolean): { to: string; input: JsonObject; part: Part } {
   const { part, choosing } = choose(alias as Part, given)
   const renamed = part.rename ?? {}
   const input: JsonObject = { ...part.default }
@@ -22,7 +27,7 @@ export function translate(alias: JsonObject, given: JsonObject, whole: boolean):
     const target = renamed[name] ?? (part.pass?.includes(name) || (whole && !choosing.has(name)) ? name : undefined)
     if (target !== undefined) input[target] = value
   }
-  return { to: part.to ?? '', input: { ...input, ...part.set } }
+  return { to: part.to ?? '', input: { ...input, ...part.set }, part }
 }
 
 function choose(part: Part, given: JsonObject): { part: Part; choosing: Set<string> } {
@@ -42,6 +47,7 @@ function choose(part: Part, given: JsonObject): { part: Part; choosing: Set<stri
       rename: { ...chosen.rename, ...more.part.rename },
       set: { ...chosen.set, ...more.part.set },
       default: { ...chosen.default, ...more.part.default },
+      ...((chosen.output || more.part.output) && { output: { ...chosen.output, ...more.part.output } }),
     }
   }
   return { part: chosen, choosing }
@@ -52,4 +58,21 @@ export function targetsOf(alias: JsonObject): string[] {
   const { to, cases } = alias as Part
   const deeper = Object.values(cases ?? {}).flatMap((values) => Object.values(values).flatMap((part) => targetsOf(part as JsonObject)))
   return [...new Set([...(to === undefined ? [] : [to]), ...deeper])]
+}
+
+/** The target's answer in the words of the alias: the output by its template, the fields of an error by their own names. */
+export function answerAs({ output: template, rename = {} }: Part, result: Result, input: JsonObject): Result {
+  if (!result.ok) return { ...result, error: namedBack(result, rename) }
+  if (!template) return result
+  const { $text, ...shape } = template
+  const answer = { output: result.output, text: result.text, input }
+  const text = $text === undefined ? result.text : reshape($text, answer)
+  const { text: _, ...rest } = result
+  return { ...rest, output: reshape(shape, answer) as JsonObject, ...(typeof text === 'string' && { text }) } satisfies Success
+}
+
+function namedBack({ error }: Failure, rename: Record<string, string>): Problem {
+  let { message } = error
+  for (const [ours, theirs] of Object.entries(rename)) message = message.replaceAll(`'${theirs}'`, `'${ours}'`)
+  return { ...error, message }
 }

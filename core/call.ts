@@ -1,3 +1,4 @@
+import { answerAs, moduleOf } from './alias.js'
 import { resolve, spell, withExample, type Target } from './check.js'
 import { callerOf, type Run, type Sessions } from './context.js'
 import { problem } from './errors.js'
@@ -8,7 +9,7 @@ import type { Pipelines } from './hooks.js'
 import { confine } from './input.js'
 import { Cancel } from './limits.js'
 import { first } from './loader.js'
-import { freeze } from './plain.js'
+import { freeze, plain } from './plain.js'
 import type { Slot } from './registry.js'
 import { failure } from './result.js'
 import type { Call, CallOptions, Failure, JsonObject, Notice, Result, Verdict, Workspace } from './types.js'
@@ -49,9 +50,10 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
       const { prePolicy, execute, postCompaction } = pipelines.get(generation) ?? (await build(generation))
       const refused = await judge(generation, call, run, await prePolicy.promise(undefined, call))
       const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
-      return await postCompaction.promise(withNotices(result, notices), call)
+      const said = target.alias ? await translated(generation, target.alias, result) : result
+      return await postCompaction.promise(withNotices(said, notices), call)
     } catch (error) {
-      return asFailure(error, target?.slot)
+      return asFailure(error, target)
     } finally {
       run?.end()
     }
@@ -59,7 +61,7 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
 
   async function check(generation: Generation, { slot, raw, alias }: Target, options: CallOptions, depth: number): Promise<{ call: Call; notices: Notice[] }> {
     if (depth > MAX_DEPTH) throw problem('VT_CALL_DEPTH', { limit: MAX_DEPTH, slot: slot.info.slot })
-    const { given, input, notices } = await spell(slot, raw)
+    const { given, input, notices } = await spell(slot, raw, (alias?.slot ?? slot).example)
     const call: Call = {
       id: `c${(++calls).toString(36)}`,
       slot: slot.info.slot,
@@ -68,7 +70,7 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
       effects: slot.info.effects,
       mode: generation.settings.policy.mode,
       session: options.session ?? 'main',
-      caller: callerOf({ options, depth }, surface, alias),
+      caller: callerOf({ options, depth }, surface, alias?.slot.info.slot),
     }
     return { call: freeze(call), notices }
   }
@@ -140,7 +142,16 @@ const failed = (...of: Parameters<typeof problem>): Failure => ({ ok: false, err
 const withNotices = (result: Result, notices: Notice[]): Result =>
   notices.length ? { ...result, notices: [...notices, ...(result.notices ?? [])] } : result
 
-/** What was thrown on the way to the slot, as a value. */
-function asFailure(error: unknown, slot?: Slot): Failure {
-  return failure(withExample(error, slot)) ?? failed('VT_CALL_FAILED', { plugin: 'kernel', reason: first(error) })
+/** The last step of execute for a call through an alias: its answer in the words of the alias. */
+async function translated({ loader }: Generation, { slot, part, given }: NonNullable<Target['alias']>, result: Result): Promise<Result> {
+  if (!moduleOf(slot.primary.manifest) || !result.ok) return answerAs(part, result, given)
+  const reword = loader.loaded(slot.primary) ?? (await loader.load(slot.primary))
+  return plain(await reword(result, given), { bytes: 32 * 1_048_576 }) as Result
+}
+
+/** What was thrown on the way to the slot, as a value; the example is one of the name that was called. */
+function asFailure(error: unknown, target?: Target): Failure {
+  const { slot, alias } = target ?? {}
+  const known = failure(withExample(error, alias?.slot ?? slot)) ?? failed('VT_CALL_FAILED', { plugin: 'kernel', reason: first(error) })
+  return alias ? (answerAs(alias.part, known, alias.given) as Failure) : known
 }

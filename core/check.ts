@@ -1,4 +1,4 @@
-import { translate } from './alias.js'
+import { translate, type Part } from './alias.js'
 import { problem, VtError } from './errors.js'
 import { infer } from './infer.js'
 import { coerce, fold, limit, rename, toolName, unwrap } from './input.js'
@@ -12,7 +12,8 @@ import type { JsonObject, Notice } from './types.js'
 export interface Target {
   slot: Slot
   raw: JsonObject
-  alias?: string
+  /** The name it was called by, where that stands for the slot: its answer is put in the words of the alias. */
+  alias?: { slot: Slot; part: Part; given: JsonObject }
 }
 
 /** Tool name and action → slot; an alias → its target. Throws VT_TOOL_UNKNOWN, VT_ACTION_*, VT_SLOT_UNBOUND, VT_PLUGIN_UNTRUSTED. */
@@ -33,11 +34,12 @@ export async function resolve({ slots, tools, routes }: Registry, name: string, 
   const block = slot.primary.manifest.alias
   if (!block) return { slot, raw }
   const own = slot.primary.manifest.input !== undefined
-  const { to, input: translated } = translate(block, own ? (await spell(slot, raw)).given : raw, !own)
+  const given = own ? (await spell(slot, raw)).given : raw
+  const { to, input: translated, part } = translate(block, given, !own)
   const next = slots.get(to)
   if (!next || next.primary.manifest.alias) throw problem('VT_SLOT_UNBOUND', { slot: slot.info.slot, ids: to, reason: 'an alias stands for a slot, never for another alias' })
   if (next.refusal) throw next.refusal
-  return { slot: next, raw: translated, alias: slot.info.slot }
+  return { slot: next, raw: translated, alias: { slot, part, given } }
 }
 
 /** The input as plain data, without the wrappers of function-calling wires. */
@@ -56,16 +58,16 @@ export function withExample(error: unknown, slot: Slot | undefined): unknown {
 }
 
 /** The caller's input in the words and types of the slot's schema: `given` as said, `input` with caps and defaults. Throws VT_INPUT_*. */
-export async function spell(slot: Slot, raw: JsonObject): Promise<{ given: JsonObject; input: JsonObject; notices: Notice[] }> {
+export async function spell(slot: Slot, raw: JsonObject, example = slot.example): Promise<{ given: JsonObject; input: JsonObject; notices: Notice[] }> {
   const { given: renamed, unknown } = rename(raw, slot.shape)
-  if (unknown.length) throw strange(slot, unknown[0]!)
+  if (unknown.length) throw strange(slot, unknown[0]!, example)
   const given = coerce(renamed, slot.shape)
   const { input, notices } = limit(given, slot.shape)
   const issues = (checks.get(slot) ?? (await prepare(slot)))(input)
   if (issues.length === 0) return { given, input, notices }
   const message = issues.map((issue) => issue.problem).join(' ').slice(0, 300)
   const issue = issues[0]!
-  throw new VtError({ code: issue.code, message, hint: slot.example, retryable: false, details: { issues } })
+  throw new VtError({ code: issue.code, message, hint: example, retryable: false, details: { issues } })
 }
 
 const checks = new WeakMap<Slot, Check>()
@@ -78,10 +80,10 @@ async function prepare(slot: Slot): Promise<Check> {
 }
 
 /** A property nobody knows here: one of a sister action, or a slip of the pen. */
-function strange(slot: Slot, field: string): Error {
+function strange(slot: Slot, field: string, example: string): Error {
   const owner = [...slot.tool.actions.values()].find((other) => other !== slot && other.shape.names.has(fold(field)))
-  if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, example: slot.example })
+  if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, example })
   const names = Object.keys(slot.shape.properties)
   const like = nearest(field, names)
-  return problem('VT_INPUT_UNKNOWN', { field, nearest: like ? `, meant: ${like}` : '', valid: names.join(', '), example: slot.example })
+  return problem('VT_INPUT_UNKNOWN', { field, nearest: like ? `, meant: ${like}` : '', valid: names.join(', '), example })
 }

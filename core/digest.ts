@@ -1,4 +1,5 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { moduleOf } from './alias.js'
 import { dirname, join, relative, resolve } from 'node:path'
 import { inside, readBytes } from './data.js'
 import { problem } from './errors.js'
@@ -27,7 +28,8 @@ export const runsCode = ({ manifest }: Contribution): boolean => ['module', 'run
 /** A plugin folder with all its files; a loose manifest with its module, what that imports, and the files its command names. Throws VT_MANIFEST_LIMIT. */
 export function itemFor({ id, plugin, layer, root, file, manifest }: Contribution, workspace: string): TrustItem {
   if (plugin !== layer) return { id: `plugin:${plugin}`, title: `The plugin ${plugin} in ${root}`, files: [root], digest: treeDigest(root) }
-  const module = manifest.module === undefined ? [] : closure(resolve(dirname(file), manifest.module)).files
+  const main = moduleOf(manifest)
+  const module = main === undefined ? [] : closure(resolve(dirname(file), main)).files
   const named = filesIn([manifest.run, manifest['http'], manifest['mcp']], workspace)
   return item(id, `The manifest ${relative(workspace, file)}`, [file, ...module, ...named], workspace)
 }

@@ -1,4 +1,5 @@
 import { register } from 'node:module'
+import { moduleOf } from './alias.js'
 import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -33,12 +34,13 @@ export function createLoader({ adapters, limit, verify, report }: LoaderOptions)
   async function start(contribution: Contribution): Promise<Export> {
     const { manifest, file } = contribution
     await verify(contribution)
-    if (manifest.module === undefined) {
+    const path = moduleOf(manifest)
+    if (path === undefined) {
       const key = [...adapters.keys()].find((key) => key in manifest)
       if (!key) throw importError(contribution, 'has no module and no adapter serves it')
       return (await load(adapters.get(key)!))(contribution)
     }
-    const module = await importModule(contribution, resolve(dirname(file), manifest.module), limit, report)
+    const module = await importModule(contribution, resolve(dirname(file), path), limit, report)
     const main = (module as { default?: unknown }).default
     if (typeof main !== 'function') throw importError(contribution, main === undefined ? 'has no default export' : `exports a ${typeof main}, not a function`)
     return main as Export
@@ -66,7 +68,7 @@ export function createLoader({ adapters, limit, verify, report }: LoaderOptions)
 }
 
 const importError = ({ id, manifest, file }: Contribution, text: string): VtError =>
-  problem('VT_PLUGIN_IMPORT', { id, module: manifest.module ?? file, problem: text })
+  problem('VT_PLUGIN_IMPORT', { id, module: moduleOf(manifest) ?? file, problem: text })
 
 /** The first line of an error's message. */
 export const first = (error: unknown): string => String(error instanceof Error ? error.message : error).split('\n')[0]!.slice(0, 200)

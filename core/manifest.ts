@@ -1,4 +1,5 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs'
+import { moduleOf } from './alias.js'
 import { basename, dirname, extname, isAbsolute, join, resolve, win32 } from 'node:path'
 import { conform, readContract } from './conform.js'
 import { inside, type Data } from './data.js'
@@ -53,7 +54,8 @@ export async function readManifest(file: string, { layer, root }: Place): Promis
     const why = manifest[schema] && tooMuch(manifest[schema])
     if (why) wrong('VT_SCHEMA_INVALID', { id: reading.name, reason: `${schema} ${why}` }, [schema])
   }
-  const module = manifest.module === undefined ? undefined : modulePath(file, manifest.module, root)
+  const main = moduleOf(manifest)
+  const module = main === undefined ? undefined : modulePath(file, main, root)
   if (module instanceof VtError) wrong('VT_MANIFEST_PATH', module.problem.details as Record<string, string>, ['module'])
   if (reading.diagnostics.length > 0) return reading
 

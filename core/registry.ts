@@ -125,6 +125,7 @@ function schemaOf(id: string, { manifest }: Contribution, { policies, compactors
 }
 
 function exampleOf({ tool, action, example, input }: SlotInfo): string {
+  if (typeof example === 'string') return `Example: ${example}`
   const properties = (input['properties'] ?? {}) as Record<string, Schema>
   const required = (input['required'] ?? []) as string[]
   const made = example ?? Object.fromEntries(required.map((name) => [name, sample(properties[name] ?? {})]))

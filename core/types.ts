@@ -253,8 +253,8 @@ export interface Manifest {
   aliases?: string[]
   /** How a call without `action`, or with another word for it, finds this action. */
   infer?: Inference
-  /** One input that passes the schema, quoted by error texts. */
-  example?: JsonObject
+  /** One input that passes the schema, or a whole call in the words of a dialect; quoted by error texts. */
+  example?: JsonObject | string
   module?: string
   run?: unknown[]
   alias?: JsonObject
@@ -371,7 +371,7 @@ export interface SlotInfo {
   readonly output?: Schema
   readonly detailed: readonly string[]
   readonly errors: Readonly<Record<string, { message?: string; hint?: string; retryable?: boolean }>>
-  readonly example?: JsonObject
+  readonly example?: JsonObject | string
   /** Contribution ids in the order they are asked. */
   readonly chain: readonly string[]
 }

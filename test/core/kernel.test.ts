@@ -164,6 +164,73 @@ alias:
   })
 })
 
+describe('the answer of an alias', () => {
+  const template = `name: words
+input: { required: [say], properties: { say: { type: string }, kind: { enum: [list, table] } } }
+example: "words(say='hello')"
+alias:
+  to: source
+  rename: { say: text }
+  output:
+    title: $.title
+    by: $input.say
+    kind: short
+    gone: $.nowhere
+    names: { each: $.items, item: $.name, limit: 2 }
+    big: { each: $.items, where: $.big, item: { is: $.name, of: $out.title } }
+    note: { text: "{title:line:5} of {{{items.length}}}" }
+    state: { if: $.items, then: some, else: none }
+    $text: { each: $.items, line: "{name}={big}", empty: Nothing, tail: { if: $.title, then: { text: "-- {title:line}" } } }
+  cases:
+    kind: { list: { output: { kind: listed } } }
+`
+  const files = {
+    'source.yaml': `name: source\ndescription: A test.\neffects: []\ninput: { required: [text, kind], properties: { text: { type: string }, kind: { type: string, default: x }, max: { type: integer, minimum: 1 } } }\nmodule: ./source.js\n`,
+    'source.js': `import { ok, fail } from 'vtcode'
+      export default ({ input }) => input.text === 'fail' ? fail('VT_PATH_NOT_FOUND', "'text' is wrong.") :
+        ok({ title: 'A long title\\nsecond line', items: input.text === 'none' ? [] : [{ name: 'a', big: true }, { name: '{title}', big: false }, { name: 'c', big: true }] }, { text: 'plain' })`,
+    'words.yaml': template,
+    'table.yaml': 'name: table\nalias: { to: source, rename: { say: text }, module: ./table.js }\n',
+    'table.js': `export default (result, input) => ({ ...result, output: { rows: result.output.items.length, say: input.say }, text: 'T' })`,
+  }
+  let booted: Booted
+  let plugins: Awaited<ReturnType<typeof folderWith>>
+  beforeAll(async () => {
+    plugins = await folderWith(files)
+    booted = await bootKernel({ manifests: [plugins.folder] })
+  })
+  afterAll(async () => {
+    await booted[Symbol.asyncDispose]()
+    await plugins.drop()
+  })
+
+  it('is filled from what the target answered, in one pass', async () => {
+    expect(await booted.call('words', { say: 'hello' })).toEqual({
+      ok: true,
+      output: {
+        title: 'A long title\nsecond line',
+        by: 'hello',
+        kind: 'short',
+        names: ['a', '{title}'],
+        big: [{ is: 'a', of: 'A long title\nsecond line' }, { is: 'c', of: 'A long title\nsecond line' }],
+        note: 'A lon… of {3}',
+        state: 'some',
+      },
+      text: 'a=true\n{title}=false\nc=true\n-- A long title',
+    })
+    expect(await booted.call('words', { say: 'none', kind: 'list' })).toMatchObject({ output: { state: 'none', kind: 'listed', names: [] }, text: 'Nothing' })
+  })
+
+  it('may be made by a module where a template is not enough', async () => {
+    expect(await booted.call('table', { say: 'x' })).toEqual({ ok: true, output: { rows: 3, say: 'x' }, text: 'T' })
+  })
+
+  it('names the fields of a failure as its caller knows them and shows a call in its own words', async () => {
+    expect(await booted.call('words', { say: 'fail' })).toMatchObject({ ok: false, error: { message: "'say' is wrong." } })
+    expect(await booted.call('words', {})).toMatchObject({ ok: false, error: { code: 'VT_INPUT_MISSING', message: "Missing 'say'.", hint: "Example: words(say='hello')" } })
+  })
+})
+
 describe('binding', () => {
   const serve = (word: string) => `export default () => ({ ok: true, output: { by: '${word}' } })`
   const files = {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openWorkspace, type OpenWorkspace } from '../../dist/core/workspace.js'
@@ -96,7 +96,9 @@ describe('a link', () => {
         for (const [names, to] of entries) {
           const path = join(tree, ...names)
           try {
-            mkdirSync(join(tree, ...names.slice(0, -1)), { recursive: true })
+            mkdirSync(dirname(path), { recursive: true })
+            // A tree whose links lead out and in again through entries beside it is refused, though the system would find the way.
+            if (!`${realpathSync(dirname(path))}/`.startsWith(`${tree}/`)) continue
             if (to === undefined) writeFileSync(path, names.join())
             else symlinkSync(to.replace('ROOT', tree).replace('OUT', join(base, 'out')), path)
           } catch {
