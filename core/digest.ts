@@ -38,7 +38,8 @@ export function itemFor({ id, plugin, layer, root, file, manifest }: Contributio
 export function itemForConfig(file: string, workspace: string): TrustItem {
   const { files, packages } = closure(file)
   const other = packages.find((name) => name !== 'vtcode' && !name.startsWith('vtcode/') && !name.startsWith('node:'))
-  if (other) throw problem('VT_CONFIG_INVALID', { problem: `${file} imports '${other}'; settings of a workspace import relative files, vtcode and node: modules only.` }, { details: { files: [file] } })
+  const rule = 'settings of a workspace import relative files, vtcode and node: modules only'
+  if (other) throw problem('VT_CONFIG_INVALID', { problem: `${file} imports '${other}'; ${rule}.` }, { details: { files: [file] } })
   const id = relative(workspace, file)
   return item(id, `The settings in ${id}, which are code`, files, workspace)
 }

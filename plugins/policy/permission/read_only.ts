@@ -12,7 +12,11 @@ interface Shape {
 }
 
 const shapes: Record<string, Shape> = {
-  ls: { short: 'aAbBcCdfFgGhHiklmnNopqQrRsStuUvwxXZ1', long: ['all', 'almost-all', 'color', 'directory', 'full-time', 'group-directories-first', 'human-readable', 'inode', 'recursive', 'reverse', 'size', 'sort', 'time', 'time-style'], words: 'glob' },
+  ls: {
+    short: 'aAbBcCdfFgGhHiklmnNopqQrRsStuUvxXZ1',
+    long: ['all', 'almost-all', 'color', 'directory', 'full-time', 'human-readable', 'inode', 'recursive', 'reverse', 'size', 'sort', 'time-style'],
+    words: 'glob',
+  },
   pwd: { short: 'LP', words: 'none' },
   cat: { short: 'AbeEnstTuv', long: ['number', 'number-nonblank', 'show-all', 'show-ends', 'show-tabs', 'squeeze-blank'], words: 'files' },
   head: { short: 'n:c:qv', long: ['lines', 'bytes', 'quiet', 'verbose'], words: 'files', count: true },

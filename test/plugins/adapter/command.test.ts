@@ -78,7 +78,7 @@ describe('the argv template', () => {
     expect(argvOf(await made.call())).toEqual([made.booted.root, `${made.plugins.root}/x`])
   })
 
-  it.each([
+  const refused: [run: unknown[], input: JsonObject, what: string][] = [
     [['{a}'], { a: '-rf' }, 'an option in disguise'],
     [['{list...}'], { list: ['ok', '--no'] }, 'an option among items'],
     [[{ each: 'list', args: ['{item}'] }], { list: ['-x'] }, 'an option as item'],
@@ -89,7 +89,8 @@ describe('the argv template', () => {
     [['{a}'], { a: '\ud800' }, 'half a character'],
     [['{a}'], { a: 'x'.repeat(200_000) }, 'an argument over 128 KiB'],
     [['{list...}'], { list: Array.from({ length: 20 }, () => 'x'.repeat(100_000)) }, 'more than 1 MiB together'],
-  ])('refuses a value: %j, case %#', async (run, input) => {
+  ]
+  it.each(refused.map(([run, input, what]) => [what, run, input] as const))('refuses %s', async (_, run, input) => {
     await using made = await bench({ run: ['./tell', ...run] })
     matches(await made.call(input), { ok: false, error: { code: 'VT_COMMAND_ARGUMENT', retryable: false } })
   })
