@@ -53,7 +53,10 @@ function show(kernel: Kernel, { origins, all, json }: ShowFlags, io: Io): void {
   const said = kernel.origins().filter(({ layer }) => all || layer !== 'builtin')
   for (const origin of said) {
     io.stdout.write(`${bold(oneLine(origin.path))} = ${oneLine(JSON.stringify(origin.value) ?? 'unset')}${origins ? dim(`  ${where(origin)}`) : ''}\n`)
-    if (origins) for (const lost of origin.overridden) io.stdout.write(dim(`    not ${oneLine(JSON.stringify(lost.value) ?? 'unset')}  ${where(lost)}${lost.reason ? `: ${oneLine(lost.reason)}` : ''}\n`))
+    for (const lost of origins ? origin.overridden : []) {
+      const reason = lost.reason ? `: ${oneLine(lost.reason)}` : ''
+      io.stdout.write(dim(`    not ${oneLine(JSON.stringify(lost.value) ?? 'unset')}  ${where(lost)}${reason}\n`))
+    }
   }
   if (!all) io.stderr.write(dim(said.length === 0 ? 'Nothing is set; --all shows the defaults.\n' : 'The rest is as by default; --all shows it.\n'))
 }
