@@ -22,7 +22,12 @@ const module = `export default async ({ input }) => ({
 export default async function tour(kernel: Kernel, _argv: string[], io: Io): Promise<number> {
   const look = paint(io.stdout, io.env)
   const guide = new Guide(kernel, io, look)
-  guide.say(`${look.bold(`vtcode ${version}`)}, a runtime for coding-agent tools. Every answer below comes from a real call over\n${oneLine(kernel.workspace)}, and each went this way:\n\n  ${look.cyan('resolve → check → pre-policy → execute → post-compaction → result')}`)
+  const way = look.cyan('resolve → check → pre-policy → execute → post-compaction → result')
+  const name = look.bold(`vtcode ${version}`)
+  guide.say(
+    `${name}, a runtime for coding-agent tools. Every answer below comes from a real call over\n` +
+      `${oneLine(kernel.workspace)}, and each went this way:\n\n  ${way}`,
+  )
 
   guide.title('What is here?')
   await guide.call('unified_search', { action: 'list', mode: 'tree', depth: 1 })
