@@ -23,9 +23,9 @@ export default async function tour(kernel: Kernel, _argv: string[], io: Io): Pro
   const look = paint(io.stdout, io.env)
   const guide = new Guide(kernel, io, look)
   const way = look.cyan('resolve → check → pre-policy → execute → post-compaction → result')
-  const name = look.bold(`vtcode ${version}`)
+  const program = look.bold(`vtcode ${version}`)
   guide.say(
-    `${name}, a runtime for coding-agent tools. Every answer below comes from a real call over\n` +
+    `${program}, a runtime for coding-agent tools. Every answer below comes from a real call over\n` +
       `${oneLine(kernel.workspace)}, and each went this way:\n\n  ${way}`,
   )
 
