@@ -44,6 +44,9 @@ function readScript(source: string, line: Line, depth: number): void {
   if (source.length <= maxLength && depth <= maxDepth) visit(parse(source), line, depth)
 }
 
+// A subscript inside an expression is expanded when it is evaluated, and may hold a command that quoting hides from us.
+const evaluating = ['TestCommand', 'ArithmeticCommand', 'ArithmeticFor', 'ArithmeticExpansion']
+
 function visit(node: SyntaxNode, line: Line, depth: number): void {
   if (node.type === 'Script' && node.errors?.length) line.unknown ??= `the shell would not read it (${node.errors[0]!.message})`
   if (node.type === 'Command' && node.name) {
@@ -52,6 +55,7 @@ function visit(node: SyntaxNode, line: Line, depth: number): void {
   }
   if (node.type === 'Assignment') line.assigned.push(node.name)
   if (node.type === 'Function') line.unknown ??= 'it defines a function'
+  if (evaluating.includes(node.type)) line.unknown ??= 'it evaluates an expression'
   if (node.type === 'Redirect') redirect(node.operator, node.target ? read(node.target) : undefined, line)
   forEachChild(node, (child) => visit(child, line, depth))
 }

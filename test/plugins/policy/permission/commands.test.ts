@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import fc from 'fast-check'
+import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
+import type { Config, Mode } from 'vtcode'
+
+// The verdict on command lines: `bcmd` stands for whatever nobody allowed, `ok` for what a rule allows.
+let plugins: TempWorkspace
+const booted = new Map<string, Booted>()
+beforeAll(async () => {
+  plugins = await tempWorkspace({
+    'run.yaml':
+      'action: demo/run\neffects: [exec]\ndescription: Does nothing.\nmodule: ./run.js\ninput: { properties: { command: { anyOf: [{ type: string }, { type: array, items: { type: string } }], format: command }, workdir: { type: string } } }\n',
+    'run.js': 'export default () => ({ ok: true, output: {} })\n',
+  })
+})
+afterAll(async () => {
+  for (const one of booted.values()) await one[Symbol.asyncDispose]()
+  await plugins[Symbol.asyncDispose]()
+})
+
+const rules = { deny: ['Bash(bcmd *)', 'Bash(rm -rf *)'], ask: ['Bash(git push *)'], allow: ['Bash(make test *)', 'Bash(git log *)', 'Bash(git status)'] }
+async function judge(command: string | string[], mode: Mode = 'auto', policy: Config['policy'] = rules): Promise<string> {
+  const key = mode + JSON.stringify(policy)
+  const made =
+    booted.get(key) ??
+    (await bootKernel({
+      mode,
+      config: { policy: policy!, automation: { full_auto: { enabled: true, allowed_tools: [] } } },
+      manifests: [plugins.root],
+      files: { 'a.txt': '', 'src/b.ts': '' },
+    }))
+  booted.set(key, made)
+  const result = await made.call('demo', { action: 'run', command })
+  if (result.ok) return 'run'
+  return { VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code
+}
+
+describe('what only reads', () => {
+  const harmless = [
+    'ls', 'ls -la src', 'ls src/*.ts', 'pwd', 'cat a.txt', 'cat ./a.txt src/b.ts', 'head -20 a.txt', 'head -n 20 a.txt', 'tail -n +5 a.txt', 'wc -l a.txt',
+    'stat -c %s a.txt', 'file a.txt', 'du -sh src', 'date +%F', 'uname -a', 'whoami', 'echo hello world', "echo 'rm -rf /'", 'printf "%s\\n" x', 'true', 'test -f a.txt', '[ -d src ]',
+    'ls | head -5', 'cat a.txt && ls; pwd', 'cat < a.txt', 'ls 2>/dev/null', 'ls 2>&1 | wc -l', 'LC_ALL=C ls', '(ls; pwd)', '{ ls; }', 'if test -f a.txt; then cat a.txt; fi',
+    'for f in a b; do echo x; done', 'cat <<EOF\nhello\nEOF', 'sha256sum a.txt', 'cat missing.txt',
+  ]
+  it.each(harmless)('runs in plan, ask and auto: %s', async (command) => {
+    for (const mode of ['plan', 'ask', 'auto'] as const) expect([mode, await judge(command, mode)]).toEqual([mode, 'run'])
+  })
+
+  it.each([
+    ['cat ../secret', 'outside'],
+    ['cat /etc/passwd', 'outside'],
+    ['ls ~', 'home'],
+    ['cat < /etc/passwd', 'input from outside'],
+    ['cat $HOME/x', 'dynamic'],
+    ['ls *', 'a glob that may be an option'],
+    ['cat src/*', 'a glob over files whose content is shown'],
+    ['tail -f a.txt', 'never ends'],
+    ['date -s 2020-01-01', 'sets the clock'],
+    ['file -C -m a.txt', 'writes'],
+    ['printf -v x y', 'sets a variable'],
+    ['test -v "a[$(id)]"', 'evaluates'],
+    ['[ -v a ]', 'evaluates'],
+    ['[[ -f a.txt ]]', 'evaluates arithmetic'],
+    ['echo $((1+1))', 'evaluates'],
+    ['ls > out.txt', 'writes'],
+    ['find . -name x', 'not in the set'],
+    ['sed -n 1,5p a.txt', 'not in the set'],
+    ['sort a.txt', 'not in the set'],
+    ['git status --short', 'runs what the repository configures'],
+    ['rg x', 'not in the set'],
+    ['./ls', 'a program of the workspace'],
+    ['/bin/ls', 'not by its bare name'],
+    ['env ls', 'a wrapper'],
+  ])('is not %s (%s)', async (command) => {
+    expect(await judge(command, 'plan')).toBe('deny')
+    expect(await judge(command, 'ask')).toBe('ask')
+  })
+})
+
+describe('a program nobody allowed', () => {
+  // Spellings of the published list of hostile cases, each with the denied program somewhere inside.
+  const spellings = [
+    'true && bcmd', 'true || bcmd', 'true ; bcmd', 'true | bcmd', 'true & bcmd', 'true\nbcmd', '# c\nbcmd', 'true |& bcmd', '! bcmd', 'time bcmd', 'coproc bcmd',
+    'echo $(bcmd)', 'echo `bcmd`', 'echo "$(bcmd)"', 'echo ${X:-$(bcmd)}', 'echo $((a[$(bcmd)]))', '[[ $(bcmd) ]]', 'cat <<E\n$(bcmd)\nE', 'cat <<< $(bcmd)', 'cat <(bcmd)', 'ls > >(bcmd)',
+    `${'echo $('.repeat(40)}bcmd${')'.repeat(40)}`,
+    'env bcmd', 'env X=1 bcmd', 'env -i bcmd', 'env -u HOME bcmd', 'command bcmd', 'builtin bcmd', 'exec bcmd', 'exec -a ls bcmd', 'nohup bcmd', 'nice bcmd', 'nice -n 5 bcmd', 'ionice -c 3 bcmd',
+    'setsid bcmd', 'timeout 5 bcmd', 'timeout -k 1 5 bcmd', 'stdbuf -oL bcmd', 'xargs bcmd', 'ls | xargs -n 1 bcmd', 'xargs -I{} bcmd {}', 'sudo bcmd', 'sudo -u root bcmd', 'doas bcmd', 'watch bcmd',
+    'flock x bcmd', 'env timeout 5 nice bcmd', 'busybox bcmd', 'find . -exec bcmd {} \\;', 'find . -execdir bcmd {} +', 'find . -ok bcmd \\;', "find . -exe''c bcmd \\;",
+    'sh -c bcmd', "bash -c 'true; bcmd'", 'bash -ec bcmd', "sh -c 'sh -c bcmd'", 'eval bcmd', "eval 'true; bcmd'", 'trap bcmd EXIT', 'FOO=1 bcmd', 'LC_ALL=C bcmd', '/abs/bcmd', './bcmd', '/usr/bin/bcmd',
+    "b''cmd", 'b"cm"d', "$'\\x62cmd'", 'b\\cmd', '"bcmd"', 'bcmd\\\n -x', '(bcmd)', '{ bcmd; }', 'if bcmd; then ls; fi', 'while bcmd; do ls; done', 'for i in 1; do bcmd; done', 'case x in x) bcmd;; esac',
+    'f() { bcmd; }; f', 'until bcmd; do :; done', 'ls && { true; (bcmd) | cat; }', 'select x in a; do bcmd; done',
+  ]
+  it.each(spellings)('is denied however it is spelled: %s', async (command) => {
+    for (const mode of ['plan', 'ask', 'auto', 'full-auto'] as const) expect([mode, await judge(command, mode)]).toEqual([mode, 'deny'])
+  })
+
+  // Here the text does not tell what runs; nothing of it may run unasked.
+  const hidden = [
+    'X=bcmd; $X', '$X', '${X}', 'eval $X', 'eval${IFS}bcmd', 'eval "$(cat a.txt)"', 'a=(bcmd); ${a[0]}', 'printf -v X bcmd; $X', 'alias ls=bcmd; ls', 'source a.txt', '. ./a.txt', '. <(echo bcmd)',
+    '/usr/bin/bcm?', 'bcm*', '{b,x}cmd', 'LD_PRELOAD=x ls', 'BASH_ENV=x ls', 'GIT_PAGER=x git log', 'PATH=.:$PATH ls', 'PATH=. ls', 'export PATH=.; ls', 'env LD_PRELOAD=x ls', 'env -S "b cmd"', 'env --split-string=bcmd',
+    'find . -delete', 'find . -fprint out', 'find . -exe$@c bcmd', "sed 's/x/bcmd/e' a.txt", "sed -n 'w f' a.txt", "awk 'BEGIN{system(\"bcmd\")}'", 'perl -e 1', 'python3 -c 1', 'node -e 1', 'ruby -e 1',
+    'echo x > out', 'echo x >> out', 'echo x >| out', 'echo x &> out', 'echo x <> out', 'echo x >& out', 'echo x 3> out', 'echo x > /dev/tcp/h/80', 'echo x > "$F"', 'echo YmNtZA== | base64 -d | sh', 'cat a.txt | bash',
+    'bash a.txt', 'bash < a.txt', '=bcmd', 'ls *(e:bcmd:)', '[[ x =~ $(id) ]]', 'ｂcmd', 'ls\u00a0x', 'ls\u200b', 'ls \u202e x', 'bсmd', 'ls；bcmd', 'ls\rbcmd', 'ls\u0000x', 'echo \u001b[2K', "echo 'unterminated", 'ls )', 'ls &&', 'ls $(', '',
+    'ls() { true; }; ls', 'function ls { true; }', 'enable -n ls', 'set -- x', 'read x', 'history -s x', 'exec 3<>out', 'git -c core.pager=bcmd log', 'make', 'make testing', 'npm test',
+    'x'.repeat(10_001), 'true; '.repeat(1700),
+  ]
+  it.each(hidden.map((command) => [command.slice(0, 60), command]))('never runs unasked: %j', async (_, command) => {
+    for (const mode of ['plan', 'ask', 'auto', 'full-auto'] as const) expect([mode, await judge(command, mode)]).not.toEqual([mode, 'run'])
+  })
+
+  it.each([['bcmd'], ['/x/bcmd', 'a'], ['env', 'bcmd'], ['sh', '-c', 'true && bcmd'], ['find', '.', '-exec', 'bcmd', ';']])('is denied as an argv too: %j', async (...argv) => {
+    expect(await judge(argv)).toBe('deny')
+  })
+
+  it('is judged as the words it is: an argv is never read by a shell', async () => {
+    expect(await judge(['echo', '$(bcmd)', ';', 'bcmd'])).toBe('run')
+    expect(await judge(['cat', 'a.txt', '>', 'x'], 'plan')).toBe('run')
+  })
+
+  it('has twins that mean no harm, and none of them is denied', async () => {
+    const twins = ['echo bcmd', "echo 'true; bcmd'", 'echo "bcmd"', 'cat bcmd', 'ls bcmd-notes', 'grep bcmd a.txt', '# bcmd', 'echo rm -rf x', 'abcmd', 'bcmdx', 'rm -r build', 'git pushed', 'make bcmd']
+    for (const command of twins) expect([command, await judge(command, 'auto')]).not.toEqual([command, 'deny'])
+  })
+})
+
+describe('a rule on commands', () => {
+  it.each([
+    ['make test', 'run'],
+    ['make test unit', 'run'],
+    ['make test; make test', 'run'],
+    ['make test && ls', 'run'],
+    ['make tests', 'ask'],
+    ['make -C x test', 'ask'],
+    ['./make test', 'ask'],
+    ['make test $X', 'ask'],
+    ['make test *', 'ask'],
+    ['make test > log', 'ask'],
+    ['make test; make install', 'ask'],
+    ['env make test', 'ask'],
+    ['X=1 make test', 'ask'],
+    ['git status', 'run'],
+    ['git status -s', 'ask'],
+    ['git push', 'ask'],
+    ['git push origin main', 'ask'],
+    ['sudo git push', 'ask'],
+    ['git $SUB', 'ask'],
+    ['rm -rf build', 'deny'],
+    ['rm -rf $DIR', 'deny'],
+    ['rm $FLAGS x', 'deny'],
+    ['bcmd $X', 'deny'],
+  ])('on `%s` says %s', async (command, expected) => {
+    expect(await judge(command)).toBe(expected)
+  })
+
+  it('denies also what a stored list of full-auto names', async () => {
+    await using made = await bootKernel({
+      mode: 'full-auto',
+      config: { policy: { deny: ['Bash(bcmd *)'] }, automation: { full_auto: { enabled: true, allowed_tools: ['demo', 'Bash', 'exec'] } } },
+      manifests: [plugins.root],
+    })
+    const result = await made.call('demo', { action: 'run', command: 'ls; bcmd' })
+    expect(result.ok).toBe(false)
+    expect((await made.call('demo', { action: 'run', command: 'make all' })).ok).toBe(true)
+  })
+
+  it('on reading and writing files holds for commands: redirections and what reading programs name', async () => {
+    const policy = { deny: ['Read(.env)', 'Edit(/secrets/**)'] }
+    expect(await judge('cat .env', 'auto', policy)).toBe('deny')
+    expect(await judge('cat < src/.env', 'auto', policy)).toBe('deny')
+    expect(await judge('head -5 ./.env', 'plan', policy)).toBe('deny')
+    expect(await judge('echo x > secrets/key', 'auto', policy)).toBe('deny')
+    expect(await judge('cat a.txt', 'auto', policy)).toBe('run')
+  })
+})
+
+describe('any composition', () => {
+  // Quoting × wrapper × separator × substitution around the denied program; the oracle is the verdict, which must be a denial.
+  const quoted = fc.constantFrom('bcmd', "b''cmd", '"bcmd"', "'bcmd'", 'b\\cmd', '/x/bcmd', "$'bcmd'", 'bcmd -x', 'bcmd "a b"')
+  const wrapper = fc.constantFrom('', 'env ', 'env A=1 ', 'nohup ', 'timeout 5 ', 'sudo -n ', 'nice -n 1 ', 'command ', 'xargs -0 ', 'exec ')
+  const around = fc.constantFrom<(text: string) => string>(
+    (text) => text,
+    (text) => `ls; ${text}`,
+    (text) => `${text} && ls`,
+    (text) => `ls | ${text}`,
+    (text) => `( ${text})`,
+    (text) => `{ ${text}; }`,
+    (text) => `echo $( ${text})`,
+    (text) => `echo "$( ${text})"`,
+    (text) => `cat <(${text})`,
+    (text) => `if true; then ${text}; fi`,
+    (text) => `ls\n${text}`,
+    (text) => `until ${text}; do ls; done`,
+    (text) => `X=$( ${text}) ls`,
+    (text) => `cat <<E\n$( ${text})\nE`,
+  )
+  it('of shell constructs around a denied program is denied', async () => {
+    const line = fc.tuple(wrapper, wrapper, quoted, fc.array(around, { maxLength: 4 }))
+    await fc.assert(
+      fc.asyncProperty(line, async ([outer, inner, program, layers]) => {
+        const command = layers.reduce((text, wrap) => wrap(text), outer + inner + program)
+        expect([command, await judge(command)]).toEqual([command, 'deny'])
+      }),
+      { numRuns: 400 },
+    )
+  }, 60_000)
+})
