@@ -28,7 +28,7 @@ export async function writeFile(spot: Spot, path: string, bytes: Uint8Array, ove
     // A new file gets what the umask leaves of 0644; one that replaces another is nobody else's until it has that one's mode.
     const fd = openSync(directory.at(temp.name), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, old || mode !== undefined ? 0o600 : 0o644)
     try {
-      const lost = old ? takeOver(fd, old.stats) : []
+      const lost = old ? takeOver(fd, old.stats, over) : []
       const final = mode ?? (old && Number(old.stats.mode) & 0o7777)
       if (final !== undefined) fchmodSync(fd, final)
       await writeAll(fd, bytes)
@@ -87,8 +87,10 @@ async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
 }
 
 /** Gives the new file the owner of the old one; returns what could not be carried over. */
-function takeOver(fd: number, old: BigIntStats): string[] {
-  const lost = old.nlink > 1n ? ['hardlinks'] : []
+function takeOver(fd: number, old: BigIntStats, over: Over): string[] {
+  // What was seen counts: the old bytes may have got a second name since, to be kept under.
+  const names = typeof over === 'object' ? over.stat.nlink : Number(old.nlink)
+  const lost = names > 1 ? ['hardlinks'] : []
   const mine = fstatSync(fd, { bigint: true })
   if (mine.uid === old.uid && mine.gid === old.gid) return lost
   try {

@@ -1,0 +1,90 @@
+import { formatPatch, OMIT_HEADERS, structuredPatch, type StructuredPatchHunk } from 'diff'
+import { lineAt, type Changes } from './changes.js'
+
+/** Most lines and bytes that a diff may have; what is more is left out with a line that says so. */
+export interface Room {
+  lines: number
+  bytes: number
+}
+
+const context = 3
+
+/** What changed as a unified diff. Only the pieces that differ are compared, so that a large file costs no more than a small one. */
+export function diffOf(path: string, changes: Changes, room: Room): string {
+  const hunks = windows(changes).flatMap(({ before, after, line, newLine }) => hunksOf(before, after, line, newLine))
+  return unified(path, path, hunks, room)
+}
+
+/** Two whole texts as a unified diff; `undefined` if either is over 1 MiB or comparing takes more than 500 ms. */
+export function diffTexts(path: string, before: Buffer, after: Buffer, room: Room): string | undefined {
+  if (Math.max(before.length, after.length) > 1024 * 1024) return undefined
+  const hunks = structuredPatch('', '', before.toString(), after.toString(), '', '', { context, timeout: 500 })?.hunks
+  return hunks && unified(before.length === 0 ? '/dev/null' : path, after.length === 0 ? '/dev/null' : path, hunks, room)
+}
+
+interface Window {
+  before: Buffer
+  after: Buffer
+  line: number
+  newLine: number
+}
+
+/** The lines around each piece that differs; pieces that lie close together share one window. */
+function windows({ before, bytes, all }: Changes): Window[] {
+  const found: { start: number; end: number; oldStart: number; oldEnd: number }[] = []
+  for (const region of all) {
+    const [start, oldStart] = [linesBack(bytes, region.start), linesBack(before, region.oldStart)]
+    const [end, oldEnd] = [linesOn(bytes, region.end), linesOn(before, region.oldEnd)]
+    const last = found.at(-1)
+    if (last && (start <= last.end || oldStart <= last.oldEnd)) Object.assign(last, { end, oldEnd })
+    else found.push({ start, end, oldStart, oldEnd })
+  }
+  return found.map(({ start, end, oldStart, oldEnd }) => ({
+    before: before.subarray(oldStart, oldEnd),
+    after: bytes.subarray(start, end),
+    line: lineAt(before, oldStart),
+    newLine: lineAt(bytes, start),
+  }))
+}
+
+/** Where the third line before the one of `offset` begins. */
+function linesBack(bytes: Buffer, offset: number): number {
+  let at = startOfLine(bytes, offset)
+  for (let n = 0; n < context && at > 0; n++) at = startOfLine(bytes, at - 1)
+  return at
+}
+
+const startOfLine = (bytes: Buffer, offset: number): number => (offset === 0 ? 0 : bytes.lastIndexOf(10, offset - 1) + 1)
+
+/** Where the third line after the one of `offset` ends. */
+function linesOn(bytes: Buffer, offset: number): number {
+  let at = offset
+  for (let n = 0; n <= context && at < bytes.length; n++) {
+    const end = bytes.indexOf(10, at)
+    if (end === -1) return bytes.length
+    at = end + 1
+  }
+  return at
+}
+
+function hunksOf(before: Buffer, after: Buffer, line: number, newLine: number): StructuredPatchHunk[] {
+  const patch = structuredPatch('', '', before.toString(), after.toString(), '', '', { context, timeout: 500 })
+  return (patch?.hunks ?? []).map((hunk) => ({ ...hunk, oldStart: hunk.oldStart + line - 1, newStart: hunk.newStart + newLine - 1 }))
+}
+
+function unified(oldPath: string, newPath: string, hunks: StructuredPatchHunk[], room: Room): string {
+  const name = (path: string, side: string) => (path === '/dev/null' ? path : `${side}/${path}`)
+  const patch = { oldFileName: '', newFileName: '', oldHeader: '', newHeader: '', hunks }
+  const body = hunks.length > 0 ? formatPatch(patch, OMIT_HEADERS) : ''
+  return clip(`--- ${name(oldPath, 'a')}\n+++ ${name(newPath, 'b')}\n${body}`, room)
+}
+
+/** The first lines of a diff that fit, and how many are missing. */
+export function clip(diff: string, room: Room): string {
+  const lines = diff.replace(/\n$/, '').split('\n')
+  let bytes = 0
+  let count = 0
+  while (count < lines.length && count < room.lines - 1 && (bytes += Buffer.byteLength(lines[count]!) + 1) <= room.bytes - 40) count++
+  if (count >= lines.length - 1 && Buffer.byteLength(diff) <= room.bytes) return `${lines.join('\n')}\n`
+  return `${lines.slice(0, count).join('\n')}\n[${lines.length - count} more lines of the diff]\n`
+}

@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto'
+import type { Call, Context, Workspace } from '../../core/index.js'
+
+// What a changing call replaces is kept below .vtcode/history/<session>/<checkpoint>/: record.json says what was done, a file
+// named by the index of a step holds what was there before. A checkpoint is written before anything changes.
+
+export const historyFolder = '.vtcode/history'
+const bounds = { checkpoints: 1000, bytes: 512 * 1024 * 1024, ageMs: 30 * 24 * 60 * 60 * 1000 }
+
+/** A file as a step left or found it. */
+export interface Kept {
+  sha256: string
+  mode: number
+  bytes: number
+}
+export type Step =
+  /** A file got new content; `before` is kept, absent if it is new. `made` are the directories made for it, outermost first. */
+  | { op: 'write'; path: string; before?: Kept; after: string; made: string[] }
+  /** A file was removed, and is kept. */
+  | { op: 'remove'; path: string; before: Kept }
+  /** A directory or a link was removed: it lies in the checkpoint as it was. */
+  | { op: 'take'; path: string }
+  /** An entry got another name; what had that name before is kept. */
+  | { op: 'rename'; from: string; to: string; before?: Kept; made: string[] }
+  /** A directory or a link was copied there. */
+  | { op: 'create'; path: string; entries: number; bytes: number; made: string[] }
+
+export interface Checkpoint {
+  id: string
+  slot: string
+  session: string
+  time: string
+  steps: Step[]
+}
+
+/** Runs `change` with what it replaces kept for undo. If it fails the checkpoint goes again. `folder` is where a step may move things. */
+export async function recorded<T>({ slot, id }: Call, context: Context, steps: Step[], change: (folder: string) => Promise<T>): Promise<T> {
+  const { workspace, session } = context
+  const bytes = steps.reduce((sum, step) => sum + ('before' in step && step.before ? step.before.bytes : 0), 0)
+  const name = `${String(Date.now()).padStart(14, '0')}-${randomBytes(3).toString('hex')}-${bytes}`
+  const folder = `${historyFolder}/${session.id.replace(/[^\w.-]|^\.+/g, '_')}/${name}`
+  const record: Checkpoint = { id, slot, session: session.id, time: new Date().toISOString(), steps }
+  try {
+    await ignored(workspace)
+    for (const [index, step] of steps.entries()) {
+      if ('before' in step && step.before) await workspace.keep('to' in step ? step.to : step.path, `${folder}/${index}`)
+    }
+    await workspace.write(`${folder}/record.json`, Buffer.from(JSON.stringify(record)), 'nothing', { mode: 0o600 })
+    return await change(folder)
+  } catch (error) {
+    await workspace.remove(folder, { recursive: true }).catch(() => {})
+    throw error
+  } finally {
+    await prune(workspace)
+  }
+}
+
+/** The directories that a file at `path` would need and that are not there, outermost first. */
+export async function missingParents(path: string, workspace: Workspace): Promise<string[]> {
+  const missing: string[] = []
+  for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
+    const parent = path.slice(0, at)
+    if (await workspace.stat(parent)) break
+    missing.unshift(parent)
+  }
+  return missing
+}
+
+/** Every checkpoint folder of the workspace, oldest first. */
+export async function checkpoints(workspace: Workspace): Promise<{ path: string; time: number; bytes: number }[]> {
+  const found = []
+  for (const session of await workspace.names(historyFolder).catch(() => [])) {
+    if (session.kind !== 'directory') continue
+    for (const { name } of await workspace.names(`${historyFolder}/${session.name}`).catch(() => [])) {
+      const [, time, bytes] = /^(\d{14})-[0-9a-f]{6}-(\d+)$/.exec(name) ?? []
+      if (time) found.push({ path: `${historyFolder}/${session.name}/${name}`, time: Number(time), bytes: Number(bytes) })
+    }
+  }
+  return found.sort((a, b) => a.time - b.time || (a.path < b.path ? -1 : 1))
+}
+
+async function ignored(workspace: Workspace): Promise<void> {
+  if (await workspace.stat(`${historyFolder}/.gitignore`)) return
+  await workspace.write(`${historyFolder}/.gitignore`, Buffer.from('*\n'), 'anything').catch(() => {})
+}
+
+let sincePrune = 0
+
+/** Removes the oldest checkpoints beyond the bounds; looked after now and then. */
+async function prune(workspace: Workspace): Promise<void> {
+  if (sincePrune++ % 50 !== 0) return
+  const all = await checkpoints(workspace)
+  let bytes = all.reduce((sum, checkpoint) => sum + checkpoint.bytes, 0)
+  let count = all.length
+  for (const checkpoint of all) {
+    const old = Date.now() - checkpoint.time > bounds.ageMs
+    if (!old && count <= bounds.checkpoints && bytes <= bounds.bytes) break
+    await workspace.remove(checkpoint.path, { recursive: true }).catch(() => {})
+    bytes -= checkpoint.bytes
+    count--
+  }
+}

@@ -1,0 +1,27 @@
+import { VtError, type Call, type Context, type Notice } from '../../core/index.js'
+import { missingParents, recorded } from './history.js'
+import { readsOf } from './reads.js'
+import { lossNotices, readOf, sha256, short, type Target } from './target.js'
+
+export interface Replaced {
+  resolved: string
+  hash: string
+  notices: Notice[]
+}
+
+/** Puts new content in the place of a file as it was loaded (or of none), kept for undo and remembered as this session's own. */
+export async function replace(call: Call<any>, context: Context, path: string, target: Target | undefined, bytes: Buffer): Promise<Replaced> {
+  const { workspace, session } = context
+  const after = sha256(bytes)
+  const before = target && { sha256: target.version.sha256, mode: target.version.stat.mode, bytes: target.bytes.length }
+  const made = target ? [] : await missingParents(path, workspace)
+  const step = { op: 'write' as const, path: target?.resolved ?? path, ...(before && { before }), after, made }
+  try {
+    const { resolved, lost } = await recorded(call, context, [step], () => workspace.write(path, bytes, target?.version ?? 'nothing'))
+    readsOf(session).remember(resolved, short(after), bytes)
+    return { resolved, hash: short(after), notices: lossNotices(path, lost) }
+  } catch (error) {
+    if (!(error instanceof VtError) || error.code !== 'VT_FILE_STALE') throw error
+    throw new VtError({ ...error.problem, details: { path, disk_hash: null, read_hash: target && short(target.version.sha256) }, next: readOf(path) })
+  }
+}

@@ -1,0 +1,124 @@
+import { fail, ok, problem, VtError, type Call, type Context, type Failure, type Handler, type Next, type Notice } from '../../core/index.js'
+import { Changes, lineAt } from '../shared/changes.js'
+import { diffOf } from '../shared/diff.js'
+import { decode, encode, recognise, type Form } from '../shared/encoding.js'
+import { replace } from '../shared/replace.js'
+import { diffRoom, load, readOf, refuseStale, type Target } from '../shared/target.js'
+import { apart, occurrences, withEnds } from './edit/match.js'
+import { nearTo } from './edit/near.js'
+
+interface Edit {
+  old_str: string
+  new_str: string
+  replace_all?: boolean
+}
+interface EditInput extends Partial<Edit> {
+  path: string
+  edits?: Edit[]
+  expected_hash?: string
+}
+
+/** `unified_file/edit`: exact pieces of a file replaced, all or none. */
+export default (async (call, context) => {
+  const { path, expected_hash } = call.input
+  const edits = editsOf(call)
+  await using _ = await context.workspace.lock([path], context.signal)
+  const target = await load(path, context)
+  // Opening it once more says in full what is missing.
+  if (!target) return await missing(path, context)
+  refuseStale(path, target, expected_hash, context)
+  const form = recognise(target.bytes)
+  const changes = new Changes(textOf(target, form))
+  let replacements = 0
+  for (const [index, edit] of edits.entries()) {
+    const done = apply(changes, edit, path)
+    if (typeof done !== 'number') return call.input.edits ? { ...done, error: { ...done.error, details: { ...done.error.details, index } } } : done
+    replacements += done
+  }
+  if (changes.bytes.equals(changes.before)) return noChange(path)
+
+  const bytes = form.encoding === 'utf-8' ? changes.bytes : Buffer.concat([target.bytes.subarray(0, form.bom), encode(changes.bytes.toString(), form.encoding)])
+  const { hash, resolved, notices } = await replace(call, context, path, target, bytes)
+  const [first, last] = [changes.all[0]!, changes.all.at(-1)!]
+  const first_line = lineAt(changes.bytes, first.start)
+  const last_line = lineAt(changes.bytes, Math.max(last.start, last.end - 1))
+  const diff = diffOf(path, changes, diffRoom)
+  const all = [...notices, ...largeNotices(edits)]
+  const text = `edited ${path}:${first_line}-${last_line} (${replacements} replacement${replacements === 1 ? '' : 's'})\n${diff}`
+  const output = { path, replacements, first_line, last_line, hash, ...(resolved !== path && { resolved_path: resolved }), diff }
+  return ok(output, { text, ...(all.length > 0 && { notices: all }) })
+}) satisfies Handler<EditInput>
+
+function editsOf({ input, given }: Call<EditInput>): Edit[] {
+  const { edits, old_str, new_str, replace_all } = input
+  if (!edits) return [{ old_str: old_str!, new_str: new_str!, ...(replace_all && { replace_all }) }]
+  const beside = ['old_str', 'new_str', 'replace_all'].filter((name) => given[name] !== undefined)
+  if (beside.length > 0) throw problem('VT_INPUT_CONFLICT', { fields: `'edits' and '${beside.join("', '")}'` })
+  return edits
+}
+
+/** The content to search in: UTF-16 as UTF-8, anything else as it is. Throws VT_FILE_BINARY for UTF-16 that would not come back as it was. */
+function textOf(target: Target, { encoding, bom }: Form): Buffer {
+  if (encoding === 'utf-8') return target.bytes
+  const { text, lossy } = decode(target.bytes.subarray(bom), encoding)
+  if (lossy) throw problem('VT_FILE_BINARY', { path: target.path })
+  return Buffer.from(text)
+}
+
+/** Applies one edit; the number of replacements, or why there is none. */
+function apply(changes: Changes, { old_str, new_str, replace_all = false }: Edit, path: string): number | Failure {
+  if (old_str === '') {
+    throw problem('VT_INPUT_INVALID', { problem: "'old_str' is empty; there is nothing to find." }, { hint: 'Use write for a new file, or apply_patch to insert lines.' })
+  }
+  if (old_str === new_str) return noChange(path)
+  const { bytes } = changes
+  const found = occurrences(bytes, Buffer.from(old_str))
+  if (found.length === 0) return notFound(path, bytes, old_str)
+  if (found.length > 1 && !replace_all) return notUnique(path, bytes, old_str, found.map(({ start }) => start))
+  const spans = apart(found)
+  changes.replace(spans.map((span) => ({ ...span, by: Buffer.from(withEnds(new_str, bytes, span.start)) })))
+  return spans.length
+}
+
+const noChange = (path: string): Failure => fail('VT_EDIT_NO_CHANGE', `The edit leaves '${path}' as it is: 'old_str' and 'new_str' are the same.`)
+
+function notFound(path: string, bytes: Buffer, old: string): Failure {
+  const near = nearTo(bytes.toString(), old)
+  const [best] = near
+  const whole = lineAt(bytes, bytes.length) <= 400
+  const next: Next | undefined = best ? readOf(path, around(best.line_number, best.end_line, 3)) : whole ? readOf(path) : undefined
+  const hint = best ? `Line ${best.line_number} comes nearest and differs in ${best.differs_in.replaceAll('_', ' ')}; copy old_str exactly from a fresh read.` : undefined
+  return fail('VT_EDIT_NOT_FOUND', `'${path}' does not contain ${quote(old)}.`, { details: { near }, ...(next && { next }), ...(hint && { hint }) })
+}
+
+function notUnique(path: string, bytes: Buffer, old: string, starts: number[]): Failure {
+  const line_numbers = starts.slice(0, 20).map((start) => lineAt(bytes, start))
+  const next = readOf(path, around(line_numbers[0]!, Math.min(line_numbers[1]!, line_numbers[0]! + 200), 3))
+  const message = `${quote(old)} occurs ${starts.length} times in '${path}', first in lines ${line_numbers.slice(0, 5).join(', ')}.`
+  return fail('VT_EDIT_NOT_UNIQUE', message, { details: { count: starts.length, line_numbers }, next })
+}
+
+const quote = (text: string): string => {
+  const line = Array.from(text.split(/\r?\n/).find((one) => one.trim() !== '') ?? text)
+  return JSON.stringify(line.length > 60 ? `${line.slice(0, 60).join('')}…` : line.join(''))
+}
+
+const around = (first: number, last: number, margin: number) => {
+  const offset_lines = Math.max(1, first - margin)
+  return { offset_lines, page_size_lines: last + margin - offset_lines + 1 }
+}
+
+function largeNotices(edits: Edit[]): Notice[] {
+  const lines = Math.max(...edits.map(({ old_str }) => old_str.replace(/\n$/, '').split('\n').length))
+  return lines > 200 ? [{ code: 'VT_EDIT_LARGE', message: `${lines} lines were replaced by an edit; write with mode: "overwrite" or apply_patch suits that better.` }] : []
+}
+
+async function missing(path: string, { workspace }: Context): Promise<Failure> {
+  try {
+    await (await workspace.openFile(path)).close()
+  } catch (error) {
+    if (error instanceof VtError) return { ok: false, error: error.problem }
+    throw error
+  }
+  throw problem('VT_FILE_STALE', { path })
+}

@@ -1,0 +1,66 @@
+import { fail, ok, problem, type Call, type Handler, type Notice, type Result } from '../../core/index.js'
+import { countLines } from '../shared/changes.js'
+import { diffTexts } from '../shared/diff.js'
+import { decode, encode, recognise } from '../shared/encoding.js'
+import { replace } from '../shared/replace.js'
+import { diffRoom, load, readOf, refuseStale, short, type Target } from '../shared/target.js'
+
+type Mode = 'fail_if_exists' | 'overwrite' | 'append' | 'skip_if_exists'
+interface WriteInput {
+  path: string
+  content: string
+  mode: Mode
+  overwrite?: boolean
+  expected_hash?: string
+}
+
+const largestContent = 3 * 1024 * 1024
+const words = { fail_if_exists: 'created', overwrite: 'overwrote', append: 'appended', skip_if_exists: 'created' }
+
+/** `unified_file/write`: the whole of a file, or more at its end. */
+export default (async (call, context) => {
+  const { path, content, expected_hash } = call.input
+  const mode = modeOf(call)
+  const size = Buffer.byteLength(content)
+  if (size > largestContent) throw problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes of content`, limit: `${largestContent} bytes` })
+  await using _ = await context.workspace.lock([path], context.signal)
+  const target = await load(path, context)
+  if (target && mode === 'fail_if_exists') return refuseExisting(path)
+  if (target && mode === 'skip_if_exists') return ok(output(call, target, mode, target.bytes, 0, { skipped: true }), { text: `skipped ${path}` })
+  if (target || expected_hash) refuseStale(path, target, expected_hash, context)
+
+  const added = target && mode === 'append' ? encode(content, recognise(target.bytes).encoding) : Buffer.from(content)
+  const bytes = target && mode === 'append' ? Buffer.concat([target.bytes, added]) : added
+  const { hash, resolved, notices } = await replace(call, context, path, target, bytes)
+  const diff = diffTexts(path, target?.bytes ?? Buffer.alloc(0), bytes, diffRoom)
+  const rest = { hash, ...(resolved !== path && { resolved_path: resolved }), ...(diff && { diff }) }
+  const answer = output(call, target, mode, bytes, added.length, rest)
+  const eol = target && mode === 'overwrite' ? eolNotice(path, target, content) : []
+  const all = [...notices, ...eol]
+  const text = `${target ? words[mode] : 'created'} ${path} (${answer.total_lines} lines, ${bytes.length} bytes)`
+  return ok(answer, { text, ...(all.length > 0 && { notices: all }) })
+}) satisfies Handler<WriteInput>
+
+function modeOf({ input, given }: Call<WriteInput>): Mode {
+  if (!input.overwrite) return input.mode
+  if (given['mode'] !== undefined && input.mode !== 'overwrite') throw problem('VT_INPUT_CONFLICT', { fields: `'overwrite' and 'mode'` })
+  return 'overwrite'
+}
+
+const refuseExisting = (path: string): Result =>
+  fail('VT_PATH_EXISTS', `'${path}' exists already.`, {
+    hint: 'mode: "overwrite" replaces all of it; edit or apply_patch change a part of it.',
+    next: readOf(path),
+  })
+
+function output({ input: { path } }: Call<WriteInput>, target: Target | undefined, mode: Mode, bytes: Buffer, written: number, rest: object) {
+  const { encoding, bom } = recognise(bytes)
+  const lines = countLines(encoding === 'utf-8' ? bytes : Buffer.from(decode(bytes.subarray(bom), encoding).text))
+  const hash = target ? short(target.version.sha256) : ''
+  return { path, mode, created: target === undefined, bytes_written: written, total_lines: lines, hash, ...rest }
+}
+
+function eolNotice(path: string, { bytes }: Target, content: string): Notice[] {
+  if (!bytes.includes('\r\n') || content.includes('\r\n') || !content.includes('\n')) return []
+  return [{ code: 'VT_FILE_EOL_CHANGED', message: `'${path}' had CRLF line ends; it has LF now.` }]
+}

@@ -1,0 +1,220 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, readFileSync, statSync, symlinkSync, lstatSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { applyPatch } from 'diff'
+import fc from 'fast-check'
+import { bootKernel, type Booted } from 'vtcode/test'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+const soak = process.env['VTCODE_SOAK'] !== undefined
+let booted: Booted
+beforeEach(async () => {
+  booted = await bootKernel()
+})
+afterEach(() => booted[Symbol.asyncDispose]())
+
+/** Writes a file behind the back of the program, which has not read it since: a new session has read nothing. */
+const put = (path: string, content: string | Uint8Array) => {
+  writeFileSync(join(booted.root, path), content)
+  session = `session-${count++}`
+}
+let session: string
+let count = 0
+const bytes = (path: string) => readFileSync(join(booted.root, path))
+const edit = (input: object) => booted.call('unified_file', { action: 'edit', path: 'f', ...input }, { session })
+const error = async (input: object): Promise<any> => {
+  const result = await edit(input)
+  return result.ok ? result : result.error
+}
+
+describe('an edit', () => {
+  it('takes the new text literally', async () => {
+    for (const text of ['$&', '$1', '$$', '$`', "$'", 'C:\\Users\\unicorn', '\\n', '\\u0041']) {
+      put('f', '<here>')
+      await edit({ old_str: 'here', new_str: text })
+      expect(bytes('f').toString()).toBe(`<${text}>`)
+    }
+  })
+
+  it('must find its text once; overlapping occurrences count', async () => {
+    put('f', 'aaa\nb\naaa\n')
+    expect(await error({ old_str: 'aa', new_str: 'x' })).toMatchObject({ code: 'VT_EDIT_NOT_UNIQUE', details: { count: 4, line_numbers: [1, 1, 3, 3] } })
+    expect(await edit({ old_str: 'aa', new_str: 'x', replace_all: true })).toMatchObject({ output: { replacements: 2, first_line: 1, last_line: 3 } })
+    expect(bytes('f').toString()).toBe('xa\nb\nxa\n')
+  })
+
+  it('that changes nothing is refused', async () => {
+    put('f', 'a\r\nb')
+    expect(await error({ old_str: 'a', new_str: 'a' })).toMatchObject({ code: 'VT_EDIT_NO_CHANGE' })
+    expect(await error({ old_str: 'a\nb', new_str: 'a\r\nb' })).toMatchObject({ code: 'VT_EDIT_NO_CHANGE' })
+  })
+
+  it('changes the named bytes and no others, whatever the file holds', async () => {
+    const piece = fc.oneof(
+      fc.constantFrom('\n', '\r\n', '\r', '\uFEFF', 'é', '😀', '', 'x\n\n').map((text) => Buffer.from(text)),
+      fc.uint8Array({ maxLength: 6 }).map((raw) => Buffer.from(raw.filter((byte) => byte !== 0))),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 8 }), fc.array(piece, { maxLength: 8 }), fc.string(), async (before, after, text) => {
+        const [head, tail] = [Buffer.concat(before), Buffer.concat(after)]
+        const file = Buffer.concat([head, Buffer.from('@NEEDLE@'), tail])
+        fc.pre(!(file[0] === 0xff && file[1] === 0xfe) && !(file[0] === 0xfe && file[1] === 0xff))
+        const new_str = text.replaceAll('\n', ' ')
+        put('f', file)
+        expect(await edit({ old_str: '@NEEDLE@', new_str })).toMatchObject({ ok: true })
+        expect(bytes('f').equals(Buffer.concat([head, Buffer.from(new_str), tail]))).toBe(true)
+      }),
+      { numRuns: soak ? 2000 : 60 },
+    )
+  })
+
+  it('of several pieces is what a model of the text says, and the diff leads from the old to the new', async () => {
+    const word = fc.constantFrom('alpha\n', 'beta\n', 'gamma\n', 'delta', '\n', 'beta')
+    const change = fc.record({ old_str: fc.constantFrom('alpha', 'beta\n', 'gamma\ndelta', '\n\n', 'a'), new_str: fc.constantFrom('', 'ONE\n', 'two', 'alpha\nbeta\n'), replace_all: fc.boolean() })
+    await fc.assert(
+      fc.asyncProperty(fc.array(word, { maxLength: 30 }), fc.array(change, { minLength: 1, maxLength: 4 }), async (words, edits) => {
+        const text = words.join('')
+        let model: string | undefined = text
+        for (const { old_str, new_str, replace_all } of edits) {
+          const first: number = model?.indexOf(old_str) ?? -1
+          if (model === undefined || first === -1 || (!replace_all && model.indexOf(old_str, first + 1) !== -1)) model = undefined
+          else model = replace_all ? model.split(old_str).join(new_str) : model.slice(0, first) + new_str + model.slice(first + old_str.length)
+        }
+        put('f', text)
+        const result = await edit({ edits })
+        expect(result.ok).toBe(model !== undefined && model !== text)
+        expect(bytes('f').toString()).toBe(result.ok ? model : text)
+        if (result.ok) expect(applyPatch(text, result.output['diff'] as string)).toBe(model)
+      }),
+      { numRuns: soak ? 2000 : 80 },
+    )
+  })
+
+  it('finds lines whatever their ends, and writes the ends of the file', async () => {
+    put('f', 'one\r\ntwo\r\nthree\nfour\n')
+    await edit({ old_str: 'one\ntwo', new_str: '1\n2' })
+    await edit({ old_str: 'three', new_str: '3\n3' })
+    expect(bytes('f').toString()).toBe('1\r\n2\r\n3\n3\nfour\n')
+    await edit({ old_str: '3\n3\n', new_str: 'x\r\ny\n' })
+    expect(bytes('f').toString()).toBe('1\r\n2\r\nx\r\ny\nfour\n')
+    put('f', 'a\r\nb\r\na\nb\n')
+    expect(await edit({ old_str: 'a\nb\n', new_str: 'x' })).toMatchObject({ ok: true })
+    put('f', 'a\r\n\r\nb\r\n')
+    await edit({ old_str: '\n\nb', new_str: '\nb' })
+    expect(bytes('f').toString()).toBe('a\r\nb\r\n')
+  })
+
+  it('keeps UTF-16, its mark and its order of bytes', async () => {
+    const le = Buffer.from('\uFEFFone é\r\ntwo\r\n', 'utf16le')
+    for (const file of [le, Buffer.from(le).swap16()]) {
+      put('f', file)
+      await edit({ old_str: 'é\ntwo', new_str: '😀\n2' })
+      const now = file === le ? bytes('f') : bytes('f').swap16()
+      expect(now.toString('utf16le')).toBe('\uFEFFone 😀\r\n2\r\n')
+    }
+    put('f', Buffer.concat([le, Buffer.from([0x41])]))
+    expect(await error({ old_str: 'two', new_str: '2' })).toMatchObject({ code: 'VT_FILE_BINARY' })
+  })
+
+  it('keeps the mode, and a link stays a link', async () => {
+    put('f', '#!/bin/sh\necho a\n')
+    chmodSync(join(booted.root, 'f'), 0o751)
+    symlinkSync('f', join(booted.root, 'l'))
+    expect(await edit({ path: 'l', old_str: 'echo a', new_str: 'echo b' })).toMatchObject({ output: { path: 'l', resolved_path: 'f' } })
+    expect(statSync(join(booted.root, 'f')).mode & 0o777).toBe(0o751)
+    expect(lstatSync(join(booted.root, 'l')).isSymbolicLink()).toBe(true)
+    expect(bytes('f').toString()).toBe('#!/bin/sh\necho b\n')
+  })
+
+  it('of a missing file, a directory or an empty text is refused with the way on', async () => {
+    expect(await error({ old_str: 'a', new_str: 'b' })).toMatchObject({ code: 'VT_PATH_NOT_FOUND' })
+    expect(await error({ path: '.', old_str: 'a', new_str: 'b' })).toMatchObject({ code: 'VT_PATH_IS_DIRECTORY' })
+    put('f', 'a')
+    expect(await error({ old_str: '', new_str: 'b' })).toMatchObject({ code: 'VT_INPUT_INVALID', hint: expect.stringContaining('write') })
+  })
+
+  it('of more than 200 lines says what suits it better', async () => {
+    const old_str = Array.from({ length: 201 }, (_, line) => `${line}\n`).join('')
+    put('f', `head\n${old_str}`)
+    expect((await edit({ old_str, new_str: 'x' })).notices).toMatchObject([{ code: 'VT_EDIT_LARGE' }])
+  })
+})
+
+describe('a miss', () => {
+  const cases: [title: string, file: string, old: string, near: object][] = [
+    ['line numbers of a listing', 'a\n  b\nc\n', '12: a\n13:   b', { line_number: 1, end_line: 2, differs_in: 'line_number_prefix' }],
+    ['white space at the end', 'x\na  \nb\n', 'a\nb\t', { line_number: 2, differs_in: 'trailing_whitespace' }],
+    ['indentation', 'x\n    a()\n', '\ta()', { line_number: 2, differs_in: 'indentation', text: '    a()' }],
+    ['white space', 'f(a, b)\n', 'f(a,b)', { differs_in: 'whitespace' }],
+    ['quotes', 'say “hi”\n', 'say "hi"', { differs_in: 'unicode' }],
+    ['case', 'Const A\n', 'const a', { differs_in: 'case' }],
+    ['text', 'one\ntwo\nthree\nfour\nfive\n', 'one\ntwo\nTHREE!\nfour\nfive', { line_number: 1, end_line: 5, differs_in: 'text', similarity: 0.8 }],
+  ]
+  it.each(cases)('in %s names the place and how it differs', async (_, file, old_str, near) => {
+    put('f', file)
+    const refused = await error({ old_str, new_str: 'new' })
+    expect(refused).toMatchObject({ code: 'VT_EDIT_NOT_FOUND' })
+    expect(refused.details.near[0]).toMatchObject(near)
+    expect(refused.next.input.offset_lines).toBe(1)
+    expect(bytes('f').toString()).toBe(file)
+  })
+
+  it('of one of several edits names it and writes nothing', async () => {
+    put('f', 'a\nb\n')
+    expect(await error({ edits: [{ old_str: 'a', new_str: 'x' }, { old_str: 'a', new_str: 'y' }] })).toMatchObject({ code: 'VT_EDIT_NOT_FOUND', details: { index: 1 } })
+    expect(bytes('f').toString()).toBe('a\nb\n')
+  })
+})
+
+describe('many edits at once', () => {
+  const lines = (n: number) => Array.from({ length: n }, (_, line) => `line ${line}.\n`).join('')
+
+  it('of 100 lines of one file are all there afterwards', async () => {
+    put('f', lines(100))
+    const results = await Promise.all(Array.from({ length: 100 }, (_, line) => edit({ old_str: `line ${line}.`, new_str: `LINE ${line}.` })))
+    expect(results.filter((result) => !result.ok)).toEqual([])
+    expect(bytes('f').toString()).toBe(lines(100).toUpperCase())
+  })
+
+  it('from two processes lose none', async () => {
+    put('f', lines(60))
+    const script = `
+      const { createKernel } = await import(process.argv[1])
+      const kernel = await createKernel({ workspace: process.argv[2], mode: 'auto', env: {}, home: process.argv[3] })
+      const all = Array.from({ length: 30 }, (_, i) => kernel.call('unified_file', { action: 'edit', path: 'f', old_str: 'line ' + (2 * i + Number(process.argv[4])) + '.', new_str: 'done' }))
+      const failed = (await Promise.all(all)).filter((result) => !result.ok)
+      await kernel.close()
+      console.log(JSON.stringify(failed))`
+    const index = new URL('../../../dist/core/index.js', import.meta.url).href
+    const run = async (parity: string): Promise<string> => {
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script, index, booted.root, booted.home, parity], { stdio: ['ignore', 'pipe', 'inherit'] })
+      let out = ''
+      child.stdout.on('data', (chunk) => (out += chunk))
+      await once(child, 'exit')
+      return out.trim()
+    }
+    expect(await Promise.all([run('0'), run('1')])).toEqual(['[]', '[]'])
+    expect(bytes('f').toString()).toBe('done\n'.repeat(60))
+  })
+
+  it('beside an editor that writes the same file end as a conflict or on fresh text', async () => {
+    put('f', 'v0\nmine: 0\n')
+    let stop = false
+    const editor = (async () => {
+      for (let i = 1; !stop; i++) {
+        const now = bytes('f').toString()
+        writeFileSync(join(booted.root, 'f'), now.replace(/^v\d+/, `v${i}`))
+        await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+    })()
+    for (let i = 0; i < 40; i++) {
+      const result = await edit({ old_str: `mine: ${i}\n`, new_str: `mine: ${i + 1}\n` })
+      // The editor itself may have put back what it read before.
+      if (!result.ok) expect(['VT_FILE_STALE', 'VT_EDIT_NOT_FOUND']).toContain(result.error.code)
+    }
+    stop = true
+    await editor
+    expect(bytes('f').toString()).toMatch(/^v\d+\nmine: \d+\n$/)
+  })
+})

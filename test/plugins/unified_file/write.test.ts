@@ -1,0 +1,78 @@
+import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bootKernel, type Booted } from 'vtcode/test'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+let booted: Booted
+beforeEach(async () => {
+  booted = await bootKernel({ files: { 'a.txt': 'one\ntwo\n', 'dir/x': 'x' } })
+})
+afterEach(() => booted[Symbol.asyncDispose]())
+
+const write = (input: object) => booted.call('unified_file', { action: 'write', ...input })
+const content = (path: string) => readFileSync(join(booted.root, path), 'utf8')
+
+describe('write', () => {
+  it('makes a file with the very bytes, and the folders for it', async () => {
+    expect(await write({ path: 'n/e/w.txt', content: '\uFEFFé\r\n\n' })).toMatchObject({
+      ok: true,
+      output: { created: true, bytes_written: 8, total_lines: 2, mode: 'fail_if_exists' },
+      text: 'created n/e/w.txt (2 lines, 8 bytes)',
+    })
+    expect(content('n/e/w.txt')).toBe('\uFEFFé\r\n\n')
+    expect(await write({ path: 'empty', content: '' })).toMatchObject({ ok: true, output: { total_lines: 0, bytes_written: 0 } })
+  })
+
+  it('leaves an existing file alone until told otherwise', async () => {
+    expect(await write({ path: 'a.txt', content: 'x' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_EXISTS', hint: expect.stringContaining('mode: "overwrite"') } })
+    expect(await write({ path: 'a.txt', content: 'x', mode: 'skip_if_exists' })).toMatchObject({ ok: true, output: { skipped: true, created: false } })
+    expect(content('a.txt')).toBe('one\ntwo\n')
+    expect(await write({ path: 'a.txt', content: '', overwrite: true, response_format: 'detailed' })).toMatchObject({ ok: true, output: { created: false, diff: expect.stringContaining('-one\n-two\n') } })
+    expect(content('a.txt')).toBe('')
+    expect(await write({ path: 'a.txt', content: '', overwrite: true, mode: 'append' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_CONFLICT' } })
+  })
+
+  it('appends after the last byte, in the encoding of the file', async () => {
+    writeFileSync(join(booted.root, 'u'), Buffer.from('\uFEFFa', 'utf16le'))
+    await write({ path: 'u', content: 'é\n', mode: 'append' })
+    expect(readFileSync(join(booted.root, 'u')).toString('utf16le')).toBe('\uFEFFaé\n')
+    expect(await write({ path: 'a.txt', content: 'three', mode: 'append' })).toMatchObject({ output: { bytes_written: 5, total_lines: 3 } })
+  })
+
+  it('says when CRLF is lost', async () => {
+    writeFileSync(join(booted.root, 'c'), 'a\r\nb\r\n')
+    expect((await write({ path: 'c', content: 'a\nb\n', overwrite: true })).notices).toMatchObject([{ code: 'VT_FILE_EOL_CHANGED' }])
+  })
+
+  it('is refused for what is no place for a file, and too much at once', async () => {
+    const code = async (input: object) => {
+      const result = await write(input)
+      return result.ok ? 'ok' : result.error.code
+    }
+    expect(await code({ path: 'dir', content: '', overwrite: true })).toBe('VT_PATH_IS_DIRECTORY')
+    expect(await code({ path: 'a.txt/b', content: '' })).toBe('VT_PATH_NOT_DIRECTORY')
+    expect(await code({ path: 'big', content: 'é'.repeat(1_600_000) })).toBe('VT_INPUT_TOO_LARGE')
+    symlinkSync('../outside', join(booted.root, 'dangling'))
+    expect(await code({ path: 'dangling', content: 'x' })).toBe('VT_PATH_OUTSIDE')
+    expect(await code({ path: 'none', content: 'x', mode: 'overwrite', expected_hash: '0'.repeat(16) })).toBe('VT_FILE_STALE')
+    expect(readdirSync(booted.root).filter((name) => name !== '.vtcode').sort()).toEqual(['a.txt', 'dangling', 'dir'])
+  })
+
+  it('over a file that changed since this session read it is a conflict that shows the change', async () => {
+    await booted.call('unified_file', { action: 'read', path: 'a.txt' })
+    writeFileSync(join(booted.root, 'a.txt'), 'one\nTWO\n')
+    const refused = await write({ path: 'a.txt', content: 'mine', mode: 'overwrite' })
+    expect(refused).toMatchObject({ ok: false, error: { code: 'VT_FILE_STALE', details: { diff: expect.stringContaining('-two\n+TWO\n') }, next: { input: { action: 'read', path: 'a.txt' } } } })
+    const [read] = [await booted.call('unified_file', { action: 'read', path: 'a.txt' })]
+    expect(await write({ path: 'a.txt', content: 'mine', mode: 'overwrite' })).toMatchObject({ ok: true })
+    expect(await write({ path: 'a.txt', content: 'again', mode: 'overwrite', expected_hash: (read as any).output.hash })).toMatchObject({ ok: false, error: { code: 'VT_FILE_STALE' } })
+    expect(await write({ path: 'a.txt', content: 'again', mode: 'overwrite' })).toMatchObject({ ok: true })
+  })
+
+  it('leaves nothing but the file and what the program keeps, which git ignores', async () => {
+    await write({ path: 'b.txt', content: 'x' })
+    expect(readdirSync(booted.root).sort()).toEqual(['.vtcode', 'a.txt', 'b.txt', 'dir'])
+    for (const folder of ['history', 'tmp']) expect(content(`.vtcode/${folder}/.gitignore`)).toBe('*\n')
+    expect(statSync(join(booted.root, 'b.txt')).mode & 0o777).toBe(0o644 & ~process.umask())
+  })
+})
