@@ -96,6 +96,9 @@ class CallContext implements Context {
   get host() {
     return this.lending.host
   }
+  get ask() {
+    return this.run.options.ask
+  }
   get call() {
     return this.run.nest
   }

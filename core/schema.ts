@@ -89,7 +89,8 @@ function explain(errors: ErrorObject[]): Issue[] {
 
 function issueOf(error: ErrorObject): Issue {
   const path = error.instancePath.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-  const field = path.join('.') || 'the input'
+  const field = path.map((part, at) => (at === 0 ? part : /^\d+$/.test(part) ? `[${part}]` : `.${part}`)).join('') || 'the input'
+  const memberOf = (name: string): string => (path.length > 0 ? `${field}.${name}` : name)
   const params: JsonObject = error.params
   const note = (error.parentSchema as JsonObject | undefined)?.['x-note']
   const invalid = (text: string, more: Partial<Issue> = {}): Issue => ({
@@ -102,7 +103,7 @@ function issueOf(error: ErrorObject): Issue {
   const got = JSON.stringify(shorten(error.data))
   switch (error.keyword) {
     case 'required': {
-      const name = [...path, String(params['missingProperty'])].join('.')
+      const name = memberOf(String(params['missingProperty']))
       return { code: 'VT_INPUT_MISSING', field: name, problem: `Missing '${name}'.` }
     }
     case 'dependentRequired': {
@@ -111,7 +112,7 @@ function issueOf(error: ErrorObject): Issue {
     }
     case 'additionalProperties':
     case 'unevaluatedProperties': {
-      const name = [...path, String(params['additionalProperty'] ?? params['unevaluatedProperty'])].join('.')
+      const name = memberOf(String(params['additionalProperty'] ?? params['unevaluatedProperty']))
       return { code: 'VT_INPUT_UNKNOWN', field: name, problem: `Unknown property '${name}'.` }
     }
     case 'enum': {
@@ -120,6 +121,12 @@ function issueOf(error: ErrorObject): Issue {
     }
     case 'const':
       return invalid(`is ${got}; allowed: ${JSON.stringify(params['allowedValue'])}`, { allowed: [params['allowedValue']] })
+    case 'minLength':
+    case 'maxLength':
+      return invalid(`is ${[...(error.data as string)].length} characters, ${boundsOf(error, 'Length')}`)
+    case 'minItems':
+    case 'maxItems':
+      return invalid(`has ${(error.data as unknown[]).length} items, ${boundsOf(error, 'Items')}`)
     case 'type':
       return invalid(`is ${got}; needed: ${[params['type']].flat().join(' or ')}`)
     case 'not': {
@@ -132,6 +139,13 @@ function issueOf(error: ErrorObject): Issue {
     default:
       return invalid(`is ${got}; it ${error.message ?? 'does not fit'}`)
   }
+}
+
+/** "1 to 3 allowed": both ends of a range, so that one refusal teaches all of it. */
+function boundsOf({ parentSchema = {} }: ErrorObject, kind: 'Length' | 'Items'): string {
+  const { [`min${kind}`]: least, [`max${kind}`]: most } = parentSchema as Record<string, number | undefined>
+  if (most === undefined) return `at least ${least}`
+  return least === undefined ? `at most ${most}` : `${least} to ${most} allowed`
 }
 
 const shorten = (value: unknown): unknown => {

@@ -105,12 +105,30 @@ export interface Context {
   readonly workspace: Workspace
   readonly session: Session
   readonly host: Host
+  /** Puts questions to the user; absent when nobody can be asked. */
+  readonly ask: Asker | undefined
   /** An ordinary call of the same session, approver and mode; depth at most 4. */
   call(tool: string, input: JsonObject): Promise<Result>
   /** At most 10 a second, the rest is dropped; none after the result. */
   progress(update: Progress): void
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void
 }
+/** One short question to the user; without options the answer is free text. */
+export interface Question {
+  /** Names the answer. */
+  id: string
+  /** A word or two. */
+  header: string
+  question: string
+  options?: { label: string; description: string }[]
+  /** Context to show with the question. */
+  focus_area?: string
+  analysis_hints?: string[]
+}
+/** Answers by the id of the question: labels that were chosen, and what the user wrote in their own words. */
+export type Answers = Record<string, { selected: string[]; other?: string }>
+/** Contract: offers a free answer beside the options; `undefined` when the user declines; a throw means that nobody could be asked. */
+export type Asker = (questions: readonly Question[], signal: AbortSignal) => Promise<Answers | undefined>
 export interface Progress {
   text?: string
   done?: number
@@ -387,6 +405,8 @@ export interface CallOptions {
   signal?: AbortSignal
   /** Answers an "ask"; without it an ask is VT_POLICY_NEEDS_APPROVAL. Contract: a throw counts as no. */
   approve?: (request: { call: Call; reasons: string[] }) => boolean | Promise<boolean>
+  /** Puts questions of a tool to the user; without it a tool that asks says that nobody is there. */
+  ask?: Asker
   onProgress?: (update: Progress) => void
   /** Id of the session the call belongs to; default: the kernel's own. */
   session?: string

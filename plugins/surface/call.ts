@@ -1,4 +1,5 @@
 import type { Call, Io, JsonObject, Kernel } from '../../core/index.js'
+import { asker } from '../shared/questions.js'
 import { confirm, interactive, printable, say } from '../shared/terminal.js'
 
 const usage = `Usage: vtcode call [--workspace DIR] [--mode M] [--config FILE|key=value] [--session ID] <tool> [action] [--field value …]
@@ -40,7 +41,7 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
     signal: io.signal,
     surface: 'call',
     ...(session !== undefined && { session }),
-    ...(interactive(io) && { approve: (request) => approve(request, io) }),
+    ...(interactive(io) && { approve: (request) => approve(request, io), ask: asker(io) }),
   })
   for (const { code, message } of result.notices ?? []) say(io, 'info', `${code}: ${message}`)
   io.stdout.write(`${JSON.stringify(result, null, io.stdout.isTTY ? 2 : 0)}\n`)

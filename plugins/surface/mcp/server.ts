@@ -1,5 +1,6 @@
 import type { CallToolResult, ClientCapabilities, InputRequests, Server, ServerContext, Tool } from '@modelcontextprotocol/server'
-import { version, type Call, type Kernel, type Result, type ToolInfo } from '../../../core/index.js'
+import { version, type Asker, type Call, type Kernel, type Result, type ToolInfo } from '../../../core/index.js'
+import { answersOf, formOf } from './form.js'
 import type { Sdk } from './sdk.js'
 
 /** A server that shows the kernel's tools to one connection. */
@@ -17,13 +18,13 @@ export function createServer(kernel: Kernel, sdk: Sdk, session: string): Server 
   }
   server.setRequestHandler('tools/list', () => ({ tools: kernel.tools().map(present) }))
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const asking = new Approvals(sdk, server, context)
+    const asking = new Elicitations(sdk, server, context)
     const result = await kernel.call(params.name, params.arguments ?? {}, {
       signal: context.mcpReq.signal,
       session,
       surface: 'mcp',
       ...reporting(params._meta?.progressToken, context),
-      ...(asking.possible && { approve: asking.approve }),
+      ...(asking.possible && { approve: asking.approve, ask: asking.ask }),
     })
     if (!result.ok && result.error.code === 'VT_TOOL_UNKNOWN') throw new sdk.ProtocolError(-32602, `Unknown tool: ${params.name}. ${result.error.message}`)
     return asking.open(result) ? sdk.inputRequired({ inputRequests: asking.questions }) : answer(result)
@@ -68,10 +69,10 @@ function reporting(token: string | number | undefined, context: ServerContext) {
 }
 
 /**
- * Approvals by elicitation. A call that needs one is refused, the client is asked, and the call comes once more with the answer;
- * an answer counts for exactly the input it was given for.
+ * Approvals and questions by elicitation. A call that needs an answer ends without it, the client is asked, and the call comes
+ * once more with the answer; an answer counts for exactly the input it was given for.
  */
-class Approvals {
+class Elicitations {
   readonly questions: InputRequests = {}
   readonly possible: boolean
   readonly #sdk: Sdk
@@ -81,27 +82,47 @@ class Approvals {
     // The 2026-07-28 revision sends them with each request, the earlier ones once.
     const envelope = mcpReq.envelope as { 'io.modelcontextprotocol/clientCapabilities'?: ClientCapabilities } | undefined
     const capabilities = envelope?.['io.modelcontextprotocol/clientCapabilities'] ?? server.getClientCapabilities()
-    this.possible = capabilities?.elicitation !== undefined
+    // Without a mode a client means forms.
+    const { form, url } = capabilities?.elicitation ?? { url: {} }
+    this.possible = form !== undefined || url === undefined
     this.#sdk = sdk
     this.#answers = mcpReq.inputResponses ?? {}
   }
 
   readonly approve = async ({ call, reasons }: { call: Call; reasons: string[] }): Promise<boolean> => {
-    const { createHash } = await import('node:crypto')
-    const key = `approve-${createHash('sha256').update(JSON.stringify([call.slot, call.input])).digest('hex').slice(0, 16)}`
-    if (Object.hasOwn(this.#answers, key)) return accepted(this.#answers[key])
-    this.questions[key] = this.#sdk.inputRequired.elicit({
+    const { answer, ask } = await this.#place('approve', [call.slot, call.input])
+    if (answer !== undefined) return accepted(answer)
+    ask({
       message: `${call.slot} asks for approval.\n${reasons.join('\n')}\n${JSON.stringify(call.input, null, 2)}`,
       requestedSchema: { type: 'object', properties: { approve: { type: 'boolean', title: 'Do it?', default: false } }, required: ['approve'] },
     })
     return false
   }
 
+  readonly ask: Asker = async (questions) => {
+    const { answer, ask } = await this.#place('ask', questions)
+    if (answer !== undefined) return answersOf(questions, answer)
+    ask(formOf(questions))
+    throw new Error('The client is asked; the call comes once more with the answer.')
+  }
+
+  /** The answer to a question of this very content, or the way to have it asked. */
+  async #place(kind: string, content: unknown) {
+    const { createHash } = await import('node:crypto')
+    const key = `${kind}-${createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16)}`
+    const ask = (form: Parameters<Sdk['inputRequired']['elicit']>[0]) => {
+      this.questions[key] = this.#sdk.inputRequired.elicit(form)
+    }
+    return { answer: Object.hasOwn(this.#answers, key) ? this.#answers[key] : undefined, ask }
+  }
+
   /** Whether the call waits for an answer that has not been asked for yet. */
   open(result: Result): boolean {
-    return !result.ok && result.error.code === 'VT_POLICY_NEEDS_APPROVAL' && Object.keys(this.questions).length > 0
+    return !result.ok && waiting.includes(result.error.code) && Object.keys(this.questions).length > 0
   }
 }
+
+const waiting = ['VT_POLICY_NEEDS_APPROVAL', 'VT_ASK_UNAVAILABLE']
 
 function accepted(answer: unknown): boolean {
   const { action, content } = (answer ?? {}) as { action?: unknown; content?: { approve?: unknown } }

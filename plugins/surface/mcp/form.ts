@@ -1,0 +1,49 @@
+import type { Answers, Question } from '../../../core/index.js'
+
+/** An elicitation form (MCP 2025-06-18 and later: a flat object of primitive fields). */
+export interface Form {
+  message: string
+  requestedSchema: { type: 'object'; properties: Record<string, Field>; required: string[] }
+}
+type Field = { type: 'string'; title: string; description?: string; enum?: string[] }
+
+/** One field for each question, and beside choices one for the user's own words. */
+export function formOf(questions: readonly Question[]): Form {
+  const properties: Record<string, Field> = {}
+  const required: string[] = []
+  for (const { id, header, question, options } of questions) {
+    if (options) {
+      properties[id] = { type: 'string', title: header, description: question, enum: options.map(({ label }) => label) }
+      properties[ownWords(id)] = { type: 'string', title: `${header}: something else`, description: 'Your own answer, instead of a choice.' }
+    } else {
+      properties[id] = { type: 'string', title: header, description: question }
+      required.push(id)
+    }
+  }
+  return { message: questions.map(explain).join('\n\n'), requestedSchema: { type: 'object', properties, required } }
+}
+
+/** The answers in what a client sent back; nothing when its user declined. */
+export function answersOf(questions: readonly Question[], response: unknown): Answers | undefined {
+  const { action, content } = (response ?? {}) as { action?: unknown; content?: Record<string, unknown> }
+  if (action !== 'accept') return undefined
+  const text = (name: string): string => {
+    const value = content && Object.hasOwn(content, name) ? content[name] : undefined
+    return typeof value === 'string' ? value.trim() : ''
+  }
+  return Object.fromEntries(
+    questions.map(({ id, options }) => {
+      const other = text(options ? ownWords(id) : id)
+      const chosen = options ? text(id) : ''
+      return [id, { selected: chosen ? [chosen] : [], ...(other && { other }) }]
+    }),
+  )
+}
+
+// Ids are lower case, so that this is nobody's id.
+const ownWords = (id: string): string => `${id}_OTHER`
+
+function explain({ question, options = [], focus_area, analysis_hints = [] }: Question): string {
+  const choices = options.map(({ label, description }) => `- ${label}: ${description}`)
+  return [question, ...(focus_area ? [focus_area] : []), ...analysis_hints, ...choices].join('\n')
+}
