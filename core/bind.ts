@@ -154,6 +154,7 @@ function infoOf({ id, kind, layer, file, slot, stage, manifest }: Contribution, 
     ...(slot !== undefined && { slot, stage: stage ?? 'primary' }),
     ...(manifest.verb !== undefined && { verb: manifest.verb }),
     ...(manifest.description !== undefined && { description: manifest.description }),
+    ...(manifest.errors !== undefined && { errors: manifest.errors }),
     ...(reason !== undefined && { reason }),
   }
 }

@@ -333,6 +333,8 @@ export interface ContributionInfo {
   stage?: Stage
   verb?: string
   description?: string
+  /** Codes that its manifest declares. */
+  errors?: Manifest['errors']
   reason?: string
 }
 

@@ -155,7 +155,7 @@ describe('error codes', () => {
     expect([...known].filter((code) => !provoked.includes(code) && !owed.includes(code))).toEqual([])
   })
   const documented = new Set([...text('core/README.md').matchAll(/`(VT_[A-Z_]+)`/g)].map((match) => match[1]!))
-  it.skipIf(documented.size === 0)('are in the documented table, and nothing else is', () => {
+  it('are in the documented table, and nothing else is', () => {
     expect([...known].filter((code) => !documented.has(code))).toEqual([])
     expect([...documented].filter((code) => !known.has(code))).toEqual([])
   })
@@ -166,6 +166,6 @@ const owed = [
   'VT_POLICY_UNAVAILABLE', 'VT_PATH_EXISTS', 'VT_PATH_NOT_EMPTY', 'VT_FILE_IO', 'VT_SLOT_PROPERTY_CONFLICT', 'VT_SCHEMA_PATTERN',
   'VT_CONFIG_INVALID', 'VT_CONFIG_AMBIGUOUS', 'VT_CONFIG_UNTRUSTED', 'VT_CONFIG_LOOSENS', 'VT_CONFIG_OWN_ONLY', 'VT_CONFIG_CONSENT',
   'VT_TRUST_STORE', 'VT_TRUST_REFUSED', 'VT_SEARCH_TIMEOUT', 'VT_SEARCH_ENGINE_MISSING',
-  'plugins/surface/config', 'plugins/surface/doctor', 'plugins/surface/help', 'plugins/surface/plugins', 'plugins/surface/tools',
+  'plugins/surface/config', 'plugins/surface/docs', 'plugins/surface/doctor', 'plugins/surface/help', 'plugins/surface/plugins', 'plugins/surface/tools',
   'plugins/surface/tour', 'plugins/surface/trust',
 ]
