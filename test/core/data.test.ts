@@ -167,29 +167,27 @@ describe('a file', () => {
   })
 })
 
-it('runs nothing of the folder it starts in: no trap of cosmiconfig goes off', async () => {
-  const space = await tempWorkspace()
-  const touch = (name: string) => `require("node:fs").writeFileSync(${JSON.stringify(join(space.root, `marker-${name}`))}, "")`
-  const module = (name: string) => `import fs from "node:fs"; fs.writeFileSync(${JSON.stringify(join(space.root, `marker-${name}`))}, ""); export default {}`
-  await space.write('.config/config.cjs', touch('cjs'))
-  await space.write('.config/config.js', touch('js'))
-  await space.write('.config/config.mjs', module('mjs'))
-  await space.write('.config/config.ts', module('ts'))
-  await space.write('.config/config.yaml', 'cosmiconfig: { searchPlaces: [evil.js], mergeSearchPlaces: false }\nsearchPlaces: [evil.js]')
-  await space.write('.config/config.json', '{ "cosmiconfig": { "searchPlaces": ["evil.js"] } }')
-  await space.write('evil.js', touch('evil'))
-  await space.write('.vtcoderc.js', touch('rc'))
-  await space.write('.vtcoderc', '$import: ./evil.js')
-  await space.write('package.json', '{ "type": "commonjs", "vtcode": { "$import": "./evil.js" }, "cosmiconfig": { "searchPlaces": ["evil.js"] } }')
-  await space.write('vtcode.config.yaml', 'policy: { mode: plan }')
-  await space.write('node_modules/vtcode/index.js', touch('node_modules'))
-  const program = join(import.meta.dirname, '../../dist/core/index.js')
-  const script = `import { createKernel } from ${JSON.stringify(program)}
-    const kernel = await createKernel({ home: ${JSON.stringify(space.home)}, env: { PATH: process.env.PATH } })
-    console.log(kernel.workspace, kernel.settings.policy.mode)
-    await kernel.close()`
-  const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], { cwd: space.root, encoding: 'utf8' })
-  expect(said.trim()).toBe(`${space.root} plan`)
-  expect(execFileSync('find', [space.root, '-name', 'marker*'], { encoding: 'utf8' })).toBe('')
-  await space[Symbol.asyncDispose]()
+describe('starting runs nothing of the folder it starts in: no trap of cosmiconfig goes off', () => {
+  const touch = 'require("node:fs").writeFileSync("marker", "")'
+  const module = 'import fs from "node:fs"; fs.writeFileSync("marker", ""); export default {}'
+  it.each<[trap: string, files: Record<string, string>]>([
+    ['.config/config.js', { '.config/config.js': touch, 'package.json': '{ "type": "commonjs" }' }],
+    ['.config/config.cjs', { '.config/config.cjs': touch }],
+    ['.config/config.mjs', { '.config/config.mjs': module }],
+    ['.config/config.ts', { '.config/config.ts': module }],
+    ['.config/config.yaml with more places', { '.config/config.yaml': 'cosmiconfig: { searchPlaces: [evil.js] }', 'evil.js': touch }],
+    ['.config/config.json that imports', { '.config/config.json': '{ "$import": "../evil.js" }', 'evil.js': touch }],
+    ['package.json with more places', { 'package.json': '{ "cosmiconfig": { "searchPlaces": ["evil.js"] }, "vtcode": { "$import": "./evil.js" } }', 'evil.js': touch }],
+    ['files of the program’s name', { '.vtcoderc.js': touch, '.vtcoderc': '$import: ./evil.js', 'vtcode.config.cjs': touch, '.config/vtcoderc.js': touch, 'evil.js': touch }],
+    ['a package of the program’s name', { 'node_modules/vtcode/index.js': touch, 'node_modules/yaml/index.js': touch, 'node_modules/cosmiconfig/index.js': touch }],
+  ])('%s', async (_, files) => {
+    const space = await tempWorkspace({ 'vtcode.config.yaml': 'policy: { mode: plan }', ...files })
+    const script = `import { createKernel } from ${JSON.stringify(join(import.meta.dirname, '../../dist/core/index.js'))}
+      const kernel = await createKernel({ home: ${JSON.stringify(space.home)}, env: { PATH: process.env.PATH } })
+      console.log(kernel.workspace, kernel.settings.policy.mode)
+      await kernel.close()`
+    const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], { cwd: space.root, encoding: 'utf8' })
+    expect([said.trim(), await space.read('marker')]).toEqual([`${space.root} plan`, undefined])
+    await space[Symbol.asyncDispose]()
+  })
 })
