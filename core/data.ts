@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
 import { isAbsolute, relative, sep } from 'node:path'
 import type { Document as Tree, LineCounter, Node } from 'yaml'
 import { problem, type Code } from './errors.js'
@@ -10,7 +10,8 @@ export interface Data {
 }
 
 export const limits = { bytes: 256 * 1024, flow: 64, indent: 200, aliases: 64, depth: 32, nodes: 20_000, text: 64 * 1024 }
-const forbidden = new Set(['__proto__', 'constructor', 'prototype'])
+/** Keys that could reach the prototype of something. */
+export const forbidden: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 const refuse = (code: Code, text: string, at: string) => problem(code, { problem: text }, { details: { files: [at] } })
 
@@ -18,6 +19,12 @@ const refuse = (code: Code, text: string, at: string) => problem(code, { problem
 export function inside(root: string, file: string): boolean {
   const way = relative(root, file)
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
+}
+
+/** Does it belong to root, and may nobody else write it? */
+export function closedToOthers(path: string): boolean {
+  const { uid, mode } = statSync(path)
+  return uid === 0 && (mode & 0o022) === 0
 }
 
 /**

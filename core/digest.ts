@@ -3,6 +3,7 @@ import { moduleOf } from './alias.js'
 import { dirname, join, relative, resolve } from 'node:path'
 import { inside, readBytes } from './data.js'
 import { problem } from './errors.js'
+import { byBytes } from './manifest.js'
 import type { Contribution } from './types.js'
 
 /** One thing of a workspace that may run code or change what runs; `digest` changes with every byte of it. */
@@ -20,7 +21,6 @@ const MAX_BYTES = 256 * 1_048_576
 // Loaded when something is hashed: most starts hash nothing.
 const sha256 = (data: string | Uint8Array, form: 'hex' | 'base64' = 'hex'): string => process.getBuiltinModule('node:crypto').createHash('sha256').update(data).digest(form)
 const refuse = (text: string, file: string) => problem('VT_MANIFEST_LIMIT', { problem: text }, { details: { files: [file] } })
-const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
 /** Does anything of the contribution run or connect? */
 export const runsCode = ({ manifest }: Contribution): boolean => ['module', 'run', 'http', 'mcp', 'alias'].some((key) => key in manifest)

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { problem } from './errors.js'
 import type { Mode } from './types.js'
 
 /** What a settings file that exports a function is given. */
@@ -29,7 +28,7 @@ try {
   process.send({ error: String(error?.message ?? error) }, () => process.exit())
 }`
 
-/** The same in a process of its own with a clean environment; it is ended, with all it started, after `limit` milliseconds. Throws VT_CONFIG_INVALID. */
+/** The same in a process of its own with a clean environment; it is ended, with all it started, after `limit` milliseconds. */
 export async function evaluateAside(file: string, { cwd, env, mode }: Circumstances, limit = 10_000): Promise<unknown> {
   const kept = Object.fromEntries(Object.entries(env).filter(([name]) => inherited.includes(name) || name.startsWith('LC_')))
   const clean = { ...kept, TERM: 'dumb', NO_COLOR: '1', VTCODE: '1', VTCODE_WORKSPACE: cwd }
@@ -42,16 +41,15 @@ export async function evaluateAside(file: string, { cwd, env, mode }: Circumstan
       // It has ended already.
     }
   }
-  const refuse = (text: string) => problem('VT_CONFIG_INVALID', { problem: `${file} ${text}.` }, { details: { files: [file] } })
   try {
     const answer = await new Promise<{ value?: string; error?: string }>((resolve, reject) => {
-      const timer = setTimeout(() => reject(refuse(`did not finish within ${limit / 1000} s`)), limit)
+      const timer = setTimeout(() => reject(new Error(`it did not finish within ${limit / 1000} s.`)), limit)
       child.once('message', (message) => resolve(message as { value?: string; error?: string }))
       child.once('error', reject)
-      child.once('exit', () => reject(refuse('ended its process')))
+      child.once('exit', () => reject(new Error('it ended its process.')))
       child.once('close', () => clearTimeout(timer))
     })
-    if (answer.error !== undefined) throw refuse(`failed: ${answer.error}`)
+    if (answer.error !== undefined) throw new Error(answer.error)
     return answer.value === undefined ? undefined : JSON.parse(answer.value)
   } finally {
     stop()

@@ -1,11 +1,12 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { moduleOf } from './alias.js'
 import { basename, dirname, extname, isAbsolute, join, resolve, win32 } from 'node:path'
+import { clean } from './clean.js'
 import { conform, readContract } from './conform.js'
 import { inside, type Data } from './data.js'
 import { problem, report, VtError, type Code } from './errors.js'
 import { load } from './explorer.js'
-import type { Diagnostic, JsonObject, Kind, Layer, Manifest, Schema, Stage } from './types.js'
+import type { Diagnostic, Kind, Layer, Manifest, Schema, Stage } from './types.js'
 
 /** What one manifest file turned out to be; without `manifest` it is invalid and `diagnostics` say why. */
 export interface Reading {
@@ -49,7 +50,7 @@ export async function readManifest(file: string, { layer, root }: Place): Promis
   for (const { path, problem } of await conform('manifest.1.json', said, keysOf()[reading.kind] ?? keysOf()['action'])) wrong('VT_MANIFEST_INVALID', { problem }, path)
   if (reading.diagnostics.length > 0) return reading
 
-  const manifest = clean(said) as Manifest
+  const manifest = clean(said as Manifest)
   for (const schema of ['input', 'output', 'options'] as const) {
     const why = manifest[schema] && tooMuch(manifest[schema])
     if (why) wrong('VT_SCHEMA_INVALID', { id: reading.name, reason: `${schema} ${why}` }, [schema])
@@ -82,9 +83,12 @@ export function known(manifest: Manifest): Reading {
   return { manifest, name: nameOf(manifest)!, kind, ...(kind === 'action' && { slot: slotOf(manifest), stage: manifest.stage ?? 'primary' }), diagnostics: [] }
 }
 
+/** The order in which names are taken, the same on every system. */
+export const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+
 /** Paths of the manifests in a folder, relative to it, in byte order; `.x`, `_x`, `schema` and `node_modules` are passed over. */
 export function manifestFiles(dir: string, depth = 4): string[] {
-  const entries = readdirSync(dir, { withFileTypes: true }).sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)))
+  const entries = readdirSync(dir, { withFileTypes: true }).sort((a, b) => byBytes(a.name, b.name))
   return entries.flatMap((entry) => {
     const { name } = entry
     if (/^[._]/.test(name)) return []
@@ -131,31 +135,6 @@ function keysOf(): Record<string, string[]> {
   const kinds = common['kind']!['enum'] as string[]
   keys = Object.fromEntries(kinds.map((kind) => [kind, [...Object.keys(common), ...Object.keys(defs[kind]!.properties)]]))
   return keys
-}
-
-// Controls but tab and newline, zero-width and bidirectional marks: they show a reader something else than a model reads.
-const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu
-const shown = ['title', 'description', 'docs', 'license', 'author', 'errors', 'input', 'output']
-
-/** The manifest with the texts a model or user is shown cleaned; the same object when there is nothing to clean. */
-function clean(manifest: Manifest | null): JsonObject {
-  const wash = (value: unknown, key: string): unknown => {
-    if (typeof value === 'string') {
-      const text = value.replace(invisible, '')
-      return (key === 'description' || key === 'title') && text.length > 1024 ? `${text.slice(0, 1023)}…` : text
-    }
-    if (typeof value !== 'object' || value === null) return value
-    let changed = false
-    const entries = Object.entries(value).map(([name, item]) => {
-      const washed = wash(item, Array.isArray(value) ? key : name)
-      changed ||= washed !== item
-      return [name, washed] as const
-    })
-    if (!changed) return value
-    return Object.freeze(Array.isArray(value) ? entries.map(([, item]) => item) : Object.fromEntries(entries))
-  }
-  const entries = Object.entries(manifest!).map(([key, value]) => [key, shown.includes(key) ? wash(value, key) : value] as const)
-  return entries.every(([key, value]) => manifest![key] === value) ? manifest! : Object.freeze(Object.fromEntries(entries))
 }
 
 /** Why a schema is not taken from a manifest: it would be expensive to compile or point elsewhere. */

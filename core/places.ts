@@ -1,0 +1,161 @@
+import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { closedToOthers, inside } from './data.js'
+import { problem, report } from './errors.js'
+import { byBytes, manifestFiles, type Place } from './manifest.js'
+import type { Diagnostic, Layer, ManifestEntry, Origin, Settings } from './types.js'
+
+export interface DiscoverOptions {
+  workspace: string
+  /** The `.vtcode` folder of the user. */
+  home: string
+  /** What `~` stands for. */
+  user: string
+  /** Folder of the machine's administrator. */
+  admin?: string
+  /** The settings, and which file said an entry of `manifests`: there its paths begin. Origins are asked for only then. */
+  loaded: { settings: Settings; origins: readonly Origin[] }
+}
+/** A file or folder of manifests, with what its entry in the settings says about it. */
+export interface Source extends Place {
+  /** `plugin` for a folder with a `vtcode.yaml` or `vtcode/`, `folder` and `file` for loose manifests. */
+  form: 'builtin' | 'plugin' | 'folder' | 'file'
+  path: string
+  /** Name of the plugin its contributions belong to. */
+  plugin: string
+  entry?: ManifestEntry
+}
+/** A pattern of contribution ids that the settings take away. */
+export interface Removal {
+  pattern: string
+  layer: Layer
+}
+export interface Places {
+  sources: Source[]
+  removals: Removal[]
+  diagnostics: Diagnostic[]
+}
+
+const program = dirname(dirname(fileURLToPath(import.meta.url)))
+const reserved = /^(?:builtin|admin|user|workspace|call|root.*)$/
+// Whose name a plugin keeps when two share it: a cloned repository never takes one over.
+const precedence: Layer[] = ['builtin', 'admin', 'call', 'user', 'workspace']
+
+/** Where manifests may lie, in the order they are read: built-in, administrator, settings, user, workspace. Throws VT_RELOAD_REFUSED. */
+export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded }: DiscoverOptions): Places {
+  const diagnostics: Diagnostic[] = []
+  const plugins = (loaded.settings['plugins'] ?? {}) as { enabled?: boolean; workspace?: string; disable?: string[] }
+  const originOf = (path: string) => loaded.origins.find((origin) => origin.path === path)
+  const removals: Removal[] = (plugins.disable ?? []).map((pattern) => ({ pattern, layer: originOf('plugins.disable')?.layer ?? 'user' }))
+  const builtin: Source[] = []
+  const entries: Source[] = []
+  for (const [index, said] of loaded.settings.manifests.entries()) {
+    const entry = typeof said === 'string' ? { from: said } : said
+    if (entry.from === 'builtin') {
+      builtin.push({ form: 'builtin', layer: 'builtin', path: join(program, 'manifests'), root: program, plugin: 'builtin' })
+      continue
+    }
+    const origin = originOf(`manifests.${index}`)
+    const layer = origin?.layer ?? 'call'
+    const base = origin && isAbsolute(origin.file) ? dirname(origin.file) : workspace
+    if (entry.from.startsWith('!')) removals.push({ pattern: entry.from.slice(1), layer })
+    else entries.push(...sourceOf(entry, layer, { base, user, workspace }, diagnostics))
+  }
+  if (plugins.enabled === false) return { sources: builtin, removals, diagnostics }
+
+  const below = (layer: Layer, ...dirs: string[]) => dirs.flatMap((dir) => pluginsIn(dir, layer, diagnostics))
+  const all = [
+    ...builtin,
+    ...(ownedByRoot(join(admin, 'plugins'), diagnostics) ? below('admin', join(admin, 'plugins')) : []),
+    ...entries,
+    ...below('user', join(home, 'plugins'), join(user, '.agents', 'plugins')),
+    ...below('workspace', join(workspace, '.vtcode', 'plugins'), join(workspace, '.agents', 'plugins')),
+  ]
+  // A workspace that is the home folder has its plugins read once, as the user's.
+  const sources = all.filter(({ path, layer }, at) => all.findIndex((other) => other.path === path) === at && !(layer === 'workspace' && plugins.workspace === 'off'))
+  nameApart(sources, diagnostics)
+  return { sources, removals, diagnostics }
+}
+
+/** The source an entry of `manifests` names; none where it names nothing that may be read. */
+function sourceOf(entry: ManifestEntry, layer: Layer, { base, user, workspace }: Record<'base' | 'user' | 'workspace', string>, diagnostics: Diagnostic[]): Source[] {
+  const { from } = entry
+  const path = from.startsWith('npm:') ? packageFolder(from.slice(4), base) : resolve(base, from.startsWith('~/') ? join(user, from.slice(2)) : from)
+  if (path === undefined || !existsSync(path)) {
+    if (entry.required) throw problem('VT_RELOAD_REFUSED', { reason: `${from} is required and does not exist` })
+    diagnostics.push(report('VT_MANIFEST_MISSING', { path: from }, [base]))
+    return []
+  }
+  const real = realpathSync(path)
+  if (layer === 'workspace' && !inside(realpathSync(workspace), real)) {
+    diagnostics.push(report('VT_MANIFEST_OUTSIDE', { path: from }, [base]))
+    return []
+  }
+  if (!statSync(real).isDirectory()) return [{ form: 'file', layer, path: real, root: dirname(real), plugin: layer, entry }]
+  const plugin = markers(real).length > 0
+  return [{ form: plugin ? 'plugin' : 'folder', layer, path: real, root: real, plugin: plugin ? nameFrom(real) : layer, entry }]
+}
+
+function packageFolder(name: string, base: string): string | undefined {
+  if (!/^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*$/i.test(name)) return undefined
+  for (let dir = base; ; dir = dirname(dir)) {
+    const folder = join(dir, 'node_modules', name)
+    if (existsSync(folder)) return folder
+    if (dir === dirname(dir)) return undefined
+  }
+}
+
+function pluginsIn(dir: string, layer: Layer, diagnostics: Diagnostic[]): Source[] {
+  if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) return []
+  const real = realpathSync(dir)
+  const names = readdirSync(real).filter((name) => !/^[._]/.test(name)).sort(byBytes)
+  return names.flatMap((name): Source[] => {
+    const path = join(real, name)
+    const refuse = (text: string, severity: Diagnostic['severity']) => {
+      diagnostics.push(report('VT_MANIFEST_INVALID', { problem: `${path} ${text}.` }, [path], severity))
+      return []
+    }
+    const stat = statSync(path, { throwIfNoEntry: false })
+    if (stat && !stat.isDirectory()) return []
+    if (!stat || !inside(real, realpathSync(path))) return refuse('is a link that leads out of its folder', 'error')
+    if (markers(path).length === 0) return refuse('holds neither vtcode.yaml nor a folder vtcode', 'warning')
+    return [{ form: 'plugin', layer, path, root: path, plugin: nameFrom(path) }]
+  })
+}
+
+const markers = (root: string): string[] => ['vtcode.yaml', 'vtcode.yml', 'vtcode.json', 'vtcode'].filter((name) => lstatSync(join(root, name), { throwIfNoEntry: false }))
+const nameFrom = (root: string): string => basename(root).toLowerCase().replace(/[^a-z0-9.-]+/g, '-').replace(/^[.-]+|[.-]+$/g, '').slice(0, 64) || 'unnamed'
+
+function ownedByRoot(dir: string, diagnostics: Diagnostic[]): boolean {
+  if (!existsSync(dir)) return false
+  const closed = closedToOthers(dir)
+  if (!closed) diagnostics.push(report('VT_CONFIG_FOREIGN', { file: dir }, [dir], 'warning'))
+  return closed
+}
+
+/** Gives plugins of the same name different ones. */
+function nameApart(sources: Source[], diagnostics: Diagnostic[]): void {
+  const owners = new Map<string, string>()
+  const plugins = sources.filter(({ form }) => form === 'plugin').sort((a, b) => precedence.indexOf(a.layer) - precedence.indexOf(b.layer))
+  for (const source of plugins) {
+    const name = source.plugin
+    if (reserved.test(name) || owners.has(name)) {
+      source.plugin = `${name}@${source.layer}`
+      for (let n = 2; owners.has(source.plugin); n++) source.plugin = `${name}@${source.layer}-${n}`
+      const files = [owners.get(name), source.root].filter((file) => file !== undefined)
+      diagnostics.push(report('VT_PLUGIN_RENAMED', { name, root: source.root, other: source.plugin }, files, 'warning'))
+    }
+    owners.set(source.plugin, source.root)
+  }
+}
+
+/** The manifest files of a source. */
+export function filesOf({ form, path }: Source, diagnostics: Diagnostic[]): string[] {
+  if (form === 'file') return [path]
+  if (form !== 'plugin') return manifestFiles(path).map((name) => join(path, name))
+  const [marker, ...others] = markers(path) as [string, ...string[]]
+  if (others.length > 0) diagnostics.push(report('VT_MANIFEST_INVALID', { problem: `${path} holds ${marker} and ${others.join(', ')}; only the first is read.` }, [path], 'warning'))
+  if (marker !== 'vtcode') return [join(path, marker)]
+  return manifestFiles(join(path, marker)).filter((name) => name !== 'hooks.json').map((name) => join(path, marker, name))
+}

@@ -1,0 +1,86 @@
+import { extname } from 'node:path'
+import { conform } from './conform.js'
+import { forbidden, type Data } from './data.js'
+import { problem, VtError } from './errors.js'
+import type { Circumstances } from './evaluate.js'
+import { load } from './explorer.js'
+import type { Source } from './merge.js'
+import { plain } from './plain.js'
+import type { JsonObject, Layer } from './types.js'
+
+export const dataEnds = ['json', 'yaml', 'yml']
+export const codeEnds = ['ts', 'mts', 'js', 'mjs']
+export const isCode = (file: string): boolean => codeEnds.includes(extname(file).slice(1))
+
+/** A settings file in a data format, below `within` if that is given. Throws VT_CONFIG_INVALID. */
+export async function fromData(layer: Layer, file: string, within?: string): Promise<Source> {
+  const data = await reading(file, () => load(file, within))
+  return check({ layer, file, value: (data.value ?? {}) as JsonObject }, data)
+}
+
+/** A settings file in code, run in this program or, `aside`, in a process of its own. Throws VT_CONFIG_INVALID. */
+export async function fromCode(layer: Layer, file: string, circumstances: Circumstances, aside = false): Promise<Source> {
+  const { evaluate, evaluateAside } = await import('./evaluate.js')
+  const value = await reading(file, () => (aside ? evaluateAside : evaluate)(file, circumstances))
+  return check({ layer, file, value: value as JsonObject })
+}
+
+/** Settings of the call: what a variable or an option says. Throws VT_CONFIG_INVALID. */
+export const fromCall = (name: string, value: JsonObject): Promise<Source> => check({ layer: 'call', file: name, value })
+
+/** `{ a: { b: value } }` for the path `a.b`; the text is JSON where it parses, else itself. */
+export function assign(path: readonly string[], text: string): JsonObject {
+  let value: unknown = text
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // It is text.
+  }
+  return path.reduceRight<unknown>((inner, key) => Object.fromEntries([[key, inner]]), value) as JsonObject
+}
+
+/** Whatever goes wrong while reading is a fault of the settings. */
+async function reading<T>(file: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    const files = (error instanceof VtError && (error.problem.details?.['files'] as string[] | undefined)) || [file]
+    throw invalid(`${files[0]}: ${(error as Error).message}`, files)
+  }
+}
+
+const invalid = (text: string, files: string[]): VtError => problem('VT_CONFIG_INVALID', { problem: text }, { details: { files } })
+
+/** The source with its value as plain, frozen data that fits the schema. Throws VT_CONFIG_INVALID with every fault and its line. */
+async function check(source: Source, data?: Data): Promise<Source> {
+  const { file } = source
+  let value: JsonObject
+  try {
+    value = plain(source.value, { depth: 32 }) as JsonObject
+  } catch (error) {
+    throw invalid(`${file}: ${(error as Error).message}`, [file])
+  }
+  const key = forbiddenIn(value)
+  if (key) throw invalid(`${file}: The key '${key}' is not allowed.`, [file])
+  const faults = await conform('config.1.json', withoutNulls(value))
+  if (faults.length > 0) {
+    const places = faults.map(({ path }) => data?.at(path) ?? file)
+    throw invalid(faults.map(({ problem }, index) => `${places[index]}: ${problem}`).join('\n'), places)
+  }
+  return { ...source, value, ...(data && { line: (path: readonly string[]) => Number(/:(\d+):\d+$/.exec(data.at(path))?.[1]) }) }
+}
+
+/** `null` takes a setting back and so fits everywhere. */
+function withoutNulls(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).flatMap(([key, item]) => (item === null ? [] : [[key, withoutNulls(item)]])))
+}
+
+function forbiddenIn(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [key, item] of Object.entries(value)) {
+    const found = forbidden.has(key) ? key : forbiddenIn(item)
+    if (found) return found
+  }
+  return undefined
+}
