@@ -39,11 +39,11 @@ export function readFrames({ message, refuse }: Receiver): (chunk: Buffer) => vo
   function end(): void {
     const id = excess && !excess.answered ? idAtEnd(excess.tail.toString('latin1')) : null
     if (id !== null) refuse(id, -32600, TOO_LARGE)
-    const line = excess ? '' : Buffer.concat(parts, size).toString('utf8').trim()
+    const line = excess ? '' : (parts.length === 1 ? parts[0]! : Buffer.concat(parts, size)).toString('utf8')
     parts = []
     size = 0
     excess = undefined
-    if (line !== '') read(line, { message, refuse })
+    if (/\S/.test(line)) read(line, { message, refuse })
   }
 
   return (chunk) => {

@@ -1,0 +1,45 @@
+// What the kernel adds to a call: everything between `kernel.call` and a handler that does nothing, with five policies and three
+// compactors in the way, against calling the handler itself.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createKernel } from 'vtcode'
+
+const CALLS = 20_000
+const ROUNDS = 7
+
+export default async function bench() {
+  const folder = mkdtempSync(join(tmpdir(), 'vtcode-bench-'))
+  try {
+    const ours = await perCall(folder, { policies: 5, compactors: 3 })
+    const bare = await perCall(folder, { policies: 0, compactors: 0 })
+    return [
+      { name: 'a call with 5 policies and 3 compactors', goal: 20, ratio: ours, unit: 'µs', detail: `best of ${ROUNDS} × ${CALLS} calls; with the built-in ones alone ${bare.toFixed(1)} µs` },
+    ]
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function perCall(folder, { policies, compactors }) {
+  const plugins = join(folder, `${policies}-${compactors}`)
+  mkdirSync(plugins)
+  const put = (name, fields, code) => {
+    writeFileSync(join(plugins, `${name}.yaml`), `name: ${name}\n${fields}module: ./${name}.js\n`)
+    writeFileSync(join(plugins, `${name}.js`), code)
+  }
+  put('nothing', 'description: Does nothing.\neffects: [read]\ninput: { properties: { text: { type: string } } }\n', 'export default () => ({ ok: true, output: { done: true } })')
+  for (let i = 0; i < policies; i++) put(`policy_${i}`, 'kind: policy\n', 'export default () => undefined')
+  for (let i = 0; i < compactors; i++) put(`compactor_${i}`, 'kind: compactor\n', 'export default (result) => result')
+  const kernel = await createKernel({ workspace: folder, home: folder, config: { manifests: ['builtin', plugins] } })
+  const result = await kernel.call('nothing', { text: 'x' })
+  if (!result.ok) throw new Error(result.error.message)
+  let best = Infinity
+  for (let round = 0; round < ROUNDS; round++) {
+    const started = performance.now()
+    for (let i = 0; i < CALLS; i++) await kernel.call('nothing', { text: 'x' })
+    best = Math.min(best, ((performance.now() - started) * 1000) / CALLS)
+  }
+  await kernel.close()
+  return best
+}

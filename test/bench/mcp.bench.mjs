@@ -1,0 +1,132 @@
+// The MCP server: how soon it lists its tools, what a call costs over the wire, what it weighs while nobody calls.
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const project = join(dirname(fileURLToPath(import.meta.url)), '../..')
+const ROUNDS = 25
+const WARM_UP = 3_000
+const CALLS = 2_000
+
+export default async function bench() {
+  const folder = mkdtempSync(join(tmpdir(), 'vtcode-bench-'))
+  try {
+    writeFileSync(join(folder, 'echo.mjs'), echo)
+    const programs = { ours: [join(project, 'dist/core/bin.js'), 'mcp', '--workspace', folder, '--home', folder], echo: [join(folder, 'echo.mjs')] }
+    plant(folder)
+    const start = await startTimes(programs)
+    const idle = await idleMemory(programs)
+    const warm = await callTimes({ ...programs, ours: [...programs.ours, '-c', `manifests=["builtin", ${JSON.stringify(join(folder, 'echo_text.yaml'))}]`] })
+    return [
+      { name: 'cold start to tools/list, against bare node', goal: 1.8, ratio: start.ours / start.bare, detail: `median of ${ROUNDS} in turn: ${start.ours.toFixed(0)} ms, \`node -e 0\` ${start.bare.toFixed(0)} ms, an echo server on the same SDK ${start.echo.toFixed(0)} ms` },
+      { name: 'warm call p50, against an echo server on the same SDK', goal: 1.5, ratio: warm.ours / warm.echo, detail: `${CALLS} calls of each in turn after ${WARM_UP}: ${warm.ours.toFixed(3)} ms and ${warm.echo.toFixed(3)} ms` },
+      { name: 'idle server', goal: 75, ratio: idle.ours, unit: 'MB', detail: `resident after tools/list; the echo server ${idle.echo.toFixed(0)} MB` },
+    ]
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** A server of a few lines on the public SDK: the least that anybody's could cost. */
+const echo = `import { createRequire } from 'node:module'
+const require = createRequire(${JSON.stringify(join(project, 'package.json'))})
+const { Server } = require('@modelcontextprotocol/server')
+const { serveStdio } = require('@modelcontextprotocol/server/stdio')
+serveStdio(() => {
+  const server = new Server({ name: 'echo', version: '1' }, { capabilities: { tools: {} } })
+  server.setRequestHandler('tools/list', () => ({ tools: [{ name: 'echo_text', inputSchema: { type: 'object' } }] }))
+  server.setRequestHandler('tools/call', ({ params }) => ({ content: [{ type: 'text', text: params.arguments.text }], structuredContent: { text: params.arguments.text } }))
+  return server
+})
+`
+
+/** The same tool as a plugin of ours. */
+function plant(folder) {
+  writeFileSync(join(folder, 'echo_text.yaml'), 'name: echo_text\ndescription: Answers with its text.\neffects: [read]\ninput: { properties: { text: { type: string } } }\nmodule: ./echo_text.js\n')
+  writeFileSync(join(folder, 'echo_text.js'), 'export default ({ input }) => ({ ok: true, output: { text: input.text }, text: input.text })')
+}
+
+async function startTimes(programs) {
+  const times = { bare: [], ours: [], echo: [] }
+  for (let round = 0; round < ROUNDS; round++) {
+    times.bare.push(await bareNode())
+    for (const [name, argv] of Object.entries(programs)) {
+      const started = performance.now()
+      const server = new Peer(argv)
+      await server.open()
+      times[name].push(performance.now() - started)
+      server.child.kill('SIGKILL')
+    }
+  }
+  return Object.fromEntries(Object.entries(times).map(([name, values]) => [name, median(values)]))
+}
+
+function bareNode() {
+  const started = performance.now()
+  return new Promise((resolve) => spawn(process.execPath, ['-e', '0']).on('exit', () => resolve(performance.now() - started)))
+}
+
+async function idleMemory(programs) {
+  const figures = {}
+  for (const [name, argv] of Object.entries(programs)) {
+    const server = new Peer(argv)
+    await server.open()
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    figures[name] = server.memory()
+    server.child.kill('SIGKILL')
+  }
+  return figures
+}
+
+/** Both servers are called in turn, so that whatever else the machine does falls on both. */
+async function callTimes(programs) {
+  const servers = Object.entries(programs).map(([name, argv]) => ({ name, server: new Peer(argv), times: [] }))
+  for (const { server } of servers) await server.open()
+  for (let i = 0; i < WARM_UP + CALLS; i++) {
+    for (const { server, times } of servers) {
+      const started = performance.now()
+      const answer = await server.ask('tools/call', { name: 'echo_text', arguments: { text: `call ${i}` } })
+      if (i >= WARM_UP) times.push(performance.now() - started)
+      if (answer.result?.structuredContent?.text !== `call ${i}`) throw new Error(JSON.stringify(answer))
+    }
+  }
+  for (const { server } of servers) server.child.kill('SIGKILL')
+  return Object.fromEntries(servers.map(({ name, times }) => [name, median(times)]))
+}
+
+class Peer {
+  #id = 0
+  #waiting = new Map()
+  #rest = ''
+  constructor(argv) {
+    this.child = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] })
+    this.child.stdout.setEncoding('utf8').on('data', (chunk) => {
+      const lines = (this.#rest + chunk).split('\n')
+      this.#rest = lines.pop()
+      for (const line of lines) {
+        const message = JSON.parse(line)
+        this.#waiting.get(message.id)?.(message)
+      }
+    })
+  }
+  send(message) {
+    this.child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  }
+  ask(method, params) {
+    const id = ++this.#id
+    this.send({ id, method, params })
+    return new Promise((resolve) => this.#waiting.set(id, resolve))
+  }
+  async open() {
+    const greeting = this.ask('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } })
+    this.send({ method: 'notifications/initialized' })
+    await Promise.all([greeting, this.ask('tools/list', {})])
+  }
+  memory() {
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${this.child.pid}/status`, 'utf8'))[1]) / 1024
+  }
+}
+
+const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1]
