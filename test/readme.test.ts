@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { bin, surroundings } from './plugins/surface/program.js'
+
+const project = dirname(dirname(dirname(bin)))
+const page = readFileSync(join(project, 'README.md'), 'utf8')
+const blocks = [...page.matchAll(/^```(\w+)(?: file=(\S+))?\n([\s\S]*?)^```$/gm)].map(([, language, file, text]) => ({ language, file, text: text! }))
+const sessions = blocks.filter(({ language }) => language === 'console').flatMap(({ text }) => text.split(/^\$ /m).slice(1)).map((step) => {
+  const [command, ...output] = step.split('\n')
+  return { command: command!, output: output.join('\n').trimEnd() }
+})
+
+describe('the README', () => {
+  let made: TempWorkspace
+  let env: Record<string, string>
+  beforeAll(async () => {
+    made = await tempWorkspace({ '.git/HEAD': '' })
+    for (const { file, text } of blocks) if (file) await made.write(file, text)
+    const path = join(made.home, 'bin')
+    mkdirSync(path)
+    writeFileSync(join(path, 'vtcode'), `#!/bin/sh\nexec '${process.execPath}' '${bin}' "$@"\n`, { mode: 0o755 })
+    mkdirSync(join(made.root, 'node_modules'))
+    symlinkSync(project, join(made.root, 'node_modules/vtcode'))
+    env = { ...surroundings(made), PATH: `${path}:${dirname(process.execPath)}:${process.env.PATH}` }
+  })
+  afterAll(() => made[Symbol.asyncDispose]())
+
+  it.each(sessions)('shows what really happens: $command', async ({ command, output }) => {
+    const child = spawn('sh', ['-c', command], { cwd: made.root, env, stdio: ['ignore', 'pipe', 'inherit'] })
+    let said = ''
+    child.stdout.on('data', (chunk) => (said += chunk))
+    await new Promise((resolve) => child.on('close', resolve))
+    // An ellipsis stands for whatever is of no interest there.
+    const expected = output.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[\\s\\S]*')
+    expect(said.trimEnd()).toMatch(new RegExp(`^${expected}$`))
+  })
+
+  it('names only files and verbs that exist', async () => {
+    for (const [, path] of page.matchAll(/\]\(([^)#:]+)(?:#\w+)?\)/g)) expect(() => readFileSync(join(project, path!)), path).not.toThrow()
+    const help = await new Promise<string>((resolve) => {
+      let said = ''
+      const child = spawn(process.execPath, [bin, 'help'], { cwd: made.root, env })
+      child.stdout.on('data', (chunk) => (said += chunk))
+      child.on('close', () => resolve(said))
+    })
+    for (const [, verb] of page.matchAll(/`vtcode (\w+)/g)) expect(help).toMatch(new RegExp(`^  ${verb} `, 'm'))
+  })
+})
