@@ -1,5 +1,7 @@
 /** Cutting text for people and models: at code points, with `…` where something is missing. */
 
+import { isAscii } from 'node:buffer'
+
 export interface Excerpt {
   text: string
   cut: boolean
@@ -13,27 +15,28 @@ export function cut(text: string, limit: number): Excerpt {
   return points.length <= limit ? { text, cut: false } : { text: `${points.slice(0, limit - 1).join('')}…`, cut: true }
 }
 
-/** At most `limit` code points of a line around the byte `at`. */
-export function excerpt(line: Buffer, at: number, limit: number): Excerpt {
-  if (line.length <= limit) return { text: line.toString(), cut: false }
-  const from = at <= 4 * limit ? 0 : boundary(line, at - 4 * limit)
-  const to = boundary(line, Math.min(line.length, at + 4 * limit))
-  const points = Array.from(line.toString('utf8', from, to))
-  if (from === 0 && to === line.length && points.length <= limit) return { text: points.join(''), cut: false }
+/** At most `limit` code points of a line around the byte `at`. `more` says that the line goes on before or behind the bytes given. */
+export function excerpt(line: Buffer, at: number, limit: number, more: { front: boolean; back: boolean }): Excerpt {
+  if (line.length <= limit && !more.front && !more.back) return { text: line.toString(), cut: false }
+  // Bytes from the middle of a line may begin or end within a code point.
+  const from = more.front ? boundary(line, 3) : 0
+  const points = Array.from(line.toString('utf8', from, more.back ? boundary(line, line.length - 1) : line.length))
+  if (!more.front && !more.back && points.length <= limit) return { text: points.join(''), cut: false }
   const here = codePoints(line.subarray(from, at))
   const lead = Math.floor(limit / 5)
-  const start = from === 0 && here <= limit - lead ? 0 : Math.max(0, here - lead)
-  const front = from > 0 || start > 0 ? '…' : ''
+  const start = !more.front && here <= limit - lead ? 0 : Math.max(0, here - lead)
+  const front = more.front || start > 0 ? '…' : ''
   const room = limit - front.length
   const rest = points.slice(start)
-  const more = to < line.length || rest.length > room
-  return { text: front + (more ? `${rest.slice(0, room - 1).join('')}…` : rest.join('')), cut: true }
+  const back = more.back || rest.length > room
+  return { text: front + (back ? `${rest.slice(0, room - 1).join('')}…` : rest.join('')), cut: true }
 }
 
 /** How many code points UTF-8 bytes hold. */
 export function codePoints(bytes: Buffer): number {
+  if (isAscii(bytes)) return bytes.length
   let count = 0
-  for (const byte of bytes) if ((byte & 0xc0) !== 0x80) count++
+  for (let at = 0; at < bytes.length; at++) if ((bytes[at]! & 0xc0) !== 0x80) count++
   return count
 }
 

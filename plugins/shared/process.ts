@@ -3,6 +3,10 @@
  * searches run, and a search needs nothing of it but a spawn and pipes.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { closeSync, openSync, readSync, unlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
@@ -18,6 +22,8 @@ export interface Program {
   env?: Record<string, string>
   /** Written to standard input, which is closed then; without it standard input is empty. */
   input?: Buffer
+  /** Its messages are read when it has ended: each line through a pipe wakes us and takes the program's processor. */
+  late_stderr?: boolean
 }
 export interface Limits {
   signal: AbortSignal
@@ -49,11 +55,12 @@ export function environment(): Record<string, string> {
  */
 export async function run(program: Program, limits: Limits, onStdout: Consumer, onStderr?: Consumer): Promise<Ended | undefined> {
   if (limits.signal.aborted) throw problem('VT_CALL_ABORTED')
+  using messages = program.late_stderr ? scratch() : undefined
   const child = spawn(program.file, program.args, {
     cwd: program.cwd,
     env: { ...environment(), ...program.env },
     detached: true,
-    stdio: [program.input ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+    stdio: [program.input ? 'pipe' : 'ignore', 'pipe', messages?.fd ?? 'pipe'],
   })
   const exited = new Promise<number | undefined>((resolve) => {
     child.once('error', () => resolve(undefined))
@@ -78,9 +85,11 @@ export async function run(program: Program, limits: Limits, onStdout: Consumer, 
     void end()
   }
   try {
-    await Promise.all([consume(child.stdout!, onStdout, enough), consume(child.stderr!, onStderr ?? (() => {}), enough)])
+    const stderr = child.stderr && consume(child.stderr, onStderr ?? (() => {}), enough)
+    await Promise.all([consume(child.stdout!, onStdout, enough), stderr])
     const exit_code = await exited
     await ended
+    messages?.each((chunk) => void onStderr?.(chunk))
     if (limits.signal.aborted) throw problem('VT_CALL_ABORTED')
     return { exit_code, ...state }
   } catch (error) {
@@ -90,6 +99,23 @@ export async function run(program: Program, limits: Limits, onStdout: Consumer, 
     clearTimeout(timer)
     limits.signal.removeEventListener('abort', onAbort)
   }
+}
+
+/** A file without a name, gone when it is let go of. */
+function scratch(): Disposable & { fd: number; each(take: (chunk: Buffer) => void): void } {
+  const path = join(tmpdir(), `vtcode-${randomUUID()}`)
+  const fd = openSync(path, 'wx+', 0o600)
+  unlinkSync(path)
+  const each = (take: (chunk: Buffer) => void) => {
+    for (let at = 0; at < 67_108_864; ) {
+      const chunk = Buffer.allocUnsafe(65_536)
+      const bytes = readSync(fd, chunk, 0, chunk.length, at)
+      if (bytes === 0) return
+      take(chunk.subarray(0, bytes))
+      at += bytes
+    }
+  }
+  return { fd, each, [Symbol.dispose]: () => closeSync(fd) }
 }
 
 /** Ends a program with all it started: SIGTERM to the group, 200 ms, SIGKILL, 100 ms, then our ends of the pipes are closed. */

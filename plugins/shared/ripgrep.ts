@@ -58,7 +58,7 @@ export async function ripgrep(
     else if (complaints.length < 100 && !/No such file or directory \(os error 2\)$/.test(text)) complaints.push(text.replace(/^rg: /, ''))
   })
   const common = ['--no-config', '--color=never', ...(onLog ? ['--debug'] : [])]
-  const ended = await run({ file, args: [...common, ...args], cwd }, limits, onStdout, stderr.take)
+  const ended = await run({ file, args: [...common, ...args], cwd, late_stderr: onLog !== undefined }, limits, onStdout, stderr.take)
   if (!ended) return undefined
   stderr.end()
   return { ...ended, complaints }

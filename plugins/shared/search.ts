@@ -1,38 +1,37 @@
-/** ripgrep's search over a file or directory, as the actions ask for it. */
+/** Which files hold a pattern, and how often: ripgrep's count over a file or directory. */
 import { encodeName, problem, type Context, type Handle, type Next } from '../../core/index.js'
 import { refusal } from './answer.js'
 import { filesBelow } from './enumerate.js'
-import { Events, type FileHits, type Hit } from './events.js'
 import { cut } from './excerpt.js'
-import { byPath } from './order.js'
-import { lines, type Consumer } from './process.js'
+import { byPath, pathKey } from './order.js'
 import { choose, largestSearched, ripgrep, withWalk, type Asked, type Discovery } from './ripgrep.js'
-import { openSource, type Source } from './source.js'
 
-export interface Query extends Discovery {
-  /** File or directory. */
-  path: string
+export interface Pattern {
   patterns: string[]
-  /** A file must hold every pattern; else a line any of them. */
-  every?: boolean
   literal?: boolean
   /** Default: sensitive if the pattern has an upper-case letter. */
   case_sensitive?: boolean
+}
+export interface Query extends Pattern, Discovery {
+  /** File or directory. */
+  path: string
+  /** A file must hold every pattern; else a line any of them. */
+  every?: boolean
   /** Files whose matches count. */
   only?: (file: string) => boolean
-  /** How many hits are kept, the first in path order; how many of them in one file. */
-  keep: { hits: number; per_file: number }
+}
+export interface Counted {
+  file: string
+  /** Matching lines; matches, where one may span several lines. */
+  count: number
 }
 export interface Found {
-  /** Files with matches in path order; only the first hold hits. */
-  files: FileHits[]
-  /** Matching lines in all files. */
+  /** In path order. */
+  files: Counted[]
   total: number
   searched: number
   /** The search stopped before its end. */
   incomplete: boolean
-  /** The path names a binary file. */
-  binary: boolean
   complaints: string[]
   /** Files too large to be opened. */
   skipped: string[]
@@ -41,35 +40,31 @@ export interface Found {
 /** The engine does not take the pattern; the message is its own. */
 class PatternProblem extends Error {}
 
-const mostMatches = 200_000
-const seconds = 30
+export const seconds = 30
 
-/** Runs a query. `undefined` when ripgrep cannot be started. Throws PatternProblem, VT_PATH_*, VT_INPUT_INVALID. */
+/** Counts the matches of a query. `undefined` when ripgrep cannot be started. Throws PatternProblem, VT_PATH_*, VT_INPUT_INVALID. */
 export async function search(context: Context, query: Query): Promise<Found | undefined> {
   await using target = await context.workspace.open(query.path)
   const nameOf = namesIn(target)
+  const skipped: string[] = []
   const allowed = await candidates()
   if (allowed === undefined) return undefined
-
-  const events = new Events(query.keep, target.kind === 'file', nameOf, (file) => (!allowed || allowed.has(file)) && query.only?.(file) !== false)
-  const skipped: string[] = []
-  const stream = lines((line) => {
-    events.take(line)
-    return events.total < mostMatches ? undefined : false
-  })
-  const asked = await ask(query.patterns, ['--json'], stream.take, (line) => {
+  const asked = await ask(query.patterns, ['--count', '--stats'], (line) => {
     const [, name] = / ignoring (.*): \d+ bytes$/.exec(line) ?? []
     if (name !== undefined) skipped.push(nameOf(Buffer.from(name)))
   })
   if (!asked) return undefined
-  const files = events.result()
-  judge(asked, query, events.searched > 0 || files.length > 0)
+  const { pairs, rest } = counts(asked.stdout)
+  const searched = Number(/^(\d+) files? searched$/m.exec(rest)?.[1] ?? pairs.length)
+  judge(asked, query, searched > 0)
+  const files = pairs
+    .map(({ name, count }) => ({ file: nameOf(name), count }))
+    .filter(({ file }) => (!allowed || allowed.has(file)) && query.only?.(file) !== false)
   return {
-    files,
-    total: events.total,
-    searched: Math.max(events.searched, files.length),
-    incomplete: asked.timed_out || asked.stopped,
-    binary: events.binary,
+    files: sorted(files),
+    total: files.reduce((sum, { count }) => sum + count, 0),
+    searched,
+    incomplete: asked.timed_out,
     complaints: asked.complaints,
     skipped: skipped.sort(byPath),
   }
@@ -83,41 +78,63 @@ export async function search(context: Context, query: Query): Promise<Found | un
       sets.push(new Set(found.files))
     }
     for (const pattern of query.every ? query.patterns : []) {
-      const holding = new Set<string>()
-      const names = lines((name) => void holding.add(nameOf(name)), 0)
-      const asked = await ask([pattern], ['--files-with-matches', '--null'], names.take)
+      const asked = await ask([pattern], ['--count'])
       if (!asked) return undefined
-      judge(asked, query, holding.size > 0)
-      sets.push(holding)
+      const { pairs } = counts(asked.stdout)
+      judge(asked, query, pairs.length > 0)
+      sets.push(new Set(pairs.map(({ name }) => nameOf(name))))
     }
     const [first, ...others] = sets
     return first ? new Set([...first].filter((file) => others.every((other) => other.has(file)))) : false
   }
 
-  async function ask(patterns: string[], how: string[], onStdout: Consumer, onLog?: (line: string) => void): Promise<Asked | undefined> {
+  async function ask(patterns: string[], how: string[], onLog?: (line: string) => void): Promise<(Asked & { stdout: Buffer }) | undefined> {
     const limits = { signal: context.signal, seconds }
-    const args = [...how, '--crlf', '--engine', 'auto', ...matching(query, patterns), ...patterns.flatMap((pattern) => ['-e', pattern])]
+    const chunks: Buffer[] = []
+    const take = (chunk: Buffer) => void chunks.push(chunk)
+    const args = [...how, '--null', '--with-filename', ...matching({ ...query, patterns })]
     // The handle's own name, not its path: it cannot be swapped, and may be no text.
-    if (target.kind === 'file') return ripgrep('/', [...args, '--', target.ref], limits, onStdout)
-    return withWalk(context.workspace, target, query, (flags) =>
-      ripgrep(target.ref, [...args, ...flags, '--max-filesize', String(largestSearched), '--', './'], limits, onStdout, onLog),
-    )
+    const asked = await (target.kind === 'file'
+      ? ripgrep('/', [...args, '--', target.ref], limits, take)
+      : withWalk(context.workspace, target, query, (flags) =>
+          ripgrep(target.ref, [...args, ...flags, '--max-filesize', String(largestSearched), '--', './'], limits, take, onLog),
+        ))
+    return asked && { ...asked, stdout: Buffer.concat(chunks) }
   }
 }
 
-function matching({ literal, case_sensitive }: Query, patterns: string[]): string[] {
-  const flags = [case_sensitive === undefined ? '--smart-case' : case_sensitive ? '--case-sensitive' : '--ignore-case']
+/** How ripgrep is told what to look for. */
+export function matching({ patterns, literal, case_sensitive }: Pattern): string[] {
+  const flags = ['--crlf', '--engine', 'auto', case_sensitive === undefined ? '--smart-case' : case_sensitive ? '--case-sensitive' : '--ignore-case']
   if (literal) flags.push('--fixed-strings')
-  if (spansLines(patterns, literal)) flags.push('--multiline')
-  return flags
+  if (spansLines({ patterns, ...(literal && { literal }) })) flags.push('--multiline')
+  return [...flags, ...patterns.flatMap((pattern) => ['-e', pattern])]
 }
 
 /** Whether a match may span lines: a pattern holds a newline or means one. */
-export const spansLines = (patterns: string[], literal = false): boolean =>
+export const spansLines = ({ patterns, literal = false }: Pattern): boolean =>
   patterns.some((pattern) => pattern.includes('\n') || (!literal && /(?<!\\)(\\\\)*\\n/.test(pattern)))
 
+/** `name NUL count` pairs, and the text behind them. */
+function counts(bytes: Buffer): { pairs: { name: Buffer; count: number }[]; rest: string } {
+  const pairs: { name: Buffer; count: number }[] = []
+  let start = 0
+  for (let nul = bytes.indexOf(0); nul >= 0; nul = bytes.indexOf(0, start)) {
+    const end = bytes.indexOf(10, nul)
+    if (end < 0) break
+    pairs.push({ name: bytes.subarray(start, nul), count: Number(bytes.toString('latin1', nul + 1, end)) })
+    start = end + 1
+  }
+  return { pairs, rest: bytes.toString('latin1', start) }
+}
+
+function sorted(files: Counted[]): Counted[] {
+  const keys = new Map(files.map(({ file }) => [file, pathKey(file)]))
+  return files.sort((a, b) => (keys.get(a.file)! < keys.get(b.file)! ? -1 : 1))
+}
+
 /** How ripgrep's names of files read in an answer. */
-export function namesIn(target: Handle): (name: Buffer) => string {
+function namesIn(target: Handle): (name: Buffer) => string {
   if (target.kind === 'file') return () => target.path
   const prefix = target.path === '.' ? '' : `${target.path}/`
   return (name) => prefix + encodeName(name[0] === 46 && name[1] === 47 ? name.subarray(2) : name)
@@ -125,8 +142,11 @@ export function namesIn(target: Handle): (name: Buffer) => string {
 
 /** ripgrep's status 2 means that something went wrong: for the whole search if it looked into nothing, else for single files. */
 function judge(asked: Asked, query: Query, ran: boolean): void {
-  if (ran || asked.exit_code !== 2) return
+  if (asked.exit_code !== 2) return
   const reason = asked.complaints.join('\n')
+  const limit = /PCRE2: .*limit/.exec(reason)
+  if (limit) throw new PatternProblem(limit[0])
+  if (ran) return
   const [, glob] = /error parsing glob (.*)/s.exec(reason) ?? []
   if (glob) throw problem('VT_INPUT_INVALID', { problem: `'globs': ${glob}.` })
   if (/Permission denied \(os error 13\)/.test(reason)) throw problem('VT_PATH_PERMISSION', { path: query.path, reason: 'permission denied' })
@@ -144,17 +164,3 @@ export function patternRefusal(patterns: string[], error: unknown, next?: Next):
     ...(next && { next }),
   })
 }
-
-/** Whether the bytes that the engine saw stand in the file, opened once more: an engine can be led astray, a handle cannot. */
-export async function stands(context: Context, file: string, hit: Hit): Promise<boolean> {
-  const source = await openSource(context.workspace, file).catch(() => undefined)
-  if (!source) return false
-  try {
-    return await standsIn(source, hit)
-  } finally {
-    await source.close()
-  }
-}
-
-export const standsIn = async (source: Source, { seen }: Hit): Promise<boolean> =>
-  (await source.read(seen.at, seen.bytes.length)).equals(seen.bytes)

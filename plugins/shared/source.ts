@@ -1,41 +1,29 @@
-import type { Handle, Workspace } from '../../core/index.js'
+import type { Handle } from '../../core/index.js'
+import { codePoints } from './excerpt.js'
 
 /** The bytes of a file as search engines count them: UTF-16 as UTF-8, a byte order mark not counted. */
 export interface Source {
-  /** Text that was stored as something other than UTF-8. */
-  readonly transcoded: boolean
   readonly bytes: number
   read(offset: number, length: number): Promise<Buffer>
-  close(): Promise<void>
 }
 
 /** Files up to this size are read once and then served from memory. */
 const whole = 1_048_576
 
-/** Opens a file through the workspace, whatever an engine said about it. */
-export async function openSource(workspace: Workspace, path: string): Promise<Source> {
-  const handle = await workspace.openFile(path)
+/** The bytes of an open file, which stays the caller's to close. */
+export async function sourceOf(handle: Handle): Promise<Source> {
   const head = await handle.read(0, whole)
   const encoding = head[0] === 0xff && head[1] === 0xfe ? 'utf-16le' : head[0] === 0xfe && head[1] === 0xff ? 'utf-16be' : undefined
-  if (encoding) return inMemory(Buffer.from(new TextDecoder(encoding).decode(await handle.read(0, handle.stat.bytes))), true, handle)
+  if (encoding) return inMemory(Buffer.from(new TextDecoder(encoding).decode(await handle.read(0, handle.stat.bytes))))
   const mark = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0
-  if (head.length === handle.stat.bytes) return inMemory(head.subarray(mark), false, handle)
-  return {
-    transcoded: false,
-    bytes: handle.stat.bytes - mark,
-    read: (offset, length) => handle.read(offset + mark, length),
-    close: () => handle.close(),
-  }
+  if (head.length === handle.stat.bytes) return inMemory(head.subarray(mark))
+  return { bytes: handle.stat.bytes - mark, read: (offset, length) => handle.read(offset + mark, length) }
 }
 
-function inMemory(bytes: Buffer, transcoded: boolean, handle: Handle): Source {
-  return {
-    transcoded,
-    bytes: bytes.length,
-    read: async (offset, length) => bytes.subarray(offset, offset + length),
-    close: () => handle.close(),
-  }
-}
+const inMemory = (bytes: Buffer): Source => ({ bytes: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) })
+
+/** Whether a file is no text: a NUL byte near its start. */
+export const isBinary = async (source: Source): Promise<boolean> => (await source.read(0, 8192)).includes(0)
 
 /** Lines around a place are looked for within this many bytes. */
 const reach = 262_144
@@ -72,4 +60,12 @@ export async function linesAfter(source: Source, offset: number, count: number):
 export function chomp(line: Buffer): Buffer {
   if (line.at(-1) !== 10) return line
   return line.subarray(0, line.at(-2) === 13 ? -2 : -1)
+}
+
+/** How many code points stand between two offsets. */
+export async function codePointsBetween(source: Source, from: number, to: number): Promise<number> {
+  const step = 4_194_304
+  let count = 0
+  for (let at = from; at < to; at += step) count += codePoints(await source.read(at, Math.min(step, to - at)))
+  return count
 }

@@ -1,9 +1,10 @@
-import { ok, problem, type Call, type Context, type Handler, type Next } from '../../core/index.js'
+import { isUtf8 } from 'node:buffer'
+import { ok, problem, type Call, type Context, type Handle, type Handler, type Next } from '../../core/index.js'
 import { count, fitting, notice, refusal, remarks } from '../shared/answer.js'
-import { longestText, type FileHits, type Hit } from '../shared/events.js'
-import { codePoints, cut, excerpt } from '../shared/excerpt.js'
-import { patternRefusal, search, spansLines, standsIn, type Found } from '../shared/search.js'
-import { chomp, linesAfter, linesBefore, openSource, type Source } from '../shared/source.js'
+import { cut, excerpt } from '../shared/excerpt.js'
+import { places, type Place, type Wanted } from '../shared/places.js'
+import { patternRefusal, search, seconds, spansLines, type Counted, type Found, type Pattern } from '../shared/search.js'
+import { chomp, codePointsBetween, isBinary, linesAfter, linesBefore, sourceOf, type Source } from '../shared/source.js'
 
 export interface GrepInput {
   pattern?: string
@@ -48,128 +49,153 @@ export interface GrepOutput {
 
 const shownFiles = 50
 
-/** Broad text search with ripgrep. Declines when ripgrep cannot be started. */
+/** Broad text search with ripgrep: one run counts, and only the files of this answer are looked into closer. Declines without ripgrep. */
 const grep: Handler<GrepInput, GrepOutput> = async ({ input, given }, context) => {
-  const patterns = input.patterns ?? [input.pattern!]
-  if (patterns.includes('')) throw emptyPattern(input.path)
+  const pattern = patternOf(input)
+  if (pattern.patterns.includes('')) throw emptyPattern(input.path)
   const found = await search(context, {
+    ...pattern,
     path: input.path,
-    patterns,
-    every: patterns.length > 1 && input.logic !== 'OR',
-    literal: input.literal,
-    ...(input.case_sensitive !== undefined && { case_sensitive: input.case_sensitive }),
+    every: input.logic !== 'OR' && pattern.patterns.length > 1,
     include_hidden: input.include_hidden,
     globs: [input.globs ?? []].flat(),
     file_extensions: input.file_extensions ?? [],
-    keep: { hits: input.skip + input.max_results, per_file: input.skip + input.max_results },
   }).catch((error: unknown) => {
     const next = { tool: 'unified_search', input: { action: 'grep', ...given, literal: true } }
-    throw patternRefusal(patterns, error, input.literal ? undefined : next)
+    throw patternRefusal(pattern.patterns, error, input.literal ? undefined : next)
   })
   if (!found) return undefined
   if (found.incomplete && found.total === 0) {
-    throw refusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within 30 s.`, { retryable: true })
+    throw refusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${seconds} s.`, { retryable: true })
   }
-  const chosen = page(found.files, input.skip, input.max_results)
-  const believed = await believe(context, chosen, input, spansLines(patterns, input.literal))
-  return answer(found, chosen, believed, { input, given })
+  const shown = await look(context, pattern, page(found.files, input.skip, input.max_results), input)
+  return shown && answer(found, shown, { input, given })
 }
 export default grep
+
+const patternOf = ({ pattern, patterns, literal, case_sensitive }: GrepInput): Pattern => ({
+  patterns: patterns ?? [pattern!],
+  literal,
+  ...(case_sensitive !== undefined && { case_sensitive }),
+})
 
 const emptyPattern = (path: string) =>
   problem('VT_INPUT_INVALID', { problem: "'pattern' is empty; it would match every line." }, {
     hint: `To look at a file: unified_file {"action":"read","path":…}; at a directory: unified_search ${JSON.stringify({ action: 'list', path })}.`,
   })
 
-interface Chosen {
+interface Part {
   file: string
-  hits: Hit[]
-}
-interface Believed {
-  matches: GrepMatch[]
-  /** Files of which something no longer stands where the engine saw it. */
-  gone: string[]
+  count: number
+  skip: number
+  limit: number
 }
 
-/** The hits after the first `skip`, at most `limit`, by file. */
-function page(files: FileHits[], skip: number, limit: number): Chosen[] {
-  const chosen: Chosen[] = []
+/** The files that hold the matches from `skip` on, at most `limit` of them. */
+function page(files: Counted[], skip: number, limit: number): Part[] {
+  const parts: Part[] = []
   let before = 0
-  for (const { file, hits } of files) {
-    const slice = hits.slice(Math.max(0, skip - before), Math.max(0, skip + limit - before))
-    if (slice.length > 0) chosen.push({ file, hits: slice })
-    before += hits.length
+  for (const { file, count } of files) {
     if (before >= skip + limit) break
+    const part = { file, count, skip: Math.max(0, skip - before), limit: Math.min(count, skip + limit - before) - Math.max(0, skip - before) }
+    if (part.limit > 0) parts.push(part)
+    before += count
   }
-  return chosen
+  return parts
 }
 
-/** Opens every file again through the workspace and keeps the hits whose bytes stand there: an engine can be led astray, a handle cannot. */
-async function believe(context: Context, chosen: Chosen[], input: GrepInput, multiline: boolean): Promise<Believed> {
-  const matches: GrepMatch[] = []
-  const gone = new Set<string>()
-  for (const { file, hits } of chosen) {
-    const source = await openSource(context.workspace, file).catch(() => undefined)
-    if (!source) {
-      gone.add(file)
-      continue
-    }
+interface Shown {
+  matches: GrepMatch[]
+  /** Matches of the page, also those that are no longer there. */
+  looked: number
+  gone: string[]
+  binary: boolean
+}
+
+/** Files that are open at the same time. */
+const batch = 200
+
+/** Opens every file of the page through the workspace and shows what matches in it now. */
+async function look(context: Context, pattern: Pattern, parts: Part[], input: GrepInput): Promise<Shown | undefined> {
+  const shown: Shown = { matches: [], looked: parts.reduce((sum, { limit }) => sum + limit, 0), gone: [], binary: false }
+  for (let at = 0; at < parts.length; at += batch) {
+    const handles: Handle[] = []
     try {
-      for (const hit of hits) {
-        const match = await confirm(source, file, hit, input.context_lines, multiline)
-        if (match) matches.push(match)
-        else gone.add(file)
+      const files: (Part & Wanted)[] = []
+      for (const part of parts.slice(at, at + batch)) {
+        const handle = await context.workspace.openFile(part.file).catch(() => undefined)
+        if (!handle) {
+          shown.gone.push(part.file)
+          continue
+        }
+        handles.push(handle)
+        const source = await sourceOf(handle)
+        // A walk never looks into binary files, so this one was named.
+        if (await isBinary(source)) shown.binary = true
+        else files.push({ ...part, handle, source })
       }
+      if (!(await add(context, pattern, files, input, shown))) return undefined
     } finally {
-      await source.close()
+      for (const handle of handles) await handle.close()
     }
   }
-  return { matches, gone: [...gone] }
+  return shown
 }
 
-async function confirm(source: Source, file: string, hit: Hit, context: number, multiline: boolean): Promise<GrepMatch | undefined> {
-  if (!(await standsIn(source, hit))) return undefined
-  const { text, column, end } = hit.excerpt ? { text: hit.excerpt, column: hit.column!, end: hit.end! } : await longLine(source, hit)
-  const plain = (line: Buffer) => cut(line.toString(), longestText).text
+/** Adds what is found in open files. False when ripgrep cannot be started. */
+async function add(context: Context, pattern: Pattern, files: (Part & Wanted)[], input: GrepInput, shown: Shown): Promise<boolean> {
+  const found = await places(context, pattern, files)
+  if (!found) return false
+  const several = spansLines(pattern)
+  for (const [index, { file, source, limit }] of files.entries()) {
+    if (found[index]!.length < limit) shown.gone.push(file)
+    for (const place of found[index]!) shown.matches.push(await match(source, file, place, input.context_lines, several))
+  }
+  return true
+}
+
+/** Code points of one line that are shown. */
+const longestText = 500
+/** Bytes around a match that are read to show its line. */
+const window = 8 * longestText
+
+async function match(source: Source, file: string, place: Place, context: number, several: boolean): Promise<GrepMatch> {
+  const first = place.submatches[0] ?? { start: 0, end: 0 }
+  const from = Math.max(0, first.start - window)
+  const bytes = await source.read(place.offset + from, first.start - from + window)
+  // The lines of a match end with the line in which it ends.
+  const last = bytes.indexOf(10, Math.max(first.start, first.end - 1) - from)
+  const line = chomp(last < 0 ? bytes : bytes.subarray(0, last + 1))
+  const { text, cut: shortened } = excerpt(line, first.start - from, longestText, { front: from > 0, back: last < 0 && place.offset + from + bytes.length < source.bytes })
+  const after = last < 0 ? undefined : place.offset + from + last + 1
   return {
     file,
-    line_number: hit.line_number,
-    column,
-    text: text.text,
-    ...(multiline && { end_line_number: hit.end_line_number }),
+    line_number: place.line_number,
+    column: 1 + (await codePointsBetween(source, place.offset, place.offset + first.start)),
+    text,
+    ...(several && { end_line_number: place.end_line_number }),
     ...(context > 0 && {
-      before: (await linesBefore(source, hit.offset, context)).map(plain),
-      after: (await linesAfter(source, end, context)).map(plain),
+      before: (await linesBefore(source, place.offset, context)).map(shorten),
+      after: after === undefined ? [] : (await linesAfter(source, after, context)).map(shorten),
     }),
-    ...(text.cut && { text_truncated: true as const }),
-    ...(hit.lossy && { lossy: true as const }),
-    absolute_offset: hit.offset,
-    submatches: hit.submatches,
+    ...(shortened && { text_truncated: true as const }),
+    ...(!isUtf8(line) && !shortened && { lossy: true as const }),
+    absolute_offset: place.offset,
+    submatches: place.submatches,
   }
 }
 
-/** The place of a hit in a line that was too long to come whole from the engine. */
-async function longLine(source: Source, hit: Hit): Promise<{ text: { text: string; cut: boolean }; column: number; end: number }> {
-  const first = hit.submatches[0]!
-  const step = 8_388_608
-  let column = 1
-  for (let at = 0; at < first.start; at += step) column += codePoints(await source.read(hit.offset + at, Math.min(step, first.start - at)))
-  const lead = Math.min(first.start, 4 * longestText)
-  const around = await source.read(hit.offset + first.start - lead, 8 * longestText)
-  const at = around.indexOf(10, lead)
-  const line = chomp(at < 0 ? around : around.subarray(0, at + 1))
-  return { text: { text: excerpt(line, lead, longestText).text, cut: true }, column, end: source.bytes }
-}
+const shorten = (line: Buffer): string => cut(line.toString(), longestText).text
 
-function answer(found: Found, chosen: Chosen[], { matches, gone }: Believed, { input, given }: Pick<Call<GrepInput>, 'input' | 'given'>) {
+function answer(found: Found, { matches, looked, gone, binary }: Shown, { input, given }: Pick<Call<GrepInput>, 'input' | 'given'>) {
   const lost = found.files.filter(({ file }) => gone.includes(file) && !matches.some((match) => match.file === file))
   const files = found.files.filter((file) => !lost.includes(file))
-  const total = found.total - sum(lost)
-  const shown = fitting(matches)
-  const next_skip = input.skip + (shown.length < matches.length ? shown.length : chosen.reduce((hits, file) => hits + file.hits.length, 0))
-  const truncated = !found.binary && next_skip < found.total
+  const total = found.total - lost.reduce((sum, { count }) => sum + count, 0)
+  const fits = fitting(matches)
+  const next_skip = input.skip + (fits.length < matches.length ? fits.length : looked)
+  const truncated = !binary && next_skip < found.total
   const output: GrepOutput = {
-    matches: shown,
+    matches: fits,
     total_matches: total,
     files_with_matches: files.length,
     files_searched: found.searched,
@@ -182,11 +208,9 @@ function answer(found: Found, chosen: Chosen[], { matches, gone }: Believed, { i
     }),
   }
   const notices = remarks({ ...found, gone })
-  if (found.binary) notices.push(notice('VT_FILE_BINARY', `'${input.path}' is binary; its ${count(total, 'match', 'matches')} are only counted.`))
+  if (binary) notices.push(notice('VT_FILE_BINARY', `'${input.path}' is binary; its ${count(total, 'match', 'matches')} are only counted.`))
   return ok(output, { text: render(output, input.path), ...(notices.length > 0 && { notices }) })
 }
-
-const sum = (files: FileHits[]): number => files.reduce((total, file) => total + file.count, 0)
 
 /** The matches by file, context lines between them, and what they come to. */
 export function render(output: GrepOutput, path: string): string {

@@ -5,7 +5,7 @@ import { filesBelow } from '../shared/enumerate.js'
 import { glob, isGlob } from '../shared/glob.js'
 import { byPath } from '../shared/order.js'
 import { choose, leftOutBelow, type Discovery } from '../shared/ripgrep.js'
-import { patternRefusal, search, stands } from '../shared/search.js'
+import { patternRefusal, search } from '../shared/search.js'
 import { tree } from './list/tree.js'
 
 export interface ListInput {
@@ -66,7 +66,6 @@ interface Collected {
   incomplete: boolean
   complaints: string[]
   skipped?: string[]
-  gone?: string[]
   /** How many entries lie below a directory at the lowest level shown. */
   deeper?: Map<string, number>
   counts?: { ignored_count: number; hidden_count: number }
@@ -228,28 +227,20 @@ async function bySize(rows: Row[], context: Context): Promise<Row[]> {
   return rows.sort((a, b) => size(b) - size(a) || byPath(a.path, b.path))
 }
 
-/** Files that hold the pattern, with their counts; those on the page are looked into again. */
+/** Files that hold the pattern, with their counts. */
 async function withContent(input: ListInput, passes: (row: Row) => boolean, context: Context): Promise<Collected | undefined> {
-  const end = input.page * input.max_results
-  const pattern = input.content_pattern!
+  const patterns = [input.content_pattern!]
   const found = await search(context, {
-    path: input.path,
-    patterns: [pattern],
     ...discoveryOf(input),
+    path: input.path,
+    patterns,
+    only: (path) => passes({ path, directory: false }),
     ...(input.case_sensitive !== undefined && { case_sensitive: input.case_sensitive }),
     ...(input.max_depth !== undefined && { max_depth: input.max_depth }),
-    only: (path) => passes({ path, directory: false }),
-    keep: { hits: end, per_file: 1 },
   }).catch((error: unknown) => {
-    throw patternRefusal([pattern], error)
+    throw patternRefusal(patterns, error)
   })
-  if (!found) return undefined
-  const gone: string[] = []
-  for (const { file, hits } of found.files.slice(end - input.max_results, end)) {
-    if (hits[0] && !(await stands(context, file, hits[0]))) gone.push(file)
-  }
-  const rows = found.files.filter(({ file }) => !gone.includes(file)).map(({ file, count }) => ({ path: file, directory: false, matches: count }))
-  return { ...found, rows, gone }
+  return found && { ...found, rows: found.files.map(({ file, count }) => ({ path: file, directory: false, matches: count })) }
 }
 
 function itemOf({ path, matches }: Row, entry: Entry | undefined, { mode, path: base, response_format }: ListInput): ListItem | undefined {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { rgPath } from '@vscode/ripgrep'
 import { bootKernel, type Booted, type Files } from 'vtcode/test'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -182,13 +183,17 @@ describe('files', () => {
     await using ws = await boot()
     const path = join(ws.root, 'line.txt')
     execFileSync('sh', ['-c', `head -c 1073741824 /dev/zero | tr '\\0' a > line.txt; printf needle >> line.txt`], { cwd: ws.root })
+    const bare = performance.now()
+    execFileSync(rgPath, ['--count', 'needle', path])
+    const engine = performance.now() - bare
     const [start, before] = [performance.now(), process.memoryUsage.rss()]
     const result = await grep(ws, { pattern: 'needle', path: 'line.txt' })
     expect(result).toMatchObject({ ok: true, output: { matches: [{ line_number: 1, column: 1073741825, text_truncated: true, text: expect.stringMatching(/^…a+needle/) }] } })
-    expect(performance.now() - start).toBeLessThan(30_000)
+    // Five seconds on an idle machine; against the engine's own second it holds on a busy one too.
+    expect(performance.now() - start).toBeLessThan(8 * engine)
     expect(process.memoryUsage.rss() - before).toBeLessThan(200 * 1024 * 1024)
     truncateSync(path)
-  })
+  }, 120_000)
   it('that are links, loops, pipes or unreadable never hang or leak', async () => {
     await using ws = await boot({ 'a/b.txt': 'needle\n' })
     symlinkSync('..', join(ws.root, 'a/up'))
@@ -218,10 +223,10 @@ describe('files', () => {
     on = false
     await churn
   })
-  it('in great number are counted up to the limit, and the answer says so', async () => {
+  it('in great number are counted exactly, and only the first are looked at', async () => {
     await using ws = await boot({ 'many.txt': 'x\n'.repeat(300_000) })
     const result = await found(ws, { pattern: 'x', max_results: 1 })
-    expect(result).toMatchObject({ total_matches: 200_000, total_is_lower_bound: true, notices: ['VT_SEARCH_INCOMPLETE'] })
+    expect(result).toMatchObject({ total_matches: 300_000, truncated: true })
   })
 })
 

@@ -1,0 +1,173 @@
+/** Where in a file a pattern matches. The engine reads the handle that we opened, so what it says is true of a file of the workspace. */
+import type { Context, Handle } from '../../core/index.js'
+import { lines } from './process.js'
+import { ripgrep } from './ripgrep.js'
+import { matching, spansLines, type Pattern } from './search.js'
+import type { Source } from './source.js'
+
+/** One matching line, or one match that spans several. Offsets are bytes as the engine counts them. */
+export interface Place {
+  line_number: number
+  end_line_number: number
+  /** Where the first line starts in the file. */
+  offset: number
+  /** Bytes from the start of the line. */
+  submatches: { start: number; end: number; text: string }[]
+}
+/** A file that was opened, and which of its places are wanted. */
+export interface Wanted {
+  handle: Handle
+  source: Source
+  /** How many matches the search counted in it. */
+  count: number
+  /** Places left out at the start, and how many are wanted behind them. */
+  skip: number
+  limit: number
+}
+
+const seconds = 20
+const mostSubmatches = 100
+
+/** The wanted places of each file. `undefined` when ripgrep cannot be started. */
+export async function places(context: Context, pattern: Pattern, files: Wanted[]): Promise<Place[][] | undefined> {
+  const plain = plainText(pattern)
+  const found = new Map<Wanted, Place[]>()
+  for (const file of plain ? files : []) {
+    const { count, places } = await occurrences(context, plain!, file)
+    if (plain!.exact || count === file.count) found.set(file, places)
+  }
+  const others = files.filter((file) => !found.has(file))
+  if (others.length > 0) {
+    const asked = await matches(context, pattern, others)
+    if (!asked) return undefined
+    others.forEach((file, index) => found.set(file, asked[index]!))
+  }
+  return files.map((file) => found.get(file)!)
+}
+
+/** The pattern, if it is text that means itself: then starting a program for one file can be spared. */
+function plainText({ patterns, literal, case_sensitive }: Pattern): Plain | undefined {
+  const [text = '', ...others] = patterns
+  if (others.length > 0 || text.includes('\n') || (!literal && /[\\^$.|?*+()[\]{}]/.test(text))) return undefined
+  const fold = !(case_sensitive ?? text !== text.toLowerCase())
+  // Beyond ASCII the engine folds more letters than we do (the Kelvin sign to k, the long s to s): then the counts have to agree.
+  return fold ? { text: text.toLowerCase(), fold, exact: /^[^ks\u0080-\uffff]*$/i.test(text) } : { text, fold, exact: true }
+}
+
+interface Plain {
+  text: string
+  /** Whether ASCII letters match in either case. */
+  fold: boolean
+  /** Whether this finds what the engine finds, whatever the file holds. */
+  exact: boolean
+}
+
+const step = 4_194_304
+
+/** The lines that hold a text, counted; the wanted ones as places. An exact search ends with the last of them. */
+async function occurrences(context: Context, { text, fold, exact }: Plain, { source, skip, limit }: Wanted) {
+  const needle = Buffer.from(text)
+  const places: Place[] = []
+  let count = 0
+  let line = 1
+  let start = 0
+  let current: Place | undefined
+  for (let at = 0; at < source.bytes; at += step) {
+    context.signal.throwIfAborted()
+    // The overlap finds what lies across the border; an occurrence that starts in it belongs to the next step.
+    const raw = await source.read(at, step + needle.length - 1)
+    const bytes = fold ? lower(raw) : raw
+    const end = Math.min(step, bytes.length)
+    let newline = bytes.indexOf(10)
+    const upTo = (limit: number) => {
+      for (; newline >= 0 && newline < limit; newline = bytes.indexOf(10, newline + 1)) {
+        line++
+        start = at + newline + 1
+      }
+    }
+    for (let hit = bytes.indexOf(needle); hit >= 0 && hit < end; hit = bytes.indexOf(needle, hit + needle.length)) {
+      upTo(hit)
+      if (current?.line_number !== line) {
+        if (exact && places.length === limit) return { places, count }
+        current = { line_number: line, end_line_number: line, offset: start, submatches: [] }
+        if (count++ >= skip && places.length < limit) places.push(current)
+      }
+      const from = at + hit - start
+      if (current.submatches.length < mostSubmatches) {
+        current.submatches.push({ start: from, end: from + needle.length, text: raw.toString('utf8', hit, hit + needle.length) })
+      }
+    }
+    upTo(end)
+  }
+  return { places, count }
+}
+
+/** ASCII letters in lower case. */
+function lower(bytes: Buffer): Buffer {
+  const copy = Buffer.from(bytes)
+  for (let at = 0; at < copy.length; at++) {
+    const byte = copy[at]!
+    if (byte >= 65 && byte <= 90) copy[at] = byte | 32
+  }
+  return copy
+}
+
+type Text = { text: string } | { bytes: string }
+interface MatchEvent {
+  data: { lines: Text; line_number: number; absolute_offset: number; submatches: { match: Text; start: number; end: number }[] }
+}
+
+/** The places as ripgrep's `--json` tells them, read as it comes. */
+async function matches(context: Context, pattern: Pattern, files: Wanted[]): Promise<Place[][] | undefined> {
+  const byRef = new Map(files.map(({ handle, skip, limit }) => [handle.ref, { skip, limit, places: [] as Place[] }]))
+  const several = spansLines(pattern)
+  let current: { skip: number; limit: number; places: Place[] } | undefined
+  const stream = lines((line) => {
+    // `{"type":"begin"` and `{"type":"match"`: one byte tells them from the rest.
+    if (line[9] === 0x62) current = byRef.get((JSON.parse(line.toString()) as { data: { path: { text: string } } }).data.path.text)
+    if (line[9] !== 0x6d || !current || current.places.length >= current.limit) return
+    const event = parse(line)
+    for (const place of event ? (several ? each(event) : [whole(event)]) : []) {
+      if (current.skip-- <= 0 && current.places.length < current.limit) current.places.push(place)
+    }
+  })
+  const refs = files.map(({ handle }) => handle.ref)
+  const asked = await ripgrep('/', ['--json', ...matching(pattern), '--', ...refs], { signal: context.signal, seconds }, stream.take)
+  return asked && files.map(({ handle }) => byRef.get(handle.ref)!.places)
+}
+
+const bytesOf = (text: Text): Buffer => ('text' in text ? Buffer.from(text.text) : Buffer.from(text.bytes, 'base64'))
+
+function parse(line: Buffer): MatchEvent | undefined {
+  try {
+    return JSON.parse(line.toString()) as MatchEvent
+  } catch {
+    // The middle of a long line is missing. Inside JSON text quotes are escaped, so this is where the line itself ends.
+    const end = line.lastIndexOf('"},"line_number":')
+    return end < 0 ? undefined : (JSON.parse(`{"data":{"lines":{"text":"${line.toString('utf8', end)}`) as MatchEvent)
+  }
+}
+
+function whole({ data }: MatchEvent): Place {
+  const submatches = data.submatches.slice(0, mostSubmatches).map(({ match, start, end }) => ({ start, end, text: bytesOf(match).toString() }))
+  return { line_number: data.line_number, end_line_number: data.line_number, offset: data.absolute_offset, submatches }
+}
+
+/** One place for each match: where matches span lines, ripgrep joins those that touch the same lines. */
+function each({ data }: MatchEvent): Place[] {
+  const bytes = bytesOf(data.lines)
+  return data.submatches.map(({ match, start, end }) => {
+    const before = bytes.subarray(0, start)
+    const from = before.lastIndexOf(10) + 1
+    const line_number = data.line_number + newlines(before)
+    const inside = newlines(bytes.subarray(start, Math.max(start, end - 1)))
+    const submatches = [{ start: start - from, end: end - from, text: bytesOf(match).toString() }]
+    return { line_number, end_line_number: line_number + inside, offset: data.absolute_offset + from, submatches }
+  })
+}
+
+function newlines(text: Buffer): number {
+  let count = 0
+  for (let at = text.indexOf(10); at >= 0; at = text.indexOf(10, at + 1)) count++
+  return count
+}
