@@ -126,7 +126,7 @@ describe('rules', () => {
   const paths: [rule: string, path: string, hit: boolean][] = [
     ['.env', '.env', true],
     ['.env', 'deep/down/.env', true],
-    ['.env', '.envrc', false],
+    ['.env', '.environment', false],
     ['/.env', 'deep/.env', false],
     ['./src/a.ts', 'src/a.ts', true],
     ['secrets', 'secrets/a/b.txt', true],

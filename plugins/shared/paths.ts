@@ -1,0 +1,63 @@
+import type { Call, Context, JsonObject, SlotInfo, Workspace } from '../../core/index.js'
+
+/** A path of a call as given and after following the links that exist. */
+export interface Place {
+  given: string
+  resolved: string
+}
+
+/** Every path that a call names, in its properties or, where it writes, in the text of a patch. */
+export async function placesOf(call: Call, { slot, workspace }: Pick<Context, 'slot' | 'workspace'>): Promise<Place[]> {
+  const named = propertiesOf(slot, 'workspace-path').flatMap((name) => (call.input[name] ?? []) as string | string[])
+  const paths = call.effects.includes('write') ? [...named, ...patchPaths(call.input)] : named
+  return Promise.all(paths.map((path) => placeOf(path, workspace)))
+}
+
+const known = new WeakMap<SlotInfo, Map<string, string[]>>()
+
+/** The properties of a slot's input that have a format, themselves or as a list. */
+export function propertiesOf(slot: SlotInfo, format: string): string[] {
+  const formats = known.get(slot) ?? new Map<string, string[]>()
+  known.set(slot, formats)
+  const names = formats.get(format) ?? namesOf((slot.input.properties ?? {}) as Record<string, JsonObject>, format)
+  formats.set(format, names)
+  return names
+}
+
+const namesOf = (properties: Record<string, JsonObject>, format: string): string[] =>
+  Object.keys(properties).filter((name) => formatOf(properties[name]) === format)
+
+const formatOf = (property: JsonObject | undefined): unknown =>
+  property?.format ?? (property?.items as JsonObject | undefined)?.format ??
+  ((property?.anyOf ?? property?.oneOf) as JsonObject[] | undefined)?.map(formatOf).find((format) => format !== undefined)
+
+// A patch names its files in its own text, in either of the two notations. Read generously: a name too many only asks once more.
+function patchPaths(input: Readonly<JsonObject>): string[] {
+  const text = [input.input, input.patch].filter((value) => typeof value === 'string').join('\n')
+  const sections = [...text.matchAll(/^\s*\*{3}\s*(?:(?:Add|Update|Delete)\s+File|Move\s+to):\s*(.+?)\s*$/gim)].map((match) => match[1]!)
+  const diffs = [...text.matchAll(/^(?:---|\+\+\+|rename from|rename to|copy to) "?([^\t\n"]+)/gm)].map((match) => match[1]!.trim())
+  return [...sections, ...diffs.filter((path) => path !== '/dev/null').flatMap((path) => [path, path.replace(/^[ab]\//, '')])]
+}
+
+// What exists is opened to learn where it really is; of a new file it is the nearest folder that exists.
+async function placeOf(path: string, workspace: Workspace): Promise<Place> {
+  const given = normalized(path, workspace)
+  const segments = given.split('/')
+  for (let length = segments.length; length > 0; length -= 1) {
+    const existing = segments.slice(0, length).join('/')
+    const handle = await workspace.open(existing).catch(() => undefined)
+    if (!handle) continue
+    await handle.close()
+    return { given, resolved: [handle.resolved, ...segments.slice(length)].join('/').replace(/^\.\//, '') }
+  }
+  return { given, resolved: given }
+}
+
+// A path that leads out is left to the tool, which refuses it with the code that says so.
+function normalized(path: string, workspace: Workspace): string {
+  try {
+    return workspace.normalize(path)
+  } catch {
+    return path
+  }
+}
