@@ -27,7 +27,7 @@ export async function conform(name: Contract, value: unknown, known?: readonly s
 async function compile(name: Contract): Promise<ValidateFunction> {
   const { Ajv2020 } = await import('ajv/dist/2020.js')
   const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true, verbose: true, logger: false })
-  ajv.addVocabulary(['x-workspace', 'x-merge', 'x-tightens', 'x-unlimited', 'x-free-value', 'x-moved'])
+  ajv.addVocabulary(['x-workspace', 'x-merge', 'x-tightens', 'x-unlimited', 'x-free-value', 'x-keeps-own', 'x-moved'])
   return ajv.compile(readContract(name))
 }
 

@@ -67,7 +67,7 @@ function contentHash(file: string): string {
 const specifier = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"`])([^'"`\n]+)\1/g
 const typeOnly = /\b(?:import|export)\s+type\b[^'"`;]*?from\s*(['"`])[^'"`\n]+\1/g
 
-/** A module with the files it imports by relative path, and the packages it names. Over 100 files throws VT_MANIFEST_LIMIT. */
+/** A module with the files it imports by relative path, and the packages it names; a path that is computed is not seen. Over 100 files throws VT_MANIFEST_LIMIT. */
 function closure(entry: string): { files: string[]; packages: string[] } {
   const files = new Set<string>()
   const packages = new Set<string>()

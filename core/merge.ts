@@ -150,7 +150,12 @@ type Objection = 'VT_CONFIG_OWN_ONLY' | 'VT_CONFIG_CONSENT' | 'VT_CONFIG_LOOSENS
 /** Why a workspace may not say this value. */
 function objectionTo(node: Schema, value: unknown, own: unknown, { standing, agreed }: { standing: string; agreed: boolean }): Objection | undefined {
   if (standing === 'own') return 'VT_CONFIG_OWN_ONLY'
-  if (standing === 'trusted') return agreed || (Object.hasOwn(node, 'x-free-value') && node['x-free-value'] === value) ? undefined : 'VT_CONFIG_CONSENT'
+  if (standing === 'trusted') {
+    if (Object.hasOwn(node, 'x-free-value') && node['x-free-value'] === value) return undefined
+    if (!agreed) return 'VT_CONFIG_CONSENT'
+    // A binding may have been a restriction: no consent to a workspace lifts what the user has set.
+    return node['x-keeps-own'] === true && own !== undefined ? 'VT_CONFIG_OWN_ONLY' : undefined
+  }
   return standing === 'tighten' && !tightens(node, own, value) ? 'VT_CONFIG_LOOSENS' : undefined
 }
 

@@ -175,6 +175,12 @@ describe('a workspace', () => {
     expect(diagnostics.map(({ code }) => code)).toEqual(['VT_CONFIG_CONSENT', 'VT_CONFIG_CONSENT', 'VT_CONFIG_CONSENT'])
     expect(lay({ ...source('workspace', value), trusted: () => true }).settings).toMatchObject({ use: value.use, manifests: ['builtin', './tools'], mcp: value.mcp })
   })
+  it('never lifts a binding of the user, agreed to or not, but may take the slot away', () => {
+    const bound = (slot: unknown) => lay(source('user', { use: { 'a/b': 'mine' } }), { ...source('workspace', { use: { 'a/b': slot } }), trusted: () => true })
+    expect(bound('builtin')).toMatchObject({ settings: { use: { 'a/b': 'mine' } }, diagnostics: [{ code: 'VT_CONFIG_OWN_ONLY' }] })
+    expect(bound(null).settings).toMatchObject({ use: { 'a/b': 'mine' } })
+    expect(bound(false)).toMatchObject({ settings: { use: { 'a/b': false } }, diagnostics: [] })
+  })
   it('is held to what the user said, not to what its other file said', () => {
     const { settings } = lay(source('user', { policy: { mode: 'auto' } }), source('workspace', { policy: { mode: 'plan' } }), source('workspace', { policy: { mode: 'ask' } }))
     expect(settings).toMatchObject({ policy: { mode: 'ask' } })
