@@ -1,4 +1,4 @@
-import { closeSync, constants, fsyncSync, openSync, readdirSync, readFileSync, readlinkSync, rmdirSync, symlinkSync, mkdirSync, unlinkSync } from 'node:fs'
+import { closeSync, constants, fsyncSync, openSync, readdirSync, readFileSync, readlinkSync, rmdirSync, symlinkSync, mkdirSync, unlinkSync, type BigIntStats } from 'node:fs'
 import { chmod, copyFile } from 'node:fs/promises'
 import { reference, type Directory, type Entry } from './directory.js'
 import { problem, VtError } from './errors.js'
@@ -8,38 +8,41 @@ import type { Extent } from './types.js'
 /** Names in a directory, as text that leads back to the same bytes. */
 export const list = (directory: Directory): string[] => readdirSync(directory.at('.'), { encoding: 'buffer' }).map(encodeName)
 
-/** What lies at `name`, counting itself. Throws VT_INPUT_TOO_LARGE above `most`, VT_PATH_PERMISSION where another file system is mounted inside. */
+/** How much lies at `name`. Throws VT_INPUT_TOO_LARGE above `most`, VT_PATH_PERMISSION where another file system is mounted inside. */
 export function measure(directory: Directory, name: string, path: string, most?: Extent): Extent {
   const extent = { entries: 0, bytes: 0 }
-  visit(directory, name, (entry) => {
-    extent.entries++
-    if (entry.stats.isFile()) extent.bytes += Number(entry.stats.size)
-    if (most && (extent.entries > most.entries || extent.bytes > most.bytes)) throw tooLarge(path, most)
-  })
+  visit(directory, name, false)
   return extent
 
-  function visit(parent: Directory, child: string, count: (entry: Entry) => void): void {
-    const entry = parent.peek(child)
-    if (!entry) return
-    entry.close()
-    count(entry)
-    if (!entry.stats.isDirectory()) return
+  function visit(parent: Directory, child: string, inside: boolean): void {
+    const stats = statsOf(parent, child)
+    const directory = stats?.isDirectory() ?? false
+    // A directory itself does not count, what it holds does.
+    if (stats && (inside || !directory)) extent.entries++
+    if (stats?.isFile()) extent.bytes += Number(stats.size)
+    if (most && (extent.entries > most.entries || extent.bytes > most.bytes)) throw tooLarge(path, most)
+    if (!directory) return
     const inner = parent.enter(child)
     try {
       if (mountOf(inner) !== mountOf(parent)) throw problem('VT_PATH_PERMISSION', { path: shown(path), reason: 'another file system is mounted inside' })
-      for (const grandchild of list(inner)) visit(inner, grandchild, count)
+      for (const grandchild of list(inner)) visit(inner, grandchild, true)
     } finally {
       inner.close()
     }
   }
 }
 
-/** Removes what lies at `name`, links as links; nothing there is fine. */
-export function removeTree(directory: Directory, name: string): void {
+function statsOf(directory: Directory, name: string): BigIntStats | undefined {
   const entry = directory.peek(name)
   entry?.close()
-  if (!entry) return
-  if (!entry.stats.isDirectory()) return unlinkSync(directory.at(name))
+  return entry?.stats
+}
+
+/** Removes what lies at `name`, links as links; nothing there is fine. */
+export function removeTree(directory: Directory, name: string): void {
+  const stats = statsOf(directory, name)
+  if (!stats) return
+  if (!stats.isDirectory()) return unlinkSync(directory.at(name))
   const inner = directory.enter(name)
   try {
     for (const child of list(inner)) removeTree(inner, child)

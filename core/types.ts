@@ -218,7 +218,7 @@ export interface Workspace {
   copy(from: string, to: string, how?: { replace?: boolean }): Promise<Extent>
   /** A second name for the very bytes of a file that is about to be replaced, or a copy of them where there can be none. */
   keep(path: string, as: string): Promise<void>
-  /** What an entry holds, counting itself; links are not followed. Throws VT_PATH_PERMISSION where another file system is mounted inside. */
+  /** How much an entry is; links are not followed. Throws VT_PATH_PERMISSION where another file system is mounted inside. */
   measure(path: string): Promise<Extent>
 }
 /** What a write may replace: nothing, anything, or only the version that was seen. */
@@ -238,6 +238,7 @@ export interface Written {
   lost: string[]
 }
 export interface Extent {
+  /** What a directory holds, at any depth; 1 for anything else. */
   entries: number
   bytes: number
 }

@@ -5,6 +5,8 @@ import type { Call, Context, Workspace } from '../../core/index.js'
 // named by the index of a step holds what was there before. A checkpoint is written before anything changes.
 
 export const historyFolder = '.vtcode/history'
+/** What is larger is removed for good. */
+export const mostKept = { entries: 20_000, bytes: 64 * 1024 * 1024 }
 const bounds = { checkpoints: 1000, bytes: 512 * 1024 * 1024, ageMs: 30 * 24 * 60 * 60 * 1000 }
 
 /** A file as a step left or found it. */
@@ -19,7 +21,7 @@ export type Step =
   /** A file was removed, and is kept. */
   | { op: 'remove'; path: string; before: Kept }
   /** A directory or a link was removed: it lies in the checkpoint as it was. */
-  | { op: 'take'; path: string }
+  | { op: 'take'; path: string; bytes: number }
   /** An entry got another name; what had that name before is kept. */
   | { op: 'rename'; from: string; to: string; before?: Kept; made: string[] }
   /** A directory or a link was copied there. */
@@ -36,7 +38,7 @@ export interface Checkpoint {
 /** Runs `change` with what it replaces kept for undo. If it fails the checkpoint goes again. `folder` is where a step may move things. */
 export async function recorded<T>({ slot, id }: Call, context: Context, steps: Step[], change: (folder: string) => Promise<T>): Promise<T> {
   const { workspace, session } = context
-  const bytes = steps.reduce((sum, step) => sum + ('before' in step && step.before ? step.before.bytes : 0), 0)
+  const bytes = steps.reduce((sum, step) => sum + (step.op === 'take' ? step.bytes : 'before' in step && step.before ? step.before.bytes : 0), 0)
   const name = `${String(Date.now()).padStart(14, '0')}-${randomBytes(3).toString('hex')}-${bytes}`
   const folder = `${historyFolder}/${session.id.replace(/[^\w.-]|^\.+/g, '_')}/${name}`
   const record: Checkpoint = { id, slot, session: session.id, time: new Date().toISOString(), steps }

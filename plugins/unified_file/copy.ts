@@ -1,0 +1,33 @@
+import { fail, ok, type Handler } from '../../core/index.js'
+import { freeName, requiredEntry } from '../shared/entry.js'
+import { missingParents, recorded, type Step } from '../shared/history.js'
+import { readsOf } from '../shared/reads.js'
+import { short } from '../shared/target.js'
+
+interface CopyInput {
+  path: string
+  destination: string
+  recursive: boolean
+  overwrite: boolean
+}
+
+/** `unified_file/copy`: built beside the destination, then renamed. */
+export default (async (call, context) => {
+  const { path: from, destination: to, recursive, overwrite } = call.input
+  const { workspace } = context
+  await using _ = await workspace.lock([from, to], context.signal)
+  const entry = await requiredEntry(from, undefined, context)
+  if (entry.kind === 'dir' && !recursive) {
+    return fail('VT_INPUT_MISSING', `Missing 'recursive': '${from}' is a directory.`, { hint: 'Give recursive: true to copy it with everything in it.' })
+  }
+  const there = await freeName(entry, to, overwrite, context)
+  const made = await missingParents(to, workspace)
+  const size = await workspace.measure(from)
+  const step: Step = entry.content
+    ? { op: 'write', path: to, ...(there?.content && { before: there.content }), after: entry.content.sha256, made }
+    : { op: 'create', path: to, ...size, made }
+  const { entries, bytes } = await recorded(call, context, [step], () => workspace.copy(from, to, { replace: there !== undefined }))
+  if (entry.content) readsOf(context.session).remember(to, short(entry.content.sha256))
+  const text = `copied ${from} -> ${to} (${entries} ${entries === 1 ? 'entry' : 'entries'})`
+  return ok({ from, to, kind: entry.kind, overwritten: there !== undefined, entries, bytes }, { text })
+}) satisfies Handler<CopyInput>
