@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, readFileSync, statSync, symlinkSync, lstatSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, linkSync, readFileSync, statSync, symlinkSync, lstatSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { applyPatch } from 'diff'
 import fc from 'fast-check'
@@ -125,6 +125,25 @@ describe('an edit', () => {
     expect(statSync(join(booted.root, 'f')).mode & 0o777).toBe(0o751)
     expect(lstatSync(join(booted.root, 'l')).isSymbolicLink()).toBe(true)
     expect(bytes('f').toString()).toBe('#!/bin/sh\necho b\n')
+  })
+
+  it('says what of the old file it could not keep', async () => {
+    put('f', 'a')
+    linkSync(join(booted.root, 'f'), join(booted.root, 'twin'))
+    expect((await edit({ old_str: 'a', new_str: 'b' })).notices).toMatchObject([{ code: 'VT_FILE_HARDLINK' }])
+    expect(bytes('twin').toString()).toBe('a')
+  })
+
+  it.runIf(process.getuid?.() === 0)('keeps the owner where it may, and says so where not', async () => {
+    put('f', 'a')
+    chownSync(join(booted.root, 'f'), 65534, 65534)
+    expect((await edit({ old_str: 'a', new_str: 'b' })).notices).toBeUndefined()
+    expect(statSync(join(booted.root, 'f')).uid).toBe(65534)
+    chmodSync(join(booted.root, 'f'), 0o666)
+    const args = ['--workspace', booted.root, '--mode', 'auto', 'unified_file', 'edit', '--path', 'f', '--old_str', 'b', '--new_str', 'c']
+    const { stdout } = spawnSync('setpriv', ['--bounding-set', '-all', '--inh-caps', '-all', process.execPath, 'dist/core/bin.js', 'call', ...args], { encoding: 'utf8', env: { ...process.env, HOME: booted.home } })
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true, notices: [{ code: 'VT_FILE_OWNER' }] })
+    expect(bytes('f').toString()).toBe('c')
   })
 
   it('of a missing file, a directory or an empty text is refused with the way on', async () => {
