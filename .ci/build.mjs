@@ -16,14 +16,20 @@ for (const folder of ['manifests', 'skills']) {
   if (existsSync(folder)) cpSync(folder, join('dist', folder), { recursive: true })
 }
 
-// A start reads these two instead of a hundred YAML files and a long schema; a broken manifest ends the build here, by file and line.
+// A start reads these instead of a hundred YAML files and a long schema; a broken manifest or skill ends the build here, by file and line.
 const built = (file) => import(pathToFileURL(join(root, 'dist/core', file)).href)
-const [{ compileCatalogue }, { defaultsOf }, { readContract }] = await Promise.all(['manifest.js', 'merge.js', 'conform.js'].map(built))
+const [{ compileCatalogue }, { defaultsOf }, { readContract }, { compileSkills }] = await Promise.all(['manifest.js', 'merge.js', 'conform.js', 'scan.js'].map(built))
 const catalogue = await compileCatalogue(join(root, 'dist/manifests')).catch((error) => {
   console.error(error.message)
   process.exit(1)
 })
 writeFileSync('dist/manifests/_catalogue.json', JSON.stringify(catalogue))
+try {
+  writeFileSync('dist/skills/_catalogue.json', JSON.stringify(compileSkills(join(root, 'dist/skills'))))
+} catch (error) {
+  console.error(error.message)
+  process.exit(1)
+}
 writeFileSync('dist/manifests/schema/_defaults.json', JSON.stringify(defaultsOf(readContract('config.1.json'))))
 
 // `vtcode/test` carries the published examples, so that a plugin's author can run the table of a slot.

@@ -121,7 +121,7 @@ function decode(bytes: Uint8Array, file: string): string {
 }
 
 /** The parser recurses and a deep enough document ends the process, so depth is measured on the lexer's flat list first. */
-function checkNesting(text: string, Lexer: typeof import('yaml').Lexer, file: string): void {
+export function checkNesting(text: string, Lexer: typeof import('yaml').Lexer, file: string): void {
   const steep = new RegExp(`^[ \\-?:\\t]{${limits.indent + 1}}`, 'm').exec(text)
   if (steep) throw refuse('VT_MANIFEST_LIMIT', `Indented more than ${limits.indent} columns.`, `${file}:${text.slice(0, steep.index).split('\n').length}`)
   let depth = 0

@@ -50,6 +50,16 @@ export function itemForValue(file: string, key: string, value: unknown, workspac
   return item(id, `'${key}' in ${relative(workspace, file)}`, filesIn(value, workspace), workspace, canonical(value))
 }
 
+/** A skill of the workspace; `undefined` for one that cannot be hashed, which is never trusted. */
+export function itemForSkill(folder: string, workspace: string): TrustItem | undefined {
+  const path = relative(workspace, folder)
+  try {
+    return { id: `skill:${path}`, title: `The skill in ${path}`, files: [folder], digest: treeDigest(folder) }
+  } catch {
+    return undefined
+  }
+}
+
 /** The digest of a set of items, whatever their order. */
 export const digestOf = (items: readonly TrustItem[]): string => sha256(items.map(({ id, digest }) => `${id}\0${digest}\n`).sort(byBytes).join(''))
 

@@ -71,6 +71,14 @@ export const codes = {
   VT_CONFIG_FOREIGN: ['{file} is not owned by root or is writable by others and was not read.', 'chown root and chmod go-w it.'],
   VT_TRUST_STORE: ['The trust store {file} cannot be used: {reason}.', 'Everything of the workspace that runs code stays off until it is mended.'],
   VT_TRUST_REFUSED: ['Trust is not granted from a program that vtcode started.', 'Run `vtcode trust` in a terminal of your own.'],
+  VT_SKILL_INVALID: ['{problem}', 'Mend the file; `vtcode skills validate` checks it. The other skills still load.'],
+  VT_SKILL_MENDED: ['{problem}', 'It is used all the same; `vtcode skills validate` shows what other programs would refuse.'],
+  VT_SKILL_NAME: ["The name {name} {problem}; the skill is known by its folder, '{folder}'.", 'Give the skill the name of its folder: lower-case letters, digits and single hyphens.'],
+  VT_SKILL_KEY: ["The key '{key}' {problem}.", 'The open format knows name, description, license, compatibility, metadata and allowed-tools.'],
+  VT_SKILL_SPLIT: ['Other readers end the front matter at the --- inside line {line}.', 'Write the value without three hyphens.'],
+  VT_SKILL_LIMIT: ['{root}: {problem}.', 'Name fewer or smaller folders under skills.roots.'],
+  VT_SKILL_ROOT: ["'{path}' in `skills.roots` {problem}.", 'Correct the path in the settings, or remove the entry.'],
+  VT_SKILL_SHADOWED: ["The name '{name}' means {winner}; {loser} is reached by that name only: {reason}.", 'Rename one of them, or use the qualified name.'],
   VT_RELOAD_REFUSED: ['The new generation was refused: {reason}.', 'Mend the file; the old generation keeps running.'],
 } as const satisfies Record<string, Row>
 

@@ -7,11 +7,14 @@ import { createLoader, type Loader } from './loader.js'
 import { discover } from './discover.js'
 import { bind } from './bind.js'
 import { isListed, slotsOf, toolInfo, type Registry } from './registry.js'
-import { runsCode } from './digest.js'
+import { itemForSkill, runsCode } from './digest.js'
 import { fromError } from './manifest.js'
+import type { SkillPlaces, SkillSettings } from './roots.js'
+import type { SkillCache } from './scan.js'
+import { findSkills } from './skills.js'
 import { survey } from './survey.js'
-import { openTrust } from './trust.js'
-import type { Contribution, Diagnostic, Host, KernelOptions, Mode, Origin, Settings, Workspace } from './types.js'
+import { openTrust, type Trust } from './trust.js'
+import type { Contribution, Diagnostic, Host, KernelOptions, Mode, Origin, Settings, Skills, Workspace } from './types.js'
 import type { OnFault } from './faults.js'
 import { join } from 'node:path'
 
@@ -23,6 +26,7 @@ export interface Generation {
   readonly registry: Registry
   readonly loader: Loader
   readonly lending: Lending
+  readonly skills: Host['skills']
 }
 
 export interface Surroundings {
@@ -70,6 +74,8 @@ export async function buildGeneration({ options, workspace, report, diagnostics 
     if (contribution.layer !== 'workspace' || !runsCode(contribution)) return
     if (!(await trust.trusts(contribution))) throw problem('VT_PLUGIN_UNTRUSTED', { id: contribution.id })
   }
+  const plugins = new Map(found.contributions.filter(({ plugin, layer }) => plugin !== layer).map(({ plugin: name, root, layer }) => [name, { name, root, layer }]))
+  const skills = skillFinder({ ...places, plugins: [...plugins.values()], loaded, trust })
   const host: Host = {
     slots: () => [...registry.slots.values()].filter(isListed).map(({ info }) => info),
     describe: (name) => {
@@ -78,6 +84,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics 
     },
     contributions: () => registry.infos,
     diagnostics,
+    skills,
   }
   return {
     number,
@@ -87,7 +94,28 @@ export async function buildGeneration({ options, workspace, report, diagnostics 
     },
     registry,
     loader: createLoader({ adapters: registry.adapters, limit: seconds * 1000, verify, report }),
+    skills,
     lending: { settings, workspace, host, log: options.log ?? (() => {}) },
+  }
+}
+
+interface Finder extends Omit<SkillPlaces, 'cwd' | 'settings' | 'said' | 'trusted'> {
+  loaded: { settings: Settings; readonly origins: Origin[] }
+  trust: Pick<Trust, 'isTrusted'>
+}
+
+/** Looks for the skills when somebody asks; a start that needs none finds none. */
+function skillFinder({ loaded, trust, ...places }: Finder): Host['skills'] {
+  const cache: SkillCache = new Map()
+  let found: Skills | undefined
+  const said = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
+  const trusted = (folder: string) => {
+    const item = itemForSkill(folder, places.workspace)
+    return item !== undefined && trust.isTrusted(item)
+  }
+  return ({ fresh = false } = {}) => {
+    if (fresh || !found) found = findSkills({ ...places, cwd: process.cwd(), settings: loaded.settings['skills'] as SkillSettings, said, trusted }, cache)
+    return found
   }
 }
 

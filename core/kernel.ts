@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { createCaller } from './call.js'
+import { withSkills } from './catalogue.js'
 import { Sessions } from './context.js'
 import { texts, VtError } from './errors.js'
 import type { OnFault } from './faults.js'
@@ -54,11 +55,15 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     },
     call: (tool, input, options = {}) => caller.call(tool, input, options),
     list: () => generation.lending.host.slots(),
-    describe: (tool) => generation.lending.host.describe(tool),
-    tools: () => [...generation.registry.tools.values()].filter((tool) => slotsOf(tool).some(isListed)).map(toolInfo),
+    describe(name) {
+      const tool = generation.lending.host.describe(name)
+      return tool && withSkills(tool, generation)
+    },
+    tools: () => [...generation.registry.tools.values()].filter((tool) => slotsOf(tool).some(isListed)).flatMap((tool) => withSkills(toolInfo(tool), generation) ?? []),
     contributions: () => generation.registry.infos,
     diagnostics,
     origins: () => generation.origins,
+    skills: (how) => generation.skills(how),
     reload() {
       const next = reloading.then(swap)
       reloading = next

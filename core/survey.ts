@@ -1,6 +1,8 @@
 import { loadSettings, type SettingsOptions } from './config.js'
-import { itemFor, runsCode, type TrustItem } from './digest.js'
+import { itemFor, itemForSkill, runsCode, type TrustItem } from './digest.js'
 import { discover } from './discover.js'
+import type { SkillSettings } from './roots.js'
+import { findSkills } from './skills.js'
 import type { Trust } from './trust.js'
 
 /**
@@ -20,6 +22,15 @@ export async function survey({ user, trust, ...options }: SettingsOptions & { us
     } catch {
       // It stays untrusted, which `doctor` reports.
     }
+  }
+  const settings = loaded.settings['skills'] as SkillSettings
+  const said = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
+  const skills = findSkills({ ...options, cwd: process.cwd(), user, plugins: [], settings, said, trusted: () => false })
+  for (const skill of skills.all.filter(({ layer }) => layer === 'workspace')) {
+    // Consent decides whether it is listed, or takes a name that another layer has.
+    const counts = skill.state === 'untrusted' || (skill.state === 'shadowed' && skills.find(skill.name)?.layer !== 'workspace')
+    const item = counts ? itemForSkill(skill.folder, options.workspace) : undefined
+    if (item) found.set(item.id, item)
   }
   return [...found.values()]
 }

@@ -148,6 +148,7 @@ export interface Host {
   describe(tool: string): ToolInfo | undefined
   contributions(): ContributionInfo[]
   diagnostics(): Diagnostic[]
+  skills(how?: { fresh?: boolean }): Skills
 }
 
 // ── the one way to a path ────────────────────────────────────────────────────────────────────────
@@ -339,6 +340,46 @@ export interface ContributionInfo {
   reason?: string
 }
 
+/** A folder with a `SKILL.md`, https://agentskills.io/specification: what is known of it without loading it. */
+export interface Skill {
+  /** Names exactly this one: `workspace:<name>`, `workspace/apps/web:<name>`, `user:`, `admin:`, `builtin:`, `<plugin>:`, `root<i>:`. */
+  readonly id: string
+  readonly name: string
+  /** Without control and invisible characters, at most 1,024 code points. */
+  readonly description: string
+  readonly layer: Layer
+  readonly scope: 'workspace' | 'user' | 'bundled'
+  /** Real path of the folder. */
+  readonly folder: string
+  /** Real path of its `SKILL.md`. */
+  readonly file: string
+  readonly state: State
+  readonly reason?: string
+  /** Folders that hold the same files. */
+  readonly also_at: readonly string[]
+  readonly license?: string
+  readonly compatibility?: string
+  readonly metadata: Readonly<Record<string, string>>
+  /** Information for the user, never a grant. */
+  readonly allowed_tools: readonly string[]
+  readonly when_to_use?: string
+  readonly argument_hint?: string
+  /** Only the user can load it. */
+  readonly hidden: boolean
+}
+/** The skills of a generation. */
+export interface Skills {
+  /** In the order of precedence, in every state. */
+  readonly all: readonly Skill[]
+  /** What looked like a skill and is none: `path` or `path:line`, and why. */
+  readonly skipped: readonly { path: string; reason: string }[]
+  readonly diagnostics: readonly Diagnostic[]
+  /** By bare or qualified name, what may be loaded. */
+  find(name: string): Skill | undefined
+  /** What a model is told of: active, not hidden, pinned ones first. */
+  readonly catalogue: readonly Skill[]
+}
+
 export interface Diagnostic {
   code: string
   severity: 'error' | 'warning' | 'info'
@@ -442,6 +483,8 @@ export interface Kernel {
   contributions(): ContributionInfo[]
   diagnostics(): Diagnostic[]
   origins(): Origin[]
+  /** Found when first asked for; with `fresh` looked for again. */
+  skills(how?: { fresh?: boolean }): Skills
   /** Builds the next generation aside and swaps it in; calls in flight finish on theirs. */
   reload(): Promise<{ ok: boolean; generation: number; diagnostics: Diagnostic[] }>
   /** Runs the surface with this verb. */

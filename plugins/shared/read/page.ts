@@ -1,6 +1,6 @@
 import { VtError, type Handle } from '../../../core/index.js'
-import { cutAtCodePoint, decode, type Form } from '../../shared/encoding.js'
-import { hashOf } from '../../shared/reads.js'
+import { cutAtCodePoint, decode, type Form } from '../encoding.js'
+import { hashOf } from '../reads.js'
 import { startOf, type LineIndex, type Source } from './lines.js'
 
 /** A file as UTF-8. */

@@ -1,0 +1,40 @@
+import { ok, type Handler, type Skill } from '../core/index.js'
+import { loadedIn, pathOf } from './shared/skills.js'
+
+interface Input {
+  query?: string
+  scope: 'workspace' | 'user' | 'bundled' | 'all'
+  page: number
+  per_page: number
+}
+
+/** `list_skills`: what can be loaded, looked for anew. */
+export default ((call, { host, session, workspace }) => {
+  const { query = '', scope, page, per_page } = call.input
+  const { all, skipped } = host.skills({ fresh: true })
+  const loaded = loadedIn(session)
+  const words = fold(query).split(/\s+/).filter(Boolean)
+  const shown = (skill: Skill) =>
+    (skill.state === 'active' || skill.state === 'shadowed') &&
+    (!skill.hidden || call.caller.surface === 'call') &&
+    (scope === 'all' || skill.scope === scope) &&
+    words.every((word) => fold(`${skill.name} ${skill.description}`).includes(word))
+  const found = all.filter(shown).map((skill) => ({
+    // A bare name that means another skill would load that one.
+    name: skill.state === 'active' ? skill.name : skill.id,
+    description: skill.description,
+    scope: skill.scope,
+    path: pathOf(skill.file, workspace),
+    loaded: loaded.has(skill.id),
+    ...(skill.metadata['keywords'] !== undefined && { keywords: skill.metadata['keywords'].split(/[\s,]+/).filter(Boolean) }),
+  }))
+  const skills = found.sort((a, b) => (a.name < b.name ? -1 : 1)).slice((page - 1) * per_page, page * per_page)
+  const has_more = page * per_page < found.length
+  const next = { tool: 'list_skills', input: { ...call.given, page: page + 1 } }
+  const left = skipped.slice(0, 20).map(({ path, reason }) => ({ path: pathOf(path, workspace), reason }))
+  const lines = [...skills.map(({ name, description }) => `- ${name}: ${description}`), ...left.map(({ path, reason }) => `[skipped ${path}: ${reason}]`)]
+  if (has_more) lines.push(`[${found.length} in all; next page=${page + 1}]`)
+  return ok({ skills, total: found.length, page, per_page, has_more, skipped: left, ...(has_more && { next }) }, { text: lines.join('\n') || 'No skills.' })
+}) satisfies Handler<Input>
+
+const fold = (text: string): string => text.normalize('NFKC').toLowerCase()

@@ -1,0 +1,41 @@
+import { fail, type Call, type Context, type Handler, type Next, type Result } from '../core/index.js'
+import { readFile, type ReadInput } from './shared/read.js'
+import { findSkill, loadedIn, openFolder, unknownSkill } from './shared/skills.js'
+
+type Input = Omit<ReadInput, 'path'> & { skill_name: string; resource_path: string; response_format?: string }
+
+/** `load_skill_resource`: a file of a loaded skill, in the pages of `unified_file/read`. */
+export default (async (call, context) => {
+  const { skill_name, resource_path } = call.input
+  const skill = findSkill(skill_name, context, call.caller)
+  if (!skill) return unknownSkill(skill_name, context)
+  if (!loadedIn(context.session).has(skill.id)) {
+    return fail('VT_SKILL_NOT_LOADED', `The skill '${skill_name}' is not loaded.`, { next: { tool: 'load_skill', input: { name: skill_name } } })
+  }
+  using folder = openFolder(skill, context)
+  // Links are followed as far as the skill goes, whoever reads afterwards.
+  await (await folder.open(resource_path)).close()
+  const { skill_name: _, resource_path: __, ...paging } = call.given
+  const path = folder.at(resource_path)
+  const result = folder.inside === undefined
+    ? await readFile(asRead(call, path, paging), { workspace: folder.workspace, signal: context.signal, reads: { remember() {} } })
+    : await context.call('unified_file', { action: 'read', path, ...paging })
+  return asResource(result, call.input, path)
+}) satisfies Handler<Input>
+
+const asRead = (call: Call<Input>, path: string, paging: Context['settings']): Call<ReadInput> => ({ ...call, input: { ...paging, path }, given: { ...paging, path } })
+
+/** The answer in the terms of the skill: names of its files, and a `next` that reads on the same way. */
+function asResource(result: Result, { skill_name, resource_path }: Input, path: string): Result {
+  const renamed = (next: Next | undefined): Next | undefined => {
+    if (next?.tool !== 'unified_file' || next.input['path'] !== path) return next
+    const { action, path: _, ...paging } = next.input
+    return { tool: 'load_skill_resource', input: { skill_name, resource_path, ...paging } }
+  }
+  if (!result.ok) {
+    const next = renamed(result.error.next)
+    return { ...result, error: { ...result.error, ...(next && { next }) } }
+  }
+  const next = renamed(result.output['next'] as Next | undefined)
+  return { ...result, output: { ...result.output, skill_name, resource_path, ...(next && { next }) } }
+}
