@@ -1,0 +1,16 @@
+import type { Compactor } from '../../core/index.js'
+import { redact as clean } from '../shared/redact.js'
+
+/** No secret of a known format, and none of our own environment, leaves in a result or an error. */
+const redact: Compactor = (result, _, context) => {
+  const settings = context.settings.output as { redact?: boolean } | undefined
+  if (settings?.redact === false) return result
+  if (!result.ok) {
+    const error = clean(result.error)
+    return error === result.error ? result : { ...result, error }
+  }
+  const output = clean(result.output)
+  const text = result.text === undefined ? undefined : clean(result.text)
+  return output === result.output && text === result.text ? result : { ...result, output, ...(text !== undefined && { text }) }
+}
+export default redact
