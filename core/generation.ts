@@ -66,7 +66,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics 
   const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], untrusted }, capped(settings))
 
   // A policy of the user's own that is broken would silently be missing; a plugin's absence is only reported.
-  const broken = found.invalid.find(({ kind, layer }) => kind === 'policy' && layer !== 'workspace')
+  const broken = found.invalid.find(({ kind, layer, state }) => kind === 'policy' && layer !== 'workspace' && state === 'invalid')
   if (broken) throw problem('VT_RELOAD_REFUSED', { reason: `the policy ${broken.id} in ${broken.file} cannot be loaded: ${broken.reason ?? 'invalid'}` })
 
   const seconds = (settings['plugins'] as { import_timeout_secs?: number } | undefined)?.import_timeout_secs ?? 10

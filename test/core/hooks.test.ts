@@ -136,3 +136,11 @@ describe('a call', () => {
     )
   })
 })
+
+describe('a built-in policy', () => {
+  it('has no privileges: the settings of the user may take it away', async () => {
+    await using booted = await bootKernel({ mode: 'plan', files: { a: '' }, config: { manifests: ['!builtin:permission'] } })
+    expect(word(await booted.call('unified_file', { action: 'read', path: 'a' }))).toBe('run')
+    expect(booted.kernel.contributions().find(({ id }) => id === 'builtin:permission')).toMatchObject({ state: 'inactive' })
+  })
+})
