@@ -116,7 +116,7 @@ export function merge(schema: Schema, sources: readonly Source[]): Merged {
     const name = path.join('.')
     const before = origins.get(name)
     const number = line?.(place)
-    const overridden = before ? [...before.overridden, { layer: before.layer, file: before.file, value: before.value }] : []
+    const overridden = before ? [...before.overridden, { layer: before.layer, file: before.file, ...(before.line !== undefined && { line: before.line }), value: before.value }] : []
     origins.set(name, { path: name, layer, file, ...(number !== undefined && { line: number }), value, overridden })
   }
 
@@ -126,7 +126,7 @@ export function merge(schema: Schema, sources: readonly Source[]): Merged {
     const remark = report(code, { key, value: JSON.stringify(value) }, [number === undefined ? file : `${file}:${number}`], 'warning')
     diagnostics.push(remark)
     if (!origins.has(key)) origins.set(key, { path: key, layer: 'builtin', file: 'defaults', value: undefined, overridden: [] })
-    origins.get(key)!.overridden.push({ layer, file, value, reason: remark.message })
+    origins.get(key)!.overridden.push({ layer, file, ...(number !== undefined && { line: number }), value, reason: remark.message })
   }
 }
 

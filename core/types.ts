@@ -415,7 +415,7 @@ export interface Origin {
   file: string
   line?: number
   value: unknown
-  overridden: { layer: Layer; file: string; value: unknown; reason?: string }[]
+  overridden: { layer: Layer; file: string; line?: number; value: unknown; reason?: string }[]
 }
 
 // ── what surfaces see ────────────────────────────────────────────────────────────────────────────

@@ -50,7 +50,7 @@ interface ShowFlags {
 function show(kernel: Kernel, { origins, all, json }: ShowFlags, io: Io): void {
   if (json) return void io.stdout.write(`${JSON.stringify({ settings: kernel.settings, ...(origins && { origins: kernel.origins() }) })}\n`)
   const { dim, bold } = paint(io.stdout, io.env)
-  const said = kernel.origins().filter(({ layer }) => all || layer !== 'builtin')
+  const said = kernel.origins().filter(({ layer, overridden }) => all || layer !== 'builtin' || overridden.length > 0)
   for (const origin of said) {
     io.stdout.write(`${bold(oneLine(origin.path))} = ${oneLine(JSON.stringify(origin.value) ?? 'unset')}${origins ? dim(`  ${where(origin)}`) : ''}\n`)
     for (const lost of origins ? origin.overridden : []) {

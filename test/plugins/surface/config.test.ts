@@ -1,0 +1,53 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { describe, expect, it } from 'vitest'
+import { tempWorkspace } from 'vtcode/test'
+import { vtcode } from './program.js'
+
+describe('vtcode config', () => {
+  it('shows what is set, with who said it and what it overrode', async () => {
+    await using made = await tempWorkspace({ 'vtcode.config.yaml': '\npolicy:\n  mode: plan\n' })
+    await made.write('../home/.vtcode/vtcode.config.yaml', 'policy: { mode: auto }\n')
+    const ran = await vtcode(made, ['config', 'show', '--origins'])
+    expect(ran.code).toBe(0)
+    expect(ran.stdout).toContain(`policy.mode = "plan"  workspace ${made.root}/vtcode.config.yaml:3`)
+    expect(ran.stdout).toContain(`not "auto"  user ${made.home}/.vtcode/vtcode.config.yaml:1`)
+  })
+
+  it('says why a value of the workspace was ignored', async () => {
+    await using made = await tempWorkspace({ 'vtcode.config.yaml': 'policy: { mode: full-auto }\n' })
+    const ran = await vtcode(made, ['config', 'show', '--origins'])
+    expect(ran.stdout).toMatch(/not "full-auto"  workspace .*may only tighten/)
+  })
+
+  it('gets one value as JSON, and fails on a key that is not there', async () => {
+    await using made = await tempWorkspace()
+    expect(await vtcode(made, ['config', 'get', 'policy.mode'])).toMatchObject({ code: 0, stdout: '"ask"\n' })
+    expect(await vtcode(made, ['config', 'get', 'policy.__proto__'])).toMatchObject({ code: 1, stdout: '' })
+  })
+
+  it('validates a file: 0 when it is right, 3 with file and line when it is not', async () => {
+    await using made = await tempWorkspace({ 'good.yaml': 'policy: { mode: auto }\n', 'bad.yaml': 'policy:\n  mode: wild\n', 'broken.yaml': 'a: [\n' })
+    expect((await vtcode(made, ['config', 'validate', 'good.yaml'])).code).toBe(0)
+    expect(await vtcode(made, ['config', 'validate', 'bad.yaml'])).toMatchObject({ code: 3, stderr: expect.stringMatching(/bad\.yaml:2.*wild/s) })
+    expect(await vtcode(made, ['config', 'validate', 'broken.yaml'])).toMatchObject({ code: 3, stderr: expect.stringContaining('broken.yaml') })
+  })
+
+  it('lists the files in use', async () => {
+    await using made = await tempWorkspace({ 'vtcode.config.yaml': 'policy: { mode: plan }\n' })
+    expect((await vtcode(made, ['config', 'path'])).stdout).toBe(`${made.root}/vtcode.config.yaml\n`)
+  })
+
+  it.each(['config', 'manifest'])('prints the schema of %s, which is a valid one of 2020-12', async (name) => {
+    await using made = await tempWorkspace()
+    const ran = await vtcode(made, ['config', 'schema', name])
+    const schema = JSON.parse(ran.stdout)
+    expect(schema.$id).toContain(name)
+    expect(new Ajv2020({ strict: false }).validateSchema(schema)).toBe(true)
+  })
+
+  it('is a usage error with an unknown sub-command', async () => {
+    await using made = await tempWorkspace()
+    expect((await vtcode(made, ['config', 'nonsense'])).code).toBe(2)
+    expect((await vtcode(made, ['config', 'schema', 'nonsense'])).code).toBe(2)
+  })
+})

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest'
+import { tempWorkspace } from 'vtcode/test'
+import { vtcode } from './program.js'
+
+it('vtcode plugins list shows every manifest with one state and the reason for it', async () => {
+  await using made = await tempWorkspace({ 'vtcode.config.yaml': 'manifests: [builtin, ./tools]\n', 'tools/broken.yaml': 'kind: nonsense\n' })
+  const { contributions } = JSON.parse((await vtcode(made, ['plugins', 'list', '--json'])).stdout)
+  expect(contributions.find(({ verb }: { verb?: string }) => verb === 'plugins')).toMatchObject({ state: 'active', layer: 'builtin' })
+  const text = (await vtcode(made, ['plugins', 'list'])).stdout.trimEnd().split('\n')
+  expect(text).toHaveLength(contributions.length + 1)
+})
+
+it('vtcode plugins wants to be told what to do', async () => {
+  await using made = await tempWorkspace()
+  expect((await vtcode(made, ['plugins'])).code).toBe(2)
+  expect((await vtcode(made, ['plugins', 'list', '--nonsense'])).code).toBe(2)
+})

@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest'
+import { tempWorkspace } from 'vtcode/test'
+import { vtcode } from './program.js'
+
+it('vtcode tools lists the actions of all tools or of one, for people and as JSON', async () => {
+  await using made = await tempWorkspace()
+  expect((await vtcode(made, ['tools'])).stdout).toMatch(/^unified_file\n(?: {2}.*\n)* {2}read +read +Reads a file/m)
+  const { tools } = JSON.parse((await vtcode(made, ['tools', '--json', 'unified_search'])).stdout)
+  expect(tools.map(({ slot }: { slot: string }) => slot)).toContain('unified_search/grep')
+  expect(tools.every(({ tool }: { tool: string }) => tool === 'unified_search')).toBe(true)
+})
+
+it('vtcode tools names the known ones for an unknown one', async () => {
+  await using made = await tempWorkspace()
+  expect(await vtcode(made, ['tools', 'nonsense'])).toMatchObject({ code: 2, stderr: expect.stringContaining('unified_file') })
+})
