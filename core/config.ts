@@ -36,8 +36,8 @@ export interface LoadedSettings {
 }
 
 /**
- * The settings of all layers, merged. Throws VT_CONFIG_INVALID and VT_CONFIG_AMBIGUOUS with `details.files` for a file that may be read and is
- * wrong; what a workspace says beyond its standing is ignored and reported.
+ * The settings of all layers, merged. What a workspace says beyond its standing is ignored and reported; a file that may be read
+ * and is wrong throws VT_CONFIG_INVALID or VT_CONFIG_AMBIGUOUS with `details.files`.
  */
 export async function loadSettings(options: SettingsOptions): Promise<LoadedSettings> {
   const { workspace, home, admin = '/etc/vtcode', env, mode, trusted = () => false } = options
@@ -69,7 +69,8 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   const files = sources.map(({ file }) => file)
 
   for (const [name, text] of Object.entries(env)) {
-    if (name.startsWith('VTCODE__') && text !== undefined) sources.push(await fromCall(name, assign(name.slice(8).toLowerCase().split('__'), text)))
+    if (!name.startsWith('VTCODE__') || text === undefined) continue
+    sources.push(await fromCall(name, assign(name.slice(8).toLowerCase().split('__'), text)))
   }
   for (const one of given) {
     const equals = typeof one === 'string' ? one.indexOf('=') : -1
@@ -117,7 +118,8 @@ const named = (stem: string, endings: readonly string[]): string[] => endings.ma
 function workspaceFiles(workspace: string, home: string): string[] {
   const folder = join(workspace, '.vtcode')
   const root = named(join(workspace, 'vtcode.config'), [...codeEnds, ...dataEnds])
-  const places = sameFolder(folder, home) ? [root] : [[...root, ...named(join(folder, 'config'), dataEnds)], named(join(folder, 'config.local'), dataEnds)]
+  const below = (stem: string) => (sameFolder(folder, home) ? [] : named(join(folder, stem), dataEnds))
+  const places = [[...root, ...below('config')], below('config.local')]
   return places.map(only).filter((file) => file !== undefined)
 }
 

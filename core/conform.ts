@@ -17,7 +17,7 @@ export function readContract(name: Contract): Schema {
 
 const compiled = new Map<Contract, Promise<ValidateFunction>>()
 
-/** Checks a document against one of our schemas; `known` are the keys its top may have, where the schema does not list them in one place. */
+/** Checks a document against one of our schemas; `known` are the keys its top may have where the schema does not list them in one place. */
 export async function conform(name: Contract, value: unknown, known?: readonly string[]): Promise<Fault[]> {
   if (!compiled.has(name)) compiled.set(name, compile(name))
   const validate = await compiled.get(name)!
@@ -45,7 +45,8 @@ function explain(errors: ErrorObject[], known: readonly string[] = []): Fault[] 
     if (error.keyword === 'if' || error.keyword === 'propertyNames') continue
     if (choice && (isRequired(choice) || error.keyword === 'type')) continue
     // A branch of the right type says more than "none fits".
-    if (choices.includes(error) && !isRequired(error) && errors.some((other) => branchOf(other, error) && other.keyword !== 'type')) continue
+    const meant = choices.includes(error) && errors.some((other) => branchOf(other, error) && other.keyword !== 'type')
+    if (meant && !isRequired(error)) continue
     const text = say(error, known)
     const path = error.instancePath.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
     if (text) faults.push({ path: [...path, ...extra(error)], problem: text })
@@ -54,11 +55,10 @@ function explain(errors: ErrorObject[], known: readonly string[] = []): Fault[] 
 }
 
 /** Alternatives that differ only in which key must be there. */
-const isRequired = (choice: ErrorObject): boolean => (choice.schema as Schema[]).every((branch) => Object.keys(branch).join() === 'required')
-const extra = ({ keyword, params }: ErrorObject): string[] => {
-  const key = keyword === 'additionalProperties' ? params['additionalProperty'] : keyword === 'unevaluatedProperties' ? params['unevaluatedProperty'] : undefined
-  return key === undefined ? [] : [key]
+function isRequired(choice: ErrorObject): boolean {
+  return (choice.schema as Schema[]).every((branch) => Object.keys(branch).join() === 'required')
 }
+const extra = ({ params }: ErrorObject): string[] => [params['additionalProperty'] ?? params['unevaluatedProperty'] ?? []].flat()
 
 function say(error: ErrorObject, known: readonly string[]): string | undefined {
   const { keyword, params, parentSchema, schema, data } = error
@@ -86,8 +86,9 @@ function say(error: ErrorObject, known: readonly string[]): string | undefined {
       return `${subject} is ${kindOf(data)}; ${wanted([params['type']])} is needed.`
     case 'anyOf':
     case 'oneOf': {
-      const keys = (schema as Schema[]).flatMap((branch) => (branch['required'] as string[] | undefined) ?? [])
-      if (!isRequired(error)) return `${subject} is ${kindOf(data)}; ${wanted((schema as Schema[]).map((branch) => branch['type']))} is needed.`
+      const branches = schema as Schema[]
+      if (!isRequired(error)) return `${subject} is ${kindOf(data)}; ${wanted(branches.map((branch) => branch['type']))} is needed.`
+      const keys = branches.flatMap((branch) => branch['required'] as string[])
       const given = keys.filter((key) => Object.hasOwn(data as object, key))
       return given.length > 1 ? `${given.join(' and ')} exclude each other.` : `One of ${keys.join(', ')} is needed.`
     }
@@ -98,8 +99,13 @@ function say(error: ErrorObject, known: readonly string[]): string | undefined {
   }
 }
 
-const words: Record<string, string> = { object: 'an object', array: 'a list', string: 'text', number: 'a number', integer: 'a whole number', boolean: 'true or false' }
+const words: Record<string, string> = {
+  object: 'an object', array: 'a list', string: 'text', number: 'a number', integer: 'a whole number', boolean: 'true or false',
+}
 const wanted = (types: unknown[]): string => types.flat().map((type) => words[String(type)]).join(' or ')
 const quote = (value: unknown): string => (typeof value === 'string' ? `'${value.slice(0, 80)}'` : kindOf(value))
-const kindOf = (value: unknown): string =>
-  value === null ? 'empty' : Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : typeof value === 'string' ? 'text' : `${value}`
+function kindOf(value: unknown): string {
+  if (value === null) return 'empty'
+  if (Array.isArray(value)) return words['array']!
+  return typeof value === 'object' || typeof value === 'string' ? words[typeof value]! : String(value)
+}

@@ -12,6 +12,10 @@ export interface Data {
 export const limits = { bytes: 256 * 1024, flow: 64, indent: 200, aliases: 64, depth: 32, nodes: 20_000, text: 64 * 1024 }
 /** Keys that could reach the prototype of something. */
 export const forbidden: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+const strict = {
+  version: '1.2', schema: 'core', merge: false, uniqueKeys: true, resolveKnownTags: false, strict: true,
+  prettyErrors: false, logLevel: 'error',
+} as const
 
 const refuse = (code: Code, text: string, at: string) => problem(code, { problem: text }, { details: { files: [at] } })
 
@@ -33,7 +37,9 @@ export function closedToOthers(path: string): boolean {
  */
 export function readBytes(file: string, { within, limit = limits.bytes }: { within?: string | undefined; limit?: number } = {}): Buffer {
   const real = realpathSync(file)
-  if (within !== undefined && !inside(realpathSync(within), real)) throw refuse('VT_MANIFEST_INVALID', `The link ${file} leads out of ${within}.`, file)
+  if (within !== undefined && !inside(realpathSync(within), real)) {
+    throw refuse('VT_MANIFEST_INVALID', `The link ${file} leads out of ${within}.`, file)
+  }
   const fd = openSync(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const stat = fstatSync(fd)
@@ -67,12 +73,11 @@ export async function parseData(bytes: Uint8Array, file: string): Promise<Data> 
   const over = (text: string, offset: number) => refuse('VT_MANIFEST_LIMIT', text, place(offset))
 
   checkNesting(text, yaml.Lexer, file)
-  const tree = yaml.parseDocument(text, {
-    version: '1.2', schema: 'core', merge: false, uniqueKeys: true, resolveKnownTags: false, strict: true, prettyErrors: false, logLevel: 'error', lineCounter: lines,
-  })
+  const tree = yaml.parseDocument(text, { ...strict, lineCounter: lines })
   // A warning is a tag or directive that would be guessed at.
   const first = [...tree.errors, ...tree.warnings].sort((a, b) => a.pos[0] - b.pos[0])[0]
-  if (first) throw wrong(first.code === 'MULTIPLE_DOCS' ? 'The file holds several documents; write one per file.' : `${first.message}.`.replace(/\.+$/, '.'), first.pos[0])
+  if (first?.code === 'MULTIPLE_DOCS') throw wrong('The file holds several documents; write one per file.', first.pos[0])
+  if (first) throw wrong(`${first.message}.`.replace(/\.+$/, '.'), first.pos[0])
   if (tree.directives?.yaml.version !== '1.2') throw refuse('VT_MANIFEST_INVALID', 'Only YAML 1.2 is read.', `${file}:1:1`)
 
   let nodes = 0
@@ -92,14 +97,15 @@ export async function parseData(bytes: Uint8Array, file: string): Promise<Data> 
     if (yaml.isMap(node)) {
       const result: Record<string, unknown> = {}
       for (const { key, value } of node.items) {
-        if (!yaml.isScalar(key) || typeof key.value !== 'string') throw wrong('A key is not text; quote it.', (key as Node | null)?.range?.[0] ?? offset)
-        if (forbidden.has(key.value)) throw wrong(`The key '${key.value}' is not allowed.`, key.range?.[0] ?? offset)
+        const there = (key as Node | null)?.range?.[0] ?? offset
+        if (!yaml.isScalar(key) || typeof key.value !== 'string') throw wrong('A key is not text; quote it.', there)
+        if (forbidden.has(key.value)) throw wrong(`The key '${key.value}' is not allowed.`, there)
         result[key.value] = copy(value as Node | null, depth + 1)
       }
       return Object.freeze(result)
     }
     const value = yaml.isScalar(node) ? node.value : undefined
-    if (typeof value === 'string' && value.length > limits.text) throw over(`A text is longer than ${limits.text / 1024} Ki characters.`, offset)
+    if (typeof value === 'string' && value.length > limits.text) throw over(`A text is longer than ${limits.text} characters.`, offset)
     if (typeof value === 'number' && !Number.isFinite(value)) throw wrong('JSON has no infinite numbers.', offset)
     return value ?? null
   }
@@ -123,7 +129,10 @@ function decode(bytes: Uint8Array, file: string): string {
 /** The parser recurses and a deep enough document ends the process, so depth is measured on the lexer's flat list first. */
 export function checkNesting(text: string, Lexer: typeof import('yaml').Lexer, file: string): void {
   const steep = new RegExp(`^[ \\-?:\\t]{${limits.indent + 1}}`, 'm').exec(text)
-  if (steep) throw refuse('VT_MANIFEST_LIMIT', `Indented more than ${limits.indent} columns.`, `${file}:${text.slice(0, steep.index).split('\n').length}`)
+  if (steep) {
+    const line = text.slice(0, steep.index).split('\n').length
+    throw refuse('VT_MANIFEST_LIMIT', `Indented more than ${limits.indent} columns.`, `${file}:${line}`)
+  }
   let depth = 0
   let line = 1
   let scalar = false

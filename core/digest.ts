@@ -19,13 +19,14 @@ const MAX_ENTRIES = 20_000
 const MAX_BYTES = 256 * 1_048_576
 
 // Loaded when something is hashed: most starts hash nothing.
-const sha256 = (data: string | Uint8Array, form: 'hex' | 'base64' = 'hex'): string => process.getBuiltinModule('node:crypto').createHash('sha256').update(data).digest(form)
+const sha256 = (data: string | Uint8Array, form: 'hex' | 'base64' = 'hex'): string =>
+  process.getBuiltinModule('node:crypto').createHash('sha256').update(data).digest(form)
 const refuse = (text: string, file: string) => problem('VT_MANIFEST_LIMIT', { problem: text }, { details: { files: [file] } })
 
 /** Does anything of the contribution run or connect? */
 export const runsCode = ({ manifest }: Contribution): boolean => ['module', 'run', 'http', 'mcp', 'alias'].some((key) => key in manifest)
 
-/** A plugin folder with all its files; a loose manifest with its module, what that imports, and the files its command names. Throws VT_MANIFEST_LIMIT. */
+/** A plugin folder as a whole; a loose manifest with its module, its imports and the files its command names. Throws VT_MANIFEST_LIMIT. */
 export function itemFor({ id, plugin, layer, root, file, manifest }: Contribution, workspace: string): TrustItem {
   if (plugin !== layer) return { id: `plugin:${plugin}`, title: `The plugin ${plugin} in ${root}`, files: [root], digest: treeDigest(root) }
   const main = moduleOf(manifest)
@@ -61,7 +62,8 @@ export function itemForSkill(folder: string, workspace: string): TrustItem | und
 }
 
 /** The digest of a set of items, whatever their order. */
-export const digestOf = (items: readonly TrustItem[]): string => sha256(items.map(({ id, digest }) => `${id}\0${digest}\n`).sort(byBytes).join(''))
+export const digestOf = (items: readonly TrustItem[]): string =>
+  sha256(items.map(({ id, digest }) => `${id}\0${digest}\n`).sort(byBytes).join(''))
 
 function item(id: string, title: string, files: string[], workspace: string, data = ''): TrustItem {
   const unique = [...new Set(files)].sort(byBytes)
@@ -77,7 +79,10 @@ function contentHash(file: string): string {
 const specifier = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"`])([^'"`\n]+)\1/g
 const typeOnly = /\b(?:import|export)\s+type\b[^'"`;]*?from\s*(['"`])[^'"`\n]+\1/g
 
-/** A module with the files it imports by relative path, and the packages it names; a path that is computed is not seen. Over 100 files throws VT_MANIFEST_LIMIT. */
+/**
+ * A module with the files it imports by relative path, and the packages it names; a path that is computed is not seen.
+ * Over 100 files throws VT_MANIFEST_LIMIT.
+ */
 function closure(entry: string): { files: string[]; packages: string[] } {
   const files = new Set<string>()
   const packages = new Set<string>()
@@ -98,8 +103,9 @@ function closure(entry: string): { files: string[]; packages: string[] } {
 }
 
 function candidates(path: string): string[] {
-  const stands = /\.[cm]?js$/.test(path) ? [path.replace(/js$/, 'ts')] : /\.\w+$/.test(path) ? [] : ['.ts', '.mts', '.js', '.mjs', '.cjs', '.json', '/index.ts', '/index.js'].map((end) => path + end)
-  return [path, ...stands.filter((other) => statSync(other, { throwIfNoEntry: false })?.isFile())]
+  const ends = /\.\w+$/.test(path) ? [] : ['.ts', '.mts', '.js', '.mjs', '.cjs', '.json', '/index.ts', '/index.js']
+  const others = /\.[cm]?js$/.test(path) ? [path.replace(/js$/, 'ts')] : ends.map((end) => path + end)
+  return [path, ...others.filter((other) => statSync(other, { throwIfNoEntry: false })?.isFile())]
 }
 
 /** Files of the workspace that words of a value name. */
@@ -143,7 +149,9 @@ export function treeDigest(root: string): string {
       }
       if (!stat.isFile() && !stat.isSymbolicLink()) throw refuse(`${file} is neither a file nor a link.`, file)
       bytes += stat.size
-      if (bytes > MAX_BYTES || records.length >= MAX_ENTRIES) throw refuse(`${root} holds more than ${MAX_ENTRIES} files or ${MAX_BYTES / 1_048_576} MiB.`, root)
+      if (bytes > MAX_BYTES || records.length >= MAX_ENTRIES) {
+        throw refuse(`${root} holds more than ${MAX_ENTRIES} files or ${MAX_BYTES / 1_048_576} MiB.`, root)
+      }
       const [form, hash] = stat.isFile() ? ['f', sha256(readFileSync(file))] : ['l', sha256(readlinkSync(file, 'buffer'))]
       records.push([path, `${form}\0${path}\0${hash}\n`])
     }

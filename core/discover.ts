@@ -26,7 +26,9 @@ export async function discover(options: DiscoverOptions): Promise<Discovery> {
     const before = found.invalid.length
     for await (const [file, reading] of readingsOf(source, found)) admit(source, file, reading, files, found)
     const broken = found.invalid.slice(before).find(({ state }) => state === 'invalid')
-    if (source.entry?.required && broken) throw problem('VT_RELOAD_REFUSED', { reason: `${source.path} is required and ${broken.id} cannot be loaded` })
+    if (source.entry?.required && broken) {
+      throw problem('VT_RELOAD_REFUSED', { reason: `${source.path} is required and ${broken.id} cannot be loaded` })
+    }
   }
   remove(found, removals)
   return found

@@ -18,7 +18,9 @@ export async function evaluate(file: string, circumstances: Circumstances): Prom
   return typeof value === 'function' ? value(circumstances) : value
 }
 
-const inherited = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'TZ', 'TMPDIR', 'SystemRoot', 'ComSpec', 'PATHEXT', 'TEMP', 'USERPROFILE', 'APPDATA']
+const inherited = [
+  'PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'TZ', 'TMPDIR', 'SystemRoot', 'ComSpec', 'PATHEXT', 'TEMP', 'USERPROFILE', 'APPDATA',
+]
 const script = `
 const [module, file, circumstances] = process.argv.slice(1)
 const { evaluate } = await import(module)

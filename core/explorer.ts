@@ -27,7 +27,8 @@ async function build(): Promise<PublicExplorer> {
   const refuse = (file: string): never => {
     throw new Error(`${file} is not data.`)
   }
-  const loaders = { '.yaml': data, '.yml': data, '.json': data, '.js': refuse, '.cjs': refuse, '.mjs': refuse, '.ts': refuse, noExt: refuse }
+  const code = { '.js': refuse, '.cjs': refuse, '.mjs': refuse, '.ts': refuse, noExt: refuse }
+  const loaders = { '.yaml': data, '.yml': data, '.json': data, ...code }
   const cwd = process.cwd
   // Constructing an explorer executes `.config/config.js` of the working folder; our own folder has none.
   process.cwd = () => dirname(fileURLToPath(import.meta.url))

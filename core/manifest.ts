@@ -4,7 +4,7 @@ import { basename, dirname, extname, isAbsolute, join, resolve, win32 } from 'no
 import { clean } from './clean.js'
 import { conform, readContract } from './conform.js'
 import { inside, type Data } from './data.js'
-import { problem, report, VtError, type Code } from './errors.js'
+import { problem, report, VtError, type Code, type Values } from './errors.js'
 import { load } from './explorer.js'
 import type { Diagnostic, Kind, Layer, Manifest, Schema, Stage } from './types.js'
 
@@ -34,20 +34,21 @@ export async function readManifest(file: string, { layer, root }: Place): Promis
     reading.diagnostics.push(fromError(error, file))
     return reading
   }
-  const wrong = (code: Code, values: Parameters<typeof report>[1], path: (string | number)[]) => reading.diagnostics.push(report(code, values, [data.at(path)]))
+  const wrong = (code: Code, values: Values, path: (string | number)[]) => reading.diagnostics.push(report(code, values, [data.at(path)]))
 
   const said = data.value as Manifest | null
   if (typeof said === 'object' && said !== null && !Array.isArray(said)) {
     reading.kind = Object.hasOwn(keysOf(), said.kind ?? 'action') ? (said.kind ?? 'action') : 'unknown'
     reading.name = nameOf(said) ?? reading.name
-    if (reading.kind === 'action' && nameOf(said) !== undefined) Object.assign(reading, { slot: slotOf(said), stage: said.stage ?? 'primary' })
+    if (nameOf(said) !== undefined) Object.assign(reading, servedBy(said))
   }
   const version = /manifest[.:](\d+)/.exec(String(said?.['$schema'] ?? ''))?.[1] ?? '1'
   if (version !== '1') {
     wrong('VT_MANIFEST_INVALID', { problem: `It is made for manifest version ${version}; this program reads version 1.` }, ['$schema'])
     return reading
   }
-  for (const { path, problem } of await conform('manifest.1.json', said, keysOf()[reading.kind] ?? keysOf()['action'])) wrong('VT_MANIFEST_INVALID', { problem }, path)
+  const faults = await conform('manifest.1.json', said, keysOf()[reading.kind] ?? keysOf()['action'])
+  for (const { path, problem } of faults) wrong('VT_MANIFEST_INVALID', { problem }, path)
   if (reading.diagnostics.length > 0) return reading
 
   const manifest = clean(said as Manifest)
@@ -79,8 +80,7 @@ export async function compileCatalogue(dir: string): Promise<{ file: string; man
 
 /** A manifest that has been checked before. */
 export function known(manifest: Manifest): Reading {
-  const kind = manifest.kind ?? 'action'
-  return { manifest, name: nameOf(manifest)!, kind, ...(kind === 'action' && { slot: slotOf(manifest), stage: manifest.stage ?? 'primary' }), diagnostics: [] }
+  return { manifest, name: nameOf(manifest)!, kind: manifest.kind ?? 'action', ...servedBy(manifest), diagnostics: [] }
 }
 
 /** The order in which names are taken, the same on every system. */
@@ -92,7 +92,10 @@ export function manifestFiles(dir: string, depth = 4): string[] {
   return entries.flatMap((entry) => {
     const { name } = entry
     if (/^[._]/.test(name)) return []
-    if (entry.isDirectory()) return depth > 1 && name !== 'schema' && name !== 'node_modules' ? manifestFiles(join(dir, name), depth - 1).map((file) => `${name}/${file}`) : []
+    if (entry.isDirectory()) {
+      if (depth === 1 || name === 'schema' || name === 'node_modules') return []
+      return manifestFiles(join(dir, name), depth - 1).map((file) => `${name}/${file}`)
+    }
     return /\.(ya?ml|json)$/.test(name) ? [name] : []
   })
 }
@@ -101,12 +104,15 @@ const nameOf = ({ name, action, slot }: Manifest): string | undefined => {
   const said = name ?? action ?? slot
   return typeof said === 'string' ? said.replaceAll('/', '_') : undefined
 }
-/** The slot an action serves. */
-const slotOf = ({ name, action, slot }: Manifest): string => String(action ?? slot ?? name).replaceAll('-', '_')
+/** The slot an action serves, and where it stands there. */
+const servedBy = ({ kind = 'action', name, action, slot, stage = 'primary' }: Manifest): { slot?: string; stage?: Stage } =>
+  kind === 'action' ? { slot: String(action ?? slot ?? name).replaceAll('-', '_'), stage } : {}
 
 /** What a failed read has to say about its file. */
 export function fromError(error: unknown, file: string): Diagnostic {
-  if (!(error instanceof VtError)) return report('VT_MANIFEST_INVALID', { problem: `${file} cannot be read: ${(error as Error).message}.` }, [file])
+  if (!(error instanceof VtError)) {
+    return report('VT_MANIFEST_INVALID', { problem: `${file} cannot be read: ${(error as Error).message}.` }, [file])
+  }
   const { code, message, hint, details } = error.problem
   return { code, severity: 'error', message, hint, files: (details?.['files'] as string[] | undefined) ?? [file] }
 }
@@ -144,10 +150,13 @@ function tooMuch(schema: Schema): string | undefined {
     if (typeof value !== 'object' || value === null) return undefined
     if (depth > 32) return 'is nested more than 16 schemas deep'
     for (const [key, item] of Object.entries(value)) {
-      if (key === '$ref' && typeof item === 'string' && !/^#\/\$defs\/[^/]+$/.test(item)) return `refers to ${item}; only #/$defs/… is allowed`
+      if (key === '$ref' && typeof item === 'string' && !/^#\/\$defs\/[^/]+$/.test(item)) {
+        return `refers to ${item}; only #/$defs/… is allowed`
+      }
       if (['$id', '$dynamicRef', '$dynamicAnchor'].includes(key) && typeof item === 'string') return `has ${key}`
       if (key === 'enum' && Array.isArray(item) && item.length > 500) return 'has an enum of more than 500 values'
-      if (key === 'properties' && typeof item === 'object' && item !== null && (properties += Object.keys(item).length) > 200) return 'has more than 200 properties'
+      if (key === 'properties') properties += Object.keys(Object(item)).length
+      if (properties > 200) return 'has more than 200 properties'
       const why = walk(item, depth + 1)
       if (why) return why
     }

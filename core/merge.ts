@@ -1,4 +1,5 @@
 import { report } from './errors.js'
+import { has, objectionTo, type Objection, type Standing } from './standing.js'
 import type { Diagnostic, JsonObject, Layer, Origin, Schema } from './types.js'
 
 /** What one file, variable or option says. */
@@ -12,6 +13,7 @@ export interface Source {
   /** May this value of a workspace count, which needs the user's consent? Asked once for each key that says `x-workspace: trusted`. */
   trusted?(path: string, value: unknown): boolean
 }
+type Sayer = Omit<Source, 'value'>
 export interface Merged {
   settings: JsonObject
   origins: Origin[]
@@ -19,9 +21,8 @@ export interface Merged {
 }
 
 const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
-const isMap = (node: Schema): boolean => node['type'] === 'object' && (isObject(node['properties']) || isObject(node['additionalProperties']))
-const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
-const has = (list: readonly unknown[], item: unknown): boolean => list.some((other) => same(other, item))
+const isMap = ({ type, properties, additionalProperties }: Schema): boolean =>
+  type === 'object' && (isObject(properties) || isObject(additionalProperties))
 
 /** A copy that may be changed; `structuredClone` costs a start milliseconds. */
 function copy<T>(value: T): T {
@@ -48,46 +49,50 @@ export function defaultsOf(node: Schema): unknown {
   return result
 }
 
+/** Where in the settings a value is laid. */
+interface Spot {
+  node: Schema
+  path: string[]
+  /** `target[key]` is the value. */
+  target: JsonObject
+  key: string
+  /** What the user's own layers below the workspace say here. */
+  own: unknown
+  standing: Standing
+}
+
 /**
- * Lays sources over the defaults of a schema, lowest first. Objects merge by key, scalars and lists replace, `null` goes back to the default;
- * the schema's `x-merge` says which lists join and its `x-workspace` what a workspace may change. What a workspace may not is ignored and reported.
+ * Lays sources over the defaults of a schema, lowest first. Objects merge by key, scalars and lists replace, `null` goes back to
+ * the default; `x-merge` says which lists join. What a workspace may not say by `x-workspace` is ignored and reported.
  */
 export function merge(schema: Schema, sources: readonly Source[]): Merged {
-  const settings = defaultsOf(schema) as JsonObject
   const origins = new Map<string, Origin>()
   const diagnostics: Diagnostic[] = []
-  const root = { settings }
-  record(schema, settings, [], { layer: 'builtin', file: 'defaults' })
+  const root = { settings: defaultsOf(schema) as JsonObject }
+  record(schema, root.settings, [], { layer: 'builtin', file: 'defaults' })
 
-  // What the user's own layers below the workspace say is what a workspace may only tighten.
-  let own: JsonObject = settings
-  let first = true
+  let own: JsonObject | undefined
   for (const source of sources) {
-    if (source.layer === 'workspace' && first) {
-      own = copy(root.settings)
-      first = false
-    }
-    lay(source, schema, source.value, [], root, 'settings', own, { standing: 'free', agreed: true })
+    if (source.layer === 'workspace') own ??= copy(root.settings)
+    lay(source, source.value, { node: schema, path: [], target: root, key: 'settings', own, standing: { may: 'free', agreed: false } })
   }
   return { settings: root.settings, origins: [...origins.values()], diagnostics }
 
-  /** Lays one value over `target[key]`. */
-  function lay(source: Source, node: Schema, value: unknown, path: string[], target: JsonObject, key: string, base: unknown, above: { standing: string; agreed: boolean }): void {
+  function lay(source: Source, value: unknown, spot: Spot): void {
     if (value === undefined) return
-    const said = node['x-workspace'] as string | undefined
-    const name = path.join('.')
-    const here = { standing: said ?? above.standing, agreed: above.agreed }
-    if (source.layer === 'workspace' && said === 'trusted') here.agreed = source.trusted?.(name, value) ?? false
+    const { node, path, target, key, own } = spot
+    const standing = standingOf(source, value, spot)
     if (isMap(node) && (isObject(value) || value === null)) {
-      const members = value ?? Object.fromEntries(Object.keys((target[key] as JsonObject | undefined) ?? {}).map((key) => [key, null]))
-      if (!isObject(target[key])) target[key] = {}
+      // null takes back every member that is there.
+      const members = value ?? Object.fromEntries(Object.keys(Object(target[key])).map((member) => [member, null]))
+      const inner = isObject(target[key]) ? target[key] : (target[key] = {} as JsonObject)
       for (const [member, item] of Object.entries(members)) {
-        const inner = isObject(base) ? base[member] : undefined
-        lay(source, child(node, member) ?? {}, item, [...path, member], target[key] as JsonObject, member, inner, here)
+        const below = { node: child(node, member) ?? {}, path: [...path, member], own: isObject(own) ? own[member] : undefined, standing }
+        lay(source, item, { ...below, target: inner as JsonObject, key: member })
       }
       return
     }
-    const objection = source.layer === 'workspace' ? objectionTo(node, value, base, here) : undefined
+    const objection = source.layer === 'workspace' ? objectionTo(node, value, own, standing) : undefined
     if (objection) return ignore(source, path, value, objection)
     const before = target[key]
     const after = joined(node, before, value)
@@ -96,8 +101,14 @@ export function merge(schema: Schema, sources: readonly Source[]): Merged {
     record(node, after, path, source, { value, before })
   }
 
+  function standingOf({ layer, trusted }: Source, value: unknown, { node, path, standing }: Spot): Standing {
+    const may = node['x-workspace'] as Standing['may'] | undefined
+    if (may === undefined) return standing
+    return { may, agreed: layer === 'workspace' && may === 'trusted' && (trusted?.(path.join('.'), value) ?? false) }
+  }
+
   /** Notes who said a value, and what it replaced. Each item of a list that layers extend has an origin of its own. */
-  function record(node: Schema, value: unknown, path: string[], source: Omit<Source, 'value'>, said?: { value: unknown; before: unknown }): void {
+  function record(node: Schema, value: unknown, path: string[], source: Sayer, said?: { value: unknown; before: unknown }): void {
     if (isObject(value) && isMap(node)) {
       for (const [key, item] of Object.entries(value)) record(child(node, key) ?? {}, item, [...path, key], source)
       return
@@ -112,7 +123,7 @@ export function merge(schema: Schema, sources: readonly Source[]): Merged {
     for (let index = value.length; origins.delete([...path, String(index)].join('.')); index++);
   }
 
-  function note(path: string[], value: unknown, { layer, file, line }: Omit<Source, 'value'>, place: string[]): void {
+  function note(path: string[], value: unknown, { layer, file, line }: Sayer, place: string[]): void {
     const name = path.join('.')
     const before = origins.get(name)
     const number = line?.(place)
@@ -120,7 +131,7 @@ export function merge(schema: Schema, sources: readonly Source[]): Merged {
     origins.set(name, { path: name, layer, file, ...(number !== undefined && { line: number }), value, overridden })
   }
 
-  function ignore({ layer, file, line }: Source, path: string[], value: unknown, code: Objection): void {
+  function ignore({ layer, file, line }: Sayer, path: string[], value: unknown, code: Objection): void {
     const key = path.join('.')
     const number = line?.(path)
     const remark = report(code, { key, value: JSON.stringify(value) }, [number === undefined ? file : `${file}:${number}`], 'warning')
@@ -143,35 +154,4 @@ function joined(node: Schema, before: unknown, value: unknown): unknown {
     else result[at] = item
   }
   return result
-}
-
-type Objection = 'VT_CONFIG_OWN_ONLY' | 'VT_CONFIG_CONSENT' | 'VT_CONFIG_LOOSENS'
-
-/** Why a workspace may not say this value. */
-function objectionTo(node: Schema, value: unknown, own: unknown, { standing, agreed }: { standing: string; agreed: boolean }): Objection | undefined {
-  if (standing === 'own') return 'VT_CONFIG_OWN_ONLY'
-  if (standing === 'trusted') {
-    if (Object.hasOwn(node, 'x-free-value') && node['x-free-value'] === value) return undefined
-    if (!agreed) return 'VT_CONFIG_CONSENT'
-    // A binding may have been a restriction: no consent to a workspace lifts what the user has set.
-    return node['x-keeps-own'] === true && own !== undefined ? 'VT_CONFIG_OWN_ONLY' : undefined
-  }
-  return standing === 'tighten' && !tightens(node, own, value) ? 'VT_CONFIG_LOOSENS' : undefined
-}
-
-/** Is `after` as strict as `before`, or stricter? Values without an order never are. */
-export function tightens(node: Schema, before: unknown, after: unknown): boolean {
-  if (after === null) return false
-  if (same(before, after)) return true
-  const way = node['x-tightens']
-  const order = node['enum'] as unknown[] | undefined
-  // No limit at all is the loosest value there is.
-  const rank = (value: unknown): number => (value === undefined || value === node['x-unlimited'] ? Infinity : (value as number))
-  if (order) return order.includes(after) && (before === undefined || order.indexOf(after) <= order.indexOf(before))
-  if (typeof after === 'number') return way === 'higher' ? before === undefined || after >= (before as number) : rank(after) <= rank(before)
-  if (typeof after === 'boolean') return String(after) === (way ?? 'false')
-  if (!Array.isArray(after)) return false
-  const list = before as unknown[] | undefined
-  if (way === 'shorter') return list === undefined || after.every((item) => has(list, item))
-  return way === 'longer' && (node['x-merge'] === 'concat' || (list ?? []).every((item) => has(after, item)))
 }

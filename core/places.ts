@@ -73,15 +73,24 @@ export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded 
     ...below('workspace', join(workspace, '.vtcode', 'plugins'), join(workspace, '.agents', 'plugins')),
   ]
   // A workspace that is the home folder has its plugins read once, as the user's.
-  const sources = all.filter(({ path, layer }, at) => all.findIndex((other) => other.path === path) === at && !(layer === 'workspace' && plugins.workspace === 'off'))
+  const first = all.filter(({ path }, at) => all.findIndex((other) => other.path === path) === at)
+  const sources = first.filter(({ layer }) => layer !== 'workspace' || plugins.workspace !== 'off')
   nameApart(sources, diagnostics)
   return { sources, removals, diagnostics }
 }
 
+interface Folders {
+  /** Where relative paths begin. */
+  base: string
+  user: string
+  workspace: string
+}
+
 /** The source an entry of `manifests` names; none where it names nothing that may be read. */
-function sourceOf(entry: ManifestEntry, layer: Layer, { base, user, workspace }: Record<'base' | 'user' | 'workspace', string>, diagnostics: Diagnostic[]): Source[] {
+function sourceOf(entry: ManifestEntry, layer: Layer, folders: Folders, diagnostics: Diagnostic[]): Source[] {
   const { from } = entry
-  const path = from.startsWith('npm:') ? packageFolder(from.slice(4), base) : resolve(base, from.startsWith('~/') ? join(user, from.slice(2)) : from)
+  const { base, user, workspace } = folders
+  const path = from.startsWith('npm:') ? packageFolder(from.slice(4), base) : resolve(base, from.replace(/^~(?=\/)/, () => user))
   if (path === undefined || !existsSync(path)) {
     if (entry.required) throw problem('VT_RELOAD_REFUSED', { reason: `${from} is required and does not exist` })
     diagnostics.push(report('VT_MANIFEST_MISSING', { path: from }, [base]))
@@ -124,8 +133,13 @@ function pluginsIn(dir: string, layer: Layer, diagnostics: Diagnostic[]): Source
   })
 }
 
-const markers = (root: string): string[] => ['vtcode.yaml', 'vtcode.yml', 'vtcode.json', 'vtcode'].filter((name) => lstatSync(join(root, name), { throwIfNoEntry: false }))
-const nameFrom = (root: string): string => basename(root).toLowerCase().replace(/[^a-z0-9.-]+/g, '-').replace(/^[.-]+|[.-]+$/g, '').slice(0, 64) || 'unnamed'
+const markers = (root: string): string[] =>
+  ['vtcode.yaml', 'vtcode.yml', 'vtcode.json', 'vtcode'].filter((name) => lstatSync(join(root, name), { throwIfNoEntry: false }))
+
+function nameFrom(root: string): string {
+  const name = basename(root).toLowerCase().replace(/[^a-z0-9.-]+/g, '-').replace(/^[.-]+|[.-]+$/g, '')
+  return name.slice(0, 64) || 'unnamed'
+}
 
 function ownedByRoot(dir: string, diagnostics: Diagnostic[]): boolean {
   if (!existsSync(dir)) return false
@@ -155,7 +169,10 @@ export function filesOf({ form, path }: Source, diagnostics: Diagnostic[]): stri
   if (form === 'file') return [path]
   if (form !== 'plugin') return manifestFiles(path).map((name) => join(path, name))
   const [marker, ...others] = markers(path) as [string, ...string[]]
-  if (others.length > 0) diagnostics.push(report('VT_MANIFEST_INVALID', { problem: `${path} holds ${marker} and ${others.join(', ')}; only the first is read.` }, [path], 'warning'))
+  if (others.length > 0) {
+    const text = `${path} holds ${marker} and ${others.join(', ')}; only the first is read.`
+    diagnostics.push(report('VT_MANIFEST_INVALID', { problem: text }, [path], 'warning'))
+  }
   if (marker !== 'vtcode') return [join(path, marker)]
   return manifestFiles(join(path, marker)).filter((name) => name !== 'hooks.json').map((name) => join(path, marker, name))
 }

@@ -69,7 +69,7 @@ export function openTrust({ home, workspace, env }: TrustOptions): Trust {
     }
     if ((stat.mode & 0o020) !== 0) throw refuse('its group may write it')
     const store = JSON.parse(readBytes(file, { limit: 16 * 1_048_576 }).toString('utf8')) as Store | null
-    if (store?.version !== 1 || typeof store.workspaces !== 'object' || store.workspaces === null) throw refuse('it is not a trust store of version 1')
+    if (store?.version !== 1 || typeof (store.workspaces ?? undefined) !== 'object') throw refuse('it is not a trust store of version 1')
     return store
   }
 
