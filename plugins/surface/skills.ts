@@ -1,0 +1,108 @@
+import { isAbsolute, join, relative } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Io, Kernel, Skill } from '../../core/index.js'
+import { columns, oneLine, paint, printable, say } from '../shared/terminal.js'
+import { check, prompt } from './skills/check.js'
+import { create } from './skills/create.js'
+
+const usage = `Usage:
+  vtcode skills list [--all] [--json]                 what can be loaded; --all: and what cannot, with the reason
+  vtcode skills info <name> [--json]                  what is known of one skill
+  vtcode skills validate <dir>… [--lenient] [--json]  check by the open format, or by what loading asks for
+  vtcode skills create <name> [--dir D] [--description T]
+  vtcode skills prompt <dir>…                         the <available_skills> block of the reference implementation
+`
+const options = {
+  all: { type: 'boolean' },
+  json: { type: 'boolean' },
+  lenient: { type: 'boolean' },
+  dir: { type: 'string' },
+  description: { type: 'string' },
+  help: { type: 'boolean' },
+} as const
+type Flags = { all?: boolean; json?: boolean; lenient?: boolean; dir?: string; description?: string; help?: boolean }
+
+/** `vtcode skills`: everything about skills that is not loading them. */
+export default async function skills(kernel: Kernel, argv: string[], io: Io): Promise<number> {
+  let flags: Flags
+  let words: string[]
+  try {
+    const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true })
+    flags = values
+    words = positionals
+  } catch (error) {
+    return wrong(io, `${(error as Error).message.split('. ')[0]}.`)
+  }
+  if (flags.help) {
+    io.stdout.write(usage)
+    return 0
+  }
+  const [verb = 'list', ...rest] = words
+  const { all = false, json = false, lenient = false } = flags
+  if (verb === 'list' && rest.length === 0) return list(kernel, { all, json }, io)
+  if (verb === 'info' && rest.length === 1) return info(kernel, rest[0]!, json, io)
+  if (verb === 'validate' && rest.length > 0) return check(rest, { lenient, json }, io)
+  if (verb === 'prompt') return prompt(rest, io)
+  if (verb === 'create' && rest.length === 1) {
+    const { dir = join(kernel.workspace, '.agents', 'skills'), description } = flags
+    return create(rest[0]!, { dir, ...(description !== undefined && { description }) }, io)
+  }
+  return wrong(io, `'vtcode skills ${printable(words.join(' '))}' says too little or too much.`)
+}
+
+function wrong(io: Io, text: string): number {
+  say(io, 'error', `${text}\n${usage}`)
+  return 2
+}
+
+function list(kernel: Kernel, { all, json }: { all: boolean; json: boolean }, io: Io): number {
+  const { all: found, skipped, diagnostics } = kernel.skills()
+  const shown = all ? found : found.filter(({ state }) => state === 'active' || state === 'shadowed')
+  if (json) {
+    io.stdout.write(`${JSON.stringify({ skills: shown, ...(all && { skipped, diagnostics }) })}\n`)
+    return 0
+  }
+  const { bold } = paint(io.stdout, io.env)
+  const rows = shown.map((skill) => [skill.name, skill.id, skill.state, place(skill, kernel), oneLine(skill.reason ?? skill.description)])
+  const bad = all ? skipped.map(({ path, reason }) => ['–', '–', 'invalid', path, oneLine(reason)]) : []
+  const [head, ...lines] = columns([['name', 'qualified', 'state', 'place', 'reason or description'], ...rows, ...bad]).split('\n')
+  io.stdout.write([bold(head!), ...lines].join('\n'))
+  if (!all) for (const { path, reason } of skipped) say(io, 'warning', `${path} was left out: ${reason}`)
+  return 0
+}
+
+function info(kernel: Kernel, name: string, json: boolean, io: Io): number {
+  const skills = kernel.skills()
+  const skill = skills.find(name) ?? skills.all.find((one) => one.id === name || one.name === name)
+  if (!skill) {
+    say(io, 'error', `There is no skill '${name}'; \`vtcode skills list --all\` shows what was found.`)
+    return 1
+  }
+  const remarks = skills.diagnostics.filter(({ files }) => files.some((file) => file === skill.file || file.startsWith(`${skill.file}:`)))
+  if (json) {
+    io.stdout.write(`${JSON.stringify({ ...skill, diagnostics: remarks })}\n`)
+    return 0
+  }
+  const rows: (string | false | undefined)[][] = [
+    ['name', skill.name],
+    ['qualified', skill.id],
+    ['state', `${skill.state}${skill.reason ? `: ${skill.reason}` : ''}`],
+    ['folder', skill.folder],
+    ['also at', skill.also_at.join(', ')],
+    ['description', skill.description],
+    ['when to use', skill.when_to_use],
+    ['license', skill.license],
+    ['needs', skill.compatibility],
+    ['allowed-tools', skill.allowed_tools.length > 0 && `${skill.allowed_tools.join(' ')} (shown, never granted)`],
+    ['for models', skill.hidden && 'no, only the user can load it'],
+    ...Object.entries(skill.metadata).map(([key, value]) => [`metadata.${key}`, value]),
+    ...remarks.map(({ message, files }) => ['remark', `${files[0]}: ${message}`]),
+  ]
+  io.stdout.write(columns(rows.filter(([, value]) => value).map((row) => row.map((cell) => oneLine(String(cell))))))
+  return 0
+}
+
+function place({ folder }: Skill, { workspace }: Kernel): string {
+  const way = relative(workspace, folder)
+  return oneLine(way.startsWith('..') || isAbsolute(way) ? folder : way)
+}
