@@ -98,6 +98,7 @@ async function occurrences(context: Context, { text, fold, exact }: Plain, { sou
       }
     }
     upTo(end)
+    if (exact && places.length === limit && line > places[limit - 1]!.line_number) break
   }
   return { places, count }
 }
