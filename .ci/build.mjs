@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { bundleProgram, bundleSdk } from './bundle.mjs'
+import { copyGrammars } from './grammars.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 process.chdir(root)
@@ -15,6 +16,8 @@ for (const folder of ['manifests', 'skills']) {
   rmSync(join('dist', folder), { recursive: true, force: true })
   if (existsSync(folder)) cpSync(folder, join('dist', folder), { recursive: true })
 }
+
+copyGrammars('dist')
 
 // A start reads these instead of a hundred YAML files and a long schema; a broken manifest or skill ends the build here, by file and line.
 const built = (file) => import(pathToFileURL(join(root, 'dist/core', file)).href)

@@ -187,18 +187,17 @@ export function tail(limit = 16_384): { take: Consumer; text: () => string } {
   }
 }
 
-/** What is kept of a line that is longer than this: its first bytes and its end. */
-const longestLine = 4_194_304
+/** What is kept of a line that is too long: its first bytes and its end. */
 const keptOfLong = { head: 64, tail: 1_048_576 }
 
-/** A consumer of lines ended by `separator`. Of a line over 4 MiB come the first 64 bytes and, directly behind, its last MiB or more. */
-export function lines(take: (line: Buffer) => void | false, separator = 10): { take: Consumer; end: () => void } {
+/** A consumer of lines. Of one over `longest` bytes come the first 64 and, directly behind, its last MiB or more. */
+export function lines(take: (line: Buffer) => void | false, longest = 4_194_304): { take: Consumer; end: () => void } {
   let parts: Buffer[] = []
   let size = 0
   const push = (part: Buffer) => {
     parts.push(part)
     size += part.length
-    if (size <= longestLine) return
+    if (size <= longest) return
     const whole = Buffer.concat(parts)
     parts = [whole.subarray(0, keptOfLong.head), whole.subarray(-keptOfLong.tail)]
     size = keptOfLong.head + keptOfLong.tail
@@ -212,7 +211,7 @@ export function lines(take: (line: Buffer) => void | false, separator = 10): { t
   return {
     take(chunk) {
       let start = 0
-      for (let at = chunk.indexOf(separator); at >= 0; at = chunk.indexOf(separator, start)) {
+      for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, start)) {
         const part = chunk.subarray(start, at)
         start = at + 1
         if (size > 0) push(part)

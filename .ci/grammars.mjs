@@ -1,0 +1,29 @@
+// The grammars of the outline fallback: wasm out of the packages that build it, beside our queries, with their licences.
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const folder = 'plugins/unified_search/outline_tree_sitter'
+const packages = {
+  '@vscode/tree-sitter-wasm': { at: 'wasm', languages: ['bash', 'css'] },
+  '@cursorless/tree-sitter-wasms': { at: 'out', languages: ['elixir', 'html', 'json', 'lua', 'scala', 'yaml'] },
+  '@tree-sitter-grammars/tree-sitter-toml': { at: '.', languages: ['toml'] },
+}
+
+/** Fills the folder in `dist`; fails when a query has no grammar. */
+export function copyGrammars(dist) {
+  const target = join(dist, folder)
+  rmSync(target, { recursive: true, force: true })
+  mkdirSync(target, { recursive: true })
+  const notices = []
+  for (const [name, { at, languages }] of Object.entries(packages)) {
+    const from = join('node_modules', name)
+    for (const language of languages) {
+      cpSync(join(folder, `${language}.scm`), join(target, `${language}.scm`))
+      cpSync(join(from, at, `tree-sitter-${language}.wasm`), join(target, `${language}.wasm`))
+    }
+    const { version, license } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'))
+    const text = readdirSync(from).find((file) => /^(un)?licen[cs]e/i.test(file))
+    notices.push(`${languages.join(', ')}: from ${name} ${version} (${license})\n\n${text ? readFileSync(join(from, text), 'utf8') : ''}`)
+  }
+  writeFileSync(join(target, 'NOTICES.txt'), notices.join('\n----\n\n'))
+}

@@ -1,0 +1,172 @@
+import { VtError, type Context, type Handle, type Handler, type JsonObject, type Notice } from '../../core/index.js'
+import { notice, refusal, some } from '../shared/answer.js'
+import { astGrep, astGrepPath } from '../shared/ast_grep.js'
+import { byPath } from '../shared/order.js'
+import {
+  answer, cached, filterOf, remember, subjects, tooLarge, versionOf, wantedLanguage,
+  type Item, type OutlineInput, type Outlined, type Range, type Subject,
+} from '../shared/outline.js'
+import { lines } from '../shared/process.js'
+
+/** Languages whose symbols ast-grep knows by itself. */
+const served = new Set(['typescript', 'tsx', 'javascript', 'python', 'rust', 'go', 'java', 'c', 'cpp', 'csharp', 'ruby', 'php', 'kotlin', 'swift', 'markdown'])
+const seconds = 30
+
+/**
+ * The symbols of files by ast-grep. Languages it has no rules for are asked of this slot once more, with `lang`: there this
+ * handler declines and the next in line answers. Declines too when the program is missing.
+ */
+const outline: Handler<OutlineInput> = async (call, context) => {
+  const { input } = call
+  const wanted = wantedLanguage(input)
+  if ((wanted && !served.has(wanted.id)) || !astGrepPath()) return undefined
+  const found = await subjects(context, input)
+  if (!found) return undefined
+  // Wrong words are refused before anything is drawn.
+  await filterOf(input, found.single)
+  const chosen = found.files.slice(0, input.max_results)
+  const own = chosen.filter(({ language }) => served.has(language.id))
+  const [drawn, others] = await Promise.all([
+    draw(context, own, found.single),
+    elsewhere(context, input, chosen.filter(({ language }) => !served.has(language.id)), found.single),
+  ])
+  if (!drawn) return undefined
+  const unknown = found.single && found.files.length === 0 ? [`${input.path} (unknown)`] : []
+  const notices = [...drawn.notices, ...unsupported([...others.missing, ...unknown])]
+  const backend = others.files.length === 0 ? 'ast-grep' : drawn.files.length === 0 ? 'tree-sitter' : 'mixed'
+  const files = [...drawn.files, ...others.files].sort((a, b) => byPath(a.path, b.path))
+  const beyond = found.files.slice(input.max_results).map(({ path }) => path)
+  return answer({ files, beyond, backend, notices, single: found.single, listing: found.listing }, call)
+}
+export default outline
+
+const unsupported = (languages: string[]): Notice[] =>
+  languages.length === 0 ? [] : [notice('VT_OUTLINE_UNSUPPORTED', `No outline for: ${some(languages)}. Use grep or structural there.`)]
+
+interface Drawn {
+  files: Outlined[]
+  notices: Notice[]
+}
+
+/** Outlines from the cache, and of the rest from ast-grep. `undefined` when it cannot be started. */
+async function draw(context: Context, files: Subject[], single: boolean): Promise<Drawn | undefined> {
+  const engine = astGrepPath()!
+  const outlined: Outlined[] = []
+  const failed: string[] = []
+  for (let at = 0; at < files.length; at += batch) {
+    const fresh: Fresh[] = []
+    try {
+      for (const { path, language } of files.slice(at, at + batch)) {
+        const handle = await context.workspace.openFile(path).catch(gone)
+        if (!handle) continue
+        const version = tooLarge(handle, single) ? undefined : await versionOf(handle, `${engine}:${language.id}`)
+        const items = version && cached(version)
+        if (items || !version) await handle.close()
+        if (items) outlined.push({ path, lang: language.title, items })
+        else if (version) fresh.push({ path, language, handle, version })
+      }
+      const made = await ask(context, fresh, failed)
+      if (!made) return undefined
+      for (const { path, language, version, handle } of fresh) {
+        const items = made.get(handle.ref)
+        if (!items) continue
+        remember(version, items)
+        outlined.push({ path, lang: language.title, items })
+      }
+    } finally {
+      for (const { handle } of fresh) await handle.close()
+    }
+  }
+  return { files: outlined, notices: failed.length > 0 ? [notice('VT_SEARCH_PARTIAL', `ast-grep: ${some(failed, 5)}`)] : [] }
+}
+
+interface Fresh extends Subject {
+  handle: Handle
+  version: string
+}
+/** Files that are open at the same time. */
+const batch = 200
+
+function gone(error: unknown): undefined {
+  if (error instanceof VtError) return undefined
+  throw error
+}
+
+/** Asks ast-grep about open files, by language because a handle's name has no extension. */
+async function ask(context: Context, files: Fresh[], failed: string[]): Promise<Map<string, Item[]> | undefined> {
+  const made = new Map<string, Item[]>()
+  const byLanguage = new Map<string, Fresh[]>()
+  for (const file of files) byLanguage.set(file.language.id, [...(byLanguage.get(file.language.id) ?? []), file])
+  const answers = await Promise.all(
+    [...byLanguage].map(async ([language, group]) => {
+      const stream = lines((line) => {
+        const { path, items } = JSON.parse(line.toString()) as { path: string; items: NativeItem[] }
+        made.set(path, items.map(itemOf))
+      }, 268_435_456)
+      const args = ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', '--color', 'never', '--lang', language, '--', ...group.map(({ handle }) => handle.ref)]
+      const answered = await astGrep(args, { cwd: '/', signal: context.signal, seconds }, stream.take)
+      if (answered?.timed_out) throw refusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish ${group.length} files of ${language} within ${seconds} s.`, { retryable: true })
+      for (const [, ref, reason] of answered?.stderr.matchAll(/^ERROR: (\S+): (.*)$/gm) ?? []) {
+        failed.push(`${group.find(({ handle }) => handle.ref === ref)?.path ?? 'a file'}: ${reason}`)
+      }
+      return answered
+    }),
+  )
+  return answers.includes(undefined) ? undefined : made
+}
+
+/** The outlines of other languages, each asked of this slot by name; languages that nobody serves are missing. */
+async function elsewhere(context: Context, input: OutlineInput, files: Subject[], single: boolean): Promise<{ files: Outlined[]; missing: string[] }> {
+  const found: Outlined[] = []
+  const missing: string[] = []
+  const items = input.items === 'auto' ? (single ? 'structure' : 'exports') : input.items
+  for (const id of new Set(files.map(({ language }) => language.id))) {
+    const title = files.find(({ language }) => language.id === id)!.language.title
+    const result = await context.call('unified_search', {
+      action: 'outline', path: input.path, lang: id, items, view: 'full', max_results: input.max_results, response_format: 'detailed',
+    })
+    if (result.ok) found.push(...((result.output as JsonObject)['files'] as Outlined[]))
+    else missing.push(title)
+  }
+  const wanted = new Set(files.map(({ path }) => path))
+  return { files: found.filter(({ path }) => wanted.has(path)), missing }
+}
+
+interface NativeMember {
+  role: string
+  symbolType: string
+  name: string
+  range: Range
+  signature?: string
+  isPublic?: boolean
+}
+interface NativeItem extends NativeMember {
+  astKind: string
+  isImport?: boolean
+  isExported?: boolean
+  members?: NativeMember[]
+}
+
+/** ast-grep's record in our words; keys of later versions are dropped. */
+function itemOf(native: NativeItem): Item {
+  return {
+    role: native.role,
+    kind: native.symbolType,
+    name: native.name,
+    signature: native.signature ?? '',
+    astKind: native.astKind,
+    isImport: native.isImport ?? false,
+    isExported: native.isExported ?? false,
+    line_number: native.range.start.line + 1,
+    end_line: native.range.end.line + 1,
+    range: native.range,
+    members: (native.members ?? []).map(({ role, symbolType, name, signature, isPublic, range }) => ({
+      role,
+      kind: symbolType,
+      name,
+      signature: signature ?? '',
+      isPublic: isPublic ?? false,
+      line_number: range.start.line + 1,
+    })),
+  }
+}

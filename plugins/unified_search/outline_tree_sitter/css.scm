@@ -1,0 +1,6 @@
+(stylesheet (rule_set (selectors) @name) @item.class)
+(stylesheet (media_statement) @item.namespace)
+(stylesheet (supports_statement) @item.namespace)
+(stylesheet (keyframes_statement (keyframes_name) @name) @item.object)
+(media_statement (block (rule_set (selectors) @name) @member.class))
+(supports_statement (block (rule_set (selectors) @name) @member.class))

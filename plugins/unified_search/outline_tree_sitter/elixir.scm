@@ -1,0 +1,7 @@
+((source (call target: (identifier) @_word (arguments . (alias) @name)) @item.module) (#any-of? @_word "defmodule" "defprotocol" "defimpl"))
+((do_block (call target: (identifier) @_word (arguments . (call target: (identifier) @name))) @member.function) (#any-of? @_word "def" "defmacro" "defdelegate" "defguard"))
+((do_block (call target: (identifier) @_word (arguments . (identifier) @name)) @member.function) (#any-of? @_word "def" "defmacro"))
+((do_block (call target: (identifier) @_word (arguments . (binary_operator left: (call target: (identifier) @name)))) @member.function) (#any-of? @_word "def" "defmacro" "defguard"))
+((do_block (call target: (identifier) @_word @private (arguments . (call target: (identifier) @name))) @member.function) (#any-of? @_word "defp" "defmacrop" "defguardp"))
+((do_block (call target: (identifier) @_word @private (arguments . (identifier) @name)) @member.function) (#any-of? @_word "defp" "defmacrop"))
+((do_block (call target: (identifier) @_word @private (arguments . (binary_operator left: (call target: (identifier) @name)))) @member.function) (#any-of? @_word "defp" "defmacrop" "defguardp"))

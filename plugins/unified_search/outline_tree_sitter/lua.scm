@@ -1,0 +1,6 @@
+(chunk (function_declaration name: (_) @name) @item.function)
+(chunk (assignment_statement (variable_list . name: (_) @name) (expression_list . value: (function_definition))) @item.function)
+(chunk (variable_declaration (assignment_statement (variable_list . name: (_) @name) (expression_list . value: (function_definition)))) @item.function)
+(chunk (variable_declaration (assignment_statement (variable_list . name: (_) @name))) @item.variable)
+(chunk (assignment_statement (variable_list . name: (identifier) @name)) @item.variable)
+(ERROR (function_declaration name: (_) @name) @item.function)

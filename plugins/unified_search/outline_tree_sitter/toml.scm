@@ -1,0 +1,5 @@
+(document (pair . (_) @name) @item.key)
+(document (table . (_) @name) @item.object)
+(document (table_array_element . (_) @name) @item.array)
+(table (pair . (_) @name) @member.key)
+(table_array_element (pair . (_) @name) @member.key)

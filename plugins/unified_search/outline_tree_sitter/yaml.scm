@@ -1,0 +1,2 @@
+(document (block_node (block_mapping (block_mapping_pair key: (_) @name) @item.key)))
+(document (block_node (block_mapping (block_mapping_pair value: (block_node (block_mapping (block_mapping_pair key: (_) @name) @member.key))))))

@@ -1,0 +1,147 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { bootKernel, type Booted, type Files } from 'vtcode/test'
+import { afterEach, describe, expect, it } from 'vitest'
+
+const outline = async ({ call }: Booted, input: object): Promise<any> => {
+  const result = await call('unified_search', { action: 'outline', ...input })
+  if (!result.ok) throw new Error(JSON.stringify(result.error))
+  return { ...result.output, notices: (result.notices ?? []).map((notice) => notice.code), text: result.text }
+}
+const groups = async (ws: Booted, input: object): Promise<Record<string, string[]>> =>
+  Object.fromEntries((await outline(ws, input)).files[0].groups.map((group: any) => [group.kind, [...group.names, ...group.members.map((name: string) => `.${name}`)]]))
+
+const project: Files = {
+  'src/app.ts': 'import { a } from "./a.js"\nexport class Café {\n  #hidden = 1\n  run(): void {}\n}\nfunction inner() {}\nexport const LIMIT = 1;\n',
+  'src/lib.py': 'class Base:\n    def run(self):\n        pass\n',
+  'run.sh': 'X=1\nmain() {\n  echo hi\n}\n',
+  'm.lua': 'local M = {}\nfunction M.a(x) end\nlocal function b() end\nreturn M\n',
+  'p.json': '{"name":"é","scripts":{"build":"x","test":"y"}}',
+  'notes.dart': 'void main() {}\n',
+  'plain.txt': 'no language\n',
+}
+
+afterEach(() => {
+  delete process.env['VTCODE_AST_GREP_BIN']
+})
+
+describe('a file', () => {
+  it('is shown as a digest, its names, or in full', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await outline(ws, { path: 'src/app.ts' })).toMatchObject({
+      view: 'digest', backend: 'ast-grep', truncated: false, total_symbols: 5,
+      text: 'src/app.ts (TypeScript)\n  class: Café — #hidden, run\n  function: inner\n  constant: LIMIT',
+    })
+    expect((await outline(ws, { path: 'src/app.ts', view: 'names' })).files[0].groups[0]).toEqual({ kind: 'class', names: ['Café'] })
+    const [item] = (await outline(ws, { path: 'src/app.ts', view: 'full' })).files[0].items
+    expect(item).toMatchObject({ kind: 'class', name: 'Café', isExported: true, line_number: 2, end_line: 5, signature: 'export class Café {' })
+    expect(item.members).toMatchObject([{ name: '#hidden' }, { name: 'run', kind: 'method', isPublic: true, line_number: 4 }])
+  })
+  it('is narrowed by role, type, match and visibility', async () => {
+    await using ws = await bootKernel({ files: project })
+    const names = async (input: object) => (await outline(ws, { path: 'src/app.ts', view: 'names', ...input })).files.flatMap((file: any) => file.groups.flatMap((group: any) => group.names))
+    expect(await names({ items: 'imports' })).toEqual(['"./a.js"'])
+    expect(await names({ items: 'exports' })).toEqual(['Café', 'LIMIT'])
+    expect(await names({ type: 'class,function' })).toEqual(['Café', 'inner'])
+    expect(await names({ type: ['constant'] })).toEqual(['LIMIT'])
+    expect(await names({ match: '^in' })).toEqual(['inner'])
+  })
+  it('is drawn again after every change of it, however quick', async () => {
+    await using ws = await bootKernel({ files: project })
+    for (let round = 0; round < 20; round++) {
+      await ws.write('src/app.ts', `export class A${String(round).padStart(2, '0')} {}\n`)
+      expect(await groups(ws, { path: 'src/app.ts' })).toEqual({ class: [`A${String(round).padStart(2, '0')}`] })
+    }
+  })
+  it('with errors in its syntax still yields what can be read', async () => {
+    await using ws = await bootKernel({ files: { 'a.ts': 'class A {}\nfunction ( {{{\nclass B {}\n', 'a.sh': 'f() { echo; }\nif then fi ((\n' } })
+    expect((await groups(ws, { path: 'a.ts' })).class).toContain('A')
+    expect((await groups(ws, { path: 'a.sh' })).function).toEqual(['f'])
+  })
+  it('says exactly what ast-grep says of a large real one', async () => {
+    const source = readFileSync(createRequire(import.meta.url).resolve('typescript/lib/typescript.d.ts'))
+    await using ws = await bootKernel({ files: { 'index.d.ts': source } })
+    const { resolveBinaryPath } = createRequire(import.meta.url)('@ast-grep/cli/postinstall.js')
+    const native = JSON.parse(execFileSync(resolveBinaryPath(), ['outline', '--json=stream', '--view', 'expanded', '--items', 'structure', 'index.d.ts'], { cwd: ws.root, encoding: 'utf8', maxBuffer: 1e9 }))
+    const [file] = (await outline(ws, { path: 'index.d.ts', view: 'full' })).files
+    expect(file.items.map((item: any) => [item.kind, item.name, item.signature, item.range])).toEqual(
+      native.items.map((item: any) => [item.symbolType, item.name, item.signature, item.range]),
+    )
+  })
+})
+
+describe('other languages', () => {
+  it('are served by tree-sitter through the same slot', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await outline(ws, { path: 'run.sh' })).toMatchObject({ backend: 'tree-sitter', files: [{ lang: 'Bash' }] })
+    expect(await groups(ws, { path: 'run.sh' })).toEqual({ variable: ['X'], function: ['main'] })
+    expect(await groups(ws, { path: 'm.lua' })).toEqual({ variable: ['M'], function: ['M.a', 'b'] })
+    expect(await groups(ws, { path: 'p.json' })).toEqual({ key: ['name', 'scripts', '.build', '.test'] })
+    const [item] = (await outline(ws, { path: 'p.json', view: 'full', match: 'scripts' })).files[0].items
+    expect(item.range).toEqual({ byteOffset: { start: 13, end: 47 }, start: { line: 0, column: 12 }, end: { line: 0, column: 46 } })
+  })
+  it('of markup, styles, settings and more are served too', async () => {
+    await using ws = await bootKernel({
+      files: {
+        'a.html': '<div id="main"><p class="x" id=inner>t</p></div>',
+        'a.css': '.a, #b { color: red }\n@media (x) { .d { e: f } }\n',
+        'a.yaml': 'top:\n  below: 1\n"quoted key": 2\n',
+        'a.toml': 'key = 1\n[table.sub]\ninner = 2\n[[list]]\n',
+        'a.ex': 'defmodule A.B do\n  def pub(x), do: x\n  defp priv(x) when x do\n    x\n  end\nend\n',
+        'a.scala': 'object O { def f = 1 }\ntrait T\ncase class D(x: Int)\n',
+      },
+    })
+    expect(await groups(ws, { path: 'a.html' })).toEqual({ object: ['main', 'inner'] })
+    expect(await groups(ws, { path: 'a.css' })).toEqual({ class: ['.a, #b'], namespace: ['@media (x)', '..d'] })
+    expect(await groups(ws, { path: 'a.yaml' })).toEqual({ key: ['top', 'quoted key', '.below'] })
+    expect(await groups(ws, { path: 'a.toml' })).toEqual({ key: ['key'], object: ['table.sub', '.inner'], array: ['list'] })
+    expect(await groups(ws, { path: 'a.ex' })).toEqual({ module: ['A.B', '.pub', '.priv'] })
+    expect(await groups(ws, { path: 'a.ex', pub_members: true })).toEqual({ module: ['A.B', '.pub'] })
+    expect(await groups(ws, { path: 'a.scala' })).toEqual({ object: ['O', '.f'], interface: ['T'], class: ['D'] })
+  })
+  it('that nobody serves are named in a notice', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await outline(ws, { path: 'notes.dart' })).toMatchObject({ files: [], truncated: false, notices: ['VT_OUTLINE_UNSUPPORTED'] })
+    expect(await outline(ws, { path: 'plain.txt' })).toMatchObject({ files: [], notices: ['VT_OUTLINE_UNSUPPORTED'] })
+  })
+  it('are all that is left when ast-grep is missing', async () => {
+    process.env['VTCODE_AST_GREP_BIN'] = '/nonexistent/ast-grep'
+    await using ws = await bootKernel({ files: project })
+    expect(await outline(ws, {})).toMatchObject({ backend: 'tree-sitter', notices: ['VT_OUTLINE_UNSUPPORTED'] })
+    expect(await ws.call('unified_search', { action: 'outline', path: 'src/app.ts' })).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_ENGINE_MISSING' } })
+  })
+})
+
+describe('a directory', () => {
+  it('is drawn file by file in path order, by both engines', async () => {
+    await using ws = await bootKernel({ files: project })
+    const result = await outline(ws, {})
+    expect(result.files.map((file: any) => file.path)).toEqual(['m.lua', 'p.json', 'run.sh', 'src/app.ts', 'src/lib.py'])
+    expect(result).toMatchObject({ backend: 'mixed', notices: ['VT_OUTLINE_UNSUPPORTED'] })
+    expect(result.files[3].groups).toEqual([{ kind: 'class', names: ['Café'], members: ['#hidden', 'run'] }, { kind: 'constant', names: ['LIMIT'], members: [] }])
+  })
+  it('over the cap is cut, and next leads to what is missing', async () => {
+    const files = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`d${index % 3}/f${String(index).padStart(2, '0')}.ts`, `export class C${index} {}\n`]))
+    await using ws = await bootKernel({ files })
+    const first = await outline(ws, { max_results: 10 })
+    expect(first).toMatchObject({ truncated: true, next: { input: { action: 'outline', path: 'd1' } } })
+    expect(first.files).toHaveLength(10)
+    expect((await outline(ws, first.next.input)).files).toHaveLength(10)
+  })
+})
+
+it('names the allowed symbol types and views', async () => {
+  await using ws = await bootKernel({ files: project })
+  expect(await ws.call('unified_search', { action: 'outline', type: 'klass' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID', message: expect.stringContaining('class') } })
+  expect(await ws.call('unified_search', { action: 'outline', view: 'tiny' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_INVALID', message: expect.stringMatching(/digest.*names.*full/) } })
+  expect(await ws.call('unified_search', { action: 'outline', match: '(' })).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_PATTERN' } })
+  expect(await ws.call('unified_search', { action: 'outline', pattern: 'x' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_NOT_ALLOWED' } })
+})
+
+it('is inferred from its own words', async () => {
+  await using ws = await bootKernel({ files: project })
+  expect(await ws.call('unified_search', { action: 'symbols', path: 'src/app.ts' })).toMatchObject({ ok: true, output: { view: 'digest' } })
+  expect(await ws.call('unified_search', { path: 'src/app.ts', view: 'names' })).toMatchObject({ ok: true, output: { view: 'names' } })
+  expect(await ws.call('unified_search', { path: 'src', lang: 'py' })).toMatchObject({ ok: true, output: { files: [{ path: 'src/lib.py' }] } })
+})
