@@ -23,9 +23,9 @@ export interface Spool {
  * Opens a file for what is too long to show. Only this user can read it, git ignores it, and it stays at least as long as
  * the session.
  */
-export async function openSpool(context: Context, label: string): Promise<Spool> {
+export async function openSpool(context: Context, label: string, end = 'txt'): Promise<Spool> {
   await using directory = await openFolder(context.workspace)
-  const name = `${label.replace(/\W+/g, '_')}-${randomBytes(6).toString('hex')}.txt`
+  const name = `${label.replace(/\W+/g, '_')}-${randomBytes(6).toString('hex')}.${end}`
   const file = await create(directory, name)
   live.add(name)
   context.session.onClose(() => void live.delete(name))
@@ -34,8 +34,8 @@ export async function openSpool(context: Context, label: string): Promise<Spool>
 }
 
 /** Keeps a whole text; returns its workspace-relative path. */
-export async function spool(context: Context, label: string, content: string): Promise<string> {
-  const file = await openSpool(context, label)
+export async function spool(context: Context, label: string, content: string, end?: string): Promise<string> {
+  const file = await openSpool(context, label, end)
   try {
     await file.write(content)
   } finally {

@@ -1,0 +1,45 @@
+import { decodeEntities } from '../../shared/entities.js'
+import type { Reading } from './reading.js'
+
+/** Elements that have no end. */
+const empty = new Set(['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'param', 'source', 'track', 'wbr'])
+
+/** How deep the elements of a document lie in each other, counted on its tags: nothing is built that could be too deep. */
+export function depthOf(html: string): number {
+  let depth = 0
+  let deepest = 0
+  for (const [, end, name] of html.matchAll(/<(\/?)([a-z][\w-]*)/gi)) {
+    if (empty.has(name!.toLowerCase())) continue
+    depth = Math.max(0, depth + (end ? -1 : 1))
+    if (depth > deepest) deepest = depth
+  }
+  return deepest
+}
+
+/** The text of a page without its structure, in linear time: for pages that are too deep, too big or too slow for the reader. */
+export function bareText(html: string): Reading {
+  const title = /<title[^>]*>([^<]{0,1000})/i.exec(html)?.[1]
+  const text = dropped(html)
+    .replace(/<\/?(?:p|div|li|ul|ol|tr|table|h[1-6]|br|section|article|blockquote|pre)\b[^>]*>/gi, '\n')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/[^\S\n]+/g, ' ')
+    .replace(/ ?\n[ \n]*/g, '\n')
+  const cleaned = title && decodeEntities(title).replace(/\s+/g, ' ').trim()
+  return { ...(cleaned && { title: cleaned }), markdown: decodeEntities(text).trim(), links: [], structured: false }
+}
+
+/** Without the elements that nobody reads. Searching for their ends by index keeps a page of a thousand open scripts linear. */
+function dropped(html: string): string {
+  const lower = html.toLowerCase()
+  const kept: string[] = []
+  let from = 0
+  for (const { 0: start, 1: name, index } of html.matchAll(/<(script|style|noscript|template|svg|nav|head)\b|<!--/gi)) {
+    if (index < from) continue
+    const close = name ? `</${name.toLowerCase()}` : '-->'
+    const end = lower.indexOf(close, index + start.length)
+    kept.push(html.slice(from, index))
+    if (end < 0) return kept.join('')
+    from = name ? lower.indexOf('>', end) + 1 || html.length : end + close.length
+  }
+  return kept.join('') + html.slice(from)
+}

@@ -1,0 +1,42 @@
+/** The thread that reads pages: what a page can do to a parser, it does here. */
+import { parentPort } from 'node:worker_threads'
+import { Defuddle } from 'defuddle/node'
+import { parseHTML } from 'linkedom'
+import { textOf } from '../../shared/entities.js'
+import type { Reading } from './reading.js'
+
+export interface Job {
+  id: number
+  html: string
+  url: string
+}
+export type Done = { id: number; reading: Reading } | { id: number; failed: string }
+
+const mostLinks = 200
+
+parentPort!.on('message', async ({ id, html, url }: Job) => {
+  const done: Done = await read(html, url).then(
+    (reading) => ({ id, reading }),
+    (error: unknown) => ({ id, failed: String(error).slice(0, 200) }),
+  )
+  parentPort!.postMessage(done)
+})
+
+async function read(html: string, url: string): Promise<Reading> {
+  const { document } = parseHTML(html)
+  // Some of its extractors would ask other servers for more; nothing but the fetcher goes out.
+  const page = await Defuddle(document as never, url, { separateMarkdown: true, useAsync: false, fetch: () => Promise.reject(new Error('no network')) })
+  return { ...(page.title && { title: page.title }), markdown: page.contentMarkdown ?? '', links: linksIn(page.content, url), structured: true }
+}
+
+/** The links of the content, each target once, in order. */
+function linksIn(html: string, base: string): Reading['links'] {
+  const links = new Map<string, string>()
+  for (const [, href, inner] of html.matchAll(/<a\b[^>]*?\shref="([^"]{1,2048})"[^>]*>([\s\S]*?)<\/a>/g)) {
+    const target = textOf(href!)
+    if (!URL.canParse(target, base) || links.size >= mostLinks) continue
+    const { protocol, href: url } = new URL(target, base)
+    if (/^https?:$/.test(protocol) && !links.has(url)) links.set(url, textOf(inner!).slice(0, 200))
+  }
+  return [...links].map(([url, text]) => ({ text, url }))
+}
