@@ -35,7 +35,7 @@ export default async function tour(kernel: Kernel, _argv: string[], io: Io): Pro
 
   guide.title(`What is in ${file}? An outline, so that nobody has to read it all.`)
   const outline = await guide.call('unified_search', { action: 'outline', path: file })
-  const name = /\b(?:function|class|interface|def|fn|const|type)\s+(\w{4,})/.exec(textOf(outline))?.[1] ?? basename(file, extname(file))
+  const name = /^\s+(?:class|function|interface|struct|type): (\w{4,})/m.exec(textOf(outline))?.[1] ?? basename(file, extname(file))
 
   guide.title(`Who speaks of ${name}?`)
   const grep = { action: 'grep', pattern: name, literal: true, max_results: 5 }

@@ -1,0 +1,18 @@
+import { readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { expect, it } from 'vitest'
+import { tempWorkspace } from 'vtcode/test'
+import { vtcode } from './program.js'
+
+it('vtcode tour makes real calls over the folder, swaps one action, is refused once, and leaves nothing behind', async () => {
+  await using made = await tempWorkspace({ 'src/main.ts': 'export function ignite(engine: string) {\n  return engine\n}\nignite("x")\n' })
+  const before = readdirSync(tmpdir()).filter((name) => name.startsWith('vtcode-tour-'))
+  const ran = await vtcode(made, ['tour'])
+  expect(ran).toMatchObject({ code: 0, stderr: '' })
+  expect(ran.stdout).toContain('ignite')
+  expect(ran.stdout).toContain('HERE I WOULD LOOK FOR')
+  expect(ran.stdout).toContain('VT_PATH_OUTSIDE')
+  expect(ran.stdout).not.toContain('\u001b')
+  expect(ran.stdout.match(/└ (?:done|refused) {2}[\d.]+ ms/g)!.length).toBeGreaterThanOrEqual(6)
+  expect(readdirSync(tmpdir()).filter((name) => name.startsWith('vtcode-tour-'))).toEqual(before)
+})
