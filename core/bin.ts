@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { VtError } from './errors.js'
 import { readCommandLine, UsageError } from './flags.js'
-import { version } from './generation.js'
+import { version } from './version.js'
 import { createKernel } from './kernel.js'
 import type { Io, Kernel } from './types.js'
 

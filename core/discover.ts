@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { problem, report } from './errors.js'
 import { known, readManifest, type Reading } from './manifest.js'
 import { filesOf, placesOf, type DiscoverOptions, type Removal, type Source } from './places.js'
-import type { Contribution, ContributionInfo, Diagnostic, JsonObject, Kind, Manifest, ManifestEntry } from './types.js'
+import { fitsProgram, missing, orphans, type Surroundings } from './requires.js'
+import type { Contribution, ContributionInfo, Diagnostic, JsonObject, Kind, Manifest, ManifestEntry, State } from './types.js'
+import { version } from './version.js'
 
 export interface Discovery {
   contributions: Contribution[]
@@ -31,6 +33,7 @@ export async function discover(options: DiscoverOptions): Promise<Discovery> {
     }
   }
   remove(found, removals)
+  await check(found, options)
   return found
 }
 
@@ -55,7 +58,7 @@ function admit(source: Source, file: string, reading: Reading, files: Map<string
   const { manifest, name, kind, slot, stage, diagnostics } = reading
   const served = { ...(slot && { slot }), ...(stage && { stage }) }
   const id = `${plugin}:${name}`
-  const put = (state: ContributionInfo['state'], reason: string) => found.invalid.push({ id, kind, layer, file, state, ...served, reason })
+  const put = (state: State, reason: string) => found.invalid.push({ id, kind, layer, file, state, ...served, reason })
   const earlier = files.get(id)
   found.diagnostics.push(...diagnostics)
   if (!manifest) put('invalid', diagnostics[0]?.message ?? '')
@@ -69,6 +72,10 @@ function admit(source: Source, file: string, reading: Reading, files: Map<string
     const options = entry?.options && { options: entry.options as JsonObject }
     found.contributions.push({ id, name, plugin, kind: kind as Kind, layer, file, root, manifest, ...served, ...options })
   }
+}
+
+function infoOf({ id, kind, layer, file, slot, stage }: Contribution, state: State, reason: string): ContributionInfo {
+  return { id, kind, layer, file, state, reason, ...(slot && { slot }), ...(stage && { stage }) }
 }
 
 const chosen = (id: string, entry: ManifestEntry = { from: '' }): boolean =>
@@ -89,15 +96,33 @@ function fits(pattern: string, id: string): boolean {
   return id.length - tail.length >= at && id.endsWith(tail)
 }
 
+/** Sets aside what is made for another program version or requires what is not here. For a policy that is a fault. */
+async function check(found: Discovery, surroundings: Surroundings): Promise<void> {
+  const refuse = (one: Contribution, remark: Diagnostic) => {
+    found.contributions = found.contributions.filter((other) => other !== one)
+    found.diagnostics.push(remark)
+    found.invalid.push(infoOf(one, one.kind === 'policy' ? 'invalid' : 'inactive', remark.message))
+  }
+  const lacks = (one: Contribution, needs: string[]) =>
+    refuse(one, report('VT_PLUGIN_REQUIRES', { id: one.id, needs: needs.join(', ') }, [one.file], 'warning'))
+  for (const one of found.contributions) {
+    const { id, file, manifest } = one
+    const needs = manifest['requires'] ? await missing(manifest, surroundings) : []
+    const engine = { id, range: String(manifest['vtcode']), version }
+    if (needs.length > 0) lacks(one, needs)
+    else if (!(await fitsProgram(manifest))) refuse(one, report('VT_PLUGIN_ENGINE', engine, [file], 'warning'))
+  }
+  for (const [one, names] of orphans(found.contributions)) lacks(one, names.map((name) => `the plugin ${name}`))
+}
+
 /** Takes away what the settings exclude; a workspace takes away neither policies nor overrides of the user. */
 function remove(found: Discovery, removals: Removal[]): void {
   found.contributions = found.contributions.filter((contribution) => {
-    const { id, kind, layer, file, slot, stage } = contribution
+    const { id, kind, layer, stage } = contribution
     const guarded = layer !== 'workspace' && (kind === 'policy' || stage === 'override')
     const removal = removals.find((removal) => fits(removal.pattern, id) && !(removal.layer === 'workspace' && guarded))
     if (!removal) return true
-    const reason = `taken away by '${removal.pattern}' in the settings`
-    found.invalid.push({ id, kind, layer, file, state: 'inactive', reason, ...(slot && { slot }), ...(stage && { stage }) })
+    found.invalid.push(infoOf(contribution, 'inactive', `taken away by '${removal.pattern}' in the settings`))
     return false
   })
 }

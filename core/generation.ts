@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { loadSettings } from './config.js'
 import type { Lending } from './context.js'
@@ -36,9 +35,6 @@ export interface Surroundings {
   diagnostics: () => Diagnostic[]
 }
 
-/** The program's version. */
-export const version: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
-
 const modes: Mode[] = ['plan', 'ask', 'auto', 'full-auto']
 
 /** Where the settings, plugins and the trust store of the user live. */
@@ -58,7 +54,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics 
   const loaded = await loadSettings({ ...places, ...said, env, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
   const { settings } = loaded
   const remarks = [...loaded.diagnostics, ...(trust.fault ? [fromError(trust.fault, home)] : [])]
-  const found = await discover({ ...places, loaded })
+  const found = await discover({ ...places, env, loaded })
   const untrusted = new Set<string>()
   for (const contribution of found.contributions) {
     if (contribution.layer === 'workspace' && runsCode(contribution) && !(await trust.trusts(contribution))) untrusted.add(contribution.id)

@@ -14,6 +14,7 @@ export interface DiscoverOptions {
   user: string
   /** Folder of the machine's administrator. */
   admin?: string
+  env: Record<string, string | undefined>
   /** The settings, and which file said an entry of `manifests`: there its paths begin. Origins are asked for only then. */
   loaded: { settings: Settings; origins: readonly Origin[] }
 }

@@ -19,9 +19,9 @@ const put = (path: string, text: string) => {
 const atHome = (path: string, text: string) => put(join(space.home, path), text)
 
 /** What is found under the settings as the files say them; built-ins left out. */
-async function find(admin = join(space.home, 'etc')) {
-  const places = { workspace: space.root, home: join(space.home, '.vtcode'), user: space.home, admin }
-  const loaded = await loadSettings({ ...places, env: {}, trusted: () => true })
+async function find(admin = join(space.home, 'etc'), path = process.env['PATH']) {
+  const places = { workspace: space.root, home: join(space.home, '.vtcode'), user: space.home, admin, env: { PATH: path } }
+  const loaded = await loadSettings({ ...places, trusted: () => true })
   const { contributions, invalid, diagnostics } = await discover({ ...places, loaded })
   return {
     ids: contributions.filter(({ layer }) => layer !== 'builtin').map(({ id, layer }) => `${id} ${layer}`),
@@ -137,8 +137,8 @@ describe('a plugin', () => {
   })
   it('of the home folder is read once when that is the workspace', async () => {
     await space.write('.vtcode/plugins/p/vtcode.yaml', tool('a'))
-    const places = { workspace: space.root, home: join(space.root, '.vtcode'), user: space.root }
-    const { contributions } = await discover({ ...places, loaded: await loadSettings({ ...places, env: {} }) })
+    const places = { workspace: space.root, home: join(space.root, '.vtcode'), user: space.root, env: {} }
+    const { contributions } = await discover({ ...places, loaded: await loadSettings(places) })
     expect(contributions.filter(({ plugin }) => plugin === 'p').map(({ layer }) => layer)).toEqual(['user'])
   })
 })
@@ -190,6 +190,55 @@ it('plugins can be switched off, all or those of the workspace', async () => {
   expect((await find()).ids).toEqual(['own:a user'])
   await space.write('vtcode.config.yaml', 'plugins: { enabled: false }')
   expect((await find()).ids).toEqual([])
+})
+
+describe('requirements', () => {
+  const needy = (name: string, more: string) => space.write(`.vtcode/plugins/${name}/vtcode.yaml`, `${tool(name)}${more}`)
+  const unmet = async () => {
+    const { ids, diagnostics } = await find()
+    return { ids: ids.map((id) => id.split(':')[0]), said: diagnostics.map(({ code, severity, message }) => `${code} ${severity} ${message}`) }
+  }
+  it('that are met change nothing', async () => {
+    await needy('all', `vtcode: '>=0.0.1'\nrequires: { os: [${process.platform}], arch: [${process.arch}], node: '>=20', bin: [sh], plugins: [other] }`)
+    await needy('other', '')
+    expect(await unmet()).toEqual({ ids: ['all', 'other'], said: [] })
+  })
+  it.each([
+    ["vtcode: '>=99'", /^VT_PLUGIN_ENGINE warning p:p works with vtcode >=99; this is \d/],
+    ['requires: { os: [win32] }', /^VT_PLUGIN_REQUIRES warning p:p needs win32; this is linux\./],
+    ['requires: { arch: [pdp11] }', /needs pdp11; this is /],
+    ["requires: { node: '<18' }", /needs Node <18; this is \d/],
+    ['requires: { bin: [sh, no-such-program, nor-this] }', /needs the program no-such-program, the program nor-this\./],
+    ['requires: { plugins: [gone] }', /needs the plugin gone\./],
+  ])('%s that is not met leaves the contribution inactive', async (more, message) => {
+    await needy('p', more)
+    const { ids, said } = await unmet()
+    expect([ids, said.length]).toEqual([[], 1])
+    expect(said[0]).toMatch(message)
+    expect((await find()).invalid.at(-1)).toMatchObject({ id: 'p:p', state: 'inactive', slot: 'p' })
+  })
+  it('on other plugins are followed: who needs what is missing, or needs itself in a circle, is missing too', async () => {
+    await needy('a', 'requires: { plugins: [b] }')
+    await needy('b', 'requires: { plugins: [gone] }')
+    await needy('c', 'requires: { plugins: [d] }')
+    await needy('d', 'requires: { plugins: [c] }')
+    await needy('e', 'requires: { plugins: [f] }')
+    await needy('f', '')
+    expect((await unmet()).ids).toEqual(['e', 'f'])
+  })
+  it('look for programs outside the workspace only', async () => {
+    await space.write('bin/mine', '#!/bin/sh')
+    chmodSync(join(space.root, 'bin/mine'), 0o755)
+    await needy('p', 'requires: { bin: [mine] }')
+    expect((await find(undefined, `${join(space.root, 'bin')}:.:bin`)).ids).toEqual([])
+    atHome('bin/mine', '#!/bin/sh')
+    chmodSync(join(space.home, 'bin/mine'), 0o755)
+    expect((await find(undefined, join(space.home, 'bin'))).ids).toEqual(['p:p workspace'])
+  })
+  it('of a policy that are not met are a fault', async () => {
+    atHome('.vtcode/plugins/p/vtcode.yaml', "name: p\nkind: policy\nrules: {}\nvtcode: '>=99'")
+    expect((await find()).invalid).toMatchObject([{ id: 'p:p', kind: 'policy', state: 'invalid' }])
+  })
 })
 
 describe('the folder of the administrator', () => {

@@ -193,8 +193,8 @@ describe('the digest', () => {
 
 describe('a contribution of the workspace', () => {
   const found = async () => {
-    const places = { workspace: space.root, home, user: space.home }
-    const loaded = await loadSettings({ ...places, env: {}, trusted: () => true })
+    const places = { workspace: space.root, home, user: space.home, env: {} }
+    const loaded = await loadSettings({ ...places, trusted: () => true })
     return (await discover({ ...places, loaded })).contributions.filter(({ layer }) => layer === 'workspace')
   }
   it('stands with its whole plugin folder, a loose one with its module, what that imports and what its command names', async () => {
