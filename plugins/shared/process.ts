@@ -2,13 +2,12 @@
  * The one place that starts programs. node:child_process rather than execa: importing execa takes 150 ms, longer than most
  * searches run, and a search needs nothing of it but a spawn and pipes.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, readSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { setTimeout as wait } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { problem } from '../../core/index.js'
 
@@ -48,6 +47,11 @@ export function environment(): Record<string, string> {
   return { ...Object.fromEntries(known), TERM: 'dumb', NO_COLOR: '1', VTCODE: '1' }
 }
 
+/** Starts a program in a process group of its own, with this environment and no more. Some failures to start are its `error` event, others are thrown. */
+export function start({ file, args, cwd, env }: Required<Pick<Program, 'file' | 'args' | 'cwd' | 'env'>>, stdio: StdioOptions): ChildProcess {
+  return spawn(file, args, { cwd, env, detached: true, stdio, windowsHide: true })
+}
+
 /**
  * Runs a program in a process group of its own and hands its output to consumers. `undefined` when it cannot be started.
  * After the limit, an abort or enough output the whole group is gone within 300 ms, and a grandchild that holds a pipe
@@ -56,12 +60,8 @@ export function environment(): Record<string, string> {
 export async function run(program: Program, limits: Limits, onStdout: Consumer, onStderr?: Consumer): Promise<Ended | undefined> {
   if (limits.signal.aborted) throw problem('VT_CALL_ABORTED')
   using messages = program.late_stderr ? scratch() : undefined
-  const child = spawn(program.file, program.args, {
-    cwd: program.cwd,
-    env: { ...environment(), ...program.env },
-    detached: true,
-    stdio: [program.input ? 'pipe' : 'ignore', 'pipe', messages?.fd ?? 'pipe'],
-  })
+  const { file, args, cwd, env } = program
+  const child = start({ file, args, cwd, env: { ...environment(), ...env } }, [program.input ? 'pipe' : 'ignore', 'pipe', messages?.fd ?? 'pipe'])
   const exited = new Promise<number | undefined>((resolve) => {
     child.once('error', () => resolve(undefined))
     child.once('close', (code) => resolve(code ?? undefined))
@@ -122,7 +122,7 @@ function scratch(): Disposable & { fd: number; each(take: (chunk: Buffer) => voi
 export async function terminate(child: ChildProcess): Promise<void> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
   for (const [signal, ms] of [['SIGTERM', grace.term], ['SIGKILL', grace.kill]] as const) {
-    signalGroup(child, signal)
+    signalGroup(child.pid!, signal)
     if (await settles(closed, ms)) return
   }
   child.stdin?.destroy()
@@ -130,20 +130,25 @@ export async function terminate(child: ChildProcess): Promise<void> {
   child.stderr?.destroy()
 }
 
-function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+/** Signals the process group that `pid` leads; false when nobody of it is left. Signal 0 only asks. */
+export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(-child.pid!, signal)
+    return process.kill(process.platform === 'win32' ? pid : -pid, signal)
   } catch {
-    child.kill(signal)
+    return false
   }
 }
 
-async function settles(promise: Promise<void>, ms: number): Promise<boolean> {
-  const timer = new AbortController()
-  const late = wait(ms, false, { signal: timer.signal }).catch(() => false)
-  const first = await Promise.race([promise.then(() => true), late])
-  timer.abort()
-  return first
+/** Whether a promise settles within `ms` milliseconds; without a number it is waited for. */
+export function settles(promise: Promise<unknown>, ms?: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = ms === undefined ? undefined : setTimeout(resolve, ms, false)
+    const done = () => {
+      clearTimeout(timer)
+      resolve(true)
+    }
+    promise.then(done, done)
+  })
 }
 
 /** Reads a pipe to its end; what comes after "enough" is dropped, so that the program is never blocked by us. */

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { problem, VtError, type Context, type Handle, type Mode } from '../../../core/index.js'
+import { refusal } from '../answer.js'
+import { environmentOf } from './environment.js'
+import { notFound, programOf, said, type Command } from './launch.js'
+import { startPipe } from './pipe.js'
+import { confined, sandbox } from './sandbox.js'
+import { Session, type Facts } from './session.js'
+import { sessionsOf } from './sessions.js'
+import { execSettings, sandboxSettings } from './settings.js'
+import type { Launch, Sink, Size, Transport } from './transport.js'
+
+/** What a caller wants to have run. */
+export interface Wanted extends Command {
+  /** How the answer names it, where that is not what runs. */
+  shown?: string
+  workdir: string
+  env?: Record<string, string>
+  session_id?: string
+  limit: Facts['limit']
+  background?: boolean
+  /** A terminal of this size instead of pipes. */
+  tty?: Size
+  /** `empty`, the text to be read before the end of file, or `open` for writing later. */
+  stdin: 'empty' | 'open' | { text: string }
+  /** Outside the sandbox: the user was asked. */
+  escalated?: boolean
+  /** Files of ours that it needs. */
+  files?: string
+  /** Whether it gets a private line on descriptor 3. */
+  channel?: boolean
+}
+
+/**
+ * Starts a command under the settings of the call. Throws VT_EXEC_NOT_FOUND, VT_EXEC_LIMIT, VT_EXEC_SESSION_EXISTS, VT_EXEC_PTY,
+ * VT_EXEC_SANDBOX, VT_INPUT_INVALID, VT_INPUT_TOO_LARGE and those of a path.
+ */
+export async function begin(context: Context, mode: Mode, wanted: Wanted): Promise<Session> {
+  const settings = execSettings(context)
+  if (!settings.enabled) throw problem('VT_POLICY_DENIED', { reason: 'Commands are switched off by `exec.enabled`.', way: 'Use unified_search and unified_file.' })
+  const folder = await context.workspace.openDirectory(wanted.workdir)
+  let session: Session | undefined
+  try {
+    const mark = randomBytes(8).toString('hex')
+    const env = environmentOf(wanted.env ?? {}, { workspace: context.workspace.root, settings, tty: wanted.tty !== undefined, mark })
+    const program = programOf(wanted, folder, env.PATH!, settings.shell)
+    const { launch, sandbox } = await executor(context, mode, wanted, folder, { ...program, cwd: folder.ref, env })
+    const { limit, background = false } = wanted
+    return (session = await sessionsOf(context).add(wanted.session_id, settings.max_sessions, (id) => {
+      const facts: Facts = { id, command: wanted.shown ?? said(wanted), cwd: folder.path, sandbox, background, tty: wanted.tty, mark, limit }
+      return Session.start(facts, context, (sink) => connect(launch, wanted, sink))
+    }))
+  } catch (error) {
+    throw startProblem(error, wanted)
+  } finally {
+    // A terminal's program steps into its folder on its own time.
+    if (session && wanted.tty) void session.ended.then(() => folder.close())
+    else await folder.close()
+  }
+}
+
+/** Chooses where the program runs. A sandbox that is required and does not hold is an error, never a silent run without it. */
+async function executor(context: Context, mode: Mode, wanted: Wanted, folder: Handle, launch: Launch): Promise<{ launch: Launch; sandbox: Facts['sandbox'] }> {
+  const { mode: use, ...settings } = sandboxSettings(context)
+  if (use === 'off' || wanted.escalated) return { launch, sandbox: 'none' }
+  const found = await sandbox()
+  if ('missing' in found) {
+    if (use === 'auto') return { launch, sandbox: 'none' }
+    throw refusal('VT_EXEC_SANDBOX', `The sandbox that the settings require cannot be used: ${found.missing}.`)
+  }
+  const { root } = context.workspace
+  const shown = wanted.files === undefined ? [] : [wanted.files]
+  const where = { workspace: root, writable: mode !== 'plan', cwd: join(root, folder.resolved), shown, settings }
+  return { launch: confined(found.tools, launch, where), sandbox: 'bwrap' }
+}
+
+async function connect(launch: Launch, { tty, stdin, channel = false }: Wanted, sink: Sink): Promise<Transport> {
+  if (!tty) {
+    const transport = await startPipe(launch, { stdin: stdin !== 'empty', channel }, sink)
+    feed(transport, stdin)
+    return transport
+  }
+  const { startTerminal } = await import('./pty.js')
+  try {
+    const transport = startTerminal(launch, tty, sink)
+    feed(transport, stdin)
+    return transport
+  } catch (error) {
+    throw refusal('VT_EXEC_PTY', `This machine has no terminal to give: ${(error as Error).message.split('\n')[0]}.`)
+  }
+}
+
+function feed(transport: Transport, stdin: Wanted['stdin']): void {
+  if (typeof stdin === 'string') return
+  transport.write(Buffer.from(stdin.text))
+  transport.end()
+}
+
+/** The system's reason not to start a program, in the words of the slot. */
+function startProblem(error: unknown, { command, args }: Wanted): unknown {
+  const { code } = error as NodeJS.ErrnoException
+  if (error instanceof VtError || typeof code !== 'string') return error
+  if (code === 'E2BIG') return problem('VT_INPUT_TOO_LARGE', { size: 'longer than the system allows', limit: 'one argument below 128 KiB' })
+  if (['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(code)) return refusal('VT_EXEC_LIMIT', `The system starts no more programs now (${code}).`, { retryable: true })
+  return notFound(String([command, args ?? []].flat()[0]))
+}

@@ -1,0 +1,54 @@
+import { delimiter } from 'node:path'
+import { problem } from '../../../core/index.js'
+import { searchPath } from '../programs.js'
+import type { ExecSettings } from './settings.js'
+import { markName } from './tree.js'
+
+/** What a command may know of our environment: this list and nothing else, however harmless a name looks. */
+const inherited =
+  /^(HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TMPDIR|COLORTERM|CI|EDITOR|SystemRoot|ComSpec|PATHEXT|TEMP|USERPROFILE|APPDATA)$/i
+/** Variables that change what runs; settings may set them, a call may not. */
+const loaders = /^(LD_.*|DYLD_.*|NODE_OPTIONS|BASH_ENV|ENV|IFS|PYTHONSTARTUP|PERL5OPT|RUBYOPT|GIT_.*|PATH|VTCODE.*)$/i
+
+/** All of the environment of a command. Throws VT_INPUT_INVALID. */
+export function environmentOf(
+  given: Record<string, string>,
+  { workspace, settings, tty, mark }: { workspace: string; settings: ExecSettings; tty: boolean; mark: string },
+): Record<string, string> {
+  const own = Object.entries(process.env).filter((entry): entry is [string, string] => inherited.test(entry[0]) && entry[1] !== undefined)
+  return {
+    ...Object.fromEntries(own),
+    // Nothing that the workspace brings stands in for a program that a policy knows by its name.
+    PATH: searchPath(process.env.PATH, workspace).join(delimiter),
+    // Our pipes are sockets; an outermost bash takes that for a login over the network and reads ~/.bashrc.
+    SHLVL: '1',
+    PAGER: 'cat',
+    GIT_PAGER: 'cat',
+    GIT_TERMINAL_PROMPT: '0',
+    ...(tty ? { TERM: 'xterm-256color' } : { TERM: 'dumb', NO_COLOR: '1' }),
+    ...configured(settings.env),
+    ...checked(given),
+    VTCODE: '1',
+    [markName]: mark,
+  }
+}
+
+function checked(given: Record<string, string>): Record<string, string> {
+  for (const [name, value] of Object.entries(given)) {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw refuse(name, 'is no name of a variable')
+    if (loaders.test(name)) throw refuse(name, 'changes which programs run and cannot be given in a call')
+    if (/\0|\p{Cs}/u.test(value)) throw refuse(name, 'holds what no environment can hold')
+  }
+  return given
+}
+
+const refuse = (name: string, why: string) => problem('VT_INPUT_INVALID', { problem: `'env.${name.slice(0, 80)}' ${why}.` })
+
+function configured(env: ExecSettings['env']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => {
+      const text = typeof value === 'string' ? value : value.env === undefined ? undefined : process.env[value.env]
+      return text === undefined ? [] : [[name, text]]
+    }),
+  )
+}

@@ -1,0 +1,25 @@
+const named: Record<string, string> = {
+  enter: '\r',
+  tab: '\t',
+  esc: '\x1b',
+  up: '\x1b[A',
+  down: '\x1b[B',
+  right: '\x1b[C',
+  left: '\x1b[D',
+  home: '\x1b[H',
+  end: '\x1b[F',
+  backspace: '\x7f',
+  delete: '\x1b[3~',
+  'page-up': '\x1b[5~',
+  'page-down': '\x1b[6~',
+}
+const functionKeys = ['OP', 'OQ', 'OR', 'OS', '[15~', '[17~', '[18~', '[19~', '[20~', '[21~', '[23~', '[24~']
+
+/** What a terminal sends for a key of the schema. */
+export function sequenceOf(key: string): string {
+  const [, letter] = /^ctrl-([a-z])$/.exec(key) ?? []
+  if (letter) return String.fromCharCode(letter.charCodeAt(0) & 0x1f)
+  const [, number] = /^f(\d+)$/.exec(key) ?? []
+  if (number) return `\x1b${functionKeys[Number(number) - 1]}`
+  return named[key]!
+}

@@ -1,0 +1,47 @@
+import type { Duplex, Readable } from 'node:stream'
+import { start } from '../process.js'
+import type { Exit, Launch, Sink, Stream, Transport } from './transport.js'
+
+export interface Pipes {
+  /** Whether standard input is ours to write to; otherwise it is empty. */
+  stdin: boolean
+  /** Whether the program gets a private line on descriptor 3. */
+  channel?: boolean
+}
+
+/** Starts a program with standard output and standard error apart. Rejects with the system's error when it cannot be started. */
+export async function startPipe(launch: Launch, { stdin, channel = false }: Pipes, sink: Sink): Promise<Transport> {
+  const child = start(launch, [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe', ...(channel ? (['pipe'] as const) : [])])
+  const { pid } = child
+  if (pid === undefined) throw await new Promise<Error>((resolve) => child.once('error', resolve))
+  child.on('error', () => {})
+  const input = child.stdin
+  // A program that ends before it has read its input is no error of ours.
+  input?.on('error', () => {})
+  const pipes = { stdout: child.stdout!, stderr: child.stderr! }
+  const line = child.stdio[3] as Duplex | undefined
+  return {
+    backend: 'pipe',
+    pid,
+    exited: new Promise<Exit>((resolve) => child.once('exit', (exit_code, signal) => resolve({ exit_code, signal }))),
+    drained: Promise.all([drain(pipes.stdout, 'stdout', sink), drain(pipes.stderr, 'stderr', sink)]).then(() => {}),
+    writable: () => input?.writable === true && !input.destroyed,
+    write: (data) => void input?.write(data),
+    end: () => void input?.end(),
+    release: () => {
+      for (const stream of [input, pipes.stdout, pipes.stderr, line]) stream?.destroy()
+    },
+    ...(line && { channel: line }),
+  }
+}
+
+function drain(pipe: Readable, stream: Stream, sink: Sink): Promise<void> {
+  pipe.on('data', (chunk: Buffer) => {
+    const busy = sink(stream, chunk)
+    if (!busy) return
+    pipe.pause()
+    void busy.then(() => pipe.resume())
+  })
+  pipe.on('error', () => {})
+  return new Promise((resolve) => pipe.once('close', resolve))
+}

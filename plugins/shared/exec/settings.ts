@@ -1,0 +1,25 @@
+import type { Context } from '../../../core/index.js'
+
+/** The block `exec` of the settings. */
+export interface ExecSettings {
+  enabled: boolean
+  default_timeout_secs: number
+  max_timeout_secs: number
+  max_sessions: number
+  idle_secs: number
+  max_output_tokens: number
+  shell: string
+  env: Record<string, string | { env?: string }>
+}
+/** The block `sandbox`, as far as commands go. */
+export interface SandboxSettings {
+  mode: 'required' | 'auto' | 'off'
+  network: boolean
+  deny_read: string[]
+  deny_write: string[]
+  writable: string[]
+  readable: string[]
+}
+
+export const execSettings = (context: Context): ExecSettings => context.settings.exec as ExecSettings
+export const sandboxSettings = (context: Context): SandboxSettings => context.settings.sandbox as SandboxSettings

@@ -1,0 +1,34 @@
+import { ok, type Handler } from '../../core/index.js'
+import type { Session } from '../shared/exec/session.js'
+import { sessionsOf } from '../shared/exec/sessions.js'
+
+const longestCommand = 200
+
+/** `unified_exec/list`: the commands of this session, oldest first. */
+export default ((_, context) => {
+  const sessions = sessionsOf(context).all().map(row)
+  const text = sessions.map(({ session_id, command, running, exit_code, unread_bytes }) => {
+    const state = running ? 'running' : `ended (${exit_code ?? 'by a signal'})`
+    return `${session_id}  ${state}  ${unread_bytes} bytes unread  ${[command].flat().join(' ')}`
+  })
+  return ok({ sessions }, { text: text.length > 0 ? `${text.join('\n')}\n` : 'no sessions\n' })
+}) satisfies Handler
+
+function row({ facts, transport, running, exit, started_at, last_activity_at, unread_bytes }: Session) {
+  return {
+    session_id: facts.id,
+    command: typeof facts.command === 'string' ? shortened(facts.command) : facts.command.map(shortened),
+    cwd: facts.cwd,
+    backend: transport.backend,
+    running,
+    exit_code: running ? null : (exit?.exit_code ?? null),
+    started_at: new Date(started_at).toISOString(),
+    last_activity_at: new Date(last_activity_at).toISOString(),
+    unread_bytes,
+  }
+}
+
+function shortened(text: string): string {
+  const points = [...text]
+  return points.length > longestCommand ? `${points.slice(0, longestCommand - 1).join('')}…` : text
+}

@@ -1,0 +1,72 @@
+import type { Context, Handler } from '../../core/index.js'
+import { deliver, reportProgress } from '../shared/exec/answer.js'
+import { begin, type Wanted } from '../shared/exec/begin.js'
+import { answerQueries } from '../shared/exec/screen.js'
+import { sessionsOf } from '../shared/exec/sessions.js'
+import { execSettings } from '../shared/exec/settings.js'
+
+interface RunInput {
+  command: string | string[]
+  args?: string[]
+  workdir: string
+  timeout_secs?: number
+  yield_time_ms?: number
+  background: boolean
+  tty: boolean
+  rows: number
+  cols: number
+  shell?: string
+  login: boolean
+  env?: Record<string, string>
+  input?: string
+  session_id?: string
+  max_output_tokens?: number
+  sandbox_permissions: 'use_default' | 'require_escalated'
+}
+
+/** `unified_exec/run`: starts a command and waits for its end, or for a while. */
+export default (async ({ input, mode }, context) => {
+  const settings = execSettings(context)
+  const wait = waitOf(input)
+  const session = await begin(context, mode, wantedOf(input, wait, context))
+  const stop = reportProgress(session, context)
+  if (input.tty) answerQueries(session)
+  try {
+    await session.wait(wait, context.signal)
+  } catch (error) {
+    await sessionsOf(context).forget(session)
+    throw error
+  } finally {
+    stop()
+  }
+  return deliver(session, { max_output_tokens: input.max_output_tokens ?? settings.max_output_tokens })
+}) satisfies Handler<RunInput>
+
+/** Milliseconds after which the call answers although the command runs on; none: it waits for the end. */
+function waitOf({ yield_time_ms, background, tty }: RunInput): number | undefined {
+  if (yield_time_ms !== undefined && yield_time_ms > 0) return yield_time_ms
+  if (background) return 250
+  return tty && yield_time_ms === undefined ? 10_000 : undefined
+}
+
+function wantedOf(input: RunInput, wait: number | undefined, context: Context): Wanted {
+  const { default_timeout_secs, max_timeout_secs, idle_secs } = execSettings(context)
+  const { command, args, workdir, background, tty, rows, cols, shell, login, env, session_id, timeout_secs } = input
+  return {
+    command,
+    ...(args && { args }),
+    workdir,
+    background,
+    login,
+    ...(shell !== undefined && { shell }),
+    ...(env && { env }),
+    ...(session_id !== undefined && { session_id }),
+    ...(tty && { tty: { rows, cols } }),
+    stdin: input.input !== undefined ? { text: input.input } : wait === undefined && !tty ? 'empty' : 'open',
+    escalated: input.sandbox_permissions === 'require_escalated',
+    limit:
+      wait !== undefined && timeout_secs === undefined
+        ? { seconds: idle_secs, since: 'call' }
+        : { seconds: Math.min(timeout_secs ?? default_timeout_secs, max_timeout_secs), since: 'start' },
+  }
+}

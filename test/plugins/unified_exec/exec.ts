@@ -1,0 +1,48 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import type { Result } from 'vtcode'
+import { bootKernel, type Boot, type Booted } from 'vtcode/test'
+
+/** A kernel whose commands run as they are; the sandbox has tests of its own. */
+export const bootExec = ({ config, ...how }: Boot = {}): Promise<Booted> => bootKernel({ ...how, config: { sandbox: { mode: 'off' }, ...config } })
+
+export const call = (booted: Booted, input: object): Promise<Result> => booted.call('unified_exec', input)
+
+/** The output of a call that must succeed. */
+export async function output(booted: Booted, input: object): Promise<any> {
+  const result = await call(booted, input)
+  if (!result.ok) throw new Error(JSON.stringify(result.error).slice(0, 500))
+  return result.output
+}
+
+/** The error of a call that must fail. */
+export async function error(booted: Booted, input: object): Promise<any> {
+  const result = await call(booted, input)
+  if (result.ok) throw new Error(JSON.stringify(result.output).slice(0, 500))
+  return result.error
+}
+
+/** Processes, other than the dead, whose command line has this text. */
+export function processesWith(text: string): number[] {
+  return readdirSync('/proc').filter((name) => {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) return false
+    try {
+      return readFileSync(`/proc/${name}/cmdline`, 'latin1').includes(text) && !/\) [ZX] /.test(readFileSync(`/proc/${name}/stat`, 'latin1'))
+    } catch {
+      return false
+    }
+  }).map(Number)
+}
+
+/** A sleep that nobody else has, to be looked for afterwards. */
+export const nap = (): string => `sleep 6${String(Math.random()).slice(2, 12)}`
+
+/** Waits until `check` holds, at most `ms`. */
+export async function eventually(check: () => boolean | Promise<boolean>, ms = 3000): Promise<boolean> {
+  for (const deadline = Date.now() + ms; Date.now() < deadline; await new Promise((resolve) => setTimeout(resolve, 20))) if (await check()) return true
+  return check()
+}
+
+/** Whether this machine has a program; in CI a missing one fails the test that needs it instead of skipping it. */
+export const lacks = (...programs: string[]): boolean =>
+  !process.env.CI && programs.some((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0)

@@ -1,0 +1,66 @@
+import type { Booted } from 'vtcode/test'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { bootExec, call, error, nap, output, processesWith } from './exec.js'
+
+let booted: Booted
+beforeEach(async () => {
+  booted = await bootExec()
+})
+afterEach(() => booted[Symbol.asyncDispose]())
+const sessions = async () => (await output(booted, { action: 'list' })).sessions
+
+describe('list', () => {
+  it('shows what runs and what has ended, oldest first, with live values', async () => {
+    await output(booted, { command: 'exit 3', session_id: 'first' })
+    await output(booted, { command: ['sleep', '30'], session_id: 'second', background: true })
+    await output(booted, { command: `echo ${'é'.repeat(400)}; sleep 0.4; echo more; sleep 30`, session_id: 'third', yield_time_ms: 250 })
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    const [first, second, third] = await sessions()
+    expect(first).toMatchObject({ session_id: 'first', command: 'exit 3', cwd: '.', backend: 'pipe', running: false, exit_code: 3, unread_bytes: 0 })
+    expect(second).toMatchObject({ session_id: 'second', command: ['sleep', '30'], running: true, exit_code: null })
+    expect([...third.command].length).toBe(200)
+    expect(third.unread_bytes).toBe(5)
+    expect(Date.parse(third.started_at)).toBeLessThanOrEqual(Date.parse(third.last_activity_at))
+  })
+
+  it('shows at most 32 live sessions: one more is refused, and ids are taken once', async () => {
+    const start = (session_id?: string) => call(booted, { command: 'sleep 60', background: true, ...(session_id && { session_id }) })
+    const started = await Promise.all(Array.from({ length: 64 }, () => start()))
+    expect(started.filter(({ ok }) => ok).length).toBe(32)
+    for (const result of started) if (!result.ok) expect(result.error).toMatchObject({ code: 'VT_EXEC_LIMIT', retryable: true, next: { input: { action: 'list' } } })
+    const ids = (await sessions()).map(({ session_id }: { session_id: string }) => session_id)
+    expect(new Set(ids).size).toBe(32)
+    for (const id of ids) expect(id).toMatch(/^run-[0-9a-f]{8}$/)
+    await output(booted, { action: 'close', session_id: ids[0], signal: 'SIGKILL' })
+    expect(await start('mine')).toMatchObject({ ok: true })
+    await output(booted, { action: 'close', session_id: ids[1], signal: 'SIGKILL' })
+    expect(await error(booted, { command: 'true', session_id: 'mine' })).toMatchObject({ code: 'VT_EXEC_SESSION_EXISTS' })
+  })
+
+  it('drives 32 programs at once, each with its own input and output', async () => {
+    const ids = Array.from({ length: 32 }, (_, index) => `p${index}`)
+    await Promise.all(ids.map((session_id, index) => output(booted, { command: ['cat'], session_id, yield_time_ms: 250, tty: index % 4 === 0 })))
+    const answers = await Promise.all(ids.map((session_id) => output(booted, { action: 'write', session_id, input: `I am ${session_id}\n`, yield_time_ms: 3000 })))
+    answers.forEach((answer, index) => expect(answer.stdout ?? answer.output).toContain(`I am p${index}`))
+    await Promise.all(ids.map((session_id) => output(booted, { action: 'write', session_id, eof: true, yield_time_ms: 5000 })))
+    expect((await sessions()).filter(({ running }: { running: boolean }) => running)).toEqual([])
+  })
+
+  it('keeps at most 64 ended ones', async () => {
+    for (let count = 0; count < 70; count++) await output(booted, { command: ['true'], session_id: `e${count}` })
+    const ids = (await sessions()).map(({ session_id }: { session_id: string }) => session_id)
+    expect(ids).toEqual(Array.from({ length: 64 }, (_, index) => `e${index + 6}`))
+  })
+
+  it('is empty for another session, and everything ends with the session and with the kernel', async () => {
+    const [mine, other] = [nap(), nap()]
+    await output(booted, { command: mine, background: true })
+    await booted.call('unified_exec', { command: other, background: true, tty: true }, { session: 'other' })
+    expect((await sessions()).length).toBe(1)
+    await booted.kernel.endSession('other')
+    expect(processesWith(other.replace(' ', '\0'))).toEqual([])
+    expect(processesWith(mine.replace(' ', '\0')).length).toBe(1)
+    await booted.kernel.close()
+    expect(processesWith(mine.replace(' ', '\0'))).toEqual([])
+  })
+})

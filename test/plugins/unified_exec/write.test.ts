@@ -1,0 +1,169 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Booted } from 'vtcode/test'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { bootExec, call, error, eventually, lacks, output } from './exec.js'
+
+let booted: Booted
+beforeEach(async () => {
+  booted = await bootExec()
+})
+afterEach(() => booted[Symbol.asyncDispose]())
+const start = (command: string | string[], input: object = {}) => output(booted, { action: 'run', command, session_id: 's', yield_time_ms: 250, ...input })
+const terminal = (command: string | string[], input: object = {}) => start(command, { tty: true, yield_time_ms: 300, ...input })
+const write = (input: object) => output(booted, { action: 'write', session_id: 's', yield_time_ms: 3000, ...input })
+const screen = async (): Promise<string> => (await output(booted, { action: 'inspect', session_id: 's', screen: true })).output
+const shows = async (text: string | RegExp) => expect(await eventually(async () => (typeof text === 'string' ? (await screen()).includes(text) : text.test(await screen())), 8000), `${text} in\n${await screen()}`).toBe(true)
+const git = (args: string) => `git -c user.name=a -c user.email=a@b -c init.defaultBranch=main ${args}`
+
+describe('writing to pipes', () => {
+  it('sends text as it is and ends input when told', async () => {
+    await start('cat')
+    expect(await write({ input: 'no newline' })).toMatchObject({ stdout: 'no newline', running: true })
+    expect(await write({ input: '\n', eof: true })).toMatchObject({ stdout: '\n', running: false, exit_code: 0 })
+  })
+
+  it('takes a megabyte at once and gives it back', async () => {
+    await start('cat')
+    await write({ input: 'x'.repeat(1_048_576), eof: true })
+    const answer = await output(booted, { action: 'poll', session_id: 's', cursor: 0 })
+    expect(answer.stdout_bytes).toBe(1_048_576)
+  })
+
+  it('knows the two keys that mean something there', async () => {
+    await start('trap "echo got it" INT; cat; echo rest')
+    expect(await error(booted, { action: 'write', session_id: 's', keys: ['up'] })).toMatchObject({ code: 'VT_INPUT_INVALID' })
+    expect((await write({ keys: ['ctrl-c'] })).stdout).toContain('got it')
+    await start('cat', { session_id: 'c' })
+    expect(await write({ session_id: 'c', keys: ['Ctrl_D'] })).toMatchObject({ running: false, exit_code: 0 })
+  })
+
+  it('to an ended program or a closed input is refused', async () => {
+    await start('exit 3')
+    expect(await error(booted, { action: 'write', session_id: 's', input: 'x' })).toMatchObject({ code: 'VT_EXEC_CLOSED', details: { exit_code: 3 }, next: { input: { action: 'inspect' } } })
+    await start('sleep 30', { session_id: 'd' })
+    await write({ session_id: 'd', eof: true, yield_time_ms: 0 })
+    expect(await error(booted, { action: 'write', session_id: 'd', input: 'x' })).toMatchObject({ code: 'VT_EXEC_CLOSED', details: { exit_code: null } })
+    expect(await error(booted, { action: 'write', session_id: 'd' })).toMatchObject({ code: 'VT_INPUT_MISSING' })
+  })
+})
+
+describe('a terminal', () => {
+  it('loses nothing of the tail of a program that ends at once', async () => {
+    for (let round = 0; round < 40; round++) {
+      const { output: text, exit_code } = await output(booted, { command: 'seq 1 2000; exit 3', tty: true, max_output_tokens: 50_000 })
+      expect([text.length, text.endsWith('2000\r\n'), exit_code]).toEqual([10893, true, 3])
+    }
+    for (let round = 0; round < 40; round++) expect((await output(booted, { command: ['echo', 'x'], tty: true })).output).toBe('x\r\n')
+  })
+
+  it('tells by which signal a program ended', async () => {
+    expect(await output(booted, { command: 'kill -TERM $$', tty: true })).toMatchObject({ exit_code: null, signal: 'SIGTERM' })
+    await terminal('cat')
+    expect(await write({ keys: ['ctrl-c'] })).toMatchObject({ running: false, signal: 'SIGINT' })
+  })
+
+  it('is resized, a thousand times if need be', async () => {
+    await terminal(['bash', '-c', 'trap "stty size" WINCH; while :; do sleep 0.1; done'])
+    for (let turn = 0; turn < 1000; turn++) {
+      const result = await call(booted, { action: 'continue', session_id: 's', rows: 2 + (turn % 400), cols: 10 + (turn % 900), yield_time_ms: 0 })
+      expect(result.ok).toBe(true)
+    }
+    await output(booted, { action: 'continue', session_id: 's', rows: 41, cols: 77, yield_time_ms: 0 })
+    await shows('41 77')
+    expect(await error(booted, { action: 'continue', session_id: 's', rows: 0, cols: 0 })).toMatchObject({ code: 'VT_INPUT_INVALID' })
+    expect(await call(booted, { action: 'continue', session_id: 's', rows: 65535, cols: 65535, yield_time_ms: 0 })).toMatchObject({ ok: true, notices: [{ code: 'VT_INPUT_CAPPED' }, { code: 'VT_INPUT_CAPPED' }] })
+    await output(booted, { action: 'close', session_id: 's' })
+  })
+
+  it('answers a program that asks it where its cursor is', async () => {
+    const ask = 'stty -echo raw; printf "ab\\033[6n"; IFS= read -r -d R reply; stty sane; printf "<%q>" "$reply"'
+    expect((await terminal(['bash', '-c', ask], { yield_time_ms: 5000 })).output).toContain('[1;3')
+  })
+
+  it('is not hung up by a program that does not read', async () => {
+    await terminal('stty raw -echo; sleep 30')
+    for (let turn = 0; turn < 4; turn++) await write({ input: 'x'.repeat(500_000), yield_time_ms: 0 })
+    expect(await output(booted, { command: 'echo alive' })).toMatchObject({ stdout: 'alive\n' })
+  })
+
+  it('after its program ended takes nothing more', async () => {
+    await terminal('true', { yield_time_ms: 5000 })
+    expect(await error(booted, { action: 'write', session_id: 's', input: 'x' })).toMatchObject({ code: 'VT_EXEC_CLOSED' })
+    expect(await call(booted, { action: 'continue', session_id: 's', rows: 10 })).toMatchObject({ ok: true })
+  })
+})
+
+describe('real programs', () => {
+  it.skipIf(lacks('python3'))('a Python REPL', async () => {
+    await terminal(['python3', '-q'], { yield_time_ms: 1500 })
+    expect((await write({ input: 'x = 6 * 7\n' })).output).toContain('>>>')
+    expect((await write({ input: 'print("answer", x)\n' })).output).toContain('answer 42')
+    expect(await write({ keys: ['ctrl-d'] })).toMatchObject({ running: false, exit_code: 0 })
+  })
+
+  it.skipIf(lacks('less'))('less', async () => {
+    await booted.write('long.txt', Array.from({ length: 300 }, (_, index) => `line ${index + 1}\n`).join(''))
+    await terminal(['less', 'long.txt'])
+    await shows('line 29')
+    await write({ keys: ['page-down'] })
+    await shows('line 58')
+    await write({ input: '/line 250', keys: ['enter'] })
+    await shows('line 250')
+    expect(await write({ input: 'q' })).toMatchObject({ running: false, exit_code: 0 })
+  })
+
+  it.skipIf(lacks('vi'))('vi', async () => {
+    await terminal(['vi', '-u', 'NONE', 'note.txt'])
+    await shows('note.txt')
+    await write({ input: 'ihello', keys: ['enter'], yield_time_ms: 300 })
+    await write({ input: 'world', keys: ['esc'], yield_time_ms: 500 })
+    await shows(/^hello\s*\nworld/)
+    expect(await write({ input: ':wq', keys: ['enter'] })).toMatchObject({ running: false, exit_code: 0 })
+    expect(await booted.read('note.txt')).toBe('hello\nworld\n')
+  })
+
+  it.skipIf(lacks('top'))('top', async () => {
+    await terminal(['top'])
+    await shows(/PID\s+USER/)
+    expect(await write({ input: 'q' })).toMatchObject({ running: false, exit_code: 0 })
+  })
+
+  it.skipIf(lacks('git', 'vi'))('git rebase -i with an editor', async () => {
+    const commits = [1, 2, 3].map((number) => `echo ${number} > f${number}; git add .; ${git(`commit -qm c${number}`)}`)
+    await output(booted, { command: [git('init -q'), ...commits].join('; ') })
+    await terminal(`git config user.name a; git config user.email a@b; EDITOR="vi -u NONE" git rebase -i HEAD~2`)
+    await shows('pick')
+    await write({ input: ':%s/^pick/drop/', keys: ['enter'], yield_time_ms: 500 })
+    await shows('drop')
+    await write({ input: ':wq', keys: ['enter'] })
+    await eventually(async () => !(await output(booted, { action: 'poll', session_id: 's', yield_time_ms: 200 })).running, 8000)
+    expect((await output(booted, { command: 'git log --format=%s' })).stdout).toBe('c1\n')
+  }, 30_000)
+
+  it('a password prompt, which echoes nothing', async () => {
+    writeFileSync(join(booted.root, 'login.sh'), 'printf "Password: "; stty -echo; read p; stty echo; echo; [ "$p" = s3cret ] && echo welcome')
+    await terminal(['bash', 'login.sh'])
+    const answer = await write({ input: 's3cret', keys: ['enter'] })
+    expect(answer).toMatchObject({ exit_code: 0, running: false })
+    expect(answer.output).toContain('welcome')
+    expect((await output(booted, { action: 'inspect', session_id: 's' })).output).not.toContain('s3cret')
+  })
+
+  it.skipIf(lacks('ssh-keygen'))('ssh-keygen', async () => {
+    await terminal(['ssh-keygen', '-t', 'ed25519', '-f', 'key'])
+    expect((await write({ keys: ['enter'] })).output).toMatch(/again/i)
+    expect(await write({ keys: ['enter'] })).toMatchObject({ running: false, exit_code: 0 })
+    expect(await booted.read('key.pub')).toMatch(/^ssh-ed25519 /)
+  })
+
+  it.skipIf(lacks('npm'))('npm init', async () => {
+    await terminal(['npm', 'init'], { yield_time_ms: 3000 })
+    for (let turn = 0; turn < 15; turn++) {
+      const { running, output: text } = await write({ keys: ['enter'], yield_time_ms: 1500 })
+      if (!running || /yes/.test(text)) break
+    }
+    await eventually(async () => (await booted.read('package.json')) !== undefined || !(await write({ keys: ['enter'], yield_time_ms: 300 })), 5000)
+    expect(JSON.parse((await booted.read('package.json'))!)).toMatchObject({ version: '1.0.0' })
+  }, 60_000)
+})
