@@ -37,7 +37,7 @@ export function confined(tools: Tools, launch: Launch, where: Confinement): Laun
 
 function profile({ workspace, writable, shown, settings }: Confinement): string[] {
   const within = (path: string): string => (isAbsolute(path) ? path : join(workspace, path))
-  const guarded = ['.git/config', '.git/hooks', '.vtcode', ...settings.deny_write].map(within)
+  const guarded = [...steering, ...settings.deny_write].map(within)
   return [
     ...['user', 'pid', 'ipc', 'uts', 'cgroup-try', ...(settings.network ? [] : ['net'])].map((name) => `--unshare-${name}`),
     ...['--disable-userns', '--cap-drop', 'ALL', '--die-with-parent'],
@@ -51,6 +51,8 @@ function profile({ workspace, writable, shown, settings }: Confinement): string[
   ]
 }
 
+/** What steers other programs stays as it is, where it exists; bubblewrap cannot guard what does not. */
+const steering = ['.git/config', '.git/hooks', '.vtcode', '.mcp.json', '.agents', '.claude', '.husky', ...['yaml', 'yml', 'json', 'ts', 'js'].map((end) => `vtcode.config.${end}`)]
 /** What commands have no business reading, wherever it exists. */
 const secrets = ['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.config/gcloud', '.config/gh', '.netrc', '.npmrc', '.pypirc', '.git-credentials', '.vtcode']
 const fromHome = (path: string): string => (isAbsolute(path) ? path : join(homedir(), path.replace(/^~\//, '')))
