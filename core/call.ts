@@ -70,6 +70,7 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
       effects: slot.info.effects,
       mode: generation.settings.policy.mode,
       session: options.session ?? 'main',
+      at: Date.now(),
       caller: callerOf({ options, depth }, surface, alias?.slot.info.slot),
     }
     return { call: freeze(call), notices }

@@ -24,6 +24,8 @@ export interface Call<Input = JsonObject> {
   readonly effects: readonly Effect[]
   readonly mode: Mode
   readonly session: string
+  /** When it began, in milliseconds since the epoch. */
+  readonly at: number
   readonly caller: { readonly surface: string; readonly depth: number; readonly alias?: string }
 }
 

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs'
-import { mkdir, open, unlink, type FileHandle } from 'node:fs/promises'
+import { open, unlink, type FileHandle } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
-import { problem, type Context, type Handle, type Workspace } from '../../core/index.js'
+import type { Context, Handle, Workspace } from '../../core/index.js'
+import { ownFolder } from './own_folder.js'
 
 const folder = '.vtcode/spool'
 const maxFiles = 200
@@ -24,7 +25,7 @@ export interface Spool {
  * the session.
  */
 export async function openSpool(context: Context, label: string, end = 'txt'): Promise<Spool> {
-  await using directory = await openFolder(context.workspace)
+  await using directory = await ownFolder(context.workspace, folder)
   const name = `${label.replace(/\W+/g, '_')}-${randomBytes(6).toString('hex')}.${end}`
   const file = await create(directory, name)
   live.add(name)
@@ -44,37 +45,10 @@ export async function spool(context: Context, label: string, content: string, en
   return file.path
 }
 
-// Folder by folder, each opened before anything is made in it. A link in the place of one of ours would move what we write.
-async function openFolder(workspace: Workspace): Promise<Handle> {
-  let path = ''
-  let parent = await workspace.openDirectory('.')
-  for (const segment of folder.split('/')) {
-    path = path ? `${path}/${segment}` : segment
-    try {
-      await mkdir(`${parent.ref}/${segment}`, { mode: 0o700 }).catch(unlessExists)
-    } finally {
-      await parent.close()
-    }
-    parent = await workspace.openDirectory(path)
-    if (parent.resolved !== path) {
-      await parent.close()
-      throw problem('VT_PATH_OUTSIDE', { path })
-    }
-  }
-  const ignore = await create(parent, '.gitignore').catch(unlessExists)
-  await ignore?.appendFile('*\n')
-  await ignore?.close()
-  return parent
-}
-
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
 
 const create = (directory: Handle, name: string): Promise<FileHandle> =>
   open(`${directory.ref}/${name}`, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-
-const unlessExists = (error: NodeJS.ErrnoException): undefined => {
-  if (error.code !== 'EEXIST') throw error
-}
 
 /** Removes the oldest files beyond the limits of count, size and age. */
 async function prune(workspace: Workspace, directory: Handle): Promise<void> {

@@ -1,0 +1,85 @@
+import { lstat, mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
+
+const lines = async (booted: Booted, session = 'main'): Promise<Record<string, unknown>[]> => {
+  await booted.kernel.endSession(session)
+  const text = (await booted.read(`.vtcode/sessions/${session}/calls.jsonl`)) ?? ''
+  expect(text === '' || text.endsWith('\n')).toBe(true)
+  return text.split('\n').filter(Boolean).map((line) => JSON.parse(line) as Record<string, unknown>)
+}
+
+describe('the record of calls', () => {
+  it('has a line for every call, with what came of it', async () => {
+    await using booted = await bootKernel({ files: { 'a.txt': 'x' }, mode: 'plan' })
+    await booted.call('unified_file', { action: 'read', path: 'a.txt' })
+    await booted.call('unified_file', { action: 'read', path: 'missing.txt' }, { surface: 'mcp' })
+    const [first, second] = await lines(booted)
+    expect(first).toMatchObject({ session: 'main', slot: 'unified_file/read', ok: true, mode: 'plan', surface: 'test', depth: 0, input: { path: 'a.txt' } })
+    expect(second).toMatchObject({ ok: false, code: 'VT_PATH_NOT_FOUND', surface: 'mcp', input: { path: 'missing.txt' } })
+    expect(Date.parse(first!.time as string)).toBeGreaterThan(Date.now() - 60_000)
+    expect(first!.ms).toBeGreaterThanOrEqual(0)
+  })
+
+  it('is kept by session, each under a name that is safe as a folder', async () => {
+    await using booted = await bootKernel({ files: { a: 'x' } })
+    for (const session of ['one', '../../two', 'x'.repeat(300)]) {
+      await booted.call('unified_file', { action: 'read', path: 'a' }, { session })
+      await booted.kernel.endSession(session)
+    }
+    const names = (await readdir(join(booted.root, '.vtcode/sessions'))).filter((name) => name !== '.gitignore')
+    expect(names).toHaveLength(3)
+    for (const name of names) expect(name).toMatch(/^(one|s-[0-9a-f]{16})$/)
+  })
+
+  it('holds no secret, no long input, and nothing that breaks a line or moves a cursor', async () => {
+    await using booted = await bootKernel()
+    const secret = `ghp_${'aB3'.repeat(12)}`
+    for (const path of [`${secret}.txt`, 'line\nbreak\u2028\u009b31m\u001b[2J\u007f', `${'a/'.repeat(1200)}b`]) {
+      await booted.call('unified_file', { action: 'read', path })
+    }
+    const entries = await lines(booted)
+    const text = (await booted.read('.vtcode/sessions/main/calls.jsonl'))!
+    expect(entries).toHaveLength(3)
+    expect(text).not.toContain(secret)
+    expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028]/)
+    expect(entries[2]!.input).toBeUndefined()
+  })
+
+  it('is readable by this user only and ignored by git', async () => {
+    await using booted = await bootKernel({ files: { a: 'x' } })
+    await booted.call('unified_file', { action: 'read', path: 'a' })
+    await lines(booted)
+    expect((await lstat(join(booted.root, '.vtcode/sessions/main/calls.jsonl'))).mode & 0o777).toBe(0o600)
+    expect(await booted.read('.vtcode/sessions/.gitignore')).toBe('*\n')
+  })
+
+  it('is lost where it cannot be written, and no call suffers', async () => {
+    await using booted = await bootKernel({ files: { a: 'x' } })
+    await using elsewhere = await tempWorkspace()
+    await mkdir(join(booted.root, '.vtcode'))
+    await symlink(elsewhere.root, join(booted.root, '.vtcode/sessions'))
+    expect((await booted.call('unified_file', { action: 'read', path: 'a' })).ok).toBe(true)
+    expect(await lines(booted)).toEqual([])
+    expect(await readdir(elsewhere.root)).toEqual([])
+  })
+
+  it('of sessions long ago is removed, and only the 50 youngest are kept', async () => {
+    await using booted = await bootKernel({ files: { a: 'x' } })
+    const folder = join(booted.root, '.vtcode/sessions')
+    const days = (count: number): Date => new Date(Date.now() - count * 86_400_000)
+    for (let index = 0; index < 60; index += 1) {
+      await mkdir(join(folder, `s${index}`), { recursive: true })
+      await writeFile(join(folder, `s${index}/calls.jsonl`), '')
+      await utimes(join(folder, `s${index}/calls.jsonl`), days(index), days(index))
+    }
+    await booted.call('unified_file', { action: 'read', path: 'a' })
+    await lines(booted)
+    const names = (await readdir(folder)).filter((name) => name !== '.gitignore')
+    expect(names).toContain('main')
+    expect(names).toContain('s0')
+    expect(names).not.toContain('s31')
+    expect(names.length).toBeLessThanOrEqual(50)
+  })
+})
