@@ -37,6 +37,10 @@ export const codes = {
   VT_PATH_PERMISSION: ["The operating system refuses '{path}' ({reason}).", 'Ask the user to change its permissions, or leave it out.'],
   VT_PATH_LOOP: ["'{path}' passes through a loop of links.", 'Name the file itself instead of the link.'],
   VT_FILE_BINARY: ["'{path}' is not text.", 'Read a range of bytes instead.'],
+  VT_PATCH_RECOVERY: [
+    "An unfinished change of several files cannot be completed: '{path}' was changed by others meanwhile.",
+    "Compare it with the new content in '{journal}', settle it by hand, then delete that folder. Nothing was written.",
+  ],
   VT_FILE_STALE: ["'{path}' changed since it was read.", 'Read it again and redo the change on the fresh text.'],
   VT_FILE_IO: ["'{path}': {reason}.", 'The operating system reports an error; check the disk and try again.', true],
 

@@ -25,6 +25,9 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     const { code, message, hint } = known
     if (faults.size < MAX_FAULTS) faults.set(message, { code, severity: 'error', message, hint, files: [file] })
   }
+  await workspace.recover().catch(({ problem: { code, message, hint } }: VtError) => {
+    faults.set(message, { code, severity: 'error', message, hint, files: [join(workspace.root, '.vtcode/journal')] })
+  })
   const diagnostics = () => [...generation.registry.diagnostics, ...faults.values()]
   const build = (number: number) => buildGeneration({ options, workspace, report, diagnostics }, number)
 

@@ -213,6 +213,8 @@ export interface Workspace {
    * return. A link is followed inside the workspace and stays. Missing parents are made. Throws VT_PATH_EXISTS, VT_FILE_STALE, VT_FILE_IO.
    */
   write(path: string, bytes: Uint8Array, over: Over, how?: { mode?: number }): Promise<Written>
+  /** Carries out all operations or none, whatever happens: a process that ends half-way is completed by the next. Throws VT_PATCH_RECOVERY too. */
+  transact(operations: readonly Operation[]): Promise<Written[]>
   /** Removes a file, a link or an empty directory; with `recursive` what is in it too, links as links. Throws VT_PATH_NOT_EMPTY. */
   remove(path: string, how?: { recursive?: boolean }): Promise<void>
   /** Gives an entry another name, a link as a link. Missing parents of `to` are made. Throws VT_PATH_EXISTS unless it may replace a file. */
@@ -232,6 +234,10 @@ export interface Version {
   /** SHA-256 of all its bytes, in hex. */
   sha256: string
 }
+/** One step of a change of several files. */
+export type Operation =
+  | { op: 'write'; path: string; bytes: Uint8Array; over: 'nothing' | Version; mode?: number }
+  | { op: 'remove'; path: string; over: Version }
 export interface Written {
   /** Workspace-relative, after following links. */
   resolved: string

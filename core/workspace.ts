@@ -4,17 +4,20 @@ import { resolve } from 'node:path'
 import { statOf, type Directory } from './directory.js'
 import { errno, refusal } from './errno.js'
 import { problem, VtError } from './errors.js'
+import { recover, transact } from './journal.js'
 import { lock } from './lock.js'
 import { shown } from './paths.js'
 import { Reading } from './reading.js'
 import { endNote, noteTemps, sweepTemps, tempIn } from './temp.js'
 import { copyTree, measure, syncDirectory } from './tree.js'
-import type { Extent, Over, Workspace, Written } from './types.js'
+import type { Extent, Operation, Over, Workspace, Written } from './types.js'
 import type { Spot } from './walk.js'
 import { writeFile } from './writer.js'
 
 /** A workspace with the end of its life: `close` lets go of the root. */
 export interface OpenWorkspace extends Workspace {
+  /** Completes changes of several files that a process left unfinished. Throws VT_PATCH_RECOVERY. */
+  recover(): Promise<void>
   close(): void
 }
 
@@ -49,6 +52,14 @@ class Confined extends Reading implements OpenWorkspace {
       const { stat, lost } = await writeFile(spot, asked, bytes, over, how.mode)
       return { resolved: spot.resolved, stat, created: !spot.entry, lost }
     })
+  }
+
+  transact(operations: readonly Operation[]): Promise<Written[]> {
+    return transact(this, operations)
+  }
+
+  recover(): Promise<void> {
+    return recover(this)
   }
 
   async remove(path: string, { recursive = false }: { recursive?: boolean } = {}): Promise<void> {

@@ -2,10 +2,10 @@ import { fail, ok, problem, VtError, type Call, type Context, type Failure, type
 import { Changes, lineAt } from '../shared/changes.js'
 import { diffOf } from '../shared/diff.js'
 import { decode, encode, recognise, type Form } from '../shared/encoding.js'
+import { nearTo } from '../shared/near.js'
 import { replace } from '../shared/replace.js'
 import { diffRoom, load, readOf, refuseStale, type Target } from '../shared/target.js'
 import { apart, occurrences, withEnds } from './edit/match.js'
-import { nearTo } from './edit/near.js'
 
 interface Edit {
   old_str: string

@@ -1,3 +1,5 @@
+import { fold } from './fold.js'
+
 /** A place that almost holds the text that was looked for. Lines are 1-based, `end_line` inclusive. */
 export interface Near {
   line_number: number
@@ -16,10 +18,6 @@ const steps: [name: string, forgive: (line: string) => string][] = [
   ['unicode', (line) => fold(line)],
   ['case', (line) => line.toLowerCase()],
 ]
-
-/** Quotes, dashes and spaces of typography as those of the keyboard. */
-export const fold = (line: string): string =>
-  line.normalize('NFC').replace(/[‘’‚‛′]/g, "'").replace(/[“”„‟″]/g, '"').replace(/[‐-―−]/g, '-').replace(/[\u00a0\u2000-\u200a\u202f\u205f\u3000]/g, ' ').replace(/[\u200b-\u200d\ufeff]/g, '')
 
 const most = 3
 const shownLines = 10

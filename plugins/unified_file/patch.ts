@@ -1,0 +1,8 @@
+import type { Handler } from '../../core/index.js'
+import { applyPatch } from '../shared/patch/apply.js'
+
+/** `unified_file/patch`: `apply_patch`, perhaps held to one file. */
+export default (async (call, context) => {
+  const { patch, path, dry_run } = call.input
+  return applyPatch(call, context, patch, { dryRun: dry_run, ...(path !== undefined && { only: path }) })
+}) satisfies Handler<{ patch: string; path?: string; dry_run: boolean }>

@@ -1,0 +1,227 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createTwoFilesPatch } from 'diff'
+import fc from 'fast-check'
+import { bootKernel, type Booted } from 'vtcode/test'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+const soak = process.env['VTCODE_SOAK'] !== undefined
+let booted: Booted
+let session = 0
+beforeEach(async () => {
+  booted = await bootKernel({ files: { 'a.txt': 'one\ntwo\nthree\n', 'b.txt': 'b\n', 'sub/c.txt': 'c\n' } })
+})
+afterEach(() => booted[Symbol.asyncDispose]())
+
+const put = (path: string, content: string | Uint8Array) => writeFileSync(join(booted.root, path), content)
+const text = (path: string) => readFileSync(join(booted.root, path), 'utf8')
+/** A session that has read nothing yet. */
+const apply = (input: string, rest: object = {}) => booted.call('apply_patch', { input, ...rest }, { session: `session-${session++}` })
+const envelope = (...lines: string[]) => ['*** Begin Patch', ...lines, '*** End Patch'].join('\n')
+const update = (path: string, ...lines: string[]) => envelope(`*** Update File: ${path}`, ...lines)
+const error = async (input: string): Promise<any> => {
+  const result = await apply(input)
+  return result.ok ? result : result.error
+}
+/** Path → content of everything but what the program keeps. */
+const snapshot = () =>
+  Object.fromEntries(
+    readdirSync(booted.root, { recursive: true, encoding: 'utf8' })
+      .filter((path) => !path.startsWith('.vtcode') && statSync(join(booted.root, path)).isFile())
+      .map((path) => [path, text(path)]),
+  )
+
+describe('the grammar', () => {
+  it('takes what models write around a patch', async () => {
+    const patch = update('b.txt', '-b', '+B')
+    for (const wrapped of [`  \n${patch}\n\n`, `<<'EOF'\n${patch}\nEOF`, `apply_patch <<EOF\n${patch}\nEOF\n`, `\`\`\`diff\n${patch}\n\`\`\``, patch.replaceAll('\n', '\r\n')]) {
+      put('b.txt', 'b\n')
+      expect(await apply(wrapped), wrapped).toMatchObject({ ok: true })
+      expect(text('b.txt')).toBe('B\n')
+    }
+  })
+
+  it('keeps markers inside lines as content', async () => {
+    await apply(envelope('*** Add File: n', '+*** End Patch', '+$& $1'))
+    await apply(update('n', ' *** End Patch', '-$& $1', '+*** Begin Patch'))
+    expect(text('n')).toBe('*** End Patch\n*** Begin Patch\n')
+  })
+
+  const wrong: [title: string, patch: string, line: number][] = [
+    ['no begin', '*** Update File: a.txt\n-one\n+1\n*** End Patch', 1],
+    ['no end', '*** Begin Patch\n*** Update File: a.txt\n-one\n+1', 5],
+    ['text behind the end', `${update('a.txt', '-one', '+1')}\nmore`, 6],
+    ['an unknown marker', envelope('*** Rename File: a.txt'), 2],
+    ['no path', envelope('*** Delete File:'), 2],
+    ['a hunk of context only', update('a.txt', '@@', ' one'), 5],
+    ['no hunk', update('a.txt'), 3],
+    ['an empty hunk', update('a.txt', '@@', '@@', '-one', '+1', '@@'), 8],
+    ['a line without a mark', update('a.txt', '-one', 'two'), 4],
+    ['an added file with context', envelope('*** Add File: n', '+x', ' y'), 4],
+    ['wrong counts', '--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,9 @@\n-one\n+1\n', 1],
+    ['a binary patch', 'diff --git a/a.txt b/a.txt\nindex 1..2 100644\nBinary files a/a.txt and b/a.txt differ\n', 1],
+    ['a mode alone', 'diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 100755\n', 1],
+    ['a link', 'diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n', 1],
+    ['a submodule', 'diff --git a/m b/m\nnew file mode 160000\n--- /dev/null\n+++ b/m\n@@ -0,0 +1 @@\n+Subproject commit 1\n', 1],
+    ['a quoted path', '--- "a/\\056\\056/x"\n+++ "b/\\056\\056/x"\n@@ -1 +1 @@\n-one\n+1\n', 1],
+  ]
+  it.each(wrong)('refuses %s by line and what would be right', async (_, patch, line) => {
+    const before = snapshot()
+    expect(await error(patch)).toMatchObject({ code: 'VT_PATCH_SYNTAX', details: { line, expected: expect.any(String) } })
+    expect(snapshot()).toEqual(before)
+  })
+
+  it('refuses a patch without sections', async () => {
+    expect(await error(envelope())).toMatchObject({ code: 'VT_PATCH_EMPTY' })
+  })
+
+  it('refuses every path that leads out before anything is changed', async () => {
+    mkdirSync(join(booted.root, '../out'))
+    symlinkSync('../out', join(booted.root, 'link'))
+    for (const path of ['../out/x', 'a/../../x', 'link/x', '/etc/x']) {
+      expect(await error(envelope('*** Add File: first', '+1', `*** Add File: ${path}`, '+x')), path).toMatchObject({ code: 'VT_PATH_OUTSIDE' })
+      expect(await error(envelope('*** Add File: first', '+1', '*** Update File: b.txt', `*** Move to: ${path}`)), path).toMatchObject({ code: 'VT_PATH_OUTSIDE' })
+    }
+    expect(await error('--- /dev/null\n+++ /etc/x\n@@ -0,0 +1 @@\n+x\n')).toMatchObject({ code: 'VT_PATH_OUTSIDE' })
+    expect(existsSync(join(booted.root, 'first'))).toBe(false)
+    expect(readdirSync(join(booted.root, '../out'))).toEqual([])
+  })
+})
+
+describe('sections', () => {
+  it('see what those before them did', async () => {
+    const patch = envelope(
+      '*** Update File: a.txt', '*** Move to: moved/a.txt', '@@', '-two', '+TWO',
+      '*** Add File: a.txt', '+fresh',
+      '*** Update File: moved/a.txt', '@@', '-three', '+THREE',
+      '*** Delete File: b.txt', '*** Add File: b.txt', '+again',
+    )
+    const result = await apply(patch)
+    expect(result).toMatchObject({ ok: true, output: { changes: [{ op: 'move', to: 'moved/a.txt' }, { op: 'add' }, { op: 'update' }, { op: 'delete' }, { op: 'add' }] } })
+    expect(snapshot()).toEqual({ 'a.txt': 'fresh\n', 'moved/a.txt': 'one\nTWO\nTHREE\n', 'b.txt': 'again\n', 'sub/c.txt': 'c\n' })
+  })
+
+  it('that cannot be carried out leave everything as it was', async () => {
+    symlinkSync('b.txt', join(booted.root, 'link'))
+    const before = snapshot()
+    const first = ['*** Update File: b.txt', '@@', '-b', '+B', '*** Add File: new/file', '+x']
+    const cases: [string, string[]][] = [
+      ['VT_PATH_EXISTS', ['*** Add File: a.txt', '+x']],
+      ['VT_PATH_EXISTS', ['*** Update File: a.txt', '*** Move to: sub/c.txt']],
+      ['VT_PATH_NOT_FOUND', ['*** Delete File: none']],
+      ['VT_PATH_IS_DIRECTORY', ['*** Delete File: sub']],
+      ['VT_PATH_NOT_FOUND', ['*** Update File: none', '-a', '+b']],
+      ['VT_PATH_NOT_DIRECTORY', ['*** Add File: a.txt/x', '+x']],
+      ['VT_PATCH_CONTEXT', ['*** Update File: a.txt', '-none', '+x']],
+    ]
+    for (const [code, lines] of cases) expect(await error(envelope(...first, ...lines)), lines[0]!).toMatchObject({ code })
+    put('bin', Buffer.from([0, 1]))
+    expect(await error(update('bin', '-a', '+b'))).toMatchObject({ code: 'VT_FILE_BINARY' })
+    const { bin, ...after } = snapshot()
+    expect(after).toEqual(before)
+  })
+
+  it('of a dry run say what would be', async () => {
+    const before = snapshot()
+    expect(await apply(update('a.txt', '-two', '+2'), { dry_run: true })).toMatchObject({ ok: true, output: { dry_run: true, changes: [{ added: 1, removed: 1 }], diff: expect.stringContaining('-two\n+2\n') } })
+    expect(snapshot()).toEqual(before)
+  })
+
+  it('of a git diff make, remove and rename files, with the mode they ask for', async () => {
+    await apply('diff --git a/run b/run\nnew file mode 100755\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+#!/bin/sh\ndiff --git a/b.txt b/b.txt\ndeleted file mode 100644\n--- a/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\ndiff --git a/sub/c.txt b/d.txt\nsimilarity index 100%\nrename from sub/c.txt\nrename to d.txt\n')
+    expect(snapshot()).toEqual({ 'a.txt': 'one\ntwo\nthree\n', run: '#!/bin/sh\n', 'd.txt': 'c\n' })
+    expect(statSync(join(booted.root, 'run')).mode & 0o777).toBe(0o755)
+  })
+
+  it('on a file that changed since it was read are refused', async () => {
+    await booted.call('unified_file', { action: 'read', path: 'a.txt' })
+    put('a.txt', 'one\ntwo\nthree!\n')
+    const result = await booted.call('apply_patch', { input: update('a.txt', '-one', '+1') })
+    expect(result).toMatchObject({ ok: false, error: { code: 'VT_FILE_STALE' } })
+  })
+})
+
+describe('a hunk', () => {
+  const place = async (file: string, ...lines: string[]) => {
+    put('f', file)
+    const result = await apply(update('f', ...lines))
+    return result.ok ? text('f') : result.error
+  }
+
+  it('goes where its context, its anchors or the end say', async () => {
+    const file = 'a\nx\nb\nx\nc\nx\n'
+    expect(await place(file, '@@ b', '-x', '+y')).toBe('a\nx\nb\ny\nc\nx\n')
+    expect(await place(file, '@@ a', '@@ c', '-x', '+y')).toBe('a\nx\nb\nx\nc\ny\n')
+    expect(await place(file, '-x', '+y', '*** End of File')).toBe('a\nx\nb\nx\nc\ny\n')
+    expect(await place(file, '@@ b @@', '+new')).toBe('a\nx\nb\nnew\nx\nc\nx\n')
+    expect(await place(file, '+end')).toBe(`${file}end\n`)
+    expect(await place(file, '@@ -4,1 +4,1 @@', '-x', '+y')).toBe('a\nx\nb\ny\nc\nx\n')
+    expect(await place(file, '@@', '-x', '+1', '@@', '-x', '+2', '@@', '-x', '+3')).toBe('a\n1\nb\n2\nc\n3\n')
+    expect(await place('a\nb\nc\nd\n', '@@', '-c', '+C', '@@', '-a', '+A')).toBe('A\nb\nC\nd\n')
+  })
+
+  it('that fits in several places, in none, or over another is refused', async () => {
+    const file = 'a\nx\nb\nx\nc\n'
+    expect(await place(file, '-x', '+y')).toMatchObject({ code: 'VT_PATCH_AMBIGUOUS', details: { hunk: 0, line_numbers: [2, 4] } })
+    expect(await place(file, '@@', '-a', '+A', '@@', '-x', '+y')).toMatchObject({ code: 'VT_PATCH_AMBIGUOUS', details: { hunk: 1 } })
+    expect(await place(file, '@@', ' a', '-x', '@@', '-a', '+A')).toMatchObject({ code: 'VT_PATCH_OVERLAP', details: { hunks: [0, 1] } })
+    expect(await place(file, '@@ bee', '-x', '+y')).toMatchObject({ code: 'VT_PATCH_CONTEXT', message: expect.stringContaining('bee') })
+    expect(await place('function alpha() {\n  return 1\n}\n', '-  return  1', '+  return 2')).toMatchObject({ code: 'VT_PATCH_CONTEXT', details: { near: [{ line_number: 2, differs_in: 'whitespace' }] }, next: { input: { offset_lines: 1 } } })
+  })
+
+  it('may differ in white space and typography if it fits in one place only; context keeps the bytes of the file', async () => {
+    expect(await place('a  \nb\t\nc\n', ' a', '-b', '+B')).toBe('a  \nB\nc\n')
+    expect(await place('if (x) {\n    a()\n    b()\n}\n', ' a()', '-b()', '+c()', '+  d()')).toBe('if (x) {\n    a()\n    c()\n      d()\n}\n')
+    expect(await place('say “hi” — now\nb\n', ' say "hi" - now', '-b', '+B')).toBe('say “hi” — now\nB\n')
+    expect(await place('a \nb\na \n', '-a', '+A')).toMatchObject({ code: 'VT_PATCH_AMBIGUOUS' })
+    put('f', 'à\n\tx\n')
+    expect(await apply(update('f', ' à', '-  x', '+  y'))).toMatchObject({ ok: false, error: { code: 'VT_PATCH_CONTEXT' } })
+    put('f', 'a  \nb\n')
+    expect(await apply(update('f', ' a', '-b', '+B'))).toMatchObject({ output: { fuzzy: 1 }, notices: [{ code: 'VT_PATCH_FUZZY', message: expect.stringContaining('line 1') }] })
+  })
+
+  it('writes the line ends of the file and leaves its end alone', async () => {
+    expect(await place('a\r\nb\r\nc', '-a', '+A', '+AA')).toBe('A\r\nAA\r\nb\r\nc')
+    expect(await place('a\r\nb\r\nc', '-c', '+C')).toBe('a\r\nb\r\nC\r\n')
+    expect(await place('a\nb\r\nc\n', ' b', '+x')).toBe('a\nb\r\nx\r\nc\n')
+    expect(await place('a\nb', '+c')).toBe('a\nb\nc\n')
+    expect(await place('a\n\n\n', '-a', '+b')).toBe('b\n\n\n')
+    expect(await place('a\nb\n', '-b')).toBe('a\n')
+    expect(await place('caf\xe9\n', '+x')).toBe('caf\xe9\nx\n')
+    put('f', Buffer.from('caf\xe9\nb\n', 'latin1'))
+    await apply(update('f', '-b', '+é'))
+    expect(readFileSync(join(booted.root, 'f')).equals(Buffer.concat([Buffer.from('caf\xe9\n', 'latin1'), Buffer.from('é\n')]))).toBe(true)
+  })
+
+  it('of a diff honours a missing end of the last line, both ways', async () => {
+    put('f', 'a\nb')
+    await apply('--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n')
+    expect(text('f')).toBe('a\nb\n')
+    await apply('--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+b\n\\ No newline at end of file\n')
+    expect(text('f')).toBe('a\nb')
+  })
+})
+
+describe('any diff', () => {
+  const line = fc.constantFrom('alpha', 'beta', 'gamma', 'delta', '', '  indented', 'é “x”')
+  const file = fc.tuple(fc.array(line, { maxLength: 25 }), fc.boolean()).map(([lines, end]) => lines.join('\n') + (end && lines.length > 0 ? '\n' : ''))
+
+  it('leads from the old text to the new, or is refused with nothing changed', async () => {
+    await fc.assert(
+      fc.asyncProperty(file, file, fc.integer({ min: 0, max: 3 }), async (before, after, context) => {
+        fc.pre(before !== after && before !== '')
+        put('f', before)
+        const patch = createTwoFilesPatch('a/f', 'b/f', before, after, '', '', { context })
+        fc.pre(after !== '')
+        const result = await apply(patch)
+        if (result.ok) expect(text('f')).toBe(after)
+        else {
+          expect(['VT_PATCH_AMBIGUOUS', 'VT_PATCH_CONTEXT']).toContain(result.error.code)
+          expect(text('f')).toBe(before)
+          expect(context).toBeLessThan(3)
+        }
+      }),
+      { numRuns: soak ? 3000 : 120 },
+    )
+  })
+})
