@@ -58,8 +58,11 @@ describe('files', () => {
       const { settings, files } = await load()
       return [(settings['ui'] as { theme: string }).theme, files.map(short).at(-1)]
     }
-    atHome('etc/vtcode.config.yaml', 'ui: { theme: admin }')
-    expect(await said()).toEqual(['admin', '~/etc/vtcode.config.yaml'])
+    // Only root can make a file that belongs to root.
+    if (process.getuid?.() === 0) {
+      atHome('etc/vtcode.config.yaml', 'ui: { theme: admin }')
+      expect(await said()).toEqual(['admin', '~/etc/vtcode.config.yaml'])
+    }
     user('ui: { theme: user }')
     expect(await said()).toEqual(['user', '~/.vtcode/vtcode.config.yaml'])
     await space.write('.vtcode/config.json', '{ "ui": { "theme": "workspace" } }')
@@ -93,7 +96,7 @@ describe('files', () => {
     atHome('etc/vtcode.config.yaml', 'policy: { mode: plan }')
     chmodSync(join(space.home, 'etc/vtcode.config.yaml'), 0o666)
     const { settings, diagnostics } = await load()
-    expect([settings.policy.mode, diagnostics.map(({ code, severity, files }) => [code, severity, ...files.map(short)])]).toEqual(['ask', [['VT_CONFIG_FOREIGN', 'warning', '~/etc/vtcode.config.yaml']]])
+    expect([settings.policy.mode, diagnostics.map(({ code, severity, files }) => [code, severity, ...files.map(short)])]).toEqual(['ask', [['VT_CONFIG_FOREIGN', 'warning', expect.stringMatching(/^~\/etc/)]]])
   })
   it('of a workspace are not read over a link out of it', async () => {
     atHome('secret.yaml', 'policy: { mode: plan }')
