@@ -32,7 +32,8 @@ const fileHit = (rules: readonly Rule[], effect: 'read' | 'write', files: string
 /** Whether a call may run without a question as far as its command lines go. */
 export async function judgeCommands(facts: Facts, allow: readonly Rule[]): Promise<Judgement> {
   const lines = facts.commands().map(readCommand)
-  if (lines.length === 0) return { free: undefined, reason: 'it starts a program' }
+  const odd = lines.length === 0 ? 'it starts a program' : oddity(facts)
+  if (odd) return { free: undefined, reason: odd }
   let free: 'read' | 'allowed' = 'read'
   for (const line of lines) {
     const reason = objection(line)
@@ -45,6 +46,14 @@ export async function judgeCommands(facts: Facts, allow: readonly Rule[]): Promi
     for (const { text } of line.inputs) if (!(await isInside(text, facts))) return { free: undefined, reason: `it reads '${text}'` }
   }
   return { free, reason: '' }
+}
+
+/** What beside the command decides which program runs, and how its text is read. */
+function oddity({ call: { input } }: Facts): string | undefined {
+  const set = Object.keys((input.env ?? {}) as object).find((name) => !harmless.test(name))
+  if (set !== undefined) return `it sets ${set}`
+  if (input.login === true) return 'a login shell reads a profile first'
+  return input.shell === undefined || input.shell === 'bash' || input.shell === 'sh' ? undefined : `its text is for ${String(input.shell)}`
 }
 
 function objection(line: Line): string | undefined {

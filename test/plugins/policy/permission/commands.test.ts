@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chmod } from 'node:fs/promises'
+import { join } from 'node:path'
 import fc from 'fast-check'
-import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
-import type { Config, Mode } from 'vtcode'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
+import type { Config, Mode, Result } from 'vtcode'
 
 // The verdict on command lines: `bcmd` stands for whatever nobody allowed, `ok` for what a rule allows.
 let plugins: TempWorkspace
@@ -203,4 +205,41 @@ describe('any composition', () => {
       { numRuns: 400 },
     )
   }, 60_000)
+})
+
+describe('unified_exec/run', () => {
+  it('runs what only reads in plan mode, and refuses the rest with what to use instead', async () => {
+    await using made = await bootKernel({ mode: 'plan', files: { 'README.md': 'one\ntwo\n' } })
+    const run = (input: object): Promise<Result> => made.call('unified_exec', { action: 'run', ...input })
+    matches(await run({ command: 'cat README.md | head -1' }), { ok: true, output: { stdout: 'one\n' } })
+    matches(await run({ command: 'cat', args: ['README.md'] }), { ok: true, output: { stdout: 'one\ntwo\n' } })
+    matches(await run({ command: 'touch x && cat README.md' }), { ok: false, error: { code: 'VT_POLICY_DENIED', details: { not_applied: true } } })
+    matches(await run({ command: 'sed -n 1,2p README.md' }), {
+      ok: false,
+      error: { next: { tool: 'unified_file', input: { action: 'read', path: 'README.md', offset_lines: 1, page_size_lines: 2 } } },
+    })
+    expect(await made.read('x')).toBeUndefined()
+  })
+
+  it('is judged with everything that decides what runs: its folder, its variables, its shell', async () => {
+    await using made = await bootKernel({ mode: 'plan', files: { 'src/a': '' } })
+    const denied = async (input: object): Promise<boolean> => !(await made.call('unified_exec', { action: 'run', ...input })).ok
+    expect(await denied({ command: 'cat a', workdir: 'src' })).toBe(false)
+    expect(await denied({ command: 'cat ../../secret', workdir: 'src' })).toBe(true)
+    expect(await denied({ command: 'ls', env: { PATH: '.' } })).toBe(true)
+    expect(await denied({ command: 'ls', env: { FOO: '1' } })).toBe(true)
+    expect(await denied({ command: 'ls', login: true })).toBe(true)
+    expect(await denied({ command: 'ls', shell: 'zsh' })).toBe(true)
+  })
+
+  it('never starts a program that hides in a line: the marker stays unwritten', async () => {
+    await using made = await bootKernel({ mode: 'auto', files: { bcmd: '#!/bin/sh\ntouch "$(dirname "$0")/marker"\n', 'a.txt': '' } })
+    await chmod(join(made.root, 'bcmd'), 0o755)
+    const lines = ['./bcmd', 'ls; ./bcmd', 'ls $(./bcmd)', 'cat <(./bcmd)', 'env ./bcmd', "sh -c './bcmd'", 'X=./bcmd; $X', 'find . -name bcmd -exec {} \\;', 'ls | xargs ./bcmd', 'PATH=.:$PATH bcmd', 'eval ./bcmd', '. ./bcmd',
+      'bash bcmd', 'bash < bcmd', 'cat bcmd | sh', 'trap ./bcmd EXIT', 'f() { ./bcmd; }; f', 'printf -v X ./bcmd; $X', 'ls ${X:-$(./bcmd)}', 'cat <<E\n$(./bcmd)\nE', 'test -v "a[$(./bcmd)]"', "[[ 'a[$(./bcmd)]' -eq 1 ]]", 'time ./bcmd', 'coproc ./bcmd']
+    for (const command of lines) {
+      const result = await made.call('unified_exec', { action: 'run', command })
+      expect([command, result.ok, await made.read('marker')]).toEqual([command, false, undefined])
+    }
+  })
 })
