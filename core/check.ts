@@ -85,5 +85,7 @@ function strange(slot: Slot, field: string, example: string): Error {
   if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, example })
   const names = Object.keys(slot.shape.properties)
   const like = nearest(field, names)
-  return problem('VT_INPUT_UNKNOWN', { field, nearest: like ? `, meant: ${like}` : '', valid: names.join(', '), example })
+  // A slot may have more to say about fields that it does not know.
+  const hint = [slot.info.errors['VT_INPUT_UNKNOWN']?.hint, example].filter(Boolean).join(' ')
+  return problem('VT_INPUT_UNKNOWN', { field, nearest: like ? `, meant: ${like}` : '', valid: names.join(', '), example: hint })
 }

@@ -43,3 +43,11 @@ export async function astGrep(
   const ended = await run({ file, args, cwd: how.cwd, ...(how.input && { input: how.input }) }, how, onStdout, stderr.take)
   return ended && { ...ended, stderr: stderr.text() }
 }
+
+/** What went wrong, without back-traces, at most 20 lines. */
+export const reasons = (stderr: string): string[] =>
+  stderr
+    .split('\n')
+    .map((line) => line.trimEnd().slice(0, 400))
+    .filter((line) => line !== '' && !/^\s*(\d+:|at )\s/.test(line) && !/^(Stack backtrace|See also)/.test(line))
+    .slice(0, 20)

@@ -1,0 +1,54 @@
+import { VtError, type Context } from '../../../core/index.js'
+import { refusal } from '../../shared/answer.js'
+import { parentOf } from '../../shared/entries.js'
+
+type Yaml = Record<string, unknown>
+
+/** The project file of ast-grep as data. `undefined` when it does not exist. Throws VT_SEARCH_CONFIG_INVALID. */
+export async function readConfig(context: Context, path: string): Promise<Yaml | undefined> {
+  let text: string
+  try {
+    text = await context.workspace.text(path, { max_bytes: 1_048_576 })
+  } catch (error) {
+    if (error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND') return undefined
+    throw error
+  }
+  const { parseDocument } = await import('yaml')
+  const document = parseDocument(text)
+  const [error] = document.errors
+  if (error) {
+    const at = error.linePos?.[0]
+    throw invalid(path, `${error.message.split('\n', 1)[0]}${at && !/ at line /.test(error.message) ? ` at line ${at.line}, column ${at.col}` : ''}`)
+  }
+  const data: unknown = document.toJS()
+  if (data !== null && (typeof data !== 'object' || Array.isArray(data))) throw invalid(path, 'it is no mapping')
+  return (data ?? {}) as Yaml
+}
+
+export const invalid = (path: string, why: string, stderr?: string[]) =>
+  refusal('VT_SEARCH_CONFIG_INVALID', `'${path}' cannot be used: ${why.slice(0, 200)}.`, {
+    next: inspectCall(path),
+    ...(stderr && { details: { stderr } }),
+  })
+
+export const inspectCall = (path: string) => ({
+  tool: 'unified_search',
+  input: { action: 'structural', workflow: 'inspect', ...(path !== 'sgconfig.yml' && { config_path: path }) },
+})
+
+/** Project files in a directory and its parents, up to the root of the workspace. */
+export async function discover(context: Context, from: string): Promise<string[]> {
+  const found: string[] = []
+  const start = (await context.workspace.stat(from).catch(() => undefined))?.kind === 'directory' ? from : parentOf(from)
+  for (let folder = start; ; folder = parentOf(folder)) {
+    for (const name of ['sgconfig.yml', 'sgconfig.yaml']) {
+      const path = folder === '.' ? name : `${folder}/${name}`
+      if ((await context.workspace.stat(path).catch(() => undefined))?.kind === 'file') found.push(path)
+    }
+    if (folder === '.') return found
+  }
+}
+
+/** A list of the configuration, whatever a careless author wrote there. */
+export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value])
+export const textsOf = (value: unknown): string[] => listOf(value).filter((item): item is string => typeof item === 'string')

@@ -1,0 +1,51 @@
+import { problem, type JsonObject } from '../../../core/index.js'
+import { notice } from '../../shared/answer.js'
+import { workflows, type Reported, type StructuralInput, type Workflow } from './types.js'
+
+/** Which workflows take a field; `path` of `test` is special. */
+const takenBy: Record<string, Workflow[]> = {
+  pattern: ['query', 'rewrite'],
+  kind: ['query', 'rewrite'],
+  fix_config: ['rewrite'],
+  lang: ['query', 'rewrite'],
+  selector: ['query', 'rewrite'],
+  strictness: ['query', 'rewrite'],
+  debug_query: ['query', 'rewrite'],
+  config_path: ['scan', 'test', 'inspect'],
+  filter: ['scan', 'test'],
+  skip_snapshot_tests: ['test'],
+  paths: ['query', 'rewrite'],
+  globs: ['query', 'scan', 'rewrite'],
+  context_lines: ['query', 'scan', 'rewrite'],
+  max_results: ['query', 'scan', 'rewrite'],
+  skip: ['query', 'scan', 'rewrite'],
+  include_hidden: ['query', 'rewrite'],
+}
+
+/** Refuses by name what belongs to another workflow, and asks for what this one needs. Throws VT_INPUT_NOT_ALLOWED, VT_INPUT_MISSING, VT_INPUT_CONFLICT. */
+export function checkFields(input: StructuralInput, given: Readonly<JsonObject>): Reported {
+  const { workflow } = input
+  for (const field of Object.keys(given)) {
+    const takers = takenBy[field]
+    if (takers && !takers.includes(workflow)) throw notAllowed(field, takers, workflow)
+  }
+  if (workflow === 'test' && given['path'] !== undefined && given['path'] !== '.') throw notAllowed('path', workflows.filter((name) => name !== 'test'), workflow)
+  if (workflow === 'query' && input.pattern === undefined && input.kind === undefined) throw missing("'pattern' or 'kind'")
+  if (workflow === 'rewrite') {
+    if (input.pattern === undefined) throw missing("'pattern'")
+    if (input.rewrite === undefined && !input.fix_config) throw missing("'rewrite' or 'fix_config'")
+    if (input.rewrite !== undefined && input.fix_config) throw problem('VT_INPUT_CONFLICT', { fields: "'rewrite' and 'fix_config'" })
+  }
+  for (const field of ['selector', 'strictness', 'debug_query'] as const) {
+    if (input[field] !== undefined && input.pattern === undefined) throw missing("'pattern'")
+  }
+  if (input.debug_query !== undefined && input.lang === undefined) throw missing("'lang'")
+  const ignored = input.rewrite !== undefined && workflow !== 'rewrite'
+  return { notices: ignored ? [notice('VT_INPUT_IGNORED', `'rewrite' is for workflow "rewrite" and was ignored by "${workflow}".`)] : [] }
+}
+
+const notAllowed = (field: string, takers: Workflow[], workflow: Workflow) =>
+  problem('VT_INPUT_NOT_ALLOWED', { field, owner: `workflow ${takers.join(', ')}`, slot: `workflow ${workflow}` })
+
+const missing = (fields: string) =>
+  problem('VT_INPUT_MISSING', { fields, example: 'Example: unified_search {"action":"structural","lang":"ts","pattern":"console.log($A)","path":"src"}' })

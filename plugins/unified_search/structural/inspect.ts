@@ -1,0 +1,47 @@
+import { ok, type Context, type Result } from '../../../core/index.js'
+import { discover, listOf, readConfig, textsOf } from './config.js'
+import { dirname, join } from 'node:path/posix'
+import type { StructuralCall } from './types.js'
+
+/** Workflow `inspect`: what the project's ast-grep configuration says, read by ourselves; runs nothing. */
+export async function inspect({ input }: StructuralCall, context: Context): Promise<Result> {
+  const config = await readConfig(context, input.config_path)
+  const folder = dirname(input.config_path)
+  const test_configs = listOf(config?.['testConfigs']).filter((item): item is { testDir: string } => typeof item === 'object' && item !== null)
+  const rule_dir_hints = textsOf(config?.['ruleDirs'])
+  const util_dirs = textsOf(config?.['utilDirs'])
+  const missing_dirs: string[] = []
+  for (const dir of [...rule_dir_hints, ...util_dirs, ...test_configs.flatMap(({ testDir }) => textsOf(testDir))]) {
+    const stat = await context.workspace.stat(join(folder, dir)).catch(() => undefined)
+    if (stat?.kind !== 'directory') missing_dirs.push(dir)
+  }
+  const output = {
+    workflow: 'inspect',
+    backend: 'ast-grep',
+    config_path: input.config_path,
+    config_exists: config !== undefined,
+    project_dir: folder,
+    rule_dir_hints,
+    util_dirs,
+    test_configs,
+    language_injections: listOf(config?.['languageInjections']),
+    custom_languages: mapOf(config?.['customLanguages']),
+    language_globs: mapOf(config?.['languageGlobs']),
+    missing_dirs,
+    ...(config === undefined && { discovered_configs: await discover(context, input.path) }),
+  }
+  return ok(output, { text: render(output) })
+}
+
+const mapOf = (value: unknown): object => (typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {})
+
+function render(output: { config_path: string; config_exists: boolean; rule_dir_hints: string[]; util_dirs: string[]; test_configs: { testDir: string }[]; missing_dirs: string[]; discovered_configs?: string[] }): string {
+  if (!output.config_exists) {
+    const found = output.discovered_configs ?? []
+    return `${output.config_path} does not exist${found.length > 0 ? `; found: ${found.join(', ')}` : ''}`
+  }
+  return [
+    `${output.config_path}: rules in ${output.rule_dir_hints.join(', ') || 'no folder'}; tests in ${output.test_configs.map(({ testDir }) => testDir).join(', ') || 'no folder'}`,
+    ...(output.missing_dirs.length > 0 ? [`missing: ${output.missing_dirs.join(', ')} (ast-grep refuses to scan then)`] : []),
+  ].join('\n')
+}

@@ -1,0 +1,55 @@
+import type { Context } from '../../../core/index.js'
+import { refusal } from '../../shared/answer.js'
+import { astGrep, reasons, type Answered } from '../../shared/ast_grep.js'
+import { filesBelow } from '../../shared/enumerate.js'
+import type { Consumer } from '../../shared/process.js'
+import { join, dirname } from 'node:path/posix'
+import { discover, inspectCall, invalid, readConfig, textsOf } from './config.js'
+import type { StructuralInput } from './types.js'
+
+const seconds = 120
+
+/** Runs `scan` or `test` with the project's configuration, in the root of the workspace. `undefined` without ast-grep. Throws VT_SEARCH_*. */
+export async function askProject(context: Context, input: StructuralInput, args: string[], onStdout: Consumer): Promise<Answered | undefined> {
+  const config = await readConfig(context, input.config_path)
+  if (!config) {
+    throw refusal('VT_SEARCH_CONFIG_MISSING', `There is no '${input.config_path}'.`, {
+      hint: 'Create it with at least "ruleDirs:\\n- rules"; the ast-grep skill shows how. `inspect` tells what is there.',
+      next: inspectCall(input.config_path),
+      details: { discovered_configs: await discover(context, input.path) },
+    })
+  }
+  await using root = await context.workspace.openDirectory('.')
+  const filter = input.filter === undefined ? [] : [`--filter=${input.filter}`]
+  const answered = await astGrep([args[0]!, '--config', input.config_path, ...filter, ...args.slice(1)], { cwd: root.ref, signal: context.signal, seconds }, onStdout)
+  if (!answered) return undefined
+  const stderr = reasons(answered.stderr)
+  const why = stderr.filter((line) => !/^Help:/.test(line)).map((line) => line.replace(/^(Error: |╰▻ )/, '')).join(' ').replaceAll(context.workspace.root, '.')
+  if (answered.timed_out) throw refusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish within ${seconds} s.`, { retryable: true })
+  if (answered.exit_code === undefined) throw refusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr } })
+  if (answered.exit_code === 3 && /Rule not found/.test(answered.stderr)) {
+    throw refusal('VT_SEARCH_RULE', `No rule matches '${input.filter}'.`, { details: { rules: await ruleIds(context, config, input.config_path) } })
+  }
+  if ([2, 3, 5, 6, 8].includes(answered.exit_code)) throw invalid(input.config_path, why, stderr.map((line) => line.replaceAll(context.workspace.root, '.')))
+  return answered
+}
+
+/** Ids of the project's rules, at most 50. */
+async function ruleIds(context: Context, config: Record<string, unknown>, config_path: string): Promise<string[]> {
+  const { parseAllDocuments } = await import('yaml')
+  const ids = new Set<string>()
+  for (const dir of textsOf(config['ruleDirs'])) {
+    const folder = await context.workspace.openDirectory(join(dirname(config_path), dir)).catch(() => undefined)
+    if (!folder) continue
+    await using held = folder
+    const listing = await filesBelow(context, held, { file_extensions: ['yml', 'yaml'] })
+    for (const file of listing?.files ?? []) {
+      const text = await context.workspace.text(file, { max_bytes: 1_048_576 }).catch(() => '')
+      for (const document of parseAllDocuments(text)) {
+        const id: unknown = 'get' in document ? document.get('id') : undefined
+        if (typeof id === 'string') ids.add(id)
+      }
+    }
+  }
+  return [...ids].sort().slice(0, 50)
+}

@@ -1,0 +1,49 @@
+import type { Next, VtError } from '../../../core/index.js'
+import { refusal } from '../../shared/answer.js'
+import { reasons, type Answered } from '../../shared/ast_grep.js'
+import { languages } from '../../shared/languages.js'
+import type { StructuralCall } from './types.js'
+
+/** What ast-grep's refusal of a pattern, kind or language means to the caller; `undefined` if it did not refuse. */
+export function refused({ exit_code, stderr }: Answered, title: string, call: StructuralCall): VtError | undefined {
+  if (exit_code !== 2 && exit_code !== 8) return undefined
+  const said = { details: { stderr: reasons(stderr) } }
+  const kind = /Kind `(.*?)` is invalid/.exec(stderr)?.[1]
+  if (kind !== undefined) return refusal('VT_SEARCH_KIND', `'${kind}' is no node kind of ${title}.`, said)
+  if (/is not supported!/.test(stderr)) {
+    return refusal('VT_SEARCH_LANG', `The language '${call.input.lang}' is not served; served: ${languages.map(({ id }) => id).join(' ')}.`, said)
+  }
+  const why = /╰▻ (Multiple AST nodes are detected|.*)/.exec(stderr)?.[1]?.replace(/\. Please.*$/, '') ?? 'it does not parse'
+  return patternRefusal('VT_SEARCH_PATTERN', `${quoted(call)} is no valid ${title} code of one node: ${why}.`, call, said)
+}
+
+/** A pattern that parses only with errors in it. */
+export const fragment = (title: string, call: StructuralCall): VtError =>
+  patternRefusal('VT_SEARCH_FRAGMENT', `${quoted(call)} is only a fragment of ${title} code and matched nothing.`, call)
+
+export const isFragment = ({ stderr }: Answered): boolean => stderr.includes('Pattern contains an ERROR node')
+
+/** Refuses lower-case metavariables where `$` begins no name of the language itself. */
+export function checkMetavariables(call: StructuralCall): void {
+  const [name] = /\$+[a-z]\w*/.exec(call.input.pattern ?? '') ?? []
+  if (name === undefined || ['bash', 'sh', 'php', 'zsh'].includes(call.input.lang ?? '')) return
+  throw patternRefusal('VT_SEARCH_PATTERN', `'${name}' is no metavariable: they are upper-case, '${name.toUpperCase()}'.`, call)
+}
+
+function patternRefusal(code: string, message: string, call: StructuralCall, extra: { details?: Record<string, unknown> } = {}): VtError {
+  const next = asGrep(call)
+  const hint = 'A pattern is valid code of the language, with $NAME for one node and $$$NAME for several. For prose, names and regular expressions use grep.'
+  return refusal(code, message, { ...extra, hint, ...(next && { next }) })
+}
+
+/** The search for plain text that was probably meant: the pattern up to its first metavariable. */
+function asGrep({ input, given }: StructuralCall): Next | undefined {
+  const text = (input.pattern ?? '').split('$', 1)[0]!.trim()
+  if (text === '') return undefined
+  const { path, globs } = given
+  return { tool: 'unified_search', input: { action: 'grep', pattern: text, literal: true, ...(path !== undefined && { path }), ...(globs !== undefined && { globs }) } }
+}
+
+const quoted = ({ input }: StructuralCall): string => `'${(input.pattern ?? input.kind ?? '').slice(0, 100)}'`
+
+export const engineMissing = (): VtError => refusal('VT_SEARCH_ENGINE_MISSING', 'The program ast-grep is not installed here.')

@@ -1,0 +1,95 @@
+import { ok, type Context, type Result } from '../../../core/index.js'
+import { count, fitting, notice, remarks, some } from '../../shared/answer.js'
+import { filesBelow } from '../../shared/enumerate.js'
+import { byPath } from '../../shared/order.js'
+import { lines } from '../../shared/process.js'
+import { sourceOf } from '../../shared/source.js'
+import { askProject } from './project.js'
+import { matchOf } from './shape.js'
+import type { Native, StructuralCall } from './types.js'
+
+/** Workflow `scan`: the findings of the project's own rules; nothing is fixed. `undefined` without ast-grep. */
+export async function scan({ input, given }: StructuralCall, context: Context): Promise<Result | undefined> {
+  const found: Native[] = []
+  const stream = lines((line) => void found.push(JSON.parse(line.toString()) as Native), 67_108_864)
+  const globs = [input.globs ?? []].flat().map((glob) => `--globs=${glob}`)
+  const context_lines = input.context_lines > 0 ? ['--context', String(input.context_lines)] : []
+  const args = ['scan', '--json=stream', '--include-metadata', '--color=never', ...globs, ...context_lines, '--', input.path]
+  if (!(await askProject(context, input, args, stream.take))) return undefined
+  const known = await searched(input.path, context)
+  if (!known) return undefined
+  const all = found
+    .map((native) => ({ ...native, file: native.file.replace(/^\.\//, '') }))
+    .filter(({ file }) => known.files.has(file))
+    .sort((a, b) => byPath(a.file, b.file) || a.range.byteOffset.start - b.range.byteOffset.start || (a.ruleId! < b.ruleId! ? -1 : 1))
+  const page: Native[] = []
+  const gone: string[] = []
+  for (const native of all.slice(input.skip, input.skip + input.max_results)) (await stands(context, native)) ? page.push(native) : gone.push(native.file)
+  const findings = fitting(page.map(findingOf))
+  const end = input.skip + (findings.length < page.length ? findings.length : page.length + gone.length)
+  const truncated = end < all.length
+  const by_severity = tally(all.map(({ severity }) => severity ?? 'hint'))
+  const output = {
+    workflow: 'scan',
+    findings,
+    truncated,
+    backend: 'ast-grep',
+    config_path: input.config_path,
+    path: input.path,
+    summary: {
+      total_findings: all.length,
+      returned_findings: findings.length,
+      truncated,
+      has_error_findings: (by_severity['error'] ?? 0) > 0,
+      by_severity,
+      by_rule: tally(all.map(({ ruleId }) => ruleId!)),
+    },
+    ...(truncated && { next: { tool: 'unified_search', input: { action: 'structural', ...given, skip: end } } }),
+  }
+  const lines_ = findings.flatMap((finding) => [`${finding.file}:${finding.line_number} ${finding.severity} ${finding.rule_id}: ${finding.message}`, ...(finding.note ? [`  ${finding.note}`] : [])])
+  const severities = Object.entries(by_severity).map(([severity, number]) => count(number, severity))
+  const text = [...lines_, `${count(all.length, 'finding')}${severities.length > 0 ? ` (${severities.join(', ')})` : ''}`].join('\n')
+  const notices = known.notices
+  if (gone.length > 0) notices.push(notice('VT_SEARCH_PARTIAL', `Changed or gone while they were scanned, left out: ${some(gone)}`))
+  return ok(output, { text, ...(notices.length > 0 && { notices }) })
+}
+
+/** The files that a search of the path sees: findings elsewhere are dropped. */
+async function searched(path: string, context: Context) {
+  await using target = await context.workspace.open(path)
+  if (target.kind === 'file') return { files: new Set([path]), notices: [] }
+  const listing = await filesBelow(context, target, { include_hidden: true })
+  return listing && { files: new Set(listing.files), notices: remarks(listing) }
+}
+
+/** Whether the text of a finding stands in the file, opened once more: the program walked by itself. */
+async function stands(context: Context, { file, text, range }: Native): Promise<boolean> {
+  const handle = await context.workspace.openFile(file).catch(() => undefined)
+  if (!handle) return false
+  try {
+    const source = await sourceOf(handle)
+    const { start, end } = range.byteOffset
+    return (await source.read(start, end - start)).equals(Buffer.from(text)) || (await handle.read(start, end - start)).equals(Buffer.from(text))
+  } finally {
+    await handle.close()
+  }
+}
+
+function findingOf(native: Native) {
+  const { replacementOffsets: _, charCount: __, ...match } = matchOf(native)
+  return {
+    ...match,
+    rule_id: native.ruleId!,
+    severity: native.severity ?? 'hint',
+    message: native.message ?? '',
+    note: native.note ?? null,
+    ...(native.metadata && { metadata: native.metadata }),
+    labels: native.labels ?? [],
+  }
+}
+
+function tally(words: string[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const word of words) counts[word] = (counts[word] ?? 0) + 1
+  return counts
+}

@@ -1,0 +1,65 @@
+import { count } from '../../shared/answer.js'
+import { cut } from '../../shared/excerpt.js'
+import type { Native } from './types.js'
+
+const longest = 4000
+
+export type Match = ReturnType<typeof matchOf>
+
+/** A record of ast-grep in the words of the slot. */
+export function matchOf(native: Native) {
+  const text = cut(native.text, longest)
+  const around = cut(native.lines, longest)
+  return {
+    file: native.file,
+    line_number: native.range.start.line + 1,
+    text: text.text,
+    lines: around.text,
+    language: native.language,
+    range: native.range,
+    ...((text.cut || around.cut) && { text_truncated: true as const }),
+    ...(native.replacement !== undefined && { replacement: native.replacement, replacementOffsets: native.replacementOffsets }),
+    metaVariables: native.metaVariables ?? { single: {}, multi: {}, transformed: {} },
+    charCount: native.charCount ?? { leading: 0, trailing: 0 },
+  }
+}
+
+/** Values of captures by name: several nodes joined as they stand, separators and all. */
+export function captures({ metaVariables }: Pick<Match, 'metaVariables'>): [string, string][] {
+  const single = Object.entries(metaVariables.single).map(([name, { text }]) => [name, text] as [string, string])
+  const multi = Object.entries(metaVariables.multi)
+    .filter(([name]) => name !== 'secondary')
+    .map(([name, nodes]) => [name, nodes.map(({ text }) => text).join(' ')] as [string, string])
+  return [...single, ...multi].sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+interface Totals {
+  total: number
+  files: number
+  searched: number
+  path: string
+  next: number | undefined
+}
+
+export function renderMatches(matches: Match[], { total, files, searched, path, next }: Totals): string {
+  if (total === 0) return `No matches in ${path} (${count(searched, 'file')} searched)`
+  const lines: string[] = []
+  let file: string | undefined
+  for (const match of matches) {
+    if (file !== undefined && file !== match.file) lines.push('')
+    if (file !== match.file) lines.push(match.file)
+    file = match.file
+    const [first = '', ...rest] = match.text.split('\n')
+    const indent = ' '.repeat(String(match.line_number).length + 1)
+    lines.push(`${match.line_number}:${first}`, ...rest.map((line) => indent + line))
+    lines.push(...captures(match).map(([name, value]) => `  $${name} = ${cut(value.replaceAll('\n', '⏎'), 120).text}`))
+  }
+  const all = `${count(total, 'match', 'matches')} in ${count(files, 'file')}`
+  return [...lines, '', next === undefined ? all : `${matches.length} of ${all}; continue with skip=${next}`].join('\n')
+}
+
+export function renderRewrites(rewrites: Match[], total: number, files: number): string {
+  const side = (mark: string, text: string) => text.split('\n').slice(0, 6).map((line) => `${mark} ${line}`)
+  const blocks = rewrites.flatMap((match) => [`${match.file}:${match.line_number}`, ...side('-', match.text), ...side('+', match.replacement ?? '')])
+  return [...blocks, `${count(total, 'rewrite')} in ${count(files, 'file')} (preview, nothing written); apply with apply_patch or the ast-grep skill`].join('\n')
+}

@@ -1,0 +1,68 @@
+import { VtError, type Context, type Notice } from '../../../core/index.js'
+import { notice, remarks, some } from '../../shared/answer.js'
+import { filesBelow } from '../../shared/enumerate.js'
+import { isGlob } from '../../shared/glob.js'
+import { languageNamed, languageOf, type Language } from '../../shared/languages.js'
+import { byPath } from '../../shared/order.js'
+import { search } from '../../shared/search.js'
+import type { StructuralInput } from './types.js'
+
+export interface Subject {
+  path: string
+  language: Language
+}
+export interface Subjects {
+  files: Subject[]
+  /** Those that hold the word every match must hold. */
+  holding: Subject[]
+  notices: Notice[]
+}
+
+/** Languages in which almost any text parses: they take part only when they are named. */
+const quiet = new Set(['html', 'css', 'json', 'yaml', 'markdown', 'toml'])
+
+/** The files of a query, each with its language. `undefined` when ripgrep cannot be started. Throws VT_PATH_NOT_FOUND, VT_SEARCH_LANG. */
+export async function subjects(context: Context, input: StructuralInput, word: string | undefined): Promise<Subjects | undefined> {
+  const forced = input.lang === undefined ? undefined : (languageNamed(input.lang) ?? { id: input.lang, title: input.lang, aliases: [], extensions: [] })
+  const globs = [input.globs ?? []].flat()
+  const named = new Set([...globs, ...(input.paths ?? [])].flatMap((glob) => languageOf(glob.replace(/[}\]]+$/, ''))?.id ?? []))
+  const files = new Map<string, Language>()
+  const holding = new Set<string>()
+  const notices: Notice[] = []
+  const lost: VtError[] = []
+  for (const entry of new Set(input.paths ?? [input.path])) {
+    const target = await context.workspace.open(entry).catch((error: unknown) => {
+      if (input.paths && isGlob(entry)) return undefined
+      if (!input.paths || !(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') throw error
+      lost.push(error)
+      return null
+    })
+    if (target === null) continue
+    if (target?.kind === 'file') {
+      await target.close()
+      const language = forced ?? languageOf(entry)
+      if (language) files.set(target.path, language)
+      holding.add(target.path)
+      continue
+    }
+    await using directory = target ?? (await context.workspace.openDirectory('.'))
+    const discovery = { include_hidden: input.include_hidden, globs: target ? globs : [`/${entry}`, ...globs] }
+    const [listing, found] = await Promise.all([
+      filesBelow(context, directory, discovery),
+      word === undefined ? undefined : search(context, { ...discovery, path: directory.path, patterns: [word], literal: true, case_sensitive: true }),
+    ])
+    if (!listing || (word !== undefined && !found)) return undefined
+    notices.push(...remarks({ ...listing, skipped: found?.skipped ?? [] }))
+    for (const path of listing.files) {
+      const language = languageOf(path)
+      const takes = forced ? language?.id === forced.id || (forced.extensions.length === 0 && !language) : language && (!quiet.has(language.id) || named.has(language.id))
+      if (takes) files.set(path, forced ?? language!)
+    }
+    for (const path of found?.files.map(({ file }) => file) ?? listing.files) holding.add(path)
+  }
+  if (lost.length > 0 && lost.length === new Set(input.paths).size) throw lost[0]
+  if (lost.length > 0) notices.push(notice('VT_SEARCH_PARTIAL', `Not there, left out: ${some(lost.map((error) => error.problem.message))}`))
+  const all = [...files].map(([path, language]) => ({ path, language })).sort((a, b) => byPath(a.path, b.path))
+  return { files: all, holding: all.filter(({ path }) => holding.has(path)), notices }
+}
+

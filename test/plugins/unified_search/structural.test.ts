@@ -1,0 +1,201 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { bootKernel, type Booted, type Files } from 'vtcode/test'
+import { afterEach, describe, expect, it } from 'vitest'
+
+const structural = async ({ call }: Booted, input: object): Promise<any> => {
+  const result = await call('unified_search', { action: 'structural', ...input })
+  if (!result.ok) throw new Error(JSON.stringify(result.error))
+  return { ...result.output, notices: (result.notices ?? []).map((notice) => notice.code), text: result.text }
+}
+const refused = async ({ call }: Booted, input: object): Promise<any> => {
+  const result = await call('unified_search', { action: 'structural', ...input })
+  if (result.ok) throw new Error(JSON.stringify(result.output))
+  return result.error
+}
+const project: Files = {
+  'src/app.ts': "const é = '😀'; log(é)\nfunction f(a: number) {\n  log(a, 1)\n}\n",
+  'src/lib.py': 'def top(a):\n    log(a)\n',
+  'src/view.tsx': 'export const V = () => <p onClick={() => log(1)}>x</p>\n',
+  'data.json': '{"log": 1}',
+  '.hidden.ts': 'log(0)\n',
+}
+
+afterEach(() => {
+  delete process.env['VTCODE_AST_GREP_BIN']
+})
+
+describe('query', () => {
+  it('finds code in every language of a directory, sorted, with positions in bytes and code points', async () => {
+    await using ws = await bootKernel({ files: project })
+    const { matches, files_searched } = await structural(ws, { pattern: 'log($$$A)' })
+    expect(matches.map((match: any) => [match.file, match.line_number, match.text])).toEqual([
+      ['src/app.ts', 1, 'log(é)'],
+      ['src/app.ts', 3, 'log(a, 1)'],
+      ['src/lib.py', 2, 'log(a)'],
+      ['src/view.tsx', 1, 'log(1)'],
+    ])
+    expect(files_searched).toBe(3)
+    expect(matches[0].range).toEqual({ byteOffset: { start: 19, end: 26 }, start: { line: 0, column: 15 }, end: { line: 0, column: 21 } })
+  })
+  it('shows captures in its text and, in the detailed form, with their ranges', async () => {
+    await using ws = await bootKernel({ files: project })
+    const input = { pattern: 'log($$$ALL)', lang: 'ts' }
+    expect((await structural(ws, input)).text).toBe('src/app.ts\n1:log(é)\n  $ALL = é\n3:log(a, 1)\n  $ALL = a , 1\n\n2 matches in 1 file')
+    const { matches } = await structural(ws, { pattern: 'log($A, $B)', response_format: 'detailed' })
+    expect(matches[0].metaVariables.single.A).toMatchObject({ text: 'a', range: { start: { line: 2, column: 6 } } })
+    expect(matches[0].charCount).toEqual({ leading: 2, trailing: 0 })
+    expect((await structural(ws, input)).matches[0]).not.toHaveProperty('metaVariables')
+  })
+  it('takes kinds, kinds with patterns, selectors and strictness', async () => {
+    await using ws = await bootKernel({ files: project })
+    const texts = async (input: object) => (await structural(ws, { lang: 'ts', path: 'src/app.ts', ...input })).matches.map((match: any) => match.text)
+    expect(await texts({ kind: 'formal_parameters' })).toEqual(['(a: number)'])
+    expect(await texts({ kind: 'identifier', pattern: 'a' })).toEqual(['a', 'a'])
+    expect(await texts({ pattern: 'function f($A: number) {}', selector: 'required_parameter' })).toEqual(['a: number'])
+    expect(await texts({ pattern: 'log($A)', strictness: 'signature' })).toEqual(['log(é)'])
+  })
+  it('reads files, directories and globs together, each once, and leaves out what is missing while one is there', async () => {
+    await using ws = await bootKernel({ files: project })
+    const result = await structural(ws, { pattern: 'log($$$A)', paths: ['src/app.ts', 'src/*.ts', 'gone.ts', 'src/lib.py'] })
+    expect(result.matches.map((match: any) => match.file)).toEqual(['src/app.ts', 'src/app.ts', 'src/lib.py'])
+    expect(result.notices).toContain('VT_SEARCH_PARTIAL')
+    expect(await refused(ws, { pattern: 'x', paths: ['gone.ts', 'lost.ts'] })).toMatchObject({ code: 'VT_PATH_NOT_FOUND' })
+  })
+  it('pages over all matches without loss', async () => {
+    await using ws = await bootKernel({ files: project })
+    const seen: string[] = []
+    let input: object | undefined = { pattern: 'log($$$A)', max_results: 1 }
+    while (input) {
+      const page = await structural(ws, input)
+      seen.push(...page.matches.map((match: any) => `${match.file}:${match.line_number}`))
+      input = page.next?.input
+    }
+    expect(seen).toEqual(['src/app.ts:1', 'src/app.ts:3', 'src/lib.py:2', 'src/view.tsx:1'])
+  })
+  it('parses a named file as the language that is asked for', async () => {
+    await using ws = await bootKernel({ files: { 'script': 'log(1)\n' } })
+    expect((await structural(ws, { pattern: 'log($A)', lang: 'js', path: 'script' })).matches).toMatchObject([{ file: 'script', language: 'JavaScript' }])
+  })
+  it('skips languages in which the pattern is no code, and says so', async () => {
+    await using ws = await bootKernel({ files: { ...project, 'a.rs': 'fn f(a: u8) -> u8 { a }\n' } })
+    const result = await structural(ws, { pattern: 'fn $NAME($$$ARGS) -> $RET { $$$BODY }' })
+    expect(result.matches.map((match: any) => match.file)).toEqual(['a.rs'])
+    expect(result.notices).toContain('VT_SEARCH_LANG_SKIPPED')
+  })
+  it('finds the same with and without the search for a word that every match must hold', async () => {
+    const root = dirname(createRequire(import.meta.url).resolve('vite/package.json'))
+    const files = Object.fromEntries(['bin/vite.js', 'dist/client/client.mjs', 'dist/client/env.mjs', 'index.cjs'].flatMap((file) => {
+      try {
+        return [[file, readFileSync(join(root, file), 'utf8')]]
+      } catch {
+        return []
+      }
+    }))
+    await using ws = await bootKernel({ files })
+    for (const pattern of ['console.$M($$$A)', 'import($A)', 'process.exit($A)', 'new $C($$$A)', 'async function $F($$$A) { $$$B }', 'if ($A) { $$$B }', '$A.addEventListener($$$B)', 'setTimeout($$$A)']) {
+      const key = ({ file, range }: any) => `${file}:${range.byteOffset.start}-${range.byteOffset.end}`
+      const filtered = (await structural(ws, { pattern, max_results: 10_000 })).matches.map(key)
+      // A comment in the pattern keeps the filter off, and `smart` strictness does not ask for it in a match.
+      const every = (await Promise.all(Object.keys(files).map((path) => structural(ws, { pattern, path, max_results: 10_000 })))).flatMap((page) => page.matches.map(key))
+      expect(filtered.sort()).toEqual(every.sort())
+    }
+  })
+})
+
+describe('a wrong query', () => {
+  it('of prose is refused with the plain search that was meant', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await refused(ws, { pattern: 'where is the log', path: 'src/app.ts' })).toMatchObject({
+      code: 'VT_SEARCH_PATTERN', next: { input: { action: 'grep', pattern: 'where is the log', literal: true, path: 'src/app.ts' } },
+    })
+  })
+  it('of a fragment is refused when it finds nothing', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await refused(ws, { pattern: 'log(', lang: 'ts' })).toMatchObject({ code: 'VT_SEARCH_FRAGMENT', next: { input: { pattern: 'log(' } } })
+  })
+  it('names lower-case metavariables, unknown kinds and languages', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await refused(ws, { pattern: 'log($name)' })).toMatchObject({ code: 'VT_SEARCH_PATTERN', message: expect.stringContaining('$NAME') })
+    expect(await refused(ws, { kind: 'no_such_kind', lang: 'ts' })).toMatchObject({ code: 'VT_SEARCH_KIND', message: expect.stringContaining('no_such_kind') })
+    expect(await refused(ws, { pattern: 'x', lang: 'klingon' })).toMatchObject({ code: 'VT_SEARCH_LANG', message: expect.stringMatching(/klingon.*typescript/) })
+  })
+  it('with fields of another workflow or of the program is refused by name', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await refused(ws, { workflow: 'scan', pattern: 'x' })).toMatchObject({ code: 'VT_INPUT_NOT_ALLOWED', message: expect.stringMatching(/pattern.*query, rewrite.*scan/) })
+    expect(await refused(ws, { workflow: 'test', path: 'src' })).toMatchObject({ code: 'VT_INPUT_NOT_ALLOWED' })
+    expect(await refused(ws, { pattern: 'x', update_all: true })).toMatchObject({ code: 'VT_INPUT_UNKNOWN', hint: expect.stringMatching(/ast-grep.*unified_exec/) })
+    expect(await refused(ws, {})).toMatchObject({ code: 'VT_INPUT_MISSING' })
+    expect(await refused(ws, { pattern: 'x', debug_query: 'ast' })).toMatchObject({ code: 'VT_INPUT_MISSING', message: expect.stringContaining('lang') })
+  })
+  it('says what to install when the program is missing', async () => {
+    process.env['VTCODE_AST_GREP_BIN'] = '/nonexistent/ast-grep'
+    await using ws = await bootKernel({ files: project })
+    expect(await refused(ws, { pattern: 'log($A)' })).toMatchObject({ code: 'VT_SEARCH_ENGINE_MISSING', hint: expect.stringContaining('vtcode dependencies install ast-grep') })
+  })
+  it('on code nested a hundred thousand deep neither crashes nor hangs', async () => {
+    await using ws = await bootKernel({ files: { 'deep.js': `${'('.repeat(100_000)}1${')'.repeat(100_000)}` } })
+    const result = await ws.call('unified_search', { action: 'structural', pattern: 'log($A)', path: 'deep.js' })
+    expect(typeof result.ok).toBe('boolean')
+    expect((await ws.call('unified_search', { action: 'grep', pattern: 'x' })).ok).toBe(true)
+  })
+})
+
+it('shows how a pattern is parsed', async () => {
+  await using ws = await bootKernel({ files: project })
+  expect((await structural(ws, { pattern: 'log($A)', lang: 'ts', debug_query: 'ast' })).debug).toMatchObject({ format: 'ast', text: expect.stringContaining('call_expression') })
+})
+
+describe('rewrite', () => {
+  it('previews replacements and writes nothing', async () => {
+    await using ws = await bootKernel({ files: project })
+    const result = await structural(ws, { workflow: 'rewrite', pattern: 'log($A)', rewrite: 'print($A)' })
+    expect(result).toMatchObject({ total_rewrites: 3, rewrites: [{ file: 'src/app.ts', replacement: 'print(é)', replacementOffsets: { start: 19, end: 26 }, metaVariables: { single: { A: { text: 'é' } } } }, {}, {}] })
+    expect(result.text).toContain('src/app.ts:1\n- log(é)\n+ print(é)')
+    expect(await ws.read('src/app.ts')).toBe(project['src/app.ts'])
+  })
+  it('substitutes captures in a template that grows to both sides', async () => {
+    await using ws = await bootKernel({ files: { 'a.ts': 'const xs = [one, legacy(1), two]\n' } })
+    const { rewrites } = await structural(ws, { workflow: 'rewrite', lang: 'ts', pattern: 'legacy($A)', fix_config: { template: '+$A', expand_start: { regex: ',' }, expand_end: { regex: ',' } } })
+    expect(rewrites).toMatchObject([{ text: 'legacy(1)', replacement: '+1', replacementOffsets: { start: 15, end: 27 } }])
+  })
+  it('needs one way to say what replaces, and refuses strange ones', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await refused(ws, { workflow: 'rewrite', pattern: 'a', rewrite: 'b', fix_config: { template: 'c' } })).toMatchObject({ code: 'VT_INPUT_CONFLICT' })
+    expect(await refused(ws, { workflow: 'rewrite', pattern: 'a', fix_config: { template: 'c', colour: 1 } })).toMatchObject({ code: 'VT_INPUT_UNKNOWN' })
+  })
+})
+
+describe('a project', () => {
+  const rules: Files = {
+    'sgconfig.yml': 'ruleDirs: [rules]\ntestConfigs:\n  - testDir: tests\n',
+    'rules/no-log.yml': 'id: no-log\nlanguage: TypeScript\nseverity: warning\nmessage: No $A\nmetadata:\n  owner: me\nrule:\n  pattern: log($A)\n',
+    'tests/no-log.yml': 'id: no-log\nvalid: [other(x)]\ninvalid: [other(x)]\n',
+    'a.ts': 'log(1)\nlog(2)\n',
+    'out/b.ts': 'log(3)\n',
+    '.gitignore': 'out/\n',
+  }
+  it('is scanned with its own rules, in the files that every search sees', async () => {
+    await using ws = await bootKernel({ files: rules })
+    expect(await structural(ws, { workflow: 'scan', max_results: 1 })).toMatchObject({
+      findings: [{ file: 'a.ts', rule_id: 'no-log', severity: 'warning', message: 'No 1', note: null, metadata: { owner: 'me' } }],
+      truncated: true,
+      summary: { total_findings: 2, returned_findings: 1, has_error_findings: false, by_severity: { warning: 2 }, by_rule: { 'no-log': 2 } },
+      next: { input: { workflow: 'scan', skip: 1 } },
+    })
+  })
+  it('is tested, and failing tests are an answer', async () => {
+    await using ws = await bootKernel({ files: rules })
+    expect(await structural(ws, { workflow: 'test' })).toMatchObject({ passed: false, summary: { status: 'failed', failed: 1, rules: [{ id: 'no-log', cases: '.M' }] } })
+  })
+  it('with broken configuration is refused with the reason, and inspected all the same', async () => {
+    await using ws = await bootKernel({ files: { ...rules, 'rules/bad.yml': 'id: bad\nlanguage: TypeScript\nrule: { patern: x }\n' } })
+    expect(await refused(ws, { workflow: 'scan' })).toMatchObject({ code: 'VT_SEARCH_CONFIG_INVALID', next: { input: { workflow: 'inspect' } } })
+    await ws.write('sgconfig.yml', 'ruleDirs: [rules\nx')
+    expect(await refused(ws, { workflow: 'inspect' })).toMatchObject({ code: 'VT_SEARCH_CONFIG_INVALID', message: expect.stringMatching(/line \d+, column \d+/) })
+    await ws.write('sgconfig.yml', 'ruleDirs: [gone]\n')
+    expect(await structural(ws, { workflow: 'inspect' })).toMatchObject({ config_exists: true, missing_dirs: ['gone'] })
+    expect(await refused(ws, { workflow: 'scan' })).toMatchObject({ code: 'VT_SEARCH_CONFIG_INVALID', message: expect.not.stringContaining(ws.root) })
+  })
+})
