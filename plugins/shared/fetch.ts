@@ -8,8 +8,8 @@ import { hostOf } from './fetch/hosts.js'
 import { politely } from './fetch/polite.js'
 import type { WebSettings } from './fetch/settings.js'
 
-export { brief, webFailure } from './fetch/failure.js'
-export { checkHost, readUrl } from './fetch/guard.js'
+export { networkFailure, webFailure } from './fetch/failure.js'
+export { addressesOf, checkHost, readUrl } from './fetch/guard.js'
 export { hostOf } from './fetch/hosts.js'
 export type { WebSettings } from './fetch/settings.js'
 
@@ -28,6 +28,8 @@ export interface Request {
   follow?: (to: URL, from: URL) => boolean
   /** Whether a body of this status is wanted although it is no success. */
   accepts?: (status: number) => boolean
+  /** Told as soon as a server has answered, whatever comes of it. */
+  answered?: () => void
 }
 export interface Page {
   /** As it was asked for at last. */
@@ -93,6 +95,7 @@ async function follow(request: Request, first: URL, settings: WebSettings, signa
     return politely(hostOf(url), signal, async () => {
       const sent = { ...common(settings), ...headers }
       await using answer = await ask(url, { method, headers: sent, signal, ...(body !== undefined && { body }) }, settings)
+      request.answered?.()
       return await read(answer, url, redirects, request)
     })
   }

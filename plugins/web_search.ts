@@ -1,0 +1,68 @@
+import type { Handler } from '../core/index.js'
+import { search, type Engine, type Found, type Query, type SearchOutput } from './shared/engine.js'
+import { decodeEntities, textOf } from './shared/entities.js'
+import { fetchPage, webFailure, type WebSettings } from './shared/fetch.js'
+
+const home = 'https://html.duckduckgo.com/html/'
+
+/** DuckDuckGo by its form for browsers without scripts: no key, no account. Declines when the settings name another provider. */
+const webSearch: Handler<Query, SearchOutput> = (call, context) => {
+  const settings = context.settings['web'] as WebSettings
+  if (settings.search.provider !== 'duckduckgo') return undefined
+  const endpoint = String(context.plugin.options['endpoint'] ?? home)
+  const engine: Engine = {
+    name: 'duckduckgo',
+    async find(query, sent) {
+      const page = await fetchPage(
+        {
+          url: endpoint,
+          method: 'POST',
+          headers: { 'content-type': 'application/x-www-form-urlencoded', referer: endpoint },
+          body: new URLSearchParams({ q: query, b: '', kl: '' }).toString(),
+          max_bytes: 1_000_000,
+          timeout_secs: 15,
+          max_redirects: 3,
+          answered: sent.answered,
+        },
+        settings,
+        context.signal,
+      )
+      if (page.status === 202 || isChallenge(page.text)) throw webFailure('VT_WEB_REFUSED', 'duckduckgo shows a page against robots instead of results.', { details: { status: page.status } })
+      return readResults(page.text)
+    },
+  }
+  return search(engine, call, context)
+}
+export default webSearch
+
+const isChallenge = (html: string): boolean => /class="[^"]*\banomaly-modal|id="challenge-form"|\/anomaly\.js\b/.test(html)
+
+/** The results on a page, advertisements left out. Throws VT_WEB_PARSE for a page that is neither results nor their absence. */
+function readResults(html: string): Found[] {
+  const [, ...blocks] = html.split(/<div\b[^>]{0,80}\bclass="(?=(?:[^"]*\s)?result(?:\s|"))/)
+  const read = blocks.map(readBlock)
+  if (read.some((block) => block !== undefined)) return read.flatMap((block) => block ?? [])
+  if (/class="[^"]*\bno-results\b|class="[^"]*\bresult--no-result\b/.test(html)) return []
+  throw webFailure('VT_WEB_PARSE', 'The answer of duckduckgo holds neither results nor the words that there are none.')
+}
+
+/** The result in a block; an empty list for an advertisement, nothing for what is no block of a result. */
+function readBlock(block: string): Found[] | undefined {
+  const classes = block.slice(0, block.indexOf('"'))
+  const link = /<a\b([^>]{0,4000}\bresult__a\b[^>]{0,4000})>([\s\S]{0,4000}?)<\/a>/.exec(block)
+  const href = link && /\bhref="([^"]*)"/.exec(link[1]!)?.[1]
+  if (!link || href === undefined || href === null) return undefined
+  const url = target(decodeEntities(href))
+  if (/\bresult--ad\b/.test(classes) || url === undefined) return []
+  const snippet = /\bclass="[^"]*\bresult__snippet\b[^"]*"[^>]{0,4000}>([\s\S]{0,8000}?)<\/(?:a|div)>/.exec(block)?.[1] ?? ''
+  return [{ title: textOf(link[2]!), url, snippet: textOf(snippet) }]
+}
+
+/** Where a link of the engine leads: its redirector carries the address, its counter of advertisements does not. */
+function target(href: string): string | undefined {
+  if (!URL.canParse(href, home)) return undefined
+  const url = new URL(href, home)
+  if (!/(?:^|\.)duckduckgo\.com$/.test(url.hostname)) return url.href
+  if (url.pathname === '/y.js') return undefined
+  return url.pathname === '/l/' ? (url.searchParams.get('uddg') ?? undefined) : url.href
+}

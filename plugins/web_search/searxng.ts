@@ -1,0 +1,39 @@
+import { problem, type Handler } from '../../core/index.js'
+import { search, type Engine, type Found, type Query, type SearchOutput } from '../shared/engine.js'
+import { fetchPage, webFailure, type WebSettings } from '../shared/fetch.js'
+
+interface Options {
+  base_url?: string
+  headers?: Record<string, string>
+}
+
+/** A SearXNG server of the user's choice, by its JSON (`search.formats` of the server must have `json`). Declines unless the settings name it. */
+const searxng: Handler<Query, SearchOutput> = (call, context) => {
+  const settings = context.settings['web'] as WebSettings
+  if (settings.search.provider !== 'searxng') return undefined
+  const { base_url, headers = {} } = context.plugin.options as Options
+  if (!base_url) throw problem('VT_CONFIG_INVALID', { problem: 'web.search.provider is searxng, and plugins.settings.builtin:searxng.options.base_url does not say where it is.' })
+  const engine: Engine = {
+    name: 'searxng',
+    async find(query, sent) {
+      const url = new URL('search', base_url.endsWith('/') ? base_url : `${base_url}/`)
+      url.search = new URLSearchParams({ q: query, format: 'json' }).toString()
+      const { text } = await fetchPage({ url: url.href, headers, max_bytes: 2_000_000, timeout_secs: 15, max_redirects: 3, answered: sent.answered }, settings, context.signal)
+      return readResults(text)
+    },
+  }
+  return search(engine, call, context)
+}
+export default searxng
+
+function readResults(text: string): Found[] {
+  let results: unknown
+  try {
+    results = (JSON.parse(text) as { results?: unknown }).results
+  } catch {
+    results = undefined
+  }
+  if (!Array.isArray(results)) throw webFailure('VT_WEB_PARSE', 'The answer of searxng is no list of results in JSON.')
+  const word = (value: unknown): string => (typeof value === 'string' ? value : '')
+  return (results as Record<string, unknown>[]).map((result) => ({ title: word(result?.['title']), url: word(result?.['url']), snippet: word(result?.['content']) }))
+}

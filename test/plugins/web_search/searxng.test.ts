@@ -1,0 +1,52 @@
+import { bootKernel } from 'vtcode/test'
+import { describe, expect, it } from 'vitest'
+import { page, redirect, serve, type Answering } from '../../fixtures/server.js'
+
+const results = [
+  { title: 'Tapable', url: 'https://github.com/webpack/tapable', content: 'Hooks.', engine: 'x' },
+  { title: 'Local', url: 'file:///etc/passwd', content: '' },
+  { title: 7, url: null },
+]
+const found = page(JSON.stringify({ query: 'q', results }), 'application/json')
+
+/** The result of a search on a SearXNG server that is `answering`. */
+async function searched(answering: Answering, options: object = {}, base = ''): Promise<any> {
+  await using server = await serve(answering)
+  await using booted = await bootKernel({
+    config: {
+      web: { private_hosts: ['127.0.0.0/8'], search: { provider: 'searxng' } },
+      plugins: { settings: { 'builtin:searxng': { options: { base_url: `${server.url}${base}`, ...options } } } },
+    },
+  })
+  return { ...(await booted.call('web_search', { query: 'tapable hooks' })), seen: server.seen }
+}
+
+describe('a server of SearXNG', () => {
+  it.each(['', '/', '/searx', '/searx/'])('below %j serves web_search once the settings name it', async (base) => {
+    const { output, seen } = await searched(found, {}, base)
+    expect(output).toMatchObject({ provider: 'searxng', count: 1, results: [{ title: 'Tapable', url: 'https://github.com/webpack/tapable', snippet: 'Hooks.' }] })
+    expect(seen[0].path).toBe(`${base.replace(/\/$/, '')}/search?q=tapable+hooks&format=json`)
+  })
+
+  it('may know nothing', async () => {
+    expect((await searched(page('{"results":[]}', 'application/json'))).output.results).toEqual([])
+  })
+
+  it.each(['<html>', '{}', '[]', 'null'])('that answers %s is not understood', async (body) => {
+    expect((await searched(page(body, 'text/html'))).error.code).toBe('VT_WEB_PARSE')
+  })
+
+  it('that is nowhere said is missed by name', async () => {
+    const { error } = await searched(found, { base_url: '' })
+    expect(error).toMatchObject({ code: 'VT_CONFIG_INVALID', message: expect.stringContaining('base_url') })
+  })
+
+  it('gets the headers that the settings give it; another one gets none of them', async () => {
+    await using other = await serve(found, '127.0.0.2')
+    const { ok, seen } = await searched(redirect(`${other.url}/x`), { headers: { authorization: 'Bearer secret', 'x-key': 'k' } })
+    expect(ok).toBe(true)
+    expect(seen[0].headers).toMatchObject({ authorization: 'Bearer secret', 'x-key': 'k' })
+    expect(other.seen[0]!.headers).not.toHaveProperty('authorization')
+    expect(other.seen[0]!.headers).not.toHaveProperty('x-key')
+  })
+})
