@@ -8,6 +8,7 @@ import { parseAst } from 'rolldown/parseAst'
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 const require = createRequire(import.meta.url)
+const vendor = 'dist/vendor'
 
 /**
  * The kernel and the MCP server in a few files instead of fifty. The front door, the program and the server share their chunks,
@@ -17,7 +18,8 @@ export async function bundleProgram() {
   const bundle = await rolldown({
     input: { 'core/index': 'core/index.ts', 'core/bin': 'core/bin.ts', 'plugins/surface/mcp/main': 'plugins/surface/mcp/main.ts' },
     platform: 'node',
-    external: (id) => /^(node:|[a-z@])/.test(id) && !/^(core|plugins|@oxc-project)\//.test(id),
+    // The half of the server that speaks HTTP stays as tsc made it: it is in no hurry.
+    external: (id) => id === './http.js' || (/^(node:|[a-z@])/.test(id) && !/^(core|plugins|@oxc-project)\//.test(id)),
     resolve: { extensionAlias: { '.js': ['.ts'] } },
     transform: { target: 'es2022' },
   })
@@ -26,31 +28,33 @@ export async function bundleProgram() {
 }
 
 /**
- * The part of the MCP SDK that serves as one script, with V8's code cache of a first conversation beside it: as modules the SDK
- * takes longer to start than Node itself. A cache made by another version of V8 is merely not used.
+ * The parts of the MCP SDK that serve, each as one script; beside that for stdio V8's code cache of a first conversation: as
+ * modules the SDK takes longer to start than Node itself. A cache made by another version of V8 is merely not used.
  */
 export async function bundleSdk() {
-  const folder = 'dist/vendor'
-  const file = `${folder}/mcp_sdk.cjs`
+  mkdirSync(vendor, { recursive: true })
+  for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod']) {
+    copyFileSync(here(`../node_modules/${name}/LICENSE`), `${vendor}/LICENSE.${name.replace(/^@.*\//, 'mcp_')}`)
+  }
+  await bundlePart('http')
+  const script = await bundlePart('stdio')
+  const sdk = {}
+  script.runInThisContext()(sdk, require)
+  await converse(sdk)
+  writeFileSync(`${vendor}/mcp_stdio.cache`, script.createCachedData())
+}
+
+async function bundlePart(name) {
   const bundle = await rolldown({
-    input: here('sdk/entry.mjs'),
+    input: here(`sdk/${name}.mjs`),
     platform: 'node',
     plugins: [unused],
     resolve: { alias: { '@modelcontextprotocol/server/_shims': here('sdk/shims.mjs') } },
   })
   const { output } = await bundle.generate({ format: 'cjs', minify: true })
   const source = `(function (exports, require) {${output[0].code}\n})`
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(file, source)
-  for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod']) {
-    copyFileSync(here(`../node_modules/${name}/LICENSE`), `${folder}/LICENSE.${name.replace(/^@.*\//, 'mcp_')}`)
-  }
-
-  const script = new Script(source, { filename: file })
-  const sdk = {}
-  script.runInThisContext()(sdk, require)
-  await converse(sdk)
-  writeFileSync(`${folder}/mcp_sdk.cache`, script.createCachedData())
+  writeFileSync(`${vendor}/mcp_${name}.cjs`, source)
+  return new Script(source, { filename: `${vendor}/mcp_${name}.cjs` })
 }
 
 /** Lets the bundler leave out schemas: making one has no effect but itself, and the loops that list them all serve an API we do not use. */

@@ -5,20 +5,32 @@ import { createServer } from './server.js'
 import { Wire } from './wire.js'
 
 const usage = `Usage: vtcode mcp [--workspace DIR] [--mode plan|ask|auto|full-auto]
+       vtcode mcp --http [PORT] [--host ADDRESS] [--token-file FILE | --no-token]
 
-Serves the tools to one MCP client over stdin and stdout. The mode is auto unless the settings or the flag say otherwise:
-edits of the workspace go through, the rest asks the client's user, or is refused when the client cannot ask.
+Serves the tools to one MCP client over stdin and stdout, or to several over HTTP at http://127.0.0.1:PORT/mcp. The mode is
+auto unless the settings or the flag say otherwise: edits of the workspace go through, the rest asks the client's user, or is
+refused when the client cannot ask. Over HTTP a client shows the token that is printed at the start, or that of the file;
+--no-token does without one, on the loopback address only.
 `
 
-/** `vtcode mcp`: the tools for an MCP client, over stdio. */
+/** `vtcode mcp`: the tools for MCP clients. */
 export default async function mcp(kernel: Kernel, argv: string[], io: Io): Promise<number> {
-  if (argv.length > 0) {
-    const helpful = argv.includes('--help')
-    if (helpful) io.stdout.write(usage)
-    else say(io, 'error', `Unknown word '${argv[0]}'.\n${usage}`)
-    return helpful ? 0 : 2
+  if (argv.length === 0) return overStdio(kernel, io)
+  if (argv.includes('--help')) {
+    io.stdout.write(usage)
+    return 0
   }
-  const sdk = loadSdk()
+  const { readHttpFlags, overHttp } = await import('./http.js')
+  const flags = readHttpFlags(argv)
+  if ('wrong' in flags) {
+    say(io, 'error', `${flags.wrong}\n${usage}`)
+    return 2
+  }
+  return overHttp(kernel, flags, io)
+}
+
+async function overStdio(kernel: Kernel, io: Io): Promise<number> {
+  const sdk = loadSdk('stdio')
   const wire = new Wire(io)
   const over = new Promise<void>((resolve) => io.signal.addEventListener('abort', () => resolve(), { once: true }))
   const session = `mcp-${process.pid}-${Date.now().toString(36)}`

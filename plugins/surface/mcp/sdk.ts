@@ -5,20 +5,24 @@ import { Script } from 'node:vm'
 import type * as server from '@modelcontextprotocol/server'
 import type * as stdio from '@modelcontextprotocol/server/stdio'
 
-export type Sdk = Pick<typeof server, 'inputRequired' | 'ProtocolError' | 'Server'> & Pick<typeof stdio, 'serveStdio'>
+/** What a server needs, whatever carries its messages. */
+export type Sdk = Pick<typeof server, 'inputRequired' | 'ProtocolError' | 'Server'>
+export type StdioSdk = Sdk & Pick<typeof stdio, 'serveStdio'>
+export type HttpSdk = Sdk & Pick<typeof server, 'createMcpHandler' | 'isInitializeRequest' | 'isLegacyRequest' | 'WebStandardStreamableHTTPServerTransport'>
 
-const file = fileURLToPath(new URL('../../../vendor/mcp_sdk.cjs', import.meta.url))
-
-/** The SDK as `.ci/bundle.mjs` bundled it. A code cache that is missing or of another V8 costs time, nothing else. */
-export function loadSdk(): Sdk {
-  const cachedData = cache()
+/** A part of the SDK as `.ci/bundle.mjs` made it. A code cache that is missing or of another V8 costs time, nothing else. */
+export function loadSdk(part: 'stdio'): StdioSdk
+export function loadSdk(part: 'http'): HttpSdk
+export function loadSdk(part: string): object {
+  const file = fileURLToPath(new URL(`../../../vendor/mcp_${part}.cjs`, import.meta.url))
+  const cachedData = cache(file)
   const script = new Script(readFileSync(file, 'utf8'), { filename: file, ...(cachedData && { cachedData }) })
   const sdk = {}
   script.runInThisContext()(sdk, createRequire(import.meta.url))
-  return sdk as Sdk
+  return sdk
 }
 
-function cache(): Buffer | undefined {
+function cache(file: string): Buffer | undefined {
   try {
     return readFileSync(file.replace(/cjs$/, 'cache'))
   } catch {

@@ -12,10 +12,7 @@ export function createServer(kernel: Kernel, sdk: Sdk, session: string): Server 
     jsonSchemaValidator: { getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }) },
   })
   const stop = kernel.onReload(() => void server.sendToolListChanged().catch(() => {}))
-  server.onclose = () => {
-    stop()
-    void kernel.endSession(session)
-  }
+  server.onclose = stop
   server.setRequestHandler('tools/list', () => ({ tools: kernel.tools().map(present) }))
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const asking = new Elicitations(sdk, server, context)

@@ -1,4 +1,4 @@
-// What the `mcp` surface uses of the SDK.
+// What `vtcode mcp` uses of the SDK.
 import './jitless.mjs'
 
 export { inputRequired, ProtocolError, Server } from '@modelcontextprotocol/server'

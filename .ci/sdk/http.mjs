@@ -1,0 +1,10 @@
+// What `vtcode mcp --http` uses of the SDK.
+export {
+  createMcpHandler,
+  inputRequired,
+  isInitializeRequest,
+  isLegacyRequest,
+  ProtocolError,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server'

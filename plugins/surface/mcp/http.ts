@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { parseArgs } from 'node:util'
+import type { Io, Kernel } from '../../../core/index.js'
+import { say } from '../../shared/terminal.js'
+import { createGuard, isLoopback } from './guard.js'
+import { MAX_FRAME } from './frames.js'
+import { loadSdk } from './sdk.js'
+import { createSessions } from './sessions.js'
+import { readBody, refuse, send, toRequest } from './web.js'
+
+const PORT = 7420
+const MAX_REQUESTS = 256
+const MAX_CONNECTIONS = 1024
+/** How long requests in flight may still be answered at the end, in milliseconds. */
+const DRAIN = 1_500
+
+export interface HttpFlags {
+  port: number
+  host: string
+  token_file?: string
+  /** Absent = made at the start. */
+  token?: string | null
+}
+
+/** The flags of `vtcode mcp --http`, or what is wrong with them. */
+export function readHttpFlags(argv: string[]): HttpFlags | { wrong: string } {
+  try {
+    const options = { http: { type: 'boolean' }, host: { type: 'string', default: '127.0.0.1' }, 'token-file': { type: 'string' }, 'no-token': { type: 'boolean' } } as const
+    // `--http=3000` and `--http 3000` are the same; without a number it is our own port.
+    const words = argv.flatMap((word) => (word.startsWith('--http=') ? ['--http', word.slice('--http='.length)] : [word]))
+    const { values, positionals } = parseArgs({ args: words, options, allowPositionals: true })
+    const port = positionals[0] === undefined ? PORT : Number(positionals[0])
+    if (!values.http) return { wrong: `Unknown word '${argv[0]}'.` }
+    if (positionals.length > 1 || !Number.isInteger(port) || port < 0 || port > 65_535) return { wrong: `'${positionals.join(' ')}' is not a port.` }
+    if (values['no-token'] && !isLoopback(values.host)) return { wrong: '--no-token is for the loopback address only: anybody on the network could run the tools.' }
+    if (values['no-token']) return { port, host: values.host, token: null }
+    if (values['token-file'] === undefined) return { port, host: values.host }
+    const token = readFileSync(values['token-file'], 'utf8').trim()
+    if (!/^[\w.~+/=-]{16,}$/.test(token)) return { wrong: `${values['token-file']} must hold one token of at least 16 letters, digits and -._~+/=.` }
+    return { port, host: values.host, token_file: values['token-file'], token }
+  } catch (error) {
+    return { wrong: (error as Error).message }
+  }
+}
+
+/** Serves until the program is told to stop; requests in flight then get a moment to be answered. */
+export async function overHttp(kernel: Kernel, flags: HttpFlags, io: Io): Promise<number> {
+  const token = flags.token === undefined ? randomBytes(32).toString('base64url') : flags.token
+  const sessions = createSessions(kernel, loadSdk('http'), (error) => say(io, 'warning', error.message))
+  let guard: ReturnType<typeof createGuard> | undefined
+  let running = 0
+
+  const answer = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const objection = guard!(message)
+    if (objection) return refuse(response, objection)
+    if (running >= MAX_REQUESTS) return refuse(response, { status: 503, text: 'Too many requests at once; try again soon.', headers: { 'retry-after': '1' } })
+    running++
+    try {
+      const body = await readBody(message, MAX_FRAME)
+      if (body === undefined) return refuse(response, { status: 413, text: `The body is larger than ${MAX_FRAME} bytes.`, headers: { connection: 'close' } })
+      await send(await sessions.handle(toRequest(message, response, body)), response)
+    } catch (error) {
+      say(io, 'warning', (error as Error).message)
+      if (!response.headersSent) refuse(response, { status: 500, text: 'Internal error.' })
+      else response.destroy()
+    } finally {
+      running--
+    }
+  }
+
+  const server = createHttpServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 5_000 }, (message, response) => void answer(message, response))
+  server.maxConnections = MAX_CONNECTIONS
+  server.on('upgrade', (_, socket) => socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n'))
+  const failure = await new Promise<Error | undefined>((resolve) => {
+    server.once('error', resolve)
+    server.listen(flags.port, flags.host, () => resolve(undefined))
+  })
+  if (failure) {
+    say(io, 'error', `${flags.host}:${flags.port} cannot be listened on: ${failure.message}`)
+    return 1
+  }
+  const { port } = server.address() as AddressInfo
+  guard = createGuard({ host: flags.host, port, token })
+  io.stderr.write(greeting(`http://${flags.host.includes(':') ? `[${flags.host}]` : flags.host}:${port}/mcp`, token, flags))
+
+  await new Promise<void>((resolve) => (io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true })))
+  const closed = new Promise((resolve) => server.close(resolve))
+  server.closeIdleConnections()
+  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, DRAIN).unref())])
+  await sessions.close()
+  server.closeAllConnections()
+  return 0
+}
+
+/** What a person pastes into a client; a token from a file is not repeated. */
+function greeting(url: string, token: string | null, { token_file }: HttpFlags): string {
+  const shown = token_file === undefined ? token : `<the token in ${token_file}>`
+  const entry = { type: 'http', url, ...(shown !== null && { headers: { Authorization: `Bearer ${shown}` } }) }
+  return `vtcode serves MCP at ${url}\n${JSON.stringify({ mcpServers: { vtcode: entry } }, null, 2)}\n`
+}

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto'
+import type { WebStandardStreamableHTTPServerTransport as Transport } from '@modelcontextprotocol/server'
+import type { Kernel } from '../../../core/index.js'
+import { MAX_FRAME } from './frames.js'
+import type { HttpSdk } from './sdk.js'
+import { createServer } from './server.js'
+
+const MAX_SESSIONS = 64
+const IDLE = 30 * 60_000
+
+/** Serves both revisions at one address: 2026-07-28 request by request, the earlier ones in sessions that share nothing. */
+export function createSessions(kernel: Kernel, sdk: HttpSdk, onerror: (error: Error) => void) {
+  const open = new Map<string, { transport: Transport; used: number }>()
+  const modern = sdk.createMcpHandler(() => createServer(kernel, sdk, 'mcp-http'), { legacy: 'reject', maxRequestBodySize: MAX_FRAME, onerror })
+  const stop = kernel.onReload(() => modern.notify.toolsChanged())
+  const sweep = setInterval(() => {
+    for (const { transport, used } of open.values()) if (Date.now() - used > IDLE) void transport.close()
+  }, 60_000).unref()
+
+  async function begin(): Promise<Transport> {
+    const id = randomUUID()
+    const transport: Transport = new sdk.WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => id,
+      onsessioninitialized: () => void open.set(id, { transport, used: Date.now() }),
+      maxRequestBodySize: MAX_FRAME,
+    })
+    await createServer(kernel, sdk, `mcp-${id}`).connect(transport)
+    const closed = transport.onclose
+    transport.onclose = () => {
+      open.delete(id)
+      void kernel.endSession(`mcp-${id}`)
+      closed?.()
+    }
+    return transport
+  }
+
+  async function inSession(request: Request): Promise<Response> {
+    const id = request.headers.get('mcp-session-id')
+    const known = id === null ? undefined : open.get(id)
+    if (known) {
+      known.used = Date.now()
+      return known.transport.handleRequest(request)
+    }
+    if (id !== null) return refusal(404, 'There is no such session; begin a new one with initialize.')
+    const opens = request.method === 'POST' && sdk.isInitializeRequest(await request.clone().json().catch(() => undefined))
+    if (!opens) return request.method === 'POST' ? refusal(400, 'Begin with initialize, then send its mcp-session-id.') : refusal(400, 'The header mcp-session-id is missing.')
+    if (open.size >= MAX_SESSIONS) return refusal(503, `There are ${MAX_SESSIONS} sessions already; end one or wait.`)
+    return (await begin()).handleRequest(request)
+  }
+
+  return {
+    async handle(request: Request): Promise<Response> {
+      return (await sdk.isLegacyRequest(request, undefined, { maxRequestBodySize: MAX_FRAME })) ? inSession(request) : modern.fetch(request)
+    },
+    async close(): Promise<void> {
+      clearInterval(sweep)
+      stop()
+      await Promise.allSettled([modern.close(), ...[...open.values()].map(({ transport }) => transport.close())])
+    },
+  }
+}
+
+function refusal(status: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', id: null, error: { code: status === 404 ? -32001 : -32000, message } }, { status })
+}

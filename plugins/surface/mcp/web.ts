@@ -1,0 +1,47 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import type { Objection } from './guard.js'
+
+/** The body of a request; `undefined` when it is larger than `limit` bytes, of which no more are kept. */
+export async function readBody(message: IncomingMessage, limit: number): Promise<Buffer | undefined> {
+  if (Number(message.headers['content-length'] ?? 0) > limit) return undefined
+  const parts: Buffer[] = []
+  let size = 0
+  for await (const part of message as AsyncIterable<Buffer>) {
+    size += part.length
+    if (size > limit) return undefined
+    parts.push(part)
+  }
+  return Buffer.concat(parts, size)
+}
+
+/** Node's request as a web-standard one, aborted when the client goes away. */
+export function toRequest({ headers, method, url }: IncomingMessage, response: ServerResponse, body: Buffer): Request {
+  const gone = new AbortController()
+  response.on('close', () => {
+    if (!response.writableFinished) gone.abort()
+  })
+  const list = Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((one): [string, string] => [name, one]))
+  const content = method === 'POST' ? { body: new Uint8Array(body) } : {}
+  return new Request(`http://${headers.host}${url}`, { method: method!, headers: list, signal: gone.signal, ...content })
+}
+
+/** Sends a web-standard answer, as fast as the client reads it. */
+export async function send(answer: Response, response: ServerResponse): Promise<void> {
+  response.writeHead(answer.status, Object.fromEntries(answer.headers))
+  if (!answer.body) return void response.end()
+  response.flushHeaders()
+  const reader = answer.body.getReader()
+  response.on('close', () => void reader.cancel().catch(() => {}))
+  for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
+    if (response.destroyed) return
+    if (!response.write(value)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+  }
+  response.end()
+}
+
+/** An answer of our own, as the JSON-RPC error that clients expect. */
+export function refuse(response: ServerResponse, { status, text, headers }: Objection): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+  response.end(`${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message: text } })}\n`)
+}

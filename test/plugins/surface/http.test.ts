@@ -1,0 +1,159 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { request as httpRequest } from 'node:http'
+import { connect as tcp } from 'node:net'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { bin, surroundings, vtcode } from './program.js'
+
+const read = { name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } }
+const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } }
+
+interface Served {
+  child: ChildProcess
+  port: number
+  token: string
+  stderr: () => string
+}
+/** Starts a server on a free port and waits for its greeting. */
+async function serve(made: TempWorkspace, flags: string[] = []): Promise<Served> {
+  const child = spawn(process.execPath, [bin, 'mcp', '--http', '0', ...flags], { cwd: made.root, env: surroundings(made), stdio: ['ignore', 'ignore', 'pipe'] })
+  let stderr = ''
+  await new Promise<void>((resolve) => child.stderr!.on('data', (chunk) => ((stderr += chunk), /\n\}\n/.test(stderr) && resolve())))
+  return { child, port: Number(/127\.0\.0\.1:(\d+)\/mcp/.exec(stderr)![1]), token: /Bearer ([\w-]+)/.exec(stderr)?.[1] ?? '', stderr: () => stderr }
+}
+const ended = (child: ChildProcess): Promise<number | null> => new Promise((resolve) => child.on('close', resolve))
+
+interface Answer {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  text: string
+}
+/** A request with exactly these headers; the Host too is what the test says. */
+function ask({ port }: Served, headers: Record<string, string>, how: { method?: string; path?: string; body?: string | Buffer } = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ port, host: '127.0.0.1', method: how.method ?? 'POST', path: how.path ?? '/mcp', headers, setHost: headers['host'] === undefined })
+    request.on('response', (response) => {
+      let text = ''
+      response.on('data', (chunk) => (text += chunk)).on('close', () => resolve({ status: response.statusCode!, headers: response.headers, text }))
+    })
+    request.on('error', reject)
+    request.end(how.body ?? JSON.stringify(initialize))
+  })
+}
+const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+
+describe('vtcode mcp --http', () => {
+  let made: TempWorkspace
+  let served: Served
+  const own = () => ({ ...json, authorization: `Bearer ${served.token}` })
+  const connect = async (options: ConstructorParameters<typeof Client>[1] = {}) => {
+    const client = new Client({ name: 'test', version: '1' }, options)
+    const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${served.port}/mcp`), { requestInit: { headers: { authorization: `Bearer ${served.token}` } } })
+    await client.connect(transport)
+    return { client, transport }
+  }
+  beforeAll(async () => {
+    made = await tempWorkspace({ 'a.txt': 'hello\n' })
+    served = await serve(made)
+  })
+  afterAll(async () => {
+    served.child.kill()
+    await made[Symbol.asyncDispose]()
+  })
+
+  it.each([[{}], [{ versionNegotiation: { mode: { pin: '2026-07-28' } } }]] as [ConstructorParameters<typeof Client>[1]][])('serves the tools to a client of either revision %j', async (options) => {
+    const { client } = await connect(options)
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('unified_file')
+    expect((await client.callTool(read)).structuredContent).toMatchObject({ content: 'hello\n' })
+    await expect(client.callTool({ name: '__proto__', arguments: {} })).rejects.toMatchObject({ code: -32602 })
+    await client.close()
+  })
+
+  it('keeps sessions apart, forgets one that was ended, and knows no forged one', async () => {
+    const [a, b] = await Promise.all([connect(), connect()])
+    expect(a.transport.sessionId).toMatch(/^[0-9a-f-]{36}$/)
+    expect(a.transport.sessionId).not.toBe(b.transport.sessionId)
+    const list = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} })
+    const as = (id: string) => ask(served, { ...own(), 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' }, { body: list })
+    expect((await as(b.transport.sessionId!)).status).toBe(200)
+    const ended = b.transport.sessionId!
+    await b.transport.terminateSession()
+    expect((await as(ended)).status).toBe(404)
+    expect((await as('00000000-0000-4000-8000-000000000000')).status).toBe(404)
+    expect((await ask(served, own(), { body: list })).status).toBe(400)
+    await Promise.all([a.client.close(), b.client.close()])
+  })
+
+  it.each(['evil.example', 'localhost.evil.com', '127.0.0.1.evil.com', '127.0.0.1'])('refuses the Host %s, though all else is right', async (host) => {
+    expect((await ask(served, { ...own(), host })).status).toBe(403)
+  })
+
+  it.each(['http://evil.example', 'null', 'http://localhost.evil.com', 'http://127.0.0.1.evil.com', 'https://localhost', ''])('refuses the Origin %j, though all else is right', async (origin) => {
+    expect((await ask(served, { ...own(), origin })).status).toBe(403)
+  })
+
+  it('lets its own origin in', async () => {
+    expect((await ask(served, { ...own(), origin: `http://localhost:${served.port}` })).status).toBe(200)
+  })
+
+  it('wants the token whole, in the header, and never repeats what was shown', async () => {
+    const wrong = ['Bearer wrong', `Bearer ${served.token.slice(0, -1)}`, `Bearer ${served.token}x`, `Basic ${served.token}`, served.token, '']
+    for (const authorization of wrong) expect((await ask(served, { ...json, authorization })).status, authorization).toBe(401)
+    expect((await ask(served, json, { path: `/mcp?token=${served.token}&access_token=${served.token}` })).status).toBe(401)
+    expect(served.stderr().split(served.token)).toHaveLength(2)
+    expect(served.stderr()).not.toContain('wrong')
+  })
+
+  it('answers no preflight, no form, no plain text, no upgrade and no other path, and never with permission for other origins', async () => {
+    const origin = `http://localhost:${served.port}`
+    const answers = [
+      await ask(served, { origin, 'access-control-request-method': 'POST' }, { method: 'OPTIONS', body: '' }),
+      await ask(served, { ...own(), 'content-type': 'text/plain' }),
+      await ask(served, { ...own(), 'content-type': 'application/x-www-form-urlencoded' }, { body: 'a=b' }),
+      await ask(served, own(), { path: '/', method: 'GET', body: '' }),
+      await ask(served, own(), { path: '/mcp/../x' }),
+      await ask(served, own(), { method: 'PUT' }),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([405, 415, 415, 404, 404, 405])
+    for (const { headers } of answers) expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
+    const upgraded = await new Promise<string>((resolve) => {
+      const socket = tcp(served.port, '127.0.0.1', () => socket.write('GET /mcp HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'))
+      let said = ''
+      socket.on('data', (chunk) => (said += chunk)).on('close', () => resolve(said))
+    })
+    expect(upgraded).toMatch(/^HTTP\/1\.1 400/)
+  })
+
+  it('refuses garbage and bodies over the limit, and answers the next', async () => {
+    expect((await ask(served, own(), { body: 'garbage' })).status).toBe(400)
+    const large = await ask(served, { ...own(), 'content-length': '12000000' }, { body: Buffer.alloc(12_000_000, 'x') }).catch(() => ({ status: 413 }))
+    expect(large.status).toBe(413)
+    expect((await ask(served, own())).status).toBe(200)
+  })
+
+  it('drains and is gone within two seconds when it is told to stop, though a client listens', async () => {
+    await using other = await tempWorkspace({ 'a.txt': 'x' })
+    const mine = await serve(other)
+    const client = new Client({ name: 'test', version: '1' })
+    await client.connect(new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${mine.port}/mcp`), { requestInit: { headers: { authorization: `Bearer ${mine.token}` } } }))
+    const started = performance.now()
+    mine.child.kill('SIGTERM')
+    expect(await ended(mine.child)).toBe(130)
+    expect(performance.now() - started).toBeLessThan(2_500)
+    await client.close().catch(() => {})
+  })
+
+  it('takes the token from a file without repeating it, and does without one only on the loopback address', async () => {
+    await using other = await tempWorkspace({ token: 'a-token-of-my-own-0123456789\n' })
+    const mine = await serve(other, ['--token-file', 'token'])
+    expect(mine.stderr()).not.toContain('a-token-of-my-own')
+    expect((await ask(mine, { ...json, authorization: 'Bearer a-token-of-my-own-0123456789' })).status).toBe(200)
+    mine.child.kill()
+    const free = await serve(other, ['--no-token'])
+    expect((await ask(free, json)).status).toBe(200)
+    free.child.kill()
+    expect(await vtcode(other, ['mcp', '--http', '0', '--host', '0.0.0.0', '--no-token'])).toMatchObject({ code: 2, stderr: expect.stringContaining('loopback') })
+    for (const flags of [['--http', 'x'], ['--http', '70000'], ['--nonsense'], ['--http', '--token-file', 'missing']]) expect((await vtcode(other, ['mcp', ...flags])).code, flags.join(' ')).toBe(2)
+  })
+})
