@@ -8,12 +8,14 @@ export interface Delivery {
   cursor?: number
   /** More members of the output, for slots that answer more than a command. */
   more?: object
+  /** A line of the text before the status. */
+  remark?: string
 }
 
 const bytesPerToken = 4
 
 /** The answer of every action that delivers output: what came since the last delivery, how the command stands, and how to go on. */
-export async function deliver(session: Session, { max_output_tokens, cursor: asked, more }: Delivery): Promise<Result> {
+export async function deliver(session: Session, { max_output_tokens, cursor: asked, more, remark }: Delivery): Promise<Result> {
   const { facts, transport, stdout, stderr } = session
   const { running } = session
   const { from, to, cursor } = session.take(asked)
@@ -51,7 +53,7 @@ export async function deliver(session: Session, { max_output_tokens, cursor: ask
     ...(next && { next }),
     ...more,
   }
-  const text = `${streams(session.plain, shown)}${status(session, running)}`
+  const text = `${streams(session.plain, shown)}${line(remark ?? '')}${status(session, running)}`
   const notices = noticesOf(session)
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
 }

@@ -24,7 +24,7 @@ export async function startPipe(launch: Launch, { stdin, channel = false }: Pipe
     backend: 'pipe',
     pid,
     exited: new Promise<Exit>((resolve) => child.once('exit', (exit_code, signal) => resolve({ exit_code, signal }))),
-    drained: Promise.all([drain(pipes.stdout, 'stdout', sink), drain(pipes.stderr, 'stderr', sink)]).then(() => {}),
+    drained: Promise.all([drain(pipes.stdout, 'stdout', sink), drain(pipes.stderr, 'stderr', sink), line && closing(line)]).then(() => {}),
     writable: () => input?.writable === true && !input.destroyed,
     write: (data) => void input?.write(data),
     end: () => void input?.end(),
@@ -43,5 +43,7 @@ function drain(pipe: Readable, stream: Stream, sink: Sink): Promise<void> {
     void busy.then(() => pipe.resume())
   })
   pipe.on('error', () => {})
-  return new Promise((resolve) => pipe.once('close', resolve))
+  return closing(pipe)
 }
+
+const closing = (stream: Readable): Promise<void> => new Promise((resolve) => stream.once('close', resolve))

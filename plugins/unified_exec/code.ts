@@ -1,0 +1,83 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { problem, VtError, type Handler } from '../../core/index.js'
+import { refusal } from '../shared/answer.js'
+import { deliver, reportProgress } from '../shared/exec/answer.js'
+import { begin } from '../shared/exec/begin.js'
+import { sessionsOf } from '../shared/exec/sessions.js'
+import { execSettings } from '../shared/exec/settings.js'
+import { serve } from './code/bridge.js'
+import { javascript } from './code/javascript.js'
+import { pythonModule, pythonStart } from './code/python.js'
+
+interface CodeInput {
+  code: string
+  language: Language | keyof typeof otherWords
+  timeout_secs: number
+  workdir: string
+  input?: string
+  max_output_tokens?: number
+}
+
+/** How a snippet of each language is run: the files beside it, and the program that starts them. */
+const languages = {
+  python3: { snippet: 'snippet.py', files: { 'vtcode.py': pythonModule, 'start.py': pythonStart }, argv: (folder: string) => ['python3', '-B', '-u', join(folder, 'start.py')] },
+  javascript: { snippet: 'snippet.mjs', files: { 'start.mjs': javascript }, argv: (folder: string) => [process.execPath, join(folder, 'start.mjs')] },
+}
+type Language = keyof typeof languages
+const otherWords = { python: 'python3', py: 'python3', js: 'javascript', node: 'javascript' } as const
+const longest = 256 * 1024
+
+/** `unified_exec/code`: runs a snippet that may call the tools; only what it prints or leaves in `result` comes back. */
+export default (async ({ input, mode }, context) => {
+  const size = Buffer.byteLength(input.code)
+  if (size > longest) throw problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes long`, limit: `${longest} bytes` })
+  const language = input.language in languages ? (input.language as Language) : otherWords[input.language as keyof typeof otherWords]
+  const { snippet, files, argv } = languages[language]
+  const folder = await mkdtemp(join(tmpdir(), 'vtcode-code-'))
+  try {
+    for (const [name, text] of Object.entries({ ...files, [snippet]: input.code })) await writeFile(join(folder, name), text, { mode: 0o600 })
+    const settings = execSettings(context)
+    const session = await begin(context, mode, {
+      command: argv(folder),
+      shown: `${language} ${snippet}`,
+      workdir: input.workdir,
+      limit: { seconds: Math.min(input.timeout_secs, settings.max_timeout_secs), since: 'start' },
+      stdin: input.input === undefined ? 'empty' : { text: input.input },
+      files: folder,
+      channel: true,
+    }).catch((error: unknown) => {
+      throw error instanceof VtError && error.code === 'VT_EXEC_NOT_FOUND' ? withoutInterpreter(language) : error
+    })
+    const { calls, ...told } = await follow(session)
+    const result = told.result && { result: told.result.value }
+    const remark = told.result && `[result] ${JSON.stringify(told.result.value)}`
+    return await deliver(session, {
+      max_output_tokens: input.max_output_tokens ?? settings.max_output_tokens,
+      more: { language, ...result, calls },
+      ...(remark !== undefined && { remark }),
+    })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+
+  async function follow(session: Awaited<ReturnType<typeof begin>>) {
+    const told = serve(session.transport.channel!, context)
+    const stop = reportProgress(session, context)
+    try {
+      await session.wait(undefined, context.signal)
+      return told
+    } catch (error) {
+      await sessionsOf(context).forget(session)
+      throw error
+    } finally {
+      stop()
+    }
+  }
+}) satisfies Handler<CodeInput>
+
+function withoutInterpreter(language: Language): VtError {
+  const other = language === 'python3' ? 'javascript' : 'python3'
+  return refusal('VT_EXEC_RUNTIME', `This machine has no interpreter for ${language}.`, { hint: `Write the snippet in ${other}.` })
+}

@@ -1,0 +1,73 @@
+import type { Duplex } from 'node:stream'
+import { problem, VtError, type Context, type JsonObject, type Problem } from '../../../core/index.js'
+import { refusal } from '../../shared/answer.js'
+import { lines } from '../../shared/process.js'
+
+/** One call that a snippet made, without what came of it. */
+export interface NestedCall {
+  tool: string
+  action?: string
+  ok: boolean
+  code?: string
+  duration_ms: number
+}
+/** What a snippet told over its private line. */
+export interface Told {
+  calls: NestedCall[]
+  result?: { value: unknown }
+}
+
+const most = { calls: 100, result: 256 * 1024 }
+
+/** Answers the calls that a snippet makes over its private line: ordinary calls of this session, each judged like any other. */
+export function serve(line: Duplex, context: Context): Told {
+  const told: Told = { calls: [] }
+  const reader = lines((text) => {
+    const message = parsed(text)
+    if (message && 'tool' in message) void answer(message as unknown as Question)
+    else if (message && 'result' in message && text.length <= most.result) told.result = { value: message.result }
+  })
+  line.on('data', (chunk: Buffer) => void reader.take(chunk))
+  // A snippet that ends while it is answered is no error of ours.
+  line.on('error', () => {})
+  return told
+
+  async function answer({ id, tool, input }: Question): Promise<void> {
+    const began = Date.now()
+    const call: NestedCall = { tool: String(tool), ok: false, duration_ms: 0 }
+    if (typeof input?.action === 'string') call.action = input.action
+    if (told.calls.length < most.calls) told.calls.push(call)
+    else return reply(id, { error: tooMany().problem })
+    const error = refused(call.tool, context)
+    const result = error ? { ok: false as const, error: error.problem } : await context.call(call.tool, input ?? {})
+    Object.assign(call, { ok: result.ok, duration_ms: Date.now() - began, ...(!result.ok && { code: result.error.code }) })
+    reply(id, result.ok ? { output: result.output } : { error: result.error })
+  }
+  function reply(id: unknown, message: { output: JsonObject } | { error: Problem }): void {
+    if (line.writable) line.write(`${JSON.stringify({ id, ...message })}\n`)
+  }
+}
+
+interface Question {
+  id: unknown
+  tool: unknown
+  input?: JsonObject
+}
+
+function parsed(text: Buffer): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text.toString())
+    return typeof value === 'object' && value !== null ? (value as JsonObject) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A snippet starts no programs through us: it has a language for that, and depth would have no end. */
+function refused(tool: string, { host }: Context): VtError | undefined {
+  const name = tool.trim().toLowerCase().replace(/^(functions\.|tools\.|mcp__vtcode__)+/, '').replace(/[- ]/g, '_')
+  const starts = host.slots().some((slot) => slot.tool === name && slot.effects.includes('exec'))
+  return starts ? problem('VT_CALL_DEPTH', { limit: 1, slot: name }) : undefined
+}
+
+const tooMany = (): VtError => refusal('VT_EXEC_LIMIT', `A snippet makes at most ${most.calls} calls.`, { hint: 'Ask for more with each call.' })

@@ -1,0 +1,156 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import type { Booted } from 'vtcode/test'
+import { bootKernel } from 'vtcode/test'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { bootExec, call, error, lacks, nap, output, processesWith } from './exec.js'
+
+let booted: Booted
+beforeEach(async () => {
+  booted = await bootExec({ files: { 'a.txt': 'alpha\nTODO one\n', 'b.txt': 'TODO two\n' } })
+})
+afterEach(() => booted[Symbol.asyncDispose]())
+const python = (code: string, input: object = {}) => output(booted, { action: 'code', code, ...input })
+const javascript = (code: string, input: object = {}) => output(booted, { action: 'code', language: 'javascript', code, ...input })
+
+describe.skipIf(lacks('python3'))('a Python snippet', () => {
+  it('answers what it prints and what is left in result', async () => {
+    expect(await python('print("hi")\nresult = {"n": [1, 2.5, None, "é"]}')).toMatchObject({ stdout: 'hi\n', exit_code: 0, language: 'python3', result: { n: [1, 2.5, null, 'é'] }, calls: [] })
+    expect(await call(booted, { code: 'result = 7' })).toMatchObject({ text: expect.stringMatching(/^\[result\] 7\nexit 0 in/) })
+    for (const odd of ['result = {1, 2}', 'result = float("nan")', 'result = []\nresult.append(result)', 'result = "x" * 300_000', 'x = 1']) {
+      expect(await python(odd), odd).not.toHaveProperty('result')
+    }
+  })
+
+  it('fails like the program it is', async () => {
+    const failed = await python('def f():\n    raise ValueError("no")\nf()')
+    expect(failed).toMatchObject({ exit_code: 1 })
+    expect(failed.stderr).toMatch(/Traceback[\s\S]*snippet\.py", line 3[\s\S]*ValueError: no/)
+    expect(failed.stderr).not.toContain('start.py')
+    expect(await python('result = 1\nraise SystemExit(4)')).toMatchObject({ exit_code: 4, result: 1 })
+    expect((await python('x = (')).stderr).toContain('SyntaxError')
+    expect(await python('import sys, os\nprint(__name__, sys.stdin.read(), os.getcwd())', { input: 'in' })).toMatchObject({ stdout: `__main__ in ${booted.root}\n` })
+  })
+
+  it('calls tools; only what it keeps reaches the model', async () => {
+    const code = `import vtcode
+matches = vtcode.call("unified_search", {"action": "grep", "pattern": "TODO"})["matches"]
+texts = [vtcode.call("unified_file", {"action": "read", "path": match["file"]})["content"] for match in matches]
+result = sum(len(text) for text in texts)`
+    const answer = await python(code)
+    expect(answer).toMatchObject({ result: 24, stdout: '', exit_code: 0 })
+    expect(answer.calls).toMatchObject([
+      { tool: 'unified_search', action: 'grep', ok: true },
+      { tool: 'unified_file', action: 'read', ok: true },
+      { tool: 'unified_file', action: 'read', ok: true },
+    ])
+    expect(JSON.stringify(answer)).not.toContain('alpha')
+  })
+
+  it('gets the failures of a tool as exceptions, and leaves the rest to the policy', async () => {
+    const code = `import vtcode
+seen = []
+for tool, input in [("unified_file", {"action": "read", "path": "none"}), ("unified_exec", {"command": "true"}), ("mcp__vtcode__Unified-Exec", {"command": "true"}), ("nope", {})]:
+    try:
+        vtcode.call(tool, input)
+    except vtcode.CallError as error:
+        seen.append([error.code, bool(error.hint), str(error).startswith(error.code)])
+result = seen`
+    const answer = await python(code)
+    expect(answer.result).toEqual([['VT_PATH_NOT_FOUND', true, true], ['VT_CALL_DEPTH', true, true], ['VT_CALL_DEPTH', true, true], ['VT_TOOL_UNKNOWN', true, true]])
+    expect(answer.calls.map(({ code }: { code: string }) => code)).toEqual(['VT_PATH_NOT_FOUND', 'VT_CALL_DEPTH', 'VT_CALL_DEPTH', 'VT_TOOL_UNKNOWN'])
+  })
+
+  it('can do nothing that the model could not do directly', async () => {
+    await using asking = await bootKernel({ mode: 'ask', files: { 'a.txt': 'x' }, config: { sandbox: { mode: 'off' }, policy: { allow: ['unified_exec/code'] } } })
+    const code = `import vtcode
+try:
+    vtcode.call("unified_file", {"action": "delete", "path": "a.txt"})
+except vtcode.CallError as error:
+    result = error.code`
+    expect(await asking.call('unified_exec', { code })).toMatchObject({ ok: true, output: { result: 'VT_POLICY_NEEDS_APPROVAL', calls: [{ ok: false, code: 'VT_POLICY_NEEDS_APPROVAL' }] } })
+    expect(await asking.read('a.txt')).toBe('x')
+  })
+
+  it('makes at most a hundred calls', async () => {
+    const code = `import vtcode
+count = 0
+try:
+    for _ in range(200):
+        vtcode.call("unified_file", {"action": "read", "path": "a.txt"})
+        count += 1
+except vtcode.CallError as error:
+    result = [count, error.code]`
+    const answer = await python(code)
+    expect(answer.result).toEqual([100, 'VT_EXEC_LIMIT'])
+    expect(answer.calls.length).toBe(100)
+  })
+
+  it('that lies on its private line hurts nobody but itself', async () => {
+    const code = `import os
+for line in [b"nonsense\\n", b"[1]\\n", b"null\\n", b'{"id":1}\\n', b'{"tool":7}\\n', b'{"id":2,"tool":"unified_file","input":"x"}\\n']:
+    os.write(3, line)
+os.close(3)
+print("done")`
+    expect(await python(code)).toMatchObject({ exit_code: 0, stdout: 'done\n' })
+    expect(await python('print(1)')).toMatchObject({ stdout: '1\n' })
+  })
+})
+
+describe('a JavaScript snippet', () => {
+  it('is a module of our own Node with the same line', async () => {
+    const code = `const { matches } = await vtcode.call('unified_search', { action: 'grep', pattern: 'TODO' })
+const all = await Promise.all(matches.map(({ file }) => vtcode.call('unified_file', { action: 'read', path: file })))
+let code
+try { await vtcode.call('unified_file', { action: 'read', path: 'none' }) } catch (error) { code = error instanceof vtcode.CallError && error.code }
+console.log(process.version)
+export const result = { sizes: all.map(({ content }) => content.length), code }`
+    expect(await javascript(code)).toMatchObject({ stdout: `${process.version}\n`, result: { sizes: [15, 9], code: 'VT_PATH_NOT_FOUND' }, exit_code: 0, language: 'javascript' })
+  })
+
+  it('may be called by other words, takes input and fails like a program', async () => {
+    expect(await output(booted, { code: 'export const result = 1', language: 'JS' })).toMatchObject({ result: 1, language: 'javascript' })
+    expect(await javascript('process.stdin.pipe(process.stdout)', { input: 'through' })).toMatchObject({ stdout: 'through' })
+    const failed = await javascript('throw new Error("no")')
+    expect(failed).toMatchObject({ exit_code: 1 })
+    expect(failed.stderr).toContain('Error: no')
+    expect(await javascript('process.exit(5)')).toMatchObject({ exit_code: 5 })
+    expect(await javascript('export const result = 1n')).toMatchObject({ exit_code: 1 })
+  })
+})
+
+it('a snippet is ended at its limit, with what it called and what it started', async () => {
+  const left = nap()
+  const began = Date.now()
+  const code = `import { spawn } from 'node:child_process'\nspawn('sleep', ['${left.slice(6)}'])\nawait new Promise(() => setInterval(() => {}, 1000))`
+  expect(await javascript(code, { timeout_secs: 1 })).toMatchObject({ timed_out: true, running: false })
+  expect(Date.now() - began).toBeLessThan(3000)
+  expect(processesWith(left.replace(' ', '\0'))).toEqual([])
+})
+
+it('nothing of a snippet is left in the temporary folder', async () => {
+  await javascript('export const result = import.meta.url')
+  expect(readdirSync(tmpdir()).filter((name) => name.startsWith('vtcode-code-'))).toEqual([])
+})
+
+it('a missing interpreter is named, with the other one', async () => {
+  const path = process.env.PATH
+  process.env.PATH = '/nonexistent'
+  try {
+    expect(await error(booted, { code: 'print(1)' })).toMatchObject({ code: 'VT_EXEC_RUNTIME', hint: expect.stringContaining('javascript') })
+  } finally {
+    process.env.PATH = path
+  }
+  expect(await error(booted, { code: 'x'.repeat(300_000) })).toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
+})
+
+it.skipIf(lacks('bwrap', 'python3'))('a snippet runs in the same sandbox, its line intact', async () => {
+  await using boxed = await bootKernel({ files: { 'a.txt': 'x' }, config: { sandbox: { mode: 'required' } } })
+  const code = `import vtcode, os
+result = [vtcode.call("unified_file", {"action": "read", "path": "a.txt"})["content"], os.access("/usr", os.W_OK)]
+open("made", "w").write("in the workspace")`
+  expect(await output(boxed, { code, response_format: 'detailed' })).toMatchObject({ result: ['x', false], sandbox: 'bwrap', exit_code: 0 })
+  expect(await boxed.read('made')).toBe('in the workspace')
+  expect(await output(boxed, { code: 'export const result = (await vtcode.call("unified_file", { action: "read", path: "a.txt" })).content', language: 'javascript' })).toMatchObject({ result: 'x' })
+  expect(existsSync('/usr/made')).toBe(false)
+})
