@@ -1,0 +1,25 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { tempWorkspace } from 'vtcode/test'
+import { vtcode } from '../plugins/surface/program.js'
+import { folder } from './pages.js'
+
+const names = readdirSync(folder)
+
+describe('the bundled skills', () => {
+  it('are those that were promised', () => {
+    expect(names).toEqual(['ast-grep', 'debugging', 'skill-creator'])
+  })
+  it('are valid by the open format', async () => {
+    await using made = await tempWorkspace()
+    expect(await vtcode(made, ['skills', 'validate', ...names.map((name) => join(folder, name))])).toMatchObject({ code: 0 })
+  })
+  it.each(names)('%s is short, says when it is to be used, and keeps references one level deep', (name) => {
+    const text = readFileSync(join(folder, name, 'SKILL.md'), 'utf8')
+    expect(text.split('\n').length).toBeLessThan(500)
+    expect(text).toMatch(/^description:[\s\S]*?\bUse\b[\s\S]*?^---$/m)
+    const files = readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' })
+    expect(files.filter((file) => file.split('/').length > 2)).toEqual([])
+  })
+})

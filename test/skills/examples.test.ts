@@ -1,0 +1,115 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, it } from 'vitest'
+import { bootKernel, published } from 'vtcode/test'
+import { commandsOf, looksLike, pages, type Block, type Section } from './pages.js'
+
+// Every example of the bundled skills is run as it stands: blocks with a file name are written, `console` blocks are run by bash with the
+// output compared, `call` blocks are given to the program. With VTCODE_UPDATE=1 the outputs in the pages are written anew.
+const update = process.env['VTCODE_UPDATE'] === '1'
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const require = createRequire(import.meta.url)
+const base = realpathSync(mkdtempSync(join(tmpdir(), 'vtcode-skills-')))
+const astGrep = engine()
+afterAll(() => rmSync(base, { recursive: true, force: true }))
+
+function engine(): string | undefined {
+  try {
+    return (require('@ast-grep/cli/postinstall.js') as { resolveBinaryPath(): string }).resolveBinaryPath()
+  } catch {
+    return undefined
+  }
+}
+
+const bin = join(base, 'bin')
+mkdirSync(bin)
+symlinkSync(join(root, 'node_modules'), join(base, 'node_modules'))
+if (astGrep) symlinkSync(astGrep, join(bin, 'ast-grep'))
+writeFileSync(join(bin, 'vtcode'), `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'dist/core/bin.js')}' "$@"\n`)
+chmodSync(join(bin, 'vtcode'), 0o755)
+
+function run(command: string, cwd: string): string[] {
+  const home = join(base, 'home')
+  const env = { PATH: `${bin}:${dirname(process.execPath)}:${process.env['PATH']}`, HOME: home, NO_COLOR: '1', TERM: 'dumb', LC_ALL: 'C.UTF-8', GIT_CONFIG_NOSYSTEM: '1' }
+  const ran = spawnSync('bash', ['-c', `exec 2>&1\n${command}`], { cwd, env, encoding: 'utf8', timeout: 60_000, input: '' })
+  if (ran.error) throw ran.error
+  return ran.stdout === '' ? [] : ran.stdout.replace(/\n$/, '').split('\n').map((line) => line.replaceAll(cwd, '/work').trimEnd())
+}
+
+function write(blocks: Block[], cwd: string): void {
+  for (const { kind, path, text } of blocks) {
+    if (kind !== 'file') continue
+    mkdirSync(dirname(join(cwd, path)), { recursive: true })
+    writeFileSync(join(cwd, path), text)
+  }
+}
+
+let folders = 0
+function runSection(preamble: Section, section: Section): Map<Block, string> {
+  const cwd = join(base, `w${++folders}`, 'work')
+  mkdirSync(cwd, { recursive: true })
+  write(preamble.blocks, cwd)
+  const seen = new Map<Block, string>()
+  for (const block of section.blocks) {
+    write([block], cwd)
+    if (block.kind !== 'console') continue
+    const lines: string[] = []
+    for (const { command, output } of commandsOf(block)) {
+      const actual = run(command, cwd)
+      lines.push(`$ ${command.split('\n').join('\n> ')}`, ...(looksLike(actual, output) ? output : actual))
+      if (!update) expect(looksLike(actual, output) ? output.join('\n') : actual.join('\n'), `line ${block.line}: ${command}`).toBe(output.join('\n'))
+    }
+    seen.set(block, lines.map((line) => `${line}\n`).join(''))
+  }
+  return seen
+}
+
+for (const page of pages()) {
+  describe(`skills/${page.name}`, () => {
+    const [preamble, ...sections] = page.sections as [Section, ...Section[]]
+    const needsEngine = page.name.startsWith('ast-grep/')
+    const seen = new Map<Block, string>()
+    const skip = needsEngine && !astGrep && !process.env['CI']
+    for (const section of [preamble, ...sections]) {
+      if (!section.blocks.some(({ kind }) => kind === 'console')) continue
+      const title = `runs as shown: ${section.heading || 'the beginning'}`
+      it.skipIf(skip)(skip ? `${title} (SKIPPED: needs ast-grep)` : title, () => {
+        for (const [block, text] of runSection(section === preamble ? { heading: '', blocks: [] } : preamble, section)) seen.set(block, text)
+      }, 120_000)
+    }
+    if (update) it('is written anew', () => {
+      const lines = page.text.split('\n')
+      for (const [block, text] of [...seen].sort(([a], [b]) => b.line - a.line)) {
+        lines.splice(block.line, block.text.split('\n').length - 1, ...text.replace(/\n$/, '').split('\n'))
+      }
+      writeFileSync(page.file, lines.join('\n'))
+    })
+
+    const calls = page.sections.flatMap(({ blocks }) => blocks.filter(({ kind }) => kind === 'call'))
+    if (calls.length > 0) it('shows calls that the tools accept', async () => {
+      await using booted = await bootKernel({ mode: 'plan' })
+      for (const { text, line } of calls) {
+        const { tool, ...input } = JSON.parse(text) as { tool: string; action?: string }
+        const result = await booted.call(tool, input)
+        const code = result.ok ? 'ok' : result.error.code
+        // The published contract may be ahead of this build.
+        if (/^VT_(TOOL|ACTION)_UNKNOWN$/.test(code) && published().includes(`"call":["${tool}",{"action":"${String(input.action)}"`)) continue
+        expect(code, `line ${line}: ${text} ${result.ok ? '' : result.error.message}`).not.toMatch(/^VT_(INPUT|TOOL|ACTION)_/)
+      }
+    })
+
+    it('says of every block whether it was run', () => {
+      const unmarked = page.sections.flatMap(({ blocks }) => blocks.filter(({ kind }) => kind === 'unmarked').map(({ line }) => `${page.name}:${line}`))
+      expect(unmarked).toEqual([])
+    })
+
+    it('names only files that are there', () => {
+      const named = [...page.text.matchAll(/\]\(((?!https?:|#)[^)#\s]+)/g)].map((match) => match[1]!)
+      expect(named.filter((path) => !existsSync(join(dirname(page.file), path)))).toEqual([])
+    })
+  })
+}
