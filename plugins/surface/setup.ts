@@ -1,0 +1,88 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Io, Kernel } from '../../core/index.js'
+import { findProgram, searchPath } from '../shared/programs.js'
+import { confirm, interactive, oneLine, paint, printable, say } from '../shared/terminal.js'
+import { run, verb } from '../shared/verbs.js'
+import { clients } from './setup/clients.js'
+import { edit } from './setup/edit.js'
+
+/** `vtcode setup <client>`: tells an MCP client of us, showing first what would change. */
+export default async function setup(kernel: Kernel, argv: string[], io: Io): Promise<number> {
+  let code = 0
+  const command = verb('setup', 'Enters the MCP server into the settings of a client, or takes it out again.', io)
+    .argument('<client>', Object.keys(clients).join(', '))
+    .option('--yes', 'write without asking')
+    .option('--undo', 'take our entry out again')
+    .action(async (name: string, flags: { yes?: true; undo?: true }) => void (code = await change(kernel, name, flags, io)))
+  return run(command, argv, () => code)
+}
+
+async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true; undo?: true }, io: Io): Promise<number> {
+  const client = Object.hasOwn(clients, name) ? clients[name] : undefined
+  if (!client) {
+    say(io, 'error', `There is no client '${name}'; known: ${Object.keys(clients).join(', ')}.`)
+    return 2
+  }
+  const file = client.file({ workspace: kernel.workspace, home: io.env['HOME'] ?? '' })
+  const entry = undo ? undefined : client.entry(program(kernel, io))
+  const before = read(file)
+  let after: string | undefined
+  try {
+    after = edit(before, client.path, entry)
+  } catch (error) {
+    const paste = entry ? ` Enter this yourself${client.path ? ` under ${client.path.join('.')}.vtcode` : ''}: ${JSON.stringify(entry)}` : ' Take the entry vtcode out yourself.'
+    say(io, 'error', `${file} is left alone: ${(error as Error).message}.${paste}`)
+    return 1
+  }
+  if (after === before) {
+    io.stdout.write(`${oneLine(file)} is as it should be.\n`)
+    return 0
+  }
+  io.stdout.write(difference(file, before, after, io))
+  if (!yes && !(interactive(io) && (await confirm(io, 'Write it?')))) {
+    if (!interactive(io)) say(io, 'info', 'Nothing was written; --yes writes.')
+    return interactive(io) ? 1 : 0
+  }
+  if (after === undefined) rmSync(file)
+  else {
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, after)
+  }
+  io.stdout.write(undo ? 'Taken out.\n' : `Written. \`vtcode setup ${name} --undo\` takes it out again.\n`)
+  return 0
+}
+
+/** The words that start the server: by name where it is on the path, else this very program. */
+function program(kernel: Kernel, io: Io): string[] {
+  const known = findProgram('vtcode', searchPath(io.env['PATH'], kernel.workspace))
+  return [...(known ? ['vtcode'] : [process.execPath, fileURLToPath(new URL('../../core/bin.js', import.meta.url))]), 'mcp']
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** What goes and what comes, between the lines that stay the same at both ends. */
+function difference(file: string, before = '', after = '', io: Io): string {
+  const { bold, red, green, dim } = paint(io.stdout, io.env)
+  const [old, now] = [before, after].map((text) => printable(text).split('\n').slice(0, -1)) as [string[], string[]]
+  let head = 0
+  while (head < Math.min(old.length, now.length) && old[head] === now[head]) head++
+  let tail = 0
+  while (tail < Math.min(old.length, now.length) - head && old.at(-1 - tail) === now.at(-1 - tail)) tail++
+  const around = (lines: string[]) => lines.map((line) => dim(`  ${line}\n`))
+  return [
+    `${bold(oneLine(file))}\n`,
+    ...around(old.slice(Math.max(0, head - 2), head)),
+    ...old.slice(head, old.length - tail).map((line) => red(`- ${line}\n`)),
+    ...now.slice(head, now.length - tail).map((line) => green(`+ ${line}\n`)),
+    ...around(now.slice(now.length - tail, now.length - tail + 2)),
+  ].join('')
+}

@@ -1,0 +1,68 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { describe, expect, it } from 'vitest'
+import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { surroundings, vtcode } from './program.js'
+
+const files: Record<string, (made: TempWorkspace) => string> = {
+  'claude-code': ({ root }) => join(root, '.mcp.json'),
+  codex: ({ home }) => join(home, '.codex/config.toml'),
+  vscode: ({ root }) => join(root, '.vscode/mcp.json'),
+  zed: ({ home }) => join(home, '.config/zed/settings.json'),
+  cursor: ({ root }) => join(root, '.cursor/mcp.json'),
+  gemini: ({ root }) => join(root, '.gemini/settings.json'),
+  opencode: ({ root }) => join(root, 'opencode.json'),
+}
+
+describe('vtcode setup', () => {
+  it.each(Object.keys(files))('shows the change for %s, writes it only with consent, and takes it out again', async (client) => {
+    await using made = await tempWorkspace()
+    const file = files[client]!(made)
+    const shown = await vtcode(made, ['setup', client])
+    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('+ ') })
+    expect(existsSync(file)).toBe(false)
+    expect((await vtcode(made, ['setup', client, '--yes'])).code).toBe(0)
+    expect(readFileSync(file, 'utf8')).toContain('vtcode')
+    expect((await vtcode(made, ['setup', client, '--yes'])).stdout).toContain('as it should be')
+    expect((await vtcode(made, ['setup', client, '--undo', '--yes'])).code).toBe(0)
+    expect(existsSync(file)).toBe(false)
+  })
+
+  it.each([
+    ['claude-code', '{\n    "mcpServers": {\n        "other": {\n            "command": "x"\n        }\n    },\n    "mine": [\n        1\n    ]\n}\n'],
+    ['codex', 'model = "o"\n\n[mcp_servers.other]\ncommand = "x"\n'],
+  ])('leaves what else stands in the file of %s as it was', async (client, text) => {
+    await using made = await tempWorkspace()
+    const file = files[client]!(made)
+    await made.write(client === 'codex' ? '../home/.codex/config.toml' : '.mcp.json', text)
+    await vtcode(made, ['setup', client, '--yes'])
+    expect(readFileSync(file, 'utf8')).not.toBe(text)
+    await vtcode(made, ['setup', client, '--undo', '--yes'])
+    expect(readFileSync(file, 'utf8')).toBe(text)
+  })
+
+  it.each(['{ // a comment\n}\n', '[]', '{ "mcpServers": 1 }'])('does not touch a file that it cannot read, and says what to enter: %j', async (text) => {
+    await using made = await tempWorkspace({ '.mcp.json': text })
+    const ran = await vtcode(made, ['setup', 'claude-code', '--yes'])
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('mcpServers.vtcode') })
+    expect(await made.read('.mcp.json')).toBe(text)
+  })
+
+  it('enters a command that a client can start', async () => {
+    await using made = await tempWorkspace({ 'a.txt': 'hello\n' })
+    await vtcode(made, ['setup', 'claude-code', '--yes'])
+    const { command, args } = JSON.parse((await made.read('.mcp.json'))!).mcpServers.vtcode
+    const client = new Client({ name: 'test', version: '1' })
+    await client.connect(new StdioClientTransport({ command, args, cwd: made.root, env: surroundings(made) }))
+    expect((await client.listTools()).tools.length).toBeGreaterThan(0)
+    await client.close()
+  })
+
+  it('names the clients it knows', async () => {
+    await using made = await tempWorkspace()
+    expect(await vtcode(made, ['setup', 'emacs'])).toMatchObject({ code: 2, stderr: expect.stringContaining('claude-code') })
+    expect((await vtcode(made, ['setup'])).code).toBe(2)
+  })
+})
