@@ -2,17 +2,18 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
-import { delimiter, isAbsolute, join } from 'node:path'
+import { join } from 'node:path'
 import { run, tail, type Consumer, type Ended, type Limits } from './process.js'
+import { findProgram, searchPath } from './programs.js'
 
 const program = process.platform === 'win32' ? 'ast-grep.exe' : 'ast-grep'
 
-/** VTCODE_AST_GREP_BIN, the npm package, `~/.vtcode/bin`, PATH; never `sg`, which is another program on Linux. */
-export function astGrepPath(): string | undefined {
+/** VTCODE_AST_GREP_BIN, the npm package, `~/.vtcode/bin`, PATH outside the workspace; never `sg`, which is another program on Linux. */
+export function astGrepPath(workspace: string): string | undefined {
   const chosen = process.env['VTCODE_AST_GREP_BIN']
   if (chosen) return chosen
-  const places = [packaged(), join(homedir(), '.vtcode', 'bin', program), ...onPath()]
-  return places.find((place) => place !== undefined && existsSync(place))
+  const own = [packaged(), join(homedir(), '.vtcode', 'bin', program)].find((place) => place !== undefined && existsSync(place))
+  return own ?? findProgram(program, searchPath(process.env['PATH'], workspace))
 }
 
 function packaged(): string | undefined {
@@ -25,19 +26,18 @@ function packaged(): string | undefined {
   }
 }
 
-const onPath = (): string[] => (process.env['PATH'] ?? '').split(delimiter).filter(isAbsolute).map((folder) => join(folder, program))
-
 export interface Answered extends Ended {
   stderr: string
 }
 
 /** Asks ast-grep. `undefined` when it is missing or cannot be started. */
 export async function astGrep(
+  workspace: string,
   args: string[],
   how: Limits & { cwd: string; input?: Buffer },
   onStdout: Consumer,
 ): Promise<Answered | undefined> {
-  const file = astGrepPath()
+  const file = astGrepPath(workspace)
   if (!file) return undefined
   const stderr = tail()
   const ended = await run({ file, args, cwd: how.cwd, ...(how.input && { input: how.input }) }, how, onStdout, stderr.take)

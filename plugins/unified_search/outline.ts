@@ -19,7 +19,7 @@ const seconds = 30
 const outline: Handler<OutlineInput> = async (call, context) => {
   const { input } = call
   const wanted = wantedLanguage(input)
-  if ((wanted && !served.has(wanted.id)) || !astGrepPath()) return undefined
+  if ((wanted && !served.has(wanted.id)) || !astGrepPath(context.workspace.root)) return undefined
   const found = await subjects(context, input)
   if (!found) return undefined
   // Wrong words are refused before anything is drawn.
@@ -50,7 +50,7 @@ interface Drawn {
 
 /** Outlines from the cache, and of the rest from ast-grep. `undefined` when it cannot be started. */
 async function draw(context: Context, files: Subject[], single: boolean): Promise<Drawn | undefined> {
-  const engine = astGrepPath()!
+  const engine = astGrepPath(context.workspace.root)!
   const outlined: Outlined[] = []
   const failed: string[] = []
   for (let at = 0; at < files.length; at += batch) {
@@ -104,7 +104,7 @@ async function ask(context: Context, files: Fresh[], failed: string[]): Promise<
         made.set(path, items.map(itemOf))
       }, 268_435_456)
       const args = ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', '--color', 'never', '--lang', language, '--', ...group.map(({ handle }) => handle.ref)]
-      const answered = await astGrep(args, { cwd: '/', signal: context.signal, seconds }, stream.take)
+      const answered = await astGrep(context.workspace.root, args, { cwd: '/', signal: context.signal, seconds }, stream.take)
       if (answered?.timed_out) throw refusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish ${group.length} files of ${language} within ${seconds} s.`, { retryable: true })
       for (const [, ref, reason] of answered?.stderr.matchAll(/^ERROR: (\S+): (.*)$/gm) ?? []) {
         failed.push(`${group.find(({ handle }) => handle.ref === ref)?.path ?? 'a file'}: ${reason}`)

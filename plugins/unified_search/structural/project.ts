@@ -21,7 +21,9 @@ export async function askProject(context: Context, input: StructuralInput, args:
   }
   await using root = await context.workspace.openDirectory('.')
   const filter = input.filter === undefined ? [] : [`--filter=${input.filter}`]
-  const answered = await astGrep([args[0]!, '--config', input.config_path, ...filter, ...args.slice(1)], { cwd: root.ref, signal: context.signal, seconds }, onStdout)
+  const [command, ...rest] = args
+  const whole = [command!, '--config', input.config_path, ...filter, ...rest]
+  const answered = await astGrep(context.workspace.root, whole, { cwd: root.ref, signal: context.signal, seconds }, onStdout)
   if (!answered) return undefined
   const stderr = reasons(answered.stderr)
   const why = stderr.filter((line) => !/^Help:/.test(line)).map((line) => line.replace(/^(Error: |╰▻ )/, '')).join(' ').replaceAll(context.workspace.root, '.')

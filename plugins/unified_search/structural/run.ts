@@ -21,7 +21,7 @@ const batch = 400
 /** Workflows `query` and `rewrite`: one pattern over files of one or many languages, sorted, paged; nothing is written. */
 export async function run(call: StructuralCall, context: Context, { notices }: Reported): Promise<Result | undefined> {
   const { input, given } = call
-  if (!astGrepPath()) return undefined
+  if (!astGrepPath(context.workspace.root)) return undefined
   checkMetavariables(call)
   const found = await subjects(context, input, requiredWord(input.pattern, input.strictness, input.selector))
   if (!found) return undefined
@@ -123,7 +123,7 @@ class Search {
         return this.stopped ? false : undefined
       }, 67_108_864)
       const args = [...argumentsFor(this.call.input, language), '--', ...(names.length > 0 ? names : [empty])]
-      const answered = await astGrep(args, { cwd: folder, signal: this.context.signal, seconds }, stream.take)
+      const answered = await astGrep(this.context.workspace.root, args, { cwd: folder, signal: this.context.signal, seconds }, stream.take)
       if (!answered) throw engineMissing()
       return this.heed(answered, language, paths)
     })

@@ -1,0 +1,96 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { basename } from 'node:path'
+import { ok, version, type Context, type Handler, type JsonObject } from '../../core/index.js'
+import { count } from '../shared/answer.js'
+import { astGrepPath } from '../shared/ast_grep.js'
+import { sandbox } from '../shared/exec/sandbox.js'
+import { run, tail } from '../shared/process.js'
+import { ripgrepPath } from '../shared/ripgrep.js'
+
+interface Input {
+  mode: 'summary' | 'tools' | 'diagnostics' | 'full' | 'debug' | 'analyze'
+}
+interface Engine {
+  available: boolean
+  version?: string
+  reason?: string
+}
+
+/** Facts about the running program: no environment variables, keys or contents of files. */
+export default (async ({ input, mode, caller }, context) => {
+  const { host, workspace } = context
+  const slots = host.slots()
+  const contributions = host.contributions()
+  const diagnostics = host.diagnostics()
+  const facts = {
+    version,
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    workspace: basename(workspace.root),
+    mode,
+    surface: caller.surface,
+    dialect: 'unified',
+    trusted: !contributions.some(({ state }) => state === 'untrusted') && !diagnostics.some(({ code }) => code === 'VT_CONFIG_UNTRUSTED'),
+    counts: {
+      slots: slots.length,
+      plugins: new Set(contributions.map(({ id }) => id.split(':')[0])).size,
+      skills: host.skills().catalogue.length,
+      mcp_servers: new Set(slots.flatMap(({ tool }) => /^mcp__(.+?)__/.exec(tool)?.[1] ?? [])).size,
+    },
+    engines: await engines(context),
+  }
+  const wants = (part: 'tools' | 'diagnostics'): boolean =>
+    input.mode === part || input.mode === 'full' || input.mode === 'analyze' || (part === 'diagnostics' && input.mode === 'debug')
+  const output = {
+    ...facts,
+    ...(wants('tools') && { tools: slots.map(({ slot, chain, effects }) => ({ slot, plugin: chain[0] ?? '', effects: [...effects] })) }),
+    ...(wants('diagnostics') && { diagnostics: diagnostics.map(({ code, message, files }) => ({ code, message, ...(files[0] && { file: relative(files[0], workspace.root) }) })) }),
+  }
+  return ok(output, { text: render(output) })
+}) satisfies Handler<Input>
+
+/** Machine paths say nothing to a model and something to a stranger. */
+const relative = (file: string, root: string): string => (file.startsWith(`${root}/`) ? file.slice(root.length + 1) : basename(file))
+
+async function engines({ workspace, signal }: Context): Promise<Record<string, Engine>> {
+  const [ripgrep, ast_grep, confined] = await Promise.all([
+    programVersion(await ripgrepPath(), 'the package @vscode/ripgrep has no program for this platform', signal),
+    programVersion(astGrepPath(workspace.root), 'run `vtcode dependencies install ast-grep`', signal),
+    sandbox(),
+  ])
+  return {
+    ripgrep,
+    ast_grep,
+    napi: packaged('@ast-grep/napi'),
+    pty: packaged('node-pty'),
+    sandbox: 'tools' in confined ? { available: true } : { available: false, reason: confined.missing },
+  }
+}
+
+async function programVersion(file: string | undefined, missing: string, signal: AbortSignal): Promise<Engine> {
+  const said = tail()
+  const ended = file === undefined || !existsSync(file) ? undefined : await run({ file, args: ['--version'], cwd: '/' }, { signal, seconds: 5 }, said.take)
+  const [number] = /\d+\.\d+\.\d+/.exec(said.text()) ?? []
+  return ended?.exit_code === 0 ? { available: true, ...(number !== undefined && { version: number }) } : { available: false, reason: missing }
+}
+
+function packaged(name: string): Engine {
+  try {
+    const file = createRequire(import.meta.url).resolve(`${name}/package.json`)
+    return { available: true, version: (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version }
+  } catch {
+    return { available: false, reason: `the package ${name} is not installed` }
+  }
+}
+
+function render(output: { version: string; node: string; mode: string; surface: string; counts: Record<string, number>; engines: Record<string, Engine>; tools?: JsonObject[]; diagnostics?: JsonObject[] }): string {
+  const { counts } = output
+  return [
+    `vtcode ${output.version} on ${output.node}, mode ${output.mode}, surface ${output.surface}`,
+    `${count(counts['slots']!, 'slot')}, ${count(counts['plugins']!, 'plugin')}, ${count(counts['skills']!, 'skill')}`,
+    ...Object.entries(output.engines).map(([name, engine]) => `${name}: ${engine.available ? (engine.version ?? 'available') : engine.reason}`),
+    ...(output.tools ?? []).map(({ slot, plugin }) => `${String(slot)} ← ${String(plugin)}`),
+    ...(output.diagnostics ?? []).map(({ code, message }) => `${String(code)}: ${String(message)}`),
+  ].join('\n')
+}

@@ -1,0 +1,58 @@
+import { ok, type Handler, type JsonObject } from '../../core/index.js'
+import { count as counted } from '../shared/answer.js'
+import { callsOf, recordedCalls, type Entry } from '../shared/calls.js'
+
+interface Input {
+  scope: 'all' | 'current' | 'archive'
+  max_results: number
+}
+interface Failed {
+  time: string
+  session: string
+  tool: string
+  action?: string
+  code: string
+  message: string
+  input?: JsonObject
+  count: number
+}
+
+/** Failed calls of this session and of earlier ones, newest first, from the record that the program keeps. */
+export default (async (call, context) => {
+  const { scope, max_results } = call.input
+  await callsOf(context).flush()
+  const entries: Entry[] = []
+  let archive_available = false
+  for await (const entry of recordedCalls(context.workspace)) {
+    const current = entry.session === context.session.id
+    archive_available ||= !current
+    // A failure inside another call was dealt with there.
+    if (entry.ok || entry.depth > 0 || (scope !== 'all' && current !== (scope === 'current'))) continue
+    entries.push(entry)
+  }
+  entries.sort((a, b) => (a.time < b.time ? 1 : a.time > b.time ? -1 : 0))
+  const all = folded(entries)
+  const errors = all.slice(0, max_results)
+  const lines = errors.map(({ time, tool, action, code, message, count }) => `${time} ${tool}${action ? ` ${action}` : ''} ${code}${count > 1 ? ` ×${count}` : ''}: ${message}`)
+  return ok(
+    { scope, errors, total: all.length, truncated: errors.length < all.length, archive_available },
+    { text: [...lines, counted(all.length, 'error')].join('\n') },
+  )
+}) satisfies Handler<Input>
+
+/** Identical failures in a row as one, with the time of the latest. */
+function folded(entries: Entry[]): Failed[] {
+  const all: Failed[] = []
+  for (const entry of entries) {
+    const { time, session, code = '', message = '', input } = entry
+    const [tool = '', action] = entry.slot.split('/')
+    const failed = { time, session, tool, ...(action !== undefined && { action }), code, message, ...(input && { input }), count: 1 }
+    const last = all.at(-1)
+    if (last && same(last, failed)) last.count++
+    else all.push(failed)
+  }
+  return all
+}
+
+const same = (a: Failed, b: Failed): boolean => identity(a) === identity(b)
+const identity = ({ session, tool, action, code, message, input }: Failed): string => JSON.stringify([session, tool, action, code, message, input])

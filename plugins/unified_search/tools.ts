@@ -1,0 +1,67 @@
+import { ok, type Call, type Context, type Effect, type Handler, type Mode, type Schema, type SlotInfo } from '../../core/index.js'
+import { count } from '../shared/answer.js'
+import { rank, type Document } from '../shared/rank.js'
+
+interface Input {
+  keyword: string
+  detail_level: 'name-only' | 'name' | 'name-and-description' | 'name_description' | 'full'
+  max_results: number
+}
+interface Found {
+  tool: string
+  action?: string
+  source: 'slot' | 'alias' | 'mcp' | 'skill'
+  available: boolean
+  description?: string
+  input?: Schema
+  effects?: readonly Effect[]
+  plugin?: string
+}
+
+/** Finds tools, actions, aliases, MCP tools and skills by words, all in one ranking. */
+export default ((call, context) => {
+  const { keyword, detail_level, max_results } = call.input
+  const all = [...context.host.slots().map((slot) => slotDocument(slot, call)), ...skillDocuments(context)]
+  const exact = all.filter(({ name }) => name === keyword).map(({ subject }) => subject)
+  const ranked = keyword === '*' ? all.sort((a, b) => (a.name < b.name ? -1 : 1)).map(({ subject }) => subject) : rank(all, keyword)
+  const found = [...new Set([...exact, ...ranked])]
+  const tools = found.slice(0, max_results).map((one) => shown(one, detail_level))
+  const output = { tools, total: found.length, truncated: tools.length < found.length }
+  const lines = found.slice(0, max_results).map((one) => {
+    const name = one.action ? `${one.tool} ${one.action}` : one.tool
+    return `- ${name}${one.source === 'slot' ? '' : ` (${one.source})`}${one.available ? '' : ' (not in this mode)'}${detail_level.startsWith('name-o') || detail_level === 'name' ? '' : `: ${one.description}`}`
+  })
+  return ok(output, { text: [...lines, `${tools.length} of ${count(found.length, 'tool')}`].join('\n') })
+}) satisfies Handler<Input>
+
+function slotDocument({ slot, tool, action, description, input, effects, dialect, chain }: SlotInfo, { mode }: Call): Document<Found> {
+  const source = dialect ? 'alias' : tool.startsWith('mcp__') ? 'mcp' : 'slot'
+  const subject: Found = {
+    tool,
+    ...(action !== undefined && { action }),
+    source,
+    available: effects.every((effect) => possible(mode, effect)),
+    description,
+    input,
+    effects,
+    ...(chain[0] !== undefined && { plugin: chain[0] }),
+  }
+  return { subject, name: slot, fields: [{ text: slot.replaceAll('_', ' '), weight: 3 }, { text: slot, weight: 3 }, { text: description, weight: 1 }] }
+}
+
+/** Whether a mode lets an effect happen at all, be it after a question. */
+const possible = (mode: Mode, effect: Effect): boolean => mode !== 'plan' || effect === 'read' || effect === 'ask' || effect === 'net'
+
+const skillDocuments = ({ host }: Context): Document<Found>[] =>
+  host.skills().catalogue.map(({ name, description }) => ({
+    subject: { tool: name, source: 'skill', available: true, description },
+    name,
+    fields: [{ text: name.replaceAll('-', ' '), weight: 3 }, { text: description, weight: 1 }],
+  }))
+
+function shown({ tool, action, source, available, description, ...more }: Found, detail: Input['detail_level']): Found {
+  const name = { tool, ...(action !== undefined && { action }), source, available }
+  if (detail === 'name-only' || detail === 'name') return name
+  const described = { ...name, ...(description !== undefined && { description }) }
+  return detail === 'full' ? { ...described, ...more } : described
+}
