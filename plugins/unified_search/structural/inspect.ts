@@ -35,7 +35,16 @@ export async function inspect({ input }: StructuralCall, context: Context): Prom
 
 const mapOf = (value: unknown): object => (typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {})
 
-function render(output: { config_path: string; config_exists: boolean; rule_dir_hints: string[]; util_dirs: string[]; test_configs: { testDir: string }[]; missing_dirs: string[]; discovered_configs?: string[] }): string {
+interface Inspected {
+  config_path: string
+  config_exists: boolean
+  rule_dir_hints: string[]
+  test_configs: { testDir: string }[]
+  missing_dirs: string[]
+  discovered_configs?: string[]
+}
+
+function render(output: Inspected): string {
   if (!output.config_exists) {
     const found = output.discovered_configs ?? []
     return `${output.config_path} does not exist${found.length > 0 ? `; found: ${found.join(', ')}` : ''}`

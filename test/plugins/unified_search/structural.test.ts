@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { bootKernel, type Booted, type Files } from 'vtcode/test'
@@ -167,6 +167,13 @@ describe('rewrite', () => {
   })
 })
 
+it('answers with what is left when the program dies', async () => {
+  await using ws = await bootKernel({ files: project })
+  writeFileSync(join(ws.home, 'dying'), '#!/bin/sh\nkill -9 $$\n', { mode: 0o755 })
+  process.env['VTCODE_AST_GREP_BIN'] = join(ws.home, 'dying')
+  expect(await refused(ws, { pattern: 'log($A)' })).toMatchObject({ code: 'VT_SEARCH_FAILED' })
+})
+
 describe('a project', () => {
   const rules: Files = {
     'sgconfig.yml': 'ruleDirs: [rules]\ntestConfigs:\n  - testDir: tests\n',
@@ -184,6 +191,13 @@ describe('a project', () => {
       summary: { total_findings: 2, returned_findings: 1, has_error_findings: false, by_severity: { warning: 2 }, by_rule: { 'no-log': 2 } },
       next: { input: { workflow: 'scan', skip: 1 } },
     })
+  })
+  it('without configuration, or without the rule asked for, is refused with what there is', async () => {
+    await using ws = await bootKernel({ files: { ...rules, 'sub/sgconfig.yml': '', 'sub/deep/x.ts': '' } })
+    expect(await refused(ws, { workflow: 'scan', config_path: 'none.yml', path: 'sub/deep' })).toMatchObject({
+      code: 'VT_SEARCH_CONFIG_MISSING', details: { discovered_configs: ['sub/sgconfig.yml', 'sgconfig.yml'] }, next: { input: { workflow: 'inspect' } },
+    })
+    expect(await refused(ws, { workflow: 'scan', filter: 'absent' })).toMatchObject({ code: 'VT_SEARCH_RULE', details: { rules: ['no-log'] } })
   })
   it('is tested, and failing tests are an answer', async () => {
     await using ws = await bootKernel({ files: rules })
