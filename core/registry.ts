@@ -1,4 +1,5 @@
 import { targetsOf } from './alias.js'
+import { flatten } from './flat.js'
 import { fold, shapeOf, type Shape } from './input.js'
 import type { Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Schema, SlotInfo, ToolInfo } from './types.js'
 
@@ -174,7 +175,7 @@ function agreed(tool: Tool): Map<string, string> {
 export const isListed = ({ refusal }: Slot): boolean => refusal?.name !== 'VT_PLUGIN_UNTRUSTED'
 export const slotsOf = (tool: Tool): Slot[] => (tool.only ? [tool.only] : [...tool.actions.values()])
 
-/** One tool as a model sees it: the flat union of its actions' properties, each described once. */
+/** One tool as a model sees it: all its actions behind one flat schema. */
 export function toolInfo(tool: Tool): ToolInfo {
   const slots = slotsOf(tool).filter(isListed)
   const effects = [...new Set(slots.flatMap((slot) => slot.info.effects))]
@@ -182,12 +183,7 @@ export function toolInfo(tool: Tool): ToolInfo {
     const { info } = tool.only
     return { name: tool.name, description: info.description, input: info.input, effects, actions: [] }
   }
-  const properties: JsonObject = { action: { type: 'string', enum: slots.map(({ info }) => info.action) } }
-  for (const slot of slots) {
-    for (const [name, schema] of Object.entries(slot.shape.properties)) {
-      if (!(name in properties)) properties[name] = Object.fromEntries(Object.entries(schema).filter(([key]) => !key.startsWith('x-') && key !== 'default'))
-    }
-  }
+  const input = flatten(slots.map(({ info, shape }) => ({ action: info.action!, properties: shape.properties, defs: info.input['$defs'] as JsonObject | undefined })))
   const description = slots.map(({ info }) => `${info.action}: ${info.description}`).join('\n')
-  return { name: tool.name, description, input: { type: 'object', properties, additionalProperties: false }, effects, actions: slots.map(({ info }) => info.action!) }
+  return { name: tool.name, description, input, effects, actions: slots.map(({ info }) => info.action!) }
 }

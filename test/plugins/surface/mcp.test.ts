@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { bin, surroundings, vtcode } from './program.js'
@@ -93,6 +94,14 @@ describe('vtcode mcp', () => {
     const { tools } = await connected.client.listTools()
     expect(tools.find(({ name }) => name === 'probe')).toMatchObject({ inputSchema: { type: 'object', properties: { act: {} } }, annotations: { readOnlyHint: true } })
     expect(tools.map(({ name }) => name)).toContain('unified_file')
+  })
+
+  it('lists schemas that a client can compile as they are', async () => {
+    await using made = await workspace()
+    await using connected = await connect(made)
+    for (const { name, inputSchema } of (await connected.client.listTools()).tools) {
+      expect(() => new Ajv2020({ strict: false, formats: { 'workspace-path': true, 'workspace-glob': true, command: true } }).compile(inputSchema), name).not.toThrow()
+    }
   })
 
   it('answers with the output as structured content, text first, then the content blocks, notices in _meta and at the end of the text', async () => {

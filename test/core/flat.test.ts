@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { bootKernel } from 'vtcode/test'
+
+const action = (name: string, properties: string, rest = '') => `action: thing/${name}\ndescription: Does ${name}.\neffects: [read]\ninput:\n  properties:\n${properties}${rest}module: ./thing.js\n`
+const files = {
+  'tools/a.yaml': action('one', '    path: { type: string, description: What to look at., maxLength: 10 }\n    depth: { $ref: "#/$defs/size" }\n', '  $defs: { size: { type: integer } }\n'),
+  'tools/b.yaml': action('two', '    path: { type: string, description: What to write., maxLength: 20 }\n    width: { $ref: "#/$defs/size" }\n', '  $defs: { size: { type: number } }\n'),
+  'tools/c.yaml': action('three', '    path: { type: string, description: What to write. }\n    only: { type: string, enum: [a], default: a, x-aliases: [o] }\n'),
+  'tools/thing.js': 'export default () => ({ ok: true, output: {} })',
+}
+
+describe('the flat schema of a tool', () => {
+  it('says of a property what all its actions say, each text with the actions that mean it, and keeps the definitions apart', async () => {
+    await using booted = await bootKernel({ files })
+    const manifests = ['a', 'b', 'c'].map((name) => `${booted.root}/tools/${name}.yaml`)
+    await using kernel = await bootKernel({ manifests })
+    expect(kernel.kernel.describe('thing')!.input).toMatchObject({
+      properties: {
+        action: { enum: ['one', 'two', 'three'] },
+        path: { type: 'string', description: 'one: What to look at. two, three: What to write.' },
+        depth: { $ref: '#/$defs/one.size' },
+        width: { $ref: '#/$defs/two.size' },
+        only: { type: 'string', enum: ['a'] },
+      },
+      $defs: { 'one.size': { type: 'integer' }, 'two.size': { type: 'number' } },
+    })
+    const { path, only } = kernel.kernel.describe('thing')!.input['properties'] as Record<string, object>
+    expect(path).not.toHaveProperty('maxLength')
+    expect(Object.keys(only!).sort()).toEqual(['enum', 'type'])
+  })
+})
