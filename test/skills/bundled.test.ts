@@ -9,7 +9,7 @@ const names = readdirSync(folder)
 
 describe('the bundled skills', () => {
   it('are those that were promised', () => {
-    expect(names).toEqual(['ast-grep', 'debugging', 'skill-creator'])
+    expect(names).toEqual(['ast-grep', 'code-review', 'commit-and-pr', 'debugging', 'plugin-author', 'safe-editing', 'skill-creator', 'terminal-driver'])
   })
   it('are valid by the open format', async () => {
     await using made = await tempWorkspace()

@@ -27,7 +27,9 @@ function engine(): string | undefined {
 
 const bin = join(base, 'bin')
 mkdirSync(bin)
-symlinkSync(join(root, 'node_modules'), join(base, 'node_modules'))
+mkdirSync(join(base, 'node_modules'))
+symlinkSync(join(root, 'node_modules/@ast-grep'), join(base, 'node_modules/@ast-grep'))
+symlinkSync(root, join(base, 'node_modules/vtcode'))
 if (astGrep) symlinkSync(astGrep, join(bin, 'ast-grep'))
 writeFileSync(join(bin, 'vtcode'), `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'dist/core/bin.js')}' "$@"\n`)
 chmodSync(join(bin, 'vtcode'), 0o755)
@@ -60,7 +62,7 @@ function runSection(preamble: Section, section: Section): Map<Block, string> {
     const lines: string[] = []
     for (const { command, output } of commandsOf(block)) {
       const actual = run(command, cwd)
-      lines.push(`$ ${command.split('\n').join('\n> ')}`, ...(looksLike(actual, output) ? output : actual))
+      lines.push(`$ ${command.split('\n').join('\n> ').replace(/ +$/gm, '')}`, ...(looksLike(actual, output) ? output : actual))
       if (!update) expect(looksLike(actual, output) ? output.join('\n') : actual.join('\n'), `line ${block.line}: ${command}`).toBe(output.join('\n'))
     }
     seen.set(block, lines.map((line) => `${line}\n`).join(''))
