@@ -2,7 +2,8 @@
 import { isUtf8 } from 'node:buffer'
 import { encodeName, type Context, type Handle } from '../../core/index.js'
 import { byPath } from './order.js'
-import { choose, leftOutBelow, ripgrep, withWalk, type Discovery } from './ripgrep.js'
+import { choose, leftOutBelow, ripgrep, walkLimits, withWalk, type Discovery } from './ripgrep.js'
+import { walkOurselves } from './walk.js'
 
 export interface Listing {
   /** Workspace-relative, in path order. */
@@ -13,13 +14,21 @@ export interface Listing {
   /** The walk stopped before its end. */
   incomplete: boolean
   complaints: string[]
+  /** Listed without ripgrep. */
+  fallback?: boolean
 }
 
-const mostEntries = 200_000
-const seconds = 10
+/**
+ * Lists the files below a directory, by a walk of our own where ripgrep is missing, or would follow links out of the workspace.
+ * With `reasons` it also tells what was left out.
+ */
+export async function filesBelow(context: Context, directory: Handle, discovery: Discovery, reasons = false): Promise<Listing> {
+  if (discovery.follow) return walkOurselves(context, directory.path, discovery)
+  const listing = await byRipgrep(context, directory, discovery, reasons)
+  return listing ?? { ...(await walkOurselves(context, directory.path, discovery)), fallback: true }
+}
 
-/** Lists the files below a directory. `undefined` when ripgrep cannot be started. With `reasons` it also tells what was left out. */
-export async function filesBelow(context: Context, directory: Handle, discovery: Discovery, reasons = false): Promise<Listing | undefined> {
+async function byRipgrep(context: Context, directory: Handle, discovery: Discovery, reasons: boolean): Promise<Listing | undefined> {
   if (!choose(discovery.globs)) return walk(context, directory, discovery, reasons)
   // Globs that choose files would bring ignored ones back, so a walk without them has to agree.
   const { globs, ...rest } = discovery
@@ -44,7 +53,7 @@ async function walk(context: Context, directory: Handle, discovery: Discovery, r
   const take = (chunk: Buffer) => {
     chunks.push(chunk)
     for (let at = chunk.indexOf(0); at >= 0; at = chunk.indexOf(0, at + 1)) entries++
-    return entries < mostEntries ? undefined : (false as const)
+    return entries < walkLimits.entries ? undefined : (false as const)
   }
   const ignored: string[] = []
   const hidden: string[] = []
@@ -53,10 +62,10 @@ async function walk(context: Context, directory: Handle, discovery: Discovery, r
     if (name && why && why !== 'Override' && why !== 'Types') (why === 'Hidden' ? hidden : ignored).push(prefix + name)
   }
   const asked = await withWalk(context.workspace, directory, discovery, (flags) =>
-    ripgrep(directory.ref, ['--files', '--null', ...flags], { signal: context.signal, seconds }, take, reasons ? note : undefined),
+    ripgrep(directory.ref, ['--files', '--null', ...flags], { signal: context.signal, seconds: walkLimits.seconds }, take, reasons ? note : undefined),
   )
   if (!asked) return undefined
-  const files = sorted(Buffer.concat(chunks), prefix).slice(0, mostEntries)
+  const files = sorted(Buffer.concat(chunks), prefix).slice(0, walkLimits.entries)
   return { files, ignored, hidden, incomplete: asked.timed_out || asked.stopped, complaints: asked.complaints }
 }
 

@@ -84,16 +84,15 @@ export interface Subjects {
   listing?: Listing
 }
 
-/** The files to outline, in path order, each with its language. `undefined` when ripgrep cannot be started. */
-export async function subjects(context: Context, input: OutlineInput): Promise<Subjects | undefined> {
+/** The files to outline, in path order, each with its language. */
+export async function subjects(context: Context, input: OutlineInput): Promise<Subjects> {
   const wanted = wantedLanguage(input)
   await using target = await context.workspace.open(input.path)
   if (target.kind === 'file') {
     const language = wanted ?? languageOf(target.path)
     return { files: language ? [{ path: target.path, language }] : [], single: true }
   }
-  const listing = await filesBelow(context, target, {})
-  if (!listing) return undefined
+  const listing = await filesBelow(context, target, { follow: input.follow })
   const files = listing.files.flatMap((path) => {
     const language = languageOf(path)
     return language && (!wanted || wanted.id === language.id) ? [{ path, language }] : []

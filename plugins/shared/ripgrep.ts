@@ -9,6 +9,8 @@ import { lines, run, type Consumer, type Ended, type Limits } from './process.js
 export interface Discovery {
   include_hidden?: boolean
   include_ignored?: boolean
+  /** Walk through links that stay inside the workspace. */
+  follow?: boolean
   /** ripgrep's `-g`, relative to the walked directory. */
   globs?: string[]
   /** With or without the dot. */
@@ -24,6 +26,8 @@ export interface Asked extends Ended {
 
 /** No search opens a larger file unless it is named. */
 export const largestSearched = 256 * 1024 * 1024
+/** Where a walk stops. */
+export const walkLimits = { entries: 200_000, seconds: 10 }
 /** Left out of every walk that does not start at or below them, unless a glob names them. */
 const leftOut = ['.git', 'node_modules', '.vtcode']
 

@@ -35,10 +35,12 @@ export interface Found {
   complaints: string[]
   /** Files too large to be opened. */
   skipped: string[]
+  /** Found without ripgrep. */
+  fallback?: boolean
 }
 
 /** The engine does not take the pattern; the message is its own. */
-class PatternProblem extends Error {}
+export class PatternProblem extends Error {}
 
 export const seconds = 30
 
@@ -73,9 +75,8 @@ export async function search(context: Context, query: Query): Promise<Found | un
   async function candidates(): Promise<Set<string> | false | undefined> {
     const sets: Set<string>[] = []
     if (target.kind === 'directory' && choose(query.globs)) {
-      const found = await filesBelow(context, target, query)
-      if (!found) return undefined
-      sets.push(new Set(found.files))
+      const { files } = await filesBelow(context, target, query)
+      sets.push(new Set(files))
     }
     for (const pattern of query.every ? query.patterns : []) {
       const asked = await ask([pattern], ['--count'])

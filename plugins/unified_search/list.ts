@@ -5,6 +5,7 @@ import { filesBelow } from '../shared/enumerate.js'
 import { glob, isGlob } from '../shared/glob.js'
 import { byPath } from '../shared/order.js'
 import { choose, leftOutBelow, type Discovery } from '../shared/ripgrep.js'
+import { searchOurselves } from '../shared/javascript.js'
 import { patternRefusal, search } from '../shared/search.js'
 import { tree } from './list/tree.js'
 
@@ -66,18 +67,18 @@ interface Collected {
   incomplete: boolean
   complaints: string[]
   skipped?: string[]
+  fallback?: boolean
   /** How many entries lie below a directory at the lowest level shown. */
   deeper?: Map<string, number>
   counts?: { ignored_count: number; hidden_count: number }
 }
 
-/** File discovery in pages over one sorted list. Declines when ripgrep cannot be started. */
+/** File discovery in pages over one sorted list. */
 const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) => {
   await using target = await context.workspace.open(input.path).catch(async (error: unknown) => {
     throw await withParent(error, input.path, context)
   })
   const collected = await collect(target, input, context)
-  if (!collected) return undefined
   const rows = input.max_items === undefined ? collected.rows : collected.rows.slice(0, input.max_items)
   const start = (input.page - 1) * input.max_results
   const window = rows.slice(start, start + input.max_results)
@@ -112,14 +113,13 @@ export default list
 const depthOf = ({ mode, max_depth }: ListInput): number => max_depth ?? (mode === 'list' ? 1 : mode === 'tree' ? 3 : 64)
 
 /** Every entry that passes the filters, in the order of the answer. */
-async function collect(target: Handle, input: ListInput, context: Context): Promise<Collected | undefined> {
+async function collect(target: Handle, input: ListInput, context: Context): Promise<Collected> {
   const passes = filter(input)
   if (input.mode === 'find_content') return withContent(input, passes, context)
   if (target.kind === 'file') return { rows: [{ path: target.path, directory: false }].filter(passes), incomplete: false, complaints: [] }
   const discovery = discoveryOf(input)
   const here = input.mode === 'list' && depthOf(input) === 1 && !choose(discovery.globs)
   const listing = await filesBelow(context, target, here ? { ...discovery, max_depth: 1 } : discovery, input.mode === 'list')
-  if (!listing) return undefined
   if (here) {
     const { rows, counts } = await oneLevel(target, new Set([...listing.ignored, ...listing.hidden]), input, context)
     return { ...listing, rows: rows.filter(passes), counts }
@@ -134,6 +134,7 @@ function discoveryOf(input: ListInput): Discovery {
   return {
     include_hidden: input.include_hidden,
     include_ignored: input.include_ignored,
+    follow: input.follow,
     globs: [input.globs ?? []].flat(),
   }
 }
@@ -228,19 +229,24 @@ async function bySize(rows: Row[], context: Context): Promise<Row[]> {
 }
 
 /** Files that hold the pattern, with their counts. */
-async function withContent(input: ListInput, passes: (row: Row) => boolean, context: Context): Promise<Collected | undefined> {
+async function withContent(input: ListInput, passes: (row: Row) => boolean, context: Context): Promise<Collected> {
   const patterns = [input.content_pattern!]
-  const found = await search(context, {
+  const query = {
     ...discoveryOf(input),
     path: input.path,
     patterns,
-    only: (path) => passes({ path, directory: false }),
+    only: (path: string) => passes({ path, directory: false }),
     ...(input.case_sensitive !== undefined && { case_sensitive: input.case_sensitive }),
     ...(input.max_depth !== undefined && { max_depth: input.max_depth }),
-  }).catch((error: unknown) => {
-    throw patternRefusal(patterns, error)
-  })
-  return found && { ...found, rows: found.files.map(({ file, count }) => ({ path: file, directory: false, matches: count })) }
+  }
+  // ripgrep would follow links out of the workspace.
+  const byRipgrep = input.follow ? undefined : search(context, query)
+  const found = await Promise.resolve(byRipgrep)
+    .then((answer) => answer ?? searchOurselves(context, query))
+    .catch((error: unknown) => {
+      throw patternRefusal(patterns, error)
+    })
+  return { ...found, rows: found.files.map(({ file, count }) => ({ path: file, directory: false, matches: count })) }
 }
 
 function itemOf({ path, matches }: Row, entry: Entry | undefined, { mode, path: base, response_format }: ListInput): ListItem | undefined {

@@ -21,7 +21,6 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const wanted = wantedLanguage(input)
   if ((wanted && !served.has(wanted.id)) || !astGrepPath(context.workspace.root)) return undefined
   const found = await subjects(context, input)
-  if (!found) return undefined
   // Wrong words are refused before anything is drawn.
   await filterOf(input, found.single)
   const chosen = found.files.slice(0, input.max_results)
@@ -123,7 +122,7 @@ async function elsewhere(context: Context, input: OutlineInput, files: Subject[]
   for (const id of new Set(files.map(({ language }) => language.id))) {
     const title = files.find(({ language }) => language.id === id)!.language.title
     const result = await context.call('unified_search', {
-      action: 'outline', path: input.path, lang: id, items, view: 'full', max_results: input.max_results, response_format: 'detailed',
+      action: 'outline', path: input.path, lang: id, items, view: 'full', follow: input.follow, max_results: input.max_results, response_format: 'detailed',
     })
     if (result.ok) found.push(...((result.output as JsonObject)['files'] as Outlined[]))
     else missing.push(title)

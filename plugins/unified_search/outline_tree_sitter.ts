@@ -19,7 +19,6 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const wanted = wantedLanguage(input)
   if (wanted && !served.has(wanted.id)) throw missing(wanted.title)
   const found = await subjects(context, input)
-  if (!found) return undefined
   const [only] = found.files
   if (found.single && only && !served.has(only.language.id)) throw missing(only.language.title)
   await filterOf(input, found.single)

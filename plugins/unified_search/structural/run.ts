@@ -24,7 +24,6 @@ export async function run(call: StructuralCall, context: Context, { notices }: R
   if (!astGrepPath(context.workspace.root)) return undefined
   checkMetavariables(call)
   const found = await subjects(context, input, requiredWord(input.pattern, input.strictness, input.selector))
-  if (!found) return undefined
   notices.push(...found.notices)
   const search = new Search(context, call)
   const all = groupByLanguage(found.files, input)

@@ -17,7 +17,6 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
   const args = ['scan', '--json=stream', '--include-metadata', '--color=never', ...globs, ...context_lines, '--', input.path]
   if (!(await askProject(context, input, args, stream.take))) return undefined
   const known = await searched(input.path, context)
-  if (!known) return undefined
   const all = found
     .map((native) => ({ ...native, file: native.file.replace(/^\.\//, '') }))
     .filter(({ file }) => known.files.has(file))
@@ -59,7 +58,7 @@ async function searched(path: string, context: Context) {
   await using target = await context.workspace.open(path)
   if (target.kind === 'file') return { files: new Set([path]), notices: [] }
   const listing = await filesBelow(context, target, { include_hidden: true })
-  return listing && { files: new Set(listing.files), notices: remarks(listing) }
+  return { files: new Set(listing.files), notices: remarks(listing) }
 }
 
 /** Whether the text of a finding stands in the file, opened once more: the program walked by itself. */

@@ -21,8 +21,8 @@ export interface Subjects {
 /** Languages in which almost any text parses: they take part only when they are named. */
 const quiet = new Set(['html', 'css', 'json', 'yaml', 'markdown', 'toml'])
 
-/** The files of a query, each with its language. `undefined` when ripgrep cannot be started. Throws VT_PATH_NOT_FOUND, VT_SEARCH_LANG. */
-export async function subjects(context: Context, input: StructuralInput, word: string | undefined): Promise<Subjects | undefined> {
+/** The files of a query, each with its language. Throws VT_PATH_NOT_FOUND, VT_SEARCH_LANG. */
+export async function subjects(context: Context, input: StructuralInput, word: string | undefined): Promise<Subjects> {
   const forced = input.lang === undefined ? undefined : (languageNamed(input.lang) ?? { id: input.lang, title: input.lang, aliases: [], extensions: [] })
   const globs = [input.globs ?? []].flat()
   const named = new Set([...globs, ...(input.paths ?? [])].flatMap((glob) => languageOf(glob.replace(/[}\]]+$/, ''))?.id ?? []))
@@ -51,7 +51,6 @@ export async function subjects(context: Context, input: StructuralInput, word: s
       filesBelow(context, directory, discovery),
       word === undefined ? undefined : search(context, { ...discovery, path: directory.path, patterns: [word], literal: true, case_sensitive: true }),
     ])
-    if (!listing || (word !== undefined && !found)) return undefined
     notices.push(...remarks({ ...listing, skipped: found?.skipped ?? [] }))
     for (const path of listing.files) {
       const language = languageOf(path)

@@ -143,14 +143,25 @@ describe('hostile trees', () => {
     execFileSync('sh', ['-c', 'mkdir many && cd many && seq 1 100000 | xargs touch'], { cwd: ws.root })
     const start = performance.now()
     expect(await list(ws, { mode: 'recursive', path: 'many' })).toMatchObject({ total: 100_000, has_more: true })
-    expect(performance.now() - start).toBeLessThan(5000)
-  })
+    expect(performance.now() - start).toBeLessThan(20_000)
+  }, 120_000)
   it('with link loops and links out are not followed', async () => {
     await using ws = await bootKernel({ files: { 'a/f': '' } })
     symlinkSync('..', join(ws.root, 'a/up'))
     symlinkSync('/', join(ws.root, 'a/root'))
     expect(await paths(ws, { mode: 'recursive' })).toEqual(['a', 'a/f'])
   })
+})
+
+it('follows links inside the workspace, and only when it is asked to', async () => {
+  await using ws = await bootKernel({ files: { 'real/f.txt': 'hello\n', '.gitignore': 'skip\n', 'real/skip': '' } })
+  symlinkSync('../real', join(ws.root, 'real/again'))
+  symlinkSync('real', join(ws.root, 'alias'))
+  symlinkSync('/', join(ws.root, 'root'))
+  symlinkSync('nowhere', join(ws.root, 'dangling'))
+  expect(await paths(ws, { mode: 'recursive', entry_type: 'file' })).toEqual(['real/f.txt'])
+  expect(await paths(ws, { mode: 'recursive', entry_type: 'file', follow: true })).toEqual(['alias/f.txt', 'real/f.txt'])
+  expect(await paths(ws, { mode: 'find_content', content_pattern: 'hello', follow: true })).toEqual(['alias/f.txt', 'real/f.txt'])
 })
 
 it('names similar paths and the nearest parent when a path is missing', async () => {

@@ -1,0 +1,5 @@
+import { grepWith } from '../shared/grep.js'
+import { placesOurselves, searchOurselves } from '../shared/javascript.js'
+
+/** Text search where ripgrep is missing: the same answers, slower, without look-around and back-references. */
+export default grepWith({ backend: 'javascript', search: searchOurselves, places: placesOurselves })
