@@ -17,6 +17,10 @@ export interface Spool {
   /** Workspace-relative. */
   readonly path: string
   write(chunk: Buffer | string): Promise<void>
+  /** Several chunks at once, without copying them together. */
+  writeAll(chunks: Buffer[]): Promise<void>
+  /** Puts other bytes in the place of some that were written. */
+  replace(position: number, bytes: Buffer): Promise<void>
   close(): Promise<void>
 }
 
@@ -31,7 +35,20 @@ export async function openSpool(context: Context, label: string, end = 'txt'): P
   live.add(name)
   context.session.onClose(() => void live.delete(name))
   await prune(context.workspace, directory)
-  return { path: `${folder}/${name}`, write: async (chunk) => file.appendFile(chunk), close: () => file.close() }
+  return {
+    path: `${folder}/${name}`,
+    write: async (chunk) => file.appendFile(chunk),
+    writeAll: (chunks) => writeAll(file, chunks),
+    replace: async (position, bytes) => void (await file.write(bytes, 0, bytes.length, position)),
+    close: () => file.close(),
+  }
+}
+
+// A disk that fills up takes a part of it; the error comes with the attempt to write the rest.
+async function writeAll(file: FileHandle, chunks: Buffer[]): Promise<void> {
+  const { bytesWritten } = await file.writev(chunks)
+  const size = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
+  if (bytesWritten < size) await file.appendFile(Buffer.concat(chunks).subarray(bytesWritten))
 }
 
 /** Keeps a whole text; returns its workspace-relative path. */

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { problem, VtError, type Context, type Handle, type Mode } from '../../../core/index.js'
 import { refusal } from '../answer.js'
@@ -42,7 +42,7 @@ export async function begin(context: Context, mode: Mode, wanted: Wanted): Promi
   const folder = await context.workspace.openDirectory(wanted.workdir)
   let session: Session | undefined
   try {
-    const mark = randomBytes(8).toString('hex')
+    const mark = randomUUID()
     const env = environmentOf(wanted.env ?? {}, { workspace: context.workspace.root, settings, tty: wanted.tty !== undefined, mark })
     const program = programOf(wanted, folder, env.PATH!, settings.shell)
     const { launch, sandbox } = await executor(context, mode, wanted, folder, { ...program, cwd: folder.ref, env })

@@ -4,9 +4,14 @@ import { searchPath } from '../programs.js'
 import type { ExecSettings } from './settings.js'
 import { markName } from './tree.js'
 
+const locale = ['ALL', 'CTYPE', 'COLLATE', 'MESSAGES', 'MONETARY', 'NUMERIC', 'TIME', 'ADDRESS', 'IDENTIFICATION', 'MEASUREMENT', 'NAME', 'PAPER', 'TELEPHONE']
+const windows = ['SystemRoot', 'ComSpec', 'PATHEXT', 'TEMP', 'USERPROFILE', 'APPDATA']
 /** What a command may know of our environment: this list and nothing else, however harmless a name looks. */
-const inherited =
-  /^(HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TMPDIR|COLORTERM|CI|EDITOR|SystemRoot|ComSpec|PATHEXT|TEMP|USERPROFILE|APPDATA)$/i
+const inherited = [
+  ...['HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TZ', 'TMPDIR', 'COLORTERM', 'CI', 'EDITOR'],
+  ...locale.map((name) => `LC_${name}`),
+  ...(process.platform === 'win32' ? windows : []),
+]
 /** Variables that change what runs; settings may set them, a call may not. */
 const loaders = /^(LD_.*|DYLD_.*|NODE_OPTIONS|BASH_ENV|ENV|IFS|PYTHONSTARTUP|PERL5OPT|RUBYOPT|GIT_.*|PATH|VTCODE.*)$/i
 
@@ -15,11 +20,15 @@ export function environmentOf(
   given: Record<string, string>,
   { workspace, settings, tty, mark }: { workspace: string; settings: ExecSettings; tty: boolean; mark: string },
 ): Record<string, string> {
-  const own = Object.entries(process.env).filter((entry): entry is [string, string] => inherited.test(entry[0]) && entry[1] !== undefined)
+  const own: Record<string, string> = {}
+  for (const name of inherited) {
+    const value = process.env[name]
+    if (value !== undefined) own[name] = value
+  }
   return {
-    ...Object.fromEntries(own),
+    ...own,
     // Nothing that the workspace brings stands in for a program that a policy knows by its name.
-    PATH: searchPath(process.env.PATH, workspace).join(delimiter),
+    PATH: outsidePath(process.env.PATH ?? '', workspace),
     // Our pipes are sockets; an outermost bash takes that for a login over the network and reads ~/.bashrc.
     SHLVL: '1',
     PAGER: 'cat',
@@ -31,6 +40,13 @@ export function environmentOf(
     VTCODE: '1',
     [markName]: mark,
   }
+}
+
+let known: { path: string; workspace: string; outside: string } | undefined
+
+function outsidePath(path: string, workspace: string): string {
+  if (known?.path !== path || known.workspace !== workspace) known = { path, workspace, outside: searchPath(path, workspace).join(delimiter) }
+  return known.outside
 }
 
 function checked(given: Record<string, string>): Record<string, string> {

@@ -1,5 +1,7 @@
 import type { Context } from '../../../core/index.js'
 import { openSpool, type Spool } from '../spool.js'
+import { blot } from './blot.js'
+import { countNewlines } from './newlines.js'
 import { kept, Ring } from './ring.js'
 import { shownLength } from './text.js'
 
@@ -30,6 +32,7 @@ export class StreamLog {
   private queue: Buffer[] = []
   private queued = 0
   private accepted = 0
+  private cleaned = 0
   private flushing: Promise<void> | undefined
 
   constructor(
@@ -72,13 +75,22 @@ export class StreamLog {
   /** Puts the stream on disk, if it is not there yet; answers where. */
   async keep(): Promise<string | undefined> {
     if (!this.file) this.open()
-    await this.flushing
+    await this.clean()
     return this.spool_path
   }
 
   async close(): Promise<void> {
-    await this.flushing
+    await this.clean()
     await (await this.file)?.close()
+  }
+
+  /** Takes the secrets out of what is on disk, once for what was written since. */
+  private async clean(): Promise<void> {
+    await this.flushing
+    const file = await this.file
+    if (!file || this.spool_path === undefined || this.cleaned === this.accepted) return
+    this.cleaned = this.accepted
+    await blot(file, this.context)
   }
 
   private open(): void {
@@ -107,10 +119,10 @@ export class StreamLog {
   private async flush(): Promise<void> {
     const file = await this.file
     while (this.queue.length > 0) {
-      const batch = this.queue.length === 1 ? this.queue[0]! : Buffer.concat(this.queue)
+      const batch = this.queue
       this.queue = []
       this.queued = 0
-      await file?.write(batch).catch(() => this.lose())
+      await file?.writeAll(batch).catch(() => this.lose())
     }
     this.flushing = undefined
   }
@@ -119,10 +131,4 @@ export class StreamLog {
     this.spool_path = undefined
     this.accepted = longestSpool
   }
-}
-
-function countNewlines(bytes: Buffer): number {
-  let count = 0
-  for (let at = 0; at < bytes.length; at++) if (bytes[at] === 10) count++
-  return count
 }

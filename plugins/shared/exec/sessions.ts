@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Context, Session as CallerSession, VtError } from '../../../core/index.js'
 import { refusal } from '../answer.js'
 import type { Session } from './session.js'
@@ -64,7 +64,7 @@ export class Sessions {
   }
 
   private newId(): string {
-    const id = `run-${randomBytes(4).toString('hex')}`
+    const id = `run-${randomUUID().slice(0, 8)}`
     return this.known.has(id) || this.starting.has(id) ? this.newId() : id
   }
 

@@ -1,0 +1,40 @@
+import type { Context } from '../../../core/index.js'
+import { lines, run } from '../process.js'
+import { candidates, redactText } from '../redact.js'
+import { ripgrepPath } from '../ripgrep.js'
+import type { Spool } from '../spool.js'
+
+/** Bytes of one secret that are overwritten: a key without an end is no reason to lose the rest of a log. */
+const longestSecret = 16_384
+
+/**
+ * Overwrites the secrets in a spool file, each by as many bytes, so that positions stay. ripgrep finds the candidates: a pass in
+ * JavaScript over everything a program prints would take ten times as long as the program's pipe.
+ */
+export async function blot(file: Spool, { workspace }: Context): Promise<void> {
+  const engine = await ripgrepPath()
+  if (!engine) return
+  const border = file.path.lastIndexOf('/')
+  await using folder = await workspace.openDirectory(file.path.slice(0, border))
+  const found: { at: number; text: string }[] = []
+  // `position:text`, and for a match of several lines as many of these with the same position.
+  const reader = lines((line) => {
+    const border = line.indexOf(':')
+    const at = Number(line.toString('latin1', 0, border))
+    const text = line.toString('latin1', border + 1)
+    const last = found.at(-1)
+    if (last?.at !== at) found.push({ at, text })
+    else if (last.text.length < longestSecret) last.text += `\n${text}`
+  })
+  const patterns = candidates().flatMap((pattern) => ['-e', pattern])
+  const shape = ['--no-config', '--only-matching', '--byte-offset', '--no-line-number', '--no-filename']
+  const args = [...shape, '--text', '--multiline', '--no-unicode', ...patterns, '--', `./${file.path.slice(border + 1)}`]
+  await run({ file: engine, args, cwd: folder.ref }, { signal: new AbortController().signal, seconds: 30 }, reader.take)
+  reader.end()
+  for (const { at, text } of found) {
+    const clean = redactText(text)
+    if (clean === text) continue
+    const size = Math.min(text.length, longestSecret)
+    await file.replace(at, Buffer.from(clean.slice(0, size).padEnd(size, '*'), 'latin1'))
+  }
+}

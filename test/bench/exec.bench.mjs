@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createKernel } from 'vtcode'
+
+/** Commands against a bare spawn: the shortest, much output, a terminal; and a poll that finds nothing. */
+export default async () => {
+  const root = mkdtempSync(join(tmpdir(), 'vtcode-bench-'))
+  const big = join(root, 'big.txt')
+  writeFileSync(big, `${'x'.repeat(77)}\n`.repeat(500_000))
+  const automation = { full_auto: { enabled: true, allowed_tools: ['unified_exec'] } }
+  const config = { automation, sandbox: { mode: 'off' } }
+  const kernel = await createKernel({ workspace: root, home: join(root, 'home'), env: {}, mode: 'full-auto', config })
+  const call = async (input) => {
+    const result = await kernel.call('unified_exec', input)
+    if (!result.ok) throw new Error(result.error.message)
+    return result.output
+  }
+  try {
+    const [bare, ours] = await alternately(200, () => drained('/bin/true', []), () => call({ action: 'run', command: ['/bin/true'] }))
+    const before = process.memoryUsage().rss
+    let peak = before
+    const watch = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 5)
+    const [pipe, kept] = await alternately(15, () => drained('cat', [big]), () => call({ command: ['cat', big] }))
+    clearInterval(watch)
+    const [plain, terminal] = await alternately(50, () => drained('/bin/echo', ['x']), () => call({ command: ['/bin/echo', 'x'], tty: true }))
+    await call({ command: ['sleep', '60'], background: true, session_id: 'idle' })
+    const [poll] = await alternately(200, () => call({ action: 'poll', session_id: 'idle', yield_time_ms: 0 }))
+    return [
+      { name: '/bin/true', goal: 1.4, ratio: ours / bare, detail: `× a bare spawn; ${ours.toFixed(2)} ms` },
+      { name: '39 MB of output', goal: 1.3, ratio: kept / pipe, detail: `× draining it in Node; ${kept.toFixed(0)} ms, all of it in a spool file` },
+      { name: '39 MB of output, memory', goal: 60, ratio: (peak - before) / 1e6, unit: 'MB', detail: 'growth of the resident set, both ways' },
+      { name: 'a command in a terminal', goal: 25, ratio: terminal - plain, unit: 'ms', detail: 'over the command on pipes' },
+      { name: 'poll of an idle session', goal: 1, ratio: poll, unit: 'ms', detail: 'median of 200' },
+    ]
+  } finally {
+    await kernel.close()
+    rmSync(root, { recursive: true, force: true })
+  }
+}
+
+const drained = (file, args) =>
+  new Promise((resolve, reject) => {
+    const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] }).once('error', reject).once('close', resolve)
+    child.stdout.resume()
+    child.stderr.resume()
+  })
+
+/** Median milliseconds of each, run in turn so that a busy machine is busy for all. */
+async function alternately(rounds, ...runs) {
+  const times = runs.map(() => [])
+  for (let round = -3; round < rounds; round++) {
+    for (const [index, run] of runs.entries()) {
+      const began = performance.now()
+      await run()
+      if (round >= 0) times[index].push(performance.now() - began)
+    }
+  }
+  return times.map((all) => all.sort((a, b) => a - b)[all.length >> 1])
+}
