@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { closeSync, constants, fchmodSync, fchownSync, fstatSync, fsync, linkSync, openSync, readSync, renameSync, write, type BigIntStats } from 'node:fs'
+import { closeSync, constants, fchmodSync, fchownSync, fstatSync, fsync, linkSync, openSync, readSync, renameSync, unlinkSync, write, type BigIntStats } from 'node:fs'
 import { promisify } from 'node:util'
-import type { Entry } from './directory.js'
+import type { Directory, Entry } from './directory.js'
 import { problem } from './errors.js'
 import { toStat } from './handle.js'
 import { shown } from './paths.js'
@@ -36,7 +36,6 @@ export async function writeFile(spot: Spot, path: string, bytes: Uint8Array, ove
       if (final !== undefined && final & 0o6000) fchmodSync(fd, final)
       await syncFile(fd)
       publish(spot, temp.name, path, over)
-      syncDirectory(directory)
       return { stat: toStat(fstatSync(fd, { bigint: true })), lost }
     } finally {
       closeSync(fd)
@@ -46,11 +45,31 @@ export async function writeFile(spot: Spot, path: string, bytes: Uint8Array, ove
   }
 }
 
-/** Gives `temp` the name of the spot if what is there is what may be replaced. */
-function publish({ directory, name }: Spot, temp: string, path: string, over: Over): void {
-  if (over === 'nothing') return linkSync(directory.at(temp), directory.at(name))
-  if (over !== 'anything') refuseChanged(directory.peek(name), over, path)
-  renameSync(directory.at(temp), directory.at(name))
+/** Gives `temp` the name of the spot if what is there is what may be replaced, and puts that back if the disk does not confirm it. */
+function publish({ directory, name, entry }: Spot, temp: string, path: string, over: Over): void {
+  const [from, to] = [directory.at(temp), directory.at(name)]
+  if (over === 'nothing') {
+    linkSync(from, to)
+    return confirm(directory, () => unlinkSync(to))
+  }
+  const spare = tempIn(directory)
+  try {
+    if (over !== 'anything') refuseChanged(directory.peek(name), over, path)
+    if (entry) linkSync(to, directory.at(spare.name))
+    renameSync(from, to)
+    confirm(directory, () => (entry ? renameSync(directory.at(spare.name), to) : unlinkSync(to)))
+  } finally {
+    spare.drop()
+  }
+}
+
+function confirm(directory: Directory, undo: () => void): void {
+  try {
+    syncDirectory(directory)
+  } catch (error) {
+    undo()
+    throw error
+  }
 }
 
 /** Throws VT_FILE_STALE unless the entry is the version that was seen, by identity and, where the clock is too coarse to tell, by content. */
@@ -83,7 +102,7 @@ function hashEntry(entry: Entry): string {
 }
 
 async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length; ) at += (await writeSome(fd, bytes, at, Math.min(bytes.length - at, 16 * 1024 * 1024), null)).bytesWritten
+  for (let at = 0; at < bytes.length; ) at += (await writeSome(fd, bytes, at, Math.min(bytes.length - at, 16 * 1024 * 1024), at)).bytesWritten
 }
 
 /** Gives the new file the owner of the old one; returns what could not be carried over. */

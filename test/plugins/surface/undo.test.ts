@@ -1,0 +1,104 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, lstatSync, statSync, chmodSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import fc from 'fast-check'
+import { bootKernel, type Booted } from 'vtcode/test'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+let booted: Booted
+let count = 0
+beforeEach(async () => {
+  booted = await bootKernel({ files: { 'a.txt': 'one\ntwo\n', 'b.txt': 'b\n', 'dir/sub/c.txt': 'c\r\n' } })
+})
+afterEach(() => booted[Symbol.asyncDispose]())
+
+const at = (path: string) => join(booted.root, path)
+/** A call of a session that has read nothing yet. */
+const call = (tool: string, input: object) => booted.call(tool, input, { session: `session-${count++}` })
+const undo = async (...args: string[]) => {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const main = (await booted.kernel.surface('undo'))!
+  const code = await main(booted.kernel, args, { stdin: new PassThrough(), stdout, stderr, env: {}, signal: new AbortController().signal })
+  return { code, out: String(stdout.read() ?? ''), err: String(stderr.read() ?? '') }
+}
+/** Everything but what the program keeps: path → content, mode, or where a link points. */
+const tree = () =>
+  Object.fromEntries(
+    readdirSync(booted.root, { recursive: true, encoding: 'utf8' })
+      .filter((path) => !path.startsWith('.vtcode'))
+      .sort()
+      .map((path) => {
+        const stat = lstatSync(at(path))
+        return [path, stat.isSymbolicLink() ? readlinkSync(at(path)) : stat.isDirectory() ? 'dir' : [readFileSync(at(path), 'latin1'), stat.mode & 0o777]]
+      }),
+  )
+
+describe('vtcode undo', () => {
+  it('takes back one change after the other, of every kind', async () => {
+    symlinkSync('a.txt', at('link'))
+    chmodSync(at('b.txt'), 0o600)
+    const changes: [string, object][] = [
+      ['unified_file', { action: 'edit', path: 'a.txt', old_str: 'two', new_str: '2' }],
+      ['unified_file', { action: 'write', path: 'n/e/w', content: 'x' }],
+      ['unified_file', { action: 'write', path: 'b.txt', content: 'B', mode: 'overwrite' }],
+      ['unified_file', { action: 'delete', path: 'link' }],
+      ['unified_file', { action: 'move', path: 'dir', destination: 'moved/dir' }],
+      ['unified_file', { action: 'move', path: 'a.txt', destination: 'b.txt', overwrite: true }],
+      ['unified_file', { action: 'copy', path: 'moved', destination: 'twin', recursive: true }],
+      ['unified_file', { action: 'delete', path: 'moved', recursive: true }],
+      ['unified_file', { action: 'delete', path: 'b.txt' }],
+      ['apply_patch', { input: '*** Begin Patch\n*** Add File: p/q\n+1\n*** Update File: n/e/w\n*** Move to: w\n@@\n-x\n+y\n*** End Patch' }],
+    ]
+    const states = [tree()]
+    for (const [tool, input] of changes) {
+      expect(await call(tool, input), JSON.stringify(input)).toMatchObject({ ok: true })
+      states.push(tree())
+    }
+    expect((await undo('--list')).out.split('\n').length).toBe(changes.length + 1)
+    for (let index = changes.length - 1; index >= 0; index--) {
+      expect(await undo(), JSON.stringify(changes[index])).toMatchObject({ code: 0, err: '' })
+      expect(tree(), JSON.stringify(changes[index])).toEqual(states[index])
+    }
+    expect(await undo()).toMatchObject({ code: 1, err: expect.stringContaining('nothing to undo') })
+  })
+
+  it('gives back the original after any edits', async () => {
+    const bytes = fc.uint8Array({ maxLength: 40 }).map((raw) => Buffer.from([...raw.filter((byte) => byte !== 0), 0x40]))
+    const texts = fc.array(fc.string({ minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 4 })
+    await fc.assert(
+      fc.asyncProperty(bytes, texts, async (original, replacements) => {
+        writeFileSync(at('f'), original)
+        let changed = 0
+        for (const text of replacements) changed += (await call('unified_file', { action: 'edit', path: 'f', old_str: '@', new_str: `${text}@` })).ok ? 1 : 0
+        for (let i = 0; i < changed; i++) await undo()
+        expect(readFileSync(at('f')).equals(original)).toBe(true)
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  it('leaves a file alone that was changed since, and what a history from elsewhere names', async () => {
+    await call('unified_file', { action: 'edit', path: 'a.txt', old_str: 'two', new_str: '2' })
+    writeFileSync(at('a.txt'), 'mine')
+    expect(await undo()).toMatchObject({ code: 1, err: expect.stringContaining('changed since') })
+    expect(readFileSync(at('a.txt'), 'utf8')).toBe('mine')
+
+    const folder = '.vtcode/history/x/99999999999999-abcdef-1'
+    mkdirSync(at(folder), { recursive: true })
+    mkdirSync(at('.git/hooks'), { recursive: true })
+    writeFileSync(at(`${folder}/0`), 'evil')
+    const before = { sha256: '0'.repeat(64), mode: 0o755, bytes: 4 }
+    writeFileSync(at(`${folder}/record.json`), JSON.stringify({ id: '1', slot: 's', session: 'x', time: '', steps: [{ op: 'remove', path: '.git/hooks/pre-commit', before }] }))
+    expect(await undo()).toMatchObject({ code: 1, err: expect.stringContaining('.git/hooks/pre-commit') })
+    expect(readdirSync(at('.git/hooks'))).toEqual([])
+  })
+
+  it('works from the command line, in a later session', async () => {
+    await call('unified_file', { action: 'edit', path: 'a.txt', old_str: 'two', new_str: '2' })
+    const { stdout, status } = spawnSync(process.execPath, ['dist/core/bin.js', '--workspace', booted.root, 'undo'], { encoding: 'utf8', env: { ...process.env, HOME: booted.home } })
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/^Undone: .*unified_file\/edit {2}a\.txt\n$/)])
+    expect(readFileSync(at('a.txt'), 'utf8')).toBe('one\ntwo\n')
+    expect(statSync(at('a.txt')).nlink).toBe(1)
+  })
+})
