@@ -22,8 +22,12 @@ interface CodeInput {
 
 /** How a snippet of each language is run: the files beside it, and the program that starts them. */
 const languages = {
-  python3: { snippet: 'snippet.py', files: { 'vtcode.py': pythonModule, 'start.py': pythonStart }, argv: (folder: string) => ['python3', '-B', '-u', join(folder, 'start.py')] },
-  javascript: { snippet: 'snippet.mjs', files: { 'start.mjs': javascript }, argv: (folder: string) => [process.execPath, join(folder, 'start.mjs')] },
+  python3: {
+    snippet: 'snippet.py',
+    files: { 'vtcode.py': pythonModule, 'start.py': pythonStart },
+    argv: ['python3', '-B', '-u', 'start.py'],
+  },
+  javascript: { snippet: 'snippet.mjs', files: { 'start.mjs': javascript }, argv: [process.execPath, 'start.mjs'] },
 }
 type Language = keyof typeof languages
 const otherWords = { python: 'python3', py: 'python3', js: 'javascript', node: 'javascript' } as const
@@ -37,10 +41,11 @@ export default (async ({ input, mode }, context) => {
   const { snippet, files, argv } = languages[language]
   const folder = await mkdtemp(join(tmpdir(), 'vtcode-code-'))
   try {
-    for (const [name, text] of Object.entries({ ...files, [snippet]: input.code })) await writeFile(join(folder, name), text, { mode: 0o600 })
+    const all = Object.entries({ ...files, [snippet]: input.code })
+    for (const [name, text] of all) await writeFile(join(folder, name), text, { mode: 0o600 })
     const settings = execSettings(context)
     const session = await begin(context, mode, {
-      command: argv(folder),
+      command: [...argv.slice(0, -1), join(folder, argv.at(-1)!)],
       shown: `${language} ${snippet}`,
       workdir: input.workdir,
       limit: { seconds: Math.min(input.timeout_secs, settings.max_timeout_secs), since: 'start' },

@@ -25,7 +25,8 @@ export default (async ({ input }, context) => {
     return await look(source, input, { spool_path: input.spool_path }, context)
   }
   const session = sessionsOf(context).find(input.session_id!)
-  const state = { session_id: session.facts.id, running: session.running, exit_code: session.running ? null : (session.exit?.exit_code ?? null) }
+  const { running, exit } = session
+  const state = { session_id: session.facts.id, running, exit_code: running ? null : (exit?.exit_code ?? null) }
   if (input.screen) return picture(session, state)
   return await look(logsOf(session, input.stream), input, state, context)
 }) satisfies Handler<InspectInput>

@@ -1,4 +1,5 @@
 import { ok, type Context, type Next, type Notice, type Result } from '../../../core/index.js'
+import { count, notice } from '../answer.js'
 import { excerptOf, fit, shares, type Excerpt } from './excerpt.js'
 import { plainText } from './text.js'
 import type { Session } from './session.js'
@@ -84,10 +85,12 @@ function status({ facts, exit, timed_out, duration_ms }: Session, running: boole
 function noticesOf({ children_ended, survivors }: Session): Notice[] {
   const pids = survivors.slice(0, 8).join(', ')
   const notices: Notice[] = []
-  if (children_ended) notices.push({ code: 'VT_EXEC_CHILDREN_ENDED', message: 'What the command had left running was ended with it; say background: true to keep it.' })
+  if (children_ended) {
+    notices.push(notice('VT_EXEC_CHILDREN_ENDED', 'What the command had left running was ended with it; say background: true to keep it.'))
+  }
   if (survivors.length > 0) {
-    const message = `${survivors.length} process(es) that left the command's session still run (${pids}); only a sandbox (bubblewrap) ends those too.`
-    notices.push({ code: 'VT_EXEC_SURVIVORS', message })
+    const who = `${count(survivors.length, 'process', 'processes')} that left the command's session`
+    notices.push(notice('VT_EXEC_SURVIVORS', `Still running: ${who} (${pids}); only a sandbox (bubblewrap) ends those too.`))
   }
   return notices
 }

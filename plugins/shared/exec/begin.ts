@@ -38,7 +38,9 @@ export interface Wanted extends Command {
  */
 export async function begin(context: Context, mode: Mode, wanted: Wanted): Promise<Session> {
   const settings = execSettings(context)
-  if (!settings.enabled) throw problem('VT_POLICY_DENIED', { reason: 'Commands are switched off by `exec.enabled`.', way: 'Use unified_search and unified_file.' })
+  if (!settings.enabled) {
+    throw problem('VT_POLICY_DENIED', { reason: 'Commands are switched off by `exec.enabled`.', way: 'Use the other tools.' })
+  }
   const folder = await context.workspace.openDirectory(wanted.workdir)
   let session: Session | undefined
   try {
@@ -48,7 +50,8 @@ export async function begin(context: Context, mode: Mode, wanted: Wanted): Promi
     const { launch, sandbox } = await executor(context, mode, wanted, folder, { ...program, cwd: folder.ref, env })
     const { limit, background = false } = wanted
     return (session = await sessionsOf(context).add(wanted.session_id, settings.max_sessions, (id) => {
-      const facts: Facts = { id, command: wanted.shown ?? said(wanted), cwd: folder.path, sandbox, background, tty: wanted.tty, mark, limit }
+      const command = wanted.shown ?? said(wanted)
+      const facts: Facts = { id, command, cwd: folder.path, sandbox, background, tty: wanted.tty, mark, limit }
       return Session.start(facts, context, (sink) => connect(launch, wanted, sink))
     }))
   } catch (error) {
@@ -60,8 +63,13 @@ export async function begin(context: Context, mode: Mode, wanted: Wanted): Promi
   }
 }
 
+interface Executor {
+  launch: Launch
+  sandbox: Facts['sandbox']
+}
+
 /** Chooses where the program runs. A sandbox that is required and does not hold is an error, never a silent run without it. */
-async function executor(context: Context, mode: Mode, wanted: Wanted, folder: Handle, launch: Launch): Promise<{ launch: Launch; sandbox: Facts['sandbox'] }> {
+async function executor(context: Context, mode: Mode, wanted: Wanted, folder: Handle, launch: Launch): Promise<Executor> {
   const { mode: use, ...settings } = sandboxSettings(context)
   if (use === 'off' || wanted.escalated) return { launch, sandbox: 'none' }
   const found = await sandbox()
@@ -102,6 +110,8 @@ function startProblem(error: unknown, { command, args }: Wanted): unknown {
   const { code } = error as NodeJS.ErrnoException
   if (error instanceof VtError || typeof code !== 'string') return error
   if (code === 'E2BIG') return problem('VT_INPUT_TOO_LARGE', { size: 'longer than the system allows', limit: 'one argument below 128 KiB' })
-  if (['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(code)) return refusal('VT_EXEC_LIMIT', `The system starts no more programs now (${code}).`, { retryable: true })
+  if (['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(code)) {
+    return refusal('VT_EXEC_LIMIT', `The system starts no more programs now (${code}).`, { retryable: true })
+  }
   return notFound(String([command, args ?? []].flat()[0]))
 }

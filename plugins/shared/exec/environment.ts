@@ -4,12 +4,12 @@ import { searchPath } from '../programs.js'
 import type { ExecSettings } from './settings.js'
 import { markName } from './tree.js'
 
-const locale = ['ALL', 'CTYPE', 'COLLATE', 'MESSAGES', 'MONETARY', 'NUMERIC', 'TIME', 'ADDRESS', 'IDENTIFICATION', 'MEASUREMENT', 'NAME', 'PAPER', 'TELEPHONE']
+const locales = ['ALL', 'CTYPE', 'COLLATE', 'MESSAGES', 'MONETARY', 'NUMERIC', 'TIME', 'ADDRESS', 'IDENTIFICATION', 'MEASUREMENT']
 const windows = ['SystemRoot', 'ComSpec', 'PATHEXT', 'TEMP', 'USERPROFILE', 'APPDATA']
 /** What a command may know of our environment: this list and nothing else, however harmless a name looks. */
 const inherited = [
   ...['HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TZ', 'TMPDIR', 'COLORTERM', 'CI', 'EDITOR'],
-  ...locale.map((name) => `LC_${name}`),
+  ...locales.map((name) => `LC_${name}`),
   ...(process.platform === 'win32' ? windows : []),
 ]
 /** Variables that change what runs; settings may set them, a call may not. */
@@ -45,8 +45,10 @@ export function environmentOf(
 let known: { path: string; workspace: string; outside: string } | undefined
 
 function outsidePath(path: string, workspace: string): string {
-  if (known?.path !== path || known.workspace !== workspace) known = { path, workspace, outside: searchPath(path, workspace).join(delimiter) }
-  return known.outside
+  if (known?.path === path && known.workspace === workspace) return known.outside
+  const outside = searchPath(path, workspace).join(delimiter)
+  known = { path, workspace, outside }
+  return outside
 }
 
 function checked(given: Record<string, string>): Record<string, string> {

@@ -46,7 +46,9 @@ export async function goOn({ input }: Call<GoOn>, context: Context): Promise<Res
 function send(session: Session, { input, keys = [], eof = false }: GoOn): void {
   const { transport } = session
   const strange = session.plain ? keys.find((key) => key !== 'ctrl-c' && key !== 'ctrl-d') : undefined
-  if (strange) throw problem('VT_INPUT_INVALID', { problem: `'keys' has ${strange}; without a terminal (tty: true) only ctrl-c and ctrl-d mean something.` })
+  if (strange) {
+    throw problem('VT_INPUT_INVALID', { problem: `'keys' has ${strange}; without a terminal only ctrl-c and ctrl-d mean something.` })
+  }
   const needsInput = input !== undefined || eof || keys.some((key) => key !== 'ctrl-c')
   if (!session.running || (needsInput && !transport.writable())) throw closed(session)
   if (input) transport.write(Buffer.from(input))

@@ -14,14 +14,15 @@ export interface Command {
 const longest = 128 * 1024
 
 /** What was asked for as a model sees it: the string of a shell, or the words of a program. */
-export const said = ({ command, args }: Command): string | string[] => (args || Array.isArray(command) ? [command, args ?? []].flat() : command)
+export const said = ({ command, args }: Command): string | string[] =>
+  args || Array.isArray(command) ? [command, args ?? []].flat() : command
 
 /** The program and its arguments. Throws VT_INPUT_INVALID, VT_INPUT_TOO_LARGE, VT_EXEC_NOT_FOUND. */
 export function programOf(command: Command, folder: Handle, path: string, preferred: string): { file: string; args: string[] } {
   const wanted = said(command)
   const words = [wanted].flat()
   for (const word of words) {
-    if (/\0|\p{Cs}/u.test(word)) throw invalid("'command' contains a NUL character or half of a surrogate pair, which no program can be given.")
+    if (/\0|\p{Cs}/u.test(word)) throw invalid("'command' has a NUL character or half of a surrogate pair; no program can be given that.")
   }
   const size = words.reduce((sum, word) => sum + Buffer.byteLength(word), 0)
   if (size > longest) throw problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes long`, limit: `${longest} bytes` })
@@ -50,6 +51,7 @@ function locate(name: string, folders: string[], folder?: Handle): string | unde
   return isProgram(isAbsolute(name) || !folder ? name : join(folder.ref, name)) ? name : undefined
 }
 
-export const notFound = (name: string): VtError => refusal('VT_EXEC_NOT_FOUND', `There is no program '${name.slice(0, 200)}' that can be run.`)
+export const notFound = (name: string): VtError =>
+  refusal('VT_EXEC_NOT_FOUND', `There is no program '${name.slice(0, 200)}' that can be run.`)
 
 const invalid = (text: string): VtError => problem('VT_INPUT_INVALID', { problem: text })

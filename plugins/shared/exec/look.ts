@@ -49,8 +49,14 @@ export interface Found {
   total_lines: number
 }
 
+export interface Query {
+  query: string
+  literal: boolean
+  most: number
+}
+
 /** The lines of a source that match, found by ripgrep. Errors: VT_SEARCH_PATTERN, VT_SEARCH_ENGINE_MISSING, VT_CALL_ABORTED. */
-export async function searched(source: Source, { query, literal, most }: { query: string; literal: boolean; most: number }, { signal }: Context): Promise<Found> {
+export async function searched(source: Source, { query, literal, most }: Query, { signal }: Context): Promise<Found> {
   const input = await wholeOf(source)
   const matches: Found['matches'] = []
   let matched_count = 0
@@ -61,13 +67,16 @@ export async function searched(source: Source, { query, literal, most }: { query
     matches.push({ line_number: Number(line.toString('latin1', 0, border)), text: shown(line.subarray(border + 1)) })
   }
   const file = await ripgrepPath()
-  const args = ['--no-config', '--color=never', '--no-heading', '--no-filename', '--line-number', '--text', '--crlf', ...(literal ? ['-F'] : []), '-e', query, '-']
+  const shape = ['--no-config', '--color=never', '--no-heading', '--no-filename', '--line-number', '--text', '--crlf']
+  const args = [...shape, ...(literal ? ['-F'] : []), '-e', query, '-']
   const reader = lines(take)
   const complaint = lastOf()
   const ended = file && (await run({ file, args, cwd: '/', input }, { signal, seconds: 30 }, reader.take, complaint.take))
   if (!ended) throw refusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep, which searches in logs, cannot be started.')
   reader.end()
-  if (ended.exit_code === 2) throw refusal('VT_SEARCH_PATTERN', `The pattern '${query.slice(0, 100)}' is no regular expression: ${reason(complaint.text())}.`)
+  if (ended.exit_code === 2) {
+    throw refusal('VT_SEARCH_PATTERN', `The pattern '${query.slice(0, 100)}' is no regular expression: ${reason(complaint.text())}.`)
+  }
   return { matches, matched_count, total_lines: linesIn(input) }
 }
 

@@ -5,7 +5,10 @@ import { constants } from 'node:os'
 import { ReadStream } from 'node:tty'
 import type { Exit, Launch, Sink, Size, Transport } from './transport.js'
 
-/** The native half of node-pty. Its JavaScript half loses up to a third of all last lines, hangs us when a full terminal is written to, and sets PWD. */
+/**
+ * The native half of node-pty. Its JavaScript half loses the last lines of up to every third program, hangs us when a full
+ * terminal is written to, and sets PWD.
+ */
 interface Native {
   fork(
     file: string, args: string[], env: string[], cwd: string, cols: number, rows: number, uid: number, gid: number, utf8: boolean,

@@ -52,9 +52,15 @@ function profile({ workspace, writable, shown, settings }: Confinement): string[
 }
 
 /** What steers other programs stays as it is, where it exists; bubblewrap cannot guard what does not. */
-const steering = ['.git/config', '.git/hooks', '.vtcode', '.mcp.json', '.agents', '.claude', '.husky', ...['yaml', 'yml', 'json', 'ts', 'js'].map((end) => `vtcode.config.${end}`)]
+const steering = [
+  ...['.git/config', '.git/hooks', '.vtcode', '.mcp.json', '.agents', '.claude', '.husky'],
+  ...['yaml', 'yml', 'json', 'ts', 'js'].map((end) => `vtcode.config.${end}`),
+]
 /** What commands have no business reading, wherever it exists. */
-const secrets = ['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.config/gcloud', '.config/gh', '.netrc', '.npmrc', '.pypirc', '.git-credentials', '.vtcode']
+const secrets = [
+  ...['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.config/gcloud', '.config/gh', '.vtcode'],
+  ...['.netrc', '.npmrc', '.pypirc', '.git-credentials'],
+]
 const fromHome = (path: string): string => (isAbsolute(path) ? path : join(homedir(), path.replace(/^~\//, '')))
 
 function hidden(path: string): string[] {
@@ -86,7 +92,9 @@ async function probe(tools: Tools): Promise<Sandbox> {
     const said = { out: tail(), err: tail() }
     const ended = await run(program, { signal: new AbortController().signal, seconds: 10 }, said.out.take, said.err.take)
     const held = ended?.exit_code === 0 && said.out.text() === 'held\n' && (await readdir(outside)).length === 0
-    return held ? { tools } : { missing: `bubblewrap does not hold here: ${(said.out.text() + said.err.text()).trim().slice(0, 200) || 'it does not start'}` }
+    if (held) return { tools }
+    const why = (said.out.text() + said.err.text()).trim().slice(0, 200)
+    return { missing: `bubblewrap does not hold here: ${why || 'it does not start'}` }
   } finally {
     await rm(outside, { recursive: true, force: true })
   }

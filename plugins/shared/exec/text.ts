@@ -16,7 +16,10 @@ function lastState(line: string): string {
   return line.split('\r').findLast((state) => state !== '') ?? ''
 }
 
-/** Length of what can be shown before more comes: not up to the middle of a character, nor, in `plain` text, of an escape sequence or of `\r\n`. */
+/**
+ * Length of what can be shown before more comes: not up to the middle of a character nor, in `plain` text, of an escape
+ * sequence or of `\r\n`.
+ */
 export function shownLength(bytes: Buffer, plain: boolean): number {
   let length = withoutPartialCharacter(bytes)
   if (!plain) return length

@@ -70,4 +70,5 @@ function refused(tool: string, { host }: Context): VtError | undefined {
   return starts ? problem('VT_CALL_DEPTH', { limit: 1, slot: name }) : undefined
 }
 
-const tooMany = (): VtError => refusal('VT_EXEC_LIMIT', `A snippet makes at most ${most.calls} calls.`, { hint: 'Ask for more with each call.' })
+const tooMany = (): VtError =>
+  refusal('VT_EXEC_LIMIT', `A snippet makes at most ${most.calls} calls.`, { hint: 'Ask for more with each call.' })
