@@ -171,8 +171,12 @@ function agreed(tool: Tool): Map<string, string> {
   return names
 }
 
-/** A tool that nobody agreed to yet is known by its refusal only: what it says of itself reaches no model. */
-export const isListed = ({ refusal }: Slot): boolean => refusal?.name !== 'VT_PLUGIN_UNTRUSTED'
+/**
+ * A tool that nobody agreed to yet is known by its refusal only: what it says of itself reaches no model. One of another vocabulary can
+ * be called and is not shown: a model is given one word for a thing.
+ */
+export const isListed = ({ refusal, info: { dialect } }: Slot): boolean =>
+  refusal?.name !== 'VT_PLUGIN_UNTRUSTED' && (dialect === undefined || dialect.includes('unified'))
 export const slotsOf = (tool: Tool): Slot[] => (tool.only ? [tool.only] : [...tool.actions.values()])
 
 /** One tool as a model sees it: all its actions behind one flat schema. */

@@ -40,6 +40,7 @@ async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
       errors: diagnostics.filter(({ code, severity }) => severity === 'error' && code.startsWith('VT_CONFIG_')),
     },
     trust: items.map(({ id, digest }) => ({ id, trusted: store.isTrusted({ id, digest }) })),
+    web: { private_hosts: (kernel.settings['web'] as { private_hosts: string[] }).private_hosts },
     slots: kernel.list().map(({ slot, chain }) => ({ slot, chain: chain.map((id) => link(id, states.get(id))) })),
     contributions,
     tools: programs.map((name) => ({ name, path: findProgram(name, searchPath(io.env['PATH'], workspace)) ?? null })),
@@ -54,7 +55,7 @@ const verdict = (diagnostics: Diagnostic[]): number => {
   return errors.some(({ code }) => code.startsWith('VT_CONFIG_')) ? 3 : errors.length > 0 ? 1 : 0
 }
 
-function render({ program, node, platform, paths, slots, contributions, tools, diagnostics }: Examination, io: Io): string {
+function render({ program, node, platform, paths, web, slots, contributions, tools, diagnostics }: Examination, io: Io): string {
   const { bold, dim, red, yellow, green } = paint(io.stdout, io.env)
   const colour = { error: red, warning: yellow, info: dim }
   const problems = diagnostics.filter(({ severity }) => severity !== 'info')
@@ -66,6 +67,8 @@ function render({ program, node, platform, paths, slots, contributions, tools, d
     `yours      ${oneLine(paths.home)}`,
     `plugins    ${contributions.length} found, ${active} active, serving ${slots.length} slots`,
     `programs   ${there}`,
+    // An exemption from the rule of public addresses is nothing to mend, and something to know.
+    ...(web.private_hosts.length > 0 ? [`web        ${yellow('may reach')} ${web.private_hosts.map(oneLine).join(', ')}, public or not`] : []),
     '',
     ...problems.flatMap(({ severity, code, message, hint, files }) => [
       `${colour[severity](severity)} ${bold(code)}  ${printable(message)}`,

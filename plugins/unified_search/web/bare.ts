@@ -4,16 +4,18 @@ import type { Reading } from './reading.js'
 /** Elements that have no end. */
 const empty = new Set(['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'param', 'source', 'track', 'wbr'])
 
-/** How deep the elements of a document lie in each other, counted on its tags: nothing is built that could be too deep. */
-export function depthOf(html: string): number {
+/** How many elements a document has and how deep they lie in each other, counted on its tags: nothing is built that could be too much. */
+export function shapeOf(html: string): { elements: number; depth: number } {
+  let elements = 0
   let depth = 0
   let deepest = 0
   for (const [, end, name] of html.matchAll(/<(\/?)([a-z][\w-]*)/gi)) {
+    if (!end) elements++
     if (empty.has(name!.toLowerCase())) continue
     depth = Math.max(0, depth + (end ? -1 : 1))
     if (depth > deepest) deepest = depth
   }
-  return deepest
+  return { elements, depth: deepest }
 }
 
 /** The text of a page without its structure, in linear time: for pages that are too deep, too big or too slow for the reader. */

@@ -1,18 +1,20 @@
 import { Worker } from 'node:worker_threads'
-import { bareText, depthOf } from './bare.js'
+import { bareText, shapeOf } from './bare.js'
 import type { Reading } from './reading.js'
 import type { Done, Job } from './worker.js'
 
-const deepest = 400
-const memory = { maxOldGenerationSizeMb: 80, maxYoungGenerationSizeMb: 8 }
+// A page within these is read in well under 100 MB; the limit of memory is for what they do not foresee.
+const most = { characters: 1_000_000, elements: 15_000, depth: 400 }
+const memory = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 }
 const idleMs = 30_000
 
 /**
- * A page as Markdown, read in a thread of its own within limits of depth, time and memory; beyond them its bare text. The thread stays for
+ * A page as Markdown, read in a thread of its own within limits of size, depth, time and memory; beyond them its bare text. The thread stays for
  * a while, because a warm one reads in a fraction of the time, and never keeps the program alive.
  */
 export async function readable(html: string, url: string, ms: number, signal: AbortSignal): Promise<Reading> {
-  if (depthOf(html) > deepest) return bareText(html)
+  const { elements, depth } = shapeOf(html)
+  if (html.length > most.characters || elements > most.elements || depth > most.depth) return bareText(html)
   try {
     const reading = await inTurn(() => run({ html, url }, ms, signal))
     return reading.markdown.trim() ? reading : bareText(html)
@@ -30,14 +32,15 @@ function inTurn<T>(work: () => Promise<T>): Promise<T> {
   return mine
 }
 
-let thread: Worker | undefined
+let thread: Promise<Worker> | undefined
+let current: Worker | undefined
 let idle: NodeJS.Timeout | undefined
 let jobs = 0
 
-function run(page: Omit<Job, 'id'>, ms: number, signal: AbortSignal): Promise<Reading> {
-  signal.throwIfAborted()
+async function run(page: Omit<Job, 'id'>, ms: number, signal: AbortSignal): Promise<Reading> {
   clearTimeout(idle)
-  const worker = (thread ??= start())
+  const worker = await (thread ??= start())
+  signal.throwIfAborted()
   const id = ++jobs
   return new Promise<Reading>((resolve, reject) => {
     const timer = setTimeout(() => kill(new Error('too slow')), ms)
@@ -67,14 +70,17 @@ function run(page: Omit<Job, 'id'>, ms: number, signal: AbortSignal): Promise<Re
   })
 }
 
-function start(): Worker {
-  const worker = new Worker(new URL('./worker.js', import.meta.url), { resourceLimits: memory, stdout: true, stderr: true })
+/** A thread that has loaded what it reads with; that time is the program's and not the page's. */
+function start(): Promise<Worker> {
+  const worker = (current = new Worker(new URL('./worker.js', import.meta.url), { resourceLimits: memory, stdout: true, stderr: true }))
   // Between two pages nobody listens, and its end is no error of the program.
   worker.on('error', () => discard(worker))
-  return worker
+  return new Promise((ready, fail) => {
+    worker.once('message', () => ready(worker)).once('error', fail).once('exit', () => fail(new Error('ended')))
+  })
 }
 
 function discard(worker: Worker): void {
-  if (thread === worker) thread = undefined
+  if (current === worker) thread = current = undefined
   void worker.terminate()
 }

@@ -10,6 +10,7 @@ export interface Job {
   html: string
   url: string
 }
+/** The answer to a job; before all of them one without an id, when the thread is ready. */
 export type Done = { id: number; reading: Reading } | { id: number; failed: string }
 
 const mostLinks = 200
@@ -21,6 +22,7 @@ parentPort!.on('message', async ({ id, html, url }: Job) => {
   )
   parentPort!.postMessage(done)
 })
+parentPort!.postMessage({})
 
 async function read(html: string, url: string): Promise<Reading> {
   const { document } = parseHTML(html)

@@ -29,6 +29,13 @@ describe('vtcode doctor', () => {
     expect(await vtcode(made, ['doctor'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing to mend.') })
   })
 
+  it('shows which hosts the settings exempt from the rule of public addresses', async () => {
+    await using made = await tempWorkspace()
+    await made.write('../home/.vtcode/vtcode.config.yaml', 'web: { private_hosts: [wiki.lan, 10.0.0.0/8] }\n')
+    expect((await vtcode(made, ['doctor'])).stdout).toMatch(/web .*wiki\.lan, 10\.0\.0\.0\/8/)
+    expect(JSON.parse((await vtcode(made, ['doctor', '--json'])).stdout).web).toEqual({ private_hosts: ['wiki.lan', '10.0.0.0/8'] })
+  })
+
   it('names what cannot be read by file and line, and runs no plugin', async () => {
     await using made = await broken()
     const ran = await vtcode(made, ['doctor'])

@@ -1,6 +1,12 @@
 import dns from 'node:dns'
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer } from 'node:https'
+import { connect, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { bootKernel } from 'vtcode/test'
 import { afterEach, describe, expect, it } from 'vitest'
 import { page, redirect, serve, site, type Answering } from '../../fixtures/server.js'
@@ -402,6 +408,20 @@ describe('a page of HTML', () => {
   })
 })
 
+describe('another name of the tool', () => {
+  it.each(['fetch_url', 'web_fetch'])('%s still works', async (name) => {
+    await using server = await serve(page('x', 'text/plain'))
+    await using booted = await bootKernel({ config: { web: loopback } })
+    expect(await booted.call(name, { url: server.url })).toMatchObject({ ok: true })
+  })
+
+  it('is inferred from a url', async () => {
+    await using server = await serve(page('x', 'text/plain'))
+    await using booted = await bootKernel({ config: { web: loopback } })
+    expect(await booted.call('unified_search', { uri: server.url, timeout: '5' })).toMatchObject({ ok: true, output: { backend: 'fetch' } })
+  })
+})
+
 describe('a host', () => {
   it('is asked by two at a time', async () => {
     let inside = 0
@@ -431,12 +451,45 @@ describe('a proxy', () => {
     expect(proxy.seen).toEqual([])
   })
 
+  it('of the settings is told the address that was checked, not the name', async () => {
+    await using server = await serve(page('through', 'text/plain'))
+    const asked: string[] = []
+    const proxy = createHttpServer()
+    proxy.on('connect', (request, socket) => {
+      asked.push(request.url!)
+      const onward = connect(server.port, '127.0.0.1', () => socket.write('HTTP/1.1 200 OK\r\n\r\n'))
+      socket.on('error', () => {}).pipe(onward.on('error', () => {})).pipe(socket)
+    })
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+    const port = (proxy.address() as AddressInfo).port
+    const { output } = await fetched({ url: `http://localhost:${server.port}/` }, { private_hosts: ['localhost'], proxy: `http://127.0.0.1:${port}` })
+    proxy.close()
+    expect(output.content).toBe('through')
+    expect(asked.length).toBe(1)
+    expect(asked[0]).not.toContain('localhost')
+    expect(server.seen[0]!.headers.host).toBe(`localhost:${server.port}`)
+  })
+
   it('of the settings does not open private addresses', async () => {
     await using proxy = await serve(page('proxied'))
     for (const url of ['http://10.0.0.1/', 'http://localhost/', 'http://[::1]/']) {
       expect((await fetched({ url }, { proxy: proxy.url })).error.code).toBe('VT_WEB_BLOCKED')
     }
     expect(proxy.seen).toEqual([])
+  })
+})
+
+describe('encryption', () => {
+  it('that nobody vouches for is refused', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'vtcode-tls-'))
+    const files = { key: join(folder, 'key.pem'), cert: join(folder, 'cert.pem') }
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj', '/CN=127.0.0.1', '-keyout', files.key, '-out', files.cert], { stdio: 'ignore' })
+    const server = createServer({ key: readFileSync(files.key), cert: readFileSync(files.cert) }, (_, response) => response.end('secret'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { error } = await fetched({ url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/` })
+    server.close()
+    rmSync(folder, { recursive: true })
+    expect(error).toMatchObject({ code: 'VT_WEB_NETWORK', details: { kind: 'tls' } })
   })
 })
 
@@ -454,6 +507,7 @@ describe('memory', () => {
   it.each([
     ['50 MB of nested elements', `response.writeHead(200, { 'content-type': 'text/html' }); const more = () => left-- > 0 && !response.destroyed ? response.write('<div>'.repeat(10_000), more) : response.end(); let left = 1000; more()`],
     ['a gigabyte of gzip in one megabyte', `response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(2**28, 'a')))`],
+    ['a page of as many elements as are read', `response.writeHead(200, { 'content-type': 'text/html' }).end('<article>' + '<h2>a</h2><p>some <a href="/x">words</a> here, and here, and there, to fill a line.</p>'.repeat(4900) + '</article>')`],
     ['2 MB of paragraphs and tables', `response.writeHead(200, { 'content-type': 'text/html' }).end('<article>' + '<h2>a</h2><p>some <a href="/x">words</a> here, and here, and there.</p><table><tr><td>x</td></tr></table>'.repeat(20_000))`],
   ])('is bounded for %s', (_, answer) => {
     const server = `import { createServer } from 'node:http'; import { gzipSync } from 'node:zlib'
