@@ -1,7 +1,7 @@
 import { answerAs, moduleOf } from './alias.js'
 import { resolve, spell, withExample, type Target } from './check.js'
 import { callerOf, type Run, type Sessions } from './context.js'
-import { problem } from './errors.js'
+import { codes, problem, type Code } from './errors.js'
 import { execution } from './execute.js'
 import type { OnFault } from './faults.js'
 import type { Generation } from './generation.js'
@@ -124,10 +124,14 @@ async function judge({ registry }: Generation, call: Call, run: Run, verdict: Ve
     return failed('VT_POLICY_UNAVAILABLE', { id: missing.id, reason: 'it is not trusted yet' })
   }
   if (!verdict || ('ask' in verdict && (await approved(call, run, verdict.ask)))) return undefined
-  const [code, reason] = 'deny' in verdict ? (['VT_POLICY_DENIED', verdict.deny] as const) : (['VT_POLICY_NEEDS_APPROVAL', verdict.ask] as const)
-  const details: JsonObject = { not_applied: true, ...verdict.details }
+  const [code, reason] = 'deny' in verdict ? ([codeOf(verdict.code), verdict.deny] as const) : (['VT_POLICY_NEEDS_APPROVAL', verdict.ask] as const)
+  // Somebody was asked and said no: asking again would only be a nuisance.
+  const refused = 'ask' in verdict && run.options.approve !== undefined
+  const details: JsonObject = { not_applied: true, ...(refused && { refused }), ...verdict.details }
   return failed(code, { reason, way: verdict.hint }, { details, ...(verdict.next && { next: verdict.next }) })
 }
+
+const codeOf = (named: string | undefined): Code => (named !== undefined && Object.hasOwn(codes, named) ? (named as Code) : 'VT_POLICY_DENIED')
 
 async function approved(call: Call, { options, cancel }: Run, reason: string): Promise<boolean> {
   try {

@@ -21,6 +21,8 @@ export const codes = {
   VT_INPUT_CAPPED: ['{field} {value} was lowered to its maximum {maximum}.', 'Continue with `next` for more.'],
   VT_POLICY_DENIED: ['{reason}', 'Nothing was done. {way}'],
   VT_POLICY_NEEDS_APPROVAL: ['{reason}', 'Nothing was done. {way}'],
+  VT_POLICY_REPEATED: ['{reason}', 'Nothing was done. {way}'],
+  VT_GUARD_DUPLICATE: ['{reason}', 'Nothing was done. {way}'],
   VT_POLICY_UNAVAILABLE: ['The policy {id} is not available: {reason}', '`vtcode doctor` says what to mend; until then only reading calls run.'],
   VT_CALL_ABORTED: ['The call was aborted by the caller.', 'Call again when the result is wanted.'],
   VT_CALL_FAILED: ['The plugin {plugin} failed: {reason}', 'See `vtcode doctor`; the other tools still work.'],

@@ -69,8 +69,11 @@ export interface Failure {
 }
 export type Result<Output = JsonObject> = Success<Output> | Failure
 
-/** A policy's word about one call; there is no "allow". `hint`, `next` and `details` become those of the error. */
-export type Verdict = ({ deny: string } | { ask: string }) & { hint?: string; next?: Next; details?: JsonObject }
+/**
+ * A policy's word about one call; there is no "allow". `hint`, `next` and `details` become those of the error; a denial may name
+ * another code of the kernel's table than VT_POLICY_DENIED.
+ */
+export type Verdict = ({ deny: string; code?: string } | { ask: string }) & { hint?: string; next?: Next; details?: JsonObject }
 
 // ── what plugins write ───────────────────────────────────────────────────────────────────────────
 

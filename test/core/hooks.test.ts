@@ -20,7 +20,8 @@ async function bench(kind: 'policy' | 'compactor', bodies: Record<string, string
     'echo.js': "export default ({ input }) => input.fail ? { ok: false, error: { code: 'ECHO_FAIL', message: 'It fails.' } } : { ok: true, output: { a: 1 }, text: 'long text' }\n",
     ...(Object.fromEntries(files) as Record<string, string>),
   })
-  const booted = await bootKernel({ manifests: [plugins.root] })
+  // Without the memory of refusals, every call is judged anew.
+  const booted = await bootKernel({ manifests: [plugins.root], config: { manifests: ['!builtin:repeats'] } })
   return {
     booted,
     plugins,

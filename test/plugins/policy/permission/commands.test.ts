@@ -27,7 +27,8 @@ async function judge(command: string | string[], mode: Mode = 'auto', policy: Co
     booted.get(key) ??
     (await bootKernel({
       mode,
-      config: { policy: policy!, automation: { full_auto: { enabled: true, allowed_tools: [] } } },
+      // Without the memory of refusals, every call is judged anew.
+      config: { policy: policy!, automation: { full_auto: { enabled: true, allowed_tools: [] } }, manifests: ['!builtin:repeats'] },
       manifests: [plugins.root],
       files: { 'a.txt': '', 'src/b.ts': '' },
     }))

@@ -1,0 +1,22 @@
+import type { Compactor } from '../../core/index.js'
+import { repeatsOf } from '../shared/repeats.js'
+
+// The guard's own refusals are no news, and going on with a session is no repetition.
+const guards = ['VT_POLICY_REPEATED', 'VT_GUARD_DUPLICATE', 'VT_CALL_ABORTED']
+const continuing = ['write', 'poll', 'continue', 'inspect', 'list'].map((action) => `unified_exec/${action}`)
+
+/** Remembers what came of a call for the policy of the same name, and says when the same answer comes again. */
+const repeats: Compactor = (result, call, { session, settings }) => {
+  if (continuing.includes(call.slot)) return result
+  const memory = repeatsOf(session)
+  if (!result.ok) {
+    if (!guards.includes(result.error.code)) memory.failed(call, result.error)
+    return result
+  }
+  const limit = (settings.tools as { max_repeated_tool_calls?: number } | undefined)?.max_repeated_tool_calls ?? 2
+  const { times, first } = memory.succeeded(call, result)
+  if (limit === 0 || times <= limit) return result
+  const message = `The same call gave the same answer ${times} times; the first was ${first}. Use it, or change the input.`
+  return { ...result, notices: [...(result.notices ?? []), { code: 'VT_GUARD_DUPLICATE', message }] }
+}
+export default repeats

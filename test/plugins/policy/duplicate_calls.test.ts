@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bootKernel, matches, tempWorkspace, type Boot, type Booted, type TempWorkspace } from 'vtcode/test'
+import type { Result } from 'vtcode'
+
+let plugins: TempWorkspace
+beforeAll(async () => {
+  const slot = (name: string, effect: string, body: string): Record<string, string> => ({
+    [`${name}.yaml`]: `name: ${name}\neffects: [${effect}]\ndescription: Answers.\nerrors: { FLAKY_FAIL: { message: No. } }\ninput: { properties: { text: { type: string } } }\nmodule: ./${name}.js\n`,
+    [`${name}.js`]: `let count = 0\nexport default ({ input }) => (${body})\n`,
+  })
+  plugins = await tempWorkspace({
+    ...slot('same', 'read', '{ ok: true, output: { text: input.text, took_ms: ++count } }'),
+    ...slot('other', 'read', '{ ok: true, output: { count: ++count } }'),
+    ...slot('change', 'write', '{ ok: true, output: {} }'),
+    ...slot('flaky', 'read', "{ ok: false, error: { code: 'FLAKY_FAIL', message: 'No.' } }"),
+  })
+})
+afterAll(() => plugins[Symbol.asyncDispose]())
+
+const boot = (how: Boot = {}): Promise<Booted> => bootKernel({ manifests: [plugins.root], ...how })
+const codeOf = (result: Result): string => (result.ok ? (result.notices?.[0]?.code ?? 'ok') : result.error.code)
+/** Calls as slowly as one who reads the answers. */
+async function slowly(booted: Booted, times: number, ...call: [string, object?]): Promise<string[]> {
+  const codes = []
+  for (let round = 0; round < times; round += 1) {
+    if (round > 0) await new Promise((resolve) => setTimeout(resolve, 520))
+    codes.push(codeOf(await booted.call(...call)))
+  }
+  return codes
+}
+const remark = 'VT_GUARD_DUPLICATE'
+
+describe('the guard against circles', () => {
+  it('remarks on the third same answer and does not run the sixth call', async () => {
+    await using booted = await boot()
+    expect(await slowly(booted, 6, 'same', { text: 'x' })).toEqual(['ok', 'ok', remark, remark, remark, remark])
+    matches(await booted.call('same', { text: 'x' }), { ok: false, error: { code: remark, message: 're:.*5 times.*', hint: 're:Nothing was done.*' } })
+    expect(codeOf(await booted.call('same', { text: 'y' }))).toBe('ok')
+  })
+
+  it('lets a program repeat itself faster than anybody reads', async () => {
+    await using booted = await boot()
+    const results = await Promise.all(Array.from({ length: 50 }, () => booted.call('same', { text: 'x' })))
+    expect(results.every((result) => codeOf(result) === 'ok')).toBe(true)
+  })
+
+  it('takes another answer, or a change in between, for a new beginning', async () => {
+    await using booted = await boot()
+    expect(await slowly(booted, 4, 'other')).toEqual(['ok', 'ok', 'ok', 'ok'])
+    expect(await slowly(booted, 2, 'same')).toEqual(['ok', 'ok'])
+    await booted.call('change')
+    expect(await slowly(booted, 2, 'same')).toEqual(['ok', 'ok'])
+  })
+
+  it('does not run a call that failed three times, until another one succeeded', async () => {
+    await using booted = await boot()
+    for (let round = 0; round < 3; round += 1) expect(codeOf(await booted.call('flaky'))).toBe('FLAKY_FAIL')
+    matches(await booted.call('flaky'), { ok: false, error: { code: remark, message: 're:.*3 times.*FLAKY_FAIL.*' } })
+    await booted.call('same')
+    expect(codeOf(await booted.call('flaky'))).toBe('FLAKY_FAIL')
+  })
+
+  it('answers a denied call again at once, with the same advice', async () => {
+    await using booted = await boot({ mode: 'plan' })
+    const first = await booted.call('change')
+    const again = await booted.call('change')
+    matches(again, { ok: false, error: { code: 'VT_POLICY_REPEATED', details: { not_applied: true } } })
+    expect(!first.ok && !again.ok && again.error.hint).toBe(!first.ok && first.error.hint)
+  })
+
+  it('asks a person once: who said no is not asked again, and a missing approver is no answer', async () => {
+    await using booted = await boot({ mode: 'ask' })
+    let asked = 0
+    const approve = (): boolean => (asked += 1) < 0
+    for (let round = 0; round < 5; round += 1) expect(codeOf(await booted.call('change'))).toBe('VT_POLICY_NEEDS_APPROVAL')
+    expect(codeOf(await booted.call('change', { text: 'x' }, { approve }))).toBe('VT_POLICY_NEEDS_APPROVAL')
+    expect(codeOf(await booted.call('change', { text: 'x' }, { approve }))).toBe('VT_POLICY_REPEATED')
+    expect(asked).toBe(1)
+    expect(codeOf(await booted.call('change', { text: 'y' }, { approve: () => true }))).toBe('ok')
+  })
+
+  it('keeps sessions apart and can be switched off', async () => {
+    await using booted = await boot({ config: { tools: { max_repeated_tool_calls: 0 } } })
+    expect(await slowly(booted, 4, 'same')).toEqual(['ok', 'ok', 'ok', 'ok'])
+    await using plan = await boot({ mode: 'plan' })
+    for (const session of ['one', 'two']) expect(codeOf(await plan.call('change', {}, { session }))).toBe('VT_POLICY_DENIED')
+  })
+})
