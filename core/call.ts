@@ -123,20 +123,22 @@ async function judge({ registry }: Generation, call: Call, run: Run, verdict: Ve
   if (missing && call.effects.some((effect) => effect !== 'read')) {
     return failed('VT_POLICY_UNAVAILABLE', { id: missing.id, reason: 'it is not trusted yet' })
   }
-  if (!verdict || ('ask' in verdict && (await approved(call, run, verdict.ask)))) return undefined
+  if (!verdict) return undefined
+  const answer = 'ask' in verdict ? await approval(call, run, verdict.ask) : undefined
+  if (answer === true) return undefined
   const [code, reason] = 'deny' in verdict ? ([codeOf(verdict.code), verdict.deny] as const) : (['VT_POLICY_NEEDS_APPROVAL', verdict.ask] as const)
   // Somebody was asked and said no: asking again would only be a nuisance.
-  const refused = 'ask' in verdict && run.options.approve !== undefined
+  const refused = answer === false
   const details: JsonObject = { not_applied: true, ...(refused && { refused }), ...verdict.details }
   return failed(code, { reason, way: verdict.hint }, { details, ...(verdict.next && { next: verdict.next }) })
 }
 
 const codeOf = (named: string | undefined): Code => (named !== undefined && Object.hasOwn(codes, named) ? (named as Code) : 'VT_POLICY_DENIED')
 
-async function approved(call: Call, { options, cancel }: Run, reason: string): Promise<boolean> {
+async function approval(call: Call, { options, cancel }: Run, reason: string): Promise<boolean | undefined> {
   try {
     const answer = await options.approve?.({ call, reasons: [reason] })
-    return answer === true && !cancel.aborted
+    return cancel.aborted || answer === undefined ? undefined : answer === true
   } catch {
     return false
   }

@@ -458,8 +458,8 @@ export interface ToolInfo {
 }
 export interface CallOptions {
   signal?: AbortSignal
-  /** Answers an "ask"; without it an ask is VT_POLICY_NEEDS_APPROVAL. Contract: a throw counts as no. */
-  approve?: (request: { call: Call; reasons: string[] }) => boolean | Promise<boolean>
+  /** Answers an "ask"; without it an ask is VT_POLICY_NEEDS_APPROVAL. Contract: a throw counts as no, `undefined` as no answer yet. */
+  approve?: (request: { call: Call; reasons: string[] }) => boolean | undefined | Promise<boolean | undefined>
   /** Puts questions of a tool to the user; without it a tool that asks says that nobody is there. */
   ask?: Asker
   onProgress?: (update: Progress) => void

@@ -86,14 +86,14 @@ class Elicitations {
     this.#answers = mcpReq.inputResponses ?? {}
   }
 
-  readonly approve = async ({ call, reasons }: { call: Call; reasons: string[] }): Promise<boolean> => {
+  readonly approve = async ({ call, reasons }: { call: Call; reasons: string[] }): Promise<boolean | undefined> => {
     const { answer, ask } = await this.#place('approve', [call.slot, call.input])
     if (answer !== undefined) return accepted(answer)
     ask({
       message: `${call.slot} asks for approval.\n${reasons.join('\n')}\n${JSON.stringify(call.input, null, 2)}`,
       requestedSchema: { type: 'object', properties: { approve: { type: 'boolean', title: 'Do it?', default: false } }, required: ['approve'] },
     })
-    return false
+    return undefined
   }
 
   readonly ask: Asker = async (questions) => {
