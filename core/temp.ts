@@ -50,9 +50,10 @@ export function sweepTemps(folder: Directory, enter: (path: string) => Directory
     const [, owner, pid] = /^((\d+)-[0-9a-f]{8})\.dirs$/.exec(file) ?? []
     if (!owner || owner === token || isAlive(Number(pid))) continue
     attempt(() => {
-      for (const line of readFileSync(folder.at(file), 'utf8').split('\n').filter(Boolean)) sweep(owner, enter(JSON.parse(line) as string))
+      // A directory may be gone by now; the others are looked at all the same.
+      for (const line of readFileSync(folder.at(file), 'utf8').split('\n').filter(Boolean)) attempt(() => sweep(owner, enter(JSON.parse(line) as string)))
+      unlinkSync(folder.at(file))
     })
-    attempt(() => unlinkSync(folder.at(file)))
   }
 }
 

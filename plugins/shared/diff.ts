@@ -39,12 +39,23 @@ function windows({ before, bytes, all }: Changes): Window[] {
     if (last && (start <= last.end || oldStart <= last.oldEnd)) Object.assign(last, { end, oldEnd })
     else found.push({ start, end, oldStart, oldEnd })
   }
+  const [lineBefore, lineAfter] = [counter(before), counter(bytes)]
   return found.map(({ start, end, oldStart, oldEnd }) => ({
     before: before.subarray(oldStart, oldEnd),
     after: bytes.subarray(start, end),
-    line: lineAt(before, oldStart),
-    newLine: lineAt(bytes, start),
+    line: lineBefore(oldStart),
+    newLine: lineAfter(start),
   }))
+}
+
+/** Numbers of the lines at offsets that only grow: each part of the text is counted once. */
+function counter(bytes: Buffer): (offset: number) => number {
+  let [line, from] = [1, 0]
+  return (offset) => {
+    line += lineAt(bytes.subarray(from, offset), offset - from) - 1
+    from = offset
+    return line
+  }
 }
 
 /** Where the third line before the one of `offset` begins. */

@@ -1,7 +1,7 @@
 import { VtError } from '../../../core/index.js'
 import { nearTo } from '../near.js'
 import { readOf } from '../target.js'
-import { linesOf, usualEnd, type Lines } from './lines.js'
+import { Lines } from './lines.js'
 import { anchored, Hunted, placesOf, type Place } from './match.js'
 import type { Hunk } from './types.js'
 
@@ -16,7 +16,7 @@ export interface Placed {
 
 /** Places all hunks against the file as it is. Throws VT_PATCH_CONTEXT, VT_PATCH_AMBIGUOUS, VT_PATCH_OVERLAP. */
 export function place(path: string, bytes: Buffer, hunks: readonly Hunk[]): Placed {
-  const lines = linesOf(bytes)
+  const lines = new Lines(bytes)
   const hunted = new Hunted(lines)
   const candidates = hunks.map((hunk, index) => {
     const places = placesOf(hunk, lines, hunted)
@@ -82,12 +82,12 @@ function render(placed: Placed, place: Place, hunk: Hunk, lines: Lines): void {
 }
 
 /** Lines `start` to `end` (0-based, exclusive) replaced by others, with the line ends of their surroundings. */
-function spanOf({ texts, ends, offsets }: Lines, start: number, end: number, by: string[], open: boolean): Placed['spans'][number] {
-  const lineEnd = ends[start - 1] || ends[start] || ends[end] || usualEnd({ texts, ends, offsets })
+function spanOf(lines: Lines, start: number, end: number, by: string[], open: boolean): Placed['spans'][number] {
+  const lineEnd = lines.end(start - 1) || lines.end(start) || lines.end(end) || lines.usualEnd
   // Behind a last line that has no end, that line gets one first.
-  const unfinished = by.length > 0 && start > 0 && ends[start - 1] === ''
+  const unfinished = by.length > 0 && start > 0 && lines.end(start - 1) === ''
   const text = (unfinished ? lineEnd : '') + by.join(lineEnd) + (by.length > 0 && !open ? lineEnd : '')
-  return { start: offsets[start]!, end: offsets[end]!, by: Buffer.from(text, 'latin1') }
+  return { start: lines.offset(start), end: lines.offset(end), by: Buffer.from(text, 'latin1') }
 }
 
 function missing(path: string, bytes: Buffer, hunk: Hunk, index: number, hunted: Hunted): VtError {
