@@ -27,13 +27,14 @@ export function some(names: string[], limit = 20): string {
 }
 
 /** What happened besides, as notices. */
-export function remarks(found: { incomplete: boolean; complaints: string[]; skipped?: string[]; gone?: string[]; fallback?: boolean }): Notice[] {
-  const { incomplete, complaints, skipped = [], gone = [] } = found
+export function remarks(found: { incomplete: boolean; complaints: string[]; skipped?: string[]; gone?: number; fallback?: boolean }): Notice[] {
+  const { incomplete, complaints, skipped = [], gone = 0 } = found
   const all: Notice[] = []
   if (found.fallback) all.push(notice('VT_SEARCH_FALLBACK', 'ripgrep is missing here; a slower search of our own answered.'))
   if (incomplete) all.push(notice('VT_SEARCH_INCOMPLETE', 'The search stopped at its limit; the totals are lower bounds. Narrow path or globs.'))
-  if (complaints.length > 0) all.push(notice('VT_SEARCH_PARTIAL', `Not everything could be searched: ${complaints.slice(0, 5).map((line) => line.replace(/^\.\//, '')).join('; ')}`))
-  if (gone.length > 0) all.push(notice('VT_SEARCH_PARTIAL', `Changed or gone while they were searched, left out: ${some(gone)}`))
+  if (complaints.length > 0) all.push(notice('VT_SEARCH_PARTIAL', `Not everything could be searched: ${complaints.slice(0, 5).join('; ')}`))
+  // Without names: what is gone may never have been inside.
+  if (gone > 0) all.push(notice('VT_SEARCH_PARTIAL', `${count(gone, 'file')} changed or vanished during the search and ${gone === 1 ? 'is' : 'are'} left out.`))
   if (skipped.length > 0) all.push(notice('VT_SEARCH_SKIPPED', `${count(skipped.length, 'file')} over 256 MiB not opened: ${some(skipped)}`))
   return all
 }

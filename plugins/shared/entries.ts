@@ -33,6 +33,22 @@ export async function look(context: Context, paths: Iterable<string>): Promise<M
   return found
 }
 
+/** Those paths at which something stands: a name that a program came by outside the workspace is not told. */
+export async function existing(context: Context, paths: string[]): Promise<string[]> {
+  const found = await look(context, paths)
+  return paths.filter((path) => found.has(path))
+}
+
+/** What a program says about files below `base`, as `PATH: REASON`, where it may be told. */
+export async function tellable(context: Context, base: string, complaints: string[]): Promise<string[]> {
+  const parsed = complaints.map((text) => {
+    const [, path, reason] = /^(?:\.\/)?(.+?): (.*\(os error \d+\).*|PCRE2: .*)$/.exec(text) ?? []
+    return path === undefined ? { text } : { path: base === '.' ? path : `${base}/${path}`, text: reason! }
+  })
+  const found = await look(context, parsed.flatMap(({ path }) => path ?? []))
+  return parsed.flatMap(({ path, text }) => (path === undefined ? [text] : found.has(path) ? [`${path}: ${text}`] : []))
+}
+
 export const parentOf = (path: string): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '.')
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 

@@ -1,6 +1,7 @@
 /** The files of a directory as every search action sees them: ripgrep's walk, in path order. */
 import { isUtf8 } from 'node:buffer'
 import { encodeName, type Context, type Handle } from '../../core/index.js'
+import { tellable } from './entries.js'
 import { byPath } from './order.js'
 import { choose, leftOutBelow, ripgrep, walkLimits, withWalk, type Discovery } from './ripgrep.js'
 import { walkOurselves } from './walk.js'
@@ -66,7 +67,7 @@ async function walk(context: Context, directory: Handle, discovery: Discovery, r
   )
   if (!asked) return undefined
   const files = sorted(Buffer.concat(chunks), prefix).slice(0, walkLimits.entries)
-  return { files, ignored, hidden, incomplete: asked.timed_out || asked.stopped, complaints: asked.complaints }
+  return { files, ignored, hidden, incomplete: asked.timed_out || asked.stopped, complaints: await tellable(context, directory.path, asked.complaints) }
 }
 
 /** Names that end in NUL, sorted as paths. */

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { ok, problem, type Call, type Context, type Handle, type Handler, type Next } from '../../core/index.js'
 import { count, fitting, notice, refusal, remarks } from './answer.js'
+import { existing } from './entries.js'
 import { cut, excerpt } from './excerpt.js'
 import type { Place, Wanted } from './places.js'
 import { patternRefusal, seconds, spansLines, type Counted, type Found, type Pattern, type Query } from './search.js'
@@ -76,7 +77,9 @@ export const grepWith = (engine: Engine): Handler<GrepInput, GrepOutput> => asyn
     throw refusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${seconds} s.`, { retryable: true })
   }
   const shown = await look(engine, context, pattern, page(found.files, input.skip, input.max_results), input)
-  return shown && answer(engine, found, shown, { input, given })
+  if (!shown) return undefined
+  const named = await existing(context, found.files.slice(0, shownFiles).map(({ file }) => file))
+  return answer(engine, found, { ...shown, named }, { input, given })
 }
 
 const patternOf = ({ pattern, patterns, literal, case_sensitive }: GrepInput): Pattern => ({
@@ -116,6 +119,10 @@ interface Shown {
   looked: number
   gone: string[]
   binary: boolean
+}
+interface Named extends Shown {
+  /** The first files with matches, as far as they stand in the workspace. */
+  named: string[]
 }
 
 /** Files that are open at the same time. */
@@ -193,7 +200,7 @@ async function match(source: Source, file: string, place: Place, context: number
 
 const shorten = (line: Buffer): string => cut(line.toString(), longestText).text
 
-function answer({ backend }: Engine, found: Found, { matches, looked, gone, binary }: Shown, { input, given }: Pick<Call<GrepInput>, 'input' | 'given'>) {
+function answer({ backend }: Engine, found: Found, { matches, looked, gone, binary, named }: Named, { input, given }: Pick<Call<GrepInput>, 'input' | 'given'>) {
   const lost = found.files.filter(({ file }) => gone.includes(file) && !matches.some((match) => match.file === file))
   const files = found.files.filter((file) => !lost.includes(file))
   const total = found.total - lost.reduce((sum, { count }) => sum + count, 0)
@@ -209,11 +216,11 @@ function answer({ backend }: Engine, found: Found, { matches, looked, gone, bina
     backend,
     ...(found.incomplete && { total_is_lower_bound: true as const }),
     ...(truncated && {
-      files: files.slice(0, shownFiles).map(({ file, count }) => ({ file, count })),
+      files: files.filter(({ file }) => named.includes(file)).map(({ file, count }) => ({ file, count })),
       next: { tool: 'unified_search', input: { action: 'grep', ...given, skip: next_skip } },
     }),
   }
-  const notices = remarks({ ...found, gone })
+  const notices = remarks({ ...found, gone: gone.length })
   if (binary) notices.push(notice('VT_FILE_BINARY', `'${input.path}' is binary; its ${count(total, 'match', 'matches')} are only counted.`))
   return ok(output, { text: render(output, input.path), ...(notices.length > 0 && { notices }) })
 }

@@ -1,6 +1,7 @@
 /** Which files hold a pattern, and how often: ripgrep's count over a file or directory. */
 import { encodeName, problem, type Context, type Handle, type Next } from '../../core/index.js'
 import { refusal } from './answer.js'
+import { existing, tellable } from './entries.js'
 import { filesBelow } from './enumerate.js'
 import { cut } from './excerpt.js'
 import { byPath, pathKey } from './order.js'
@@ -67,8 +68,8 @@ export async function search(context: Context, query: Query): Promise<Found | un
     total: files.reduce((sum, { count }) => sum + count, 0),
     searched,
     incomplete: asked.timed_out,
-    complaints: asked.complaints,
-    skipped: skipped.sort(byPath),
+    complaints: target.kind === 'file' ? [] : await tellable(context, target.path, asked.complaints),
+    skipped: await existing(context, skipped.sort(byPath)),
   }
 
   /** The files whose matches count: `false` for all, `undefined` without ripgrep. */

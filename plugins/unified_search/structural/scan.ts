@@ -1,5 +1,5 @@
 import { ok, type Context, type Result } from '../../../core/index.js'
-import { count, fitting, notice, remarks, some } from '../../shared/answer.js'
+import { count, fitting, remarks } from '../../shared/answer.js'
 import { filesBelow } from '../../shared/enumerate.js'
 import { byPath } from '../../shared/order.js'
 import { lines } from '../../shared/process.js'
@@ -22,10 +22,10 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
     .filter(({ file }) => known.files.has(file))
     .sort((a, b) => byPath(a.file, b.file) || a.range.byteOffset.start - b.range.byteOffset.start || (a.ruleId! < b.ruleId! ? -1 : 1))
   const page: Native[] = []
-  const gone: string[] = []
-  for (const native of all.slice(input.skip, input.skip + input.max_results)) (await stands(context, native)) ? page.push(native) : gone.push(native.file)
+  let gone = 0
+  for (const native of all.slice(input.skip, input.skip + input.max_results)) (await stands(context, native)) ? page.push(native) : gone++
   const findings = fitting(page.map(findingOf))
-  const end = input.skip + (findings.length < page.length ? findings.length : page.length + gone.length)
+  const end = input.skip + (findings.length < page.length ? findings.length : page.length + gone)
   const truncated = end < all.length
   const by_severity = tally(all.map(({ severity }) => severity ?? 'hint'))
   const output = {
@@ -48,17 +48,16 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
   const lines_ = findings.flatMap((finding) => [`${finding.file}:${finding.line_number} ${finding.severity} ${finding.rule_id}: ${finding.message}`, ...(finding.note ? [`  ${finding.note}`] : [])])
   const severities = Object.entries(by_severity).map(([severity, number]) => count(number, severity))
   const text = [...lines_, `${count(all.length, 'finding')}${severities.length > 0 ? ` (${severities.join(', ')})` : ''}`].join('\n')
-  const notices = known.notices
-  if (gone.length > 0) notices.push(notice('VT_SEARCH_PARTIAL', `Changed or gone while they were scanned, left out: ${some(gone)}`))
+  const notices = remarks({ ...known.listing, gone })
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
 }
 
 /** The files that a search of the path sees: findings elsewhere are dropped. */
 async function searched(path: string, context: Context) {
   await using target = await context.workspace.open(path)
-  if (target.kind === 'file') return { files: new Set([path]), notices: [] }
+  if (target.kind === 'file') return { files: new Set([path]), listing: { incomplete: false, complaints: [] } }
   const listing = await filesBelow(context, target, { include_hidden: true })
-  return { files: new Set(listing.files), notices: remarks(listing) }
+  return { files: new Set(listing.files), listing }
 }
 
 /** Whether the text of a finding stands in the file, opened once more: the program walked by itself. */

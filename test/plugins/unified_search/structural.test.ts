@@ -132,7 +132,7 @@ describe('a wrong query', () => {
   it('says what to install when the program is missing', async () => {
     process.env['VTCODE_AST_GREP_BIN'] = '/nonexistent/ast-grep'
     await using ws = await bootKernel({ files: project })
-    expect(await refused(ws, { pattern: 'log($A)' })).toMatchObject({ code: 'VT_SEARCH_ENGINE_MISSING', hint: expect.stringContaining('vtcode dependencies install ast-grep') })
+    expect(await refused(ws, { pattern: 'log($A)' })).toMatchObject({ code: 'VT_SEARCH_ENGINE_MISSING', hint: expect.stringContaining('npm install @ast-grep/cli') })
   })
   it('on code nested a hundred thousand deep neither crashes nor hangs', async () => {
     await using ws = await bootKernel({ files: { 'deep.js': `${'('.repeat(100_000)}1${')'.repeat(100_000)}` } })

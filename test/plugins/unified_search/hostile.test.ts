@@ -1,0 +1,84 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bootKernel } from 'vtcode/test'
+import { describe, expect, it } from 'vitest'
+
+describe.runIf(process.platform === 'linux')('a directory that is swapped for a link out all the time', () => {
+  it('never shows anything of what lies outside', async () => {
+    await using ws = await bootKernel({ files: { 'real/inner/a.ts': 'export const token = 1;\n', 'other.ts': 'export const token = 2;\n' } })
+    mkdirSync(join(ws.home, 'out/inner'), { recursive: true })
+    writeFileSync(join(ws.home, 'out/inner/a.ts'), 'export const token = "SECRET-OUTSIDE";\n')
+    writeFileSync(join(ws.home, 'out/inner/SECRET-NAME.ts'), 'export const token = "SECRET-OUTSIDE";\n')
+    symlinkSync(join(ws.home, 'out'), join(ws.root, 'fake'))
+    const attacker = spawn('python3', [join(import.meta.dirname, '../../fixtures/swap.py'), join(ws.root, 'real'), join(ws.root, 'fake')])
+    await once(attacker.stdout, 'data')
+    const end = Date.now() + 6000
+    const calls = [
+      { action: 'grep', pattern: 'token' },
+      { action: 'grep', pattern: 'token', path: 'real/inner' },
+      { action: 'list', mode: 'recursive' },
+      { action: 'list', mode: 'find_content', content_pattern: 'token' },
+      { action: 'outline', items: 'all' },
+      { action: 'structural', pattern: 'const $A = $B', lang: 'ts' },
+    ]
+    try {
+      for (let round = 0; Date.now() < end || round < calls.length; round++) {
+        const result = await ws.call('unified_search', calls[round % calls.length])
+        // The totals may count what a walk ran into; names and texts may not be shown.
+        expect(JSON.stringify(result)).not.toContain('SECRET')
+      }
+    } finally {
+      attacker.stdin.end()
+      await once(attacker, 'exit')
+    }
+  }, 60_000)
+})
+
+// As root nothing is unreadable, so the calls run as somebody else.
+const dropped = process.getuid?.() === 0 && process.platform === 'linux'
+if (!dropped) console.warn('SKIPPED: unreadable folders are tested as root, which gives up its rights for the calls')
+
+describe.runIf(dropped)('unreadable folders and files', () => {
+  it('leave a partial answer with a notice', async () => {
+    await using ws = await bootKernel({ files: { 'open/a.txt': 'needle\n', 'shut/b.txt': 'needle\n', 'open/c.txt': 'needle\n' } })
+    for (const path of ['shut', 'open/c.txt']) chmodSync(join(ws.root, path), 0)
+    // Where the build lies may be closed to others too.
+    for (const path of [join(ws.root, '..'), ws.root, ws.home]) chmodSync(path, 0o777)
+    chownSync(ws.home, 65534, 65534)
+    const call = (input: object) => {
+      const args = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, join(import.meta.dirname, '../../../dist/core/bin.js'), 'call', '--workspace', ws.root, 'unified_search', '--input', JSON.stringify(input)]
+      return JSON.parse(execFileSync('setpriv', args, { encoding: 'utf8', cwd: ws.root, env: { PATH: process.env['PATH'], HOME: ws.home }, stdio: ['ignore', 'pipe', 'ignore'] }))
+    }
+    const found = call({ action: 'grep', pattern: 'needle' })
+    expect(found).toMatchObject({ ok: true, output: { matches: [{ file: 'open/a.txt' }], total_matches: 1 } })
+    expect(found.notices).toEqual([expect.objectContaining({ code: 'VT_SEARCH_PARTIAL', message: expect.stringMatching(/Permission denied/) })])
+    expect(call({ action: 'grep', pattern: 'absent' })).toMatchObject({ ok: true, output: { matches: [] } })
+    expect(call({ action: 'list', mode: 'recursive' })).toMatchObject({ ok: true, notices: [{ code: 'VT_SEARCH_PARTIAL' }] })
+  })
+})
+
+it('files that are renamed during a search are shown once or not at all', async () => {
+  await using ws = await bootKernel({ files: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`d/f${index}.ts`, 'export class Needle {}\n'])) })
+  let on = true
+  const churn = (async () => {
+    for (let round = 0; on; round++) {
+      const [from, to] = round % 2 ? ['d', 'e'] : ['e', 'd']
+      try {
+        renameSync(join(ws.root, from), join(ws.root, to))
+      } catch {
+        // The first round finds nothing to rename.
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+  })()
+  try {
+    for (const input of [{ action: 'grep', pattern: 'Needle' }, { action: 'list', mode: 'recursive' }, { action: 'outline' }, { action: 'structural', kind: 'class_declaration', lang: 'ts' }]) {
+      for (let round = 0; round < 5; round++) expect(await ws.call('unified_search', input)).toMatchObject({ ok: true })
+    }
+  } finally {
+    on = false
+    await churn
+  }
+})
