@@ -79,7 +79,9 @@ function status({ facts, exit, timed_out, duration_ms }: Session, running: boole
   if (timed_out) return `timed out after ${facts.limit.seconds} s`
   if (!exit || exit.exit_code === null) return `killed by ${exit?.signal ?? 'a signal'} after ${after}`
   const missing = exit.exit_code === 127 && typeof facts.command === 'string' ? ': program not found in PATH' : ''
-  return `exit ${exit.exit_code} in ${after}${missing}`
+  // Whoever wonders why a file or the network was out of reach has to know.
+  const where = facts.sandbox === 'bwrap' && exit.exit_code !== 0 ? ' (in the sandbox)' : ''
+  return `exit ${exit.exit_code} in ${after}${missing}${where}`
 }
 
 function noticesOf({ children_ended, survivors }: Session): Notice[] {
