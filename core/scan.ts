@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, readSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, constants, lstatSync, openSync, readdirSync, readFileSync, readSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { inside } from './data.js'
 import { report } from './errors.js'
@@ -11,15 +11,15 @@ export interface Finding {
   all: Found[]
   skipped: { path: string; reason: string }[]
   diagnostics: Diagnostic[]
-  /** Milliseconds of the clock when the search has to end. */
-  until: number
+  /** Has the search taken too long? */
+  late: () => boolean
 }
 
 /** The readings of files that have not changed since. */
 export type SkillCache = Map<string, { version: string; reading: SkillReading }>
 
 
-export const bounds = { depth: 4, folders: 2000, skills: 10_000, ms: 2000 }
+export const bounds = { depth: 4, folders: 2000, skills: 10_000, ms: 2000, wait: 10_000 }
 
 /** Goes through a root, nearest folders first; a folder that is a skill is not gone through further. */
 export function search(root: Root, finding: Finding, cache: SkillCache): void {
@@ -28,32 +28,44 @@ export function search(root: Root, finding: Finding, cache: SkillCache): void {
     for (const skill of known) add(root, skill.folder, skill.reading, finding)
     return
   }
-  let level = [root.path]
-  let folders = 0
+  let level: Entry[] = [{ path: root.path, link: false }]
+  const seen = new Set<string>()
   let over: string | undefined
   for (let depth = 0; depth <= bounds.depth && level.length > 0; depth++) {
-    const next: string[] = []
-    for (const folder of level) {
-      if (++folders > bounds.folders + 1) over = `more than ${bounds.folders} folders`
+    const next: Entry[] = []
+    for (const entry of level) {
+      const folder = entry.link ? within(root, entry.path, finding) : entry.path
+      if (folder === undefined || seen.has(folder)) continue
+      if (seen.add(folder).size > bounds.folders + 1) over = `more than ${bounds.folders} folders`
       else if (finding.all.length >= bounds.skills) over = `more than ${bounds.skills} skills`
-      else if (performance.now() > finding.until) over = `the search took more than ${bounds.ms / 1000} s`
+      else if (finding.late()) over = `the search took more than ${bounds.ms / 1000} s`
       if (over) break
-      const names = list(folder, finding)
-      const file = names.find(({ name }) => name === 'SKILL.md') ?? names.find(({ name }) => name === 'skill.md')
-      if (file) visit(root, folder, file.name, finding, cache)
-      else next.push(...names.filter(({ directory, name }) => directory && !/^\.|^node_modules$/.test(name)).map(({ name }) => join(folder, name)))
+      const entries = list(folder, finding)
+      const file = entries.find(({ name }) => name === 'SKILL.md') ?? entries.find(({ name }) => name === 'skill.md')
+      if (file) visit(root, folder, file, finding, cache)
+      else for (const { name, folder: is, link } of entries) if ((is || link) && !/^\.|^node_modules$/.test(name)) next.push({ path: join(folder, name), link })
     }
     if (over) break
-    level = next.flatMap((path) => within(root, path, finding) ?? [])
+    level = next
   }
   if (!over && level.length > 0) over = `folders more than ${bounds.depth} deep are not searched`
   if (over) finding.diagnostics.push(report('VT_SKILL_LIMIT', { root: root.path, problem: `${over}; ${finding.all.length} skills were found` }, [root.path], 'warning'))
 }
 
-function list(folder: string, finding: Finding): { name: string; directory: boolean }[] {
+interface Entry {
+  path: string
+  link: boolean
+}
+interface Named {
+  name: string
+  folder: boolean
+  link: boolean
+}
+
+function list(folder: string, finding: Finding): Named[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
-      .map((entry) => ({ name: entry.name, directory: entry.isDirectory() || entry.isSymbolicLink() }))
+      .map((entry) => ({ name: entry.name, folder: entry.isDirectory(), link: entry.isSymbolicLink() }))
       .sort((a, b) => (a.name < b.name ? -1 : 1))
   } catch (error) {
     skip(finding, folder, `The folder cannot be read: ${(error as Error).message}.`)
@@ -61,9 +73,25 @@ function list(folder: string, finding: Finding): { name: string; directory: bool
   }
 }
 
-/** A folder below the root; links may lead to places inside it. */
+/**
+ * Tells from now on when time is over. It is the time of the processor that counts, so that a machine busy with other things
+ * loses no skills; the clock only ends waiting for a disk that does not answer.
+ */
+export function stopwatch(): () => boolean {
+  const spent = () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1000
+  }
+  const [began, start] = [spent(), performance.now()]
+  // Before the clock says so the processor cannot have worked that long.
+  return () => {
+    const passed = performance.now() - start
+    return passed > bounds.wait || (passed > bounds.ms && spent() - began > bounds.ms)
+  }
+}
+
+/** The folder that a link leads to, if it lies below the root. */
 function within(root: Root, path: string, finding: Finding): string | undefined {
-  if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return path
   const real = realOf(path)
   if (real === undefined || !statSync(real).isDirectory()) return undefined
   if (inside(root.path, real)) return real
@@ -71,11 +99,12 @@ function within(root: Root, path: string, finding: Finding): string | undefined 
   return undefined
 }
 
-function visit(root: Root, folder: string, name: string, finding: Finding, cache: SkillCache): void {
+/** Reads a skill. Its folder is a real path, so that only a link needs to be followed to know where the file lies. */
+function visit(root: Root, folder: string, { name, link }: Named, finding: Finding, cache: SkillCache): void {
   const file = join(folder, name)
   try {
-    const real = realpathSync(file)
-    if (!inside(root.path, real)) return skip(finding, file, `The link leads out of ${root.path}.`)
+    const real = link ? realpathSync(file) : file
+    if (link && !inside(root.path, real)) return skip(finding, file, `The link leads out of ${root.path}.`)
     const { version, bytes, whole } = head(real)
     const known = cache.get(file)
     // What follows the front matter is read when the skill is loaded.
@@ -96,7 +125,6 @@ function head(file: string): { version: string; whole: boolean; bytes: () => Buf
   const bytes = () => {
     const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
-      if (!fstatSync(fd).isFile()) throw new Error('it is not a regular file')
       const buffer = Buffer.alloc(Math.min(Number(seen.size), skillLimits.head))
       return buffer.subarray(0, readSync(fd, buffer, 0, buffer.length, 0))
     } finally {

@@ -3,13 +3,13 @@ import { treeDigest } from './digest.js'
 import { report } from './errors.js'
 import { freeze } from './plain.js'
 import { rootsOf, type SkillPlaces } from './roots.js'
-import { bounds, search, type Finding, type Found, type SkillCache } from './scan.js'
+import { search, stopwatch, type Finding, type Found, type SkillCache } from './scan.js'
 import type { Skill, Skills } from './types.js'
 
 /** Finds the skills in all places, in the order of precedence. One bad file never hides another; none disappears silently. */
 export function findSkills(places: SkillPlaces, cache: SkillCache = new Map()): Skills {
   const { settings, trusted } = places
-  const finding: Finding = { all: [], skipped: [], diagnostics: [], until: performance.now() + bounds.ms }
+  const finding: Finding = { all: [], skipped: [], diagnostics: [], late: stopwatch() }
   for (const root of rootsOf(places, finding.diagnostics)) search(root, finding, cache)
   identify(finding.all)
   for (const skill of finding.all) {
