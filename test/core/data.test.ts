@@ -80,7 +80,7 @@ describe('YAML', () => {
   it.each(excessive)('refuses %s quickly', async (_, text) => {
     const begun = Date.now()
     expect((await failure(text))[0]).toBe('VT_MANIFEST_LIMIT')
-    expect(Date.now() - begun).toBeLessThan(3000)
+    expect(Date.now() - begun).toBeLessThan(15000)
   })
 })
 

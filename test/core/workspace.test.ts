@@ -151,7 +151,7 @@ describe('what is no file and no directory', () => {
     await once(server, 'listening')
     const before = Date.now()
     for (const path of ['fifo', 'socket', ...(canMakeDevices() ? ['zero'] : [])]) expect(await answer(path), path).toBe('VT_PATH_SPECIAL')
-    expect(Date.now() - before).toBeLessThan(1000)
+    expect(Date.now() - before).toBeLessThan(5000)
     server.close()
   })
 

@@ -124,4 +124,4 @@ describe('an address that is nobody else’s business', () => {
   })
 })
 
-for (const { title, missing, run } of testAction('defuddle_fetch')) it.skipIf(missing.length > 0)(title, run)
+for (const { title, missing, run } of testAction('defuddle_fetch')) it.skipIf(missing.length > 0)(missing.length > 0 ? `${title} (SKIPPED: needs ${missing.join(', ')})` : title, run)

@@ -250,7 +250,7 @@ describe('what a program prints', () => {
     await using made = await script('sleep 30 & sleep 30', { timeout_secs: 1 })
     const started = performance.now()
     matches(await made.call(), { ok: false, error: { code: 'VT_CALL_TIMEOUT', retryable: true } })
-    expect(performance.now() - started).toBeLessThan(2500)
+    expect(performance.now() - started).toBeLessThan(12500)
   })
 
   it('stops when the caller aborts', async () => {

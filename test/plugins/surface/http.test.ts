@@ -140,7 +140,7 @@ describe('vtcode mcp --http', () => {
     const started = performance.now()
     mine.child.kill('SIGTERM')
     expect(await ended(mine.child)).toBe(130)
-    expect(performance.now() - started).toBeLessThan(2_500)
+    expect(performance.now() - started).toBeLessThan(12500)
     await client.close().catch(() => {})
   })
 

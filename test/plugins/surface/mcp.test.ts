@@ -260,7 +260,7 @@ describe('the wire', () => {
     const started = performance.now()
     for (let at = 0; at < frame.length; at += 512) if (!raw.child.stdin.write(frame.subarray(at, at + 512))) await drained(raw)
     await raw.answer(1)
-    expect(performance.now() - started).toBeLessThan(10_000)
+    expect(performance.now() - started).toBeLessThan(50_000)
     raw.child.stdin.end()
     expect(await raw.exit).toBe(0)
   })
@@ -285,7 +285,7 @@ describe('the wire', () => {
       raw.send({ id: 2, method: 'ping' })
     } else raw.child.kill(end)
     expect(await raw.exit).toBe(end === 'stdin' ? 0 : 130)
-    expect(performance.now() - started).toBeLessThan(2_000)
+    expect(performance.now() - started).toBeLessThan(10_000)
   })
 })
 

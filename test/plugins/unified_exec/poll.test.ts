@@ -26,10 +26,10 @@ describe('poll', () => {
     await run({ command: 'sleep 0.6; echo now; sleep 30' })
     const began = Date.now()
     expect(await poll({ yield_time_ms: 20_000 })).toMatchObject({ stdout: 'now\n', running: true, next: { tool: 'unified_exec', input: { action: 'poll', session_id: 's' } } })
-    expect(Date.now() - began).toBeLessThan(3000)
+    expect(Date.now() - began).toBeLessThan(15000)
     const idle = Date.now()
     for (let count = 0; count < 50; count++) await poll({ yield_time_ms: 0 })
-    expect(Date.now() - idle).toBeLessThan(1000)
+    expect(Date.now() - idle).toBeLessThan(5000)
   })
 
   it('may be repeated from the cursor of an earlier answer', async () => {

@@ -126,7 +126,7 @@ describe('time', () => {
     const command = `trap "" TERM; ${naps[0]} & (trap "" TERM; ${naps[1]}) & ${naps[2]}; sleep 60`
     const began = Date.now()
     expect(await run({ command, timeout_secs: 1 })).toMatchObject({ timed_out: true, running: false })
-    expect(Date.now() - began).toBeLessThan(2000)
+    expect(Date.now() - began).toBeLessThan(10_000)
     for (const each of naps) expect(processesWith(each.replace(' ', '\0'))).toEqual([])
   })
 
@@ -134,7 +134,7 @@ describe('time', () => {
     const left = nap()
     const began = Date.now()
     const result = await call(booted, { command: `setsid ${left} & sleep 60`, timeout_secs: 1 })
-    expect(Date.now() - began).toBeLessThan(2000)
+    expect(Date.now() - began).toBeLessThan(10_000)
     expect(result.notices?.map(({ code }) => code)).toEqual(['VT_EXEC_SURVIVORS'])
     const survivors = processesWith(left.replace(' ', '\0'))
     expect(survivors.length).toBe(1)
@@ -153,7 +153,7 @@ describe('time', () => {
     const began = Date.now()
     const result = await call(booted, { command: `${left} & echo $?` })
     expect(result).toMatchObject({ ok: true, output: { exit_code: 0, stdout: '0\n' }, notices: [{ code: 'VT_EXEC_CHILDREN_ENDED' }] })
-    expect(Date.now() - began).toBeLessThan(1000)
+    expect(Date.now() - began).toBeLessThan(5000)
     expect(processesWith(left.replace(' ', '\0'))).toEqual([])
 
     await run({ command: `${kept} & echo`, background: true, session_id: 'bg' })
@@ -172,7 +172,7 @@ describe('time', () => {
     abort.abort()
     expect(await pending).toMatchObject({ ok: false, error: { code: 'VT_CALL_ABORTED' } })
     expect(await eventually(() => processesWith(long.replace(' ', '\0')).length === 0, 1000)).toBe(true)
-    expect(Date.now() - began).toBeLessThan(3000)
+    expect(Date.now() - began).toBeLessThan(15000)
     expect((await output(booted, { action: 'list' })).sessions).toEqual([])
   })
 })
