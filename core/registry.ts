@@ -151,7 +151,9 @@ function makeTool(name: string): Tool {
     words: new Map(),
     view(raw) {
       names ??= agreed(tool)
-      return Object.fromEntries(Object.entries(raw).map(([key, value]) => [names!.get(fold(key)) ?? key, value]))
+      // `command.0` is a part of `command`.
+      const nameOf = (key: string) => names!.get(fold(key)) ?? names!.get(fold(key.replace(/\.\d{1,4}$/, ''))) ?? key
+      return Object.fromEntries(Object.entries(raw).map(([key, value]) => [nameOf(key), value]))
     },
   }
   return tool
