@@ -91,7 +91,10 @@ export async function trace(driver: Driver, args: string[]): Promise<() => Promi
   await attached
   return async () => {
     child.kill('SIGINT')
+    // A tracer whose process has just died may wait for it for ever.
+    const late = setTimeout(() => child.kill('SIGKILL'), 1000)
     await ended
+    clearTimeout(late)
     return log
   }
 }
