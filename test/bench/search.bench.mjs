@@ -1,17 +1,22 @@
 // unified_search against the engines it stands on, over this project's own node_modules and sources.
 import { spawn } from 'node:child_process'
+import { utimesSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rgPath } from '@vscode/ripgrep'
 import { createKernel } from 'vtcode'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+const astGrep = createRequire(import.meta.url)('@ast-grep/cli/postinstall.js').resolveBinaryPath()
 const rules = ['--no-config', '--no-require-git', '--no-ignore-global']
 
 export default async function bench() {
-  const kernel = await createKernel({ workspace: root, mode: 'full-auto', config: { policy: {} } })
+  const kernel = await createKernel({ workspace: root, mode: 'full-auto' })
+  let calls = 0
+  // Each call in a session of its own: in one the same call would be refused as a circle.
   const ours = (input) => async () => {
-    const result = await kernel.call('unified_search', input)
+    const result = await kernel.call('unified_search', input, { session: `bench-${calls++}` })
     if (!result.ok) throw new Error(result.error.message)
     return result.output
   }
@@ -24,14 +29,56 @@ export default async function bench() {
       await versus('grep, a word on 40,000 lines', 1.15, grep('function'), rg('-S', '-e', 'function', './')),
       await versus('grep, nothing', 1.15, grep('zzqqy'), rg('-S', '-e', 'zzqqy', './')),
       await versus('list recursive', 1.3, ours({ action: 'list', mode: 'recursive', path: 'node_modules' }), rg('--files')),
+      ...(await outlines(ours)),
+      ...(await structurals(ours)),
     ]
   } finally {
     await kernel.close()
   }
 }
 
+/** A real file of several thousand lines, drawn for the first time, and again; the sources of this program. */
+async function outlines(ours) {
+  const file = 'node_modules/typescript/lib/lib.es5.d.ts'
+  let age = 10
+  const fresh = async (input) => {
+    // Another time of change makes it another version, which no cache knows.
+    utimesSync(join(root, file), new Date(), new Date(Date.now() - 60_000 * age++))
+    return ours(input)()
+  }
+  const native = (...paths) => () => runs(astGrep, ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', ...paths], root)
+  const once = { action: 'outline', path: file }
+  const folder = { action: 'outline', path: 'plugins', max_results: 2000 }
+  return [
+    await versus('outline, first', 1.2, () => fresh(once), native(file)),
+    await alone('outline, again', 2, ours(once)),
+    await versus('outline of a directory, again', 0.1, ours(folder), native('plugins'), 9),
+  ]
+}
+
+/** A pattern that holds a word every match must hold, and one that does not. */
+async function structurals(ours) {
+  const native = (pattern) => () => runs(astGrep, ['run', '--json=stream', '--lang=ts', `--pattern=${pattern}`, '--no-ignore=vcs', 'node_modules/vitest'], root)
+  const query = (pattern) => ours({ action: 'structural', lang: 'ts', pattern, path: 'node_modules/vitest' })
+  return [
+    await versus('structural, with a word', 0.35, query('createRequire($A)'), native('createRequire($A)'), 5),
+    await versus('structural, without', 1.05, query('$A ?? $B'), native('$A ?? $B'), 5),
+  ]
+}
+
+/** The median of one thing, in milliseconds. */
+async function alone(name, goal, run, rounds = 25) {
+  const times = []
+  for (let round = -3; round < rounds; round++) {
+    const start = performance.now()
+    await run()
+    if (round >= 0) times.push(performance.now() - start)
+  }
+  return { name, goal, ratio: median(times), unit: 'ms' }
+}
+
 /** Both in turn, so that what else the machine does meets both alike; the median of the ratios of neighbours. */
-export async function versus(name, goal, one, other, rounds = 25) {
+export async function versus(name, goal, one, other, rounds = 15) {
   const [ones, others] = [[], []]
   for (let round = -3; round < rounds; round++) {
     for (const [run, times] of [[one, ones], [other, others]]) {
