@@ -63,10 +63,11 @@ async function carryOutAll(files: Files, operations: readonly Operation[], home:
     }
   } catch (error) {
     const stuck = await rollBack(undo)
-    if (stuck.length === 0) await files.remove(home, { recursive: true })
+    if (stuck.length === 0) await files.remove(home, { recursive: true }).catch(() => {})
     throw withState(error, stuck)
   }
-  await files.remove(home, { recursive: true })
+  // All is done. A journal that cannot be taken away now is seen to be complete by the next change, and goes then.
+  await files.remove(home, { recursive: true }).catch(() => {})
   return written
 }
 
