@@ -13,7 +13,7 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
     .option('--json', 'everything as one JSON document')
     .option('--probe', 'import each module that may run, to find those that throw, hang or export nothing')
     .action(async ({ json, probe }: { json?: true; probe?: true }) => {
-      const diagnostics = probe ? await kernel.probe() : kernel.diagnostics()
+      const diagnostics = [...(probe ? await kernel.probe() : kernel.diagnostics()), ...kernel.skills().diagnostics]
       const document = await examine(kernel, diagnostics, io)
       io.stdout.write(json ? `${JSON.stringify(document)}\n` : render(document, io))
       code = verdict(diagnostics)
@@ -43,6 +43,7 @@ async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
     web: { private_hosts: (kernel.settings['web'] as { private_hosts: string[] }).private_hosts },
     slots: kernel.list().map(({ slot, chain }) => ({ slot, chain: chain.map((id) => link(id, states.get(id))) })),
     contributions,
+    skills: kernel.skills().all.map(({ id, state, file, reason }) => ({ id, state, file, ...(reason !== undefined && { reason }) })),
     tools: programs.map((name) => ({ name, path: findProgram(name, searchPath(io.env['PATH'], workspace)) ?? null })),
     diagnostics,
   }
@@ -55,7 +56,7 @@ const verdict = (diagnostics: Diagnostic[]): number => {
   return errors.some(({ code }) => code.startsWith('VT_CONFIG_')) ? 3 : errors.length > 0 ? 1 : 0
 }
 
-function render({ program, node, platform, paths, web, slots, contributions, tools, diagnostics }: Examination, io: Io): string {
+function render({ program, node, platform, paths, web, slots, contributions, skills, tools, diagnostics }: Examination, io: Io): string {
   const { bold, dim, red, yellow, green } = paint(io.stdout, io.env)
   const colour = { error: red, warning: yellow, info: dim }
   const problems = diagnostics.filter(({ severity }) => severity !== 'info')
@@ -66,6 +67,7 @@ function render({ program, node, platform, paths, web, slots, contributions, too
     `workspace  ${oneLine(paths.workspace)}`,
     `yours      ${oneLine(paths.home)}`,
     `plugins    ${contributions.length} found, ${active} active, serving ${slots.length} slots`,
+    `skills     ${skills.length} found, ${skills.filter(({ state }) => state === 'active').length} active`,
     `programs   ${there}`,
     // An exemption from the rule of public addresses is nothing to mend, and something to know.
     ...(web.private_hosts.length > 0 ? [`web        ${yellow('may reach')} ${web.private_hosts.map(oneLine).join(', ')}, public or not`] : []),

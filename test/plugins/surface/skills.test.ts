@@ -128,6 +128,15 @@ describe('vtcode skills prompt', () => {
   })
 })
 
+describe('vtcode doctor', () => {
+  it('names skills that cannot be used, with file and line', async () => {
+    await made.write('.agents/skills/bad/SKILL.md', '---\nname: bad\n---\n')
+    const { stdout } = await vtcode(made, ['doctor'])
+    expect(stdout).toMatch(/skills +9 found, 9 active/)
+    expect(stdout).toMatch(/VT_SKILL_INVALID.*no description\.\n +where .*bad\/SKILL\.md:2/)
+  })
+})
+
 describe('vtcode skills', () => {
   it('says how it is used when it is not', async () => {
     expect(await skills('--help')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage:/) })
