@@ -63,7 +63,8 @@ async function carryOutAll(files: Files, operations: readonly Operation[], home:
     }
   } catch (error) {
     const stuck = await rollBack(undo)
-    if (stuck.length === 0) await files.remove(home, { recursive: true }).catch(() => {})
+    // Without its mark it is dropped by the next change, should it stay.
+    if (stuck.length === 0) await files.remove(home, { recursive: true }).catch(() => files.remove(`${home}/commit`).catch(() => {}))
     throw withState(error, stuck)
   }
   // All is done. A journal that cannot be taken away now is seen to be complete by the next change, and goes then.
