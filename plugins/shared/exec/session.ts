@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { problem, type Context } from '../../../core/index.js'
-import { settles } from '../process.js'
+import { settles, signalGroup } from '../process.js'
 import { StreamLog, type Place } from './log.js'
 import type { Screen } from './screen.js'
 import type { Exit, Sink, Size, Stream, Transport } from './transport.js'
@@ -86,6 +86,10 @@ export class Session {
 
   get running(): boolean {
     return this.ended_at === undefined
+  }
+  /** It has ended, and what it started in the background has not. */
+  get leftRunning(): boolean {
+    return !this.running && living.has(this) && groupRuns(this.transport.pid)
   }
   get plain(): boolean {
     return this.transport.backend === 'pipe'
@@ -216,7 +220,7 @@ export class Session {
   private async settle(): Promise<void> {
     const { transport, facts } = this
     // A sandbox ends with its command; what is left of it only has to be waited for.
-    if (facts.sandbox === 'bwrap') signalTree(transport.pid, 'SIGKILL')
+    if (facts.sandbox === 'bwrap') signalGroup(transport.pid, 'SIGKILL')
     const deadline = Date.now() + grace.exit
     const drained = await settles(transport.drained, grace.exit)
     if (drained && (await this.isGone(deadline - Date.now()))) return this.release()

@@ -22,7 +22,7 @@ export class Sessions {
   all(): Session[] {
     const over = [...this.known.values()].filter(({ running }) => !running)
     const old = over.filter(({ ended_at = 0 }, index) => index < over.length - finished.most || Date.now() - ended_at > finished.ms)
-    for (const session of old) void this.forget(session)
+    for (const session of old) if (!session.leftRunning) void this.forget(session)
     return [...this.known.values()]
   }
 

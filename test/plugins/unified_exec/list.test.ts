@@ -52,6 +52,14 @@ describe('list', () => {
     expect(ids).toEqual(Array.from({ length: 64 }, (_, index) => `e${index + 6}`))
   })
 
+  it('keeps what an ended command left in the background on purpose', async () => {
+    const left = nap()
+    await output(booted, { command: `${left} >/dev/null 2>&1 & true`, background: true, session_id: 'server' })
+    for (let count = 0; count < 66; count++) await output(booted, { command: ['true'] })
+    expect((await sessions())[0]).toMatchObject({ session_id: 'server', running: false })
+    expect(processesWith(left.replace(' ', '\0')).length).toBe(1)
+  })
+
   it('is empty for another session, and everything ends with the session and with the kernel', async () => {
     const [mine, other] = [nap(), nap()]
     await output(booted, { command: mine, background: true })

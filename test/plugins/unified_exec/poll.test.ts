@@ -56,6 +56,17 @@ describe('poll', () => {
     expect(await error(booted, { action: 'poll', session_id: '../1' })).toMatchObject({ code: 'VT_EXEC_SESSION', details: { sessions: ['mine'] } })
   })
 
+  it('finds a session ended that nobody called for too long', async () => {
+    await using idle = await bootExec({ config: { exec: { idle_secs: 1 } } })
+    await output(idle, { command: ['sleep', '60'], session_id: 's', yield_time_ms: 250 })
+    for (let turn = 0; turn < 4; turn++) {
+      await new Promise((resolve) => setTimeout(resolve, 400))
+      expect(await output(idle, { action: 'poll', session_id: 's', yield_time_ms: 0 })).toMatchObject({ running: true })
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1800))
+    expect(await output(idle, { action: 'poll', session_id: 's', yield_time_ms: 0 })).toMatchObject({ running: false, timed_out: true })
+  })
+
   it('answers for a background command what it printed in between', async () => {
     await call(booted, { command: 'sleep 0.3; echo done; exit 5', background: true, session_id: 's' })
     expect(await poll({ yield_time_ms: 5000 })).toMatchObject({ stdout: 'done\n', exit_code: 5, running: false })
