@@ -74,7 +74,7 @@ async function run(page: Omit<Job, 'id'>, ms: number, signal: AbortSignal): Prom
 function start(): Promise<Worker> {
   const worker = (current = new Worker(new URL('./worker.js', import.meta.url), { resourceLimits: memory, stdout: true, stderr: true }))
   // Between two pages nobody listens, and its end is no error of the program.
-  worker.on('error', () => discard(worker))
+  worker.on('error', () => discard(worker)).on('exit', () => discard(worker))
   return new Promise((ready, fail) => {
     worker.once('message', () => ready(worker)).once('error', fail).once('exit', () => fail(new Error('ended')))
   })
