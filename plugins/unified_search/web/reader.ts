@@ -4,8 +4,8 @@ import type { Reading } from './reading.js'
 import type { Done, Job } from './worker.js'
 
 // A page within these is read in well under 100 MB; the limit of memory is for what they do not foresee.
-const most = { characters: 1_000_000, elements: 15_000, depth: 400 }
-const memory = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 }
+const most = { characters: 600_000, elements: 10_000, depth: 400 }
+const memory = { maxOldGenerationSizeMb: 48, maxYoungGenerationSizeMb: 4 }
 const idleMs = 30_000
 
 /**
