@@ -4,8 +4,8 @@ import type { Reading } from './reading.js'
 import type { Done, Job } from './worker.js'
 
 // A page within these is read in well under 100 MB; the limit of memory is for what they do not foresee.
-const most = { characters: 1_000_000, elements: 15_000, depth: 400 }
-const memory = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 }
+const most = { characters: 600_000, elements: 10_000, depth: 400 }
+const memory = { maxOldGenerationSizeMb: 48, maxYoungGenerationSizeMb: 4 }
 const idleMs = 30_000
 
 /**
@@ -74,7 +74,7 @@ async function run(page: Omit<Job, 'id'>, ms: number, signal: AbortSignal): Prom
 function start(): Promise<Worker> {
   const worker = (current = new Worker(new URL('./worker.js', import.meta.url), { resourceLimits: memory, stdout: true, stderr: true }))
   // Between two pages nobody listens, and its end is no error of the program.
-  worker.on('error', () => discard(worker))
+  worker.on('error', () => discard(worker)).on('exit', () => discard(worker))
   return new Promise((ready, fail) => {
     worker.once('message', () => ready(worker)).once('error', fail).once('exit', () => fail(new Error('ended')))
   })
