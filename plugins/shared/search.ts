@@ -152,7 +152,8 @@ function judge(asked: Asked, query: Query, ran: boolean): void {
   const [, glob] = /error parsing glob (.*)/s.exec(reason) ?? []
   if (glob) throw problem('VT_INPUT_INVALID', { problem: `'globs': ${glob}.` })
   if (/Permission denied \(os error 13\)/.test(reason)) throw problem('VT_PATH_PERMISSION', { path: query.path, reason: 'permission denied' })
-  throw new PatternProblem(reason)
+  // Without a word against the pattern, everything that was to be searched has gone meanwhile.
+  if (reason.trim() !== '') throw new PatternProblem(reason)
 }
 
 /** What a pattern's author reads when the engine refuses it; any other error comes back as it is. */

@@ -112,7 +112,7 @@ describe('a link', () => {
           opened.close()
         }
       }),
-      { numRuns: soak ? 2000 : 150 },
+      { numRuns: soak ? 1000 : 150 },
     )
   })
 })

@@ -66,7 +66,7 @@ describe('the service', () => {
   it('that is not reached costs nothing, three times', async () => {
     await using reader = await service(markdown)
     await reader.server[Symbol.asyncDispose]()
-    for (let attempt = 0; attempt < 3; attempt++) expect((await reader.fetch()).error).toMatchObject({ code: 'VT_WEB_NETWORK', retryable: true, next })
+    for (let attempt = 0; attempt < 3; attempt++) expect((await reader.fetch({ max_bytes: 2000 + attempt })).error).toMatchObject({ code: 'VT_WEB_NETWORK', retryable: true, next })
     expect((await reader.fetch()).error).toMatchObject({ code: 'VT_WEB_CAP', message: expect.stringContaining('3 times') })
 
     await using back = await serve(markdown, '127.0.0.1', reader.server.port)

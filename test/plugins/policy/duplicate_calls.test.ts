@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => plugins[Symbol.asyncDispose]())
 
-const boot = (how: Boot = {}): Promise<Booted> => bootKernel({ manifests: [plugins.root], ...how })
+const boot = (how: Boot = {}): Promise<Booted> => bootKernel({ manifests: [plugins.root], ...how, config: { tools: { max_repeated_tool_calls: 2 }, ...how.config } })
 const codeOf = (result: Result): string => (result.ok ? (result.notices?.[0]?.code ?? 'ok') : result.error.code)
 /** Calls as slowly as one who reads the answers. */
 async function slowly(booted: Booted, times: number, ...call: [string, object?]): Promise<string[]> {
