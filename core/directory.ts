@@ -1,4 +1,4 @@
-import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, realpathSync, type BigIntStats } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, fstatSync, lstatSync, openSync, realpathSync, type BigIntStats } from 'node:fs'
 import { join } from 'node:path'
 import { errno } from './errno.js'
 import { decodeName } from './paths.js'
@@ -20,6 +20,8 @@ export interface Entry {
   readonly stats: BigIntStats
   /** Opens the entry, which must be a regular file, for reading. The descriptor is the caller's to close. */
   open(): number
+  /** Throws EACCES, EPERM or EROFS where writing into the entry would be refused. */
+  refuseReadonly(): void
   close(): void
 }
 
@@ -88,6 +90,9 @@ class HeldEntry implements Entry {
   open(): number {
     return openSync(`/proc/self/fd/${this.fd}`, O_RDONLY | O_NONBLOCK)
   }
+  refuseReadonly(): void {
+    accessSync(`/proc/self/fd/${this.fd}`, constants.W_OK)
+  }
   close(): void {
     closeSync(this.fd)
   }
@@ -109,7 +114,7 @@ class Named implements Directory {
   peek(name: string): Entry | undefined {
     const path = this.at(name)
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false })
-    return stats && { stats, open: () => openChecked(path, stats), close: () => {} }
+    return stats && { stats, open: () => openChecked(path, stats), refuseReadonly: () => accessSync(path, constants.W_OK), close: () => {} }
   }
   readonly close = (): void => {}
 }

@@ -25,6 +25,10 @@ export class Reading {
     return normalizePath(path, this.roots)
   }
 
+  resolve(path: string, { follow = true }: { follow?: boolean } = {}): string {
+    return this.reached(this.normalize(path), follow, ({ resolved }) => resolved)
+  }
+
   async open(path: string): Promise<Handle> {
     const asked = this.normalize(path)
     try {
@@ -87,12 +91,29 @@ export class Reading {
     return walk(this.directory, path, this.roots, follow)
   }
 
+  /** What `use` says of the last spot on a path where something can be, followed by the names that are not there. */
+  protected reached(path: string, follow: boolean, use: (spot: Spot) => string): string {
+    try {
+      const spot = this.walk(path, follow)
+      try {
+        return use(spot)
+      } finally {
+        spot.close()
+      }
+    } catch (error) {
+      if (!path.includes('/') || !(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') throw error
+      const cut = path.lastIndexOf('/')
+      return this.reached(path.slice(0, cut), true, use) + path.slice(cut)
+    }
+  }
+
   /** Names at most three entries that may have been meant where `error` says that nothing is there. */
   protected withSimilar(error: unknown, path: string): unknown {
     if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') return error
     const similar = this.similar(path)
     if (similar.length === 0) return error
-    return problem('VT_PATH_NOT_FOUND', { path: shown(path), similar: `; similar: ${similar.map(shown).join(', ')}` }, { details: { similar } })
+    const named = `; similar: ${similar.map(shown).join(', ')}`
+    return problem('VT_PATH_NOT_FOUND', { path: shown(path), similar: named }, { details: { similar } })
   }
 
   private similar(path: string): string[] {

@@ -191,6 +191,8 @@ export interface Workspace {
   readonly root: string
   /** Text only: the workspace-relative form of a path, or VT_PATH_OUTSIDE. Touches no disk. */
   normalize(path: string): string
+  /** Where a path leads, through links in the last name too unless `follow` is false; nothing need be there yet. */
+  resolve(path: string, how?: { follow?: boolean }): string
   /** Opens a regular file (VT_PATH_IS_DIRECTORY for a directory). */
   openFile(path: string): Promise<Handle>
   /** Opens a directory (VT_PATH_NOT_DIRECTORY for a file). */
@@ -246,7 +248,7 @@ export interface Written {
   resolved: string
   stat: EntryStat
   created: boolean
-  /** What of the old file could not be carried over: `hardlinks`, `owner`. */
+  /** What of the old file could not be carried over: `hardlinks`, `owner`, `attributes` (extended ones and access lists). */
   lost: string[]
 }
 export interface Extent {

@@ -252,19 +252,10 @@ class Confined extends Reading implements OpenWorkspace {
 
   /** One text for one place, however it is spelt and from whichever root it is seen. */
   private keyOf(path: string): string {
-    try {
-      const spot = this.walk(path, true)
-      try {
-        const { dev, ino } = statOf(spot.directory)
-        return `${dev}:${ino}/${spot.name}`
-      } finally {
-        spot.close()
-      }
-    } catch (error) {
-      if (!path.includes('/') || !(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') throw error
-      const cut = path.lastIndexOf('/')
-      return this.keyOf(path.slice(0, cut)) + path.slice(cut)
-    }
+    return this.reached(path, true, (spot) => {
+      const { dev, ino } = statOf(spot.directory)
+      return `${dev}:${ino}/${spot.name}`
+    })
   }
 }
 

@@ -1,14 +1,32 @@
 import { createHash } from 'node:crypto'
-import { closeSync, constants, fchmodSync, fchownSync, fstatSync, fsync, linkSync, openSync, readSync, renameSync, unlinkSync, write, type BigIntStats } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsync,
+  linkSync,
+  openSync,
+  readSync,
+  renameSync,
+  unlinkSync,
+  write,
+  type BigIntStats,
+} from 'node:fs'
 import { promisify } from 'node:util'
+import { copyAttributes } from './attributes.js'
 import type { Directory, Entry } from './directory.js'
 import { problem } from './errors.js'
 import { toStat } from './handle.js'
 import { shown } from './paths.js'
 import { tempIn } from './temp.js'
 import { syncDirectory } from './tree.js'
-import type { EntryStat, Over, Version } from './types.js'
+import type { EntryStat, Over, Version, Written } from './types.js'
 import type { Spot } from './walk.js'
+
+/** The file as it is now, and what of the old one could not be carried over. */
+type Put = Pick<Written, 'stat' | 'lost'>
 
 const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
 const syncFile = promisify(fsync)
@@ -18,17 +36,19 @@ const writeSome = promisify(write)
  * The one writer: a temporary file in the same directory with its final mode before any content, every byte written and on disk,
  * what is replaced looked at once more, then one rename, and the directory on disk. Any failure leaves the old file as it was.
  */
-export async function writeFile(spot: Spot, path: string, bytes: Uint8Array, over: Over, mode?: number): Promise<{ stat: EntryStat; lost: string[] }> {
+export async function writeFile(spot: Spot, path: string, bytes: Uint8Array, over: Over, mode?: number): Promise<Put> {
   const { directory, entry: old } = spot
   if (old && over === 'nothing') throw problem('VT_PATH_EXISTS', { path: shown(path) })
   if (old?.stats.isDirectory()) throw problem('VT_PATH_IS_DIRECTORY', { path: shown(path) })
   if (old && !old.stats.isFile()) throw problem('VT_PATH_SPECIAL', { path: shown(path), kind: 'special file' })
+  // A rename would not ask: what may not be written into is not replaced either.
+  old?.refuseReadonly()
   const temp = tempIn(directory)
   try {
     // A new file gets what the umask leaves of 0644; one that replaces another is nobody else's until it has that one's mode.
     const fd = openSync(directory.at(temp.name), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, old || mode !== undefined ? 0o600 : 0o644)
     try {
-      const lost = old ? takeOver(fd, old.stats, over) : []
+      const lost = old ? await takeOver(fd, old, over) : []
       const final = mode ?? (old && Number(old.stats.mode) & 0o7777)
       if (final !== undefined) fchmodSync(fd, final)
       await writeAll(fd, bytes)
@@ -72,7 +92,7 @@ function confirm(directory: Directory, undo: () => void): void {
   }
 }
 
-/** Throws VT_FILE_STALE unless the entry is the version that was seen, by identity and, where the clock is too coarse to tell, by content. */
+/** Throws VT_FILE_STALE unless the entry is the version that was seen: by identity and, where the clock is too coarse, by content. */
 function refuseChanged(entry: Entry | undefined, seen: Version, path: string): void {
   try {
     if (entry && sameFile(entry.stats, seen.stat) && !young(entry.stats)) return
@@ -102,20 +122,31 @@ function hashEntry(entry: Entry): string {
 }
 
 async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length; ) at += (await writeSome(fd, bytes, at, Math.min(bytes.length - at, 16 * 1024 * 1024), at)).bytesWritten
+  for (let at = 0; at < bytes.length; ) {
+    const length = Math.min(bytes.length - at, 16 * 1024 * 1024)
+    at += (await writeSome(fd, bytes, at, length, at)).bytesWritten
+  }
 }
 
-/** Gives the new file the owner of the old one; returns what could not be carried over. */
-function takeOver(fd: number, old: BigIntStats, over: Over): string[] {
+/** Gives the new file, still empty, the owner and the attributes of the old one; returns what could not be carried over. */
+async function takeOver(fd: number, old: Entry, over: Over): Promise<string[]> {
+  const { uid, gid, nlink } = old.stats
   // What was seen counts: the old bytes may have got a second name since, to be kept under.
-  const names = typeof over === 'object' ? over.stat.nlink : Number(old.nlink)
+  const names = typeof over === 'object' ? over.stat.nlink : Number(nlink)
   const lost = names > 1 ? ['hardlinks'] : []
   const mine = fstatSync(fd, { bigint: true })
-  if (mine.uid === old.uid && mine.gid === old.gid) return lost
+  if (mine.uid !== uid || mine.gid !== gid) {
+    try {
+      fchownSync(fd, Number(uid), Number(gid))
+    } catch {
+      lost.push('owner')
+    }
+  }
+  const from = old.open()
   try {
-    fchownSync(fd, Number(old.uid), Number(old.gid))
-  } catch {
-    lost.push('owner')
+    if (!(await copyAttributes(from, fd))) lost.push('attributes')
+  } finally {
+    closeSync(from)
   }
   return lost
 }

@@ -10,7 +10,7 @@ export interface Place {
 export async function placesOf(call: Call, { slot, workspace }: Pick<Context, 'slot' | 'workspace'>): Promise<Place[]> {
   const named = propertiesOf(slot, 'workspace-path').flatMap((name) => (call.input[name] ?? []) as string | string[])
   const paths = call.effects.includes('write') ? [...named, ...patchPaths(call.input)] : named
-  return Promise.all(paths.map((path) => placeOf(path, workspace)))
+  return paths.map((path) => placeOf(path, workspace))
 }
 
 const known = new WeakMap<SlotInfo, Map<string, string[]>>()
@@ -39,18 +39,14 @@ function patchPaths(input: Readonly<JsonObject>): string[] {
   return [...sections, ...diffs.filter((path) => path !== '/dev/null').flatMap((path) => [path, path.replace(/^[ab]\//, '')])]
 }
 
-// What exists is opened to learn where it really is; of a new file it is the nearest folder that exists.
-async function placeOf(path: string, workspace: Workspace): Promise<Place> {
+// Links are followed to where something would be made, too: a link may lead to what is not there yet.
+function placeOf(path: string, workspace: Workspace): Place {
   const given = normalized(path, workspace)
-  const segments = given.split('/')
-  for (let length = segments.length; length > 0; length -= 1) {
-    const existing = segments.slice(0, length).join('/')
-    const handle = await workspace.open(existing).catch(() => undefined)
-    if (!handle) continue
-    await handle.close()
-    return { given, resolved: [handle.resolved, ...segments.slice(length)].join('/').replace(/^\.\//, '') }
+  try {
+    return { given, resolved: workspace.resolve(given) }
+  } catch {
+    return { given, resolved: given }
   }
-  return { given, resolved: given }
 }
 
 // A path that leads out is left to the tool, which refuses it with the code that says so.

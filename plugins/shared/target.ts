@@ -66,6 +66,7 @@ export const readOf = (path: string, fields: Record<string, unknown> = {}): Next
 export function lossNotices(path: string, lost: readonly string[]): Notice[] {
   const texts: Record<string, Notice> = {
     hardlinks: { code: 'VT_FILE_HARDLINK', message: `'${path}' had other names (hard links); they keep the old content.` },
+    attributes: { code: 'VT_FILE_ATTRIBUTES', message: `Not all extended attributes or the access list of '${path}' could be kept.` },
     owner: { code: 'VT_FILE_OWNER', message: `'${path}' belongs to this user now; its former owner could not be kept.` },
   }
   return lost.flatMap((loss) => texts[loss] ?? [])

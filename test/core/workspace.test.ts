@@ -52,6 +52,15 @@ describe('a link', () => {
     expect((await handle.read(0, 100)).toString()).toBe('inside')
   })
 
+  it('is followed to where something would be, also when nothing is there yet', () => {
+    link('later', 'sub/new')
+    link('folder', 'sub')
+    expect(['later', 'folder/x', 'folder/no/x', 'none/x', '.'].map((path) => workspace.resolve(path))).toEqual(['sub/new', 'sub/x', 'sub/no/x', 'none/x', '.'])
+    expect(['later', 'folder/x'].map((path) => workspace.resolve(path, { follow: false }))).toEqual(['later', 'sub/x'])
+    link('out', '../out')
+    expect(() => workspace.resolve('out/x')).toThrow(expect.objectContaining({ code: 'VT_PATH_OUTSIDE' }))
+  })
+
   it('that leads outside is refused, also when nothing is there', async () => {
     link('file', '../out/secret')
     link('folder', join(base, 'out'))

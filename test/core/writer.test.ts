@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chmodSync, linkSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { createHash } from 'node:crypto'
@@ -33,6 +33,25 @@ const seen = async (path: string) => {
 }
 /** Everything in the workspace but what the program keeps for itself. */
 const tree = () => readdirSync(root, { recursive: true }).map(String).filter((name) => !name.startsWith('.vtcode/') && name !== '.vtcode').sort()
+
+/** One entry of an access list. */
+const entry = ([tag, permissions, id]: number[]): number[] => {
+  const bytes = Buffer.alloc(8)
+  bytes.writeUInt16LE(tag!)
+  bytes.writeUInt16LE(permissions!, 2)
+  bytes.writeInt32LE(id!, 4)
+  return [...bytes]
+}
+const python = (script: string, ...args: string[]) => execFileSync('python3', ['-c', `import os, sys, json\n${script}`, ...args], { encoding: 'utf8' })
+/** Sets attributes of a file, or takes them away. */
+const setAttributes = (path: string, values: Record<string, Buffer | undefined>) => {
+  for (const [name, value] of Object.entries(values)) {
+    const script = value ? 'os.setxattr(sys.argv[1], sys.argv[2], bytes.fromhex(sys.argv[3]))' : 'os.removexattr(sys.argv[1], sys.argv[2])'
+    python(script, join(root, path), name, value?.toString('hex') ?? '')
+  }
+}
+const attributes = (path: string): Record<string, string> =>
+  JSON.parse(python('print(json.dumps({name: os.getxattr(sys.argv[1], name).hex() for name in os.listxattr(sys.argv[1])}))', join(root, path)))
 
 describe('a write', () => {
   it('creates, replaces, and refuses what may not be replaced', async () => {
@@ -73,6 +92,35 @@ describe('a write', () => {
     expect((statSync(join(root, 'open.txt')).mode & 0o777).toString(8)).toBe('644')
     await workspace.write('run.sh', bytes('x'), 'nothing', { mode: 0o755 })
     expect((statSync(join(root, 'run.sh')).mode & 0o777).toString(8)).toBe('755')
+  })
+
+  it.runIf(process.platform === 'linux')('keeps extended attributes and the access list, and what the folder would give a new file stays away', async () => {
+    // An access list as the system keeps it: version 2, then tag, permissions and id of each entry; user 1 may read.
+    const acl = Buffer.from([2, 0, 0, 0, ...[[1, 6, -1], [2, 4, 1], [4, 0, -1], [16, 4, -1], [32, 0, -1]].flatMap(entry)])
+    setAttributes('a.txt', { 'user.note': Buffer.from('kept'), 'system.posix_acl_access': acl })
+    setAttributes('sub', { 'system.posix_acl_default': Buffer.from([2, 0, 0, 0, ...[[1, 7, -1], [2, 7, 2], [4, 7, -1], [16, 7, -1], [32, 7, -1]].flatMap(entry)]) })
+    writeFileSync(join(root, 'sub/own'), 'x')
+    setAttributes('sub/own', { 'system.posix_acl_access': undefined })
+    chmodSync(join(root, 'sub/own'), 0o640)
+    expect(await workspace.write('a.txt', bytes('new'), 'anything')).toMatchObject({ lost: [] })
+    expect(await workspace.write('sub/own', bytes('new'), 'anything')).toMatchObject({ lost: [] })
+    expect(attributes('a.txt')).toEqual({ 'user.note': '6b657074', 'system.posix_acl_access': acl.toString('hex') })
+    expect(attributes('sub/own')).toEqual({})
+    expect([content('a.txt'), statSync(join(root, 'sub/own')).mode & 0o777]).toEqual(['new', 0o640])
+  })
+
+  it.runIf(process.getuid?.() === 0)('refuses what this user may not write into, and says which attributes it could not keep', async () => {
+    setAttributes('a.txt', { 'security.note': Buffer.from('x') })
+    const script = `
+      const { openWorkspace } = await import(process.argv[1])
+      const workspace = openWorkspace(process.argv[2])
+      const answer = (path) => workspace.write(path, Buffer.from('new'), 'anything').then(({ lost }) => lost, ({ code }) => code)
+      console.log(JSON.stringify([await answer('a.txt'), await answer('readonly')]))`
+    writeFileSync(join(root, 'readonly'), 'old', { mode: 0o444 })
+    const without = ['setpriv', '--bounding-set', '-all', '--inh-caps', '-all', process.execPath, '--input-type=module', '-e', script]
+    const { stdout } = spawnSync(without[0]!, [...without.slice(1), new URL('../../dist/core/workspace.js', import.meta.url).href, root], { encoding: 'utf8' })
+    expect(JSON.parse(stdout)).toEqual([['attributes'], 'VT_PATH_PERMISSION'])
+    expect([content('a.txt'), content('readonly')]).toEqual(['new', 'old'])
   })
 
   it('through a link inside changes the target, and says what a hard link loses', async () => {

@@ -41,11 +41,14 @@ describe('protected paths', () => {
   })
 
   it('are found behind links, at either end of a move, and in the text of a patch', async () => {
-    await using booted = await boot('auto', { '.git/config': '', 'src/a': '' })
+    await using booted = await boot('auto', { '.git/config': '', '.git/hooks/pre-push': '', 'src/a': '' })
     await symlink('.git', join(booted.root, 'innocent'))
     await symlink('../.git/config', join(booted.root, 'src/link'))
     expect(await put(booted, { path: 'innocent/hooks/pre-commit' })).toBe('deny')
     expect(await put(booted, { path: 'src/link' })).toBe('deny')
+    // What the link leads to need not be there yet.
+    await symlink('../.git/hooks/post-commit', join(booted.root, 'src/later'))
+    expect(await put(booted, { path: 'src/later' })).toBe('deny')
     expect(await put(booted, { path: 'src/a', destination: '.git/hooks/post-merge' })).toBe('deny')
     expect(await put(booted, { patch: '*** Begin Patch\n*** Add File: .git/hooks/x\n+x\n*** End Patch' })).toBe('deny')
     expect(await put(booted, { patch: '*** Begin Patch\n*** Update File: src/a\n*** Move to: .mcp.json\n*** End Patch' })).toBe('ask')

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, linkSync, readFileSync, statSync, symlinkSync, lstatSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -134,15 +134,17 @@ describe('an edit', () => {
     expect(bytes('twin').toString()).toBe('a')
   })
 
-  it.runIf(process.getuid?.() === 0)('keeps the owner where it may, and says so where not', async () => {
+  it.runIf(process.getuid?.() === 0)('keeps the owner and the attributes where it may, and says so where not', async () => {
     put('f', 'a')
     chownSync(join(booted.root, 'f'), 65534, 65534)
     expect((await edit({ old_str: 'a', new_str: 'b' })).notices).toBeUndefined()
     expect(statSync(join(booted.root, 'f')).uid).toBe(65534)
     chmodSync(join(booted.root, 'f'), 0o666)
+    execFileSync('python3', ['-c', 'import os, sys; os.setxattr(sys.argv[1], "security.note", b"x")', join(booted.root, 'f')])
     const args = ['--workspace', booted.root, '--mode', 'auto', 'unified_file', 'edit', '--path', 'f', '--old_str', 'b', '--new_str', 'c']
-    const { stdout } = spawnSync('setpriv', ['--bounding-set', '-all', '--inh-caps', '-all', process.execPath, 'dist/core/bin.js', 'call', ...args], { encoding: 'utf8', env: { ...process.env, HOME: booted.home } })
-    expect(JSON.parse(stdout)).toMatchObject({ ok: true, notices: [{ code: 'VT_FILE_OWNER' }] })
+    const powerless = ['--bounding-set', '-all', '--inh-caps', '-all', process.execPath, 'dist/core/bin.js', 'call', ...args]
+    const { stdout } = spawnSync('setpriv', powerless, { encoding: 'utf8', env: { ...process.env, HOME: booted.home } })
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true, notices: [{ code: 'VT_FILE_OWNER' }, { code: 'VT_FILE_ATTRIBUTES' }] })
     expect(bytes('f').toString()).toBe('c')
   })
 
