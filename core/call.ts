@@ -1,18 +1,18 @@
 import { answerAs, moduleOf } from './alias.js'
-import { resolve, spell, withExample, type Target } from './check.js'
+import { resolve, spell, withExample, type Spelt, type Target } from './check.js'
 import { callerOf, type Run, type Sessions } from './context.js'
+import { constraintOf } from './constraints.js'
 import { codes, problem, type Code } from './errors.js'
 import { execution } from './execute.js'
 import type { OnFault } from './faults.js'
 import type { Generation } from './generation.js'
 import type { Pipelines } from './hooks.js'
-import { confine } from './input.js'
+import { confine, toolName } from './input.js'
 import { Cancel } from './limits.js'
 import { first } from './loader.js'
 import { freeze, plain } from './plain.js'
-import type { Slot } from './registry.js'
 import { failure } from './result.js'
-import type { Call, CallOptions, Failure, JsonObject, Notice, Result, Verdict, Workspace } from './types.js'
+import type { Call, CallOptions, Failure, JsonObject, Notice, Result, SlotInfo, Verdict, Workspace } from './types.js'
 
 const MAX_DEPTH = 4
 
@@ -38,32 +38,57 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
   const pipelines = new WeakMap<Generation, Pipelines>()
   let calls = 0
   let closed = false
+  const nextId = () => `c${(++calls).toString(36)}`
 
   async function invoke(tool: string, sent: unknown, options: CallOptions, depth: number): Promise<Result> {
     const generation = current()
     let target: Target | undefined
+    let call: Call | undefined
     let run: Run | undefined
     try {
       target = await resolve(generation.registry, tool, sent)
-      const { call, notices } = await check(generation, target, options, depth)
-      run = start(target.slot, call, options, depth)
+      const checked = await check(generation, target, options, depth)
+      call = checked.call
+      run = start(target.slot.info, call, options, depth)
       const { prePolicy, execute, postCompaction } = pipelines.get(generation) ?? (await build(generation))
       const refused = await judge(generation, call, run, await prePolicy.promise(undefined, call))
       const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
       const said = target.alias ? await translated(generation, target.alias, result) : result
-      return await postCompaction.promise(withNotices(said, notices), call)
+      return await postCompaction.promise(withNotices(said, isCut(said) ? [...checked.notices, ...checked.silent] : checked.notices), call)
     } catch (error) {
-      return asFailure(error, target)
+      const result = asFailure(error, target)
+      call ??= unchecked(tool, sent, target, generation, options, depth)
+      run ??= start(target?.slot.info ?? nobody(call.slot), call, options, depth)
+      const { postCompaction } = pipelines.get(generation) ?? (await build(generation))
+      return await postCompaction.promise(result, call)
     } finally {
       run?.end()
     }
   }
 
-  async function check(generation: Generation, { slot, raw, alias }: Target, options: CallOptions, depth: number): Promise<{ call: Call; notices: Notice[] }> {
+  /** A call that never came to be one, for the compactors: what was refused is shortened and recorded like any other answer. */
+  function unchecked(tool: string, sent: unknown, target: Target | undefined, { settings }: Generation, options: CallOptions, depth: number): Call {
+    const { slot } = target ?? {}
+    const said = readable(sent)
+    return freeze({
+      id: nextId(),
+      slot: slot?.info.slot ?? toolName(String(tool)).slice(0, 80),
+      input: said,
+      given: said,
+      effects: slot?.info.effects ?? [],
+      mode: settings.policy.mode,
+      session: options.session ?? 'main',
+      at: Date.now(),
+      caller: callerOf({ options, depth }, surface, target?.alias?.slot.info.slot),
+    })
+  }
+
+  async function check(generation: Generation, { slot, raw, alias }: Target, options: CallOptions, depth: number): Promise<{ call: Call } & Pick<Spelt, 'notices' | 'silent'>> {
     if (depth > MAX_DEPTH) throw problem('VT_CALL_DEPTH', { limit: MAX_DEPTH, slot: slot.info.slot })
-    const { given, input, notices } = await spell(slot, raw, (alias?.slot ?? slot).example)
+    const constraint = constraintOf(generation.settings, slot.info)
+    const { given, input, notices, silent } = await spell(slot, raw, { example: (alias?.slot ?? slot).example, constraint, said: alias?.given })
     const call: Call = {
-      id: `c${(++calls).toString(36)}`,
+      id: nextId(),
       slot: slot.info.slot,
       input: confine(input, slot.shape, workspace),
       given: confine(given, slot.shape, workspace),
@@ -73,17 +98,17 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
       at: Date.now(),
       caller: callerOf({ options, depth }, surface, alias?.slot.info.slot),
     }
-    return { call: freeze(call), notices }
+    return { call: freeze(call), notices, silent }
   }
 
-  function start(slot: Slot, call: Call, options: CallOptions, depth: number): Run {
+  function start(slot: SlotInfo, call: Call, options: CallOptions, depth: number): Run {
     const cancel = new Cancel()
     const abort = () => cancel.abort()
     if (options.signal?.aborted || closed) abort()
     else options.signal?.addEventListener('abort', abort, { once: true })
     running.add(cancel)
     const run: Run = {
-      slot: slot.info,
+      slot,
       session: sessions.get(call.session),
       cancel,
       options,
@@ -146,6 +171,9 @@ async function approval(call: Call, { options, cancel }: Run, reason: string): P
 
 const failed = (...of: Parameters<typeof problem>): Failure => ({ ok: false, error: problem(...of).problem })
 
+/** Whether an answer stops before its end. */
+const isCut = (result: Result): boolean => result.ok && (result.output['truncated'] === true || result.output['next'] !== undefined)
+
 const withNotices = (result: Result, notices: Notice[]): Result =>
   notices.length ? { ...result, notices: [...notices, ...(result.notices ?? [])] } : result
 
@@ -155,6 +183,19 @@ async function translated({ loader }: Generation, { slot, part, given }: NonNull
   const reword = loader.loaded(slot.primary) ?? (await loader.load(slot.primary))
   return plain(await reword(result, given), { bytes: 32 * 1_048_576 }) as Result
 }
+
+/** The input of a refused call as far as it is data of a size worth keeping. */
+function readable(sent: unknown): JsonObject {
+  try {
+    const said = plain(sent, { bytes: 65_536 })
+    return typeof said === 'object' && said !== null && !Array.isArray(said) ? (said as JsonObject) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** The contract of a name that nobody serves. */
+const nobody = (slot: string): SlotInfo => ({ slot, tool: slot, description: '', effects: [], input: {}, detailed: [], errors: {}, chain: [] })
 
 /** What was thrown on the way to the slot, as a value; the example is one of the name that was called. */
 function asFailure(error: unknown, target?: Target): Failure {

@@ -1,4 +1,5 @@
 import { translate, type Part } from './alias.js'
+import { constrain, type Constraint } from './constraints.js'
 import { problem, VtError } from './errors.js'
 import { infer } from './infer.js'
 import { coerce, fold, limit, rename, toolName, unwrap } from './input.js'
@@ -57,14 +58,30 @@ export function withExample(error: unknown, slot: Slot | undefined): unknown {
   return new VtError({ ...error.problem, hint: `${error.problem.hint} ${slot.example}`.trim() })
 }
 
-/** The caller's input in the words and types of the slot's schema: `given` as said, `input` with caps and defaults. Throws VT_INPUT_*. */
-export async function spell(slot: Slot, raw: JsonObject, example = slot.example): Promise<{ given: JsonObject; input: JsonObject; notices: Notice[] }> {
+/** What spelling made of an input. */
+export interface Spelt {
+  given: JsonObject
+  input: JsonObject
+  notices: Notice[]
+  /** Notices that are worth a word only where the answer is cut. */
+  silent: Notice[]
+}
+export interface Spelling {
+  example?: string
+  constraint?: Constraint | undefined
+  /** The input as an alias was given it. */
+  said?: JsonObject | undefined
+}
+
+/** The caller's input in the words and types of the slot's schema: `given` as said, `input` with caps, constraints and defaults. Throws VT_INPUT_*, VT_POLICY_DENIED. */
+export async function spell(slot: Slot, raw: JsonObject, { example = slot.example, constraint, said }: Spelling = {}): Promise<Spelt> {
   const { given: renamed, unknown } = rename(raw, slot.shape)
   if (unknown.length) throw strange(slot, unknown[0]!, example)
   const given = coerce(renamed, slot.shape)
-  const { input, notices } = limit(given, slot.shape)
+  const capped = limit(given, slot.shape)
+  const { input, notices, silent } = constraint ? constrain(constraint, slot.info, capped.input, given, said) : { input: capped.input, notices: [], silent: [] }
   const issues = (checks.get(slot) ?? (await prepare(slot)))(input)
-  if (issues.length === 0) return { given, input, notices }
+  if (issues.length === 0) return { given, input, notices: [...capped.notices, ...notices], silent }
   const message = issues.map((issue) => issue.problem).join(' ').slice(0, 300)
   const issue = issues[0]!
   throw new VtError({ code: issue.code, message, hint: example, retryable: false, details: { issues } })

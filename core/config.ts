@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { readContract } from './conform.js'
 import { closedToOthers } from './data.js'
 import { itemForConfig, itemForValue, type TrustItem } from './digest.js'
@@ -7,6 +7,7 @@ import { problem, report, VtError } from './errors.js'
 import { merge, type Source } from './merge.js'
 import { freeze } from './plain.js'
 import { assign, codeEnds, dataEnds, fromCall, fromCode, fromData, isCode } from './source.js'
+import { fromToolPolicy } from './toolpolicy.js'
 import type { Config, Diagnostic, Mode, Origin, Settings } from './types.js'
 
 /** Gives a settings file its types. */
@@ -66,6 +67,8 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
       else diagnostics.push(report('VT_CONFIG_UNTRUSTED', { file }, [file], 'warning'))
     }
   }
+  const policy = join(workspace, '.vtcode/tool-policy.json')
+  if (lstatSync(policy, { throwIfNoEntry: false }) && !sameFolder(dirname(policy), home)) sources.push(await fromToolPolicy(policy, workspace, diagnostics))
   const files = sources.map(({ file }) => file)
 
   for (const [name, text] of Object.entries(env)) {

@@ -8,7 +8,7 @@ export interface Fault {
   path: (string | number)[]
   problem: string
 }
-export type Contract = 'manifest.1.json' | 'config.1.json'
+export type Contract = 'manifest.1.json' | 'config.1.json' | 'tool-policy.1.json'
 
 /** One of our published schemas, as it lies in `manifests/schema/`. */
 export function readContract(name: Contract): Schema {

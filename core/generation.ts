@@ -1,19 +1,21 @@
 import { homedir } from 'node:os'
 import { loadSettings } from './config.js'
 import type { Lending } from './context.js'
-import { problem } from './errors.js'
+import { classic } from './constraints.js'
+import { problem, report } from './errors.js'
 import { createLoader, type Loader } from './loader.js'
 import { discover } from './discover.js'
 import { bind } from './bind.js'
 import { isListed, slotsOf, toolInfo, type Registry } from './registry.js'
 import { itemForSkill, runsCode } from './digest.js'
 import { fromError } from './manifest.js'
+import { nearest } from './nearest.js'
 import type { SkillPlaces, SkillSettings } from './roots.js'
 import type { SkillCache } from './scan.js'
 import { findSkills } from './skills.js'
 import { survey } from './survey.js'
 import { openTrust, type Trust } from './trust.js'
-import type { Contribution, Diagnostic, Host, KernelOptions, Mode, Origin, Settings, Skills, Workspace } from './types.js'
+import type { Contribution, Diagnostic, Effect, Host, KernelOptions, Mode, Origin, Settings, Skills, Workspace } from './types.js'
 import type { OnFault } from './faults.js'
 import { join } from 'node:path'
 
@@ -60,6 +62,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics 
     if (contribution.layer === 'workspace' && runsCode(contribution) && !(await trust.trusts(contribution))) untrusted.add(contribution.id)
   }
   const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], untrusted }, capped(settings))
+  registry.diagnostics.push(...unknownTools(settings, registry))
 
   // A policy of the user's own that is broken would silently be missing; a plugin's absence is only reported.
   const broken = found.invalid.find(({ kind, layer, state }) => kind === 'policy' && layer !== 'workspace' && state === 'invalid')
@@ -114,6 +117,20 @@ function skillFinder({ loaded, trust, ...places }: Finder): Host['skills'] {
     return found
   }
 }
+
+/** Names of tools in limits and rules that nobody serves: a slip there leaves open what was meant to be shut. */
+function unknownTools({ policy }: Settings, { tools, slots, routes }: Registry): Diagnostic[] {
+  const rules = [policy['deny'], policy['ask'], policy['allow']].flat() as (string | { rule: string })[]
+  const named = rules.map((entry) => (typeof entry === 'string' ? entry : entry.rule)).filter((name) => /^[a-z][a-z0-9_]*(\/[a-z0-9_]+)?$/.test(name))
+  const known = [...tools.keys(), ...slots.keys(), ...routes.keys(), ...Object.keys(classic), ...effects]
+  return [...Object.keys(policy['constraints'] as object), ...named.filter((name) => !name.startsWith('mcp__'))]
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const like = nearest(name, known)
+      return report('VT_POLICY_UNKNOWN_TOOL', { name, nearest: like ? `; nearest: ${like}` : '' }, [], 'warning')
+    })
+}
+const effects: readonly string[] = ['read', 'write', 'exec', 'net', 'ask'] satisfies Effect[]
 
 /** The mode never exceeds `policy.max_mode`. */
 function capped(settings: Settings): Settings {

@@ -1,4 +1,4 @@
-import { matchSequence, wildcard } from './pattern.js'
+import { matchSequence, wildcard } from '../../../core/index.js'
 import type { Argv, Word } from './shell.js'
 import { baseName } from './wrappers.js'
 

@@ -1,7 +1,6 @@
-import { problem, type Call, type Effect, type Mode } from '../../../core/index.js'
+import { hostPattern, pathPattern, problem, wildcard, type Call, type Effect, type Mode } from '../../../core/index.js'
 import type { Facts } from './facts.js'
 import { commandPattern, type CommandPattern } from './command_pattern.js'
-import { hostPattern, pathPattern, wildcard } from './pattern.js'
 
 /** A rule as settings write it. */
 export type RuleEntry = string | { rule: string; reason?: string; match?: unknown[]; not_match?: unknown[] }

@@ -22,6 +22,23 @@ describe('the record of calls', () => {
     expect(first!.ms).toBeGreaterThanOrEqual(0)
   })
 
+  it('has a line for calls that are refused before they are any: wrong input, no such tool, a path that leads out', async () => {
+    await using booted = await bootKernel()
+    const secret = `ghp_${'aB3'.repeat(12)}`
+    await booted.call('unified_file', { action: 'read', pth: secret })
+    await booted.call('unified_nothing', { a: 1 })
+    await booted.call('unified_file', { action: 'read', path: '../out' })
+    await booted.call('unified_file', 'no JSON {')
+    const entries = await lines(booted)
+    expect(entries.map(({ slot, code }) => [slot, code])).toEqual([
+      ['unified_file/read', 'VT_INPUT_UNKNOWN'],
+      ['unified_nothing', 'VT_TOOL_UNKNOWN'],
+      ['unified_file/read', 'VT_PATH_OUTSIDE'],
+      ['unified_file', 'VT_INPUT_INVALID'],
+    ])
+    expect(JSON.stringify(entries)).not.toContain(secret)
+  })
+
   it('is kept by session, each under a name that is safe as a folder', async () => {
     await using booted = await bootKernel({ files: { a: 'x' } })
     for (const session of ['one', '../../two', 'x'.repeat(300)]) {

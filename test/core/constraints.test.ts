@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import { bootKernel, matches, type Boot, type Booted } from 'vtcode/test'
+import { createKernel, type Config } from 'vtcode'
+import { tempWorkspace } from 'vtcode/test'
+
+/** The policy file as it is published, with smaller numbers. */
+const published = {
+  constraints: {
+    run_terminal_cmd: { allowed_modes: ['pty', 'terminal', 'streaming'], default_response_format: 'concise' },
+    list_files: { max_items_per_call: 3, default_response_format: 'concise' },
+    grep_search: { max_results_per_call: 2, default_response_format: 'detailed' },
+    read_file: { max_bytes_per_read: 10 },
+  },
+}
+const files = { 'a.txt': 'x1\nx2\nx3\nx4\nx5\nx6\n', b: '', c: '', d: '', e: '' }
+const boot = (policy: object, config: Config = {}, how: Boot = {}): Promise<Booted> =>
+  bootKernel({ mode: 'auto', ...how, config, files: { ...files, '.vtcode/tool-policy.json': JSON.stringify({ version: 1, ...policy }) } })
+const capped = (result: unknown): string[] => ((result as { notices?: { code: string; message: string }[] }).notices ?? []).filter(({ code }) => code === 'VT_POLICY_CAPPED').map(({ message }) => message)
+
+describe('the tool policy of a workspace', () => {
+  it('lowers a number that is too large, with a notice, and never raises a smaller one', async () => {
+    await using booted = await boot(published)
+    const grep = (input: object) => booted.call('unified_search', { action: 'grep', pattern: 'x', response_format: 'concise', ...input })
+    const large = await grep({ max_results: 100 })
+    matches(large, { ok: true, output: { matches: [{ line_number: 1 }, { line_number: 2 }], truncated: true } })
+    expect(capped(large)).toEqual(['max_results is at most 2 a call, by the policy for unified_search/grep.'])
+    const small = await grep({ max_results: 1 })
+    matches(small, { output: { matches: [{ line_number: 1 }] } })
+    expect(capped(small)).toEqual([])
+  })
+
+  it('holds where nobody says a number too, and says so where something was cut', async () => {
+    await using booted = await boot(published)
+    const cut = await booted.call('unified_file', { action: 'read', path: 'a.txt' })
+    matches(cut, { ok: true, output: { truncated: true } })
+    expect(String(cut.ok && cut.output['content']).length).toBeLessThanOrEqual(10)
+    expect(capped(cut)).toEqual(['max_bytes is at most 10 a call, by the policy for unified_file/read.'])
+    const lines = await booted.call('unified_file', { action: 'read', path: 'a.txt', offset_lines: 1, page_size_lines: 6 })
+    expect(capped(lines)).toHaveLength(1)
+    const bytes = await booted.call('unified_file', { action: 'read', path: 'a.txt', offset_bytes: 0, page_size_bytes: 500 })
+    matches(bytes, { ok: true, output: { next: { tool: 'unified_file' } } })
+    expect(capped(bytes)).toEqual(['page_size_bytes is at most 10 a call, by the policy for unified_file/read.'])
+    const whole = await booted.call('unified_file', { action: 'read', path: 'b' })
+    matches(whole, { ok: true, output: { truncated: false } })
+    expect(capped(whole)).toEqual([])
+    const list = await booted.call('unified_search', { action: 'list', path: '.' })
+    matches(list, { ok: true, output: { items: [{}, {}, {}], has_more: true } })
+    expect(capped(list)).toHaveLength(1)
+  })
+
+  it('gives the format of answers that nobody chose', async () => {
+    await using booted = await boot(published)
+    const answer = (input: object) => booted.call('unified_search', { action: 'grep', pattern: 'x1', ...input })
+    matches(await answer({}), { ok: true, output: { matches: [{ submatches: [{ text: 'x1' }] }] } })
+    expect((await answer({ response_format: 'concise' })) as { text?: string }).toHaveProperty('text')
+  })
+
+  it('allows only its modes: another one is refused with those that are, a default gives way to the first', async () => {
+    await using booted = await boot({ constraints: { write_file: { allowed_modes: ['skip_if_exists', 'append'] }, run_terminal_cmd: { allowed_modes: ['terminal'] } } })
+    const write = (input: object) => booted.call('unified_file', { action: 'write', path: 'a.txt', content: 'y', ...input })
+    matches(await write({ mode: 'overwrite' }), { ok: false, error: { code: 'VT_POLICY_DENIED', message: "re:.*skip_if_exists, append.*'overwrite'.*" } })
+    matches(await write({}), { ok: true, output: { mode: 'skip_if_exists' } })
+    matches(await booted.call('unified_exec', { action: 'run', command: 'ls', tty: true }), { ok: false, error: { code: 'VT_POLICY_DENIED', message: "re:.*'pty'.*" } })
+    matches(await booted.call('unified_exec', { action: 'run', command: 'echo a' }), { ok: true })
+  })
+
+  it('denies and asks by tool; an allow is reported and changes nothing', async () => {
+    const policies = { unified_exec: 'prompt', 'unified_file/delete': 'deny', web_search: 'allow', edit_file: 'deny' }
+    await using booted = await boot({ policies, approval_cache: {} })
+    const code = async (tool: string, input: object) => {
+      const result = await booted.call(tool, input)
+      return result.ok ? 'ok' : result.error.code
+    }
+    expect(await code('unified_exec', { action: 'run', command: 'ls' })).toBe('VT_POLICY_NEEDS_APPROVAL')
+    expect(await code('unified_file', { action: 'delete', path: 'b' })).toBe('VT_POLICY_DENIED')
+    expect(await code('unified_file', { action: 'edit', path: 'a.txt', old_str: 'x1', new_str: 'y' })).toBe('VT_POLICY_DENIED')
+    expect(await code('web_search', { query: 'x' })).toBe('VT_POLICY_NEEDS_APPROVAL')
+    const codes = booted.kernel.diagnostics().map(({ code }) => code)
+    expect(codes).toEqual(expect.arrayContaining(['VT_POLICY_ALLOW_IGNORED', 'VT_POLICY_UNUSED']))
+  })
+
+  it('joins with the settings of the user to the strictest: the smallest number, the modes that both allow', async () => {
+    await using loose = await boot(published, { policy: { constraints: { 'unified_search/grep': { max_results_per_call: 5 } } } })
+    await using strict = await boot(published, { policy: { constraints: { unified_search: { max_results_per_call: 1 } } } })
+    const shown = async (booted: Booted) => {
+      const result = await booted.call('unified_search', { action: 'grep', pattern: 'x' })
+      return result.ok && (result.output['matches'] as unknown[]).length
+    }
+    expect(await shown(loose)).toBe(2)
+    expect(await shown(strict)).toBe(1)
+  })
+
+  it('keeps to schemes and hosts', async () => {
+    await using booted = await boot({ constraints: { 'unified_search/web': { allowed_url_schemes: ['https'], denied_url_hosts: ['*.evil.example', 'bad.example'] } } })
+    const fetch = (url: string) => booted.call('unified_search', { action: 'web', url })
+    for (const url of ['http://ok.example/', 'https://a.b.evil.example/', 'https://BAD.example./x']) matches(await fetch(url), { ok: false, error: { code: 'VT_POLICY_DENIED' } })
+    matches(await fetch('https://ok.example/'), { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
+  })
+
+  it('names a tool that is not there', async () => {
+    await using booted = await boot({ policies: { unified_fle: 'deny' }, constraints: { grep_serch: { max_results_per_call: 1 } } })
+    const messages = booted.kernel.diagnostics().filter(({ code }) => code === 'VT_POLICY_UNKNOWN_TOOL').map(({ message }) => message)
+    expect(messages).toHaveLength(2)
+    expect(messages.join()).toMatch(/grep_serch.*grep_search.*unified_fle.*unified_file/)
+  })
+
+  it.each([['{', 'syntax'], ['{"version":2}', 'version'], ['{"version":1,"policies":{"x":"perhaps"}}', 'word'], ['{"version":1,"constraints":{"x":{"max":1}}}', 'key']])('%s is refused with its line (%s)', async (text) => {
+    await using folder = await tempWorkspace({ '.vtcode/tool-policy.json': text })
+    await expect(createKernel({ workspace: folder.root, home: folder.home })).rejects.toMatchObject({ code: 'VT_CONFIG_INVALID', message: expect.stringContaining('tool-policy.json') })
+  })
+})
