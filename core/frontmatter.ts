@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { checkNesting } from './data.js'
+import { readKeyValues } from './keyvalue.js'
 
 /** Front matter as text: every scalar is a string, whatever it looks like. */
 export type Fields = Record<string, unknown>
@@ -22,6 +23,8 @@ const load = () => (libraries ??= { matter: require('gray-matter'), yaml: requir
 /** The block between the `---` lines as fields, and what follows as it stands. Throws `Fault`. */
 export function readFrontmatter(text: string): { fields: Fields; body: string; mended: boolean } {
   const { block, body } = cut(text)
+  const simple = readKeyValues(block)
+  if (simple) return { fields: simple, body, mended: false }
   try {
     return { fields: parse(block), body, mended: false }
   } catch (error) {
@@ -53,9 +56,9 @@ const lineOf = (block: string, offset: number): number => block.slice(0, offset)
 
 function parse(block: string): Fields {
   const { matter, yaml } = load()
+  guard(block, yaml.Lexer)
   const engine = {
     parse(source: string): object {
-      guard(source, yaml.Lexer)
       const tree = yaml.parseDocument(source, { schema: 'failsafe', uniqueKeys: true, prettyErrors: false, logLevel: 'error', stringKeys: true })
       const lines = (offset: number) => source.slice(0, offset).split('\n').length
       const [error] = tree.errors
@@ -81,8 +84,14 @@ const deny = (): never => {
 // gray-matter runs JavaScript front matter unless each of its names is taken away.
 const denied = Object.fromEntries(['js', 'javascript', 'json', 'coffee', 'coffeescript', 'cson', 'toml'].map((name) => [name, { parse: deny, stringify: deny }]))
 
-/** Deep nesting takes brackets or indentation: most blocks have too little of either to be looked at closely. */
+const MAX_MARKS = 2000
+
+/**
+ * What both libraries are spared: their time grows with the square of lines, keys and items. Deep nesting takes brackets or
+ * indentation; most blocks have too little of either to be looked at closely.
+ */
 function guard(source: string, Lexer: typeof import('yaml').Lexer): void {
+  if (source.split(/[\n:,]/, MAX_MARKS + 1).length > MAX_MARKS) throw new Fault(`The front matter holds more than ${MAX_MARKS} lines, keys and items.`, 2)
   if (source.split(/[[{]/, 65).length <= 64 && !/^[ \-?:\t]{201}/m.test(source)) return
   try {
     checkNesting(source, Lexer, '')

@@ -125,7 +125,7 @@ function head(file: string): { version: string; whole: boolean; bytes: () => Buf
   const bytes = () => {
     const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
-      const buffer = Buffer.alloc(Math.min(Number(seen.size), skillLimits.head))
+      const buffer = Buffer.allocUnsafe(Math.min(Number(seen.size), skillLimits.head))
       return buffer.subarray(0, readSync(fd, buffer, 0, buffer.length, 0))
     } finally {
       closeSync(fd)

@@ -35,9 +35,11 @@ export function parseHead(bytes: Uint8Array, file: string, whole: boolean): Skil
     const { text, bom } = decodeSkill(bytes, whole)
     if (bom) say('VT_SKILL_MENDED', { problem: 'The file begins with a byte order mark.' }, 1)
     const { fields, body, mended } = splitText(text, whole)
-    const line = (key: string) => lineOfKey(text, key)
+    const head = text.slice(0, text.length - body.length)
+    let lines: Map<string, number> | undefined
+    const line = (key: string) => (lines ??= linesOfKeys(head)).get(key) ?? 2
     if (mended) say('VT_SKILL_MENDED', { problem: 'A value with a colon is not quoted, which YAML does not allow.' }, 2)
-    const split = text.slice(3, text.length - body.length).replace(/\n---[ \t]*\n?$/, '').indexOf('---')
+    const split = head.slice(3).replace(/\n---[ \t]*\n?$/, '').indexOf('---')
     if (split !== -1) say('VT_SKILL_SPLIT', { line: text.slice(0, split + 3).split('\n').length }, text.slice(0, split + 3).split('\n').length)
     return { skill: skillOf(fields, basename(folderOf(file)), line, say), body, diagnostics }
   } catch (error) {
@@ -74,32 +76,40 @@ function skillOf(fields: Fields, folder: string, line: (key: string) => number, 
   if (!description) throw new Fault('The skill has no description.', line('description'))
   const name = nameOf(fields['name'], folder, () => line('name'), say)
   const shape = (key: string, problem: string) => say('VT_SKILL_MENDED', { problem: `'${key}' ${problem}.` }, line(key))
-  for (const key of Object.keys(fields)) {
-    if (!standard.has(key)) say('VT_SKILL_KEY', { key: key.slice(0, 64), problem: honoured.has(key) ? 'is not of the open format, but honoured' : 'is not honoured' }, line(key))
+  const others = Object.keys(fields).filter((key) => !standard.has(key))
+  for (const key of others.slice(0, mostKeys)) {
+    say('VT_SKILL_KEY', { key: key.slice(0, 64), problem: honoured.has(key) ? 'is not of the open format, but honoured' : 'is not honoured' }, line(key))
   }
+  if (others.length > mostKeys) say('VT_SKILL_KEY', { key: others[mostKeys]!.slice(0, 64), problem: `and ${others.length - mostKeys - 1} more are not honoured` }, line(others[mostKeys]!))
   const optional = (key: string): string | undefined => {
     const value = text(fields[key])
     if (fields[key] !== undefined && value === undefined) shape(key, 'is not text and was left out')
     return value?.trim() ? cleaned(value, 1024) : undefined
   }
   if (description.length > 1024 && Array.from(description).length > 1024) shape('description', 'is longer than 1,024 characters and was cut')
-  const optionals = { license: optional('license'), compatibility: optional('compatibility'), when_to_use: optional('when_to_use'), argument_hint: optional('argument-hint') }
-  return {
+  const skill: { -readonly [K in keyof SkillText]: SkillText[K] } = {
     name,
     description: cleaned(description, 1024),
     metadata: metadataOf(fields['metadata'], shape),
     allowed_tools: toolsOf(fields['allowed-tools'], shape),
     hidden: /^(?:true|yes|on|1)$/i.test(text(fields['disable-model-invocation']) ?? ''),
-    ...Object.fromEntries(Object.entries(optionals).filter(([, value]) => value !== undefined)),
   }
+  for (const [key, said] of [['license', 'license'], ['compatibility', 'compatibility'], ['when_to_use', 'when_to_use'], ['argument_hint', 'argument-hint']] as const) {
+    const value = optional(said)
+    if (value !== undefined) skill[key] = value
+  }
+  return skill
 }
 
+// A hostile file may have thousands, in each of thousands of skills.
+const mostKeys = 20
 const standard = new Set(['name', 'description', 'license', 'compatibility', 'metadata', 'allowed-tools'])
 const honoured = new Set(['disable-model-invocation', 'user-invocable', 'argument-hint', 'when_to_use'])
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 const cleaned = (value: string, most: number): string => {
-  const text = value.replace(invisible, '').trim()
+  // Nearly every text is plain, and finding that out is cheap.
+  const text = (/[^ -~]/.test(value) ? value.replace(invisible, '') : value).trim()
   // No text has more characters than UTF-16 units.
   const chars = text.length > most ? Array.from(text) : []
   return chars.length > most ? `${chars.slice(0, most - 1).join('')}…` : text
@@ -107,6 +117,8 @@ const cleaned = (value: string, most: number): string => {
 
 /** The declared name where it is one and the folder's, else the folder's. Throws `Fault` for a name that could lead elsewhere. */
 function nameOf(declared: unknown, folder: string, line: () => number, say: Say): string {
+  // The name that nearly every skill has is found good without tables of all the world's letters.
+  if (declared === folder && folder.length <= 64 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(folder) && !reserved.test(folder)) return folder
   const name = text(declared)?.trim().normalize('NFKC')
   if (name !== undefined && dangerous(name)) throw new Fault(`The name ${JSON.stringify(name.slice(0, 64))} cannot be used: it holds separators or invisible characters, or is reserved.`, line())
   const own = folder.normalize('NFKC')
@@ -124,8 +136,8 @@ function nameOf(declared: unknown, folder: string, line: () => number, say: Say)
 
 const valid = (name: string): boolean =>
   Array.from(name).length <= 64 && name === name.toLowerCase() && /^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$/u.test(name)
-const dangerous = (name: string): boolean =>
-  /[/\\\p{Cc}\p{Cf}\u2028\u2029]/u.test(name) || /^\.{1,2}$/.test(name) || /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(name)
+const reserved = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i
+const dangerous = (name: string): boolean => /[/\\\p{Cc}\p{Cf}\u2028\u2029]/u.test(name) || /^\.{1,2}$/.test(name) || reserved.test(name)
 
 function metadataOf(value: unknown, shape: (key: string, problem: string) => void): Record<string, string> {
   if (value === undefined || value === '') return {}
@@ -141,13 +153,17 @@ function metadataOf(value: unknown, shape: (key: string, problem: string) => voi
 function toolsOf(value: unknown, shape: (key: string, problem: string) => void): string[] {
   const said = Array.isArray(value) ? value.filter((item) => typeof item === 'string').join(' ') : (text(value) ?? '')
   if (value !== undefined && typeof value !== 'string') shape('allowed-tools', Array.isArray(value) ? 'is a list; the open format has words with blanks between them' : 'is not text and was left out')
-  return (said.match(/[^\s,()]+(?:\([^)]*\))?/g) ?? []).slice(0, 128).map((word) => cleaned(word, 256))
+  return (said.slice(0, 4096).match(/[^\s,()]+(?:\([^)]*\))?/g) ?? []).slice(0, 128).map((word) => cleaned(word, 256))
 }
 
-/** Line of a top-level key; the first line of the block when it is not there. */
-function lineOfKey(text: string, key: string): number {
-  const at = [key, `"${key}"`, `'${key}'`].map((spelt) => text.indexOf(`\n${spelt}`)).find((at) => at !== -1)
-  return at === undefined ? 2 : text.slice(0, at + 1).split('\n').length
+/** Lines of the top-level keys. */
+function linesOfKeys(head: string): Map<string, number> {
+  const lines = new Map<string, number>()
+  for (const [index, line] of head.split('\n').entries()) {
+    const key = /^(?:"([^"]+)"|'([^']+)'|([^\s:]+))[ \t]*:/.exec(line)?.slice(1).find(Boolean)
+    if (key !== undefined && !lines.has(key)) lines.set(key, index + 1)
+  }
+  return lines
 }
 
 const folderOf = (file: string): string => file.slice(0, Math.max(file.lastIndexOf('/'), file.lastIndexOf('\\')))

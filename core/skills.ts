@@ -83,10 +83,10 @@ function indexOf({ all, skipped, diagnostics }: Finding, pins: string[]): Skills
   const usable = all.filter(({ state }) => state === 'active' || state === 'shadowed')
   const byName = new Map(usable.map((skill) => [skill.id, skill]))
   for (const skill of usable) if (skill.state === 'active') byName.set(skill.name, skill)
-  const rank = (skill: Skill) => (pins.indexOf(skill.name) + 1 || pins.indexOf(skill.id) + 1 || Infinity)
   const told = usable.filter(({ state, hidden }) => state === 'active' && !hidden)
-  const order = (a: Skill, b: Skill) => Math.min(rank(a), 1e9) - Math.min(rank(b), 1e9)
-  return Object.freeze({ all: freeze(all), skipped: freeze(skipped), diagnostics: freeze(diagnostics), find: (name: string) => byName.get(name), catalogue: freeze(told.sort(order)) })
+  const pinned = new Set(pins.flatMap((pin) => told.find(({ name, id }) => name === pin || id === pin) ?? []))
+  const catalogue = [...pinned, ...told.filter((skill) => !pinned.has(skill))]
+  return Object.freeze({ all: freeze(all), skipped: freeze(skipped), diagnostics: freeze(diagnostics), find: (name: string) => byName.get(name), catalogue: freeze(catalogue) })
 }
 
 const matches = (pattern: string, name: string): boolean =>

@@ -14,21 +14,26 @@ export default ((call, { host, session, workspace }) => {
   const { all, skipped } = host.skills({ fresh: true })
   const loaded = loadedIn(session)
   const words = fold(query).split(/\s+/).filter(Boolean)
+  const matches = ({ name, description }: Skill) => {
+    const text = fold(`${name} ${description}`)
+    return words.every((word) => text.includes(word))
+  }
   const shown = (skill: Skill) =>
     (skill.state === 'active' || skill.state === 'shadowed') &&
     (!skill.hidden || call.caller.surface === 'call') &&
     (scope === 'all' || skill.scope === scope) &&
-    words.every((word) => fold(`${skill.name} ${skill.description}`).includes(word))
-  const found = all.filter(shown).map((skill) => ({
-    // A bare name that means another skill would load that one.
-    name: skill.state === 'active' ? skill.name : skill.id,
+    matches(skill)
+  // A bare name that means another skill would load that one.
+  const nameOf = (skill: Skill) => (skill.state === 'active' ? skill.name : skill.id)
+  const found = all.filter(shown).sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+  const skills = found.slice((page - 1) * per_page, page * per_page).map((skill) => ({
+    name: nameOf(skill),
     description: skill.description,
     scope: skill.scope,
     path: pathOf(skill.file, workspace),
     loaded: loaded.has(skill.id),
     ...(skill.metadata['keywords'] !== undefined && { keywords: skill.metadata['keywords'].split(/[\s,]+/).filter(Boolean) }),
   }))
-  const skills = found.sort((a, b) => (a.name < b.name ? -1 : 1)).slice((page - 1) * per_page, page * per_page)
   const has_more = page * per_page < found.length
   const next = { tool: 'list_skills', input: { ...call.given, page: page + 1 } }
   const left = skipped.slice(0, 20).map(({ path, reason }) => ({ path: pathOf(path, workspace), reason }))

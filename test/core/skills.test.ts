@@ -108,6 +108,28 @@ describe('front matter is read', () => {
   })
 })
 
+describe('hostile front matter', () => {
+  const times = (count: number, make: (i: number) => string, between = '\n') => Array.from({ length: count }, (_, i) => make(i)).join(between)
+  const blocks: [title: string, text: string, usable: boolean][] = [
+    ['globs that multiply in paths', `paths: "${'{a,b}'.repeat(300)}"`, true],
+    ['globs without end', `paths: "${'{a,b}'.repeat(12_000)}"`, true],
+    ['an expression that takes for ever in triggers', 'triggers: "(a+)+$"', true],
+    ['thousands of keys', times(13_000, (i) => `k${i}:`), false],
+    ['thousands of keys in one line', `a: {${times(13_000, (i) => `k${i}`, ',')}}`, false],
+    ['thousands of blank lines', `a: >-\n${'  \n'.repeat(20_000)}`, false],
+    ['thousands of parentheses in allowed-tools', `allowed-tools: ${'x('.repeat(30_000)}`, true],
+    ['thousands of quotes', `a: "${'" '.repeat(30_000)}`, false],
+    ['hundreds of keys of its own', times(500, (i) => `k${i}: v`), true],
+  ]
+  it.each(blocks)('takes little time and little room: %s', (_, text, usable) => {
+    const began = performance.now()
+    const { skill, diagnostics } = parseSkill(Buffer.from(`---\nname: demo\ndescription: Use it.\n${text}\n---\n`), '/s/demo/SKILL.md')
+    expect(skill !== undefined).toBe(usable)
+    expect(diagnostics.length).toBeLessThan(25)
+    expect(performance.now() - began).toBeLessThan(20_000)
+  })
+})
+
 describe('skills are found', () => {
   it('in the places of the workspace, the user, the settings, plugins and the program, in this order', async () => {
     const { root, home } = workspace
