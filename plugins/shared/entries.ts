@@ -1,11 +1,8 @@
 /** What really stands at paths that an engine named. */
-import { lstatSync, readlinkSync, type Stats } from 'node:fs'
-import type { Context, EntryKind, Handle } from '../../core/index.js'
+import { lstatSync, readlinkSync, type BigIntStats } from 'node:fs'
+import type { Context, EntryKind, EntryStat, Handle } from '../../core/index.js'
 
-export interface Entry {
-  kind: EntryKind
-  bytes: number
-  mtime_ms: number
+export interface Entry extends Pick<EntryStat, 'kind' | 'bytes' | 'mtime_ms' | 'mtime_ns' | 'dev' | 'ino'> {
   /** Where a link points, as it is written. */
   target?: string
 }
@@ -54,11 +51,12 @@ export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/')
 
 function at(directory: Handle, path: string): Entry | undefined {
   const place = `${directory.ref}/${nameOf(path)}`
-  const stats = lstatSync(place, { throwIfNoEntry: false })
+  const stats = lstatSync(place, { throwIfNoEntry: false, bigint: true })
   if (!stats) return undefined
   const kind = kindOf(stats)
-  return { kind, bytes: stats.size, mtime_ms: stats.mtimeMs, ...(kind === 'link' && { target: readlinkSync(place) }) }
+  const { dev, ino, mtimeNs: mtime_ns } = stats
+  return { kind, bytes: Number(stats.size), mtime_ms: Number(stats.mtimeMs), mtime_ns, dev, ino, ...(kind === 'link' && { target: readlinkSync(place) }) }
 }
 
-const kindOf = (stats: Stats): EntryKind =>
+const kindOf = (stats: BigIntStats): EntryKind =>
   stats.isFile() ? 'file' : stats.isDirectory() ? 'directory' : stats.isSymbolicLink() ? 'link' : 'other'

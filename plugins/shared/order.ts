@@ -2,4 +2,51 @@
 export const byPath = (a: string, b: string): number => (a === b ? 0 : pathKey(a) < pathKey(b) ? -1 : 1)
 
 /** Text whose plain order is the order of paths: no character of a name sorts before the separator. */
-export const pathKey = (path: string): string => path.replaceAll('/', '\0')
+const pathKey = (path: string): string => path.replaceAll('/', '\0')
+
+interface Entry<T> {
+  name: string
+  inside: Entry<T>[] | undefined
+  item: T | undefined
+}
+
+/** Items with paths that differ, in the order of their paths. Sorting the names of each folder is twice as fast as comparing whole paths. */
+export function inPathOrder<T>(items: Iterable<T>, pathOf: (item: T) => string): T[] {
+  const root: Entry<T>[] = []
+  const folders = new Map([['', root]])
+  let here = ''
+  let folder = root
+  for (const item of items) {
+    const path = pathOf(item)
+    const cut = path.lastIndexOf('/')
+    // An engine tells most files of a folder in a row.
+    if (Math.max(cut, 0) !== here.length || !path.startsWith(here)) {
+      here = parentOf(path, cut)
+      folder = folderAt(here)
+    }
+    folder.push({ name: path.slice(cut + 1), inside: undefined, item })
+  }
+  const sorted: T[] = []
+  collect(root)
+  return sorted
+
+  function folderAt(path: string): Entry<T>[] {
+    const known = folders.get(path)
+    if (known) return known
+    const inside: Entry<T>[] = []
+    folders.set(path, inside)
+    const cut = path.lastIndexOf('/')
+    folderAt(parentOf(path, cut)).push({ name: path.slice(cut + 1), inside, item: undefined })
+    return inside
+  }
+
+  function collect(entries: Entry<T>[]): void {
+    entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+    for (const { inside, item } of entries) {
+      if (inside) collect(inside)
+      else sorted.push(item as T)
+    }
+  }
+}
+
+const parentOf = (path: string, cut: number): string => (cut < 0 ? '' : path.slice(0, cut))

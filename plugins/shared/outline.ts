@@ -1,6 +1,6 @@
 /** Outlines whatever made them: which files, filters, views, caps, text. */
 import { createHash } from 'node:crypto'
-import { ok, problem, type Call, type Context, type Handle, type Next, type Notice, type Result } from '../../core/index.js'
+import { ok, problem, type Call, type Context, type EntryStat, type Handle, type Next, type Notice, type Result } from '../../core/index.js'
 import { count, refusal, remarks } from './answer.js'
 import { filesBelow, type Listing } from './enumerate.js'
 import { languageNamed, languageOf, type Language } from './languages.js'
@@ -104,13 +104,18 @@ export async function subjects(context: Context, input: OutlineInput): Promise<S
 const cache = new Map<string, Item[]>()
 const mostCached = 512
 
-/** A key that changes whenever the file may have. */
-export async function versionOf(handle: Handle, engine: string): Promise<string> {
-  const { stat } = handle
-  const key = [engine, stat.dev, stat.ino, stat.bytes, stat.mtime_ns].join(':')
+type Identity = Pick<EntryStat, 'dev' | 'ino' | 'bytes' | 'mtime_ns' | 'mtime_ms'>
+
+/** A key that changes whenever the file may have; `undefined` where only its bytes can tell. */
+export function versionOf({ dev, ino, bytes, mtime_ns, mtime_ms }: Identity, engine: string): string | undefined {
   // Within the resolution of a clock two versions may carry one time.
-  if (Date.now() - stat.mtime_ms > 2000) return key
-  return `${key}:${createHash('sha256').update(await handle.read(0, stat.bytes)).digest('hex')}`
+  return Date.now() - mtime_ms > 2000 ? [engine, dev, ino, bytes, mtime_ns].join(':') : undefined
+}
+
+/** The same of an open file, told by its bytes where it must. */
+export async function versionIn(handle: Handle, engine: string): Promise<string> {
+  const { stat } = handle
+  return versionOf(stat, engine) ?? `${engine}:${stat.dev}:${stat.ino}:${createHash('sha256').update(await handle.read(0, stat.bytes)).digest('hex')}`
 }
 
 export function cached(version: string): Item[] | undefined {

@@ -26,11 +26,14 @@ export interface Wanted {
 }
 
 const seconds = 20
+/** In more than this the engine counts lines faster than we do, its start included. */
+const mostBytes = 1_048_576
 const mostSubmatches = 100
 
 /** The wanted places of each file. `undefined` when ripgrep cannot be started. */
 export async function places(context: Context, pattern: Pattern, files: Wanted[]): Promise<Place[][] | undefined> {
-  const plain = plainText(pattern)
+  const size = files.reduce((sum, { source }) => sum + source.bytes, 0)
+  const plain = size <= mostBytes ? plainText(pattern) : undefined
   const found = new Map<Wanted, Place[]>()
   for (const file of plain ? files : []) {
     const { count, places } = await occurrences(context, plain!, file)
@@ -133,7 +136,9 @@ async function matches(context: Context, pattern: Pattern, files: Wanted[]): Pro
     }
   })
   const refs = files.map(({ handle }) => handle.ref)
-  const asked = await ripgrep('/', ['--json', ...matching(pattern), '--', ...refs], { signal: context.signal, seconds }, stream.take)
+  // Where a match is a line, nothing behind the last one wanted needs to be looked at.
+  const enough = several ? [] : ['--max-count', String(Math.max(...files.map(({ skip, limit }) => skip + limit)))]
+  const asked = await ripgrep('/', ['--json', ...enough, ...matching(pattern), '--', ...refs], { signal: context.signal, seconds }, stream.take)
   return asked && files.map(({ handle }) => byRef.get(handle.ref)!.places)
 }
 

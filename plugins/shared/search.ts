@@ -4,7 +4,7 @@ import { refusal } from './answer.js'
 import { existing, tellable } from './entries.js'
 import { filesBelow } from './enumerate.js'
 import { cut } from './excerpt.js'
-import { byPath, pathKey } from './order.js'
+import { byPath, inPathOrder } from './order.js'
 import { choose, largestSearched, ripgrep, withWalk, type Asked, type Discovery } from './ripgrep.js'
 
 export interface Pattern {
@@ -64,7 +64,7 @@ export async function search(context: Context, query: Query): Promise<Found | un
     .map(({ name, count }) => ({ file: nameOf(name), count }))
     .filter(({ file }) => (!allowed || allowed.has(file)) && query.only?.(file) !== false)
   return {
-    files: sorted(files),
+    files: inPathOrder(files, ({ file }) => file),
     total: files.reduce((sum, { count }) => sum + count, 0),
     searched,
     incomplete: asked.timed_out,
@@ -128,11 +128,6 @@ function counts(bytes: Buffer): { pairs: { name: Buffer; count: number }[]; rest
     start = end + 1
   }
   return { pairs, rest: bytes.toString('latin1', start) }
-}
-
-function sorted(files: Counted[]): Counted[] {
-  const keys = new Map(files.map(({ file }) => [file, pathKey(file)]))
-  return files.sort((a, b) => (keys.get(a.file)! < keys.get(b.file)! ? -1 : 1))
 }
 
 /** How ripgrep's names of files read in an answer. */

@@ -1,9 +1,11 @@
 import { VtError, type Context, type Handle, type Handler, type JsonObject, type Notice } from '../../core/index.js'
 import { notice, refusal, some } from '../shared/answer.js'
 import { astGrep, astGrepPath } from '../shared/ast_grep.js'
-import { byPath } from '../shared/order.js'
+import { look } from '../shared/entries.js'
+import type { Language } from '../shared/languages.js'
+import { inPathOrder } from '../shared/order.js'
 import {
-  answer, cached, filterOf, remember, subjects, tooLarge, versionOf, wantedLanguage,
+  answer, cached, filterOf, remember, subjects, tooLarge, versionIn, versionOf, wantedLanguage,
   type Item, type OutlineInput, type Outlined, type Range, type Subject,
 } from '../shared/outline.js'
 import { lines } from '../shared/process.js'
@@ -33,7 +35,7 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const unknown = found.single && found.files.length === 0 ? [`${input.path} (unknown)`] : []
   const notices = [...drawn.notices, ...unsupported([...others.missing, ...unknown])]
   const backend = others.files.length === 0 ? 'ast-grep' : drawn.files.length === 0 ? 'tree-sitter' : 'mixed'
-  const files = [...drawn.files, ...others.files].sort((a, b) => byPath(a.path, b.path))
+  const files = inPathOrder([...drawn.files, ...others.files], ({ path }) => path)
   const beyond = found.files.slice(input.max_results).map(({ path }) => path)
   return answer({ files, beyond, backend, notices, single: found.single, listing: found.listing }, call)
 }
@@ -52,13 +54,23 @@ async function draw(context: Context, files: Subject[], single: boolean): Promis
   const engine = astGrepPath(context.workspace.root)!
   const outlined: Outlined[] = []
   const failed: string[] = []
-  for (let at = 0; at < files.length; at += batch) {
+  const by = (language: Language) => `${engine}:${language.id}`
+  const entries = await look(context, files.map(({ path }) => path))
+  const unknown = files.filter(({ path, language }) => {
+    // What is known of a file that did not change needs no opening.
+    const entry = entries.get(path)
+    const version = entry?.kind === 'file' ? versionOf(entry, by(language)) : undefined
+    const items = version === undefined ? undefined : cached(version)
+    if (items) outlined.push({ path, lang: language.title, items })
+    return !items
+  })
+  for (let at = 0; at < unknown.length; at += batch) {
     const fresh: Fresh[] = []
     try {
-      for (const { path, language } of files.slice(at, at + batch)) {
+      for (const { path, language } of unknown.slice(at, at + batch)) {
         const handle = await context.workspace.openFile(path).catch(gone)
         if (!handle) continue
-        const version = tooLarge(handle, single) ? undefined : await versionOf(handle, `${engine}:${language.id}`)
+        const version = tooLarge(handle, single) ? undefined : await versionIn(handle, by(language))
         const items = version && cached(version)
         if (items || !version) await handle.close()
         if (items) outlined.push({ path, lang: language.title, items })

@@ -6,7 +6,7 @@ import type { Language as Grammar, Node, Query, QueryMatch } from 'web-tree-sitt
 import { VtError, type Context, type Handle, type Handler } from '../../core/index.js'
 import { notice, refusal, some } from '../shared/answer.js'
 import {
-  answer, cached, filterOf, remember, subjects, tooLarge, versionOf, wantedLanguage,
+  answer, cached, filterOf, remember, subjects, tooLarge, versionIn, wantedLanguage,
   type Item, type Member, type OutlineInput, type Outlined, type Range,
 } from '../shared/outline.js'
 
@@ -55,7 +55,7 @@ async function stillWanted({ signal }: Context): Promise<void> {
 }
 
 async function symbolsOf(handle: Handle, language: string): Promise<Item[]> {
-  const version = await versionOf(handle, `tree-sitter:${language}`)
+  const version = await versionIn(handle, `tree-sitter:${language}`)
   const known = cached(version)
   if (known) return known
   const text = (await handle.read(0, handle.stat.bytes)).toString().replace(/^\uFEFF/, '')

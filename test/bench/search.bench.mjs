@@ -12,11 +12,10 @@ const astGrep = createRequire(import.meta.url)('@ast-grep/cli/postinstall.js').r
 const rules = ['--no-config', '--no-require-git', '--no-ignore-global']
 
 export default async function bench() {
-  const kernel = await createKernel({ workspace: root, mode: 'full-auto' })
-  let calls = 0
-  // Each call in a session of its own: in one the same call would be refused as a circle.
+  // Without the guard against circles: the same call is made again and again.
+  const kernel = await createKernel({ workspace: root, mode: 'full-auto', config: { tools: { max_repeated_tool_calls: 0 } } })
   const ours = (input) => async () => {
-    const result = await kernel.call('unified_search', input, { session: `bench-${calls++}` })
+    const result = await kernel.call('unified_search', input, { session: 'bench' })
     if (!result.ok) throw new Error(result.error.message)
     return result.output
   }

@@ -3,7 +3,7 @@ import { notice, remarks, some } from '../../shared/answer.js'
 import { filesBelow } from '../../shared/enumerate.js'
 import { isGlob } from '../../shared/glob.js'
 import { languageNamed, languageOf, type Language } from '../../shared/languages.js'
-import { byPath } from '../../shared/order.js'
+import { inPathOrder } from '../../shared/order.js'
 import { search } from '../../shared/search.js'
 import type { StructuralInput } from './types.js'
 
@@ -61,7 +61,7 @@ export async function subjects(context: Context, input: StructuralInput, word: s
   }
   if (lost.length > 0 && lost.length === new Set(input.paths).size) throw lost[0]
   if (lost.length > 0) notices.push(notice('VT_SEARCH_PARTIAL', `Not there, left out: ${some(lost.map((error) => error.problem.message))}`))
-  const all = [...files].map(([path, language]) => ({ path, language })).sort((a, b) => byPath(a.path, b.path))
+  const all = inPathOrder(files, ([path]) => path).map(([path, language]) => ({ path, language }))
   return { files: all, holding: all.filter(({ path }) => holding.has(path)), notices }
 }
 
