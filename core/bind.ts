@@ -54,7 +54,7 @@ export function bind(found: Found, settings: Settings): Registry {
   }
 
   const claims = new Map<string, Contribution[]>()
-  for (const contribution of of('action')) {
+  for (const contribution of usable.filter(({ slot }) => slot !== undefined)) {
     if (!serves(contribution)) continue
     claims.set(contribution.slot!, [...(claims.get(contribution.slot!) ?? []), contribution])
   }
@@ -66,8 +66,8 @@ export function bind(found: Found, settings: Settings): Registry {
   }
   for (const primary of found.contributions) {
     // A call to the name of a tool nobody agreed to yet says so, rather than that it is unknown.
-    if (primary.kind !== 'action' || stageOf(primary) !== 'primary' || !found.untrusted.has(primary.id) || registry.slots.has(primary.slot!)) continue
-    addSlot(registry, primary.slot!, { primary, chain: [], refusal: problem('VT_PLUGIN_UNTRUSTED', { id: primary.id }) })
+    if (primary.slot === undefined || stageOf(primary) !== 'primary' || !found.untrusted.has(primary.id) || registry.slots.has(primary.slot)) continue
+    addSlot(registry, primary.slot, { primary, chain: [], refusal: problem('VT_PLUGIN_UNTRUSTED', { id: primary.id }) })
   }
 
   /** Can this manifest serve a slot at all? */

@@ -5,7 +5,7 @@ import { infer } from './infer.js'
 import { coerce, fold, limit, rename, toolName, unwrap } from './input.js'
 import { nearest } from './nearest.js'
 import { plain } from './plain.js'
-import type { Registry, Slot, Tool } from './registry.js'
+import { isListed, slotsOf, type Registry, type Slot, type Tool } from './registry.js'
 import { compile, type Check } from './schema.js'
 import type { JsonObject, Notice } from './types.js'
 
@@ -23,7 +23,7 @@ export async function resolve({ slots, tools, routes }: Registry, name: string, 
   const known = (text: string) => slots.get(text) ?? tools.get(text) ?? slots.get(routes.get(text) ?? '')
   const found = known(wanted) ?? known(wanted.toLowerCase().replace(/[- ]/g, '_'))
   if (!found) {
-    const names = [...tools.keys()].sort()
+    const names = [...tools.values()].flatMap((tool) => (slotsOf(tool).some(isListed) ? [tool.name] : [])).sort()
     const like = nearest(wanted, [...names, ...routes.keys()])
     throw problem('VT_TOOL_UNKNOWN', { tool: JSON.stringify(wanted.slice(0, 80)), known: like ? `${like} is the nearest of ${names.join(', ')}` : names.join(', ') })
   }

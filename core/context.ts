@@ -1,6 +1,6 @@
 import type { Cancel } from './limits.js'
 import { freeze } from './plain.js'
-import type { CallOptions, Call, Context, Contribution, Host, JsonObject, Progress, Result, Session, Settings, SlotInfo, Workspace } from './types.js'
+import type { CallOptions, Call, Context, Contribution, Host, JsonObject, LogLevel, Progress, Result, Session, Settings, SlotInfo, Workspace } from './types.js'
 
 /** The sessions of a kernel: state that outlives a call, by id. */
 export class Sessions {
@@ -56,9 +56,12 @@ export interface Lending {
   readonly workspace: Workspace
   readonly host: Host
   readonly log: (level: string, message: string) => void
+  readonly changed: (uri: string) => void
 }
 
-const PROGRESS_MS = 100
+/** Reports that may come at once; one more for every tenth of a second. */
+const BURST = 10
+const REFILL_MS = 100
 
 /** The context of one contribution within one call. */
 export function contextOf(lending: Lending, contribution: Contribution, run: Run): Context {
@@ -68,6 +71,7 @@ export function contextOf(lending: Lending, contribution: Contribution, run: Run
 /** Getters, so that what nobody reads is never made and what is read may be taken apart: `({ input }, { call, signal })`. */
 class CallContext implements Context {
   private last = 0
+  private spare = BURST
   constructor(
     private readonly lending: Lending,
     private readonly contribution: Contribution,
@@ -99,19 +103,30 @@ class CallContext implements Context {
   get ask() {
     return this.run.options.ask
   }
+  get client() {
+    return this.run.options.client
+  }
   get call() {
     return this.run.nest
   }
   get progress() {
     return (update: Progress) => {
       const now = Date.now()
-      if (this.run.over || now - this.last < PROGRESS_MS) return
+      this.spare = Math.min(BURST, this.spare + (now - this.last) / REFILL_MS)
       this.last = now
+      if (this.run.over || this.spare < 1) return
+      this.spare--
       this.run.options.onProgress?.(update)
     }
   }
   get log() {
-    return (level: string, message: string) => this.lending.log(level, `${this.contribution.id}: ${message}`)
+    return (level: LogLevel, message: string) => {
+      this.lending.log(level, `${this.contribution.id}: ${message}`)
+      if (!this.run.over) this.run.options.onLog?.(level, message)
+    }
+  }
+  get changed() {
+    return this.lending.changed
   }
 }
 

@@ -35,6 +35,7 @@ export interface Surroundings {
   workspace: Workspace
   report: OnFault
   diagnostics: () => Diagnostic[]
+  changed: (uri: string) => void
 }
 
 const modes: Mode[] = ['plan', 'ask', 'auto', 'full-auto']
@@ -45,7 +46,7 @@ export function homeOf({ home, env = process.env }: KernelOptions): string {
 }
 
 /** Discovers, checks and binds everything anew. Throws VT_CONFIG_* and, where a policy of the user cannot be loaded, VT_RELOAD_REFUSED. */
-export async function buildGeneration({ options, workspace, report, diagnostics }: Surroundings, number: number): Promise<Generation> {
+export async function buildGeneration({ options, workspace, report, diagnostics, changed }: Surroundings, number: number): Promise<Generation> {
   const env = options.env ?? process.env
   const home = homeOf(options)
   const trust = openTrust({ home, workspace: workspace.root, env })
@@ -94,7 +95,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics 
     registry,
     loader: createLoader({ adapters: registry.adapters, limit: seconds * 1000, verify, report }),
     skills,
-    lending: { settings, workspace, host, log: options.log ?? (() => {}) },
+    lending: { settings, workspace, host, log: options.log ?? (() => {}), changed },
   }
 }
 

@@ -7,6 +7,7 @@ import { texts, VtError } from './errors.js'
 import type { OnFault } from './faults.js'
 import { buildGeneration, homeOf, type Generation } from './generation.js'
 import { first } from './loader.js'
+import { complete, offersOf } from './offers.js'
 import { isListed, slotsOf, toolInfo } from './registry.js'
 import type { Diagnostic, Kernel, KernelOptions, SurfaceMain } from './types.js'
 import { openWorkspace } from './workspace.js'
@@ -19,6 +20,8 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
   const sessions = new Sessions()
   const faults = new Map<string, Diagnostic>()
   const listeners = new Set<() => void>()
+  const watchers = new Set<(uri: string) => void>()
+  const changed = (uri: string) => watchers.forEach((tell) => tell(uri))
 
   const report: OnFault = ({ id, file }, error) => {
     const known = error instanceof VtError ? error.problem : { code: 'VT_PLUGIN_CRASHED', ...texts('VT_PLUGIN_CRASHED', { id, reason: first(error) })! }
@@ -29,7 +32,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     faults.set(message, { code, severity: 'error', message, hint, files: [join(workspace.root, '.vtcode/journal')] })
   })
   const diagnostics = () => [...generation.registry.diagnostics, ...faults.values()]
-  const build = (number: number) => buildGeneration({ options, workspace, report, diagnostics }, number)
+  const build = (number: number) => buildGeneration({ options, workspace, report, diagnostics, changed }, number)
 
   let generation: Generation = await build(1)
   let reloading: Promise<unknown> = Promise.resolve()
@@ -64,6 +67,8 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     },
     tools: () => [...generation.registry.tools.values()].filter((tool) => slotsOf(tool).some(isListed)).flatMap((tool) => withSkills(toolInfo(tool), generation) ?? []),
     contributions: () => generation.registry.infos,
+    offers: (kind) => offersOf(generation.registry, kind),
+    complete: (slot, argument, value, session = 'main') => complete(generation, slot, argument, value, session),
     diagnostics,
     origins: () => generation.origins,
     skills: (how) => generation.skills(how),
@@ -85,6 +90,10 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     onReload(run) {
       listeners.add(run)
       return () => listeners.delete(run)
+    },
+    onChange(run) {
+      watchers.add(run)
+      return () => watchers.delete(run)
     },
     endSession: (id) => sessions.end(id),
     async close() {

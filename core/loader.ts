@@ -15,6 +15,8 @@ export interface Loader {
   loaded(contribution: Contribution): Export | undefined
   /** The function behind a contribution, imported on first use. Throws VT_PLUGIN_IMPORT, the same error again until the next generation. */
   load(contribution: Contribution): Promise<Export>
+  /** Another function of its module, where there is one. */
+  exported(contribution: Contribution, name: string): Promise<Export | undefined>
 }
 
 export interface LoaderOptions {
@@ -30,6 +32,7 @@ export interface LoaderOptions {
 export function createLoader({ adapters, limit, verify, report }: LoaderOptions): Loader {
   const loading = new Map<Contribution, Promise<Export>>()
   const loaded = new Map<Contribution, Export>()
+  const modules = new Map<Contribution, Record<string, unknown>>()
 
   async function start(contribution: Contribution): Promise<Export> {
     const { manifest, file } = contribution
@@ -40,8 +43,9 @@ export function createLoader({ adapters, limit, verify, report }: LoaderOptions)
       if (!key) throw importError(contribution, 'has no module and no adapter serves it')
       return (await load(adapters.get(key)!))(contribution)
     }
-    const module = await importModule(contribution, resolve(dirname(file), path), limit, report)
-    const main = (module as { default?: unknown }).default
+    const module = (await importModule(contribution, resolve(dirname(file), path), limit, report)) as Record<string, unknown>
+    modules.set(contribution, module)
+    const main = module['default']
     if (typeof main !== 'function') throw importError(contribution, main === undefined ? 'has no default export' : `exports a ${typeof main}, not a function`)
     return main as Export
   }
@@ -64,7 +68,12 @@ export function createLoader({ adapters, limit, verify, report }: LoaderOptions)
     }
     return module
   }
-  return { load, loaded: (contribution) => loaded.get(contribution) }
+  async function exported(contribution: Contribution, name: string): Promise<Export | undefined> {
+    await load(contribution)
+    const found = modules.get(contribution)?.[name]
+    return typeof found === 'function' ? (found as Export) : undefined
+  }
+  return { load, loaded: (contribution) => loaded.get(contribution), exported }
 }
 
 const importError = ({ id, manifest, file }: Contribution, text: string): VtError =>

@@ -104,9 +104,13 @@ const nameOf = ({ name, action, slot }: Manifest): string | undefined => {
   const said = name ?? action ?? slot
   return typeof said === 'string' ? said.replaceAll('/', '_') : undefined
 }
-/** The slot an action serves, and where it stands there. */
+/** The slot an action, a resource or a prompt serves, and where it stands there. */
 const servedBy = ({ kind = 'action', name, action, slot, stage = 'primary' }: Manifest): { slot?: string; stage?: Stage } =>
-  kind === 'action' ? { slot: String(action ?? slot ?? name).replaceAll('-', '_'), stage } : {}
+  kind === 'action'
+    ? { slot: String(action ?? slot ?? name).replaceAll('-', '_'), stage }
+    : kind === 'resource' || kind === 'prompt'
+      ? { slot: `${kind}/${String(name).replaceAll('-', '_')}`, stage: 'primary' }
+      : {}
 
 /** What a failed read has to say about its file. */
 export function fromError(error: unknown, file: string): Diagnostic {

@@ -1,6 +1,7 @@
 import { targetsOf } from './alias.js'
 import { flatten } from './flat.js'
 import { fold, shapeOf, type Shape } from './input.js'
+import { offeredInput } from './offers.js'
 import type { Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Schema, SlotInfo, ToolInfo } from './types.js'
 
 /** A slot with the contributions that serve it, in the order they are asked. */
@@ -99,7 +100,7 @@ export function addSlot(registry: Registry, id: string, { primary, chain, refusa
 
 /** What a call to this contribution can do at worst. */
 export const effectsOf = ({ manifest }: Contribution): Effect[] => [
-  ...(manifest.effects ?? []),
+  ...(manifest.effects ?? (offeredInput(manifest) ? (['read'] as const) : [])),
   ...(manifest.run ? (['exec'] as const) : []),
   ...(manifest['http'] ? (['net'] as const) : []),
 ]
@@ -116,7 +117,7 @@ export function covering(patterns: string[] | undefined): (slot: string) => bool
 function schemaOf(id: string, { manifest }: Contribution, { policies, compactors }: Registry): Schema {
   const covers = ({ manifest }: Contribution) => manifest.input && covering(manifest.slots)(id)
   const added = [...policies, ...compactors].filter(covers).map((contribution) => contribution.manifest.input!['properties'])
-  const input = manifest.input ?? {}
+  const input = manifest.input ?? offeredInput(manifest) ?? {}
   return {
     ...input,
     type: 'object',
@@ -177,8 +178,8 @@ function agreed(tool: Tool): Map<string, string> {
  * A tool that nobody agreed to yet is known by its refusal only: what it says of itself reaches no model. One of another vocabulary can
  * be called and is not shown: a model is given one word for a thing.
  */
-export const isListed = ({ refusal, info: { dialect } }: Slot): boolean =>
-  refusal?.name !== 'VT_PLUGIN_UNTRUSTED' && (dialect === undefined || dialect.includes('unified'))
+export const isListed = ({ refusal, primary, info: { dialect } }: Slot): boolean =>
+  primary.kind === 'action' && refusal?.name !== 'VT_PLUGIN_UNTRUSTED' && (dialect === undefined || dialect.includes('unified'))
 export const slotsOf = (tool: Tool): Slot[] => (tool.only ? [tool.only] : [...tool.actions.values()])
 
 /** One tool as a model sees it: all its actions behind one flat schema. */
@@ -187,7 +188,7 @@ export function toolInfo(tool: Tool): ToolInfo {
   const effects = [...new Set(slots.flatMap((slot) => slot.info.effects))]
   if (tool.only) {
     const { info } = tool.only
-    return { name: tool.name, description: info.description, input: info.input, effects, actions: [] }
+    return { name: tool.name, description: info.description, input: info.input, ...(info.output && { output: info.output }), effects, actions: [] }
   }
   const input = flatten(slots.map(({ info, shape }) => ({ action: info.action!, properties: shape.properties, defs: info.input['$defs'] as JsonObject | undefined })))
   const description = slots.map(({ info }) => `${info.action}: ${info.description}`).join('\n')

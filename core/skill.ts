@@ -6,7 +6,7 @@ import { Fault, readFrontmatter, type Fields } from './frontmatter.js'
 import type { Diagnostic, Skill } from './types.js'
 
 /** What a `SKILL.md` says of its skill, read leniently: everything that can be used is used, each deviation is reported once. */
-export type SkillText = Pick<Skill, 'name' | 'description' | 'metadata' | 'allowed_tools' | 'hidden'> &
+export type SkillText = Pick<Skill, 'name' | 'description' | 'metadata' | 'allowed_tools' | 'hidden' | 'prompt'> &
   Partial<Pick<Skill, 'license' | 'compatibility' | 'when_to_use' | 'argument_hint'>>
 
 export interface SkillReading {
@@ -87,12 +87,15 @@ function skillOf(fields: Fields, folder: string, line: (key: string) => number, 
     return value?.trim() ? cleaned(value, 1024) : undefined
   }
   if (description.length > 1024 && Array.from(description).length > 1024) shape('description', 'is longer than 1,024 characters and was cut')
+  const hidden = yes.test(text(fields['disable-model-invocation']) ?? '')
+  const invocable = text(fields['user-invocable'])
   const skill: { -readonly [K in keyof SkillText]: SkillText[K] } = {
     name,
     description: cleaned(description, 1024),
     metadata: metadataOf(fields['metadata'], shape),
     allowed_tools: toolsOf(fields['allowed-tools'], shape),
-    hidden: /^(?:true|yes|on|1)$/i.test(text(fields['disable-model-invocation']) ?? ''),
+    hidden,
+    prompt: invocable === undefined ? hidden : yes.test(invocable),
   }
   for (const [key, said] of [['license', 'license'], ['compatibility', 'compatibility'], ['when_to_use', 'when_to_use'], ['argument_hint', 'argument-hint']] as const) {
     const value = optional(said)
@@ -103,6 +106,7 @@ function skillOf(fields: Fields, folder: string, line: (key: string) => number, 
 
 // A hostile file may have thousands, in each of thousands of skills.
 const mostKeys = 20
+const yes = /^(?:true|yes|on|1)$/i
 const standard = new Set(['name', 'description', 'license', 'compatibility', 'metadata', 'allowed-tools'])
 const honoured = new Set(['disable-model-invocation', 'user-invocable', 'argument-hint', 'when_to_use'])
 

@@ -43,6 +43,7 @@ export type ContentBlock =
   | { type: 'text'; text: string }
   | { type: 'image' | 'audio'; data: string; mimeType: string }
   | { type: 'resource_link'; uri: string; name: string; mimeType?: string }
+  | { type: 'resource'; resource: { uri: string; mimeType?: string } & ({ text: string } | { blob: string }) }
 
 export interface Problem {
   code: string
@@ -112,12 +113,17 @@ export interface Context {
   readonly host: Host
   /** Puts questions to the user; absent when nobody can be asked. */
   readonly ask: Asker | undefined
+  /** The program at the other end of the connection; absent where none can be asked. */
+  readonly client: Client | undefined
   /** An ordinary call of the same session, approver and mode; depth at most 4. */
   call(tool: string, input: JsonObject): Promise<Result>
-  /** At most 10 a second, the rest is dropped; none after the result. */
+  /** Ten at once and ten a second, the rest is dropped; none after the result. */
   progress(update: Progress): void
-  log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void
+  log(level: LogLevel, message: string): void
+  /** Says that what is behind the URI of a resource is no longer what it was. */
+  changed(uri: string): void
 }
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 /** One short question to the user; without options the answer is free text. */
 export interface Question {
   /** Names the answer. */
@@ -134,6 +140,22 @@ export interface Question {
 export type Answers = Record<string, { selected: string[]; other?: string }>
 /** Contract: offers a free answer beside the options; `undefined` when the user declines; a throw means that nobody could be asked. */
 export type Asker = (questions: readonly Question[], signal: AbortSignal) => Promise<Answers | undefined>
+/** What the client of a connection can be asked for, in the words of MCP (2025-06-18 and later). */
+export interface Client {
+  /** As it announced them: `elicitation`, `sampling`, `roots`. */
+  readonly capabilities: Readonly<JsonObject>
+  /** What an earlier run of this very call left with its requests; nobody else can have written it. */
+  readonly state: unknown
+  /**
+   * Puts requests under names of the handler's own and resolves with the answers by these names. Contract: until all are there it
+   * rejects, the client is asked, and the handler runs again from its start, so nothing may have been done before it.
+   */
+  request(requests: Readonly<Record<string, ClientRequest>>, state?: unknown): Promise<Record<string, JsonObject>>
+}
+export interface ClientRequest {
+  method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list'
+  params?: JsonObject
+}
 export interface Progress {
   text?: string
   done?: number
@@ -259,7 +281,7 @@ export interface Extent {
 
 // ── manifests and settings ───────────────────────────────────────────────────────────────────────
 
-export type Kind = 'action' | 'policy' | 'compactor' | 'surface' | 'adapter'
+export type Kind = 'action' | 'policy' | 'compactor' | 'surface' | 'adapter' | 'resource' | 'prompt'
 export type Stage = 'override' | 'primary' | 'fallback'
 export type Layer = 'builtin' | 'admin' | 'user' | 'workspace' | 'call'
 
@@ -298,6 +320,12 @@ export interface Manifest {
   verb?: string
   /** Adapter: the manifest key it serves, such as `run`. */
   key?: string
+  /** Resource: its URI, or a template whose `{name}`s are the handler's input. */
+  uri?: string
+  template?: string
+  mime_type?: string
+  /** Prompt: texts that fill it in. */
+  arguments?: PromptArgument[]
   /** Blocks of the settings handed to the module as `context.settings`. */
   settings?: string[]
   options?: Schema
@@ -305,6 +333,24 @@ export interface Manifest {
   meta?: JsonObject
   [key: string]: unknown
 }
+export interface PromptArgument {
+  name: string
+  description?: string
+  required?: boolean
+}
+/** A resource or a prompt: a slot of its own (`resource/<name>`, `prompt/<name>`) that is called like any other and is no tool. */
+export interface Offer {
+  slot: string
+  name: string
+  title?: string
+  description: string
+  uri?: string
+  template?: string
+  mime_type?: string
+  arguments?: readonly PromptArgument[]
+}
+/** Contract: what `argument` may be when it begins with `value`, best first; loads nothing heavy. A throw means no suggestion. */
+export type Complete = (argument: string, value: string, place: { workspace: Workspace; host: Host; session: string }) => string[] | Promise<string[]>
 /** JSON Schemas over the caller's input decide: one rule language for choosing an action. */
 export interface Inference {
   /** Other words for the action. */
@@ -379,6 +425,8 @@ export interface Skill {
   readonly argument_hint?: string
   /** Only the user can load it. */
   readonly hidden: boolean
+  /** Marked as something users call by its name: `user-invocable: true`, or hidden from models and not `user-invocable: false`. */
+  readonly prompt: boolean
 }
 /** The skills of a generation. */
 export interface Skills {
@@ -455,6 +503,8 @@ export interface ToolInfo {
   name: string
   description: string
   input: Schema
+  /** Of a tool without actions that declares one. */
+  output?: Schema
   effects: Effect[]
   actions: string[]
 }
@@ -464,7 +514,11 @@ export interface CallOptions {
   approve?: (request: { call: Call; reasons: string[] }) => boolean | undefined | Promise<boolean | undefined>
   /** Puts questions of a tool to the user; without it a tool that asks says that nobody is there. */
   ask?: Asker
+  /** Asks the client of a connection; without it `context.client` is absent. */
+  client?: Client
   onProgress?: (update: Progress) => void
+  /** What plugins log during the call. */
+  onLog?: (level: LogLevel, message: string) => void
   /** Id of the session the call belongs to; default: the kernel's own. */
   session?: string
   /** Face the call came through, for the record. */
@@ -494,6 +548,9 @@ export interface Kernel {
   describe(tool: string): ToolInfo | undefined
   tools(): ToolInfo[]
   contributions(): ContributionInfo[]
+  offers(kind: 'resource' | 'prompt'): Offer[]
+  /** At most 100 values for an argument of a prompt or a variable of a resource. Contract: never rejects. */
+  complete(slot: string, argument: string, value: string, session?: string): Promise<string[]>
   diagnostics(): Diagnostic[]
   origins(): Origin[]
   /** Found when first asked for; with `fresh` looked for again. */
@@ -506,6 +563,8 @@ export interface Kernel {
   probe(): Promise<Diagnostic[]>
   /** Called after each successful reload; the return value stops it. */
   onReload(run: () => void): () => void
+  /** Called with the URI of a resource that a plugin says has changed. */
+  onChange(run: (uri: string) => void): () => void
   endSession(id: string): Promise<void>
   close(): Promise<void>
 }

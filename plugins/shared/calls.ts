@@ -44,6 +44,11 @@ export class Calls {
     private readonly session: string,
   ) {}
 
+  /** Workspace-relative. */
+  get path(): string {
+    return `${sessionsFolder}/${folderName(this.session)}/calls.jsonl`
+  }
+
   add(entry: Entry): void {
     this.waiting.push(lineOf(entry))
     this.timer ??= setTimeout(() => void this.flush(), patience).unref()

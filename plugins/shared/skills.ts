@@ -6,7 +6,7 @@ export const loadedIn = (session: Session): Set<string> => session.state('skills
 
 /** The skill a caller means; one that only the user may load does not exist for a model. */
 export function findSkill(name: string, { host }: Pick<Context, 'host'>, { surface }: Call['caller']): Skill | undefined {
-  const visible = (skill: Skill | undefined) => (skill && skill.hidden && surface !== 'call' ? undefined : skill)
+  const visible = (skill: Skill | undefined) => (skill && skill.hidden && surface !== 'call' && surface !== 'prompt' ? undefined : skill)
   return visible(host.skills().find(name)) ?? visible(host.skills({ fresh: true }).find(name))
 }
 

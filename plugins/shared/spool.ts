@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Context, Handle, Workspace } from '../../core/index.js'
 import { ownFolder } from './own_folder.js'
 
-const folder = '.vtcode/spool'
+export const spoolFolder = '.vtcode/spool'
 const maxFiles = 200
 const maxBytes = 512 * 1024 * 1024
 const maxAge = 24 * 60 * 60 * 1000
@@ -29,14 +29,14 @@ export interface Spool {
  * the session.
  */
 export async function openSpool(context: Context, label: string, end = 'txt'): Promise<Spool> {
-  await using directory = await ownFolder(context.workspace, folder)
+  await using directory = await ownFolder(context.workspace, spoolFolder)
   const name = `${label.replace(/\W+/g, '_')}-${randomBytes(6).toString('hex')}.${end}`
   const file = await create(directory, name)
   live.add(name)
   context.session.onClose(() => void live.delete(name))
   await prune(context.workspace, directory)
   return {
-    path: `${folder}/${name}`,
+    path: `${spoolFolder}/${name}`,
     write: async (chunk) => file.appendFile(chunk),
     writeAll: (chunks) => writeAll(file, chunks),
     replace: async (position, bytes) => void (await file.write(bytes, 0, bytes.length, position)),
@@ -70,8 +70,8 @@ const create = (directory: Handle, name: string): Promise<FileHandle> =>
 /** Removes the oldest files beyond the limits of count, size and age. */
 async function prune(workspace: Workspace, directory: Handle): Promise<void> {
   const files = []
-  for (const { name, kind } of await workspace.names(folder)) {
-    const stat = kind === 'file' && name !== '.gitignore' ? await workspace.stat(`${folder}/${name}`) : undefined
+  for (const { name, kind } of await workspace.names(spoolFolder)) {
+    const stat = kind === 'file' && name !== '.gitignore' ? await workspace.stat(`${spoolFolder}/${name}`) : undefined
     if (stat) files.push({ name, ...stat })
   }
   files.sort((a, b) => b.mtime_ms - a.mtime_ms)

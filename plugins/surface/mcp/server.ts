@@ -1,127 +1,176 @@
-import type { CallToolResult, ClientCapabilities, InputRequests, Server, ServerContext, Tool } from '@modelcontextprotocol/server'
-import { version, type Asker, type Call, type Kernel, type Result, type ToolInfo } from '../../../core/index.js'
-import { answersOf, formOf } from './form.js'
+import type { RequestStateCodec, Server, ServerContext, Tool } from '@modelcontextprotocol/server'
+import { version, type CallOptions, type Kernel, type Problem, type ToolInfo } from '../../../core/index.js'
+import { promptAnswer, resourceAnswer, toolAnswer } from './answer.js'
+import { Asking } from './asking.js'
+import { findResource, listResources, promptsOf } from './offers.js'
+import { page } from './page.js'
 import type { Sdk } from './sdk.js'
 
-/** A server that shows the kernel's tools to one connection. */
+const INVALID_PARAMS = -32602
+const INTERNAL_ERROR = -32603
+const MAX_SUBSCRIPTIONS = 1_000
+
+const capabilities = {
+  tools: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  prompts: { listChanged: true },
+  completions: {},
+  logging: {},
+}
+const instructions =
+  'Tools for reading, searching and changing the code of one workspace; paths are relative to its root. A failed call says what to do next.'
+
+/** A server that shows one connection what the kernel has: tools, resources and prompts. */
 export function createServer(kernel: Kernel, sdk: Sdk, session: string): Server {
   const server = new sdk.Server({ name: 'vtcode', version }, {
-    capabilities: { tools: { listChanged: true } },
-    instructions: 'Tools for reading, searching and changing the code of one workspace; paths are relative to its root. A failed call says what to do next.',
+    capabilities,
+    instructions,
+    requestState: { verify: (state, context) => codecOf(sdk).verify(state, context) },
     // Answers of people are judged where they are used.
     jsonSchemaValidator: { getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }) },
   })
-  const stop = kernel.onReload(() => void server.sendToolListChanged().catch(() => {}))
-  server.onclose = stop
-  server.setRequestHandler('tools/list', () => ({ tools: kernel.tools().map(present) }))
-  server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const asking = new Elicitations(sdk, server, context)
-    const result = await kernel.call(params.name, params.arguments ?? {}, {
-      signal: context.mcpReq.signal,
-      session,
+  const subscribed = new Set<string>()
+  const quietly = (sent: Promise<void>) => void sent.catch(() => {})
+  const stops = [
+    kernel.onReload(() => {
+      quietly(server.sendToolListChanged())
+      quietly(server.sendResourceListChanged())
+      quietly(server.sendPromptListChanged())
+    }),
+    kernel.onChange((uri) => subscribed.has(uri) && quietly(server.sendResourceUpdated({ uri }))),
+  ]
+  server.onclose = () => stops.forEach((stop) => stop())
+
+  /** One call for the client; its answer, or what the client has to be asked first. */
+  async function run<Answer>(tool: string, input: unknown, context: ServerContext, how: Run<Answer>) {
+    const asking = new Asking(sdk, server, codecOf(sdk), context)
+    const options: CallOptions = { signal: context.mcpReq.signal, session, surface: how.surface, ...asking.options, ...reporting(context), onLog: logging(context) }
+    const result = await kernel.call(tool, input, options)
+    return (await asking.open(result)) ?? how.answer(result)
+  }
+  const refuse = (message: string, data?: unknown) => new sdk.ProtocolError(INVALID_PARAMS, message, data)
+  const paged = <T>(items: readonly T[], params: { cursor?: string | undefined } | undefined) => {
+    const found = page(items, params?.cursor)
+    if (!found) throw refuse('The cursor is none that was given out.')
+    const { items: shown, ...next } = found
+    return { shown, next }
+  }
+
+  server.setRequestHandler('tools/list', ({ params }) => {
+    const { shown, next } = paged(kernel.tools(), params)
+    return { tools: shown.map(present), ...next }
+  })
+  server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) =>
+    run(name, input, context, {
       surface: 'mcp',
-      ...reporting(params._meta?.progressToken, context),
-      ...(asking.possible && { approve: asking.approve, ask: asking.ask }),
+      answer(result) {
+        if (!result.ok && result.error.code === 'VT_TOOL_UNKNOWN') throw refuse(`Unknown tool: ${name}. ${result.error.message}`)
+        return toolAnswer(result)
+      },
+    }),
+  )
+
+  server.setRequestHandler('resources/list', async ({ params }) => {
+    const { shown, next } = paged(await listResources(kernel, session), params)
+    return { resources: shown, ...next }
+  })
+  server.setRequestHandler('resources/templates/list', ({ params }) => {
+    const { shown, next } = paged(kernel.offers('resource').filter(({ template }) => template !== undefined), params)
+    const templates = shown.map(({ template, name, title, description, mime_type }) => ({ uriTemplate: template!, name, ...(title !== undefined && { title }), description, mimeType: mime_type! }))
+    return { resourceTemplates: templates, ...next }
+  })
+  server.setRequestHandler('resources/read', ({ params: { uri } }, context) => {
+    const found = findResource(kernel, sdk, uri)
+    if (!found) throw refuse('Resource not found', { uri })
+    return run(found.offer.slot, found.input, context, {
+      surface: 'mcp',
+      answer(result) {
+        if (result.ok) return resourceAnswer(result, uri, found.offer)
+        if (result.error.code === 'VT_PATH_NOT_FOUND') throw refuse('Resource not found', { uri })
+        throw failed(sdk, result.error, { uri })
+      },
     })
-    if (!result.ok && result.error.code === 'VT_TOOL_UNKNOWN') throw new sdk.ProtocolError(-32602, `Unknown tool: ${params.name}. ${result.error.message}`)
-    return asking.open(result) ? sdk.inputRequired({ inputRequests: asking.questions }) : answer(result)
+  })
+  server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
+    if (!subscribed.has(uri) && subscribed.size >= MAX_SUBSCRIPTIONS) throw refuse(`A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions.`)
+    subscribed.add(uri)
+    return {}
+  })
+  server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
+    subscribed.delete(uri)
+    return {}
+  })
+
+  server.setRequestHandler('prompts/list', ({ params }) => {
+    const { shown, next } = paged(promptsOf(kernel), params)
+    const prompts = shown.map(({ offer: { name, title, description, arguments: texts } }) => ({ name, ...(title !== undefined && { title }), description, ...(texts && { arguments: [...texts] }) }))
+    return { prompts, ...next }
+  })
+  server.setRequestHandler('prompts/get', ({ params: { name, arguments: said = {} } }, context) => {
+    const prompt = promptsOf(kernel).find(({ offer }) => offer.name === name)
+    if (!prompt) throw refuse(`There is no prompt '${name}'.`)
+    return run(prompt.tool, prompt.input(said), context, {
+      // The user chose it: also what is not for models.
+      surface: 'prompt',
+      answer(result) {
+        if (result.ok) return prompt.finish(promptAnswer(result, prompt.offer), said)
+        throw failed(sdk, result.error, { name })
+      },
+    })
+  })
+
+  server.setRequestHandler('completion/complete', async ({ params: { ref, argument } }) => {
+    const slot = ref.type === 'ref/prompt' ? promptsOf(kernel).find(({ offer }) => offer.name === ref.name)?.offer.slot : kernel.offers('resource').find(({ template }) => template === ref.uri)?.slot
+    if (slot === undefined) throw refuse('There is no such prompt or resource template.')
+    const values = await kernel.complete(slot, argument.name, argument.value, session)
+    return { completion: { values, total: values.length, hasMore: false } }
   })
   return server
 }
 
-function present({ name, description, input, effects }: ToolInfo): Tool {
+interface Run<Answer> {
+  surface: string
+  /** Contract: may throw a protocol error. */
+  answer: (result: Awaited<ReturnType<Kernel['call']>>) => Answer
+}
+
+// One for the process: over HTTP each request of the 2026-07-28 revision has a server of its own.
+let codec: RequestStateCodec | undefined
+const codecOf = (sdk: Sdk): RequestStateCodec =>
+  (codec ??= sdk.createRequestStateCodec({ key: crypto.getRandomValues(new Uint8Array(32)), bind: ({ mcpReq }) => mcpReq.method }))
+
+/** A failed call where the protocol knows errors only; wrong input is the caller's. */
+function failed(sdk: Sdk, { code, message, hint }: Problem, about: object): Error {
+  return new sdk.ProtocolError(code.startsWith('VT_INPUT_') ? INVALID_PARAMS : INTERNAL_ERROR, message, { ...about, code, hint })
+}
+
+function present({ name, description, input, output, effects }: ToolInfo): Tool {
   const readOnlyHint = effects.every((effect) => effect === 'read' || effect === 'net' || effect === 'ask')
   return {
     name,
     description,
     inputSchema: { ...input, type: 'object' } as Tool['inputSchema'],
+    ...(output && { outputSchema: { ...output, type: 'object' } as Tool['outputSchema'] }),
     annotations: { readOnlyHint, ...(!readOnlyHint && { destructiveHint: true }), openWorldHint: effects.includes('net') || effects.includes('exec') },
   }
 }
 
-function answer(result: Result): CallToolResult {
-  const { notices = [] } = result
-  const structured = result.ok ? result.output : { error: result.error }
-  const text = (result.ok ? result.text : undefined) ?? JSON.stringify(structured)
-  const remarks = notices.map(({ code, message }) => `\n[${code}] ${message}`).join('')
-  return {
-    content: [{ type: 'text', text: text + remarks }, ...((result.ok ? result.content : undefined) ?? [])] as CallToolResult['content'],
-    structuredContent: structured as Record<string, unknown>,
-    ...(!result.ok && { isError: true }),
-    ...(notices.length > 0 && { _meta: { 'vtcode/notices': notices } }),
-  }
-}
-
 /** Progress as the client asked for it; the figure always grows, as the protocol wants. */
-function reporting(token: string | number | undefined, context: ServerContext) {
+function reporting({ mcpReq }: ServerContext): Pick<CallOptions, 'onProgress'> {
+  const token = mcpReq._meta?.progressToken
   if (token === undefined) return {}
-  let last = 0
+  let last: number | undefined
   return {
-    onProgress: ({ done, total, text }: { done?: number; total?: number; text?: string }) => {
-      last = done !== undefined && done > last ? done : last + Number.EPSILON * Math.max(1, last) * 2
+    onProgress: ({ done, total, text }) => {
+      last = done !== undefined && done > (last ?? -Infinity) ? done : (last ?? 0) + Number.EPSILON * Math.max(1, last ?? 0) * 2
       const params = { progressToken: token, progress: last, ...(total !== undefined && { total }), ...(text !== undefined && { message: text }) }
-      void context.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
+      void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
     },
   }
 }
 
-/**
- * Approvals and questions by elicitation. A call that needs an answer ends without it, the client is asked, and the call comes
- * once more with the answer; an answer counts for exactly the input it was given for.
- */
-class Elicitations {
-  readonly questions: InputRequests = {}
-  readonly possible: boolean
-  readonly #sdk: Sdk
-  readonly #answers: Record<string, unknown>
-
-  constructor(sdk: Sdk, server: Server, { mcpReq }: ServerContext) {
-    // The 2026-07-28 revision sends them with each request, the earlier ones once.
-    const envelope = mcpReq.envelope as { 'io.modelcontextprotocol/clientCapabilities'?: ClientCapabilities } | undefined
-    const capabilities = envelope?.['io.modelcontextprotocol/clientCapabilities'] ?? server.getClientCapabilities()
-    // Without a mode a client means forms.
-    const { form, url } = capabilities?.elicitation ?? { url: {} }
-    this.possible = form !== undefined || url === undefined
-    this.#sdk = sdk
-    this.#answers = mcpReq.inputResponses ?? {}
-  }
-
-  readonly approve = async ({ call, reasons }: { call: Call; reasons: string[] }): Promise<boolean | undefined> => {
-    const { answer, ask } = await this.#place('approve', [call.slot, call.input])
-    if (answer !== undefined) return accepted(answer)
-    ask({
-      message: `${call.slot} asks for approval.\n${reasons.join('\n')}\n${JSON.stringify(call.input, null, 2)}`,
-      requestedSchema: { type: 'object', properties: { approve: { type: 'boolean', title: 'Do it?', default: false } }, required: ['approve'] },
-    })
-    return undefined
-  }
-
-  readonly ask: Asker = async (questions) => {
-    const { answer, ask } = await this.#place('ask', questions)
-    if (answer !== undefined) return answersOf(questions, answer)
-    ask(formOf(questions))
-    throw new Error('The client is asked; the call comes once more with the answer.')
-  }
-
-  /** The answer to a question of this very content, or the way to have it asked. */
-  async #place(kind: string, content: unknown) {
-    const { createHash } = await import('node:crypto')
-    const key = `${kind}-${createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16)}`
-    const ask = (form: Parameters<Sdk['inputRequired']['elicit']>[0]) => {
-      this.questions[key] = this.#sdk.inputRequired.elicit(form)
-    }
-    return { answer: Object.hasOwn(this.#answers, key) ? this.#answers[key] : undefined, ask }
-  }
-
-  /** Whether the call waits for an answer that has not been asked for yet. */
-  open(result: Result): boolean {
-    return !result.ok && waiting.includes(result.error.code) && Object.keys(this.questions).length > 0
-  }
-}
-
-const waiting = ['VT_POLICY_NEEDS_APPROVAL', 'VT_ASK_UNAVAILABLE']
-
-function accepted(answer: unknown): boolean {
-  const { action, content } = (answer ?? {}) as { action?: unknown; content?: { approve?: unknown } }
-  return action === 'accept' && content?.approve === true
-}
+/** What plugins log, at the level the client wants to hear. */
+const logging =
+  ({ mcpReq }: ServerContext): NonNullable<CallOptions['onLog']> =>
+  (level, message) =>
+    void mcpReq.log(level === 'warn' ? 'warning' : level, message, 'vtcode').catch(() => {})

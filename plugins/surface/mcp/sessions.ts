@@ -12,7 +12,14 @@ const IDLE = 30 * 60_000
 export function createSessions(kernel: Kernel, sdk: HttpSdk, onerror: (error: Error) => void) {
   const open = new Map<string, { transport: Transport; used: number }>()
   const modern = sdk.createMcpHandler(() => createServer(kernel, sdk, 'mcp-http'), { legacy: 'reject', maxRequestBodySize: MAX_FRAME, onerror })
-  const stop = kernel.onReload(() => modern.notify.toolsChanged())
+  const stops = [
+    kernel.onReload(() => {
+      modern.notify.toolsChanged()
+      modern.notify.resourcesChanged()
+      modern.notify.promptsChanged()
+    }),
+    kernel.onChange((uri) => modern.notify.resourceUpdated(uri)),
+  ]
   const sweep = setInterval(() => {
     for (const { transport, used } of open.values()) if (Date.now() - used > IDLE) void transport.close()
   }, 60_000).unref()
@@ -54,7 +61,7 @@ export function createSessions(kernel: Kernel, sdk: HttpSdk, onerror: (error: Er
     },
     async close(): Promise<void> {
       clearInterval(sweep)
-      stop()
+      stops.forEach((stop) => stop())
       await Promise.allSettled([modern.close(), ...[...open.values()].map(({ transport }) => transport.close())])
     },
   }

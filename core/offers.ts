@@ -1,0 +1,49 @@
+import { within } from './limits.js'
+import type { Lending } from './context.js'
+import type { Loader } from './loader.js'
+import type { Registry } from './registry.js'
+import type { Complete, Manifest, Offer, Schema } from './types.js'
+
+const MAX_VALUES = 100
+const LIMIT = 2_000
+
+/** The input of a resource or a prompt: its variables or arguments, each a text. */
+export function offeredInput({ kind, template = '', arguments: texts = [] }: Manifest): Schema | undefined {
+  if (kind !== 'resource' && kind !== 'prompt') return undefined
+  const variables = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name: name!, required: true, description: undefined }))
+  const all = [...variables, ...texts]
+  const properties = all.map(({ name, description }): [string, Schema] => [name, { type: 'string', ...(description !== undefined && { description }) }])
+  return { properties: Object.fromEntries(properties), required: all.filter(({ required }) => required).map(({ name }) => name) }
+}
+
+/** Everything of a kind that may be shown. */
+export function offersOf({ slots }: Registry, kind: 'resource' | 'prompt'): Offer[] {
+  return [...slots.values()].flatMap(({ primary, refusal, info: { slot, description } }) => {
+    if (primary.kind !== kind || refusal) return []
+    const { title, uri, template, mime_type, arguments: texts } = primary.manifest
+    const shown = { title, uri, template, mime_type: kind === 'resource' ? (mime_type ?? 'text/plain') : undefined, arguments: texts }
+    const said = Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined))
+    return [{ slot, name: primary.name, description, ...said }]
+  })
+}
+
+interface Place {
+  registry: Registry
+  loader: Loader
+  lending: Lending
+}
+
+/** What the module of an offer suggests; nothing when it has no `complete`, throws or takes too long. */
+export async function complete({ registry, loader, lending }: Place, slot: string, argument: string, value: string, session: string): Promise<string[]> {
+  const found = registry.slots.get(slot)
+  if (!found || found.refusal || !offeredInput(found.primary.manifest)) return []
+  try {
+    const ask = (await loader.exported(found.primary, 'complete')) as Complete | undefined
+    const { workspace, host } = lending
+    const late = () => new Error('no suggestions in time')
+    const values = ask && (await within(Promise.resolve(ask(argument, value, { workspace, host, session })), LIMIT, late))
+    return Array.isArray(values) ? values.filter((one) => typeof one === 'string').slice(0, MAX_VALUES) : []
+  } catch {
+    return []
+  }
+}

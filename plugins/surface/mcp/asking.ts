@@ -1,0 +1,103 @@
+import type { ClientCapabilities, InputRequests, InputRequiredResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server'
+import type { Asker, Call, CallOptions, Client, ClientRequest, JsonObject, Result } from '../../../core/index.js'
+import { answersOf, formOf } from './form.js'
+import type { Sdk } from './sdk.js'
+
+/**
+ * What the client is asked during a call: approvals and questions by elicitation, and whatever a plugin asks it itself. A call that
+ * needs an answer ends without it, the client is asked, and the call comes once more with the answer; an answer to a question of ours
+ * counts for exactly the content it was given for.
+ */
+export class Asking implements Client {
+  readonly capabilities: JsonObject
+  readonly state: unknown
+  readonly #questions: InputRequests = {}
+  readonly #sdk: Sdk
+  readonly #codec: RequestStateCodec
+  readonly #context: ServerContext
+  readonly #answers: Record<string, unknown>
+  #left: unknown
+
+  constructor(sdk: Sdk, server: Server, codec: RequestStateCodec, context: ServerContext) {
+    const { mcpReq } = context
+    // The 2026-07-28 revision sends them with each request, the earlier ones once.
+    const envelope = mcpReq.envelope as { 'io.modelcontextprotocol/clientCapabilities'?: ClientCapabilities } | undefined
+    this.capabilities = (envelope?.['io.modelcontextprotocol/clientCapabilities'] ?? server.getClientCapabilities() ?? {}) as JsonObject
+    this.state = mcpReq.requestState()
+    this.#sdk = sdk
+    this.#codec = codec
+    this.#context = context
+    this.#answers = mcpReq.inputResponses ?? {}
+  }
+
+  /** How a call reaches the client. */
+  get options(): Pick<CallOptions, 'approve' | 'ask' | 'client'> {
+    return { client: this, ...(this.#showsForms && { approve: this.#approve, ask: this.#ask }) }
+  }
+
+  get #showsForms(): boolean {
+    // Without a mode a client means forms.
+    const { form, url } = (this.capabilities as ClientCapabilities).elicitation ?? { url: {} }
+    return form !== undefined || url === undefined
+  }
+
+  readonly #approve = async ({ call, reasons }: { call: Call; reasons: string[] }): Promise<boolean | undefined> => {
+    const { answer, ask } = await this.#place('approve', [call.slot, call.input])
+    if (answer !== undefined) return accepted(answer)
+    ask({
+      message: `${call.slot} asks for approval.\n${reasons.join('\n')}\n${JSON.stringify(call.input, null, 2)}`,
+      requestedSchema: { type: 'object', properties: { approve: { type: 'boolean', title: 'Do it?', default: false } }, required: ['approve'] },
+    })
+    return undefined
+  }
+
+  readonly #ask: Asker = async (questions) => {
+    const { answer, ask } = await this.#place('ask', questions)
+    if (answer !== undefined) return answersOf(questions, answer)
+    ask(formOf(questions))
+    throw new Error(comesAgain)
+  }
+
+  /** What the client cannot be asked is refused by the SDK, with the error of the protocol. */
+  async request(requests: Readonly<Record<string, ClientRequest>>, state?: unknown): Promise<Record<string, JsonObject>> {
+    const open = Object.entries(requests).filter(([name, { method }]) => !answers(method, this.#answers[name]))
+    if (open.length === 0) return Object.fromEntries(Object.keys(requests).map((name) => [name, this.#answers[name] as JsonObject]))
+    for (const [name, { method, params = {} }] of open) this.#questions[name] = { method, params } as InputRequests[string]
+    this.#left = state
+    throw new Error(comesAgain)
+  }
+
+  /** The answer to a question of this very content, or the way to have it asked. */
+  async #place(kind: string, content: unknown) {
+    const { createHash } = await import('node:crypto')
+    const key = `${kind}-${createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16)}`
+    const ask = (form: Parameters<Sdk['inputRequired']['elicit']>[0]) => {
+      this.#questions[key] = this.#sdk.inputRequired.elicit(form)
+    }
+    return { answer: Object.hasOwn(this.#answers, key) ? this.#answers[key] : undefined, ask }
+  }
+
+  /** What to tell the client when the call waits for it; nothing when the result is final. */
+  async open(result: Result): Promise<InputRequiredResult | undefined> {
+    if (result.ok || Object.keys(this.#questions).length === 0) return undefined
+    const requestState = this.#left === undefined ? undefined : await this.#codec.mint(this.#left, this.#context)
+    return this.#sdk.inputRequired({ inputRequests: this.#questions, ...(requestState !== undefined && { requestState }) })
+  }
+}
+
+const comesAgain = 'The client is asked; the call comes once more with the answer.'
+
+const object = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Whether a value is an answer to a request of this kind at all. */
+function answers(method: ClientRequest['method'], value: unknown): boolean {
+  if (!object(value)) return false
+  if (method === 'roots/list') return Array.isArray(value['roots'])
+  if (method === 'sampling/createMessage') return object(value['content']) || Array.isArray(value['content'])
+  return value['action'] === 'decline' || value['action'] === 'cancel' || (value['action'] === 'accept' && object(value['content']))
+}
+
+function accepted(answer: unknown): boolean {
+  const { action, content } = (answer ?? {}) as { action?: unknown; content?: { approve?: unknown } }
+  return action === 'accept' && content?.approve === true
+}

@@ -1,0 +1,86 @@
+import type { GetPromptResult } from '@modelcontextprotocol/server'
+import type { Offer, Kernel, Skill } from '../../../core/index.js'
+import type { Sdk } from './sdk.js'
+
+const MAX_URI = 2048
+
+export interface Shown {
+  uri: string
+  name: string
+  title?: string
+  description: string
+  mimeType: string
+}
+
+/** Resources with an address of their own, and of templates with one variable what their plugin names. */
+export async function listResources(kernel: Kernel, session: string): Promise<Shown[]> {
+  const listed = await Promise.all(
+    kernel.offers('resource').map(async (offer) => {
+      if (offer.uri !== undefined) return [shown(offer, offer.uri, offer.name)]
+      const variables = variablesOf(offer)
+      if (variables.length !== 1) return []
+      const values = await kernel.complete(offer.slot, variables[0]!, '', session)
+      return values.map((value) => shown(offer, offer.template!.replace(/\{\w+\}/, () => encodeURIComponent(value)), value))
+    }),
+  )
+  return listed.flat()
+}
+
+function shown({ title, description, mime_type }: Offer, uri: string, name: string): Shown {
+  return { uri, name, ...(title !== undefined && { title }), description, mimeType: mime_type! }
+}
+
+const variablesOf = ({ template = '' }: Offer): string[] => [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
+
+/** The resource behind a URI, with the input it means. */
+export function findResource(kernel: Kernel, sdk: Sdk, uri: string): { offer: Offer; input: Record<string, string> } | undefined {
+  if (uri.length > MAX_URI) return undefined
+  const offers = kernel.offers('resource')
+  const fixed = offers.find((offer) => offer.uri === uri)
+  if (fixed) return { offer: fixed, input: {} }
+  for (const offer of offers) {
+    const input = offer.template !== undefined && new sdk.UriTemplate(offer.template).match(uri)
+    if (input) return { offer, input: Object.fromEntries(Object.entries(input).map(([name, value]) => [name, decode(String(value))])) }
+  }
+  return undefined
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** A prompt: one of a manifest, or a skill that says it is for users to call. */
+export interface Prompt {
+  offer: Offer
+  tool: string
+  input: (said: Texts) => Texts
+  finish: (answer: GetPromptResult, said: Texts) => GetPromptResult
+}
+type Texts = Record<string, string>
+
+export function promptsOf(kernel: Kernel): Prompt[] {
+  const own = kernel.offers('prompt').map((offer): Prompt => ({ offer, tool: offer.slot, input: (said) => said, finish: (answer) => answer }))
+  const taken = new Set(own.map(({ offer }) => offer.name))
+  const skills = kernel.skills().all.filter(({ prompt, state, name }) => prompt && state === 'active' && !taken.has(name))
+  return [...own, ...skills.map(fromSkill)]
+}
+
+function fromSkill({ id, name, description, argument_hint }: Skill): Prompt {
+  const texts = argument_hint === undefined ? {} : { arguments: [{ name: 'arguments', description: argument_hint }] }
+  return {
+    offer: { slot: 'load_skill', name, description, ...texts },
+    tool: 'load_skill',
+    input: () => ({ name: id }),
+    // As Claude Code fills them in: in their place, or behind the text that names none.
+    finish({ messages: [first, ...rest], ...answer }, { arguments: said = '' }) {
+      if (first?.content.type !== 'text') return { ...answer, messages: [...(first ? [first] : []), ...rest] }
+      const { text } = first.content
+      const filled = text.includes('$ARGUMENTS') ? text.replaceAll('$ARGUMENTS', () => said) : said && `${text}\n\nARGUMENTS: ${said}`
+      return { ...answer, messages: [{ ...first, content: { ...first.content, text: filled || text } }, ...rest] }
+    },
+  }
+}

@@ -1,0 +1,37 @@
+// Runs the public conformance suite of MCP against `vtcode mcp --http` with the plugin beside this file, in both eras of the protocol.
+// node run.mjs <suite/dist/index.js> [program] — the suite needs Node 22; the program runs on the `node` of the path.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url))
+const [suite, program = here('../../dist/core/bin.js')] = process.argv.slice(2)
+const work = mkdtempSync(join(tmpdir(), 'vtcode-conformance-'))
+const server = spawn('node', [program, '--workspace', work, '--config', here('vtcode.config.json'), 'mcp', '--http', '0', '--no-token'], { stdio: ['ignore', 'ignore', 'pipe'] })
+
+let failed = false
+try {
+  const url = await address(server)
+  for (const revision of ['2025-11-25', '2026-07-28']) {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [suite, 'server', '--url', url, '--requirements', revision, '-o', join(work, revision)], { encoding: 'utf8' })
+    console.log(`${revision}\n${stdout.slice(stdout.indexOf('=== SUMMARY ===')).trim() || stderr}`)
+    failed ||= status !== 0
+  }
+} finally {
+  server.kill()
+  rmSync(work, { recursive: true, force: true })
+}
+process.exit(failed ? 1 : 0)
+
+async function address({ stderr }) {
+  let said = ''
+  for (;;) {
+    const [chunk] = await once(stderr, 'data')
+    said += chunk
+    const url = /http:\S+\/mcp/.exec(said)?.[0]
+    if (url) return url
+  }
+}
