@@ -54,6 +54,8 @@ export interface Run {
 export interface Lending {
   readonly settings: Settings
   readonly workspace: Workspace
+  /** The workspace without what rules hide: the one that tools get. */
+  readonly seen: Workspace
   readonly host: Host
   readonly log: (level: string, message: string) => void
   readonly changed: (uri: string) => void
@@ -92,7 +94,7 @@ class CallContext implements Context {
     return this.run.slot
   }
   get workspace() {
-    return this.lending.workspace
+    return this.contribution.kind === 'action' ? this.lending.seen : this.lending.workspace
   }
   get session() {
     return this.run.session

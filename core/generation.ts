@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { loadSettings } from './config.js'
 import type { Lending } from './context.js'
+import { hiddenBy } from './conceal.js'
 import { classic } from './constraints.js'
 import { problem, report } from './errors.js'
 import { createLoader, type Loader } from './loader.js'
@@ -15,7 +16,8 @@ import type { SkillCache } from './scan.js'
 import { findSkills } from './skills.js'
 import { survey } from './survey.js'
 import { openTrust, type Trust } from './trust.js'
-import type { Contribution, Diagnostic, Effect, Host, KernelOptions, Mode, Origin, Settings, Skills, Workspace } from './types.js'
+import type { Contribution, Diagnostic, Effect, Host, KernelOptions, Mode, Origin, Settings, Skills } from './types.js'
+import type { OpenWorkspace } from './workspace.js'
 import type { OnFault } from './faults.js'
 import { join } from 'node:path'
 
@@ -32,7 +34,7 @@ export interface Generation {
 
 export interface Surroundings {
   options: KernelOptions
-  workspace: Workspace
+  workspace: OpenWorkspace
   report: OnFault
   diagnostics: () => Diagnostic[]
   changed: (uri: string) => void
@@ -86,6 +88,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
     diagnostics,
     skills,
   }
+  const hidden = hiddenBy(settings, workspace.root)
   return {
     number,
     settings: capped(settings),
@@ -95,7 +98,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
     registry,
     loader: createLoader({ adapters: registry.adapters, limit: seconds * 1000, verify, report }),
     skills,
-    lending: { settings, workspace, host, log: options.log ?? (() => {}), changed },
+    lending: { settings, workspace, seen: hidden ? workspace.seen(hidden) : workspace, host, log: options.log ?? (() => {}), changed },
   }
 }
 

@@ -47,9 +47,15 @@ function inSet(members: string, negated: boolean): (char: string) => boolean {
 
 /**
  * A gitignore pattern over `/`-separated paths: `/x` starts at the root, a bare name matches at any depth, `**` is any number
- * of folders, and what matches a folder matches everything below it.
+ * of folders, and what matches a folder matches everything below it. `//x` and `~/x` are places of the machine, where `root` lies too.
  */
-export function pathPattern(pattern: string): (path: string) => boolean {
+export function pathPattern(pattern: string, machine?: { root: string; home: string }): (path: string) => boolean {
+  const ofHome = pattern.startsWith('~/')
+  if (machine && (ofHome || pattern.startsWith('//'))) {
+    const matches = pathPattern(ofHome ? machine.home + pattern.slice(1) : pattern.slice(1))
+    const above = machine.root.replace(/^\//, '')
+    return (path) => matches(path === '.' ? above : `${above}/${path}`)
+  }
   const anchored = pattern.replace(/^\.?\//, '')
   const segments = anchored.replace(/\/$/, '').split('/')
   const bare = anchored === pattern && segments.length === 1

@@ -21,6 +21,20 @@ export class Reading {
     this.directory = openRoot(root)
   }
 
+  /** Hides files from whoever is given this view. */
+  protected hidden?: (path: string) => boolean
+
+  /** The same workspace for readers who do not see some files: they are not opened, not named and not carried elsewhere. */
+  seen(hidden: (path: string) => boolean): this {
+    const view = Object.create(this) as this
+    view.hidden = hidden
+    return view
+  }
+
+  sees(path: string): boolean {
+    return this.hidden?.(path) !== true
+  }
+
   normalize(path: string): string {
     return normalizePath(path, this.roots)
   }
@@ -32,10 +46,13 @@ export class Reading {
   async open(path: string): Promise<Handle> {
     const asked = this.normalize(path)
     try {
-      return openSpot(this.walk(asked, true), asked)
+      const handle = openSpot(this.walk(asked, true), asked)
+      if (handle.kind === 'directory' || (this.shows(handle.path) && this.shows(handle.resolved))) return handle
+      await handle.close()
     } catch (error) {
       throw this.withSimilar(error, asked)
     }
+    throw unseen(asked)
   }
 
   async openFile(path: string): Promise<Handle> {
@@ -81,10 +98,16 @@ export class Reading {
     try {
       const entries = readdirSync(directory.ref, { withFileTypes: true, encoding: 'buffer' })
       const names = entries.map((entry) => ({ name: encodeName(entry.name), kind: entryKind(entry) }))
-      return names.sort((a, b) => (a.name < b.name ? -1 : 1))
+      const shown = ({ name }: { name: string }) => [directory.path, directory.resolved].every((folder) => this.shows(folder === '.' ? name : `${folder}/${name}`))
+      return (this.hidden ? names.filter(shown) : names).sort((a, b) => (a.name < b.name ? -1 : 1))
     } catch (error) {
       throw refusal(error, directory.path)
     }
+  }
+
+  /** What the program keeps for itself it always finds; calls that name it are judged by the policies. */
+  protected shows(path: string): boolean {
+    return this.sees(path) || path.startsWith('.vtcode/')
   }
 
   protected walk(path: string, follow: boolean): Spot {
@@ -134,6 +157,10 @@ export class Reading {
     }
   }
 }
+
+/** The refusal of a file that a rule hides. */
+export const unseen = (path: string): VtError =>
+  problem('VT_POLICY_DENIED', { reason: `A rule of policy.deny hides '${shown(path)}' from tools.`, way: 'The user can change the rule.' }, { details: { not_applied: true } })
 
 async function only(kind: 'file' | 'directory', handle: Handle): Promise<Handle> {
   if (handle.kind === kind) return handle

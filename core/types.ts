@@ -215,6 +215,8 @@ export interface Workspace {
   normalize(path: string): string
   /** Where a path leads, through links in the last name too unless `follow` is false; nothing need be there yet. */
   resolve(path: string, how?: { follow?: boolean }): string
+  /** Text only: whether no rule hides this path from tools. What an engine names is told only if it is seen. */
+  sees(path: string): boolean
   /** Opens a regular file (VT_PATH_IS_DIRECTORY for a directory). */
   openFile(path: string): Promise<Handle>
   /** Opens a directory (VT_PATH_NOT_DIRECTORY for a file). */

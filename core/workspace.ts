@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readlinkSync, realpathSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readdirSync, readlinkSync, realpathSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { statOf, type Directory } from './directory.js'
@@ -7,7 +7,7 @@ import { problem, VtError } from './errors.js'
 import { recover, transact } from './journal.js'
 import { lock } from './lock.js'
 import { shown } from './paths.js'
-import { Reading } from './reading.js'
+import { Reading, unseen } from './reading.js'
 import { endNote, noteTemps, sweepTemps, tempIn } from './temp.js'
 import { copyTree, measure, syncDirectory } from './tree.js'
 import type { Extent, Operation, Over, Workspace, Written } from './types.js'
@@ -16,6 +16,7 @@ import { writeFile } from './writer.js'
 
 /** A workspace with the end of its life: `close` lets go of the root. */
 export interface OpenWorkspace extends Workspace {
+  seen(hidden: (path: string) => boolean): OpenWorkspace
   /** Completes changes of several files that a process left unfinished. Throws VT_PATCH_RECOVERY. */
   recover(): Promise<void>
   close(): void
@@ -79,8 +80,9 @@ class Confined extends Reading implements OpenWorkspace {
   }
 
   async rename(from: string, to: string, { replace = false }: { replace?: boolean } = {}): Promise<void> {
-    await this.from(from, (source) =>
-      this.into(to, false, async (target, asked) => {
+    await this.from(from, (source) => {
+      this.refuseHidden(source)
+      return this.into(to, false, async (target, asked) => {
         refuseTaken(target, replace, asked)
         if (source.entry!.stats.isSymbolicLink()) this.refuseLink(readlinkSync(source.directory.at(source.name), 'utf8'), target)
         try {
@@ -92,12 +94,13 @@ class Confined extends Reading implements OpenWorkspace {
         }
         syncDirectory(target.directory)
         syncDirectory(source.directory)
-      }),
-    )
+      })
+    })
   }
 
   async copy(from: string, to: string, { replace = false }: { replace?: boolean } = {}): Promise<Extent> {
     return this.from(from, (source, asked) => {
+      this.refuseHidden(source)
       const extent = measure(source.directory, source.name, asked, largestCopy)
       return this.into(to, false, async (target, path) => {
         refuseTaken(target, replace, path)
@@ -109,8 +112,9 @@ class Confined extends Reading implements OpenWorkspace {
   }
 
   async keep(path: string, as: string): Promise<void> {
-    await this.from(path, (source) =>
-      this.into(as, false, async (target) => {
+    await this.from(path, (source) => {
+      this.refuseHidden(source)
+      return this.into(as, false, async (target) => {
         const [old, kept] = [source.directory.at(source.name), target.directory.at(target.name)]
         try {
           // Another name may write into the same bytes: then only a copy stays what it is.
@@ -121,8 +125,8 @@ class Confined extends Reading implements OpenWorkspace {
           if (!['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP'].includes(errno(error) ?? '')) throw error
           await copyFile(old, kept)
         }
-      }),
-    )
+      })
+    })
   }
 
   async measure(path: string): Promise<Extent> {
@@ -166,6 +170,16 @@ class Confined extends Reading implements OpenWorkspace {
     } finally {
       spot?.close()
       for (const parent of made) parent.close()
+    }
+  }
+
+  /** Under another name what is hidden would be open. */
+  private refuseHidden({ resolved, directory, name, entry }: Spot): void {
+    if (!this.hidden) return
+    if (!this.shows(resolved)) throw unseen(resolved)
+    if (!entry?.stats.isDirectory()) return
+    for (const below of readdirSync(directory.at(name), { recursive: true, encoding: 'utf8' })) {
+      if (!this.shows(`${resolved}/${below}`)) throw unseen(`${resolved}/${below}`)
     }
   }
 

@@ -8,7 +8,7 @@ import { verdict } from './permission/words.js'
 
 /** Rules, the mode of the session and what is known of commands, all consulted before a question is raised. */
 const permission: Policy = async (call, context) => {
-  const rules = rulesOf(context.settings as Blocks, call.mode)
+  const rules = rulesOf(context.settings as Blocks, call.mode, context.workspace.root)
   const facts = factsOf(call, context)
   const denied = await hit(facts, rules.deny)
   if (denied) return byRule(call, 'deny', denied)

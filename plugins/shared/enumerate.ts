@@ -24,9 +24,18 @@ export interface Listing {
  * With `reasons` it also tells what was left out.
  */
 export async function filesBelow(context: Context, directory: Handle, discovery: Discovery, reasons = false): Promise<Listing> {
-  if (discovery.follow) return walkOurselves(context, directory.path, discovery)
-  const listing = await byRipgrep(context, directory, discovery, reasons)
-  return listing ?? { ...(await walkOurselves(context, directory.path, discovery)), fallback: true }
+  const walked = discovery.follow ? undefined : await byRipgrep(context, directory, discovery, reasons)
+  const listing = walked ?? { ...(await walkOurselves(context, directory.path, discovery)), ...(!discovery.follow && { fallback: true }) }
+  const seen = (paths: string[]): string[] => paths.filter((path) => seenBelow(context, directory, path))
+  return { ...listing, files: seen(listing.files), ignored: seen(listing.ignored), hidden: seen(listing.hidden) }
+}
+
+/** Whether a path below an open directory may be told, under the name it was reached by and under its own. */
+export function seenBelow({ workspace }: Pick<Context, 'workspace'>, directory: Handle, path: string): boolean {
+  if (!workspace.sees(path)) return false
+  if (directory.path === directory.resolved) return true
+  const below = directory.path === '.' ? path : path.slice(directory.path.length + 1)
+  return workspace.sees(directory.resolved === '.' ? below : `${directory.resolved}/${below}`)
 }
 
 async function byRipgrep(context: Context, directory: Handle, discovery: Discovery, reasons: boolean): Promise<Listing | undefined> {

@@ -2,7 +2,7 @@
 import { encodeName, problem, type Context, type Handle, type Next } from '../../core/index.js'
 import { refusal } from './answer.js'
 import { existing, tellable } from './entries.js'
-import { filesBelow } from './enumerate.js'
+import { filesBelow, seenBelow } from './enumerate.js'
 import { cut } from './excerpt.js'
 import { byPath, inPathOrder } from './order.js'
 import { choose, largestSearched, ripgrep, withWalk, type Asked, type Discovery } from './ripgrep.js'
@@ -62,7 +62,7 @@ export async function search(context: Context, query: Query): Promise<Found | un
   judge(asked, query, searched > 0)
   const files = pairs
     .map(({ name, count }) => ({ file: nameOf(name), count }))
-    .filter(({ file }) => (!allowed || allowed.has(file)) && query.only?.(file) !== false)
+    .filter(({ file }) => (!allowed || allowed.has(file)) && query.only?.(file) !== false && seenBelow(context, target, file))
   return {
     files: inPathOrder(files, ({ file }) => file),
     total: files.reduce((sum, { count }) => sum + count, 0),

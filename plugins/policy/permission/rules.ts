@@ -1,3 +1,4 @@
+import { homedir } from 'node:os'
 import { hostPattern, pathPattern, problem, wildcard, type Call, type Effect, type Mode } from '../../../core/index.js'
 import type { Facts } from './facts.js'
 import { commandPattern, type CommandPattern } from './command_pattern.js'
@@ -51,7 +52,7 @@ const families: Record<string, Family> = {
 const effects: readonly string[] = ['read', 'write', 'exec', 'net', 'ask'] satisfies Effect[]
 
 /** Reads one rule; `undefined` when it is not of the form `Tool` or `Tool(spec)`. */
-export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow'): Rule | undefined {
+export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', root: string): Rule | undefined {
   const { rule: text, reason } = typeof entry === 'string' ? { rule: entry, reason: undefined } : entry
   const [, name, spec] = /^([^\s()]+)(?:\((.*)\))?$/s.exec(text.trim()) ?? []
   if (!name) return undefined
@@ -62,7 +63,7 @@ export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow'): 
   const applies = family?.applies ?? byName(name)
   if (effects.includes(name)) return { ...rule, lifts: name as Effect, applies }
   if (spec === undefined || spec === '*') return { ...rule, applies }
-  if (family?.spec === 'path') return { ...rule, applies, path: pathPattern(spec) }
+  if (family?.spec === 'path') return { ...rule, applies, path: pathPattern(spec, { root, home: homedir() }) }
   if (family?.spec === 'command') return { ...rule, applies, command: commandPattern(spec) }
   if (family?.spec === 'host') return spec.startsWith('domain:') ? { ...rule, applies, host: hostPattern(spec.slice(7)) } : undefined
   if (family?.spec === 'name') return { ...rule, applies, input: property('name', spec) }
@@ -102,30 +103,30 @@ export interface Blocks {
 const compiled = new WeakMap<object, RuleSet>()
 
 /** The rules of the settings, parsed once a generation. What full-auto may do is a list of allow rules of its own. */
-export function rulesOf(blocks: Blocks, mode: Mode): RuleSet {
+export function rulesOf(blocks: Blocks, mode: Mode, root: string): RuleSet {
   const { policy = {}, automation } = blocks
   const known = compiled.get(policy)
   const base = known ?? {
-    deny: parse(policy.deny, 'deny'),
-    ask: parse(policy.ask, 'ask'),
-    allow: parse(policy.allow, 'allow'),
+    deny: parse(policy.deny, 'deny', root),
+    ask: parse(policy.ask, 'ask', root),
+    allow: parse(policy.allow, 'allow', root),
   }
   if (!known) compiled.set(policy, base)
   const list = automation?.full_auto?.allowed_tools
-  return mode === 'full-auto' && list ? { ...base, allow: [...base.allow, ...listed(list)] } : base
+  return mode === 'full-auto' && list ? { ...base, allow: [...base.allow, ...listed(list, root)] } : base
 }
 
 const lists = new WeakMap<RuleEntry[], Rule[]>()
-function listed(entries: RuleEntry[]): Rule[] {
-  const rules = lists.get(entries) ?? parse(entries, 'allow')
+function listed(entries: RuleEntry[], root: string): Rule[] {
+  const rules = lists.get(entries) ?? parse(entries, 'allow', root)
   lists.set(entries, rules)
   return rules
 }
 
 // A deny or ask rule that cannot be read must not be lost: the policy fails, and with it every call. A lost allow only asks.
-function parse(entries: RuleEntry[] | undefined, verdict: 'deny' | 'ask' | 'allow'): Rule[] {
+function parse(entries: RuleEntry[] | undefined, verdict: 'deny' | 'ask' | 'allow', root: string): Rule[] {
   return (entries ?? []).flatMap((entry) => {
-    const rule = parseRule(entry, verdict)
+    const rule = parseRule(entry, verdict, root)
     if (rule || verdict === 'allow') return rule ?? []
     throw problem('VT_CONFIG_INVALID', { problem: `The rule ${JSON.stringify(entry)} of policy.${verdict} is not of the form Tool or Tool(spec).` })
   })
