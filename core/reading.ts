@@ -110,6 +110,16 @@ export class Reading {
     return this.sees(path) || path.startsWith('.vtcode/')
   }
 
+  /** Under another name what is hidden would be open. */
+  protected refuseHidden({ resolved, directory, name, entry }: Spot): void {
+    if (!this.hidden) return
+    if (!this.shows(resolved)) throw unseen(resolved)
+    if (!entry?.stats.isDirectory()) return
+    for (const below of readdirSync(directory.at(name), { recursive: true, encoding: 'utf8' })) {
+      if (!this.shows(`${resolved}/${below}`)) throw unseen(`${resolved}/${below}`)
+    }
+  }
+
   protected walk(path: string, follow: boolean): Spot {
     return walk(this.directory, path, this.roots, follow)
   }
@@ -159,7 +169,7 @@ export class Reading {
 }
 
 /** The refusal of a file that a rule hides. */
-export const unseen = (path: string): VtError =>
+const unseen = (path: string): VtError =>
   problem('VT_POLICY_DENIED', { reason: `A rule of policy.deny hides '${shown(path)}' from tools.`, way: 'The user can change the rule.' }, { details: { not_applied: true } })
 
 async function only(kind: 'file' | 'directory', handle: Handle): Promise<Handle> {

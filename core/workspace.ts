@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readdirSync, readlinkSync, realpathSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readlinkSync, realpathSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { statOf, type Directory } from './directory.js'
@@ -7,7 +7,7 @@ import { problem, VtError } from './errors.js'
 import { recover, transact } from './journal.js'
 import { lock } from './lock.js'
 import { shown } from './paths.js'
-import { Reading, unseen } from './reading.js'
+import { Reading } from './reading.js'
 import { endNote, noteTemps, sweepTemps, tempIn } from './temp.js'
 import { copyTree, measure, syncDirectory } from './tree.js'
 import type { Extent, Operation, Over, Workspace, Written } from './types.js'
@@ -170,16 +170,6 @@ class Confined extends Reading implements OpenWorkspace {
     } finally {
       spot?.close()
       for (const parent of made) parent.close()
-    }
-  }
-
-  /** Under another name what is hidden would be open. */
-  private refuseHidden({ resolved, directory, name, entry }: Spot): void {
-    if (!this.hidden) return
-    if (!this.shows(resolved)) throw unseen(resolved)
-    if (!entry?.stats.isDirectory()) return
-    for (const below of readdirSync(directory.at(name), { recursive: true, encoding: 'utf8' })) {
-      if (!this.shows(`${resolved}/${below}`)) throw unseen(`${resolved}/${below}`)
     }
   }
 
