@@ -52,6 +52,8 @@ const small = 64 * 1024
 
 class Opened implements Handle {
   private closed = false
+  private reading = 0
+  private idle = () => {}
   constructor(
     readonly path: string,
     readonly resolved: string,
@@ -67,6 +69,7 @@ class Opened implements Handle {
     if (this.closed) throw problem('VT_FILE_IO', { path: shown(this.path), reason: 'the handle is closed' })
     const wanted = Math.max(0, Math.min(length, this.stat.bytes - offset))
     const buffer = reused?.subarray(0, wanted) ?? Buffer.allocUnsafe(wanted)
+    this.reading++
     try {
       let filled = 0
       while (filled < buffer.length) {
@@ -81,12 +84,16 @@ class Opened implements Handle {
       return buffer.subarray(0, filled)
     } catch (error) {
       throw refusal(error, this.path)
+    } finally {
+      if (--this.reading === 0) this.idle()
     }
   }
 
+  // A read that runs would go on with the number of a descriptor that may be another file's by then.
   async close(): Promise<void> {
     if (this.closed) return
     this.closed = true
+    if (this.reading > 0) await new Promise<void>((resolve) => (this.idle = resolve))
     this.release()
   }
 

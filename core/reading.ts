@@ -81,7 +81,7 @@ export class Reading {
     await using file = await this.openFile(path)
     const { offset = 0, length = file.stat.bytes } = range
     if (Math.min(length, file.stat.bytes - offset) > largest) throw tooLarge(file, largest)
-    return file.read(offset, length)
+    return await file.read(offset, length)
   }
 
   async text(path: string, how: { max_bytes?: number } = {}): Promise<string> {

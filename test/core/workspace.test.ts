@@ -198,6 +198,19 @@ describe('a handle', () => {
     await expect(handle.read(0, 1)).rejects.toThrow('closed')
   })
 
+  it('that is closed while it reads lets the read come to its end', async () => {
+    for (const name of ['a', 'b', 'c']) writeFileSync(join(root, name), name.repeat(300_000))
+    const whole = (name: string) => workspace.read(name).then(String)
+    for (let round = 0; round < 50; round++) {
+      const [a, b, c] = await Promise.all(['a', 'b', 'c'].map(whole))
+      expect([a === 'a'.repeat(300_000), b === 'b'.repeat(300_000), c === 'c'.repeat(300_000)]).toEqual([true, true, true])
+    }
+    const handle = await workspace.openFile('a')
+    const reading = handle.read(0, 300_000)
+    await handle.close()
+    expect((await reading).length).toBe(300_000)
+  })
+
   it('of the wrong kind is refused', async () => {
     await expect(workspace.openFile('sub')).rejects.toMatchObject({ code: 'VT_PATH_IS_DIRECTORY' })
     await expect(workspace.openDirectory('sub/a.txt')).rejects.toMatchObject({ code: 'VT_PATH_NOT_DIRECTORY' })

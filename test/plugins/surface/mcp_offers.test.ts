@@ -52,10 +52,11 @@ describe('resources', () => {
   it('show output that was too long, by its name in the spool', async () => {
     await using made = await tempWorkspace({})
     await using it = await connect(made, {}, { manifests: [plugin], policy: { mode: 'full-auto' }, automation: { full_auto: { enabled: true } } })
-    await it.client.callTool({ name: 'unified_exec', arguments: { action: 'run', command: 'seq 1 20000', yield_time_ms: 5000 } })
-    const spooled = (await it.client.listResources()).resources.find(({ uri }) => uri.startsWith('vtcode://spool/'))
-    const { contents } = await it.client.readResource({ uri: spooled!.uri })
-    expect((contents[0] as { text: string }).text).toMatch(/^1\n2\n[^]*\n20000\n$/)
+    const run = await it.client.callTool({ name: 'unified_exec', arguments: { action: 'run', command: 'seq 1 20000', yield_time_ms: 5000 } })
+    expect(run.structuredContent).toMatchObject({ exit_code: 0 })
+    const kept = (await it.client.listResources()).resources.filter(({ uri }) => uri.startsWith('vtcode://spool/'))
+    const contents = await Promise.all(kept.map(async ({ uri }) => (await it.client.readResource({ uri })).contents[0] as { text: string }))
+    expect(textsOf(contents)).toContainEqual(expect.stringMatching(/^1\n2\n[^]*\n20000\n$/))
   })
 })
 
