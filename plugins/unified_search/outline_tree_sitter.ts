@@ -1,4 +1,3 @@
-import { isAscii } from 'node:buffer'
 import { readFile } from 'node:fs/promises'
 import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -9,6 +8,7 @@ import {
   answer, cached, filterOf, remember, subjects, tooLarge, versionIn, wantedLanguage,
   type Item, type Member, type OutlineInput, type Outlined, type Range,
 } from '../shared/outline.js'
+import { positionsIn } from '../shared/positions.js'
 
 /** Languages that there is a grammar and a query for, both in the folder beside this file. */
 const served = new Set(['bash', 'css', 'elixir', 'html', 'json', 'lua', 'scala', 'toml', 'yaml'])
@@ -109,7 +109,8 @@ async function parse(text: string, language: string): Promise<Item[]> {
 
 /** Items in source order, each with the members inside it. Of two patterns that match one node the first counts. */
 function itemsOf(matches: QueryMatch[], text: string): Item[] {
-  const at = positions(text)
+  const at = positionsIn(text)
+  const place = ({ row, column }: Node['startPosition']) => ({ line: row, column: at.column(row, column) })
   const items: Item[] = []
   const seen = new Set<number>()
   const members: { start: number; member: Member }[] = []
@@ -121,7 +122,7 @@ function itemsOf(matches: QueryMatch[], text: string): Item[] {
     const { node } = found
     const signature = firstLine(node)
     const name = nameOf(captures.find((capture) => capture.name === 'name')?.node, signature)
-    const range = { byteOffset: { start: at.byte(node.startIndex), end: at.byte(node.endIndex) }, start: at.place(node.startPosition), end: at.place(node.endPosition) }
+    const range = { byteOffset: { start: at.byte(node.startIndex), end: at.byte(node.endIndex) }, start: place(node.startPosition), end: place(node.endPosition) }
     const common = { role, kind, name, signature, line_number: range.start.line + 1 }
     if (role === 'member') members.push({ start: range.byteOffset.start, member: { ...common, isPublic: !captures.some((capture) => capture.name === 'private') } })
     else items.push({ ...common, astKind: node.type, isImport: false, isExported: true, end_line: range.end.line + 1, range, members: [] })
@@ -140,14 +141,4 @@ const firstLine = (node: Node): string => node.text.slice(0, 400).split('\n', 1)
 function nameOf(node: Node | undefined, signature: string): string {
   const text = node?.text ?? signature.replace(/\s*\{.*$/, '')
   return text.replace(/^(['"])(.*)\1$/s, '$2').replace(/\s+/g, ' ').slice(0, 200)
-}
-
-/** From the parser's UTF-16 units to bytes and code points. */
-function positions(text: string): { byte: (index: number) => number; place: (point: { row: number; column: number }) => { line: number; column: number } } {
-  if (isAscii(Buffer.from(text))) return { byte: (index) => index, place: ({ row, column }) => ({ line: row, column }) }
-  const lines = text.split('\n')
-  return {
-    byte: (index) => Buffer.byteLength(text.slice(0, index)),
-    place: ({ row, column }) => ({ line: row, column: Array.from((lines[row] ?? '').slice(0, column)).length }),
-  }
 }

@@ -2,6 +2,7 @@ import type { Next, VtError } from '../../../core/index.js'
 import { refusal } from '../../shared/answer.js'
 import { reasons, type Answered } from '../../shared/ast_grep.js'
 import { languages } from '../../shared/languages.js'
+import { unbound } from './template.js'
 import type { StructuralCall } from './types.js'
 
 /** What ast-grep's refusal of a pattern, kind or language means to the caller; `undefined` if it did not refuse. */
@@ -13,7 +14,7 @@ export function refused({ exit_code, stderr }: Answered, title: string, call: St
   if (/is not supported!/.test(stderr)) {
     return refusal('VT_SEARCH_LANG', `The language '${call.input.lang}' is not served; served: ${languages.map(({ id }) => id).join(' ')}.`, said)
   }
-  const why = /╰▻ (Multiple AST nodes are detected|.*)/.exec(stderr)?.[1]?.replace(/\. Please.*$/, '') ?? 'it does not parse'
+  const why = [...stderr.matchAll(/╰▻ (.*)/g)].at(-1)?.[1]?.replace(/\. Please.*$/, '') ?? 'it does not parse'
   return patternRefusal('VT_SEARCH_PATTERN', `${quoted(call)} is no valid ${title} code of one node: ${why}.`, call, said)
 }
 
@@ -28,6 +29,13 @@ export function checkMetavariables(call: StructuralCall): void {
   const [name] = /\$+[a-z]\w*/.exec(call.input.pattern ?? '') ?? []
   if (name === undefined || ['bash', 'sh', 'php', 'zsh'].includes(call.input.lang ?? '')) return
   throw patternRefusal('VT_SEARCH_PATTERN', `'${name}' is no metavariable: they are upper-case, '${name.toUpperCase()}'.`, call)
+}
+
+/** Refuses a replacement with a metavariable that the pattern does not capture. */
+export function checkReplacement(call: StructuralCall): void {
+  const { workflow, pattern = '', rewrite, fix_config } = call.input
+  const [name] = workflow === 'rewrite' ? unbound(pattern, fix_config?.template ?? rewrite ?? '') : []
+  if (name !== undefined) throw refusal('VT_SEARCH_PATTERN', `'$${name}' of the replacement is not captured by the pattern.`, { hint: 'Use the metavariables of the pattern.' })
 }
 
 function patternRefusal(code: string, message: string, call: StructuralCall, extra: { details?: Record<string, unknown> } = {}): VtError {

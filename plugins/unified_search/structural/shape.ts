@@ -19,17 +19,22 @@ export function matchOf(native: Native) {
     range: native.range,
     ...((text.cut || around.cut) && { text_truncated: true as const }),
     ...(native.replacement !== undefined && { replacement: native.replacement, replacementOffsets: native.replacementOffsets }),
-    metaVariables: native.metaVariables ?? { single: {}, multi: {}, transformed: {} },
+    metaVariables: own(native.metaVariables),
     charCount: native.charCount ?? { leading: 0, trailing: 0 },
   }
+}
+
+/** Captures of the pattern, without the `secondary` nodes that only the program's own reports point at. */
+function own(metaVariables: Native['metaVariables']): NonNullable<Native['metaVariables']> {
+  if (!metaVariables) return { single: {}, multi: {}, transformed: {} }
+  const { secondary: _, ...multi } = metaVariables.multi
+  return { ...metaVariables, multi }
 }
 
 /** Values of captures by name: several nodes joined as they stand, separators and all. */
 export function captures({ metaVariables }: Pick<Match, 'metaVariables'>): [string, string][] {
   const single = Object.entries(metaVariables.single).map(([name, { text }]) => [name, text] as [string, string])
-  const multi = Object.entries(metaVariables.multi)
-    .filter(([name]) => name !== 'secondary')
-    .map(([name, nodes]) => [name, nodes.map(({ text }) => text).join(' ')] as [string, string])
+  const multi = Object.entries(metaVariables.multi).map(([name, nodes]) => [name, nodes.map(({ text }) => text).join(' ')] as [string, string])
   return [...single, ...multi].sort(([a], [b]) => (a < b ? -1 : 1))
 }
 

@@ -57,6 +57,14 @@ export interface Native {
   labels?: unknown[]
   metadata?: Record<string, unknown>
 }
+/** What looking for a pattern in some files came to. */
+export interface Looked {
+  matches: Native[]
+  /** Where files do not parse, by path, in bytes. */
+  broken: Map<string, { start: number; end: number }[]>
+  /** Files that could not be read, with the reason. */
+  unread: string[]
+}
 export interface Reported {
   notices: Notice[]
 }

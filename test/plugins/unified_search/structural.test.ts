@@ -132,7 +132,10 @@ describe('a wrong query', () => {
   it('says what to install when the program is missing', async () => {
     process.env['VTCODE_AST_GREP_BIN'] = '/nonexistent/ast-grep'
     await using ws = await bootKernel({ files: project })
-    expect(await refused(ws, { pattern: 'log($A)' })).toMatchObject({ code: 'VT_SEARCH_ENGINE_MISSING', hint: expect.stringContaining('npm install @ast-grep/cli') })
+    expect(await refused(ws, { pattern: 'log($A)', path: 'src/lib.py' })).toMatchObject({ code: 'VT_SEARCH_ENGINE_MISSING', hint: expect.stringContaining('npm install @ast-grep/cli') })
+    const rest = await structural(ws, { pattern: 'log($A)' })
+    expect(rest.matches.map((match: any) => match.file)).toEqual(['src/app.ts', 'src/view.tsx'])
+    expect(rest.notices).toEqual(['VT_SEARCH_LANG_SKIPPED'])
   })
   it('on code nested a hundred thousand deep neither crashes nor hangs', async () => {
     await using ws = await bootKernel({ files: { 'deep.js': `${'('.repeat(100_000)}1${')'.repeat(100_000)}` } })

@@ -1,0 +1,51 @@
+/** How the ast-grep program is asked for a pattern. */
+import type { Language } from '../../shared/languages.js'
+import type { Expand, StructuralInput } from './types.js'
+
+/** `run` where flags can say it, else a rule: `run` takes no pattern together with a kind, and no growing fix. */
+export function argumentsFor(input: StructuralInput, language: Language): string[] {
+  const context = input.context_lines > 0 ? ['--context', String(input.context_lines)] : []
+  const output = ['--json=stream', '--color=never', ...context]
+  if ((input.pattern !== undefined && input.kind !== undefined) || input.fix_config) {
+    return ['scan', '--inline-rules', JSON.stringify(ruleOf(input, language)), ...output]
+  }
+  const flag = (name: string, value: string | undefined) => (value === undefined ? [] : [`--${name}=${value}`])
+  return [
+    'run',
+    ...output,
+    // Left to itself the program reads scripts and styles inside of HTML too.
+    ...(language.id === 'html' && input.lang === undefined ? [] : flag('lang', language.id)),
+    ...flag('pattern', input.pattern),
+    ...flag('kind', input.kind),
+    ...flag('selector', input.selector),
+    ...flag('strictness', input.strictness),
+    ...(input.workflow === 'rewrite' ? flag('rewrite', input.rewrite) : []),
+    ...flag('debug-query', input.debug_query === true ? 'pattern' : input.debug_query),
+  ]
+}
+
+/** The places that do not parse. */
+export const errorArguments = ({ id }: Language): string[] => ['run', '--json=stream', '--color=never', `--lang=${id}`, '--kind=ERROR']
+
+function ruleOf(input: StructuralInput, language: Language): object {
+  const fix = input.fix_config
+  return {
+    id: 'query',
+    language: language.title,
+    rule: { ...patternRule(input), ...(input.kind !== undefined && { kind: input.kind }) },
+    ...(input.workflow === 'rewrite' && {
+      fix: fix
+        ? { template: fix.template, ...(fix.expand_start && { expandStart: expansion(fix.expand_start) }), ...(fix.expand_end && { expandEnd: expansion(fix.expand_end) }) }
+        : input.rewrite,
+    }),
+  }
+}
+
+/** The pattern as part of a rule. */
+export function patternRule({ pattern, selector, strictness }: StructuralInput): object {
+  if (pattern === undefined) return {}
+  if (selector === undefined && strictness === undefined) return { pattern }
+  return { pattern: { context: pattern, ...(selector && { selector }), ...(strictness && { strictness }) } }
+}
+
+const expansion = ({ stop_by, ...rule }: Expand): object => ({ ...rule, ...(stop_by !== undefined && { stopBy: stop_by }) })

@@ -1,0 +1,127 @@
+/** ast-grep inside this process, for the languages whose grammars its library brings: no program to start, no files to link. */
+import type { NapiConfig, SgNode } from '@ast-grep/napi'
+import { positionsIn, type Positions } from '../../shared/positions.js'
+import type { Range } from '../../shared/outline.js'
+import type { Language } from '../../shared/languages.js'
+import { replacementOf, templateOf, type Template } from './template.js'
+import { patternRule } from './binary.js'
+import type { Captured, Native, StructuralInput } from './types.js'
+
+const grammars = new Set(['html', 'css', 'javascript', 'typescript', 'tsx'])
+type Library = typeof import('@ast-grep/napi')
+let library: Promise<Library | undefined> | undefined
+
+/** The library, if it serves the language and the query; `undefined` where its package brings nothing for this platform. */
+export async function libraryFor({ id }: Language, input: StructuralInput): Promise<Library | undefined> {
+  if (!grammars.has(id) || (id === 'html' && input.lang === undefined)) return undefined
+  // Only the program explains a pattern and grows a fix.
+  if (input.debug_query !== undefined || input.fix_config) return undefined
+  if (input.workflow === 'rewrite' && !templateOf(input.rewrite!)) return undefined
+  return (library ??= import('@ast-grep/napi').catch(() => undefined))
+}
+
+export interface Text {
+  path: string
+  text: string
+}
+export interface Found {
+  matches: Native[]
+  /** What does not parse: how a parser goes on after an error depends on the encoding, and only the program reads bytes. */
+  broken: Set<string>
+}
+
+/**
+ * Looks for the pattern in texts of one language. `undefined` when only the program can answer: a replacement of several lines
+ * needs its indentation. Throws the library's own words on a pattern or kind that is none.
+ */
+export async function lookInProcess({ parseAsync }: Library, texts: Text[], language: Language, input: StructuralInput): Promise<Found | undefined> {
+  const found: Found = { matches: [], broken: new Set() }
+  const names = metavariables(input.pattern ?? '')
+  const template = input.workflow === 'rewrite' ? templateOf(input.rewrite!) : undefined
+  const config: NapiConfig = { rule: { ...patternRule(input), ...(input.kind !== undefined && { kind: input.kind }) } as NapiConfig['rule'] }
+  for (const { path, text } of texts) {
+    const root = (await parseAsync(language.title, text)).root()
+    if (root.find({ rule: { kind: 'ERROR' } })) {
+      found.broken.add(path)
+      continue
+    }
+    const at = positionsIn(text)
+    for (const node of root.findAll(config)) {
+      const native = nativeOf(node, { path, text, at, names, language, context_lines: input.context_lines })
+      if (template && !replace(native, template)) return undefined
+      found.matches.push(native)
+    }
+  }
+  return found
+}
+
+interface Names {
+  single: string[]
+  multi: string[]
+}
+
+/** The metavariables that capture, as `$NAME`, `$$NAME` or `$$$NAME`. */
+function metavariables(pattern: string): Names {
+  const found = [...pattern.matchAll(/(\$+)([A-Z][A-Z0-9_]*)/g)]
+  const those = (wanted: (dollars: number) => boolean) => [...new Set(found.filter(([, dollars]) => wanted(dollars!.length)).map(([, , name]) => name!))]
+  return { single: those((dollars) => dollars < 3), multi: those((dollars) => dollars === 3) }
+}
+
+interface Around {
+  path: string
+  text: string
+  at: Positions
+  names: Names
+  language: Language
+  context_lines: number
+}
+
+function nativeOf(node: SgNode, { path, text, at, names, language, context_lines }: Around): Native {
+  const captured = (one: SgNode): Captured => ({ text: one.text(), range: rangeOf(one, at) })
+  const single = names.single.flatMap((name) => {
+    const one = node.getMatch(name)
+    return one ? [[name, captured(one)] as const] : []
+  })
+  const multi = names.multi.map((name) => [name, node.getMultipleMatches(name).map(captured)] as const)
+  const { start, end } = node.range()
+  let from = text.lastIndexOf('\n', start.index - 1) + 1
+  let to = endOfLine(text, end.index)
+  for (let line = 0; line < context_lines; line++) {
+    from = from < 2 ? 0 : text.lastIndexOf('\n', from - 2) + 1
+    if (to < text.length) to = endOfLine(text, to + 1)
+  }
+  return {
+    file: path,
+    text: node.text(),
+    lines: text.slice(from, to),
+    language: language.title,
+    range: rangeOf(node, at),
+    charCount: { leading: points(text.slice(from, start.index)), trailing: points(text.slice(end.index, to)) },
+    metaVariables: { single: Object.fromEntries(single), multi: Object.fromEntries(multi), transformed: {} },
+  }
+}
+
+function endOfLine(text: string, from: number): number {
+  const end = text.indexOf('\n', from)
+  return end < 0 ? text.length : end
+}
+
+const points = (text: string): number => Array.from(text).length
+
+function rangeOf(node: SgNode, at: Positions): Range {
+  const { start, end } = node.range()
+  return {
+    byteOffset: { start: at.byte(start.index), end: at.byte(end.index) },
+    start: { line: start.line, column: at.column(start.line, start.column) },
+    end: { line: end.line, column: at.column(end.line, end.column) },
+  }
+}
+
+/** Gives a match its replacement. False where it spans lines. */
+function replace(native: Native, template: Template): boolean {
+  const replacement = replacementOf(template, native)
+  if (replacement === undefined) return false
+  native.replacement = replacement
+  native.replacementOffsets = native.range.byteOffset
+  return true
+}

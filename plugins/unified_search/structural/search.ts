@@ -1,0 +1,183 @@
+import { isUtf8 } from 'node:buffer'
+import { VtError, type Context, type Handle } from '../../../core/index.js'
+import { count, notice, refusal, some } from '../../shared/answer.js'
+import { astGrep, reasons, type Answered } from '../../shared/ast_grep.js'
+import type { Language } from '../../shared/languages.js'
+import { withLinks } from '../../shared/linked.js'
+import { lines } from '../../shared/process.js'
+import { largestSearched } from '../../shared/ripgrep.js'
+import { argumentsFor, errorArguments } from './binary.js'
+import { libraryFor, lookInProcess } from './in_process.js'
+import { engineMissing, fragment, isFragment, refused } from './refuse.js'
+import type { Subject } from './subjects.js'
+import type { Looked, Native, Reported, StructuralCall } from './types.js'
+
+const seconds = 30
+/** Matches that are kept in memory; a query with more is stopped. */
+const most = 50_000
+/** Files that are open at the same time. */
+const batch = 400
+/** Bytes up to which the program is asked a second time, for what does not parse. */
+const mostChecked = 4_194_304
+/** Bytes that are parsed in this process; for more the program is faster, because it uses every processor and can be stopped. */
+const mostInProcess = 262_144
+
+interface Opened {
+  path: string
+  handle: Handle
+  /** By which the program tells the language. */
+  extension: string
+}
+
+/** What the runs of one query came to. */
+export class Search {
+  readonly matches: Native[] = []
+  debug: string | undefined
+  private readonly refusals: { title: string; error: VtError }[] = []
+  private readonly fragments: string[] = []
+  private readonly unread: string[] = []
+  private readonly broken: string[] = []
+  private readonly large: string[] = []
+  private withheld = 0
+  private stopped = false
+
+  constructor(
+    private readonly context: Context,
+    private readonly call: StructuralCall,
+  ) {}
+
+  /** Looks for the pattern in files of one language, some of them at a time. */
+  async language(language: Language, files: Subject[]): Promise<void> {
+    for (let at = 0; at === 0 || at < files.length; at += batch) {
+      const opened: Opened[] = []
+      try {
+        for (const { path } of files.slice(at, at + batch)) {
+          const handle = await this.context.workspace.openFile(path).catch(gone)
+          if (!handle) continue
+          const own = path.slice(path.lastIndexOf('.') + 1)
+          const extension = this.call.input.lang === undefined ? own : (language.extensions[0] ?? own)
+          if (handle.stat.bytes > largestSearched && path !== this.call.input.path) {
+            this.large.push(path)
+            await handle.close()
+          } else opened.push({ path, handle, extension })
+        }
+        if (!(await this.files(language, opened))) return
+      } finally {
+        for (const { handle } of opened) await handle.close()
+      }
+    }
+  }
+
+  /** False when there is no use in going on with this language. */
+  private async files(language: Language, opened: Opened[]): Promise<boolean> {
+    const bytes = opened.reduce((sum, { handle }) => sum + handle.stat.bytes, 0)
+    const library = opened.length > 0 && bytes <= mostInProcess ? await libraryFor(language, this.call.input) : undefined
+    if (!library) return this.byProgram(language, opened, bytes <= mostChecked)
+    const { texts, unread } = await read(opened)
+    try {
+      const found = await lookInProcess(library, texts, language, this.call.input)
+      if (!found) return this.byProgram(language, opened, true)
+      this.take({ matches: found.matches, broken: new Map(), unread })
+      const rest = opened.filter(({ path }) => found.broken.has(path))
+      // Only the program says that a pattern without a match parsed with errors.
+      return (rest.length === 0 && found.matches.length > 0) || (await this.byProgram(language, rest, true))
+    } catch (error) {
+      if (error instanceof VtError) throw error
+      // The library says the same as the program, in other punctuation.
+      return this.heed({ exit_code: 8, timed_out: false, stopped: false, stderr: (error as Error).message.replaceAll('|->', '╰▻ ') }, language)
+    }
+  }
+
+  /** `check` asks for what does not parse too. */
+  private async byProgram(language: Language, opened: Opened[], check: boolean): Promise<boolean> {
+    return withLinks(opened, language.extensions[0] ?? 'txt', async ({ folder, names, empty }) => {
+      const paths = new Map(names.map((name, index) => [name, opened[index]!.path]))
+      const pathOf = (name: string) => paths.get(name) ?? name
+      const looked: Looked = { matches: [], broken: new Map(), unread: [] }
+      const ask = (args: string[], take: (native: Native) => void | false) => {
+        const stream = lines((line) => take(JSON.parse(line.toString()) as Native), 67_108_864)
+        const whole = [...args, '--', ...(names.length > 0 ? names : [empty])]
+        return astGrep(this.context.workspace.root, whole, { cwd: folder, signal: this.context.signal, seconds }, stream.take)
+      }
+      const [answered] = await Promise.all([
+        ask(argumentsFor(this.call.input, language), (native) => {
+          looked.matches.push({ ...native, file: pathOf(native.file) })
+          this.stopped ||= this.matches.length + looked.matches.length >= most
+          return this.stopped ? false : undefined
+        }),
+        check && names.length > 0 && ask(errorArguments(language), ({ file, range }) => {
+          const places = looked.broken.get(pathOf(file)) ?? []
+          looked.broken.set(pathOf(file), [...places, range.byteOffset])
+        }),
+      ])
+      if (!answered) return this.refuse(language, engineMissing())
+      for (const [, name, why] of answered.stderr.matchAll(/^ERROR: (\S+): (.*)$/gm)) looked.unread.push(`${pathOf(name!)}: ${why}`)
+      this.take(looked)
+      return this.heed(answered, language)
+    })
+  }
+
+  private take({ matches, broken, unread }: Looked): void {
+    this.unread.push(...unread)
+    this.broken.push(...broken.keys())
+    // What does not parse cannot be replaced with any certainty.
+    const sound = this.call.input.workflow !== 'rewrite' ? matches : matches.filter(({ file, range: { byteOffset } }) =>
+      !broken.get(file)?.some(({ start, end }) => start >= byteOffset.start && end <= byteOffset.end))
+    this.withheld += matches.length - sound.length
+    for (const match of sound) this.matches.push(match)
+  }
+
+  private heed(answered: Answered, language: Language): boolean {
+    const { input } = this.call
+    if (answered.timed_out && this.matches.length === 0) {
+      throw refusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${seconds} s.`, { retryable: true })
+    }
+    this.stopped ||= answered.timed_out
+    if (answered.exit_code === undefined && !answered.stopped && !answered.timed_out) {
+      throw refusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr: reasons(answered.stderr) } })
+    }
+    if (isFragment(answered)) this.fragments.push(language.title)
+    if (input.debug_query !== undefined) this.debug = /Debug \w+:\n([\s\S]*?)(\n\n|$)/.exec(answered.stderr)?.[1]?.trimEnd() ?? ''
+    const error = refused(answered, language.title, this.call)
+    return error ? this.refuse(language, error) : !this.stopped
+  }
+
+  private refuse({ title }: Language, error: VtError): false {
+    this.refusals.push({ title, error })
+    return false
+  }
+
+  /** Throws when no language could be searched; what else went wrong becomes a notice. */
+  judge(languages: number, notices: Reported['notices']): void {
+    const [first] = this.refusals
+    if (first && this.refusals.length >= languages) throw first.error
+    if (this.fragments.length > 0 && this.matches.length === 0) throw fragment(this.fragments[0]!, this.call)
+    if (this.fragments.length > 0) notices.push(notice('VT_SEARCH_FRAGMENT', `The pattern is only a fragment of ${some(this.fragments)}; matches may be missing.`))
+    const titles = (missing: boolean) => this.refusals.filter(({ error }) => (error.code === 'VT_SEARCH_ENGINE_MISSING') === missing).map(({ title }) => title)
+    if (titles(false).length > 0) notices.push(notice('VT_SEARCH_LANG_SKIPPED', `The pattern is no code of ${some(titles(false))}; give lang to be told why.`))
+    if (titles(true).length > 0) notices.push(notice('VT_SEARCH_LANG_SKIPPED', `Not searched without the ast-grep program: ${some(titles(true))}.`))
+    if (this.broken.length > 0) {
+      const withheld = this.withheld > 0 ? `; ${count(this.withheld, 'replacement')} of what does not parse ${this.withheld === 1 ? 'is' : 'are'} left out` : ''
+      notices.push(notice('VT_SEARCH_PARSE', `${count(this.broken.length, 'file')} with syntax errors, searched all the same: ${some(this.broken.sort())}${withheld}`))
+    }
+    if (this.unread.length > 0) notices.push(notice('VT_SEARCH_PARTIAL', `Not read: ${some(this.unread, 5)}`))
+    if (this.large.length > 0) notices.push(notice('VT_SEARCH_SKIPPED', `${count(this.large.length, 'file')} over 256 MiB not opened: ${some(this.large)}`))
+    if (this.stopped) notices.push(notice('VT_SEARCH_INCOMPLETE', 'The search stopped at its limit; the totals are lower bounds. Narrow path or globs.'))
+  }
+}
+
+async function read(opened: Opened[]): Promise<{ texts: { path: string; text: string }[]; unread: string[] }> {
+  const texts: { path: string; text: string }[] = []
+  const unread: string[] = []
+  for (const { path, handle } of opened) {
+    const bytes = await handle.read(0, handle.stat.bytes)
+    if (isUtf8(bytes)) texts.push({ path, text: bytes.toString() })
+    else unread.push(`${path}: it is no UTF-8`)
+  }
+  return { texts, unread }
+}
+
+function gone(error: unknown): undefined {
+  if (error instanceof VtError) return undefined
+  throw error
+}

@@ -1,0 +1,40 @@
+/** The replacement of a rewrite, as far as no line of it needs another indentation. */
+import type { Native } from './types.js'
+
+/** Text and metavariables in turn. */
+export type Template = (string | { name: string; several: boolean })[]
+
+/** The parts of a template of one line; `undefined` for several lines and for what reads as more than plain metavariables. */
+export function templateOf(rewrite: string): Template | undefined {
+  const parts = rewrite.split(/(\${3}[A-Z][A-Z0-9_]*|(?<!\$)\$[A-Z][A-Z0-9_]*)/)
+  const plain = parts.filter((_, index) => index % 2 === 0)
+  if (plain.some((text) => text.includes('\n') || /\$[$_A-Z]/.test(text))) return undefined
+  return parts.map((part, index) => (index % 2 === 0 ? part : { name: part.replace(/^\$+/, ''), several: part.startsWith('$$$') }))
+}
+
+/** `undefined` where a capture spans lines, or was captured in the other way. */
+export function replacementOf(template: Template, { text, range, metaVariables }: Native): string | undefined {
+  const bytes = Buffer.from(text)
+  const origin = range.byteOffset.start
+  let replacement = ''
+  for (const part of template) {
+    if (typeof part === 'string') {
+      replacement += part
+      continue
+    }
+    const nodes = part.several ? metaVariables!.multi[part.name] : [metaVariables!.single[part.name]!].filter(Boolean)
+    if (!nodes || (!part.several && nodes.length === 0)) return undefined
+    const [first, last] = [nodes[0], nodes.at(-1)]
+    const piece = first && last ? bytes.toString('utf8', first.range.byteOffset.start - origin, last.range.byteOffset.end - origin) : ''
+    if (piece.includes('\n')) return undefined
+    replacement += piece
+  }
+  return replacement
+}
+
+/** Names that a replacement uses and the pattern does not capture. */
+export function unbound(pattern: string, rewrite: string): string[] {
+  const names = (text: string) => [...text.matchAll(/\$+([A-Z][A-Z0-9_]*)/g)].map(([, name]) => name!)
+  const known = new Set(names(pattern))
+  return [...new Set(names(rewrite))].filter((name) => !known.has(name))
+}
