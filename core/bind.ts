@@ -53,10 +53,11 @@ export function bind(found: Found, settings: Settings): Registry {
     registry[kind === 'policy' ? 'policies' : 'compactors'].push(...inOrder)
   }
 
+  const looks = new Map<string, string>()
   const claims = new Map<string, Contribution[]>()
-  for (const contribution of usable.filter(({ slot }) => slot !== undefined)) {
-    if (!serves(contribution)) continue
-    claims.set(contribution.slot!, [...(claims.get(contribution.slot!) ?? []), contribution])
+  for (const contribution of usable) {
+    if (contribution.slot === undefined || !serves(contribution)) continue
+    claims.set(contribution.slot, [...(claims.get(contribution.slot) ?? []), contribution])
   }
   // Aliases come last: their contract is that of the slots they stand for.
   const isAlias = ([, [first]]: [string, Contribution[]]) => Number(first!.manifest.alias !== undefined)
@@ -122,11 +123,12 @@ export function bind(found: Found, settings: Settings): Registry {
 
   function admit(id: string, claim: Claim): void {
     const { primary } = claim
-    const twin = [...registry.slots.keys()].find((other) => look(other) === look(id))
-    if (twin) return aside(primary, 'invalid', 'VT_SLOT_TWIN', { slot: id, twin })
+    const twin = looks.get(look(id))
+    if (twin !== undefined) return aside(primary, 'invalid', 'VT_SLOT_TWIN', { slot: id, twin })
     const dead = primary.manifest.alias && targetsOf(primary.manifest.alias).find((target) => !registry.slots.has(target))
     if (dead) return aside(primary, 'inactive', 'VT_SLOT_UNKNOWN', { id: primary.id, stage: 'alias', slot: dead, nearest: '' })
     const slot = addSlot(registry, id, claim)
+    looks.set(look(id), id)
     for (const other of slot.tool.actions.values()) if (other !== slot) compare(slot, other)
   }
 

@@ -15,6 +15,8 @@ import { failure } from './result.js'
 import type { Call, CallOptions, Failure, JsonObject, Notice, Result, SlotInfo, Verdict, Workspace } from './types.js'
 
 const MAX_DEPTH = 4
+const RETIRE_MS = 60_000
+const ABORT_MS = 2_000
 
 export interface CallerOptions {
   workspace: Workspace
@@ -27,13 +29,15 @@ export interface CallerOptions {
 export interface Caller {
   /** Contract: never rejects. */
   call(tool: string, input: unknown, options: CallOptions): Promise<Result>
+  /** Resolves when no call of a generation is left; those that take longer than a minute are aborted. */
+  retire(generation: Generation): Promise<void>
   /** Aborts what runs and refuses what comes. */
   close(): void
 }
 
 /** The one way of a call: resolve → check → pre-policy → execute → post-compaction. Nothing goes back. */
 export function createCaller({ workspace, sessions, surface, report, current }: CallerOptions): Caller {
-  const running = new Set<Cancel>()
+  const running = new Map<Cancel, Generation>()
   const runs = new WeakMap<Call, Run>()
   const pipelines = new WeakMap<Generation, Pipelines>()
   let calls = 0
@@ -45,11 +49,12 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
     let target: Target | undefined
     let call: Call | undefined
     let run: Run | undefined
+    generation.life.enter()
     try {
       target = await resolve(generation.registry, tool, sent)
       const checked = await check(generation, target, options, depth)
       call = checked.call
-      run = start(target.slot.info, call, options, depth)
+      run = start(generation, target.slot.info, call, options, depth)
       const { prePolicy, execute, postCompaction } = pipelines.get(generation) ?? (await build(generation))
       const refused = await judge(generation, call, run, await prePolicy.promise(undefined, call))
       const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
@@ -58,11 +63,12 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
     } catch (error) {
       const result = asFailure(error, target)
       call ??= unchecked(tool, sent, target, generation, options, depth)
-      run ??= start(target?.slot.info ?? nobody(call.slot), call, options, depth)
+      run ??= start(generation, target?.slot.info ?? nobody(call.slot), call, options, depth)
       const { postCompaction } = pipelines.get(generation) ?? (await build(generation))
       return await postCompaction.promise(result, call)
     } finally {
       run?.end()
+      generation.life.leave()
     }
   }
 
@@ -101,12 +107,12 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
     return { call: freeze(call), notices, silent }
   }
 
-  function start(slot: SlotInfo, call: Call, options: CallOptions, depth: number): Run {
+  function start(generation: Generation, slot: SlotInfo, call: Call, options: CallOptions, depth: number): Run {
     const cancel = new Cancel()
     const abort = () => cancel.abort()
     if (options.signal?.aborted || closed) abort()
     else options.signal?.addEventListener('abort', abort, { once: true })
-    running.add(cancel)
+    running.set(cancel, generation)
     const run: Run = {
       slot,
       session: sessions.get(call.session),
@@ -135,9 +141,14 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
 
   return {
     call: (tool, input, options) => invoke(tool, input, options, 0),
+    async retire(generation) {
+      if (await generation.life.over(RETIRE_MS)) return
+      for (const [cancel, of] of running) if (of === generation) cancel.abort()
+      await generation.life.over(ABORT_MS)
+    },
     close() {
       closed = true
-      for (const cancel of running) cancel.abort()
+      for (const cancel of running.keys()) cancel.abort()
     },
   }
 }

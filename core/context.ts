@@ -59,6 +59,7 @@ export interface Lending {
   readonly host: Host
   readonly log: (level: string, message: string) => void
   readonly changed: (uri: string) => void
+  readonly dataOf: (contribution: Contribution) => string
 }
 
 /** Reports that may come at once; one more for every tenth of a second. */
@@ -67,7 +68,7 @@ const REFILL_MS = 100
 
 /** The context of one contribution within one call. */
 export function contextOf(lending: Lending, contribution: Contribution, run: Run): Context {
-  return new CallContext(lending, contribution, run, grantOf(lending.settings, contribution))
+  return new CallContext(lending, contribution, run, grantOf(lending, contribution))
 }
 
 /** Getters, so that what nobody reads is never made and what is read may be taken apart: `({ input }, { call, signal })`. */
@@ -139,15 +140,25 @@ interface Grant {
 const grants = new WeakMap<Contribution, { of: Settings; grant: Grant }>()
 
 /** What of the settings a contribution sees: its own options, and the blocks its manifest names. */
-function grantOf(settings: Settings, contribution: Contribution): Grant {
+function grantOf({ settings, dataOf }: Lending, contribution: Contribution): Grant {
   const known = grants.get(contribution)
   if (known?.of === settings) return known.grant
-  const { id, plugin, root, manifest } = contribution
-  const own = (settings['plugins'] as { settings?: Record<string, { options?: JsonObject }> } | undefined)?.settings
-  const blocks = Object.fromEntries((manifest.settings ?? []).map((name) => [name, settings[name]]))
-  const grant = freeze({ plugin: { name: plugin, root, options: own?.[id]?.options ?? own?.[plugin]?.options ?? {} }, settings: blocks })
+  const plugin = { name: contribution.plugin, root: contribution.root, data: dataOf(contribution), options: optionsOf(settings, contribution) }
+  const grant = freeze({ plugin, settings: blocksOf(settings, contribution) })
   grants.set(contribution, { of: settings, grant })
   return grant
+}
+
+/** The blocks of the settings that a manifest names. */
+export const blocksOf = (settings: Settings, { manifest }: Contribution): JsonObject =>
+  Object.fromEntries((manifest.settings ?? []).map((name) => [name, settings[name]]))
+
+/** What the user set for a contribution: its defaults, its entry in `manifests`, its plugin, itself; the last word counts. */
+export function optionsOf(settings: Settings, { id, plugin, options, manifest }: Contribution): JsonObject {
+  const own = (settings['plugins'] as { settings?: Record<string, { options?: JsonObject }> } | undefined)?.settings
+  const declared = Object.entries((manifest.options?.['properties'] ?? {}) as Record<string, { default?: unknown }>)
+  const defaults = Object.fromEntries(declared.flatMap(([name, schema]) => (schema.default === undefined ? [] : [[name, schema.default]])))
+  return { ...defaults, ...options, ...own?.[plugin]?.options, ...own?.[id]?.options }
 }
 
 /** How a call of this run looks to policies and compactors. */

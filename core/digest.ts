@@ -23,8 +23,10 @@ const sha256 = (data: string | Uint8Array, form: 'hex' | 'base64' = 'hex'): stri
   process.getBuiltinModule('node:crypto').createHash('sha256').update(data).digest(form)
 const refuse = (text: string, file: string) => problem('VT_MANIFEST_LIMIT', { problem: text }, { details: { files: [file] } })
 
-/** Does anything of the contribution run or connect? */
-export const runsCode = ({ manifest }: Contribution): boolean => ['module', 'run', 'http', 'mcp', 'alias'].some((key) => key in manifest)
+/** Does it come with the workspace, and runs or connects? What the settings say was agreed to with them. */
+export const needsConsent = (contribution: Contribution): boolean => contribution.layer === 'workspace' && !contribution.said && runsCode(contribution)
+
+const runsCode = ({ manifest }: Contribution): boolean => ['module', 'run', 'http', 'mcp', 'alias'].some((key) => key in manifest)
 
 /** A plugin folder as a whole; a loose manifest with its module, its imports and the files its command names. Throws VT_MANIFEST_LIMIT. */
 export function itemFor({ id, plugin, layer, root, file, manifest }: Contribution, workspace: string): TrustItem {

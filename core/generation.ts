@@ -4,19 +4,23 @@ import type { Lending } from './context.js'
 import { hiddenBy } from './conceal.js'
 import { classic } from './constraints.js'
 import { problem, report } from './errors.js'
+import { Life } from './limits.js'
+import { clean } from './clean.js'
 import { createLoader, type Loader } from './loader.js'
 import { discover } from './discover.js'
 import { bind } from './bind.js'
 import { isListed, slotsOf, toolInfo, type Registry } from './registry.js'
-import { itemForSkill, runsCode } from './digest.js'
+import { itemForSkill, needsConsent } from './digest.js'
 import { fromError } from './manifest.js'
 import { nearest } from './nearest.js'
+import { dataFolder, premisesOf } from './premises.js'
 import type { SkillPlaces, SkillSettings } from './roots.js'
 import type { SkillCache } from './scan.js'
+import { serversOf } from './servers.js'
 import { findSkills } from './skills.js'
 import { survey } from './survey.js'
 import { openTrust, type Trust } from './trust.js'
-import type { Contribution, Diagnostic, Effect, Host, KernelOptions, Mode, Origin, Settings, Skills } from './types.js'
+import type { Adapter, Contribution, ContributionInfo, Diagnostic, Effect, Host, KernelOptions, Mode, Origin, Premises, Settings, Skills } from './types.js'
 import type { OpenWorkspace } from './workspace.js'
 import type { OnFault } from './faults.js'
 import { join } from 'node:path'
@@ -30,6 +34,10 @@ export interface Generation {
   readonly loader: Loader
   readonly lending: Lending
   readonly skills: Host['skills']
+  /** The calls that belong to it. */
+  readonly life: Life
+  /** Lets go of what adapters hold for it. Called once, when its last call has ended. */
+  end(): Promise<void>
 }
 
 export interface Surroundings {
@@ -38,6 +46,8 @@ export interface Surroundings {
   report: OnFault
   diagnostics: () => Diagnostic[]
   changed: (uri: string) => void
+  /** Asks for the next generation. */
+  renew: () => void
 }
 
 const modes: Mode[] = ['plan', 'ask', 'auto', 'full-auto']
@@ -48,7 +58,7 @@ export function homeOf({ home, env = process.env }: KernelOptions): string {
 }
 
 /** Discovers, checks and binds everything anew. Throws VT_CONFIG_* and, where a policy of the user cannot be loaded, VT_RELOAD_REFUSED. */
-export async function buildGeneration({ options, workspace, report, diagnostics, changed }: Surroundings, number: number): Promise<Generation> {
+export async function buildGeneration({ options, workspace, report, diagnostics, changed, renew }: Surroundings, number: number): Promise<Generation> {
   const env = options.env ?? process.env
   const home = homeOf(options)
   const trust = openTrust({ home, workspace: workspace.root, env })
@@ -60,12 +70,11 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const { settings } = loaded
   const remarks = [...loaded.diagnostics, ...(trust.fault ? [fromError(trust.fault, home)] : [])]
   const found = await discover({ ...places, env, loaded })
+  found.contributions.push(...serversOf(loaded, workspace.root))
   const untrusted = new Set<string>()
   for (const contribution of found.contributions) {
-    if (contribution.layer === 'workspace' && runsCode(contribution) && !(await trust.trusts(contribution))) untrusted.add(contribution.id)
+    if (needsConsent(contribution) && !(await trust.trusts(contribution))) untrusted.add(contribution.id)
   }
-  const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], untrusted }, capped(settings))
-  registry.diagnostics.push(...unknownTools(settings, registry))
 
   // A policy of the user's own that is broken would silently be missing; a plugin's absence is only reported.
   const broken = found.invalid.find(({ kind, layer, state }) => kind === 'policy' && layer !== 'workspace' && state === 'invalid')
@@ -73,9 +82,23 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
 
   const seconds = (settings['plugins'] as { import_timeout_secs?: number } | undefined)?.import_timeout_secs ?? 10
   const verify = async (contribution: Contribution) => {
-    if (contribution.layer !== 'workspace' || !runsCode(contribution)) return
-    if (!(await trust.trusts(contribution))) throw problem('VT_PLUGIN_UNTRUSTED', { id: contribution.id })
+    if (needsConsent(contribution) && !(await trust.trusts(contribution))) throw problem('VT_PLUGIN_UNTRUSTED', { id: contribution.id })
   }
+  const log = options.log ?? (() => {})
+  const refuse: Premises['refuse'] = (...of) => setAside(found, ...of)
+  const remark: Premises['remark'] = ({ file }, error) => found.diagnostics.push({ ...fromError(error, file), severity: 'warning' })
+  const premises = premisesOf({ settings, workspace: workspace.root, home, env, report, renew, log, refuse, remark })
+  const adapters = new Map<string, Contribution>()
+  const loader = createLoader({ adapters, premises: premises.of, limit: seconds * 1000, verify, report })
+  try {
+    await expand(found, untrusted, loader, premises.of)
+  } catch (error) {
+    await premises.end()
+    throw error
+  }
+  const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], untrusted }, capped(settings))
+  registry.diagnostics.push(...unknownTools(settings, registry))
+  for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
   const plugins = new Map(found.contributions.filter(({ plugin, layer }) => plugin !== layer).map(({ plugin: name, root, layer }) => [name, { name, root, layer }]))
   const skills = skillFinder({ ...places, plugins: [...plugins.values()], loaded, trust })
   const host: Host = {
@@ -96,10 +119,33 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
       return loaded.origins
     },
     registry,
-    loader: createLoader({ adapters: registry.adapters, limit: seconds * 1000, verify, report }),
+    loader,
     skills,
-    lending: { settings, workspace, seen: hidden ? workspace.seen(hidden) : workspace, host, log: options.log ?? (() => {}), changed },
+    life: new Life(),
+    lending: { settings, workspace, seen: hidden ? workspace.seen(hidden) : workspace, host, log, changed, dataOf: (contribution) => dataFolder(contribution, home, workspace.root) },
+    end: premises.end,
   }
+}
+
+type Found = Awaited<ReturnType<typeof discover>>
+
+/** Puts the slots that servers and the like bring beside what manifests say. */
+async function expand(found: Found, untrusted: ReadonlySet<string>, { load }: Loader, premises: (adapter: Contribution) => Premises): Promise<void> {
+  const usable = found.contributions.filter(({ id }) => !untrusted.has(id))
+  for (const adapter of usable.filter(({ kind, manifest }) => kind === 'adapter' && manifest.expands)) {
+    const bringing = usable.filter(({ kind, slot, manifest }) => kind === 'action' && slot === undefined && adapter.manifest.key! in manifest)
+    if (bringing.length === 0) continue
+    const { expand } = (await load(adapter)) as Adapter
+    const brought = (await expand?.(bringing, premises(adapter))) ?? []
+    found.contributions.push(...brought.map((one) => ({ ...one, manifest: clean(one.manifest) })))
+  }
+}
+
+function setAside(found: Found, contribution: Contribution, state: ContributionInfo['state'], error: Error): void {
+  const { id, kind, layer, file } = contribution
+  found.contributions = found.contributions.filter((other) => other !== contribution)
+  found.invalid.push({ id, kind, layer, file, state, reason: error.message })
+  found.diagnostics.push(fromError(error, file))
 }
 
 interface Finder extends Omit<SkillPlaces, 'cwd' | 'settings' | 'said' | 'trusted'> {

@@ -13,6 +13,8 @@ import type { Diagnostic, Kernel, KernelOptions, SurfaceMain } from './types.js'
 import { openWorkspace } from './workspace.js'
 
 const MAX_FAULTS = 200
+/** Generations with calls in flight, the present one counted; a further reload waits. */
+const MAX_ALIVE = 3
 
 /** A kernel on one workspace. Throws VT_CONFIG_* when a settings file that may be read is wrong. */
 export async function createKernel(options: KernelOptions = {}): Promise<Kernel> {
@@ -32,16 +34,23 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     faults.set(message, { code, severity: 'error', message, hint, files: [join(workspace.root, '.vtcode/journal')] })
   })
   const diagnostics = () => [...generation.registry.diagnostics, ...faults.values()]
-  const build = (number: number) => buildGeneration({ options, workspace, report, diagnostics, changed }, number)
+  const renew = () => void reload()
+  const build = (number: number) => buildGeneration({ options, workspace, report, diagnostics, changed, renew }, number)
 
   let generation: Generation = await build(1)
   let reloading: Promise<unknown> = Promise.resolve()
+  let closed = false
+  const retiring = new Set<Promise<void>>()
   const caller = createCaller({ workspace, sessions, surface: options.surface ?? 'library', report, current: () => generation })
 
   /** A generation that cannot be built leaves the one before in place. */
   async function swap(): ReturnType<Kernel['reload']> {
+    if (closed) return { ok: false, generation: generation.number, diagnostics: [] }
     try {
-      generation = await build(generation.number + 1)
+      while (retiring.size >= MAX_ALIVE - 1) await Promise.race(retiring)
+      const next = await build(generation.number + 1)
+      retire(generation)
+      generation = next
     } catch (error) {
       const { message, hint } = texts('VT_RELOAD_REFUSED', { reason: first(error) })!
       return { ok: false, generation: generation.number, diagnostics: [{ code: 'VT_RELOAD_REFUSED', severity: 'error', message, hint, files: [] }] }
@@ -49,6 +58,19 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     faults.clear()
     for (const tell of listeners) tell()
     return { ok: true, generation: generation.number, diagnostics: diagnostics() }
+  }
+
+  /** Calls in flight finish on theirs; then what adapters hold for it is let go of. */
+  function retire(old: Generation): void {
+    const gone = caller.retire(old).then(old.end)
+    retiring.add(gone)
+    void gone.then(() => retiring.delete(gone))
+  }
+
+  function reload(): ReturnType<Kernel['reload']> {
+    const next = reloading.then(swap)
+    reloading = next
+    return next
   }
 
   return {
@@ -72,11 +94,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     diagnostics,
     origins: () => generation.origins,
     skills: (how) => generation.skills(how),
-    reload() {
-      const next = reloading.then(swap)
-      reloading = next
-      return next
-    },
+    reload,
     async surface(verb) {
       const contribution = generation.registry.surfaces.get(verb)
       return contribution && ((await generation.loader.load(contribution)) as SurfaceMain)
@@ -97,8 +115,11 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     },
     endSession: (id) => sessions.end(id),
     async close() {
+      closed = true
       caller.close()
+      await reloading
       await sessions.endAll()
+      await Promise.all([...retiring, generation.end()])
       workspace.close()
     },
   }

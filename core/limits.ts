@@ -25,6 +25,31 @@ export class Gate {
   }
 }
 
+/** How many are inside, and when the last has left. */
+export class Life {
+  private inside = 0
+  private tell: (() => void) | undefined
+
+  enter(): void {
+    this.inside++
+  }
+  leave(): void {
+    if (--this.inside === 0) this.tell?.()
+  }
+  /** Whether nobody is left after at most `ms` milliseconds. */
+  over(ms: number): Promise<boolean> {
+    if (this.inside === 0) return Promise.resolve(true)
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), ms)
+      this.tell = () => {
+        clearTimeout(timer)
+        resolve(true)
+      }
+      timer.unref()
+    })
+  }
+}
+
 /** An abort whose `AbortSignal` is made only for those who ask: most calls end without anybody looking. */
 export class Cancel {
   aborted = false

@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { problem, VtError } from './errors.js'
 import { watch, type OnFault } from './faults.js'
 import { within } from './limits.js'
-import type { Contribution } from './types.js'
+import type { Adapter, Contribution, Premises } from './types.js'
 
 type Export = (...args: any[]) => any
 
@@ -21,6 +21,8 @@ export interface Loader {
 
 export interface LoaderOptions {
   adapters: ReadonlyMap<string, Contribution>
+  /** What an adapter is given besides the manifest. */
+  premises: (adapter: Contribution) => Premises
   /** Milliseconds that importing one module may take. */
   limit: number
   /** Contract: throws when the files of the contribution are no longer those that were agreed to. */
@@ -29,7 +31,7 @@ export interface LoaderOptions {
 }
 
 /** One manifest → one function: its module's default export, or what the adapter of its kind makes of the manifest. */
-export function createLoader({ adapters, limit, verify, report }: LoaderOptions): Loader {
+export function createLoader({ adapters, premises, limit, verify, report }: LoaderOptions): Loader {
   const loading = new Map<Contribution, Promise<Export>>()
   const loaded = new Map<Contribution, Export>()
   const modules = new Map<Contribution, Record<string, unknown>>()
@@ -41,7 +43,8 @@ export function createLoader({ adapters, limit, verify, report }: LoaderOptions)
     if (path === undefined) {
       const key = [...adapters.keys()].find((key) => key in manifest)
       if (!key) throw importError(contribution, 'has no module and no adapter serves it')
-      return (await load(adapters.get(key)!))(contribution)
+      const adapter = adapters.get(key)!
+      return ((await load(adapter)) as Adapter)(contribution, premises(adapter))
     }
     const module = (await importModule(contribution, resolve(dirname(file), path), limit, report)) as Record<string, unknown>
     modules.set(contribution, module)

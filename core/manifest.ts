@@ -105,12 +105,15 @@ const nameOf = ({ name, action, slot }: Manifest): string | undefined => {
   return typeof said === 'string' ? said.replaceAll('/', '_') : undefined
 }
 /** The slot an action, a resource or a prompt serves, and where it stands there. */
-const servedBy = ({ kind = 'action', name, action, slot, stage = 'primary' }: Manifest): { slot?: string; stage?: Stage } =>
+const servedBy = ({ kind = 'action', name, action, slot, stage = 'primary', mcp }: Manifest): { slot?: string; stage?: Stage } =>
   kind === 'action'
-    ? { slot: String(action ?? slot ?? name).replaceAll('-', '_'), stage }
+    ? bringsSlots(mcp) ? {} : { slot: String(action ?? slot ?? name).replaceAll('-', '_'), stage }
     : kind === 'resource' || kind === 'prompt'
       ? { slot: `${kind}/${String(name).replaceAll('-', '_')}`, stage: 'primary' }
       : {}
+
+/** A whole server instead of one of its tools. */
+const bringsSlots = (mcp: unknown): boolean => typeof mcp === 'object' && mcp !== null && !('tool' in mcp)
 
 /** What a failed read has to say about its file. */
 export function fromError(error: unknown, file: string): Diagnostic {

@@ -102,7 +102,8 @@ export function addSlot(registry: Registry, id: string, { primary, chain, refusa
 export const effectsOf = ({ manifest }: Contribution): Effect[] => [
   ...(manifest.effects ?? (offeredInput(manifest) ? (['read'] as const) : [])),
   ...(manifest.run ? (['exec'] as const) : []),
-  ...(manifest['http'] ? (['net'] as const) : []),
+  ...(manifest.http ? (['net'] as const) : []),
+  ...(manifest.http && !['GET', 'HEAD'].includes(String(manifest.http['method'] ?? 'GET')) ? (['write'] as const) : []),
 ]
 
 /** Which slots a policy or compactor with these `slots` covers: `*` stands for any characters, nothing for all. */

@@ -1,5 +1,5 @@
 import { loadSettings, type SettingsOptions } from './config.js'
-import { itemFor, itemForSkill, runsCode, type TrustItem } from './digest.js'
+import { itemFor, itemForSkill, needsConsent, type TrustItem } from './digest.js'
 import { discover } from './discover.js'
 import type { SkillSettings } from './roots.js'
 import { findSkills } from './skills.js'
@@ -15,7 +15,7 @@ export async function survey({ user, trust, ...options }: SettingsOptions & { us
   const { contributions } = await discover({ ...options, user, loaded })
   const found = new Map(loaded.items.map((item) => [item.id, item]))
   for (const contribution of contributions) {
-    if (contribution.layer !== 'workspace' || !runsCode(contribution)) continue
+    if (!needsConsent(contribution)) continue
     try {
       const item = itemFor(contribution, options.workspace)
       found.set(item.id, item)

@@ -88,7 +88,40 @@ export type Policy = (call: Call, context: Context) => Verdict | undefined | Pro
 /** Contract: keeps `ok` and `error.code`, never grows the result. A throw or 2 s without an answer is passed over with a notice. */
 export type Compactor = (result: Result, call: Call, context: Context) => Result | Promise<Result>
 /** Contract: turns one manifest that has the adapter's key into a handler. Called once a generation, at the first call of the slot; a throw is VT_PLUGIN_IMPORT. */
-export type Adapter = (contribution: Contribution) => Handler
+export interface Adapter {
+  (contribution: Contribution, premises: Premises): Handler
+  /**
+   * With `expands` in its manifest: what those of its contributions that serve no slot bring, one contribution a slot; called while a
+   * generation is built, once, with all of its kind. Contract: does not throw for one that is broken, but refuses it; a throw refuses the generation.
+   */
+  expand?(contributions: readonly Contribution[], premises: Premises): Promise<Contribution[]>
+  /** What a call with this input would do, without doing it and without what is secret: for self-tests and consent. Throws as the call would. */
+  render?(contribution: Contribution, input: JsonObject, premises: Premises, slot: SlotInfo): JsonObject
+}
+/** What an adapter stands on as long as the generation lives. */
+export interface Premises {
+  /** Blocks of the settings that the adapter's manifest names. */
+  readonly settings: Readonly<JsonObject>
+  readonly workspace: string
+  /** The `.vtcode` folder of the user. */
+  readonly home: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** The folder where the plugin of a contribution may keep what it likes; it need not exist yet. */
+  dataOf(contribution: Contribution): string
+  /** What the settings say under the options of a contribution. */
+  optionsOf(contribution: Contribution): Readonly<JsonObject>
+  /** Called once, when no call of the generation is left. Contract: must not reject. */
+  onEnd(run: () => void | Promise<void>): void
+  /** A failure outside a call, put down to a contribution. */
+  report(contribution: Contribution, error: unknown): void
+  /** Sets a contribution aside while the generation is built. */
+  refuse(contribution: Contribution, state: State, error: Error): void
+  /** Something about a contribution that deserves a word while the generation is built. */
+  remark(contribution: Contribution, error: Error): void
+  /** Asks for a new generation, because what was expanded has changed. */
+  renew(): void
+  log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void
+}
 /** Contract: uses the kernel's public methods only; the number is the exit code. */
 export type SurfaceMain = (kernel: Kernel, argv: string[], io: Io) => Promise<number>
 export interface Io {
@@ -103,7 +136,7 @@ export interface Io {
 export interface Context {
   /** Aborted by the caller, the time limit of the slot, or `close()`. */
   readonly signal: AbortSignal
-  readonly plugin: { readonly name: string; readonly root: string; readonly options: Readonly<JsonObject> }
+  readonly plugin: { readonly name: string; readonly root: string; readonly data: string; readonly options: Readonly<JsonObject> }
   /** The blocks of the settings that the manifest names under `settings`. */
   readonly settings: Readonly<JsonObject>
   /** The contract of the slot that is being called. */
@@ -328,6 +361,10 @@ export interface Manifest {
   mime_type?: string
   /** Prompt: texts that fill it in. */
   arguments?: PromptArgument[]
+  /** Adapter: manifests with its key may bring several slots. */
+  expands?: boolean
+  mcp?: JsonObject
+  http?: JsonObject
   /** Blocks of the settings handed to the module as `context.settings`. */
   settings?: string[]
   options?: Schema
@@ -384,6 +421,8 @@ export interface Contribution {
   readonly manifest: Manifest
   readonly slot?: string
   readonly stage?: Stage
+  /** Said by the settings, which have their own consent, rather than by a manifest. */
+  readonly said?: true
 }
 export type State = 'active' | 'standby' | 'shadowed' | 'inactive' | 'untrusted' | 'invalid' | 'quarantined'
 export interface ContributionInfo {

@@ -1,29 +1,27 @@
 import { isAbsolute, resolve } from 'node:path'
 import { realpathSync } from 'node:fs'
-import { problem, VtError, type Adapter, type Call, type Context, type Contribution, type Handle, type JsonObject, type Schema } from '../../core/index.js'
+import { mkdir } from 'node:fs/promises'
+import { problem, VtError, type Adapter, type Call, type Context, type Contribution, type Handle, type JsonObject, type Premises, type Schema } from '../../core/index.js'
 import { findProgram, isProgram, searchPath } from '../shared/programs.js'
 import { run } from '../shared/process.js'
 import { environmentOf } from './command/environment.js'
 import { Capture } from './command/capture.js'
 import { resultOf } from './command/output.js'
 import { settingsOf, type Settings } from './command/settings.js'
-import { parseTemplate, type Template } from './command/template.js'
+import { parseTemplate, type Template, type Values } from './command/template.js'
 
 /** Turns a manifest with `run` into a handler: argv only, no shell, a short environment, limits on time and output. */
-const command: Adapter = (contribution) => {
+const command: Adapter = (contribution, premises) => {
   const settings = settingsOf(contribution.manifest)
   let template: Template | undefined
   return async (call, context) => {
     template ??= parseTemplate(contribution.manifest.run!, context.slot.input, settings.allow_dash)
     await confined(call, context)
-    const values = {
-      input: call.input,
-      workspace: context.workspace.root,
-      plugin_root: contribution.root,
-      options: context.plugin.options,
-    }
+    const values = valuesOf(contribution, call.input, premises)
     const args = template.render(values)
     const file = programOf(template.program, contribution, context.workspace.root)
+    const env = await environmentOf(values, { contribution, premises, input: call.input, signal: context.signal })
+    await mkdir(values.plugin_data, { recursive: true, mode: 0o700 })
     await using folder = await folderOf(settings, call, context)
     const stdout = new Capture(context, contribution.name, settings.max_output_bytes)
     const stderr = new Capture(context, `${contribution.name}_stderr`, settings.max_output_bytes)
@@ -33,8 +31,8 @@ const command: Adapter = (contribution) => {
         {
           file,
           args,
-          cwd: folder?.ref ?? contribution.root,
-          env: environmentOf(contribution, values),
+          cwd: folder?.ref ?? (settings.cwd === 'data' ? values.plugin_data : contribution.root),
+          env,
           ...inputOf(settings.stdin, call.input),
         },
         { signal: context.signal, seconds: settings.timeout_secs },
@@ -50,7 +48,22 @@ const command: Adapter = (contribution) => {
     }
   }
 }
+command.render = (contribution, input, premises, slot) => {
+  const { manifest } = contribution
+  const { stdin, allow_dash } = settingsOf(manifest)
+  const { program, render } = parseTemplate(manifest.run!, slot.input, allow_dash)
+  const text = inputOf(stdin, input).input
+  return { argv: [program, ...render(valuesOf(contribution, input, premises))], ...(text && { stdin: text.toString('utf8') }), env: manifest['env'] ?? {} }
+}
 export default command
+
+const valuesOf = (contribution: Contribution, input: Readonly<JsonObject>, premises: Premises): Values => ({
+  input,
+  workspace: premises.workspace,
+  plugin_root: contribution.root,
+  plugin_data: premises.dataOf(contribution),
+  options: premises.optionsOf(contribution),
+})
 
 /** A program that follows a link would leave the workspace where we cannot see it: each path is opened before it is handed on. */
 async function confined(call: Call, context: Context): Promise<void> {
@@ -85,7 +98,7 @@ function programOf(program: string, { id, root, layer }: Contribution, workspace
 
 /** Where the program runs: in an opened folder of the workspace, or, without one, in the folder of the plugin. */
 async function folderOf({ cwd }: Settings, call: Call, { workspace }: Context): Promise<Handle | undefined> {
-  if (cwd === 'plugin') return undefined
+  if (cwd === 'plugin' || cwd === 'data') return undefined
   return workspace.openDirectory(cwd === 'workspace' ? '.' : String(call.input[cwd.input] ?? '.'))
 }
 

@@ -15,7 +15,7 @@ export type { WebSettings } from './fetch/settings.js'
 
 export interface Request {
   url: string
-  method?: 'GET' | 'POST'
+  method?: string
   /** Sent to the first origin; another one gets none of them. */
   headers?: Record<string, string>
   body?: string
@@ -40,6 +40,8 @@ export interface Page {
   /** Decoded bytes that `text` was made of. */
   bytes: number
   truncated: boolean
+  /** Seconds or a date, as the server said it. */
+  retry_after?: string
   /** Every URL that was left for another, in order. */
   redirects: string[]
   /** The target of a redirect that was not followed. */
@@ -121,10 +123,11 @@ const common = ({ user_agent }: WebSettings): Record<string, string> => ({
 
 async function read(answer: Answer, url: URL, redirects: string[], { max_bytes, accepts }: Request): Promise<Page> {
   const { status, headers } = answer
-  const page = { url, status, content_type: '', text: '', bytes: 0, truncated: false, redirects: [...redirects] }
+  const retry_after = one(headers['retry-after'])
+  const page = { url, status, content_type: '', text: '', bytes: 0, truncated: false, redirects: [...redirects], ...(retry_after !== undefined && { retry_after }) }
   const location = one(headers['location'])
   if (status >= 300 && status < 400 && location !== undefined) return { ...page, location: readUrl(location, url.href) }
-  if (status >= 400 && !accepts?.(status)) throw refused(status, url, one(headers['retry-after']))
+  if (status >= 400 && !accepts?.(status)) throw refused(status, url, retry_after)
   const said = readContentType(one(headers['content-type']))
   if (said.type && !isTextType(said.type)) throw wrongType(url, said)
   const { bytes, truncated } = await readBody(answer, max_bytes)

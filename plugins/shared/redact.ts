@@ -22,6 +22,14 @@ const signs = /-----BEGIN |A[KS]IA|gh[pousr]_|github_pat_|glpat-|sk-|xox|AIza|[r
 const named = /(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i
 const values = Object.entries(process.env).flatMap(([name, value]) => (named.test(name) && value && value.length >= 12 ? [value] : []))
 
+/** Does the name of a variable say that its value is secret? */
+export const looksSecret = (name: string): boolean => named.test(name)
+
+/** From now on this value is blotted out wherever it appears; what is too short would blot out ordinary words. */
+export function keepSecret(value: string): void {
+  if (value.length >= 6 && !values.includes(value)) values.push(value)
+}
+
 /** What a linear engine may look for to find candidates: more than the secrets, never less. */
 export const candidates = (): string[] => [
   ...Object.values(formats).map(({ source }) => source.replace(/\(\?=[^)]*\)/g, '').replace(/\$\)$/, '\\z)')),
@@ -39,7 +47,7 @@ export function redactText(text: string): string {
 /** The same for every string of plain data; what holds none is shared with the original. */
 export function redact<T>(value: T): T
 export function redact(value: unknown): unknown {
-  if (typeof value === 'string') return value.length < 12 ? value : redactText(value)
+  if (typeof value === 'string') return value.length < 6 ? value : redactText(value)
   if (value === null || typeof value !== 'object') return value
   if (Array.isArray(value)) {
     const items = value.map(redact)

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { ok, VtError, type JsonObject, type Next, type Result } from '../../../core/index.js'
+import { pointed } from '../../shared/pointer.js'
 import type { Settings } from './settings.js'
 
 /** What a program left behind. */
@@ -24,10 +25,10 @@ export function resultOf(settings: Settings, run: Run): Result {
     return ok({ stdout, stderr, exit_code: code, duration_ms, ...cut }, { text: [stdout, stderr].filter(Boolean).join('\n') })
   }
   if (settings.parse === 'lines') return ok({ lines: linesOf(run.stdout), ...cut }, { text: run.stdout })
-  if (settings.parse === 'jsonl') return ok({ items: linesOf(run.stdout).map((line) => select(json(line, run), settings.select)), ...cut })
+  if (settings.parse === 'jsonl') return ok({ items: linesOf(run.stdout).map((line) => pointed(json(line, run), settings.select)), ...cut })
   const document = run.stdout.trim() === '' && exit.empty.includes(code) ? {} : json(run.stdout, run)
   if (isObject(document) && typeof document.ok === 'boolean') return document as unknown as Result
-  const chosen = select(document, settings.select)
+  const chosen = pointed(document, settings.select)
   return ok(isObject(chosen) ? chosen : { value: chosen })
 }
 
@@ -42,17 +43,6 @@ function json(text: string, { exit_code }: Run): unknown {
     const message = `The program did not print JSON: ${JSON.stringify(text.slice(0, 200))} (exit code ${exit_code}).`
     throw new VtError({ code: 'VT_COMMAND_OUTPUT', message, hint: 'Correct `parse` of the manifest, or the program.', retryable: false, details: { exit_code } })
   }
-}
-
-/** The part of a document that a JSON pointer names; nothing there is `null`. */
-function select(document: unknown, pointer = ''): unknown {
-  let value = document
-  for (const step of pointer.split('/').slice(1)) {
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
-    if (value === null || typeof value !== 'object' || !Object.hasOwn(value, name)) return null
-    value = (value as JsonObject)[name]
-  }
-  return value
 }
 
 function failed({ exit }: Settings, run: Run): VtError {

@@ -3,7 +3,7 @@ import { VtError, type Manifest } from '../../../core/index.js'
 /** How a command tool runs beside its argv. */
 export interface Settings {
   stdin?: { name: string; json: boolean }
-  cwd: 'workspace' | 'plugin' | { input: string }
+  cwd: 'workspace' | 'plugin' | 'data' | { input: string }
   allow_dash: string[]
   timeout_secs: number
   parse: 'text' | 'json' | 'jsonl' | 'lines'

@@ -1,5 +1,5 @@
 import { VtError, type JsonObject, type Schema } from '../../../core/index.js'
-import { parseText, type Piece } from './text.js'
+import { parseText, type Piece } from '../../shared/references.js'
 
 /** One element of `run`, checked. */
 type Element =
@@ -18,6 +18,7 @@ export interface Values {
   input: Readonly<JsonObject>
   workspace: string
   plugin_root: string
+  plugin_data: string
   options: Readonly<JsonObject>
 }
 interface Scope extends Values {
@@ -145,7 +146,7 @@ const own = (value: unknown, name: string): unknown =>
   value !== null && typeof value === 'object' && Object.hasOwn(value, name) ? (value as JsonObject)[name] : undefined
 
 function special(name: string, scope: Scope): string {
-  if (name === 'workspace' || name === 'plugin_root') return scope[name]
+  if (name === 'workspace' || name === 'plugin_root' || name === 'plugin_data') return scope[name]
   return scalar(name, own(scope.options, name.slice('option.'.length)))
 }
 

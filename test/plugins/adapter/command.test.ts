@@ -34,7 +34,7 @@ async function bench(manifest: JsonObject, files: Record<string, string> = {}): 
   const whole = { name: 'tool', description: 'A tool.', input: { properties }, parse: 'json', ...manifest }
   const plugins = await tempWorkspace({ 'tool.yaml': JSON.stringify(whole), tell: teller })
   await chmod(join(plugins.root, 'tell'), 0o755)
-  const booted = await bootKernel({ manifests: [join(plugins.root, 'tool.yaml')], files })
+  const booted = await bootKernel({ manifests: [join(plugins.root, 'tool.yaml')], files, env: { VTCODE_TEST_GIVEN: 'given' } })
   return {
     booted,
     plugins,
@@ -134,7 +134,6 @@ describe('the argv template', () => {
 describe('a command tool', () => {
   it('has a short environment and nothing of ours that is not listed', async () => {
     process.env.VTCODE_TEST_CANARY = 'sk-CANARY'
-    process.env.VTCODE_TEST_GIVEN = 'given'
     await using made = await bench({ run: ['./tell'], env: { PLAIN: 'x', GIVEN: { env: 'VTCODE_TEST_GIVEN' }, FROM: { input: 'a' } } })
     const result = await made.call({ a: 'v' })
     delete process.env.VTCODE_TEST_CANARY
@@ -153,9 +152,13 @@ describe('a command tool', () => {
   it('runs in the workspace, in its own folder, or in one that the input names', async () => {
     await using here = await bench({ run: ['./tell'] })
     await using own = await bench({ run: ['./tell'], cwd: 'plugin' })
+    await using data = await bench({ run: ['./tell', '{$plugin_data}'], cwd: 'data' })
     await using named = await bench({ run: ['./tell'], cwd: { input: 'file' } }, { 'src/a.ts': '' })
     matches(await here.call(), { ok: true, output: { cwd: here.booted.root } })
     matches(await own.call(), { ok: true, output: { cwd: own.plugins.root } })
+    const { output } = (await data.call()) as unknown as { output: { cwd: string; argv: string[] } }
+    expect(output.argv).toEqual([output.cwd])
+    expect(output.cwd).toContain(join(data.booted.home, '.vtcode/plugin-data/call-'))
     matches(await named.call({ file: 'src' }), { ok: true, output: { cwd: `${named.booted.root}/src` } })
     matches(await named.call({ file: 'src/a.ts' }), { ok: false, error: { code: 'VT_PATH_NOT_DIRECTORY' } })
   })

@@ -5,7 +5,7 @@ export type Piece =
   | { kind: 'special'; name: string }
 
 const reference = /\{\{|\}\}|\{(\$?)([A-Za-z_][\w-]*(?:\.[\w-]+)*)(\.\.\.)?\}|[{}]/g
-const specials = /^(workspace|plugin_root|option\.[\w-]+)$/
+const specials = /^(workspace|plugin_root|plugin_data|option\.[\w-]+)$/
 
 /** Cuts a string into literal text and references, once and by position: what a value brings is never read again. */
 export function parseText(source: string, refuse: (source: string) => Error): Piece[] {

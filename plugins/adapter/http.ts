@@ -1,0 +1,120 @@
+import { problem, VtError, type Adapter, type JsonObject, type Premises } from '../../core/index.js'
+import { fetchPage, hostOf, type Page, type WebSettings } from '../shared/fetch.js'
+import { resolveValue, type Asking } from '../shared/values.js'
+import { compose, headerText, type Composed } from './http/compose.js'
+import { resultOf, statusIn } from './http/output.js'
+import { invalid, settingsOf, type Settings } from './http/settings.js'
+
+const MAX_WAIT_SECS = 10
+
+/** Turns a manifest with `http` into a handler: one origin, values in their places, secrets resolved when they are sent. */
+const http: Adapter = (contribution, premises) => {
+  const settings = settingsOf(contribution)
+  const web = webOf(settings, premises)
+  return async (call, context) => {
+    const request = compose(settings, call.input)
+    requireSafe(request.url, settings)
+    await authorize(request, settings, { contribution, premises, field: 'http', input: call.input, signal: context.signal })
+    const page = await send(request, settings, web, context.signal).catch((error: unknown) => {
+      throw told(error, call.slot, settings)
+    })
+    return resultOf(settings, page)
+  }
+}
+http.render = (contribution, input) => {
+  const { method, url, headers, body } = compose(settingsOf(contribution), input)
+  const json = headers['content-type'] === 'application/json' && body !== undefined
+  return { request: { method, url: url.href, headers, ...(body !== undefined && { body: json ? (JSON.parse(body) as unknown) : body }) } }
+}
+export default http
+
+/** Plain http says everything to everybody on the way; only this machine, or a manifest of the user's that says so, may. */
+function requireSafe(url: URL, { network }: Settings): void {
+  const local = /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(hostOf(url))
+  if (url.protocol === 'http:' && !local && !network.http) throw invalid(`${url.origin} is plain http; \`network: { http: true }\` in a manifest of your own allows it.`)
+}
+
+/** The rules of the fetcher for one manifest: what the user denies everywhere is denied here too. */
+function webOf({ network, redirects, timeout_secs, max_response_bytes }: Settings, { settings }: Premises): WebSettings {
+  const web = settings['web'] as WebSettings
+  return { ...web, enabled: true, private_hosts: network.private ? ['*'] : [], fetch: { max_bytes: max_response_bytes, timeout_secs, max_redirects: redirects } }
+}
+
+async function authorize({ url, headers }: Composed, { query, headers: said, auth }: Settings, asking: Asking): Promise<void> {
+  const typed = (values: JsonObject) => Object.entries(values).filter(([, value]) => typeof value === 'object')
+  for (const [name, value] of typed(query)) {
+    const text = await resolveValue(value, { ...asking, field: `http.query.${name}` })
+    if (text !== undefined) url.searchParams.append(name, text)
+  }
+  for (const [name, value] of typed(said)) {
+    const text = await resolveValue(value, { ...asking, field: `http.headers.${name}` })
+    if (text !== undefined) headers[name.toLowerCase()] = headerText(name, text)
+  }
+  if (!auth) return
+  const secret = await resolveValue(auth.type === 'basic' ? auth.password : auth.value, { ...asking, field: `http.auth.${auth.type === 'basic' ? 'password' : 'value'}` })
+  if (secret === undefined) return
+  if (auth.type === 'bearer') headers['authorization'] = headerText('authorization', `Bearer ${secret}`)
+  else if (auth.type === 'basic') headers['authorization'] = `Basic ${Buffer.from(`${auth.username ?? ''}:${secret}`).toString('base64')}`
+  else if (auth.name === undefined) throw invalid(`http.auth of type ${auth.type} needs a name.`)
+  else if (auth.type === 'header') headers[auth.name.toLowerCase()] = headerText(auth.name, secret)
+  else url.searchParams.set(auth.name, secret)
+}
+
+async function send({ method, url, headers, body }: Composed, settings: Settings, web: WebSettings, signal: AbortSignal): Promise<Page> {
+  const { timeout_secs, max_response_bytes, redirects, retry } = settings
+  const deadline = Date.now() + timeout_secs * 1000
+  const attempts = method === 'GET' || method === 'HEAD' ? retry.attempts : 0
+  for (let attempt = 0; ; attempt++) {
+    const left = (deadline - Date.now()) / 1000
+    const page = await fetchPage(
+      {
+        url: url.href,
+        method,
+        headers: { accept: 'application/json, text/*;q=0.9, */*;q=0.1', ...headers },
+        max_bytes: max_response_bytes,
+        timeout_secs: Math.max(left, 0.001),
+        max_redirects: redirects,
+        follow: (to, from) => to.origin === from.origin,
+        accepts: () => true,
+        ...(body !== undefined && { body }),
+      },
+      web,
+      signal,
+    )
+    const wait = Number(page.retry_after ?? attempt + 1)
+    if (attempt >= attempts || !retry.on.includes(page.status) || !(wait <= MAX_WAIT_SECS) || wait >= left) return finished(page, settings)
+    await pause(wait * 1000, signal)
+  }
+}
+
+function finished(page: Page, { max_response_bytes, status }: Settings): Page {
+  if (page.location) throw failure('VT_HTTP_REDIRECT', `${page.url.host} sends the request on to ${page.location.origin}, another origin.`)
+  if (page.truncated && statusIn(status.ok, page.status)) throw failure('VT_HTTP_SIZE', `The answer is larger than ${max_response_bytes} bytes.`)
+  return page
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
+  })
+}
+
+const codes: Record<string, string> = {
+  VT_WEB_BLOCKED: 'VT_HTTP_BLOCKED',
+  VT_WEB_REDIRECTS: 'VT_HTTP_REDIRECT',
+  VT_WEB_TYPE: 'VT_HTTP_TYPE',
+  VT_WEB_TOO_LARGE: 'VT_HTTP_SIZE',
+  VT_WEB_NETWORK: 'VT_HTTP_NETWORK',
+  VT_WEB_HTTP: 'VT_HTTP_STATUS',
+}
+
+/** The fetcher's failures in the codes of this kind of tool. */
+function told(error: unknown, slot: string, { timeout_secs }: Settings): unknown {
+  if (!(error instanceof VtError)) return error
+  if (error.code === 'VT_WEB_TIMEOUT') return problem('VT_CALL_TIMEOUT', { slot, seconds: timeout_secs })
+  const code = codes[error.code]
+  return code === undefined ? error : failure(code, error.message, error.problem.details)
+}
+
+const failure = (code: string, message: string, details?: JsonObject): VtError => new VtError({ code, message, hint: '', retryable: code === 'VT_HTTP_NETWORK', ...(details && { details }) })

@@ -1,0 +1,44 @@
+import { VtError, type Contribution } from '../../../core/index.js'
+
+/** `http` of a manifest with its defaults; its form is the manifest schema's business. */
+export interface Settings {
+  method: string
+  url: string
+  query: Record<string, unknown>
+  headers: Record<string, unknown>
+  body?: { json: unknown } | { form: Record<string, unknown> } | { text: string }
+  auth?: { type: 'bearer' | 'basic' | 'header' | 'query'; name?: string; username?: string; value?: unknown; password?: unknown }
+  timeout_secs: number
+  max_response_bytes: number
+  redirects: number
+  response?: 'json' | 'text'
+  select?: string
+  status: { ok: string[]; empty: string[]; map: Record<string, { code: string; message: string; retryable?: boolean }> }
+  retry: { attempts: number; on: number[] }
+  network: { private?: boolean; http?: boolean }
+}
+
+// They frame the message; one of our own would let a value begin another request.
+const framing = /^(?:host|content-length|transfer-encoding|connection)$/i
+
+/** Throws VT_MANIFEST_INVALID. */
+export function settingsOf({ manifest, layer }: Contribution): Settings {
+  const said = manifest.http as Partial<Settings> & { url: string }
+  const wrong = Object.keys(said.headers ?? {}).find((name) => framing.test(name) || !/^[\w!#$%&'*+.^`|~-]+$/.test(name))
+  if (wrong !== undefined) throw invalid(`http.headers may not hold ${JSON.stringify(wrong)}.`)
+  if (said.network && layer === 'workspace') throw invalid('http.network counts in your own manifests only.')
+  return {
+    ...said,
+    method: said.method ?? 'GET',
+    query: said.query ?? {},
+    headers: said.headers ?? {},
+    timeout_secs: said.timeout_secs ?? 30,
+    max_response_bytes: said.max_response_bytes ?? 1_048_576,
+    redirects: said.redirects ?? 3,
+    status: { ok: ['2xx'], empty: [], map: {}, ...said.status },
+    retry: { attempts: 0, on: [429, 502, 503, 504], ...said.retry },
+    network: said.network ?? {},
+  }
+}
+
+export const invalid = (message: string): VtError => new VtError({ code: 'VT_MANIFEST_INVALID', message, hint: 'Mend `http` of the manifest.', retryable: false })

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto'
+import { isAbsolute, resolve } from 'node:path'
+import { VtError, type Contribution, type Effect, type JsonObject, type Premises } from '../../../core/index.js'
+import { findProgram, searchPath } from '../../shared/programs.js'
+import { environment } from '../../shared/process.js'
+import { expandVariables, resolveValue, resolveValues, type Asking } from '../../shared/values.js'
+
+/** A server as a manifest or the settings define it. */
+export interface Definition {
+  type?: 'stdio' | 'streamable-http' | 'sse'
+  command?: string
+  args?: string[]
+  env?: JsonObject
+  cwd?: string
+  url?: string
+  headers?: JsonObject
+  auth?: { type: string; name?: string; value?: unknown; username?: string; password?: unknown }
+  enabled?: boolean
+  required?: boolean
+  lazy?: boolean
+  include?: string[]
+  exclude?: string[]
+  startup_timeout_secs?: number
+  tool_timeout_secs?: number
+  effects?: Record<string, Effect[]>
+  trust_annotations?: boolean
+}
+export interface Launch {
+  file: string
+  args: string[]
+  cwd: string
+  env: Record<string, string>
+}
+export interface Address {
+  type: 'streamable-http' | 'sse'
+  url: URL
+  headers: Record<string, string>
+}
+
+/** The definition a contribution stands for: its own, or the one of the settings that it names. */
+export function definitionOf({ name, manifest }: Contribution, { settings }: Premises): { server: string; definition: Definition } | undefined {
+  const said = manifest.mcp!['server']
+  if (typeof said === 'object' && said !== null) return { server: name, definition: said as Definition }
+  const { servers = {} } = (settings['mcp'] ?? {}) as { servers?: Record<string, Definition> }
+  return Object.hasOwn(servers, String(said)) ? { server: String(said), definition: servers[String(said)]! } : undefined
+}
+
+export const isRemote = ({ type, url }: Definition): boolean => type === 'streamable-http' || type === 'sse' || (type === undefined && url !== undefined)
+
+/** Names one running server: the same definition on the same ground is the same server. */
+export function keyOf(definition: Definition, { plugin, layer, root }: Contribution, { workspace }: Premises): string {
+  return createHash('sha256').update(JSON.stringify([definition, plugin, layer, root, layer === 'workspace' ? workspace : ''])).digest('hex')
+}
+
+interface Standing {
+  contribution: Contribution
+  premises: Premises
+  signal: AbortSignal
+}
+
+/** What starts a server, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
+export async function launchOf(definition: Definition, { contribution, premises, signal }: Standing): Promise<Launch> {
+  const { command = '', args = [], cwd, env } = definition
+  const expand = expander(contribution, premises)
+  const data = premises.dataOf(contribution)
+  const base = contribution.said ? premises.workspace : contribution.root
+  const values = await resolveValues(env, { contribution, premises, field: 'mcp.env', signal })
+  const expanded = Object.fromEntries(Object.entries(values).map(([name, text]) => [name, typeof env![name] === 'string' ? expand(text, `env.${name}`) : text]))
+  return {
+    file: programOf(command, base, contribution, premises),
+    args: args.map((arg) => expand(arg, 'args')),
+    cwd: cwd === undefined ? base : resolve(base, expand(cwd, 'cwd')),
+    env: { ...environment(), VTCODE_WORKSPACE: premises.workspace, ...expanded, PLUGIN_ROOT: contribution.root, PLUGIN_DATA: data },
+  }
+}
+
+function programOf(command: string, base: string, { id, layer, said }: Contribution, { env, workspace }: Premises): string {
+  if (!command) throw startFailure(id, 'its definition has neither `command` nor `url`')
+  if (!command.includes('/')) {
+    const found = findProgram(command, searchPath(env['PATH'], workspace))
+    if (!found) throw startFailure(id, `the program '${command}' is not on the search path`)
+    return found
+  }
+  if (isAbsolute(command) && layer === 'workspace' && !said) throw startFailure(id, `an absolute path such as '${command}' counts in your own manifests only`)
+  return resolve(base, command)
+}
+
+/** Where a server is reached, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
+export async function addressOf(definition: Definition, { contribution, premises, signal }: Standing): Promise<Address> {
+  const { type, url = '', headers, auth } = definition
+  const expand = expander(contribution, premises)
+  const asking: Asking = { contribution, premises, field: 'mcp.headers', signal }
+  const text = expand(url, 'url')
+  if (!URL.canParse(text)) throw startFailure(contribution.id, `'${text}' is not a URL`)
+  const target = new URL(text)
+  const local = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(target.hostname)
+  if (target.protocol !== 'https:' && !(target.protocol === 'http:' && local)) throw startFailure(contribution.id, `'${text}' is not https, and not of this machine`)
+  if (target.username || target.password || target.hash) throw startFailure(contribution.id, 'its URL holds a user name, a password or a fragment')
+  const values = await resolveValues(headers, asking)
+  const sent = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, typeof headers![name] === 'string' ? expand(value, `headers.${name}`) : value]))
+  await authorize(auth, target, sent, asking)
+  return { type: type === 'sse' ? 'sse' : 'streamable-http', url: target, headers: sent }
+}
+
+async function authorize(auth: Definition['auth'], url: URL, headers: Record<string, string>, asking: Asking): Promise<void> {
+  if (!auth) return
+  const { type, name, username = '', value, password } = auth
+  const secret = (await resolveValue(type === 'basic' ? password : value, { ...asking, field: 'mcp.auth.value' })) ?? ''
+  if (type === 'bearer') headers['Authorization'] = `Bearer ${secret}`
+  else if (type === 'basic') headers['Authorization'] = `Basic ${Buffer.from(`${username}:${secret}`).toString('base64')}`
+  else if (type === 'header' && name) headers[name] = secret
+  else if (type === 'query' && name) url.searchParams.set(name, secret)
+  else throw startFailure(asking.contribution.id, `\`auth\` is none of bearer, basic, header, query: ${String(type)}`)
+}
+
+/** `${NAME}` counts in the settings; in manifests the text is as it is written. */
+function expander(contribution: Contribution, premises: Premises): (text: string, field: string) => string {
+  return (text, field) => (contribution.said ? expandVariables(text, { contribution, premises, field: `mcp.servers.${contribution.name}.${field}` }) : text)
+}
+
+/** VT_MCP_START, with the end of what the server said. */
+export const startFailure = (id: string, reason: string, stderr_tail = ''): VtError =>
+  new VtError({
+    code: 'VT_MCP_START',
+    message: `The MCP server ${id} cannot be started: ${reason}.`,
+    hint: stderr_tail ? 'details.stderr_tail shows what it said.' : 'Correct its definition.',
+    retryable: false,
+    ...(stderr_tail && { details: { stderr_tail } }),
+  })

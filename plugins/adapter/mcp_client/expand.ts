@@ -1,0 +1,124 @@
+import type { Tool } from '@modelcontextprotocol/client'
+import { problem, VtError, type Contribution, type Effect, type JsonObject, type Premises } from '../../../core/index.js'
+import { globs } from './globs.js'
+import { definitionOf, isRemote, startFailure, type Definition } from './definition.js'
+import { wireNames, type Named } from './names.js'
+import { digest, Pins } from './pins.js'
+import { hold, width } from './pool.js'
+import { inputOf } from './schema.js'
+
+interface Offer extends Named {
+  contribution: Contribution
+  definition: Definition
+  pinned: Tool
+}
+interface Limits {
+  allow?: string[]
+  deny?: string[]
+  enforce_allow?: boolean
+  max_connections?: number
+}
+
+/** The tools of every server that a manifest or the settings bring, one contribution each. Servers are asked at the same time. */
+export async function expand(contributions: readonly Contribution[], premises: Premises): Promise<Contribution[]> {
+  const offers = await Promise.all(contributions.map((contribution) => offersOf(contribution, premises)))
+  const all = offers.flat()
+  const names = wireNames(all)
+  return all.flatMap((offer, at) => contributionOf(offer, names[at]!, premises))
+}
+
+async function offersOf(contribution: Contribution, premises: Premises): Promise<Offer[]> {
+  const found = definitionOf(contribution, premises)
+  if (!found) {
+    premises.refuse(contribution, 'invalid', startFailure(contribution.id, `no server '${String(contribution.manifest.mcp!['server'])}' stands under mcp.servers`))
+    return []
+  }
+  const { server, definition } = found
+  const limits = (premises.settings['mcp'] ?? {}) as Limits
+  const off = definition.enabled === false ? '`enabled` is false' : excluded(server, limits)
+  if (off !== undefined) {
+    premises.refuse(contribution, 'inactive', startFailure(contribution.id, off))
+    return []
+  }
+  try {
+    const tools = await toolsOf(server, definition, contribution, premises, limits)
+    const { include = definition.include, exclude = definition.exclude } = contribution.manifest.mcp as { include?: string[]; exclude?: string[] }
+    const wanted = ({ name }: Tool) => (!include || globs(include, name)) && !globs(exclude ?? [], name) && allowed(`${server}/${name}`, server, limits)
+    const prefix = contribution.plugin === contribution.layer ? server : `plugin_${contribution.plugin}_${server}`
+    return tools.filter(wanted).map((pinned) => ({ server: prefix, tool: pinned.name, id: `${contribution.id}/${pinned.name}`, contribution, definition, pinned }))
+  } catch (error) {
+    if (definition.required) throw problem('VT_RELOAD_REFUSED', { reason: `the MCP server ${server} is required: ${(error as Error).message}` })
+    premises.refuse(contribution, 'invalid', error as Error)
+    return []
+  }
+}
+
+/** The tools as agreed to, which is as first seen. A server whose tools are known is not started for a list. Throws VT_MCP_START. */
+async function toolsOf(server: string, definition: Definition, contribution: Contribution, premises: Premises, { max_connections = 16 }: Limits): Promise<Tool[]> {
+  if (width() >= max_connections) throw startFailure(contribution.id, `${max_connections} servers are there already, which is mcp.max_connections`)
+  const running = hold(definition, contribution, premises)
+  const pins = new Pins(server, definition, contribution, premises)
+  let pinned = pins.read()
+  if (!pinned || definition.lazy === false) await running.connect()
+  const live = running.tools && [...running.tools.values()]
+  if (!pinned) pins.write((pinned = live ?? []))
+  const seen = view(live ?? pinned)
+  running.onList((tools) => {
+    if (view(tools) !== seen) premises.renew()
+  })
+  if (live) {
+    for (const { name } of live.filter((tool) => !pinned.some((known) => digest(known) === digest(tool)))) {
+      premises.remark(contribution, changed(server, name, pinned.some((known) => known.name === name) ? 'is not what it was when it was agreed to' : 'is new'))
+    }
+  }
+  return pinned.filter(({ name }) => !live || live.some((tool) => tool.name === name))
+}
+
+const view = (tools: readonly Tool[]): string => tools.map(digest).sort().join()
+
+export const changed = (server: string, tool: string, what: string): VtError =>
+  new VtError({
+    code: 'VT_MCP_TOOL_CHANGED',
+    message: `The tool ${tool} of the MCP server ${server} ${what}.`,
+    hint: `Look at it with \`vtcode plugins info ${server}\` and agree with \`vtcode plugins update ${server}\`.`,
+    retryable: false,
+  })
+
+function excluded(server: string, { allow = [], deny = [], enforce_allow = false }: Limits): string | undefined {
+  if (globs(deny, server)) return 'mcp.deny names it'
+  if (enforce_allow && !allow.some((rule) => globs([rule.split('/')[0]!], server))) return 'mcp.allow does not name it'
+  return undefined
+}
+
+const allowed = (tool: string, server: string, { allow = [], deny = [], enforce_allow = false }: Limits): boolean =>
+  !globs(deny, tool) && (!enforce_allow || globs(allow, tool) || globs(allow, server))
+
+/** One tool as a contribution. Its description and schema are foreign: they are taken as far as they make sense here. */
+function contributionOf({ contribution, definition, pinned }: Offer, name: string, premises: Premises): Contribution[] {
+  const { description, title, inputSchema } = pinned
+  const input = inputOf(inputSchema as JsonObject)
+  if (JSON.stringify(input).length > 65_536) {
+    premises.remark(contribution, problem('VT_SCHEMA_INVALID', { id: name, reason: 'input is larger than 64 KiB' }))
+    return []
+  }
+  const manifest = {
+    name,
+    description: description || title || pinned.name,
+    ...(title && { title }),
+    input,
+    effects: effectsOf(pinned, definition, contribution),
+    timeout_secs: definition.tool_timeout_secs ?? 120,
+    mcp: { server: contribution.manifest.mcp!['server'], tool: pinned.name, pin: digest(pinned) },
+    ...(contribution.manifest.options && { options: contribution.manifest.options }),
+    ...(contribution.manifest['secrets'] ? { secrets: contribution.manifest['secrets'] } : {}),
+  }
+  const { slot: _, stage: __, ...rest } = contribution
+  return [{ ...rest, id: `${contribution.plugin}:${name}`, name: contribution.name, slot: name, stage: 'primary', manifest }]
+}
+
+/** What a tool may do at worst: what the definition says of it, else everything a server of its kind can do. */
+function effectsOf({ name, annotations }: Tool, definition: Definition, { layer }: Contribution): Effect[] {
+  for (const [pattern, effects] of Object.entries(definition.effects ?? {})) if (globs([pattern], name)) return effects
+  if (definition.trust_annotations && layer !== 'workspace' && annotations?.readOnlyHint) return ['read', 'net']
+  return isRemote(definition) ? ['net', 'write'] : ['read', 'write', 'exec', 'net']
+}

@@ -1,0 +1,23 @@
+import type { Contribution, Premises } from '../../../core/index.js'
+import { keyOf, type Definition } from './definition.js'
+import { Server } from './server.js'
+
+const running = new Map<string, { server: Server; holders: number }>()
+
+/** The server of a definition, one for all who hold it; the next generation takes over what is the same. It ends with its last holder. */
+export function hold(definition: Definition, contribution: Contribution, premises: Premises): Server {
+  const key = keyOf(definition, contribution, premises)
+  const held = running.get(key) ?? { server: new Server(), holders: 0 }
+  held.holders++
+  running.set(key, held)
+  held.server.standOn({ definition, contribution, premises })
+  premises.onEnd(async () => {
+    if (--held.holders > 0) return
+    running.delete(key)
+    await held.server.end()
+  })
+  return held.server
+}
+
+/** How many servers are held. */
+export const width = (): number => running.size

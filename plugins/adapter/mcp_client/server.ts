@@ -1,0 +1,185 @@
+import { pathToFileURL } from 'node:url'
+import type { Client, Tool, Transport } from '@modelcontextprotocol/client'
+import { problem, version, VtError, type Asker, type Contribution, type Premises } from '../../../core/index.js'
+import { answerForm } from './ask.js'
+import { addressOf, isRemote, launchOf, startFailure, type Definition } from './definition.js'
+import { Pipe } from './pipe.js'
+
+/** A server that answers: its client and the tools it offers now. */
+export interface Connection {
+  client: Client
+  tools: ReadonlyMap<string, Tool>
+}
+export interface Standing {
+  definition: Definition
+  contribution: Contribution
+  premises: Premises
+}
+
+/** Milliseconds before the next start after as many ends in a row. */
+const pauses = [0, 1_000, 2_000, 4_000, 8_000, 16_000]
+
+/**
+ * One server, connected when it is first needed and again after it was lost, each time after a longer pause; after six failures in a
+ * row it is left alone until somebody reloads.
+ */
+export class Server {
+  #standing!: Standing
+  #listed: (tools: readonly Tool[]) => void = () => {}
+  readonly #ending = new AbortController()
+  /** Those who can be asked, by the calls under way; the last one is asked. */
+  readonly #askers = new Set<Asker>()
+  #connection: Promise<Connection> | undefined
+  #live: Connection | undefined
+  #failures = 0
+
+  /** The latest who hold it say what it stands on. */
+  standOn(standing: Standing): void {
+    this.#standing = standing
+  }
+  /** Told of the tools at every connection and whenever the server says that they changed. */
+  onList(run: (tools: readonly Tool[]) => void): void {
+    this.#listed = run
+  }
+
+  /** The tools as the server last listed them; nothing while it is not connected. */
+  get tools(): ReadonlyMap<string, Tool> | undefined {
+    return this.#live?.tools
+  }
+
+  /** Throws VT_MCP_START. */
+  connect(): Promise<Connection> {
+    this.#connection ??= this.#start().catch((error: unknown) => {
+      this.#lost()
+      throw error
+    })
+    return this.#connection
+  }
+
+  /** Work with the server; `ask` answers what it asks its user meanwhile. Throws VT_MCP_START, VT_MCP_DISCONNECTED. */
+  async use<T>(ask: Asker | undefined, work: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await this.connect()
+    if (ask) this.#askers.add(ask)
+    try {
+      const result = await work(connection)
+      this.#failures = 0
+      return result
+    } catch (error) {
+      if (this.#live !== connection) throw this.#disconnected()
+      throw error
+    } finally {
+      if (ask) this.#askers.delete(ask)
+    }
+  }
+
+  async end(): Promise<void> {
+    this.#ending.abort()
+    const connection = await this.#connection?.catch(() => undefined)
+    await connection?.client.close().catch(() => {})
+  }
+
+  #lost(): void {
+    this.#failures++
+    this.#connection = undefined
+    this.#live = undefined
+  }
+
+  async #start(): Promise<Connection> {
+    const { definition, contribution, premises } = this.#standing
+    if (this.#failures >= pauses.length) throw startFailure(contribution.id, `it failed ${this.#failures} times in a row and is left alone until a reload`)
+    await pause(pauses[this.#failures]!, this.#ending.signal)
+    const seconds = definition.startup_timeout_secs ?? 30
+    const signal = AbortSignal.any([this.#ending.signal, AbortSignal.timeout(seconds * 1000)])
+    if (!isRemote(definition)) {
+      const launch = await launchOf(definition, { contribution, premises, signal })
+      // Servers of the first eras end or fall silent when they are asked what they do not know, so that the old greeting comes first.
+      return this.#handshake(() => new Pipe(launch, premises.dataOf(contribution)), ['legacy', 'auto'], signal, seconds)
+    }
+    const { type, url, headers } = await addressOf(definition, { contribution, premises, signal })
+    const { StreamableHTTPClientTransport, SSEClientTransport } = await import('@modelcontextprotocol/client')
+    const how = { requestInit: { headers } }
+    const open = () => (type === 'sse' ? new SSEClientTransport(url, how) : new StreamableHTTPClientTransport(url, { ...how, redirectPolicy: 'same-origin' }))
+    return this.#handshake(open as () => Transport, type === 'sse' ? ['legacy'] : ['auto'], signal, seconds)
+  }
+
+  async #handshake(open: () => Transport, eras: ('legacy' | 'auto')[], signal: AbortSignal, seconds: number): Promise<Connection> {
+    const { contribution } = this.#standing
+    let failure: unknown
+    for (const era of eras) {
+      const transport = open()
+      try {
+        return await this.#greet(transport, era, signal)
+      } catch (error) {
+        failure = error
+        await transport.close().catch(() => {})
+        if (transport instanceof Pipe) failure = startFailure(contribution.id, reasonOf(error, signal, seconds), transport.log.slice(-2_000))
+        if (signal.aborted) break
+      }
+    }
+    throw failure instanceof VtError ? failure : startFailure(contribution.id, reasonOf(failure, signal, seconds))
+  }
+
+  async #greet(transport: Transport, era: 'legacy' | 'auto', signal: AbortSignal): Promise<Connection> {
+    const { premises } = this.#standing
+    const { Client } = await import('@modelcontextprotocol/client')
+    const client = new Client(
+      { name: 'vtcode', version },
+      {
+        capabilities: { roots: {}, elicitation: { form: {} } },
+        versionNegotiation: { mode: era },
+        // What a server answers is judged by the kernel.
+        jsonSchemaValidator: { getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }) },
+      },
+    )
+    client.setRequestHandler('roots/list', () => ({ roots: [{ uri: pathToFileURL(premises.workspace).href, name: 'workspace' }] }))
+    client.setRequestHandler('elicitation/create', async ({ params }) => answerForm(params, [...this.#askers].at(-1), this.#ending.signal))
+    await client.connect(transport, { signal })
+    const connection: Connection = { client, tools: new Map() }
+    const list = async (): Promise<void> => {
+      const { tools } = await client.listTools({}, { signal: this.#ending.signal })
+      connection.tools = new Map(tools.map((tool) => [tool.name, tool]))
+      this.#listed(tools)
+    }
+    if (client.getServerCapabilities()?.tools) {
+      client.setNotificationHandler('notifications/tools/list_changed', () => void list().catch(() => {}))
+      await list()
+    }
+    client.onclose = () => {
+      if (this.#live === connection) this.#lost()
+    }
+    this.#live = connection
+    return connection
+  }
+
+  #disconnected(): VtError {
+    const { id } = this.#standing.contribution
+    return new VtError({
+      code: 'VT_MCP_DISCONNECTED',
+      message: `The MCP server ${id} ended the connection in the middle of the call.`,
+      hint: 'It is started again by the next call; look at what this one did before repeating it.',
+      retryable: true,
+    })
+  }
+}
+
+const reasonOf = (error: unknown, signal: AbortSignal, seconds: number): string => {
+  if (signal.aborted) return `it did not finish the handshake within ${seconds} s`
+  const { message, code } = error as NodeJS.ErrnoException
+  return (code === 'ENOENT' || code === 'EACCES' ? `${message}` : String(message)).split('\n')[0]!.replace(/\.$/, '').slice(0, 300)
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.reject(problem('VT_CALL_ABORTED'))
+  if (ms === 0) return Promise.resolve()
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer)
+        reject(problem('VT_CALL_ABORTED'))
+      },
+      { once: true },
+    )
+  })
+}
