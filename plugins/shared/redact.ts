@@ -36,12 +36,20 @@ export const candidates = (): string[] => [
   ...values.map((value) => value.replace(/[^\w\s]/g, '\\$&')),
 ]
 
+/** What stands in the place of a secret of `size` characters. */
+export type Mark = (name: string, size: number) => string
+const plain: Mark = (name) => `[${name}]`
+/** Keeps every position of the text. */
+export const sameSize: Mark = (name, size) => `[${name}]`.slice(0, size).padEnd(size, '*')
+
 /** The text without secrets; the same string when it holds none. */
-export function redactText(text: string): string {
+export function redactText(text: string, mark: Mark = plain): string {
   let clean = text
-  for (const value of values) if (clean.includes(value)) clean = clean.replaceAll(value, '[redacted]')
+  for (const value of values) if (clean.includes(value)) clean = clean.replaceAll(value, mark('redacted', value.length))
   if (!signs.test(clean)) return clean
-  return clean.replace(secret, (...match: unknown[]) => `[redacted ${names[match.slice(1).findIndex((group) => group !== undefined)]}]`)
+  return clean.replace(secret, (match: string, ...groups: unknown[]) =>
+    mark(`redacted ${names[groups.findIndex((group) => group !== undefined)]}`, match.length),
+  )
 }
 
 /** The same for every string of plain data; what holds none is shared with the original. */

@@ -1,24 +1,30 @@
-import { constants } from 'node:fs'
+import { constants, writeSync } from 'node:fs'
 import { open, unlink, type FileHandle } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import type { Context, Handle, Workspace } from '../../core/index.js'
 import { ownFolder } from './own_folder.js'
 
 export const spoolFolder = '.vtcode/spool'
+/** When there are more files than this, the oldest go until as many are left as may be live. */
 const maxFiles = 200
+const maxLive = 150
 const maxBytes = 512 * 1024 * 1024
 const maxAge = 24 * 60 * 60 * 1000
 
-// Files of sessions that still run; their readers would miss them.
+// Files of sessions that still run, oldest first; their readers would miss them. A session without end keeps its newest.
 const live = new Set<string>()
+
+/** A look at every file costs more than the writing of one; it is taken once in so many. */
+const looks = 8
+let opened = 0
 
 /** A file below `.vtcode/spool/` that is being written. */
 export interface Spool {
   /** Workspace-relative. */
   readonly path: string
   write(chunk: Buffer | string): Promise<void>
-  /** Several chunks at once, without copying them together. */
-  writeAll(chunks: Buffer[]): Promise<void>
+  /** The same before it returns. Throws when the disk is full. */
+  writeNow(chunk: Buffer): void
   /** Puts other bytes in the place of some that were written. */
   replace(position: number, bytes: Buffer): Promise<void>
   close(): Promise<void>
@@ -33,22 +39,18 @@ export async function openSpool(context: Context, label: string, end = 'txt'): P
   const name = `${label.replace(/\W+/g, '_')}-${randomBytes(6).toString('hex')}.${end}`
   const file = await create(directory, name)
   live.add(name)
+  if (live.size > maxLive) live.delete(live.values().next().value!)
   context.session.onClose(() => void live.delete(name))
   await prune(context.workspace, directory)
   return {
     path: `${spoolFolder}/${name}`,
     write: async (chunk) => file.appendFile(chunk),
-    writeAll: (chunks) => writeAll(file, chunks),
+    writeNow: (chunk) => {
+      for (let at = 0; at < chunk.length; ) at += writeSync(file.fd, chunk, at)
+    },
     replace: async (position, bytes) => void (await file.write(bytes, 0, bytes.length, position)),
     close: () => file.close(),
   }
-}
-
-// A disk that fills up takes a part of it; the error comes with the attempt to write the rest.
-async function writeAll(file: FileHandle, chunks: Buffer[]): Promise<void> {
-  const { bytesWritten } = await file.writev(chunks)
-  const size = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
-  if (bytesWritten < size) await file.appendFile(Buffer.concat(chunks).subarray(bytesWritten))
 }
 
 /** Keeps a whole text; returns its workspace-relative path. */
@@ -69,16 +71,19 @@ const create = (directory: Handle, name: string): Promise<FileHandle> =>
 
 /** Removes the oldest files beyond the limits of count, size and age. */
 async function prune(workspace: Workspace, directory: Handle): Promise<void> {
+  const entries = (await workspace.names(spoolFolder)).filter(({ name, kind }) => kind === 'file' && name !== '.gitignore')
+  const tooMany = entries.length > maxFiles
+  if (opened++ % looks > 0 && !tooMany) return
   const files = []
-  for (const { name, kind } of await workspace.names(spoolFolder)) {
-    const stat = kind === 'file' && name !== '.gitignore' ? await workspace.stat(`${spoolFolder}/${name}`) : undefined
+  for (const { name } of entries) {
+    const stat = await workspace.stat(`${spoolFolder}/${name}`)
     if (stat) files.push({ name, ...stat })
   }
   files.sort((a, b) => b.mtime_ms - a.mtime_ms)
   let bytes = 0
   for (const [index, file] of files.entries()) {
     bytes += file.bytes
-    const over = index >= maxFiles || bytes > maxBytes || Date.now() - file.mtime_ms > maxAge
+    const over = (tooMany && index >= maxLive) || bytes > maxBytes || Date.now() - file.mtime_ms > maxAge
     if (over && !live.has(file.name)) await unlink(`${directory.ref}/${file.name}`).catch(() => undefined)
   }
 }

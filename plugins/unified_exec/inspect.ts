@@ -1,5 +1,6 @@
 import { ok, problem, VtError, type Context, type Handler } from '../../core/index.js'
 import { count, refusal } from '../shared/answer.js'
+import { blotted } from '../shared/exec/blot.js'
 import { ends, searched, type Found } from '../shared/exec/look.js'
 import { screenOf } from '../shared/exec/screen.js'
 import type { Session } from '../shared/exec/session.js'
@@ -68,6 +69,7 @@ async function openSpooled(path: string, { workspace }: Context): Promise<Source
     const next = { tool: 'unified_file', input: { action: 'read', path } }
     throw problem('VT_INPUT_INVALID', { problem: `'spool_path' '${path}' is not below .vtcode/spool/.` }, { next })
   }
+  await blotted(path)
   try {
     return ofFile(await workspace.openFile(path))
   } catch (error) {

@@ -1,17 +1,34 @@
 import type { Context } from '../../../core/index.js'
 import { lines, run } from '../process.js'
-import { candidates, redactText } from '../redact.js'
+import { candidates, redactText, sameSize } from '../redact.js'
 import { ripgrepPath } from '../ripgrep.js'
 import type { Spool } from '../spool.js'
 
 /** Bytes of one secret that are overwritten: a key without an end is no reason to lose the rest of a log. */
 const longestSecret = 16_384
 
+/** Bytes without their secrets, each of which becomes as many other bytes. */
+export const cleaned = (bytes: Buffer): Buffer => Buffer.from(redactText(bytes.toString('latin1'), sameSize), 'latin1')
+
+const pending = new Map<string, Promise<void>>()
+
+/** Settles when a spool file that is being cleaned is clean. */
+export const blotted = (path: string): Promise<void> => pending.get(path) ?? Promise.resolve()
+
 /**
  * Overwrites the secrets in a spool file, each by as many bytes, so that positions stay. ripgrep finds the candidates: a pass in
- * JavaScript over everything a program prints would take ten times as long as the program's pipe.
+ * JavaScript over everything a program prints would take ten times as long as the program's pipe. Never rejects: a file that
+ * went away needs no cleaning.
  */
-export async function blot(file: Spool, { workspace }: Context): Promise<void> {
+export function blot(file: Spool, context: Context): Promise<void> {
+  const done = overwrite(file, context)
+    .catch(() => undefined)
+    .finally(() => pending.delete(file.path))
+  pending.set(file.path, done)
+  return done
+}
+
+async function overwrite(file: Spool, { workspace }: Context): Promise<void> {
   const engine = await ripgrepPath()
   if (!engine) return
   const border = file.path.lastIndexOf('/')
@@ -32,9 +49,7 @@ export async function blot(file: Spool, { workspace }: Context): Promise<void> {
   await run({ file: engine, args, cwd: folder.ref }, { signal: new AbortController().signal, seconds: 30 }, reader.take)
   reader.end()
   for (const { at, text } of found) {
-    const clean = redactText(text)
-    if (clean === text) continue
-    const size = Math.min(text.length, longestSecret)
-    await file.replace(at, Buffer.from(clean.slice(0, size).padEnd(size, '*'), 'latin1'))
+    const clean = redactText(text, sameSize)
+    if (clean !== text) await file.replace(at, Buffer.from(clean.slice(0, longestSecret), 'latin1'))
   }
 }

@@ -1,14 +1,12 @@
 import type { Context } from '../../../core/index.js'
 import { openSpool, type Spool } from '../spool.js'
-import { blot } from './blot.js'
+import { blot, cleaned } from './blot.js'
 import { countNewlines } from './newlines.js'
 import { kept, Ring } from './ring.js'
 import { shownLength } from './text.js'
 
 /** Bytes of one stream that are kept on disk; beyond them it is only counted. */
 const longestSpool = 64 * 1024 * 1024
-/** Bytes that may wait for the disk before the program is held back. */
-const longestQueue = 1024 * 1024
 
 /** Bytes that an unfinished escape sequence may hold back. */
 const lookBack = 256
@@ -28,12 +26,11 @@ export class StreamLog {
   /** Where the whole stream can be read, once it is kept. */
   spool_path: string | undefined
   private readonly ring = new Ring()
-  private file: Promise<Spool | undefined> | undefined
-  private queue: Buffer[] = []
-  private queued = 0
-  private accepted = 0
+  private opening: Promise<void> | undefined
+  private file: Spool | undefined
+  private written = 0
   private cleaned = 0
-  private flushing: Promise<void> | undefined
+  private cleaning: Promise<void> = Promise.resolve()
 
   constructor(
     private readonly context: Context,
@@ -44,15 +41,17 @@ export class StreamLog {
     return this.ring.total
   }
   get spool_truncated(): boolean {
-    return this.file !== undefined && this.total > longestSpool
+    return this.opening !== undefined && this.total > longestSpool
   }
 
   /** The promise, if there is one, holds the next chunk back. */
   append(chunk: Buffer): Promise<void> | undefined {
-    if (!this.file && this.total + chunk.length > kept.head + kept.tail) this.open()
     this.ring.append(chunk)
     this.newlines += countNewlines(chunk)
-    return this.file && this.enqueue(chunk)
+    if (this.file) this.write(chunk)
+    // An answer shows less than this, so the file will be asked for. Nothing may leave the memory before there is one.
+    else if (this.total > kept.head) this.opening ??= this.open()
+    return this.file || this.total < kept.tail ? undefined : this.opening
   }
 
   /** Up to where the stream can be shown while more may come. */
@@ -66,69 +65,60 @@ export class StreamLog {
   async read(from: number, to: number): Promise<Buffer> {
     const held = this.ring.read(from, to)
     if (held) return held
-    await this.flushing
+    await this.cleaning
     if (this.spool_path === undefined) return Buffer.alloc(0)
     await using file = await this.context.workspace.openFile(this.spool_path)
     return await file.read(from, to - from)
   }
 
-  /** Puts the stream on disk, if it is not there yet; answers where. */
+  /** Puts the stream on disk, if it is not there yet; answers where. Its secrets leave the file behind the answer, before it is read. */
   async keep(): Promise<string | undefined> {
-    if (!this.file) this.open()
-    await this.clean()
+    await (this.opening ??= this.open(cleaned))
+    void this.clean()
     return this.spool_path
   }
 
   async close(): Promise<void> {
+    await this.opening
     await this.clean()
-    await (await this.file)?.close()
+    await this.file?.close()
+    this.file = undefined
+  }
+
+  /** What is all there can be cleaned on its way to the disk. */
+  private async open(clean?: (bytes: Buffer) => Buffer): Promise<void> {
+    // Without room on the disk the program runs on; the answer names no file then.
+    const file = await openSpool(this.context, this.label).catch(() => undefined)
+    if (!file) return
+    this.file = file
+    this.spool_path = file.path
+    const bytes = this.ring.read(0, this.total)!
+    this.write(clean ? clean(bytes) : bytes)
+    if (clean) this.cleaned = this.written
+  }
+
+  /**
+   * At once, into the memory of the system: handing it to another thread takes longer than writing it, and what came has to be
+   * written before more comes in any case.
+   */
+  private write(chunk: Buffer): void {
+    const piece = chunk.subarray(0, longestSpool - this.written)
+    if (piece.length === 0 || this.spool_path === undefined) return
+    try {
+      this.file!.writeNow(piece)
+      this.written += piece.length
+    } catch {
+      this.spool_path = undefined
+    }
   }
 
   /** Takes the secrets out of what is on disk, once for what was written since. */
-  private async clean(): Promise<void> {
-    await this.flushing
-    const file = await this.file
-    if (!file || this.spool_path === undefined || this.cleaned === this.accepted) return
-    this.cleaned = this.accepted
-    await blot(file, this.context)
-  }
-
-  private open(): void {
-    this.file = openSpool(this.context, this.label).then(
-      (file) => {
-        this.spool_path = file.path
-        return file
-      },
-      // Without room on the disk the program runs on; the answer names no file then.
-      () => undefined,
-    )
-    void this.enqueue(this.ring.read(0, this.total)!)
-  }
-
-  private enqueue(chunk: Buffer): Promise<void> | undefined {
-    const piece = chunk.subarray(0, Math.max(0, longestSpool - this.accepted))
-    this.accepted += piece.length
-    if (piece.length > 0) {
-      this.queue.push(piece)
-      this.queued += piece.length
+  private clean(): Promise<void> {
+    const { file } = this
+    if (file && this.cleaned !== this.written) {
+      this.cleaned = this.written
+      this.cleaning = this.cleaning.then(() => blot(file, this.context))
     }
-    this.flushing ??= this.flush()
-    return this.queued > longestQueue ? this.flushing : undefined
-  }
-
-  private async flush(): Promise<void> {
-    const file = await this.file
-    while (this.queue.length > 0) {
-      const batch = this.queue
-      this.queue = []
-      this.queued = 0
-      await file?.writeAll(batch).catch(() => this.lose())
-    }
-    this.flushing = undefined
-  }
-
-  private lose(): void {
-    this.spool_path = undefined
-    this.accepted = longestSpool
+    return this.cleaning
   }
 }

@@ -1,6 +1,7 @@
 import type { Duplex, Readable } from 'node:stream'
 import { start } from '../process.js'
-import type { Exit, Launch, Sink, Stream, Transport } from './transport.js'
+import { drain } from './drain.js'
+import type { Exit, Launch, Sink, Transport } from './transport.js'
 
 export interface Pipes {
   /** Whether standard input is ours to write to; otherwise it is empty. */
@@ -18,32 +19,25 @@ export async function startPipe(launch: Launch, { stdin, channel = false }: Pipe
   const input = child.stdin
   // A program that ends before it has read its input is no error of ours.
   input?.on('error', () => {})
-  const pipes = { stdout: child.stdout!, stderr: child.stderr! }
   const line = child.stdio[3] as Duplex | undefined
+  const streams = [
+    drain(child.stdout!, (chunk) => sink('stdout', chunk)),
+    drain(child.stderr!, (chunk) => sink('stderr', chunk)),
+    ...(line ? [line] : []),
+  ]
   return {
     backend: 'pipe',
     pid,
     exited: new Promise<Exit>((resolve) => child.once('exit', (exit_code, signal) => resolve({ exit_code, signal }))),
-    drained: Promise.all([drain(pipes.stdout, 'stdout', sink), drain(pipes.stderr, 'stderr', sink), line && closing(line)]).then(() => {}),
+    drained: Promise.all(streams.map(closing)).then(() => {}),
     writable: () => input?.writable === true && !input.destroyed,
     write: (data) => void input?.write(data),
     end: () => void input?.end(),
     release: () => {
-      for (const stream of [input, pipes.stdout, pipes.stderr, line]) stream?.destroy()
+      for (const stream of [input, ...streams]) stream?.destroy()
     },
     ...(line && { channel: line }),
   }
-}
-
-function drain(pipe: Readable, stream: Stream, sink: Sink): Promise<void> {
-  pipe.on('data', (chunk: Buffer) => {
-    const busy = sink(stream, chunk)
-    if (!busy) return
-    pipe.pause()
-    void busy.then(() => pipe.resume())
-  })
-  pipe.on('error', () => {})
-  return closing(pipe)
 }
 
 const closing = (stream: Readable): Promise<void> => new Promise((resolve) => stream.once('close', resolve))

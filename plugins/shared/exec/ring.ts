@@ -7,11 +7,6 @@ export class Ring {
   private head: Buffer = Buffer.alloc(0)
   private tail: Buffer = Buffer.alloc(0)
 
-  /** Nothing of it has been dropped. */
-  get complete(): boolean {
-    return this.total <= kept.head + kept.tail
-  }
-
   append(chunk: Buffer): void {
     const first = chunk.subarray(0, Math.max(0, kept.head - this.total))
     if (first.length > 0) {
@@ -34,17 +29,23 @@ export class Ring {
     chunk.copy(this.tail, 0, skipped + copied)
   }
 
-  /** The bytes from `from` to `to`; `undefined` if some of them were dropped. */
+  /** A copy of the bytes from `from` to `to`; `undefined` if some of them were dropped. */
   read(from: number, to: number): Buffer | undefined {
+    const pieces = this.pieces(from, to)
+    return pieces && Buffer.concat(pieces)
+  }
+
+  /** The same without a copy: good until `kept.tail` more bytes than `from` have come. */
+  pieces(from: number, to: number): Buffer[] | undefined {
     const end = Math.min(to, this.total)
-    if (end <= from) return Buffer.alloc(0)
-    if (end <= kept.head) return Buffer.from(this.head.subarray(from, end))
+    if (end <= from) return []
     const start = Math.max(from, kept.head)
-    if (start < this.total - kept.tail) return undefined
+    if (end > kept.head && start < this.total - kept.tail) return undefined
     const at = (start - kept.head) % kept.tail
-    const length = end - start
-    const straight = this.tail.subarray(at, Math.min(at + length, kept.tail))
-    return Buffer.concat([this.head.subarray(from, Math.min(start, kept.head)), straight, this.tail.subarray(0, length - straight.length)])
+    const length = Math.max(0, end - start)
+    const straight = Math.min(length, kept.tail - at)
+    const parts = [this.head.subarray(from, Math.min(end, kept.head)), this.tail.subarray(at, at + straight), this.tail.subarray(0, length - straight)]
+    return parts.filter((part) => part.length > 0)
   }
 }
 

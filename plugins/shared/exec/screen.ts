@@ -46,7 +46,7 @@ export class Screen {
     const now = session.stdout.total
     // Drawn in order: chunks that come while the past is read wait for it.
     const past = Promise.all([session.stdout.read(0, old), session.stdout.read(old, now)])
-    session.watch((_, chunk) => screen.draw(chunk))
+    session.watch((_, chunk) => screen.draw(Buffer.from(chunk)))
     screen.drawn = past.then(async ([before, since]) => {
       await screen.write(before)
       screen.answering = true

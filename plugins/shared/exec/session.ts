@@ -107,7 +107,7 @@ export class Session {
     if (this.facts.limit.since === 'call') this.timer.refresh()
   }
 
-  /** Tells every chunk of output as it comes; the return value stops it. */
+  /** Tells every chunk of output as it comes, for the moment of the call; the return value stops it. */
   watch(run: (stream: Stream, chunk: Buffer) => void): () => void {
     this.watchers.add(run)
     return () => void this.watchers.delete(run)

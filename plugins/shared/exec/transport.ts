@@ -20,7 +20,7 @@ export interface Exit {
   exit_code: number | null
   signal: string | null
 }
-/** Contract: a promise holds the next chunk back until it settles; neither throws nor rejects. */
+/** Contract: keeps no chunk, it may be overwritten; a promise holds the next one back until it settles; neither throws nor rejects. */
 export type Sink = (stream: Stream, chunk: Buffer) => Promise<void> | undefined
 
 /** One started program, however we are connected to it. */
