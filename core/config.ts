@@ -22,6 +22,8 @@ export interface SettingsOptions {
   /** Settings of the call: data, `a.b=value`, or a file that stands instead of the workspace's; later ones win. */
   config?: Config | string | readonly (Config | string)[]
   mode?: Mode
+  /** The mode when nobody says one. */
+  default_mode?: Mode
   env: Record<string, string | undefined>
   /** Has the user agreed to this item of the workspace, as it stands? Default: to none. */
   trusted?: (id: string, digest: string) => boolean
@@ -41,7 +43,7 @@ export interface LoadedSettings {
  * and is wrong throws VT_CONFIG_INVALID or VT_CONFIG_AMBIGUOUS with `details.files`.
  */
 export async function loadSettings(options: SettingsOptions): Promise<LoadedSettings> {
-  const { workspace, home, admin = '/etc/vtcode', env, mode, trusted = () => false } = options
+  const { workspace, home, admin = '/etc/vtcode', env, mode, default_mode, trusted = () => false } = options
   const diagnostics: Diagnostic[] = []
   const items: TrustItem[] = []
   const agreed = (item: TrustItem): boolean => {
@@ -84,11 +86,12 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
 
   // Most starts find no settings: they take the defaults as the build wrote them, and who said what is worked out when it is asked.
   const unset = sources.length === 0
+  if (default_mode !== undefined) sources.unshift({ layer: 'builtin', file: 'default_mode', value: { policy: { mode: default_mode } } })
   if (mode !== undefined) sources.push({ layer: 'call', file: 'mode', value: { policy: { mode } } })
   const laid = () => merge(readContract('config.1.json'), sources)
   if (unset) {
     const settings = defaults()
-    if (mode !== undefined) settings.policy.mode = mode
+    settings.policy.mode = mode ?? default_mode ?? settings.policy.mode
     let origins: Origin[] | undefined
     return { settings: freeze(settings), get origins() { return (origins ??= laid().origins) }, diagnostics, files, items }
   }

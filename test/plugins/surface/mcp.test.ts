@@ -42,7 +42,7 @@ interface Connected extends AsyncDisposable {
 }
 async function connect(made: TempWorkspace, flags: string[] = [], options: ConstructorParameters<typeof Client>[1] = {}): Promise<Connected> {
   const client = new Client({ name: 'test', version: '1' }, options)
-  const transport = new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp', ...flags], cwd: made.root, env: surroundings(made), stderr: 'pipe' })
+  const transport = new StdioClientTransport({ command: process.execPath, args: [bin, ...flags, 'mcp'], cwd: made.root, env: surroundings(made), stderr: 'pipe' })
   let stderr = ''
   transport.stderr?.on('data', (chunk) => (stderr += chunk))
   await client.connect(transport)
@@ -172,6 +172,18 @@ describe('vtcode mcp', () => {
     }
     await using mute = await connect(made, ['-c', 'policy.ask=["Read(a.txt)"]'])
     expect(await mute.client.callTool(read)).toMatchObject({ isError: true, structuredContent: { error: { code: 'VT_POLICY_NEEDS_APPROVAL' } } })
+  })
+
+  it('writes files of the workspace unasked, unless the settings or a flag say another mode', async () => {
+    await using made = await workspace()
+    const write = { name: 'unified_file', arguments: { action: 'write', path: 'new.txt', content: 'x', mode: 'overwrite' } }
+    await using connected = await connect(made)
+    expect((await connected.client.callTool(write)).isError).toBeUndefined()
+    await using strict = await connect(made, ['--mode', 'ask'])
+    expect((await strict.client.callTool(write)).structuredContent).toMatchObject({ error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
+    await made.write('../home/.vtcode/vtcode.config.yaml', 'policy: { mode: plan }\n')
+    await using planning = await connect(made)
+    expect((await planning.client.callTool(write)).structuredContent).toMatchObject({ error: { code: 'VT_POLICY_DENIED' } })
   })
 
   it('keeps stdout for the protocol whatever a plugin prints', async () => {
