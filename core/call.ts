@@ -11,7 +11,7 @@ import { confine, toolName } from './input.js'
 import { Cancel } from './limits.js'
 import { first } from './loader.js'
 import { freeze, plain } from './plain.js'
-import { failure } from './result.js'
+import { failure, notApplied } from './result.js'
 import type { Call, CallOptions, Failure, JsonObject, Notice, Result, SlotInfo, Verdict, Workspace } from './types.js'
 
 const MAX_DEPTH = 4
@@ -49,6 +49,7 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
     let target: Target | undefined
     let call: Call | undefined
     let run: Run | undefined
+    let begun = false
     generation.life.enter()
     try {
       target = await resolve(generation.registry, tool, sent)
@@ -57,11 +58,12 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
       run = start(generation, target.slot.info, call, options, depth)
       const { prePolicy, execute, postCompaction } = pipelines.get(generation) ?? (await build(generation))
       const refused = await judge(generation, call, run, await prePolicy.promise(undefined, call))
+      begun = true
       const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
       const said = target.alias ? await translated(generation, target.alias, result) : result
       return await postCompaction.promise(withNotices(said, isCut(said) ? [...checked.notices, ...checked.silent] : checked.notices), call)
     } catch (error) {
-      const result = asFailure(error, target)
+      const result = asFailure(error, begun, target)
       call ??= unchecked(tool, sent, target, generation, options, depth)
       run ??= start(generation, target?.slot.info ?? nobody(call.slot), call, options, depth)
       const { postCompaction } = pipelines.get(generation) ?? (await build(generation))
@@ -157,7 +159,7 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
 async function judge({ registry }: Generation, call: Call, run: Run, verdict: Verdict | undefined): Promise<Failure | undefined> {
   const [missing] = registry.missing
   if (missing && call.effects.some((effect) => effect !== 'read')) {
-    return failed('VT_POLICY_UNAVAILABLE', { id: missing.id, reason: 'it is not trusted yet' })
+    return { ok: false, error: notApplied(problem('VT_POLICY_UNAVAILABLE', { id: missing.id, reason: 'it is not trusted yet' }).problem) }
   }
   if (!verdict) return undefined
   const answer = 'ask' in verdict ? await approval(call, run, verdict.ask) : undefined
@@ -208,9 +210,10 @@ function readable(sent: unknown): JsonObject {
 /** The contract of a name that nobody serves. */
 const nobody = (slot: string): SlotInfo => ({ slot, tool: slot, description: '', effects: [], input: {}, detailed: [], errors: {}, chain: [] })
 
-/** What was thrown on the way to the slot, as a value; the example is one of the name that was called. */
-function asFailure(error: unknown, target?: Target): Failure {
+/** What was thrown on the way to the slot, as a value; the example is one of the name that was called. A change has then not `begun`. */
+function asFailure(error: unknown, begun: boolean, target?: Target): Failure {
   const { slot, alias } = target ?? {}
   const known = failure(withExample(error, alias?.slot ?? slot)) ?? failed('VT_CALL_FAILED', { plugin: 'kernel', reason: first(error) })
+  if (!begun && slot?.info.effects.some((effect) => effect === 'write' || effect === 'exec')) known.error = notApplied(known.error)
   return alias ? (answerAs(alias.part, known, alias.given) as Failure) : known
 }

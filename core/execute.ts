@@ -6,6 +6,7 @@ import type { Taps } from './hooks.js'
 import { Gate } from './limits.js'
 import { first } from './loader.js'
 import { plain } from './plain.js'
+import { notApplied } from './result.js'
 import type { Call, Compactor, Contribution, Failure, Handler, Policy, Problem, Result } from './types.js'
 
 const DEFAULT_SECONDS = 60
@@ -32,9 +33,9 @@ export function execution(generation: Generation, runOf: (call: Call) => Run, re
         const result = isPromise(work) ? await bounded(work, run, secondsOf(generation, contribution, call)) : work
         return result === undefined ? undefined : answer(result, contribution, run)
       } catch (error) {
-        if (error instanceof VtError) return complete(error.problem, run)
+        if (error instanceof VtError) return complete(error.problem, contribution, run)
         report(contribution, error)
-        return complete(problem('VT_CALL_FAILED', { plugin: contribution.id, reason: first(error) }).problem, run)
+        return complete(problem('VT_CALL_FAILED', { plugin: contribution.id, reason: first(error) }).problem, contribution, run)
       } finally {
         gate?.leave()
       }
@@ -91,7 +92,7 @@ function bounded<T>(work: Promise<T>, { cancel, slot }: Run, seconds: number): P
 /** A handler's answer, once it is what a handler may answer. Foreign answers are copied: getters, cycles and functions end here. */
 function answer(result: Result, contribution: Contribution, run: Run): Result {
   let checked = result
-  const bad = (what: string) => complete(problem('VT_CALL_BAD_RESULT', { plugin: contribution.id, what }).problem, run)
+  const bad = (what: string) => complete(problem('VT_CALL_BAD_RESULT', { plugin: contribution.id, what }).problem, contribution, run)
   try {
     if (contribution.layer !== 'builtin') checked = plain(result, { depth: 64, bytes: RESULT_BYTES }) as Result
   } catch (error) {
@@ -102,13 +103,19 @@ function answer(result: Result, contribution: Contribution, run: Run): Result {
   if (typeof checked.error?.code !== 'string' || typeof checked.error.message !== 'string') return bad('a failure without code and message')
   const { code, message } = checked.error
   const allowed = texts(code) ?? run.slot.errors[code] ?? contribution.manifest.errors?.[code]
-  if (!allowed) return complete(problem('VT_CALL_FAILED', { plugin: contribution.id, reason: `${code}, a code nobody declares: ${message}` }).problem, run)
-  return complete(checked.error, run, checked)
+  if (!allowed) {
+    const reason = `${code}, a code nobody declares: ${message}`
+    return complete(problem('VT_CALL_FAILED', { plugin: contribution.id, reason }).problem, contribution, run)
+  }
+  return complete(checked.error, contribution, run, checked)
 }
 
-/** A failure with the hint and retryability that the slot declares for its code. */
-function complete(error: Problem, { slot }: Run, result?: Failure): Failure {
+/** A failure with the hint and retryability that the slot declares for its code, and, where the plugin vouches for it, that nothing was done. */
+function complete(error: Problem, { manifest }: Contribution, { slot }: Run, result?: Failure): Failure {
   const declared = slot.errors[error.code]
-  const hint = error.hint || declared?.hint || ''
-  return { ...result, ok: false, error: { ...error, hint, retryable: error.retryable || declared?.retryable === true } }
+  const whole = { ...error, hint: error.hint || declared?.hint || '', retryable: error.retryable || declared?.retryable === true }
+  return { ...result, ok: false, error: manifest.atomic && !halfWay.has(error.code) ? notApplied(whole) : whole }
 }
+
+/** The handler did not get to say how far it came. */
+const halfWay = new Set(['VT_CALL_TIMEOUT', 'VT_CALL_ABORTED', 'VT_CALL_FAILED', 'VT_CALL_BAD_RESULT'])

@@ -11,7 +11,8 @@ import type { Operation, Version, Workspace, Written } from './types.js'
 const folder = '.vtcode/journal'
 const key = `${folder}/lock`
 
-type Files = Pick<Workspace, 'lock' | 'write' | 'remove' | 'read' | 'names' | 'stat' | 'openFile'>
+/** `hold` is a lock that nothing is completed for: the journal takes it to do so. */
+type Files = Pick<Workspace, 'write' | 'remove' | 'read' | 'names' | 'stat' | 'openFile'> & { hold: Workspace['lock'] }
 /** One operation as the plan on disk says it; `staged` is the file that holds the new content. */
 interface Planned {
   path: string
@@ -23,8 +24,8 @@ interface Planned {
 
 /** Carries out all operations or none. Throws VT_FILE_STALE, VT_PATH_EXISTS, VT_PATCH_RECOVERY and whatever writing throws. */
 export async function transact(files: Files, operations: readonly Operation[]): Promise<Written[]> {
-  await using _ = await files.lock([key])
-  await recoverAll(files, () => true)
+  await using _ = await files.hold([key])
+  await recoverAll(files)
   const [only] = operations
   if (only && operations.length === 1) return [await carryOut(files, only)].filter((done) => done !== undefined)
   const home = `${folder}/${process.pid}-${randomBytes(6).toString('hex')}`
@@ -44,9 +45,11 @@ export async function transact(files: Files, operations: readonly Operation[]): 
 
 /** Completes what processes that are gone left committed, and drops what they did not commit. Throws VT_PATCH_RECOVERY. */
 export async function recover(files: Files): Promise<void> {
-  if (!(await files.stat(folder))) return
   try {
-    await recoverAll(files, (pid) => !isAlive(pid))
+    const left = await journals(files)
+    if (!left.some((name) => !isAlive(Number.parseInt(name, 10)))) return
+    await using _ = await files.hold([key])
+    await recoverAll(files)
   } catch (error) {
     throw refusal(error, folder)
   }
@@ -73,7 +76,10 @@ async function carryOutAll(files: Files, operations: readonly Operation[], home:
 }
 
 async function carryOut(files: Files, operation: Operation): Promise<Written | undefined> {
-  if (operation.op === 'write') return files.write(operation.path, operation.bytes, operation.over, operation.mode === undefined ? {} : { mode: operation.mode })
+  if (operation.op === 'write') {
+    const { path, bytes, over, mode } = operation
+    return files.write(path, bytes, over, mode === undefined ? {} : { mode })
+  }
   await refuseOther(files, operation.path, operation.over)
   await files.remove(operation.path)
   return undefined
@@ -95,9 +101,13 @@ async function rollBack(undo: (() => Promise<unknown>)[]): Promise<string[]> {
 /** An error that says where a failure while changing several files has left them. */
 function withState(error: unknown, stuck: string[]): unknown {
   if (!(error instanceof VtError)) return error
-  const details = { ...error.problem.details, rolled_back: stuck.length === 0, ...(stuck.length > 0 && { not_rolled_back: stuck }) }
-  const hint = stuck.length === 0 ? error.problem.hint : 'Some files could not be put back; the journal is kept and the next change completes it.'
-  return new VtError({ ...error.problem, hint, details })
+  const { details } = error.problem
+  if (stuck.length === 0) return new VtError({ ...error.problem, details: { ...details, rolled_back: true } })
+  return new VtError({
+    ...error.problem,
+    hint: 'Some files could not be put back; the journal is kept and the next change completes it.',
+    details: { ...details, rolled_back: false, not_rolled_back: stuck, not_applied: false },
+  })
 }
 
 async function stage(files: Files, operation: Operation, staged: string): Promise<Planned> {
@@ -116,11 +126,14 @@ async function refuseOther(files: Files, path: string, over: 'nothing' | Version
   if (over !== 'nothing' && now !== over.sha256) throw problem('VT_FILE_STALE', { path: shown(path) })
 }
 
-async function recoverAll(files: Files, abandoned: (pid: number) => boolean): Promise<void> {
-  if (!(await files.stat(folder))) return
-  for (const { name, kind } of await files.names(folder)) {
-    if (kind === 'directory' && abandoned(Number.parseInt(name, 10))) await recoverOne(files, `${folder}/${name}`)
-  }
+async function journals(files: Files): Promise<string[]> {
+  if (!(await files.stat(folder))) return []
+  return (await files.names(folder)).flatMap(({ name, kind }) => (kind === 'directory' ? [name] : []))
+}
+
+/** Whoever holds the lock sees only what nobody works on any more. */
+async function recoverAll(files: Files): Promise<void> {
+  for (const name of await journals(files)) await recoverOne(files, `${folder}/${name}`)
 }
 
 async function recoverOne(files: Files, home: string): Promise<void> {
@@ -153,7 +166,8 @@ async function isOurs(files: Files, path: string): Promise<boolean> {
   return true
 }
 
-const unfinished = (path: string, journal: string): VtError => problem('VT_PATCH_RECOVERY', { path: shown(path), journal }, { details: { path, journal } })
+const unfinished = (path: string, journal: string): VtError =>
+  problem('VT_PATCH_RECOVERY', { path: shown(path), journal }, { details: { path, journal } })
 
 async function hashAt(files: Files, path: string): Promise<string | null> {
   try {

@@ -1,5 +1,5 @@
 import { texts, VtError, type Extra } from './errors.js'
-import type { Failure, JsonObject, Notice, Success } from './types.js'
+import type { Failure, JsonObject, Notice, Problem, Success } from './types.js'
 
 /** A success: `output` is the structured value, `extra.text` what a model reads. */
 export function ok<Output extends object = JsonObject>(output: Output, extra: Omit<Success, 'ok' | 'output'> = {}): Success<Output> {
@@ -17,4 +17,12 @@ export function fail(code: string, message: string, extra: Extra & { notices?: N
 /** The failure a thrown error stands for, if it is one of ours. */
 export function failure(error: unknown): Failure | undefined {
   return error instanceof VtError ? { ok: false, error: error.problem } : undefined
+}
+
+/** The refusal of a change with the sentence for the final answer of who reports it: nothing was done, and what to do next. */
+export function notApplied(error: Problem): Problem {
+  if (error.details?.['not_applied'] !== undefined) return error
+  const [next = ''] = error.hint.split(/\.(?: |$)|; |\n/)
+  const say = `Not applied. ${error.message.replace(/\.$/, '')}${next && `; next action: ${next}`}.`
+  return { ...error, details: { ...error.details, not_applied: true, say } }
 }

@@ -267,7 +267,8 @@ export interface Workspace {
 
   /**
    * Holds these paths against every other holder, in this and in other processes, until disposed of. What is read, decided and
-   * written under it is one step. Throws VT_FILE_IO (retryable) when another process does not let go.
+   * written under it is one step; what a process that is gone left half-way is completed before. Throws VT_FILE_IO (retryable)
+   * when another process does not let go, VT_PATCH_RECOVERY.
    */
   lock(paths: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable>
   /**
@@ -279,8 +280,11 @@ export interface Workspace {
   transact(operations: readonly Operation[]): Promise<Written[]>
   /** Removes a file, a link or an empty directory; with `recursive` what is in it too, links as links. Throws VT_PATH_NOT_EMPTY. */
   remove(path: string, how?: { recursive?: boolean }): Promise<void>
-  /** Gives an entry another name, a link as a link. Missing parents of `to` are made. Throws VT_PATH_EXISTS unless it may replace a file. */
-  rename(from: string, to: string, how?: { replace?: boolean }): Promise<void>
+  /**
+   * Gives an entry another name, a link as a link. Missing parents of `to` are made. Throws VT_PATH_EXISTS unless it may replace a
+   * file, VT_PATH_OUTSIDE for a link that would lead out from there, unless it is only put `aside`.
+   */
+  rename(from: string, to: string, how?: { replace?: boolean; aside?: boolean }): Promise<void>
   /** Copies an entry with its modes and everything in it, all or nothing. Throws VT_PATH_EXISTS unless it may replace a file, VT_INPUT_TOO_LARGE. */
   copy(from: string, to: string, how?: { replace?: boolean }): Promise<Extent>
   /** A second name for the very bytes of a file that is about to be replaced, or a copy of them where there can be none. */
@@ -336,6 +340,8 @@ export interface Manifest {
   /** Members of the output that only `response_format: detailed` shows: `/`-separated, `*` for every item. */
   detailed?: string[]
   effects?: Effect[]
+  /** A failure of it has changed nothing: its refusals say so. */
+  atomic?: boolean
   errors?: Record<string, { message?: string; hint?: string; retryable?: boolean }>
   concurrency?: number
   timeout_secs?: number

@@ -44,6 +44,11 @@ class Confined extends Reading implements OpenWorkspace {
   }
 
   async lock(paths: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable> {
+    await recover(this)
+    return this.hold(paths, signal)
+  }
+
+  async hold(paths: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable> {
     const asked = paths.map((path) => this.normalize(path))
     return lock(asked.map((path) => this.keyOf(path)), shown(asked.join(', ')), signal)
   }
@@ -79,12 +84,12 @@ class Confined extends Reading implements OpenWorkspace {
     })
   }
 
-  async rename(from: string, to: string, { replace = false }: { replace?: boolean } = {}): Promise<void> {
+  async rename(from: string, to: string, { replace = false, aside = false }: { replace?: boolean; aside?: boolean } = {}): Promise<void> {
     await this.from(from, (source) => {
       this.refuseHidden(source)
       return this.into(to, false, async (target, asked) => {
         refuseTaken(target, replace, asked)
-        if (source.entry!.stats.isSymbolicLink()) this.refuseLink(readlinkSync(source.directory.at(source.name), 'utf8'), target)
+        if (!aside && source.entry!.stats.isSymbolicLink()) this.refuseLink(readlinkSync(source.directory.at(source.name), 'utf8'), target)
         try {
           put(source, target, replace)
         } catch (error) {

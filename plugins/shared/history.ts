@@ -6,7 +6,8 @@ import type { Call, Context, Workspace } from '../../core/index.js'
 
 export const historyFolder = '.vtcode/history'
 /** What is larger is removed for good. */
-export const mostKept = { entries: 20_000, bytes: 64 * 1024 * 1024 }
+export const mostKept = { entries: 20_000, bytes: 256 * 1024 * 1024 }
+/** What history holds at most, by number, size and age; the oldest goes first. */
 const bounds = { checkpoints: 1000, bytes: 512 * 1024 * 1024, ageMs: 30 * 24 * 60 * 60 * 1000 }
 
 /** A file as a step left or found it. */
@@ -38,7 +39,7 @@ export interface Checkpoint {
 /** Runs `change` with what it replaces kept for undo. If it fails the checkpoint goes again. `folder` is where a step may move things. */
 export async function recorded<T>({ slot, id }: Call, context: Context, steps: Step[], change: (folder: string) => Promise<T>): Promise<T> {
   const { workspace, session } = context
-  const bytes = steps.reduce((sum, step) => sum + (step.op === 'take' ? step.bytes : 'before' in step && step.before ? step.before.bytes : 0), 0)
+  const bytes = steps.reduce((sum, step) => sum + bytesKept(step), 0)
   const name = `${String(Date.now()).padStart(14, '0')}-${randomBytes(3).toString('hex')}-${bytes}`
   const folder = `${historyFolder}/${session.id.replace(/[^\w.-]|^\.+/g, '_')}/${name}`
   const record: Checkpoint = { id, slot, session: session.id, time: new Date().toISOString(), steps }
@@ -56,6 +57,8 @@ export async function recorded<T>({ slot, id }: Call, context: Context, steps: S
     await prune(workspace)
   }
 }
+
+const bytesKept = (step: Step): number => (step.op === 'take' ? step.bytes : 'before' in step && step.before ? step.before.bytes : 0)
 
 /** The directories that a file at `path` would need and that are not there, outermost first. */
 export async function missingParents(path: string, workspace: Workspace): Promise<string[]> {
@@ -88,7 +91,7 @@ async function ignored(workspace: Workspace): Promise<void> {
 
 let sincePrune = 0
 
-/** Removes the oldest checkpoints beyond the bounds; looked after now and then. */
+/** Removes the oldest checkpoints beyond the bounds, and the folders of sessions that have none left; looked after now and then. */
 async function prune(workspace: Workspace): Promise<void> {
   if (sincePrune++ % 50 !== 0) return
   const all = await checkpoints(workspace)
@@ -100,5 +103,12 @@ async function prune(workspace: Workspace): Promise<void> {
     await workspace.remove(checkpoint.path, { recursive: true }).catch(() => {})
     bytes -= checkpoint.bytes
     count--
+  }
+  for (const { name } of await workspace.names(historyFolder).catch(() => [])) {
+    const stat = await workspace.stat(`${historyFolder}/${name}`)
+    // Only what has been still for long: another process may be about to put something there.
+    if (stat?.kind === 'directory' && Date.now() - stat.mtime_ms > 60 * 60 * 1000) {
+      await workspace.remove(`${historyFolder}/${name}`).catch(() => {})
+    }
   }
 }

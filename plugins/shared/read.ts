@@ -1,5 +1,6 @@
 import { fail, VtError, type Call, type Handle, type Next, type Result, type Workspace } from '../../core/index.js'
 import { cutAtCodePoint, decode, headBytes, recognise, type Form } from './encoding.js'
+import { listing, missing } from './missing.js'
 import { hashOf, type Reads } from './reads.js'
 import { again, answer } from './read/answer.js'
 import { sliceBytes } from './read/bytes.js'
@@ -27,14 +28,14 @@ export async function readFile(call: Call<ReadInput>, place: Place): Promise<Res
 }
 
 async function read(call: Call<ReadInput>, file: Handle, want: Wanted, place: Place): Promise<Result> {
-  if (want.by === 'bytes') return readBytes(call, file, want)
+  if (want.by === 'bytes') return readBytes(call, file, want, place)
   const head = await file.read(0, headBytes)
   const form = recognise(head)
   const image = file.stat.bytes <= largestImage ? imageType(head) : undefined
   if (image && (form.binary || decode(head, 'utf-8').lossy)) return readImage(file, image, place)
   if (form.binary) return refuseBinary(call)
   if (want.by === 'lines') return readLines(call, file, form, want, place)
-  return file.stat.bytes > want.size ? readStart(call, file, form, want.size) : readLines(call, file, form, everything, place)
+  return file.stat.bytes > want.size ? readStart(call, file, form, want.size, place) : readLines(call, file, form, everything, place)
 }
 
 const largestImage = 5 * 1024 * 1024
@@ -53,7 +54,7 @@ async function readLines(call: Call<ReadInput>, file: Handle, form: Form, want: 
   const page = await pageOf(source, index, first, asked, max)
   const { text: content, lossy } = decode(page.bytes, 'utf-8')
   const hash = hashOfText(text, index)
-  if (hash) reads.remember(file.resolved, hash, whole)
+  reads.remember(file.resolved, { stat: file.stat, ...(hash && { hash }), ...(whole && { bytes: whole }) })
 
   const { page_size_lines, end_line, max_bytes } = call.input
   const next = page.cut
@@ -81,25 +82,36 @@ async function readLines(call: Call<ReadInput>, file: Handle, form: Form, want: 
 }
 
 /** The first bytes of a text that is longer than asked for. */
-async function readStart(call: Call<ReadInput>, file: Handle, { encoding, bom }: Form, size: number): Promise<Result> {
+async function readStart(call: Call<ReadInput>, file: Handle, { encoding, bom }: Form, size: number, { reads }: Place): Promise<Result> {
   const bytes = await file.read(0, size + 4)
   const cut = cutAtCodePoint(bytes, size, encoding)
   const { text: content, lossy } = decode(cut.subarray(bom), encoding)
-  return pieceAnswer(call, file, size, { content, encoding, truncated: true, offset_bytes: 0, bytes_returned: cut.length, ...(lossy && { lossy }) })
+  reads.remember(file.resolved, { stat: file.stat })
+  const piece = { content, encoding, truncated: true, offset_bytes: 0, bytes_returned: cut.length, ...(lossy && { lossy }) }
+  return pieceAnswer(call, file, size, piece)
 }
 
-async function readBytes(call: Call<ReadInput>, file: Handle, { offset, size }: Bytes): Promise<Result> {
+async function readBytes(call: Call<ReadInput>, file: Handle, { offset, size }: Bytes, { reads }: Place): Promise<Result> {
   const { bytes: total } = file.stat
   if (offset > 0 && offset >= total) {
     const next = again(call, { offset_bytes: Math.max(0, total - size), page_size_bytes: size })
     return fail('VT_FILE_OFFSET', `Byte ${offset} lies behind the end: '${file.path}' has ${total} bytes.`, { details: { size_bytes: total }, next })
   }
   const slice = await sliceBytes(file, offset, size)
+  reads.remember(file.resolved, { stat: file.stat })
   const content_kind = slice.encoding === 'utf-8' ? 'text' : 'bytes'
   return pieceAnswer(call, file, size, { ...slice, content_kind, truncated: false })
 }
 
-function pieceAnswer(call: Call<ReadInput>, file: Handle, size: number, piece: { content: string; offset_bytes: number; bytes_returned: number; [member: string]: unknown }): Result {
+/** A range of bytes in the terms of the answer. */
+interface Piece {
+  content: string
+  offset_bytes: number
+  bytes_returned: number
+  [member: string]: unknown
+}
+
+function pieceAnswer(call: Call<ReadInput>, file: Handle, size: number, piece: Piece): Result {
   const end = piece.offset_bytes + piece.bytes_returned
   const next = end < file.stat.bytes ? again(call, { offset_bytes: end, page_size_bytes: Math.min(size, 524_288) }) : undefined
   return answer(file, piece, `bytes ${piece.offset_bytes}-${end - 1} of ${file.stat.bytes}`, next)
@@ -108,7 +120,7 @@ function pieceAnswer(call: Call<ReadInput>, file: Handle, size: number, piece: {
 async function readImage(file: Handle, mimeType: string, { reads }: Place): Promise<Result> {
   const bytes = await file.read(0, file.stat.bytes)
   const hash = hashOf(bytes)
-  reads.remember(file.resolved, hash)
+  reads.remember(file.resolved, { hash, stat: file.stat })
   const output = { content: '', content_kind: 'image', encoding: 'base64', mime_type: mimeType, truncated: false, hash }
   return { ...answer(file, output, ''), text: `[${mimeType}, ${bytes.length} bytes]`, content: [{ type: 'image', data: bytes.toString('base64'), mimeType }] }
 }
@@ -121,20 +133,11 @@ async function open({ input: { path } }: Call<ReadInput>, { workspace }: Place):
     return await workspace.openFile(path)
   } catch (error) {
     if (!(error instanceof VtError)) throw error
-    const next = await insteadOf(error.code, path, workspace)
-    throw new VtError({ ...error.problem, ...(next && { next }) })
+    if (error.code === 'VT_PATH_IS_DIRECTORY') throw new VtError({ ...error.problem, next: listing(path) })
+    if (error.code !== 'VT_PATH_NOT_FOUND') throw error
+    const next: Next = { tool: 'unified_exec', input: { action: 'inspect', session_id: path } }
+    throw isSession(path) ? new VtError({ ...error.problem, next }) : await missing(path, { workspace })
   }
 }
 
-/** The call that shows what is there instead. */
-async function insteadOf(code: string, path: string, workspace: Workspace): Promise<Next | undefined> {
-  if (code === 'VT_PATH_IS_DIRECTORY') return listing(path)
-  if (code !== 'VT_PATH_NOT_FOUND') return undefined
-  if (/^run-[0-9a-f]{8}$/.test(path)) return { tool: 'unified_exec', input: { action: 'inspect', session_id: path } }
-  let parent = path
-  do parent = parent.includes('/') ? parent.slice(0, parent.lastIndexOf('/')) : '.'
-  while (parent !== '.' && (await workspace.stat(parent))?.kind !== 'directory')
-  return listing(parent)
-}
-
-const listing = (path: string): Next => ({ tool: 'unified_search', input: { action: 'list', path } })
+const isSession = (path: string): boolean => /^run-[0-9a-f]{8}$/.test(path)

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { Session } from '../../core/index.js'
+import type { EntryStat, Session } from '../../core/index.js'
 
-/** What a session knows of a file since it last read or wrote it. */
+/** What a session knows of a file since it last read or wrote it: by content where it saw all of it, else by the version it saw a part of. */
 export interface Remembered {
-  hash: string
+  hash?: string
+  stat?: EntryStat
   /** Kept for small files, to show what changed. */
   bytes?: Buffer
 }
@@ -16,6 +17,10 @@ export function readsOf(session: Session): Reads {
   return session.state('unified_file/reads', () => new Reads())
 }
 
+/** Whether two looks at a file saw the same version of it, as far as the system can tell. */
+export const sameVersion = (a: EntryStat, b: EntryStat): boolean =>
+  a.ino === b.ino && a.dev === b.dev && a.bytes === b.bytes && a.mtime_ns === b.mtime_ns
+
 const keptBytes = 256 * 1024
 const keptTotal = 8 * 1024 * 1024
 
@@ -27,20 +32,23 @@ export class Reads {
     return this.files.get(path)
   }
 
-  /** Remembers that `path` holds what `hash` names, and the bytes themselves while there is room. */
-  remember(path: string, hash: string, bytes?: Buffer): void {
+  /** Remembers how `path` was, and the bytes themselves while there is room. A part of the same version adds nothing. */
+  remember(path: string, seen: Remembered): void {
+    const known = this.files.get(path)
+    if (seen.hash === undefined && seen.stat && known?.stat && sameVersion(known.stat, seen.stat)) return
     this.forget(path)
+    const { bytes, ...rest } = seen
     if (!bytes || bytes.length > keptBytes) {
-      this.files.set(path, { hash })
+      this.files.set(path, rest)
       return
     }
-    this.files.set(path, { hash, bytes: Buffer.from(bytes) })
+    this.files.set(path, { ...rest, bytes: Buffer.from(bytes) })
     this.total += bytes.length
-    for (const [oldest, { bytes: held, hash: known }] of this.files) {
+    for (const [oldest, { bytes: held, ...without }] of this.files) {
       if (this.total <= keptTotal) break
       if (!held) continue
       this.total -= held.length
-      this.files.set(oldest, { hash: known })
+      this.files.set(oldest, without)
     }
   }
 

@@ -14,14 +14,17 @@ export async function replace(call: Call<any>, context: Context, path: string, t
   const { workspace, session } = context
   const after = sha256(bytes)
   const before = target && { sha256: target.version.sha256, mode: target.version.stat.mode, bytes: target.bytes.length }
-  const made = target ? [] : await missingParents(path, workspace)
-  const step = { op: 'write' as const, path: target?.resolved ?? path, ...(before && { before }), after, made }
+  const at = target?.resolved ?? workspace.resolve(path)
+  const made = target ? [] : await missingParents(at, workspace)
+  const step = { op: 'write' as const, path: at, ...(before && { before }), after, made }
   try {
-    const { resolved, lost } = await recorded(call, context, [step], () => workspace.write(path, bytes, target?.version ?? 'nothing'))
-    readsOf(session).remember(resolved, short(after), bytes)
+    const written = await recorded(call, context, [step], () => workspace.write(path, bytes, target?.version ?? 'nothing'))
+    const { resolved, stat, lost } = written
+    readsOf(session).remember(resolved, { hash: short(after), stat, bytes })
     return { resolved, hash: short(after), notices: lossNotices(path, lost) }
   } catch (error) {
     if (!(error instanceof VtError) || error.code !== 'VT_FILE_STALE') throw error
-    throw new VtError({ ...error.problem, details: { path, disk_hash: null, read_hash: target && short(target.version.sha256) }, next: readOf(path) })
+    const read_hash = target && short(target.version.sha256)
+    throw new VtError({ ...error.problem, details: { path, disk_hash: null, read_hash }, next: readOf(path) })
   }
 }

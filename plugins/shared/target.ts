@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import { problem, VtError, type Context, type Next, type Notice, type Version } from '../../core/index.js'
-import { Changes } from './changes.js'
+import { problem, VtError, type Context, type EntryStat, type Next, type Notice, type Version } from '../../core/index.js'
 import { diffTexts } from './diff.js'
-import { readsOf } from './reads.js'
+import { readsOf, sameVersion } from './reads.js'
 
 /** A file that is about to be changed, as it is now. */
 export interface Target {
@@ -47,20 +46,30 @@ export const short = (hash: string): string => hash.slice(0, 16)
  * it the file must be as this session last saw it, if it did. Throws VT_FILE_STALE.
  */
 export function refuseStale(path: string, target: Target | undefined, expected: string | undefined, { session }: Context): void {
-  const disk = target && target.version.sha256
+  const disk = target && short(target.version.sha256)
   if (expected !== undefined) {
-    if (disk?.startsWith(expected.toLowerCase())) return
-    throw stale(path, { path, expected_hash: expected, disk_hash: disk ? short(disk) : null })
+    if (target?.version.sha256.startsWith(expected.toLowerCase())) return
+    throw stale(path, { path, expected_hash: expected, disk_hash: disk ?? null })
   }
   const seen = target && readsOf(session).get(target.resolved)
-  if (!seen || seen.hash === short(disk!)) return
+  if (!seen || (seen.hash ? seen.hash === disk : !seen.stat || sameVersion(seen.stat, target.version.stat))) return
   const diff = seen.bytes && diffTexts(path, seen.bytes, target.bytes, { lines: 40, bytes: 8192 })
-  throw stale(path, { path, read_hash: seen.hash, disk_hash: short(disk!), ...(diff && { diff }) })
+  throw stale(path, { path, ...(seen.hash && { read_hash: seen.hash }), disk_hash: disk, ...(diff && { diff }) })
 }
 
-const stale = (path: string, details: Record<string, unknown>): VtError => problem('VT_FILE_STALE', { path }, { details, next: readOf(path) })
+/** The same for a file whose content is not looked at. */
+export function refuseOther(path: string, stat: EntryStat, { session, workspace }: Context): void {
+  const seen = readsOf(session).get(workspace.resolve(path, { follow: false }))
+  if (seen?.stat && !sameVersion(seen.stat, stat)) throw stale(path, { path })
+}
 
-export const readOf = (path: string, fields: Record<string, unknown> = {}): Next => ({ tool: 'unified_file', input: { action: 'read', path, ...fields } })
+const stale = (path: string, details: Record<string, unknown>): VtError =>
+  problem('VT_FILE_STALE', { path }, { details, next: readOf(path) })
+
+export const readOf = (path: string, fields: Record<string, unknown> = {}): Next => ({
+  tool: 'unified_file',
+  input: { action: 'read', path, ...fields },
+})
 
 /** What of the old file the new one could not keep, as remarks. */
 export function lossNotices(path: string, lost: readonly string[]): Notice[] {
@@ -75,9 +84,7 @@ export function lossNotices(path: string, lost: readonly string[]): Notice[] {
 /** The room for a diff in the answer of a single file. */
 export const diffRoom = { lines: 200, bytes: 16 * 1024 }
 
-export const changesTo = (target: Target | undefined): Changes => new Changes(target?.bytes ?? Buffer.alloc(0))
-
-const tooLarge = (path: string, size: number): VtError =>
+export const tooLarge = (path: string, size: number): VtError =>
   new VtError({
     code: 'VT_INPUT_TOO_LARGE',
     message: `'${path}' has ${size} bytes; files up to ${largest} are changed in place.`,

@@ -1,4 +1,4 @@
-import { problem, VtError, type Operation, type Workspace } from '../../core/index.js'
+import { problem, VtError, type Operation, type Version, type Workspace } from '../../core/index.js'
 import { checkpoints, type Checkpoint, type Kept, type Step } from './history.js'
 import { sha256 } from './target.js'
 
@@ -12,15 +12,25 @@ export interface Undoable {
 export async function undoable(workspace: Workspace): Promise<Undoable[]> {
   const found: Undoable[] = []
   for (const { path: folder } of (await checkpoints(workspace)).reverse()) {
-    const record = await workspace.text(`${folder}/record.json`).catch(() => undefined)
-    if (record !== undefined) found.push({ folder, checkpoint: JSON.parse(record) as Checkpoint })
+    const checkpoint = await workspace.text(`${folder}/record.json`).then(parsed, () => undefined)
+    // A record that cannot be read is none of ours.
+    if (checkpoint) found.push({ folder, checkpoint })
   }
   return found
 }
 
+function parsed(record: string): Checkpoint | undefined {
+  try {
+    const checkpoint = JSON.parse(record) as Checkpoint
+    return Array.isArray(checkpoint.steps) ? checkpoint : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /**
- * Puts back what a checkpoint replaced, all of it or nothing. Throws VT_FILE_STALE where a file is not as the call left it,
- * VT_PATH_EXISTS where something took the old name.
+ * Puts back what a checkpoint replaced, all of it or nothing. What is back already stays: an undo that was cut short is finished by
+ * the next. Throws VT_FILE_STALE where a file is not as the call left it, VT_PATH_EXISTS where something took the old name.
  */
 export async function undo(workspace: Workspace, { folder, checkpoint }: Undoable): Promise<void> {
   const { steps } = checkpoint
@@ -33,7 +43,7 @@ export async function undo(workspace: Workspace, { folder, checkpoint }: Undoabl
     if (operation) operations.push(operation)
   }
   if (operations.length > 0) await workspace.transact(operations)
-  for (const folder of steps.flatMap((step) => ('made' in step ? step.made : [])).reverse()) await workspace.remove(folder).catch(() => {})
+  for (const made of steps.flatMap((step) => ('made' in step ? step.made : [])).reverse()) await workspace.remove(made).catch(() => {})
   await workspace.remove(folder, { recursive: true })
 }
 
@@ -41,39 +51,58 @@ export async function undo(workspace: Workspace, { folder, checkpoint }: Undoabl
 async function putBack(workspace: Workspace, step: Step, kept: string): Promise<Operation | undefined> {
   switch (step.op) {
     case 'write': {
-      const over = await seen(workspace, step.path, step.after)
-      return step.before ? { ...(await restored(workspace, step.path, kept, step.before)), over } : { op: 'remove', path: step.path, over }
+      const { path, before, after } = step
+      const now = await versionAt(workspace, path)
+      if (now?.sha256 === before?.sha256) return undefined
+      if (now?.sha256 !== after) throw changed(path)
+      return before ? { ...(await restored(workspace, path, kept, before)), over: now } : { op: 'remove', path, over: now }
     }
-    case 'remove':
-      return restored(workspace, step.path, kept, step.before)
+    case 'remove': {
+      const { path, before } = step
+      const now = await versionAt(workspace, path)
+      return now?.sha256 === before.sha256 ? undefined : restored(workspace, path, kept, before)
+    }
     case 'take':
-      await workspace.rename(kept, step.path)
+      if (await workspace.stat(kept)) await workspace.rename(kept, step.path)
+      else if (!(await workspace.stat(step.path))) throw problem('VT_FILE_IO', { path: step.path, reason: 'what was kept of it is gone' })
       return undefined
-    case 'rename':
-      await workspace.rename(step.to, step.from)
-      return step.before && restored(workspace, step.to, kept, step.before)
+    case 'rename': {
+      const { from, to, before } = step
+      // Already back: the old name is taken, and the new one holds what it held, be it nothing.
+      const back = (await workspace.stat(from)) !== undefined
+      const now = back ? await versionAt(workspace, to) : undefined
+      if (back && now?.sha256 === before?.sha256) return undefined
+      if (!back || now) await workspace.rename(to, from)
+      return before && restored(workspace, to, kept, before)
+    }
     case 'create': {
+      if (!(await workspace.stat(step.path))) return undefined
       const { entries, bytes } = await workspace.measure(step.path)
-      if (entries !== step.entries || bytes !== step.bytes) throw problem('VT_FILE_STALE', { path: step.path })
+      if (entries !== step.entries || bytes !== step.bytes) throw changed(step.path)
       await workspace.remove(step.path, { recursive: true })
       return undefined
     }
   }
 }
 
-async function restored(workspace: Workspace, path: string, kept: string, { sha256: hash, mode }: Kept): Promise<Operation & { op: 'write' }> {
+/** The write of what was kept of a file. */
+async function restored(workspace: Workspace, path: string, kept: string, { sha256: hash, mode }: Kept) {
   const bytes = await workspace.read(kept)
   if (sha256(bytes) !== hash) throw problem('VT_FILE_IO', { path, reason: 'what was kept of it is damaged' })
-  return { op: 'write', path, bytes, over: 'nothing', mode }
+  return { op: 'write' as const, path, bytes, over: 'nothing' as const, mode }
 }
 
-/** The version a call left, if it is still there. */
-async function seen(workspace: Workspace, path: string, expected: string) {
+/** The version of a file that is there now, if anything is. Throws VT_FILE_STALE for what is no file. */
+async function versionAt(workspace: Workspace, path: string): Promise<Version | undefined> {
+  const stat = await workspace.stat(path)
+  if (!stat) return undefined
+  if (stat.kind !== 'file') throw changed(path)
   await using file = await workspace.openFile(path)
-  const hash = sha256(await file.read(0, file.stat.bytes))
-  if (hash !== expected) throw problem('VT_FILE_STALE', { path }, { hint: 'It was changed since; undo that first, or restore the file by hand.' })
-  return { stat: file.stat, sha256: hash }
+  return { stat: file.stat, sha256: sha256(await file.read(0, file.stat.bytes)) }
 }
+
+const changed = (path: string): VtError =>
+  problem('VT_FILE_STALE', { path }, { hint: 'It was changed since; undo that first, or restore the file by hand.' })
 
 /** A history may have come with a repository: what no tool may write is not restored from it. */
 async function refuseForeign(workspace: Workspace, path: string): Promise<void> {
@@ -91,4 +120,5 @@ async function resolvedParent(workspace: Workspace, path: string): Promise<boole
 }
 
 /** An error in words for a person. */
-export const explained = (error: unknown): string => (error instanceof VtError ? `${error.message} ${error.problem.hint}` : (error as Error).message)
+export const explained = (error: unknown): string =>
+  error instanceof VtError ? `${error.message} ${error.problem.hint}` : (error as Error).message

@@ -3,21 +3,23 @@ import { columns, printable, say } from '../shared/terminal.js'
 import { explained, undo as putBack, undoable, type Undoable } from '../shared/undo.js'
 import { run, verb } from '../shared/verbs.js'
 
-/** `vtcode undo`: takes the latest change back, again and again; of any session. */
+/** `vtcode undo`: takes the latest change back, again and again, or the one that is named; of any session. */
 export default async function undo(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = verb('undo', 'Puts back what the last changing call replaced.', io)
+    .argument('[number]', 'which change, as --list counts them', '1')
     .option('--list', 'only show what can be undone, the latest first')
-    .action(async ({ list }: { list?: true }) => {
+    .action(async (number: string, { list }: { list?: true }) => {
       const workspace = openWorkspace(kernel.workspace)
       try {
         const all = await undoable(workspace)
-        if (list) io.stdout.write(all.length > 0 ? columns(all.map(row)) : 'There is nothing to undo.\n')
-        else if (all[0]) {
-          await putBack(workspace, all[0])
-          io.stdout.write(`Undone: ${row(all[0]).join('  ')}\n`)
+        const wanted = /^\d+$/.test(number) ? all[Number(number) - 1] : undefined
+        if (list) io.stdout.write(all.length > 0 ? columns(all.map((one, index) => [`${index + 1}`, ...row(one)])) : `${nothing}\n`)
+        else if (wanted) {
+          await putBack(workspace, wanted)
+          io.stdout.write(`Undone: ${row(wanted).join('  ')}\n`)
         } else {
-          say(io, 'error', 'There is nothing to undo.')
+          say(io, 'error', all.length > 0 ? `There is no change ${printable(number)}; \`vtcode undo --list\` shows ${all.length}.` : nothing)
           code = 1
         }
       } catch (error) {
@@ -29,6 +31,8 @@ export default async function undo(kernel: Kernel, argv: string[], io: Io): Prom
     })
   return run(command, argv, () => code)
 }
+
+const nothing = 'There is nothing to undo.'
 
 const row = ({ checkpoint: { time, slot, steps } }: Undoable): string[] => {
   const paths = steps.map((step) => ('path' in step ? step.path : `${step.from} -> ${step.to}`))

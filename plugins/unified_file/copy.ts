@@ -1,5 +1,5 @@
 import { fail, ok, type Handler } from '../../core/index.js'
-import { freeName, requiredEntry } from '../shared/entry.js'
+import { freeName, placeOf, requiredEntry } from '../shared/entry.js'
 import { missingParents, recorded, type Step } from '../shared/history.js'
 import { readsOf } from '../shared/reads.js'
 import { short } from '../shared/target.js'
@@ -21,13 +21,16 @@ export default (async (call, context) => {
     return fail('VT_INPUT_MISSING', `Missing 'recursive': '${from}' is a directory.`, { hint: 'Give recursive: true to copy it with everything in it.' })
   }
   const there = await freeName(entry, to, overwrite, context)
-  const made = await missingParents(to, workspace)
+  const at = placeOf(to, context)
+  const made = await missingParents(at, workspace)
   const size = await workspace.measure(from)
-  const step: Step = entry.content
-    ? { op: 'write', path: to, ...(there?.content && { before: there.content }), after: entry.content.sha256, made }
-    : { op: 'create', path: to, ...size, made }
-  const { entries, bytes } = await recorded(call, context, [step], () => workspace.copy(from, to, { replace: there !== undefined }))
-  if (entry.content) readsOf(context.session).remember(to, short(entry.content.sha256))
+  const { content } = entry
+  const step: Step = content
+    ? { op: 'write', path: at, ...(there?.content && { before: there.content }), after: content.sha256, made }
+    : { op: 'create', path: at, ...size, made }
+  const copied = await recorded(call, context, [step], () => workspace.copy(from, to, { replace: there !== undefined }))
+  const { entries, bytes } = copied
+  if (content) readsOf(context.session).remember(at, { hash: short(content.sha256) })
   const text = `copied ${from} -> ${to} (${entries} ${entries === 1 ? 'entry' : 'entries'})`
   return ok({ from, to, kind: entry.kind, overwritten: there !== undefined, entries, bytes }, { text })
 }) satisfies Handler<CopyInput>

@@ -1,7 +1,8 @@
-import { fail, ok, problem, VtError, type Call, type Context, type Failure, type Handler, type Next, type Notice } from '../../core/index.js'
+import { fail, ok, problem, type Call, type Failure, type Handler, type Next, type Notice } from '../../core/index.js'
 import { Changes, lineAt } from '../shared/changes.js'
 import { diffOf } from '../shared/diff.js'
 import { decode, encode, recognise, type Form } from '../shared/encoding.js'
+import { missing } from '../shared/missing.js'
 import { nearTo } from '../shared/near.js'
 import { replace } from '../shared/replace.js'
 import { diffRoom, load, readOf, refuseStale, type Target } from '../shared/target.js'
@@ -24,8 +25,7 @@ export default (async (call, context) => {
   const edits = editsOf(call)
   await using _ = await context.workspace.lock([path], context.signal)
   const target = await load(path, context)
-  // Opening it once more says in full what is missing.
-  if (!target) return await missing(path, context)
+  if (!target) throw await missing(path, context)
   refuseStale(path, target, expected_hash, context)
   const form = recognise(target.bytes)
   const changes = new Changes(textOf(target, form))
@@ -111,14 +111,4 @@ const around = (first: number, last: number, margin: number) => {
 function largeNotices(edits: Edit[]): Notice[] {
   const lines = Math.max(...edits.map(({ old_str }) => old_str.replace(/\n$/, '').split('\n').length))
   return lines > 200 ? [{ code: 'VT_EDIT_LARGE', message: `${lines} lines were replaced by an edit; write with mode: "overwrite" or apply_patch suits that better.` }] : []
-}
-
-async function missing(path: string, { workspace }: Context): Promise<Failure> {
-  try {
-    await (await workspace.openFile(path)).close()
-  } catch (error) {
-    if (error instanceof VtError) return { ok: false, error: error.problem }
-    throw error
-  }
-  throw problem('VT_FILE_STALE', { path })
 }

@@ -1,5 +1,5 @@
 import { ok, type Handler } from '../../core/index.js'
-import { freeName, requiredEntry } from '../shared/entry.js'
+import { freeName, placeOf, requiredEntry } from '../shared/entry.js'
 import { missingParents, recorded } from '../shared/history.js'
 import { readsOf } from '../shared/reads.js'
 
@@ -17,13 +17,16 @@ export default (async (call, context) => {
   await using _ = await workspace.lock([from, to], context.signal)
   const entry = await requiredEntry(from, expected_hash, context)
   const there = await freeName(entry, to, overwrite, context)
+  // A directory in which another file system is mounted cannot be moved.
   await workspace.measure(from)
-  const step = { op: 'rename' as const, from, to, ...(there?.content && { before: there.content }), made: await missingParents(to, workspace) }
+  const at = placeOf(to, context)
+  const made = await missingParents(at, workspace)
+  const step = { op: 'rename' as const, from: entry.at, to: at, ...(there?.content && { before: there.content }), made }
   await recorded(call, context, [step], () => workspace.rename(from, to, { replace: there !== undefined }))
   const reads = readsOf(context.session)
-  const seen = reads.get(from)
-  reads.forget(from)
-  if (seen) reads.remember(to, seen.hash, seen.bytes)
-  else reads.forget(to)
+  const seen = reads.get(entry.at)
+  reads.forget(entry.at)
+  reads.forget(at)
+  if (seen) reads.remember(at, seen)
   return ok({ from, to, kind: entry.kind, overwritten: there !== undefined }, { text: `moved ${from} -> ${to}` })
 }) satisfies Handler<MoveInput>

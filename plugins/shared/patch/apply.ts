@@ -74,15 +74,16 @@ async function applySection(section: Section, view: View, notices: Notice[]): Pr
     return { path, op: 'add', added: lines.length, removed: 0 }
   }
   if (section.op === 'delete') {
-    const file = await view.text(path)
+    const file = await view.going(path)
     const removed = linesIn(file.now.changes.bytes)
     delete (file as FileView).now
     return { path, op: 'delete', added: 0, removed }
   }
-  const { to, hunks } = section
-  const file = await view.text(path)
+  const { to, hunks, executable } = section
+  const file = await (to === undefined ? view.text(path) : view.going(path))
   const { spans, added, removed, fuzzy } = place(path, file.now.changes.bytes, hunks)
   file.now.changes.replace(spans)
+  if (executable !== undefined) file.now.mode = withExecution(file.now.mode ?? 0o644, executable)
   notices.push(...fuzzy.map(({ line, pass }) => ({ code: 'VT_PATCH_FUZZY', message: `'${path}' line ${line} matched only with ${passNames[pass]} set aside.` })))
   const change = { path, op: 'update' as const, hunks: hunks.length, added, removed }
   if (to === undefined) return change
@@ -92,14 +93,19 @@ async function applySection(section: Section, view: View, notices: Notice[]): Pr
   return { ...change, op: 'move', to }
 }
 
+/** The mode with the right to execute for whoever may read, or for nobody. */
+const withExecution = (mode: number, executable: boolean): number => (executable ? mode | ((mode & 0o444) >> 2) : mode & ~0o111)
+
 /** Writes everything at once, kept for undo. */
 async function commit(call: Call<any>, context: Context, files: FileView[]): Promise<Notice[]> {
   const { workspace, session } = context
   const steps = await Promise.all(files.map(async (file) => stepOf(file, await missingParents(file.path, workspace))))
   const written = await recorded(call, context, steps, () => workspace.transact(files.map(operationOf)))
   const reads = readsOf(session)
+  const stats = new Map(written.map(({ resolved, stat }) => [resolved, stat]))
   for (const { path, now } of files) {
-    if (now) reads.remember(path, short(sha256(now.changes.bytes)), now.changes.bytes)
+    const stat = stats.get(path)
+    if (now) reads.remember(path, { hash: short(sha256(now.changes.bytes)), ...(stat && { stat }), bytes: now.changes.bytes })
     else reads.forget(path)
   }
   return written.flatMap(({ resolved, lost }) => lossNotices(resolved, lost))

@@ -20,4 +20,5 @@ export interface Hunk {
 export type Section =
   | { op: 'add'; path: string; lines: string[]; newline: boolean; executable: boolean; line: number }
   | { op: 'delete'; path: string; line: number }
-  | { op: 'update'; path: string; to?: string; hunks: Hunk[]; line: number }
+  /** `executable` where the patch changes that. */
+  | { op: 'update'; path: string; to?: string; hunks: Hunk[]; executable?: boolean; line: number }

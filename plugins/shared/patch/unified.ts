@@ -37,7 +37,8 @@ function sectionOf(patch: StructuredPatch, lines: string[], named: Set<string>):
     return { op: 'add', path: to, lines: added.filter((text) => text.startsWith('+')).map((text) => text.slice(1)), newline: !added.some((text) => text.startsWith('\\')), executable: newMode === '100755', line }
   }
   if (to === '/dev/null') return { op: 'delete', path: from, line }
-  return { op: 'update', path: from, ...(from !== to && { to }), hunks: hunks.map((hunk) => hunkOf(hunk, line)), line }
+  const executable = newMode && { executable: newMode === '100755' }
+  return { op: 'update', path: from, ...(from !== to && { to }), hunks: hunks.map((hunk) => hunkOf(hunk, line)), ...executable, line }
 }
 
 /** Without the sides that git and others put in front, where both names have them. */

@@ -1,6 +1,7 @@
-import { problem, VtError, type Context, type Operation } from '../../../core/index.js'
+import { problem, type Context, type Operation } from '../../../core/index.js'
 import { Changes } from '../changes.js'
 import { recognise } from '../encoding.js'
+import { missing } from '../missing.js'
 import { load, refuseStale, sha256, type Target } from '../target.js'
 
 /** A file of the workspace as the sections so far have left it. */
@@ -11,6 +12,8 @@ export interface FileView {
   /** As it is to be; absent if there is to be none. */
   now?: { changes: Changes; mode?: number }
 }
+
+type Present = FileView & { now: NonNullable<FileView['now']> }
 
 /** The workspace as a patch sees it: sections change it in memory, in order. */
 export class View {
@@ -24,8 +27,8 @@ export class View {
     if (known) return known
     const target = await load(path, this.context)
     if (target) refuseStale(path, target, undefined, this.context)
-    const key = target?.resolved ?? workspace.normalize(path)
-    const file = this.files.get(key) ?? { path: key, target, ...(target && { now: { changes: new Changes(target.bytes), mode: target.version.stat.mode } }) }
+    const key = target?.resolved ?? workspace.resolve(path)
+    const file = this.files.get(key) ?? fresh(key, target)
     this.files.set(key, file)
     this.files.set(workspace.normalize(path), file)
     return file
@@ -40,28 +43,44 @@ export class View {
   }
 
   /** The text file that must be there. Throws VT_PATH_NOT_FOUND, VT_FILE_BINARY. */
-  async text(path: string): Promise<FileView & { now: { changes: Changes; mode?: number } }> {
+  async text(path: string): Promise<Present> {
     const file = await this.at(path)
-    if (!file.now) {
-      // Opening says in full what is missing, unless an earlier section took it away.
-      if (!file.target) await (await this.context.workspace.openFile(path)).close()
-      throw problem('VT_PATH_NOT_FOUND', { path }, { details: { path } })
-    }
+    if (!file.now) throw file.target ? problem('VT_PATH_NOT_FOUND', { path }, { details: { path } }) : await missing(path, this.context)
     const { binary, encoding } = recognise(file.now.changes.bytes)
-    if (binary || encoding !== 'utf-8') throw new VtError({ ...problem('VT_FILE_BINARY', { path }).problem, hint: 'Use edit or write for a file that is not UTF-8 text.', details: { path } })
-    return file as FileView & { now: { changes: Changes; mode?: number } }
+    if (!binary && encoding === 'utf-8') return file as Present
+    const hint = 'Use edit or write for a file that is not UTF-8 text.'
+    throw problem('VT_FILE_BINARY', { path }, { hint, details: { path } })
+  }
+
+  /** The same for one that is to go. Throws VT_PATH_SPECIAL for a link: what would go is the file behind it. */
+  async going(path: string): Promise<Present> {
+    if ((await this.context.workspace.stat(path))?.kind === 'link') throw problem('VT_PATH_SPECIAL', { path, kind: 'link' }, { details: { path } })
+    return this.text(path)
   }
 
   /** Every file that is to be other than it is. */
   changed(): FileView[] {
-    return [...new Set(this.files.values())].filter(({ target, now }) => (target ? !now || !now.changes.bytes.equals(target.bytes) : now !== undefined))
+    return [...new Set(this.files.values())].filter(({ target, now }) => {
+      if (!target || !now) return target !== undefined || now !== undefined
+      return newMode({ target, now }) !== undefined || !now.changes.bytes.equals(target.bytes)
+    })
   }
 }
 
+const fresh = (path: string, target: Target | undefined): FileView => ({
+  path,
+  target,
+  ...(target && { now: { changes: new Changes(target.bytes), mode: target.version.stat.mode } }),
+})
+
+const newMode = ({ target, now }: Pick<FileView, 'target' | 'now'>): number | undefined =>
+  now?.mode === target?.version.stat.mode ? undefined : now?.mode
+
 /** What makes the file what it is to be. */
-export function operationOf({ path, target, now }: FileView): Operation {
+export function operationOf(file: FileView): Operation {
+  const { path, target, now } = file
   if (!now) return { op: 'remove', path, over: target!.version }
-  const mode = target ? undefined : now.mode
+  const mode = newMode(file)
   return { op: 'write', path, bytes: now.changes.bytes, over: target?.version ?? 'nothing', ...(mode !== undefined && { mode }) }
 }
 
