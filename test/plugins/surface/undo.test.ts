@@ -1,5 +1,19 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, lstatSync, statSync, chmodSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
@@ -16,6 +30,12 @@ afterEach(() => booted[Symbol.asyncDispose]())
 const at = (path: string) => join(booted.root, path)
 /** A call of a session that has read nothing yet. */
 const call = (tool: string, input: object) => booted.call(tool, input, { session: `session-${count++}` })
+/** A process of its own, which looks after the bounds of history with its first change. */
+const vtcodeCall = (...args: string[]) =>
+  spawnSync(process.execPath, ['dist/core/bin.js', 'call', '--workspace', booted.root, '--mode', 'auto', 'unified_file', ...args], {
+    encoding: 'utf8',
+    env: { ...process.env, HOME: booted.home },
+  })
 const undo = async (...args: string[]) => {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const main = (await booted.kernel.surface('undo'))!
@@ -56,11 +76,72 @@ describe('vtcode undo', () => {
       states.push(tree())
     }
     expect((await undo('--list')).out.split('\n').length).toBe(changes.length + 1)
+    expect(await undo('99')).toMatchObject({ code: 1, err: expect.stringContaining('no change 99') })
     for (let index = changes.length - 1; index >= 0; index--) {
       expect(await undo(), JSON.stringify(changes[index])).toMatchObject({ code: 0, err: '' })
       expect(tree(), JSON.stringify(changes[index])).toEqual(states[index])
     }
     expect(await undo()).toMatchObject({ code: 1, err: expect.stringContaining('nothing to undo') })
+  })
+
+  it('reaches what was changed through links, and takes the change that is named', async () => {
+    symlinkSync('dir', at('way'))
+    symlinkSync('dir/later', at('link'))
+    const before = tree()
+    const changes: [string, object][] = [
+      ['unified_file', { action: 'write', path: 'way/new/x', content: 'x' }],
+      ['unified_file', { action: 'write', path: 'link', content: 'through' }],
+      ['unified_file', { action: 'edit', path: 'way/sub/c.txt', old_str: 'c', new_str: 'C' }],
+      ['unified_file', { action: 'copy', path: 'a.txt', destination: 'way/copy' }],
+      ['unified_file', { action: 'move', path: 'b.txt', destination: 'way/b' }],
+      ['unified_file', { action: 'delete', path: 'way/copy' }],
+      ['apply_patch', { input: '*** Begin Patch\n*** Add File: way/p\n+1\n*** Update File: way/sub/c.txt\n-C\n+CC\n*** End Patch' }],
+    ]
+    for (const [tool, input] of changes) expect(await call(tool, input), JSON.stringify(input)).toMatchObject({ ok: true })
+    const { out } = await undo('--list')
+    const second = out.split('\n').findIndex((line) => line.includes('dir/later')) + 1
+    expect(await undo(`${second}`)).toMatchObject({ code: 0, err: '' })
+    expect(tree()).not.toHaveProperty(['dir/later'])
+    for (let left = changes.length - 1; left > 0; left--) expect(await undo()).toMatchObject({ code: 0, err: '' })
+    expect(tree()).toEqual(before)
+  })
+
+  it('that was cut short is finished by the next', async () => {
+    const changes: [string, object][] = [
+      ['unified_file', { action: 'edit', path: 'a.txt', old_str: 'two', new_str: '2' }],
+      ['unified_file', { action: 'write', path: 'n/new', content: 'x' }],
+      ['unified_file', { action: 'move', path: 'a.txt', destination: 'b.txt', overwrite: true }],
+      ['unified_file', { action: 'copy', path: 'dir', destination: 'twin', recursive: true }],
+      ['unified_file', { action: 'delete', path: 'b.txt' }],
+    ]
+    const before = tree()
+    for (const [tool, input] of changes) {
+      expect(await call(tool, input)).toMatchObject({ ok: true })
+      // All is back, and the checkpoint is still there: as if the process had ended just then.
+      cpSync(at('.vtcode/history'), at('.vtcode/kept'), { recursive: true, verbatimSymlinks: true })
+      expect(await undo()).toMatchObject({ code: 0 })
+      rmSync(at('.vtcode/history'), { recursive: true })
+      renameSync(at('.vtcode/kept'), at('.vtcode/history'))
+      expect(await undo(), JSON.stringify(input)).toMatchObject({ code: 0, err: '' })
+      expect(tree(), JSON.stringify(input)).toEqual(before)
+    }
+  })
+
+  it('reaches back 30 days and 512 MiB, and no further', async () => {
+    const day = 24 * 60 * 60 * 1000
+    const plant = (age: number, bytes: number) => {
+      const folder = `.vtcode/history/old/${String(Date.now() - age).padStart(14, '0')}-abcdef-${bytes}`
+      mkdirSync(at(folder), { recursive: true })
+      writeFileSync(at(`${folder}/record.json`), '{"steps":[]}')
+      return folder
+    }
+    const [old, large, recent] = [plant(31 * day, 0), plant(2 * day, 600 * 1024 * 1024), plant(day, 1)]
+    const { stdout } = vtcodeCall('write', '--path', 'x', '--content', 'x')
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true })
+    expect([old, large, recent].map((folder) => existsSync(at(folder)))).toEqual([false, false, true])
+    expect(spawnSync('git', ['init', '-q'], { cwd: booted.root }).status).toBe(0)
+    const { stdout: seen } = spawnSync('git', ['status', '--short', '--untracked-files=all', '.vtcode/history'], { cwd: booted.root, encoding: 'utf8' })
+    expect(seen).toBe('')
   })
 
   it('gives back the original after any edits', async () => {

@@ -1,22 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { bootKernel, type Booted } from 'vtcode/test'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { entries } from '../../fixtures/entries.js'
 
-let booted: Booted
-beforeEach(async () => {
-  booted = await bootKernel({ files: { 'a.txt': 'a\n', 'b.txt': 'b\n', 'dir/sub/x': 'x', 'dir/.hidden': 'h' } })
-  writeFileSync(join(booted.root, '../secret'), 'secret')
-})
-afterEach(() => booted[Symbol.asyncDispose]())
-
-const at = (path: string) => join(booted.root, path)
-const act = (action: string, path: string, rest: object = {}) => booted.call('unified_file', { action, path, ...rest })
-const code = async (action: string, path: string, rest: object = {}) => {
-  const result = await act(action, path, rest)
-  return result.ok ? 'ok' : result.error.code
-}
+const { at, act, code } = entries()
 
 describe('copy', () => {
   it('takes a file with its mode, a directory only when asked, with everything in it', async () => {
@@ -24,7 +11,8 @@ describe('copy', () => {
     await act('copy', 'run', { destination: 'n/run' })
     expect(statSync(at('n/run')).mode & 0o777).toBe(0o755)
     expect(await code('copy', 'dir', { destination: 'twin' })).toBe('VT_INPUT_MISSING')
-    expect(await act('copy', 'dir', { destination: 'twin', recursive: true })).toMatchObject({ output: { entries: 3, bytes: 2 }, text: 'copied dir -> twin (3 entries)' })
+    const copied = await act('copy', 'dir', { destination: 'twin', recursive: true })
+    expect(copied).toMatchObject({ output: { entries: 3, bytes: 2 }, text: 'copied dir -> twin (3 entries)' })
     expect(readFileSync(at('twin/.hidden'), 'utf8')).toBe('h')
   })
 
@@ -33,6 +21,6 @@ describe('copy', () => {
     expect(await code('copy', 'dir', { destination: 'twin', recursive: true })).toBe('VT_PATH_SPECIAL')
     symlinkSync('../../secret', at('dir/sub/out'))
     expect(await code('copy', 'dir', { destination: 'n/twin', recursive: true })).toMatch(/VT_PATH_(SPECIAL|OUTSIDE)/)
-    expect(readdirSync(booted.root).sort()).toEqual(['.vtcode', 'a.txt', 'b.txt', 'dir'])
+    expect(readdirSync(at('.')).sort()).toEqual(['.vtcode', 'a.txt', 'b.txt', 'dir'])
   })
 })

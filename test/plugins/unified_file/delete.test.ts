@@ -1,22 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { bootKernel, type Booted } from 'vtcode/test'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { entries } from '../../fixtures/entries.js'
 
-let booted: Booted
-beforeEach(async () => {
-  booted = await bootKernel({ files: { 'a.txt': 'a\n', 'b.txt': 'b\n', 'dir/sub/x': 'x', 'dir/.hidden': 'h' } })
-  writeFileSync(join(booted.root, '../secret'), 'secret')
-})
-afterEach(() => booted[Symbol.asyncDispose]())
-
-const at = (path: string) => join(booted.root, path)
-const act = (action: string, path: string, rest: object = {}) => booted.call('unified_file', { action, path, ...rest })
-const code = async (action: string, path: string, rest: object = {}) => {
-  const result = await act(action, path, rest)
-  return result.ok ? 'ok' : result.error.code
-}
+const { at, act, code } = entries()
 
 describe('delete', () => {
   it('takes files, empty directories and links, and full directories when asked', async () => {
@@ -27,12 +14,14 @@ describe('delete', () => {
     expect(await act('delete', 'empty')).toMatchObject({ output: { kind: 'dir', deleted: true } })
     expect(await act('delete', 'dir')).toMatchObject({ error: { code: 'VT_PATH_NOT_EMPTY', details: { entries: 4 } } })
     expect(await act('delete', 'dir', { recursive: true })).toMatchObject({ output: { kind: 'dir', entries: 4 } })
-    expect(readdirSync(booted.root).sort()).toEqual(['.vtcode', 'a.txt', 'b.txt'])
+    expect(readdirSync(at('.')).sort()).toEqual(['.vtcode', 'a.txt', 'b.txt'])
     expect(readFileSync(at('../secret'), 'utf8')).toBe('secret')
   })
 
   it('of what is not there is an error, unless forced', async () => {
-    expect(await act('delete', 'dir/none')).toMatchObject({ error: { code: 'VT_PATH_NOT_FOUND', next: { input: { action: 'list', path: 'dir' } } } })
+    const next = { tool: 'unified_search', input: { action: 'list', path: 'dir' } }
+    expect(await act('delete', 'dir/none')).toMatchObject({ error: { code: 'VT_PATH_NOT_FOUND', next, details: { not_applied: true } } })
+    expect(await act('delete', 'dir/x')).toMatchObject({ error: { details: { similar: ['dir/sub/x'] } } })
     expect(await act('delete', 'none', { force: true })).toMatchObject({ output: { deleted: false, skipped: true } })
     expect(await code('delete', './dir/..', { recursive: true })).toBe('VT_INPUT_INVALID')
   })
@@ -43,6 +32,26 @@ describe('delete', () => {
     expect(await code('delete', 'a.txt')).toBe('VT_FILE_STALE')
     expect(await code('delete', 'b.txt', { expected_hash: '0'.repeat(16) })).toBe('VT_FILE_STALE')
     expect(readFileSync(at('a.txt'), 'utf8')).toBe('other')
+  })
+
+  it('takes a link however deep it lies and wherever it points inside, and a file of any size', async () => {
+    mkdirSync(at('1/2/3/4/5/6/7'), { recursive: true })
+    symlinkSync('../../../../../../../a.txt', at('1/2/3/4/5/6/7/link'))
+    expect(await act('delete', '1/2/3/4/5/6/7/link')).toMatchObject({ output: { kind: 'symlink' } })
+    for (const [size, notices] of [[100, undefined], [300, [{ code: 'VT_FILE_NOT_KEPT' }]]] as const) {
+      writeFileSync(at('large'), '')
+      truncateSync(at('large'), size * 1024 * 1024)
+      const result = await act('delete', 'large')
+      expect([result.ok, result.notices]).toEqual([true, notices && [expect.objectContaining(notices[0])]])
+    }
+  })
+
+  it('of a large file that changed since a part of it was read is a conflict', async () => {
+    writeFileSync(at('large'), '')
+    truncateSync(at('large'), 100 * 1024 * 1024)
+    await act('read', 'large', { offset_bytes: 0 })
+    truncateSync(at('large'), 100 * 1024 * 1024 + 1)
+    expect(await code('delete', 'large')).toBe('VT_FILE_STALE')
   })
 
   it.runIf(process.getuid?.() === 0)('never goes into another file system', async () => {

@@ -1,26 +1,16 @@
-import { existsSync, lstatSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { bootKernel, type Booted } from 'vtcode/test'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { existsSync, lstatSync, readFileSync, readlinkSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { entries } from '../../fixtures/entries.js'
 
-let booted: Booted
-beforeEach(async () => {
-  booted = await bootKernel({ files: { 'a.txt': 'a\n', 'b.txt': 'b\n', 'dir/sub/x': 'x', 'dir/.hidden': 'h' } })
-  writeFileSync(join(booted.root, '../secret'), 'secret')
-})
-afterEach(() => booted[Symbol.asyncDispose]())
-
-const at = (path: string) => join(booted.root, path)
-const act = (action: string, path: string, rest: object = {}) => booted.call('unified_file', { action, path, ...rest })
-const code = async (action: string, path: string, rest: object = {}) => {
-  const result = await act(action, path, rest)
-  return result.ok ? 'ok' : result.error.code
-}
+const { at, act, code } = entries()
 
 describe('move', () => {
   it('renames files, links and directories, with the parents they need', async () => {
     symlinkSync('a.txt', at('link'))
-    expect(await act('move', 'a.txt', { destination: 'n/e/w.txt' })).toMatchObject({ output: { from: 'a.txt', to: 'n/e/w.txt', overwritten: false, kind: 'file' }, text: 'moved a.txt -> n/e/w.txt' })
+    expect(await act('move', 'a.txt', { destination: 'n/e/w.txt' })).toMatchObject({
+      output: { from: 'a.txt', to: 'n/e/w.txt', overwritten: false, kind: 'file' },
+      text: 'moved a.txt -> n/e/w.txt',
+    })
     await act('move', 'dir', { to: 'n/dir' })
     await act('move', 'link', { destination: 'linked' })
     expect(readFileSync(at('n/dir/sub/x'), 'utf8')).toBe('x')
@@ -30,11 +20,28 @@ describe('move', () => {
 
   it('takes no name in use, unless it is a file and told to', async () => {
     expect(await code('move', 'a.txt', { destination: 'b.txt' })).toBe('VT_PATH_EXISTS')
-    expect(await act('move', 'a.txt', { destination: 'dir', overwrite: true })).toMatchObject({ error: { code: 'VT_PATH_EXISTS', hint: expect.stringContaining("'dir/a.txt'") } })
+    const refused = await act('move', 'a.txt', { destination: 'dir', overwrite: true })
+    expect(refused).toMatchObject({ error: { code: 'VT_PATH_EXISTS', hint: expect.stringContaining("'dir/a.txt'") } })
+    symlinkSync('b.txt', at('link'))
+    expect(await code('move', 'a.txt', { destination: 'link', overwrite: true })).toBe('VT_PATH_EXISTS')
     expect(await code('move', 'dir', { destination: 'b.txt', overwrite: true })).toBe('VT_PATH_EXISTS')
     expect(await code('move', 'dir', { destination: 'dir/sub/deep' })).toBe('VT_INPUT_CONFLICT')
     expect(await act('move', 'a.txt', { destination: 'b.txt', overwrite: true })).toMatchObject({ output: { overwritten: true } })
     expect(readFileSync(at('b.txt'), 'utf8')).toBe('a\n')
+  })
+
+  it('takes a file of any size, and replaces none that is too large to be kept', async () => {
+    writeFileSync(at('large'), '')
+    truncateSync(at('large'), 100 * 1024 * 1024)
+    expect(await code('move', 'large', { destination: 'n/large' })).toBe('ok')
+    expect(await code('move', 'a.txt', { destination: 'n/large', overwrite: true })).toBe('VT_INPUT_TOO_LARGE')
+  })
+
+  it('into itself is a conflict, by whatever way', async () => {
+    symlinkSync('dir', at('way'))
+    expect(await code('move', 'dir', { destination: 'way/sub/deep' })).toBe('VT_INPUT_CONFLICT')
+    expect(await code('move', 'dir/sub/x', { destination: 'way/sub/x', overwrite: true })).toBe('VT_INPUT_CONFLICT')
+    expect(readFileSync(at('dir/sub/x'), 'utf8')).toBe('x')
   })
 
   it('does not touch what leads outside', async () => {
