@@ -1,0 +1,113 @@
+import { ok, type Context, type Handler, type Next } from '../../core/index.js'
+import { count, fitting, refusal, remarks } from '../shared/answer.js'
+import { cut } from '../shared/excerpt.js'
+import { search, seconds } from '../shared/search.js'
+import { isBinary, sourceOf } from '../shared/source.js'
+import { scorer } from './fuzzy/score.js'
+
+interface FuzzyInput {
+  pattern: string
+  fuzzy_threshold: number
+  path: string
+  case_sensitive: boolean
+  max_results: number
+  skip: number
+  globs?: string | string[]
+  file_extensions?: string[]
+  include_hidden: boolean
+}
+export interface FuzzyMatch {
+  file: string
+  line_number: number
+  text: string
+  /** 0 to 1. */
+  score: number
+  text_truncated?: true
+}
+export interface FuzzyOutput {
+  matches: FuzzyMatch[]
+  total_matches: number
+  files_searched: number
+  truncated: boolean
+  total_is_lower_bound?: true
+  next?: Next
+}
+
+/** Of a larger file the beginning is scored, and of a longer line. */
+const largest = { file: 16_777_216, line: 4096 }
+
+/** Lines that hold the characters of a pattern in order, the best first. */
+const fuzzy: Handler<FuzzyInput, FuzzyOutput> = async ({ input, given }, context) => {
+  const found = await candidates(input, context)
+  const score = scorer(input.pattern, input.fuzzy_threshold, input.case_sensitive)
+  const best = new Best(input.skip + input.max_results)
+  for (const { file } of found.files) {
+    context.signal.throwIfAborted()
+    for (const match of await linesOf(file, score, context)) best.add(match)
+  }
+  const page = best.sorted().slice(input.skip, input.skip + input.max_results)
+  const matches = fitting(page)
+  const end = input.skip + matches.length
+  const truncated = end < best.total
+  const output: FuzzyOutput = {
+    matches,
+    total_matches: best.total,
+    files_searched: found.searched,
+    truncated,
+    ...(found.incomplete && { total_is_lower_bound: true as const }),
+    ...(truncated && { next: { tool: 'grep_search', input: { action: 'fuzzy', ...given, skip: end } } }),
+  }
+  const notices = remarks(found)
+  return ok(output, { text: render(output, input.path), ...(notices.length > 0 && { notices }) })
+}
+export default fuzzy
+
+/** The files with a line that holds the characters in order: ripgrep finds them much faster than we do. */
+async function candidates({ pattern, path, case_sensitive, globs, file_extensions = [], include_hidden }: FuzzyInput, context: Context) {
+  const loose = Array.from(pattern, (char) => `\\x{${char.codePointAt(0)!.toString(16)}}`).join('.*')
+  const found = await search(context, { patterns: [loose], case_sensitive, path, globs: [globs ?? []].flat(), file_extensions, include_hidden })
+  if (!found) throw refusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here.')
+  if (found.incomplete && found.total === 0) throw refusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${path}' within ${seconds} s.`, { retryable: true })
+  return found
+}
+
+async function linesOf(file: string, score: (line: string) => number, context: Context): Promise<FuzzyMatch[]> {
+  const handle = await context.workspace.openFile(file).catch(() => undefined)
+  if (!handle) return []
+  await using held = handle
+  const source = await sourceOf(held)
+  if (await isBinary(source)) return []
+  const text = (await source.read(0, Math.min(source.bytes, largest.file))).toString()
+  return text.split('\n').flatMap((raw, index) => {
+    const line = raw.replace(/\r$/, '').slice(0, largest.line)
+    const value = score(line)
+    if (value === 0) return []
+    const shown = cut(line, 500)
+    return [{ file, line_number: index + 1, text: shown.text, score: Math.round(value * 1000) / 1000, ...(shown.cut && { text_truncated: true as const }) }]
+  })
+}
+
+/** The best lines seen so far, so that memory is bounded however many there are. */
+class Best {
+  total = 0
+  private kept: (FuzzyMatch & { order: number })[] = []
+  constructor(private readonly wanted: number) {}
+
+  add(match: FuzzyMatch): void {
+    this.kept.push({ ...match, order: this.total++ })
+    if (this.kept.length >= 2 * this.wanted + 1000) this.kept = this.ranked().slice(0, this.wanted)
+  }
+  sorted(): FuzzyMatch[] {
+    return this.ranked().map(({ order: _, ...match }) => match)
+  }
+  private ranked() {
+    return this.kept.sort((a, b) => b.score - a.score || a.order - b.order)
+  }
+}
+
+function render({ matches, total_matches, files_searched, truncated, next }: FuzzyOutput, path: string): string {
+  if (total_matches === 0) return `No matches in ${path} (${count(files_searched, 'file')} searched)`
+  const lines = matches.map(({ file, line_number, text, score }) => `${file}:${line_number}: ${text.trim()} (${score})`)
+  const all = count(total_matches, 'match', 'matches')
+  return [...lines, truncated ? `${matches.length} of ${all}; continue with skip=${String(next?.input['skip'])}` : all].join('\n')
+}

@@ -1,0 +1,50 @@
+import { encodeName, type Context } from '../../../core/index.js'
+import { refusal } from '../../shared/answer.js'
+import { existing, tellable } from '../../shared/entries.js'
+import { byPath } from '../../shared/order.js'
+import { lines } from '../../shared/process.js'
+import { largestSearched, ripgrep, withWalk, type Discovery } from '../../shared/ripgrep.js'
+
+const seconds = 30
+
+/** A file that holds some of the names, each with the line that holds it first. */
+export interface Similar {
+  file: string
+  lines: Map<string, number>
+}
+export interface Ranked {
+  /** Those with the most names first, then in path order. */
+  files: Similar[]
+  incomplete: boolean
+  complaints: string[]
+}
+
+/** The files of a directory by how many of the names stand in them as whole words. Throws VT_PATH_*, VT_SEARCH_ENGINE_MISSING. */
+export async function rank(context: Context, names: string[], { path, ...discovery }: Discovery & { path: string }): Promise<Ranked> {
+  await using directory = await context.workspace.openDirectory(path)
+  const prefix = path === '.' ? '' : `${path}/`
+  const found = new Map<string, Map<string, number>>()
+  const stream = lines((line) => {
+    const nul = line.indexOf(0)
+    const colon = line.indexOf(58, nul)
+    if (nul < 0 || colon < 0) return
+    const file = prefix + encodeName(line.subarray(line[0] === 46 && line[1] === 47 ? 2 : 0, nul))
+    const held = found.get(file) ?? new Map<string, number>()
+    const name = line.toString('utf8', colon + 1)
+    if (!held.has(name)) held.set(name, Number(line.toString('latin1', nul + 1, colon)))
+    found.set(file, held)
+  })
+  const patterns = names.flatMap((name) => ['-e', name])
+  const asked = await withWalk(context.workspace, directory, discovery, (flags) => ripgrep(
+    directory.ref,
+    [...flags, '--only-matching', '--line-number', '--null', '--with-filename', '--no-heading', '--case-sensitive', '--fixed-strings', '--word-regexp',
+      '--max-filesize', String(largestSearched), ...patterns, '--', './'],
+    { signal: context.signal, seconds },
+    stream.take,
+  ))
+  if (!asked) throw refusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here.')
+  const there = new Set(await existing(context, [...found.keys()]))
+  const files = [...found].filter(([file]) => there.has(file)).map(([file, held]) => ({ file, lines: held }))
+  files.sort((a, b) => b.lines.size - a.lines.size || byPath(a.file, b.file))
+  return { files, incomplete: asked.timed_out, complaints: await tellable(context, path, asked.complaints) }
+}
