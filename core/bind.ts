@@ -104,10 +104,13 @@ export function bind(found: Found, settings: Settings): Registry {
   function bindChain(id: string, primary: Contribution, chain: Contribution[]): Claim | undefined {
     const bound = settings.use[id]
     if (bound === undefined) {
-      const [first, ...later] = chain.filter((c) => c.stage === 'override')
+      // A skill is loaded by a model, which shall not replace a tool by that.
+      const own = chain.filter((c) => !c.skill || c.stage !== 'override')
+      for (const c of chain) if (!own.includes(c)) states.set(c, ['standby', `an override of a skill counts where \`use\` of the settings binds ${id} to it`])
+      const [first, ...later] = own.filter((c) => c.stage === 'override')
       if (first && later.length === 0) say('VT_SLOT_OVERRIDDEN', { slot: id, id: first.id }, [first], 'info')
       for (const other of later) say('VT_SLOT_COLLISION', { slot: id, winner: first!.id, loser: other.id }, [first!, other])
-      return { primary, chain }
+      return { primary, chain: own }
     }
     const names = bound === false ? [] : bound === 'builtin' ? chain.filter((c) => c.plugin === 'builtin').map((c) => c.id) : [bound].flat()
     const serving = names.map((name) => chain.find((c) => c.id === name || c.name === name))

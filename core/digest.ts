@@ -29,7 +29,8 @@ export const needsConsent = (contribution: Contribution): boolean => contributio
 const runsCode = ({ manifest }: Contribution): boolean => ['module', 'run', 'http', 'mcp', 'alias'].some((key) => key in manifest)
 
 /** A plugin folder as a whole; a loose manifest with its module, its imports and the files its command names. Throws VT_MANIFEST_LIMIT. */
-export function itemFor({ id, plugin, layer, root, file, manifest }: Contribution, workspace: string): TrustItem {
+export function itemFor({ id, plugin, layer, root, file, manifest, skill }: Contribution, workspace: string): TrustItem {
+  if (skill) return itemForSkill(root, workspace)
   if (plugin !== layer) return { id: `plugin:${plugin}`, title: `The plugin ${plugin} in ${root}`, files: [root], digest: treeDigest(root) }
   const main = moduleOf(manifest)
   const module = main === undefined ? [] : closure(resolve(dirname(file), main)).files
@@ -53,14 +54,10 @@ export function itemForValue(file: string, key: string, value: unknown, workspac
   return item(id, `'${key}' in ${relative(workspace, file)}`, filesIn(value, workspace), workspace, canonical(value))
 }
 
-/** A skill of the workspace; `undefined` for one that cannot be hashed, which is never trusted. */
-export function itemForSkill(folder: string, workspace: string): TrustItem | undefined {
+/** A skill of the workspace with everything in its folder; `shown` are files to look at. Throws VT_MANIFEST_LIMIT. */
+export function itemForSkill(folder: string, workspace: string, shown: string[] = []): TrustItem {
   const path = relative(workspace, folder)
-  try {
-    return { id: `skill:${path}`, title: `The skill in ${path}`, files: [folder], digest: treeDigest(folder) }
-  } catch {
-    return undefined
-  }
+  return { id: `skill:${path}`, title: `The skill in ${path}${shown.length > 0 ? ' and the tools it brings' : ''}`, files: [folder, ...shown], digest: treeDigest(folder) }
 }
 
 /** The digest of a set of items, whatever their order. */

@@ -4,7 +4,7 @@ import { problem, report } from './errors.js'
 import { known, readManifest, type Reading } from './manifest.js'
 import { filesOf, placesOf, type DiscoverOptions, type Removal, type Source } from './places.js'
 import { fitsProgram, missing, orphans, type Surroundings } from './requires.js'
-import type { Contribution, ContributionInfo, Diagnostic, JsonObject, Kind, Manifest, ManifestEntry, State } from './types.js'
+import type { Contribution, ContributionInfo, Diagnostic, JsonObject, Kind, Layer, Manifest, ManifestEntry, State } from './types.js'
 import { version } from './version.js'
 
 export interface Discovery {
@@ -37,6 +37,12 @@ export async function discover(options: DiscoverOptions): Promise<Discovery> {
   return found
 }
 
+/** The plugins that take part, each with its folder. */
+export function pluginsOf(contributions: readonly Contribution[]): { name: string; root: string; layer: Layer }[] {
+  const plugins = contributions.filter(({ plugin, layer, skill }) => plugin !== layer && !skill)
+  return [...new Map(plugins.map(({ plugin: name, root, layer }) => [name, { name, root, layer }])).values()]
+}
+
 /** The manifests of a source. Those of the program come checked from the catalogue that the build wrote. */
 async function* readingsOf(source: Source, { diagnostics }: Discovery): AsyncGenerator<[file: string, reading: Reading]> {
   const catalogue = join(source.path, '_catalogue.json')
@@ -62,6 +68,7 @@ function admit(source: Source, file: string, reading: Reading, files: Map<string
   const earlier = files.get(id)
   found.diagnostics.push(...diagnostics)
   if (!manifest) put('invalid', diagnostics[0]?.message ?? '')
+  else if (source.form === 'skill' && kind !== 'action' && kind !== 'policy') put('inactive', `a skill brings actions and policies, no ${kind}`)
   else if (!chosen(id, entry)) put('inactive', `left out by \`only\` or \`except\` of ${entry!.from}`)
   else if (earlier !== undefined) {
     const duplicate = report('VT_MANIFEST_DUPLICATE', { plugin, name }, [earlier, file])
@@ -70,7 +77,7 @@ function admit(source: Source, file: string, reading: Reading, files: Map<string
   } else {
     files.set(id, file)
     const options = entry?.options && { options: entry.options as JsonObject }
-    found.contributions.push({ id, name, plugin, kind: kind as Kind, layer, file, root, manifest, ...served, ...options })
+    found.contributions.push({ id, name, plugin, kind: kind as Kind, layer, file, root, manifest, ...(source.form === 'skill' && { skill: true }), ...served, ...options })
   }
 }
 

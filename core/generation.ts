@@ -7,7 +7,7 @@ import { problem, report } from './errors.js'
 import { Life } from './limits.js'
 import { clean } from './clean.js'
 import { createLoader, type Loader } from './loader.js'
-import { discover } from './discover.js'
+import { discover, pluginsOf } from './discover.js'
 import { bind } from './bind.js'
 import { isListed, slotsOf, toolInfo, type Registry } from './registry.js'
 import { itemForSkill, needsConsent } from './digest.js'
@@ -20,7 +20,7 @@ import { serversOf } from './servers.js'
 import { findSkills } from './skills.js'
 import { survey } from './survey.js'
 import { openTrust, type Trust } from './trust.js'
-import type { Adapter, Contribution, ContributionInfo, Diagnostic, Effect, Host, KernelOptions, Mode, Origin, Premises, Settings, Skills } from './types.js'
+import type { Adapter, Contribution, ContributionInfo, Diagnostic, Effect, Host, KernelOptions, Mode, Origin, Premises, Settings, Skill, Skills } from './types.js'
 import type { OpenWorkspace } from './workspace.js'
 import type { OnFault } from './faults.js'
 import { join } from 'node:path'
@@ -48,6 +48,7 @@ export interface Surroundings {
   changed: (uri: string) => void
   /** Asks for the next generation. */
   renew: () => void
+  bring: Host['bring']
 }
 
 const modes: Mode[] = ['plan', 'ask', 'auto', 'full-auto']
@@ -57,8 +58,8 @@ export function homeOf({ home, env = process.env }: KernelOptions): string {
   return env['VTCODE_HOME'] ?? join(home ?? env['HOME'] ?? homedir(), '.vtcode')
 }
 
-/** Discovers, checks and binds everything anew. Throws VT_CONFIG_* and, where a policy of the user cannot be loaded, VT_RELOAD_REFUSED. */
-export async function buildGeneration({ options, workspace, report, diagnostics, changed, renew }: Surroundings, number: number): Promise<Generation> {
+/** Discovers, checks and binds everything anew, with the manifests of the skills that were loaded. Throws VT_CONFIG_* and, where a policy of the user cannot be loaded, VT_RELOAD_REFUSED. */
+export async function buildGeneration({ options, workspace, report, diagnostics, changed, renew, bring }: Surroundings, number: number, loadedSkills: readonly Skill[]): Promise<Generation> {
   const env = options.env ?? process.env
   const home = homeOf(options)
   const trust = openTrust({ home, workspace: workspace.root, env })
@@ -69,7 +70,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const loaded = await loadSettings({ ...places, ...said, env, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
   const { settings } = loaded
   const remarks = [...loaded.diagnostics, ...(trust.fault ? [fromError(trust.fault, home)] : [])]
-  const found = await discover({ ...places, env, loaded })
+  const found = await discover({ ...places, env, loaded, skills: loadedSkills })
   found.contributions.push(...serversOf(loaded, workspace.root))
   const untrusted = new Set<string>()
   for (const contribution of found.contributions) {
@@ -99,8 +100,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], untrusted }, capped(settings))
   registry.diagnostics.push(...unknownTools(settings, registry))
   for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
-  const plugins = new Map(found.contributions.filter(({ plugin, layer }) => plugin !== layer).map(({ plugin: name, root, layer }) => [name, { name, root, layer }]))
-  const skills = skillFinder({ ...places, plugins: [...plugins.values()], loaded, trust })
+  const skills = skillFinder({ ...places, plugins: pluginsOf(found.contributions), loaded, trust })
   const host: Host = {
     slots: () => [...registry.slots.values()].filter(isListed).map(({ info }) => info),
     describe: (name) => {
@@ -110,6 +110,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
     contributions: () => registry.infos,
     diagnostics,
     skills,
+    bring,
   }
   const hidden = hiddenBy(settings, workspace.root)
   return {
@@ -159,8 +160,11 @@ function skillFinder({ loaded, trust, ...places }: Finder): Host['skills'] {
   let found: Skills | undefined
   const said = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
   const trusted = (folder: string) => {
-    const item = itemForSkill(folder, places.workspace)
-    return item !== undefined && trust.isTrusted(item)
+    try {
+      return trust.isTrusted(itemForSkill(folder, places.workspace))
+    } catch {
+      return false
+    }
   }
   return ({ fresh = false } = {}) => {
     if (fresh || !found) found = findSkills({ ...places, cwd: process.cwd(), settings: loaded.settings['skills'] as SkillSettings, said, trusted }, cache)

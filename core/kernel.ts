@@ -1,15 +1,16 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { BroughtSkills } from './bring.js'
 import { createCaller } from './call.js'
 import { withSkills } from './catalogue.js'
 import { Sessions } from './context.js'
 import { texts, VtError } from './errors.js'
 import type { OnFault } from './faults.js'
-import { buildGeneration, homeOf, type Generation } from './generation.js'
+import { buildGeneration, homeOf, type Generation, type Surroundings } from './generation.js'
 import { first } from './loader.js'
 import { complete, offersOf } from './offers.js'
 import { isListed, slotsOf, toolInfo } from './registry.js'
-import type { Diagnostic, Kernel, KernelOptions, SurfaceMain } from './types.js'
+import type { Diagnostic, Kernel, KernelOptions, Skill, SurfaceMain } from './types.js'
 import { openWorkspace } from './workspace.js'
 
 const MAX_FAULTS = 200
@@ -35,10 +36,18 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
   })
   const diagnostics = () => [...generation.registry.diagnostics, ...faults.values()]
   const renew = () => void reload()
-  const build = (number: number) => buildGeneration({ options, workspace, report, diagnostics, changed, renew }, number)
+  const brought: BroughtSkills = new BroughtSkills({ current: () => generation, build: (more) => build(generation.number + 1, more), enter: (next) => !closed && enter(next) })
+  const surroundings: Surroundings = { options, workspace, report, diagnostics, changed, renew, bring: (skill, { id }) => inTurn(() => brought.bring(skill, id)) }
+  const build = (number: number, more: readonly Skill[] = []): Promise<Generation> => buildGeneration(surroundings, number, [...brought.all(), ...more])
 
+  let turn: Promise<unknown> = Promise.resolve()
+  /** One generation is made after the other. Contract: `run` does not reject. */
+  const inTurn = <T>(run: () => Promise<T>): Promise<T> => {
+    const next = turn.then(run)
+    turn = next
+    return next
+  }
   let generation: Generation = await build(1)
-  let reloading: Promise<unknown> = Promise.resolve()
   let closed = false
   const retiring = new Set<Promise<void>>()
   const caller = createCaller({ workspace, sessions, surface: options.surface ?? 'library', report, current: () => generation })
@@ -47,17 +56,19 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
   async function swap(): ReturnType<Kernel['reload']> {
     if (closed) return { ok: false, generation: generation.number, diagnostics: [] }
     try {
-      while (retiring.size >= MAX_ALIVE - 1) await Promise.race(retiring)
-      const next = await build(generation.number + 1)
-      retire(generation)
-      generation = next
+      enter(await build(generation.number + 1))
     } catch (error) {
       const { message, hint } = texts('VT_RELOAD_REFUSED', { reason: first(error) })!
       return { ok: false, generation: generation.number, diagnostics: [{ code: 'VT_RELOAD_REFUSED', severity: 'error', message, hint, files: [] }] }
     }
+    return { ok: true, generation: generation.number, diagnostics: diagnostics() }
+  }
+  function enter(next: Generation): true {
+    retire(generation)
+    generation = next
     faults.clear()
     for (const tell of listeners) tell()
-    return { ok: true, generation: generation.number, diagnostics: diagnostics() }
+    return true
   }
 
   /** Calls in flight finish on theirs; then what adapters hold for it is let go of. */
@@ -67,10 +78,10 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     void gone.then(() => retiring.delete(gone))
   }
 
-  function reload(): ReturnType<Kernel['reload']> {
-    const next = reloading.then(swap)
-    reloading = next
-    return next
+  async function reload(): ReturnType<Kernel['reload']> {
+    // Not in the turn: a call that brings a skill waits for its own, and a generation for its calls.
+    while (retiring.size >= MAX_ALIVE - 1) await Promise.race(retiring)
+    return inTurn(swap)
   }
 
   return {
@@ -113,11 +124,14 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
       watchers.add(run)
       return () => watchers.delete(run)
     },
-    endSession: (id) => sessions.end(id),
+    async endSession(id) {
+      await sessions.end(id)
+      if (brought.leave(id)) await inTurn(swap)
+    },
     async close() {
       closed = true
       caller.close()
-      await reloading
+      await turn
       await sessions.endAll()
       await Promise.all([...retiring, generation.end()])
       workspace.close()

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { closedToOthers, inside } from './data.js'
 import { problem, report } from './errors.js'
 import { byBytes, manifestFiles, type Place } from './manifest.js'
-import type { Diagnostic, Layer, ManifestEntry, Origin, Settings } from './types.js'
+import type { Diagnostic, Layer, ManifestEntry, Origin, Settings, Skill } from './types.js'
 
 export interface DiscoverOptions {
   workspace: string
@@ -17,11 +17,13 @@ export interface DiscoverOptions {
   env: Record<string, string | undefined>
   /** The settings, and which file said an entry of `manifests`: there its paths begin. Origins are asked for only then. */
   loaded: { settings: Settings; origins: readonly Origin[] }
+  /** Loaded skills whose folders hold manifests. */
+  skills?: readonly Pick<Skill, 'name' | 'folder' | 'layer'>[]
 }
 /** A file or folder of manifests, with what its entry in the settings says about it. */
 export interface Source extends Place {
-  /** `plugin` for a folder with a `vtcode.yaml` or `vtcode/`, `folder` and `file` for loose manifests. */
-  form: 'builtin' | 'plugin' | 'folder' | 'file'
+  /** `plugin` for a folder with a `vtcode.yaml` or `vtcode/`, `skill` for one with a `SKILL.md` too, `folder` and `file` for loose manifests. */
+  form: 'builtin' | 'plugin' | 'skill' | 'folder' | 'file'
   path: string
   /** Name of the plugin its contributions belong to. */
   plugin: string
@@ -44,7 +46,7 @@ const reserved = /^(?:builtin|admin|user|workspace|call|root.*)$/
 const precedence: Layer[] = ['builtin', 'admin', 'call', 'user', 'workspace']
 
 /** Where manifests may lie, in the order they are read: built-in, administrator, settings, user, workspace. Throws VT_RELOAD_REFUSED. */
-export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded }: DiscoverOptions): Places {
+export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded, skills = [] }: DiscoverOptions): Places {
   const diagnostics: Diagnostic[] = []
   const plugins = (loaded.settings['plugins'] ?? {}) as { enabled?: boolean; workspace?: string; disable?: string[] }
   const originOf = (path: string) => loaded.origins.find((origin) => origin.path === path)
@@ -72,6 +74,8 @@ export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded 
     ...entries,
     ...below('user', join(home, 'plugins'), join(user, '.agents', 'plugins')),
     ...below('workspace', join(workspace, '.vtcode', 'plugins'), join(workspace, '.agents', 'plugins')),
+    // With a name that no folder of a plugin gives: loading a skill renames nobody.
+    ...skills.filter(({ folder }) => markers(folder).length > 0).map(({ name, folder, layer }): Source => ({ form: 'skill', layer, path: folder, root: folder, plugin: `${name}@skill` })),
   ]
   // A workspace that is the home folder has its plugins read once, as the user's.
   const first = all.filter(({ path }, at) => all.findIndex((other) => other.path === path) === at)
@@ -134,7 +138,8 @@ function pluginsIn(dir: string, layer: Layer, diagnostics: Diagnostic[]): Source
   })
 }
 
-const markers = (root: string): string[] =>
+/** What makes a folder that of a plugin. */
+export const markers = (root: string): string[] =>
   ['vtcode.yaml', 'vtcode.yml', 'vtcode.json', 'vtcode'].filter((name) => lstatSync(join(root, name), { throwIfNoEntry: false }))
 
 function nameFrom(root: string): string {
@@ -152,7 +157,7 @@ function ownedByRoot(dir: string, diagnostics: Diagnostic[]): boolean {
 /** Gives plugins of the same name different ones. */
 function nameApart(sources: Source[], diagnostics: Diagnostic[]): void {
   const owners = new Map<string, string>()
-  const plugins = sources.filter(({ form }) => form === 'plugin').sort((a, b) => precedence.indexOf(a.layer) - precedence.indexOf(b.layer))
+  const plugins = sources.filter(({ form }) => form === 'plugin' || form === 'skill').sort((a, b) => precedence.indexOf(a.layer) - precedence.indexOf(b.layer))
   for (const source of plugins) {
     const name = source.plugin
     if (reserved.test(name) || owners.has(name)) {
@@ -168,7 +173,7 @@ function nameApart(sources: Source[], diagnostics: Diagnostic[]): void {
 /** The manifest files of a source. */
 export function filesOf({ form, path }: Source, diagnostics: Diagnostic[]): string[] {
   if (form === 'file') return [path]
-  if (form !== 'plugin') return manifestFiles(path).map((name) => join(path, name))
+  if (form === 'folder' || form === 'builtin') return manifestFiles(path).map((name) => join(path, name))
   const [marker, ...others] = markers(path) as [string, ...string[]]
   if (others.length > 0) {
     const text = `${path} holds ${marker} and ${others.join(', ')}; only the first is read.`

@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import { loadSettings, type SettingsOptions } from './config.js'
 import { itemFor, itemForSkill, needsConsent, type TrustItem } from './digest.js'
-import { discover } from './discover.js'
+import { discover, pluginsOf } from './discover.js'
+import { markers } from './places.js'
 import type { SkillSettings } from './roots.js'
 import { findSkills } from './skills.js'
 import type { Trust } from './trust.js'
@@ -25,12 +27,18 @@ export async function survey({ user, trust, ...options }: SettingsOptions & { us
   }
   const settings = loaded.settings['skills'] as SkillSettings
   const said = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
-  const skills = findSkills({ ...options, cwd: process.cwd(), user, plugins: [], settings, said, trusted: () => false })
+  const skills = findSkills({ ...options, cwd: process.cwd(), user, plugins: pluginsOf(contributions), settings, said, trusted: () => false })
   for (const skill of skills.all.filter(({ layer }) => layer === 'workspace')) {
-    // Consent decides whether it is listed, or takes a name that another layer has.
-    const counts = skill.state === 'untrusted' || (skill.state === 'shadowed' && skills.find(skill.name)?.layer !== 'workspace')
-    const item = counts ? itemForSkill(skill.folder, options.workspace) : undefined
-    if (item) found.set(item.id, item)
+    // Consent decides whether it is listed, takes a name that another layer has, or brings tools.
+    const brings = markers(skill.folder).map((name) => join(skill.folder, name))
+    const rival = skill.state === 'shadowed' && skills.find(skill.name)?.layer !== 'workspace'
+    if (skill.state === 'inactive' || (skill.state !== 'untrusted' && !rival && brings.length === 0)) continue
+    try {
+      const item = itemForSkill(skill.folder, options.workspace, brings)
+      found.set(item.id, item)
+    } catch {
+      // It cannot be hashed, and is never trusted.
+    }
   }
   return [...found.values()]
 }

@@ -209,6 +209,17 @@ export interface Host {
   contributions(): ContributionInfo[]
   diagnostics(): Diagnostic[]
   skills(how?: { fresh?: boolean }): Skills
+  /**
+   * Lets the manifests in the folder of a skill take part, in a new generation and until the last session that asked ends. Where the
+   * user has to agree first, nothing changes.
+   */
+  bring(skill: Skill, session: Session): Promise<Brought>
+}
+/** What became of the manifests of a skill. */
+export interface Brought {
+  active: ContributionInfo[]
+  /** What takes no part, each with its `state` and `reason`. */
+  left: ContributionInfo[]
 }
 
 // ── the one way to a path ────────────────────────────────────────────────────────────────────────
@@ -422,6 +433,8 @@ export interface Contribution {
   readonly file: string
   /** Absolute folder that the module may not leave. */
   readonly root: string
+  /** It came with a skill that was loaded: only `use` lets it override anything. */
+  readonly skill?: true
   /** Values for the options of the plugin, from its entry in `manifests`. */
   readonly options?: JsonObject
   readonly manifest: Manifest

@@ -1,9 +1,9 @@
-import { fail, ok, VtError, type Handler, type Notice } from '../core/index.js'
+import { fail, ok, VtError, type Brought, type Handler, type Notice } from '../core/index.js'
 import { findSkill, loadedIn, openFolder, pathOf, readSkill, resourcesOf, unknownSkill } from './shared/skills.js'
 
 const longest = 256 * 1024
 
-/** `load_skill`: the instructions of a skill, with the names of its resources. Reading grants nothing and runs nothing. */
+/** `load_skill`: the instructions of a skill, with the names of its resources, and the tools it brings. Reading grants nothing and runs nothing. */
 export default (async ({ input: { name }, caller }, context) => {
   const skill = findSkill(name, context, caller)
   if (!skill) return unknownSkill(name, context)
@@ -20,6 +20,8 @@ export default (async ({ input: { name }, caller }, context) => {
     const here = pathOf(skill.folder, context.workspace)
     const instructions = body.replace(/\$\{(?:CLAUDE_)?SKILL_DIR\}/g, () => here)
     const resources = await resourcesOf(skill, folder)
+    const brings = resources.some((path) => /^vtcode(?:\.ya?ml|\.json|\/.*)$/.test(path))
+    const brought = brings ? await context.host.bring(skill, context.session) : { active: [], left: [] }
     const output = {
       name: skill.name,
       description: text.description,
@@ -28,11 +30,11 @@ export default (async ({ input: { name }, caller }, context) => {
       scope: skill.scope,
       already_loaded,
       resources,
-      tools_added: [],
+      tools_added: brought.active.flatMap(({ slot }) => slot ?? []).sort(),
       ...(text.allowed_tools.length > 0 && { allowed_tools: text.allowed_tools }),
       ...(text.compatibility !== undefined && { compatibility: text.compatibility }),
     }
-    const notices = noticesOf(body, resources, here)
+    const notices = noticesOf(body, brought)
     return ok(output, { text: wrap(output, here), ...(notices.length > 0 && { notices }) })
   } catch (error) {
     // It was there when the skills were looked for.
@@ -41,20 +43,30 @@ export default (async ({ input: { name }, caller }, context) => {
   }
 }) satisfies Handler<{ name: string }>
 
-function wrap({ name, instructions, resources, compatibility }: { name: string; instructions: string; resources: string[]; compatibility?: string }, folder: string): string {
-  const needs = compatibility === undefined ? '' : `Needs: ${compatibility}\n`
-  const listed = resources.length === 0 ? '' : `<skill_resources>\n${resources.join('\n')}\n</skill_resources>\n`
-  return `<skill_content name="${name}">\n${instructions.replace(/\n*$/, '\n')}${needs}Skill directory: ${folder}\n${listed}</skill_content>`
+interface Loaded {
+  name: string
+  instructions: string
+  resources: string[]
+  tools_added: string[]
+  compatibility?: string
 }
 
-/** What the skill would have had other programs do. */
-function noticesOf(body: string, resources: string[], folder: string): Notice[] {
+function wrap({ name, instructions, resources, tools_added, compatibility }: Loaded, folder: string): string {
+  const tools = tools_added.length === 0 ? '' : `Tools that can be called now: ${tools_added.join(', ')}\n`
+  const needs = compatibility === undefined ? '' : `Needs: ${compatibility}\n`
+  const listed = resources.length === 0 ? '' : `<skill_resources>\n${resources.join('\n')}\n</skill_resources>\n`
+  return `<skill_content name="${name}">\n${instructions.replace(/\n*$/, '\n')}${needs}${tools}Skill directory: ${folder}\n${listed}</skill_content>`
+}
+
+/** What the skill would have had other programs do, and what of its tools was left out. */
+function noticesOf(body: string, { left }: Brought): Notice[] {
   const notices: Notice[] = []
   if (/(?:^|\s)!`[^`\n]+`|^```!/m.test(body)) notices.push({ code: 'VT_SKILL_COMMAND_NOT_RUN', message: 'The instructions hold commands marked with !; they are shown as text and were not run.' })
-  const tools = resources.filter((path) => /^vtcode(?:\.ya?ml|\.json|\/.*)$/.test(path))
-  if (tools.length > 0) {
-    const way = `the user adds ${folder} under manifests in the settings and agrees with \`vtcode trust\``
-    notices.push({ code: 'VT_SKILL_UNTRUSTED', message: `The tools of ${tools.slice(0, 3).join(', ')} were left out; ${way}.` })
-  }
+  const [untrusted, others] = [left.filter(({ state }) => state === 'untrusted'), left.filter(({ state }) => state !== 'untrusted')]
+  const names = (some: Brought['left']) => some.slice(0, most).map(({ id, slot }) => slot ?? id).join(', ')
+  if (untrusted.length > 0) notices.push({ code: 'VT_SKILL_UNTRUSTED', message: `Left out until the user agrees with \`vtcode trust\` and the skill is loaded again: ${names(untrusted)}.` })
+  for (const { id, reason = '' } of others.slice(0, most)) notices.push({ code: 'VT_SKILL_LEFT_OUT', message: `${id} takes no part: ${reason}` })
   return notices
 }
+
+const most = 10

@@ -3,7 +3,8 @@ import { repeatsOf } from '../shared/repeats.js'
 
 // The guard's own refusals are no news, and going on with a session is no repetition.
 const guards = ['VT_POLICY_REPEATED', 'VT_GUARD_DUPLICATE', 'VT_CALL_ABORTED']
-const continuing = ['write', 'poll', 'continue', 'inspect', 'list'].map((action) => `unified_exec/${action}`)
+// Instructions that a context has lost are loaded again.
+const continuing = [...['write', 'poll', 'continue', 'inspect', 'list'].map((action) => `unified_exec/${action}`), 'load_skill', 'unified_search/skill']
 
 /** Remembers what came of a call for the policy of the same name, and says when the same answer comes again. */
 const repeats: Compactor = (result, call, { session, settings }) => {

@@ -2,7 +2,7 @@ import { spool as keep } from '../shared/spool.js'
 import type { Compactor } from '../../core/index.js'
 
 // What these answer is a page already; cutting it once more would make reading on impossible.
-const pages = ['unified_file/read', 'unified_exec/inspect', 'load_skill', 'load_skill_resource']
+const pages = ['unified_file/read', 'unified_exec/inspect', 'load_skill', 'load_skill_resource', 'unified_search/skill']
 
 /** Text over the limit goes to a file; the reader gets its beginning, its end, its size and how to read on. */
 const spool: Compactor = async (result, call, context) => {

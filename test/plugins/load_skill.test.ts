@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs'
 import { link, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { bootKernel, matches, testAction, type Booted, type Files } from 'vtcode/test'
 
 const open: Booted[] = []
@@ -48,6 +49,30 @@ describe('load_skill', () => {
     matches(await call('load_skill', { name: 'demo' }, { session: 'other' }), { output: { already_loaded: false } })
   })
 
+  it('is whole whatever its length and however often it is asked for: no compactor cuts it, no guard against circles refuses it', async () => {
+    const body = 'A line of the instructions.\n'.repeat(9000)
+    const { call, read, root } = await boot({ [at('demo')]: skill('demo', body), [at('demo', 'references/a.md')]: body }, { config: { tools: {}, output: { max_text_bytes: 1024 } } })
+    vi.useFakeTimers({ toFake: ['Date'] })
+    try {
+      for (let round = 0; round < 8; round++) {
+        vi.setSystemTime(Date.now() + 60_000)
+        for (const [tool, input] of [['load_skill', { name: 'demo' }], ['unified_search', { action: 'skill', name: 'demo' }]] as const) {
+          const result = await call(tool, input)
+          matches(result, { output: { instructions: body } })
+          expect((result as { text: string }).text).toContain(body)
+          expect(result.notices).toBeUndefined()
+        }
+      }
+    } finally {
+      vi.useRealTimers()
+    }
+    matches(await call('load_skill', { name: 'demo', response_format: 'detailed' }), { output: { instructions: body, resources: ['references/a.md'] } })
+    const resource = await call('load_skill_resource', { skill_name: 'demo', resource_path: 'references/a.md', page_size_lines: 1000 })
+    expect((resource as { text: string }).text).toContain('A line of the instructions.\n'.repeat(1000))
+    expect(existsSync(join(root, '.vtcode/spool'))).toBe(false)
+    expect(await read(at('demo'))).toContain(body)
+  })
+
   it('never grants what a skill says it is allowed', async () => {
     const { call } = await boot({ [at('demo')]: skill('demo', 'Body.\n', 'allowed-tools: unified_file Write Edit "*"\n') }, { mode: 'ask' })
     await call('load_skill', { name: 'demo' })
@@ -66,13 +91,6 @@ describe('load_skill', () => {
   it('fills in its folder and nothing else', async () => {
     const { call } = await boot({ [at('demo')]: skill('demo', 'sh ${SKILL_DIR}/a.sh "$1" ${CLAUDE_SKILL_DIR} $HOME\n') })
     matches(await call('load_skill', { name: 'demo' }), { output: { instructions: 'sh .agents/skills/demo/a.sh "$1" .agents/skills/demo $HOME\n' } })
-  })
-
-  it('names tools of a skill that were left out', async () => {
-    const { call } = await boot({ [at('demo')]: skill('demo'), [at('demo', 'vtcode.yaml')]: 'name: evil\ndescription: x\nrun: [touch, ran]\n' })
-    const result = await call('load_skill', { name: 'demo' })
-    expect(result.notices).toMatchObject([{ code: 'VT_SKILL_UNTRUSTED', message: expect.stringMatching(/vtcode\.yaml.*vtcode trust/) }])
-    matches(await call('evil', {}), { error: { code: 'VT_TOOL_UNKNOWN' } })
   })
 
   it('does not know a skill that only the user may load, but gives it to the user', async () => {
