@@ -7,6 +7,7 @@ import { checkHost, readUrl } from './fetch/guard.js'
 import { hostOf } from './fetch/hosts.js'
 import { politely } from './fetch/polite.js'
 import type { WebSettings } from './fetch/settings.js'
+import { unlessAborted } from './unless_aborted.js'
 
 export { networkFailure, webFailure } from './fetch/failure.js'
 export { addressesOf, checkHost, readUrl } from './fetch/guard.js'
@@ -58,21 +59,13 @@ export async function fetchPage(request: Request, settings: WebSettings, signal:
   const both = AbortSignal.any([signal, deadline])
   let url = readUrl(request.url)
   try {
+    // A look-up of a name goes on after it was given up.
     return await unlessAborted(both, follow(request, url, settings, both, (next) => (url = next)))
   } catch (error) {
     if (signal.aborted) throw problem('VT_CALL_ABORTED')
     if (deadline.aborted) throw webFailure('VT_WEB_TIMEOUT', `${hostOf(url)} did not answer in full within ${request.timeout_secs} s.`)
     throw networkFailure(error, hostOf(url))
   }
-}
-
-/** A look-up cannot be called off; it is left behind. */
-function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason as Error)
-    signal.addEventListener('abort', stop, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
 }
 
 async function follow(request: Request, first: URL, settings: WebSettings, signal: AbortSignal, now: (url: URL) => void): Promise<Page> {

@@ -27,14 +27,15 @@ export interface WebOutput {
   backend: 'fetch'
   redirects: string[]
   links: { text: string; url: string }[]
-  /** False when a page was too deep or too slow to read and `content` is its bare text. */
+  /** False when a page was too heavy to read and `content` is its bare text. */
   structured: boolean
   next?: Next
 }
 
 const shown = 40_000
 const shownBesidePassages = 8_000
-const readerMs = 10_000
+// However late the server answered, the page is still read.
+const leastReadingMs = 5000
 
 /** One page as text a model can read. */
 const web: Handler<Input, WebOutput> = async (call, context) => {
@@ -51,7 +52,7 @@ const web: Handler<Input, WebOutput> = async (call, context) => {
     context.signal,
   )
   if (page.location) return elsewhere(call, context, page, ends)
-  const left = Math.max(1000, Math.min(readerMs, ends - Date.now()))
+  const left = Math.max(leastReadingMs, ends - Date.now())
   const isHtml = /^(?:text\/html|application\/xhtml\+xml)$/.test(page.content_type)
   const reading = isHtml ? await readable(page.text, page.url.href, left, context.signal) : { markdown: page.text, links: [], structured: true }
   return answer(await outputOf(input.url, page, reading, input.prompt, context))
@@ -113,7 +114,7 @@ function answer(output: WebOutput): Success<WebOutput> {
   // What we say stands outside of the marks, what the page says inside.
   const ours = [
     `${final_url} answered ${status}, ${content_type}.`,
-    ...(structured ? [] : ['The structure of the page could not be read; this is its bare text.']),
+    ...(structured ? [] : ['The page is too heavy or too broken to be read with its structure; this is its bare text.']),
     ...(spool_path ? [`All of it is in ${spool_path}.`] : truncated ? ['The page goes on; raise max_bytes to read more.'] : []),
     ...(passages.length > 0 ? [`The ${passages.length} passages nearest to the prompt come first, each after a line of ~~~, then the page from its beginning.`] : []),
   ]

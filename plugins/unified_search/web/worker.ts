@@ -1,4 +1,6 @@
 /** The thread that reads pages: what a page can do to a parser, it does here. */
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { parentPort } from 'node:worker_threads'
 import { Defuddle } from 'defuddle/node'
 import { parseHTML } from 'linkedom'
@@ -14,6 +16,10 @@ export interface Job {
 export type Done = { id: number; reading: Reading } | { id: number; failed: string }
 
 const mostLinks = 200
+const tidyBytes = 40 * 2 ** 20
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
 
 parentPort!.on('message', async ({ id, html, url }: Job) => {
   const done: Done = await read(html, url).then(
@@ -21,6 +27,8 @@ parentPort!.on('message', async ({ id, html, url }: Job) => {
     (error: unknown) => ({ id, failed: String(error).slice(0, 200) }),
   )
   parentPort!.postMessage(done)
+  // V8 lets garbage lie as long as the heap may grow; between two pages nobody waits for it to be taken away.
+  if (getHeapStatistics().used_heap_size > tidyBytes) collect()
 })
 parentPort!.postMessage({})
 

@@ -503,15 +503,51 @@ describe('permission', () => {
   })
 })
 
+describe('pages that are too heavy', () => {
+  // Few elements, tens of thousands of attributes: more than any thread is given.
+  const heavy = `<article><p ${Array.from({ length: 70_000 }, (_, i) => `a${i.toString(36)}`).join(' ')}>hello</p></article>`
+
+  it('come as bare text that says so, one after the other and several at once', async () => {
+    await using server = await serve(page(heavy))
+    await using booted = await bootKernel({ config: { web: loopback } })
+    const read = (n: number): Promise<any> => booted.call('unified_search', { action: 'web', url: `${server.url}/${n}`, max_bytes: 2_000_000 })
+    for (const result of [await read(1), ...(await Promise.all([read(2), read(3)]))]) {
+      expect(result).toMatchObject({ ok: true, output: { content: 'hello' } })
+      expect(result.text).toContain('too heavy')
+    }
+  })
+
+  it('do not hold a caller who waits behind one and gives up', async () => {
+    await using server = await serve(page(heavy))
+    await using booted = await bootKernel({ config: { web: loopback } })
+    const abort = new AbortController()
+    const ended: string[] = []
+    const read = async (name: string, signal?: AbortSignal) => {
+      const result: any = await booted.call('unified_search', { action: 'web', url: `${server.url}/${name}`, max_bytes: 2_000_000 }, signal ? { signal } : {})
+      ended.push(result.ok ? name : result.error.code)
+    }
+    const first = read('first')
+    while (server.seen.length < 1) await new Promise((resolve) => setTimeout(resolve, 10))
+    const second = read('second', abort.signal)
+    while (server.seen.length < 2) await new Promise((resolve) => setTimeout(resolve, 10))
+    setTimeout(() => abort.abort(), 100)
+    await Promise.all([first, second])
+    expect(ended).toEqual(['VT_CALL_ABORTED', 'first'])
+  })
+})
+
 describe('memory', () => {
   it.each([
     ['50 MB of nested elements', `response.writeHead(200, { 'content-type': 'text/html' }); const more = () => left-- > 0 && !response.destroyed ? response.write('<div>'.repeat(10_000), more) : response.end(); let left = 1000; more()`],
     ['a gigabyte of gzip in one megabyte', `response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(2**28, 'a')))`],
     ['a page of as many elements as are read', `response.writeHead(200, { 'content-type': 'text/html' }).end('<article>' + '<h2>a</h2><p>some <a href="/x">words</a> here, and here, and there, to fill a line.</p>'.repeat(3300) + '</article>')`],
+    ['attributes and comments without number, in a row', `const many = (one, times) => '<article>' + Array.from({ length: times }, one).join('') + '</article>'
+      const pages = [many((_, i) => ' a' + i.toString(36), 70_000).replace('>', '><p ') + '>', many(() => '<!---->a', 70_000), many(() => '<p><a href="/x">word</a> text</p>', 4900)]
+      response.writeHead(200, { 'content-type': 'text/html' }).end(pages[server.asked = ((server.asked ?? -1) + 1) % 3])`, 3],
     ['2 MB of paragraphs and tables', `response.writeHead(200, { 'content-type': 'text/html' }).end('<article>' + '<h2>a</h2><p>some <a href="/x">words</a> here, and here, and there.</p><table><tr><td>x</td></tr></table>'.repeat(20_000))`],
-  ])('is bounded for %s', (_, answer) => {
+  ] as [string, string, number?][])('is bounded for %s', (_, answer, times = 1) => {
     const server = `import { createServer } from 'node:http'; import { gzipSync } from 'node:zlib'
-      createServer((request, response) => { ${answer} }).listen(0, '127.0.0.1', function () { process.send(this.address().port) })`
+      const server = createServer((request, response) => { ${answer} }).listen(0, '127.0.0.1', function () { process.send(this.address().port) })`
     const program = `import { fork } from 'node:child_process'; import { mkdtempSync, writeFileSync } from 'node:fs'; import { join } from 'node:path'; import { tmpdir } from 'node:os'
       import { createKernel } from 'vtcode'
       const folder = mkdtempSync(join(tmpdir(), 'vtcode-rss-')); writeFileSync(join(folder, 's.mjs'), ${JSON.stringify(server)})
@@ -519,7 +555,7 @@ describe('memory', () => {
       const kernel = await createKernel({ workspace: folder, home: folder, mode: 'full-auto', env: {}, config: { web: { private_hosts: ['*'] }, automation: { full_auto: { enabled: true, allowed_tools: ['net'] } } } })
       const call = (input) => kernel.call('unified_search', { action: 'web', url: 'http://127.0.0.1:' + port, timeout_secs: 60, ...input })
       await kernel.call('unified_search', { action: 'web', url: 'http://10.0.0.1/' })
-      const before = process.memoryUsage().rss; const result = await call({ max_bytes: 2_000_000 })
+      const before = process.memoryUsage().rss; let result; for (let i = 0; i < ${times}; i++) result = await call({ max_bytes: 2_000_000 })
       console.log(JSON.stringify({ ok: result.ok, grown: process.resourceUsage().maxRSS * 1024 - before })); child.kill(); await kernel.close(); process.exit(0)`
     const said = JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8', cwd: new URL('../../..', import.meta.url).pathname }))
     expect(said.ok).toBe(true)
