@@ -25,10 +25,14 @@ export function readUrl(text: string, base?: string): URL {
 /** Refuses a host by its name, port or the rules of the settings, before anything is looked up. Throws VT_WEB_BLOCKED. */
 export function checkHost(url: URL, settings: WebSettings): void {
   const host = hostOf(url)
-  if (!settings.enabled) throw blocked(host, 'the settings switch the web off')
-  if (settings.deny_hosts.some((rule) => names(rule, host))) throw blocked(host, 'web.deny_hosts names it')
-  if (settings.allow_hosts && !settings.allow_hosts.some((rule) => names(rule, host))) throw blocked(host, 'web.allow_hosts does not name it')
-  if (url.port && !servesWeb(Number(url.port))) throw blocked(host, `port ${url.port} is not one of web servers`)
+  if (!settings.enabled) throw blocked(host, 'the settings switch the web off', changeable('web.enabled'))
+  if (settings.deny_hosts.some((rule) => names(rule, host))) throw blocked(host, 'web.deny_hosts names it', changeable('web.deny_hosts'))
+  if (settings.allow_hosts && !settings.allow_hosts.some((rule) => names(rule, host))) {
+    throw blocked(host, 'web.allow_hosts does not name it', changeable('web.allow_hosts'))
+  }
+  if (url.port && !servesWeb(Number(url.port))) {
+    throw blocked(host, `port ${url.port} is not one of web servers`, 'Ports 80, 443 and those from 1024 on that no other known service uses are asked.')
+  }
   if (isPrivateName(host) && !isNamed(host, settings)) throw blocked(host, 'it names this machine or its network')
   if (isIP(host)) checkAddress(host, host, settings)
 }
@@ -56,7 +60,8 @@ function checkAddress(host: string, address: string, settings: WebSettings): voi
 
 const isNamed = (host: string, { private_hosts }: WebSettings): boolean => private_hosts.some((rule) => names(rule, host))
 
-const blocked = (host: string, why: string) => webFailure('VT_WEB_BLOCKED', `${brief(host)} is refused: ${why}.`)
+const blocked = (host: string, why: string, hint?: string) => webFailure('VT_WEB_BLOCKED', `${brief(host)} is refused: ${why}.`, hint === undefined ? {} : { hint })
+const changeable = (key: string): string => `Waiting does not help; the user can change ${key} in ~/.vtcode/vtcode.config.yaml.`
 
 // Above the privileged ports anybody may serve pages, but not where databases and remote shells listen.
 const otherServices = [
