@@ -1,19 +1,22 @@
 /** ast-grep's native program: where it is and how it is asked. */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { astGrepProgram as program, installUnasked, managedFolder } from './ast_grep_install.js'
 import { run, tail, type Consumer, type Ended, type Limits } from './process.js'
 import { findProgram, searchPath } from './programs.js'
-
-const program = process.platform === 'win32' ? 'ast-grep.exe' : 'ast-grep'
 
 /** VTCODE_AST_GREP_BIN, the npm package, `~/.vtcode/bin`, PATH outside the workspace; never `sg`, which is another program on Linux. */
 export function astGrepPath(workspace: string): string | undefined {
   const chosen = process.env['VTCODE_AST_GREP_BIN']
   if (chosen) return chosen
-  const own = [packaged(), join(homedir(), '.vtcode', 'bin', program)].find((place) => place !== undefined && existsSync(place))
+  const own = [packaged(), join(managedFolder(), program)].find((place) => place !== undefined && existsSync(place))
   return own ?? findProgram(program, searchPath(process.env['PATH'], workspace))
+}
+
+/** The same; where there is none it is fetched. Throws InstallProblem. */
+export async function ensureAstGrep(workspace: string, signal: AbortSignal): Promise<string> {
+  return astGrepPath(workspace) ?? installUnasked(signal)
 }
 
 function packaged(): string | undefined {
@@ -30,15 +33,14 @@ export interface Answered extends Ended {
   stderr: string
 }
 
-/** Asks ast-grep. `undefined` when it is missing or cannot be started. */
+/** Asks ast-grep, which is fetched if it is missing. `undefined` when it cannot be started. Throws InstallProblem. */
 export async function astGrep(
   workspace: string,
   args: string[],
   how: Limits & { cwd: string; input?: Buffer },
   onStdout: Consumer,
 ): Promise<Answered | undefined> {
-  const file = astGrepPath(workspace)
-  if (!file) return undefined
+  const file = await ensureAstGrep(workspace, how.signal)
   const stderr = tail()
   const ended = await run({ file, args, cwd: how.cwd, ...(how.input && { input: how.input }) }, how, onStdout, stderr.take)
   return ended && { ...ended, stderr: stderr.text() }

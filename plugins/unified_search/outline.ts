@@ -1,6 +1,7 @@
 import { VtError, type Context, type Handle, type Handler, type JsonObject, type Notice } from '../../core/index.js'
 import { notice, refusal, some } from '../shared/answer.js'
-import { astGrep, astGrepPath } from '../shared/ast_grep.js'
+import { astGrep, astGrepPath, ensureAstGrep } from '../shared/ast_grep.js'
+import { InstallProblem } from '../shared/ast_grep_install.js'
 import { look } from '../shared/entries.js'
 import type { Language } from '../shared/languages.js'
 import { inPathOrder } from '../shared/order.js'
@@ -21,8 +22,9 @@ const seconds = 30
 const outline: Handler<OutlineInput> = async (call, context) => {
   const { input } = call
   const wanted = wantedLanguage(input)
-  if ((wanted && !served.has(wanted.id)) || !astGrepPath(context.workspace.root)) return undefined
+  if (wanted && !served.has(wanted.id)) return undefined
   const found = await subjects(context, input)
+  if (!(await isThere(context, found.files))) return undefined
   // Wrong words are refused before anything is drawn.
   await filterOf(input, found.single)
   const chosen = found.files.slice(0, input.max_results)
@@ -40,6 +42,16 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   return answer({ files, beyond, backend, notices, single: found.single, listing: found.listing }, call)
 }
 export default outline
+
+/** Whether ast-grep is there, or can be brought for files that it serves. */
+async function isThere({ workspace, signal }: Context, files: Subject[]): Promise<boolean> {
+  if (astGrepPath(workspace.root)) return true
+  if (!files.some(({ language }) => served.has(language.id))) return false
+  return ensureAstGrep(workspace.root, signal).then(() => true, (error: unknown) => {
+    if (error instanceof InstallProblem) return false
+    throw error
+  })
+}
 
 const unsupported = (languages: string[]): Notice[] =>
   languages.length === 0 ? [] : [notice('VT_OUTLINE_UNSUPPORTED', `No outline for: ${some(languages)}. Use grep or structural there.`)]

@@ -1,10 +1,12 @@
 import type { Context } from '../../../core/index.js'
 import { refusal } from '../../shared/answer.js'
 import { astGrep, reasons, type Answered } from '../../shared/ast_grep.js'
+import { InstallProblem } from '../../shared/ast_grep_install.js'
 import { filesBelow } from '../../shared/enumerate.js'
 import type { Consumer } from '../../shared/process.js'
 import { join, dirname } from 'node:path/posix'
 import { discover, inspectCall, invalid, readConfig, textsOf } from './config.js'
+import { engineMissing } from './refuse.js'
 import type { StructuralInput } from './types.js'
 
 const seconds = 120
@@ -23,7 +25,9 @@ export async function askProject(context: Context, input: StructuralInput, args:
   const filter = input.filter === undefined ? [] : [`--filter=${input.filter}`]
   const [command, ...rest] = args
   const whole = [command!, '--config', input.config_path, ...filter, ...rest]
-  const answered = await astGrep(context.workspace.root, whole, { cwd: root.ref, signal: context.signal, seconds }, onStdout)
+  const answered = await astGrep(context.workspace.root, whole, { cwd: root.ref, signal: context.signal, seconds }, onStdout).catch((error: unknown) => {
+    throw error instanceof InstallProblem ? engineMissing(error.message) : error
+  })
   if (!answered) return undefined
   const stderr = reasons(answered.stderr)
   const why = stderr.filter((line) => !/^Help:/.test(line)).map((line) => line.replace(/^(Error: |╰▻ )/, '')).join(' ').replaceAll(context.workspace.root, '.')

@@ -54,4 +54,5 @@ function asGrep({ input, given }: StructuralCall): Next | undefined {
 
 const quoted = ({ input }: StructuralCall): string => `'${(input.pattern ?? input.kind ?? '').slice(0, 100)}'`
 
-export const engineMissing = (): VtError => refusal('VT_SEARCH_ENGINE_MISSING', 'The program ast-grep is not installed here.')
+export const engineMissing = (reason?: string): VtError =>
+  refusal('VT_SEARCH_ENGINE_MISSING', reason === undefined ? 'The program ast-grep cannot be started.' : `The program ast-grep is not installed here: ${reason}.`)

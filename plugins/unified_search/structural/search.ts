@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { VtError, type Context, type Handle } from '../../../core/index.js'
 import { count, notice, refusal, some } from '../../shared/answer.js'
 import { astGrep, reasons, type Answered } from '../../shared/ast_grep.js'
+import { InstallProblem } from '../../shared/ast_grep_install.js'
 import type { Language } from '../../shared/languages.js'
 import { withLinks } from '../../shared/linked.js'
 import { lines } from '../../shared/process.js'
@@ -94,10 +95,17 @@ export class Search {
       const paths = new Map(names.map((name, index) => [name, opened[index]!.path]))
       const pathOf = (name: string) => paths.get(name) ?? name
       const looked: Looked = { matches: [], broken: new Map(), unread: [] }
-      const ask = (args: string[], take: (native: Native) => void | false) => {
+      let missing: string | undefined
+      const ask = async (args: string[], take: (native: Native) => void | false) => {
         const stream = lines((line) => take(JSON.parse(line.toString()) as Native), 67_108_864)
         const whole = [...args, '--', ...(names.length > 0 ? names : [empty])]
-        return astGrep(this.context.workspace.root, whole, { cwd: folder, signal: this.context.signal, seconds }, stream.take)
+        try {
+          return await astGrep(this.context.workspace.root, whole, { cwd: folder, signal: this.context.signal, seconds }, stream.take)
+        } catch (error) {
+          if (!(error instanceof InstallProblem)) throw error
+          missing = error.message
+          return undefined
+        }
       }
       const [answered] = await Promise.all([
         ask(argumentsFor(this.call.input, language), (native) => {
@@ -110,7 +118,7 @@ export class Search {
           looked.broken.set(pathOf(file), [...places, range.byteOffset])
         }),
       ])
-      if (!answered) return this.refuse(language, engineMissing())
+      if (!answered) return this.refuse(language, engineMissing(missing))
       for (const [, name, why] of answered.stderr.matchAll(/^ERROR: (\S+): (.*)$/gm)) looked.unread.push(`${pathOf(name!)}: ${why}`)
       this.take(looked)
       return this.heed(answered, language)

@@ -132,7 +132,7 @@ describe('a wrong query', () => {
   it('says what to install when the program is missing', async () => {
     process.env['VTCODE_AST_GREP_BIN'] = '/nonexistent/ast-grep'
     await using ws = await bootKernel({ files: project })
-    expect(await refused(ws, { pattern: 'log($A)', path: 'src/lib.py' })).toMatchObject({ code: 'VT_SEARCH_ENGINE_MISSING', hint: expect.stringContaining('npm install @ast-grep/cli') })
+    expect(await refused(ws, { pattern: 'log($A)', path: 'src/lib.py' })).toMatchObject({ code: 'VT_SEARCH_ENGINE_MISSING', hint: expect.stringContaining('vtcode dependencies install ast-grep') })
     const rest = await structural(ws, { pattern: 'log($A)' })
     expect(rest.matches.map((match: any) => match.file)).toEqual(['src/app.ts', 'src/view.tsx'])
     expect(rest.notices).toEqual(['VT_SEARCH_LANG_SKIPPED'])

@@ -1,0 +1,155 @@
+/** Brings ast-grep's program where npm did not: the pinned package of the npm registry, checked against its pinned hash. */
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { homeOf } from '../../core/index.js'
+import { pinned } from './ast_grep_pins.js'
+
+export const astGrepProgram = process.platform === 'win32' ? 'ast-grep.exe' : 'ast-grep'
+
+/** Programs that vtcode looks after itself. */
+export const managedFolder = (): string => join(homeOf({ env: process.env }), 'bin')
+
+/** Why the program could not be brought; a sentence. */
+export class InstallProblem extends Error {}
+
+const hour = 3_600_000
+const cooldown = 24 * hour
+const largest = 256 * 1024 * 1024
+const seconds = 180
+
+let running: Promise<string> | undefined
+
+/** Fetches the program without being asked to. Throws InstallProblem: not wanted, tried in vain within 24 h, or failed now. */
+export function installUnasked(signal: AbortSignal): Promise<string> {
+  return (running ??= unasked(signal).finally(() => (running = undefined)))
+}
+
+async function unasked(signal: AbortSignal): Promise<string> {
+  if (process.env['VTCODE_AST_GREP_NO_INSTALL'] === '1') throw new InstallProblem('VTCODE_AST_GREP_NO_INSTALL=1 forbids to fetch it')
+  const failed = await readFile(failure(), 'utf8').then((text) => JSON.parse(text) as { at: number; reason: string }, () => undefined)
+  if (failed && Date.now() - failed.at < cooldown) {
+    throw new InstallProblem(`fetching it failed ${Math.floor((Date.now() - failed.at) / hour)} h ago (${failed.reason}); it is tried again after 24 h`)
+  }
+  try {
+    return await install(signal, { again: false })
+  } catch (error) {
+    // Not the program's fault, nor the registry's: the next call may try again.
+    if (signal.aborted || !(error instanceof InstallProblem)) throw error
+    await writeFile(failure(), JSON.stringify({ at: Date.now(), reason: error.message })).catch(() => {})
+    throw error
+  }
+}
+
+/** Fetches the program, `again` also if it is there, and answers with its path. Throws InstallProblem. */
+export async function install(signal: AbortSignal, { again }: { again: boolean }): Promise<string> {
+  const wanted = pinned.packages[`${process.platform} ${process.arch}`]
+  if (!wanted || !isGlibc()) throw new InstallProblem(`the registry has no ast-grep for ${process.platform} ${process.arch}`)
+  const folder = managedFolder()
+  const target = join(folder, astGrepProgram)
+  await attempt(mkdir(folder, { recursive: true, mode: 0o755 }))
+  const release = await hold(join(folder, 'ast-grep.lock'), signal)
+  try {
+    // Another process may have been quicker.
+    if (!again && existsSync(target)) return target
+    const archive = await fetched(wanted, signal)
+    const program = member(await attempt(promisify(gunzip)(archive, { maxOutputLength: largest })), `package/${astGrepProgram}`)
+    const temp = join(folder, `.${astGrepProgram}.${process.pid}`)
+    try {
+      await attempt(written(temp, program).then(() => rename(temp, target)))
+    } finally {
+      await rm(temp, { force: true })
+    }
+    await rm(failure(), { force: true })
+    return target
+  } finally {
+    await release()
+  }
+}
+
+const failure = (): string => join(managedFolder(), 'ast-grep.failed.json')
+
+/** Where the system tells its C library, the published programs run only on glibc. */
+function isGlibc(): boolean {
+  if (process.platform !== 'linux') return true
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
+  return header.glibcVersionRuntime !== undefined
+}
+
+async function fetched({ name, integrity }: { name: string; integrity: string }, signal: AbortSignal): Promise<Buffer> {
+  const registry = (process.env['npm_config_registry'] ?? 'https://registry.npmjs.org').replace(/\/$/, '')
+  const url = `${registry}/${name}/-/${name.split('/')[1]}-${pinned.version}.tgz`
+  const response = await attempt(fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]) }))
+  if (!response.ok) throw new InstallProblem(`${url} answered ${response.status}`)
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  const body = response.body
+  await attempt((async () => {
+    for await (const chunk of body ?? []) {
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes > largest) throw new Error(`${url} is larger than ${largest} bytes`)
+    }
+  })())
+  const archive = Buffer.concat(chunks)
+  const found = `sha512-${createHash('sha512').update(archive).digest('base64')}`
+  if (found !== integrity) throw new InstallProblem(`${url} is not the pinned package: its hash is ${found.slice(0, 20)}…`)
+  return archive
+}
+
+/** One file of a tar archive: headers of 512 bytes, contents padded to as many. */
+function member(tar: Buffer, wanted: string): Buffer {
+  for (let at = 0; at + 512 <= tar.length; ) {
+    const name = tar.toString('utf8', at, at + 100).replace(/\0.*$/s, '')
+    const size = Number.parseInt(tar.toString('latin1', at + 124, at + 136), 8) || 0
+    if (name === wanted) return tar.subarray(at + 512, at + 512 + size)
+    at += 512 + Math.ceil(size / 512) * 512
+  }
+  throw new InstallProblem(`the package does not hold ${wanted}`)
+}
+
+async function written(path: string, bytes: Buffer): Promise<void> {
+  const file = await open(path, 'w', 0o755)
+  try {
+    await file.writeFile(bytes)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Holds the others back that install at the same time. What a process that is no more left behind holds nobody. */
+async function hold(lock: string, signal: AbortSignal): Promise<() => Promise<void>> {
+  for (;;) {
+    signal.throwIfAborted()
+    const made = await writeFile(lock, String(process.pid), { flag: 'wx' }).then(() => true, (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST') return false
+      throw new InstallProblem(error.message)
+    })
+    if (made) return () => rm(lock, { force: true })
+    const holder = Number(await readFile(lock, 'utf8').catch(() => ''))
+    if (holder > 0 && !isRunning(holder)) await rm(lock, { force: true })
+    else await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** What goes wrong on the way becomes a reason. */
+async function attempt<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    const { message, cause } = error as Error
+    throw new InstallProblem(cause instanceof Error ? `${message}: ${cause.message}` : message)
+  }
+}

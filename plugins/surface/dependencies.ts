@@ -1,0 +1,30 @@
+import type { Io, Kernel } from '../../core/index.js'
+import { astGrepPath } from '../shared/ast_grep.js'
+import { install } from '../shared/ast_grep_install.js'
+import { ripgrepPath } from '../shared/ripgrep.js'
+import { columns, say } from '../shared/terminal.js'
+import { run, verb } from '../shared/verbs.js'
+
+/** `vtcode dependencies`: the programs behind the tools, and how they come here. */
+export default async function dependencies(kernel: Kernel, argv: string[], io: Io): Promise<number> {
+  let code = 0
+  const command = verb('dependencies', 'Shows the programs that tools stand on, and installs them.', io)
+  command.command('list', { isDefault: true }).description('which programs are there').action(async () => {
+    const rows = [['ast-grep', astGrepPath(kernel.workspace)], ['ripgrep', await ripgrepPath()]] as const
+    io.stdout.write(columns(rows.map(([name, path]) => [name, path ?? 'missing'])))
+  })
+  command.command('install <name>').description('fetch one, checked against its pinned hash: ast-grep').action(async (name: string) => {
+    if (name !== 'ast-grep') {
+      say(io, 'error', `'${name}' is nothing that vtcode installs; possible: ast-grep.`)
+      code = 2
+      return
+    }
+    try {
+      io.stdout.write(`Installed: ${await install(new AbortController().signal, { again: true })}\n`)
+    } catch (error) {
+      say(io, 'error', `ast-grep was not installed: ${(error as Error).message}.`)
+      code = 1
+    }
+  })
+  return run(command, argv, () => code)
+}
