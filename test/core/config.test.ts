@@ -43,6 +43,14 @@ describe('without any file', () => {
     expect(settings.policy.mode).toBe('plan')
     expect(origins.find(({ path }) => path === 'policy.mode')).toMatchObject({ layer: 'call', file: 'mode', value: 'plan' })
   })
+  it('a verb may bring a mode of its own, which anybody may still change', async () => {
+    expect(await modeOf({ default_mode: 'auto' })).toBe('auto')
+    expect(await modeOf({ default_mode: 'auto', mode: 'plan' })).toBe('plan')
+    user('policy: { max_mode: auto }')
+    expect(await modeOf({ default_mode: 'auto' })).toBe('auto')
+    user('policy: { mode: ask }')
+    expect(await modeOf({ default_mode: 'auto' })).toBe('ask')
+  })
   it('nothing heavy is loaded', () => {
     const script = `const { loadSettings } = await import(${JSON.stringify(join(import.meta.dirname, '../../dist/core/config.js'))})
       await loadSettings({ workspace: ${JSON.stringify(space.root)}, home: '/nowhere', env: {}, mode: 'auto' })
