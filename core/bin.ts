@@ -6,6 +6,8 @@ import { createKernel } from './kernel.js'
 import type { Io, Kernel } from './types.js'
 
 const interrupted = 130
+// Verbs that nobody sits in front of start in a mode that goes on without asking.
+const unattended = ['mcp', 'exec']
 const stop = new AbortController()
 
 process.on('SIGINT', () => (stop.signal.aborted ? process.exit(interrupted) : stop.abort()))
@@ -27,7 +29,7 @@ async function main(argv: string[]): Promise<number> {
   const helpful = verb === undefined && (process.stdin.isTTY || rest.includes('--help') || rest.includes('-h'))
   const env = { ...process.env, ...(options.home !== undefined && { HOME: options.home }) }
   const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env, signal: stop.signal }
-  const kernel = await createKernel({ ...options, env, ...(verb === 'mcp' && { default_mode: 'auto' }), surface: verb ?? 'help' })
+  const kernel = await createKernel({ ...options, env, ...(verb !== undefined && unattended.includes(verb) && { default_mode: 'auto' }), surface: verb ?? 'help' })
   try {
     const surface = verb === undefined && !helpful ? undefined : await kernel.surface(verb ?? 'help')
     return surface ? await surface(kernel, rest, io) : usage(kernel, verb)

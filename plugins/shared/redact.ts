@@ -42,10 +42,16 @@ const plain: Mark = (name) => `[${name}]`
 /** Keeps every position of the text. */
 export const sameSize: Mark = (name, size) => `[${name}]`.slice(0, size).padEnd(size, '*')
 
-/** The text without secrets; the same string when it holds none. */
-export function redactText(text: string, mark: Mark = plain): string {
+/** The text without the values that are known to be secret; what merely looks like a secret stays. */
+export function withoutValues(text: string, mark: Mark = plain): string {
   let clean = text
   for (const value of values) if (clean.includes(value)) clean = clean.replaceAll(value, mark('redacted', value.length))
+  return clean
+}
+
+/** The text without secrets; the same string when it holds none. */
+export function redactText(text: string, mark: Mark = plain): string {
+  const clean = withoutValues(text, mark)
   if (!signs.test(clean)) return clean
   return clean.replace(secret, (match: string, ...groups: unknown[]) =>
     mark(`redacted ${names[groups.findIndex((group) => group !== undefined)]}`, match.length),

@@ -1,0 +1,79 @@
+import { openWorkspace, type Kernel } from '../../../core/index.js'
+import { dictionary, type AgentProviders } from './dictionary.js'
+import type { Sink } from './events/log.js'
+import { idMaker } from './ids.js'
+import { connect } from './model/connect.js'
+import { memoryStore, openStore } from './sessions/store.js'
+import { settingsOf, type Limits } from './settings.js'
+import { Thread } from './thread.js'
+import type { Outcome, ThreadEvent } from './types.js'
+
+export type { AgentProviders } from './dictionary.js'
+export { AgentError } from './errors.js'
+export type { Limits } from './settings.js'
+export type * from './types.js'
+
+export interface AgentOptions {
+  /** `<provider>/<model>`; default: VTCODE_MODEL of `env`, then `agent.model` of the settings. */
+  model?: string
+  /** Where keys are found; default: the environment of the process. */
+  env?: Record<string, string | undefined>
+  /** Name of the face, for the record. */
+  surface?: string
+  /** Tighter than the settings, for this run. */
+  limits?: Limits
+  /** What depends on the place: approver, clock, chance, fetch … */
+  providers?: Partial<AgentProviders>
+  /** Each event, in order. Contract: awaited. */
+  onEvent?: Sink
+}
+/** A conversation with a model that uses the tools of a kernel. */
+export interface Agent {
+  readonly session_id: string
+  /** Gives the agent a task and waits until it is idle. Never rejects for what the model or a tool did; the outcome says it. */
+  run(task: string, how?: { signal?: AbortSignal }): Promise<Outcome>
+  /** Queues an input for the next idle boundary; returns its id. Throws VT_LOOP_QUEUE_FULL. */
+  followUp(text: string, id?: string): Promise<string>
+  close(): Promise<void>
+}
+
+/** An agent on a kernel, which knows nothing of it. Throws AgentError VT_LLM_NO_MODEL, VT_LLM_AUTH; VtError VT_CONFIG_INVALID. */
+export async function createAgent(kernel: Kernel, options: AgentOptions = {}): Promise<Agent> {
+  const { thread, close } = await openThread(kernel, options)
+  return {
+    session_id: thread.session_id,
+    async run(task, { signal = new AbortController().signal } = {}) {
+      await thread.start()
+      await thread.run({ role: 'user', parts: [{ type: 'text', text: task }], origin: 'prompt' }, signal)
+      return thread.finish()
+    },
+    followUp: (text, id) => thread.queue.add(text, id === undefined ? {} : { id }),
+    close,
+  }
+}
+
+/** The same for surfaces, which look inside. */
+export async function openThread(kernel: Kernel, options: AgentOptions): Promise<{ thread: Thread; close(): Promise<void> }> {
+  const env = options.env ?? process.env
+  const providers = dictionary(kernel, env, options.providers)
+  const settings = settingsOf(kernel)
+  const line = await connect(kernel, options.model ?? env['VTCODE_MODEL'] ?? settings.agent.model, providers)
+  const newId = idMaker(providers.clock, providers.random)
+  const session_id = newId('ses')
+  const workspace = openWorkspace(kernel.workspace)
+  try {
+    const store = providers.session === 'memory' ? memoryStore() : await openStore(workspace, session_id, { must_exist: false })
+    const thread = new Thread({ kernel, workspace, providers, store, line, session_id, thread_id: newId('th'), surface: options.surface ?? 'agent', ...(options.limits && { limits: options.limits }) })
+    const persist = (event: ThreadEvent) => store.append('events.jsonl', `${JSON.stringify({ schema_version: '1.0.0', event })}\n`, /^(turn\.(completed|failed)|thread\.completed)$/.test(event.type))
+    thread.events.add(persist)
+    if (options.onEvent) thread.events.add(options.onEvent)
+    const close = async () => {
+      await thread.close()
+      workspace.close()
+    }
+    return { thread, close }
+  } catch (error) {
+    workspace.close()
+    throw error
+  }
+}

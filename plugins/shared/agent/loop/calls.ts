@@ -1,0 +1,140 @@
+import type { Effect, JsonObject, Result } from '../../../../core/index.js'
+import { messageOf } from '../errors.js'
+import { resultPart } from '../sessions/state.js'
+import type { CallOutcome, CallPart, Item, Msg } from '../types.js'
+import type { Thread } from '../thread.js'
+import { changesOf } from './changes.js'
+import { effectsOf, isQuiet } from './effects.js'
+import { identityOf } from './cycles.js'
+import type { Tally } from './tally.js'
+import { describeFault, earlierResult, textOfResult } from './text.js'
+
+interface Answer {
+  text: string
+  is_error: boolean
+  spool_path?: string
+}
+interface Planned {
+  call: CallPart
+  effects: readonly Effect[]
+}
+
+/**
+ * Makes the calls of a step, in batches: quiet ones side by side, everything else alone, in the order of the answer. Each call is
+ * in the journal before it can change anything, each result before the next batch. Then the message with all results.
+ */
+export async function makeCalls(thread: Thread, tally: Tally, calls: readonly CallPart[], signal: AbortSignal): Promise<void> {
+  const planned = calls.map((call): Planned => ({ call, effects: effectsOf(thread.kernel, call.name, call.input) }))
+  const most = thread.settings.harness.max_parallel_tool_calls || 16
+  for (const batch of batches(planned.filter(({ call }) => !thread.state.ended.has(call.call_id)))) {
+    const waiting = [...batch]
+    const work = async () => {
+      for (let one = waiting.shift(); one; one = waiting.shift()) await makeCall(thread, tally, one, signal)
+    }
+    await Promise.all(Array.from({ length: Math.min(most, batch.length) }, work))
+  }
+  const parts = calls.map((call) => resultPart(call, thread.state.ended.get(call.call_id)!))
+  await thread.commit({ kind: 'message', message: { role: 'tool', parts } satisfies Msg }, true)
+  if (signal.aborted) throw signal.reason
+}
+
+function batches(planned: Planned[]): Planned[][] {
+  const found: Planned[][] = []
+  let quiet = false
+  for (const one of planned) {
+    const joins = isQuiet(one.effects) && !one.effects.includes('ask')
+    if (joins && quiet) found.at(-1)!.push(one)
+    else found.push([one])
+    quiet = joins
+  }
+  return found
+}
+
+async function makeCall(thread: Thread, tally: Tally, { call, effects }: Planned, signal: AbortSignal): Promise<void> {
+  const { events, providers } = thread
+  const { call_id, tool_call_id, name, input } = call
+  const invocation: Item & { type: 'tool_invocation' } = {
+    id: thread.newId('it'),
+    type: 'tool_invocation',
+    tool_name: name,
+    arguments: input,
+    tool_call_id,
+    call_id,
+    status: 'in_progress',
+    effects,
+  }
+  tally.items.push(invocation.id)
+  // What could not be read is not known to the kernel either; what was begun before is not begun again.
+  if (!thread.state.started.has(call_id)) await thread.commit({ kind: 'call_start', call_id, name, input, effects }, !isQuiet(effects))
+  await events.start(invocation)
+  const began = providers.clock.now()
+  const refused = signal.aborted ? describeFault('VT_CALL_ABORTED', 'The run was cancelled before this call began.') : (call.fault ?? tally.refuse(call))
+  const result: Result = refused ? { ok: false, error: { retryable: false, ...refused } } : await run(thread, call, effects, signal)
+  const duration_ms = providers.clock.now() - began
+  const answer = refused ? textOfResult(result) : tally.note(call, effects, result, textOfResult(result), duration_ms)
+  const told = refused || signal.aborted || !isQuiet(effects) ? answer : folded(thread, call, answer)
+  await thread.commit({ kind: 'call_end', call_id, ...told }, true)
+  await report(thread, invocation, result, answer, duration_ms, signal)
+}
+
+/** Runs a call; a reading one that failed for a passing reason is tried again. */
+async function run(thread: Thread, call: CallPart, effects: readonly Effect[], signal: AbortSignal): Promise<Result> {
+  for (let retries = 0; ; retries++) {
+    const result = await thread.providers.run(call.name, call.input, {
+      signal,
+      session: thread.session_id,
+      surface: thread.surface,
+      ...(thread.providers.approve && { approve: (request) => thread.approve(call, request, signal) }),
+      ...(thread.providers.ask && { ask: thread.providers.ask }),
+    }).catch((error: unknown): Result => ({ ok: false, error: { code: 'VT_CALL_FAILED', message: messageOf(error), hint: '', retryable: false } }))
+    const again = !result.ok && result.error.retryable && isQuiet(effects) && retries < thread.settings.harness.max_tool_retries && !signal.aborted
+    if (!again) return result
+    await thread.harness('tool_retry_attempted', { message: result.error.message, attempt: retries + 1, error_category: result.error.code })
+  }
+}
+
+/** A result that the model still has before it is named, not shown again. */
+function folded(thread: Thread, call: CallPart, answer: Answer): Answer {
+  const { text } = answer
+  if (answer.is_error || text.length < 200) return answer
+  const earlier = earlierResult(thread.state.messages, identityOf(call.name, call.input), text)
+  if (!earlier) return answer
+  const remarks = text.slice(earlier.length)
+  return { ...answer, text: `Same result as call ${earlier.call_id} above (${Buffer.byteLength(text)} bytes).${remarks}` }
+}
+
+async function report({ events, newId }: Thread, invocation: Item & { type: 'tool_invocation' }, result: Result, answer: Answer, duration_ms: number, signal: AbortSignal): Promise<void> {
+  const { call_id, tool_call_id } = invocation
+  const cancelled = !result.ok && (result.error.code === 'VT_CALL_ABORTED' || signal.aborted)
+  const status = cancelled ? 'cancelled' : result.ok ? 'completed' : 'failed'
+  const exit_code = exitCode(result)
+  await events.say({
+    id: newId('it'),
+    type: 'tool_output',
+    call_id,
+    ...(tool_call_id !== undefined && { tool_call_id }),
+    ...(answer.spool_path !== undefined && { spool_path: answer.spool_path }),
+    output: answer.text,
+    ...(exit_code !== undefined && { exit_code }),
+    status,
+    is_error: answer.is_error,
+    ...(!result.ok && { error_code: result.error.code }),
+    duration_ms,
+    bytes: Buffer.byteLength(answer.text),
+  })
+  const changes = result.ok ? changesOf(invocation.tool_name, invocation.arguments as JsonObject, result.output) : []
+  if (changes.length > 0) await events.say({ id: newId('it'), type: 'file_change', changes, status: 'completed', call_id })
+  await events.complete({ ...invocation, status, outcome: outcomeOf(result, cancelled) })
+}
+
+function outcomeOf(result: Result, cancelled: boolean): CallOutcome {
+  if (cancelled) return 'cancelled'
+  if (result.ok) return 'success'
+  if (result.error.code === 'VT_TOOL_UNKNOWN') return 'invalid_tool'
+  return result.error.code.startsWith('VT_POLICY_') ? 'permission_rejected' : 'error'
+}
+
+function exitCode(result: Result): number | undefined {
+  const code = result.ok ? result.output['exit_code'] : result.error.details?.['exit_code']
+  return typeof code === 'number' ? code : undefined
+}

@@ -1,0 +1,122 @@
+import type { LanguageModelV3, LanguageModelV3FunctionTool, SharedV3ProviderOptions } from '@ai-sdk/provider'
+import type { AgentProviders } from '../dictionary.js'
+import { AgentError } from '../errors.js'
+import type { Speech } from '../events/speech.js'
+import type { FinishReason, Msg, Usage } from '../types.js'
+import type { Credential } from './credentials.js'
+import { causeOf, Cut, Stalled, type Cause } from './failure.js'
+import { promptOf } from './prompt.js'
+import type { Model } from './provider.js'
+import { readAnswer, type Read } from './read.js'
+import { add, noUsage, sizeOf, tokensOf, usageOf } from './usage.js'
+import { watched } from './watch.js'
+
+/** A model with the client that speaks to it. */
+export interface Line {
+  model: Model
+  client: LanguageModelV3
+  credential: Credential
+}
+export interface Request {
+  system: string
+  messages: readonly Msg[]
+  tools: LanguageModelV3FunctionTool[]
+  max_output_tokens: number
+  /** Names the conversation for the server's cache. */
+  session_id: string
+  reasoning_effort?: string
+}
+/** One answer that is whole, and what it took. */
+export interface Accepted {
+  parts: Read['parts']
+  finish: FinishReason
+  usage: Usage
+  ttft_ms: number
+  duration_ms: number
+  attempts: number
+}
+export interface Asking {
+  providers: AgentProviders
+  speech: Speech
+  /** Told before each wait. */
+  retrying: (retry: { attempt: number; cause: Cause; wait_ms: number }) => Promise<void>
+}
+
+const limits = { first_token_ms: 120_000, idle_ms: 90_000, total_ms: 900_000 }
+const longestWait = 300_000
+
+/**
+ * Asks a model until an answer is whole. Nothing of a broken answer is kept, so asking again repeats no side effect. Throws an
+ * AgentError VT_LLM_* when there is no use in going on, and the reason of `signal` when that aborts.
+ */
+export async function ask(line: Line, request: Request, { providers, speech, retrying }: Asking, signal: AbortSignal): Promise<Accepted> {
+  const { entry } = line.model
+  const began = providers.clock.now()
+  const left = { request: 4, stream: 2, ...entry.retries, auth: 1, empty: 2 }
+  const total_ms = entry.timeouts?.total_ms ?? limits.total_ms
+  let lost = noUsage
+  for (let attempt = 1; ; attempt++) {
+    const seen = { text: '', begun: false }
+    try {
+      if (providers.clock.now() - began > total_ms) throw new Stalled('total', total_ms)
+      const answer = await once(line, request, seen, providers, speech, signal)
+      if (answer.parts.length > 0) return { ...answer, usage: add(answer.usage, lost), duration_ms: providers.clock.now() - began, attempts: attempt }
+      if (left.empty-- === 0) throw new AgentError('VT_LLM_EMPTY', `The model ${line.model.id} answered with nothing, three times.`)
+      lost = add(lost, answer.usage)
+      await retrying({ attempt, cause: { code: 'VT_LLM_EMPTY', message: 'The answer is empty.', retry: 'stream', category: 'empty' }, wait_ms: 0 })
+    } catch (error) {
+      if (signal.aborted || error instanceof AgentError) throw error
+      const cause = causeOf(error, seen.begun, providers.clock.now())
+      await speech.end('discarded')
+      if (cause.retry === 'stream') lost = add(lost, { ...noUsage, input_tokens: sizeOf(request.messages), output_tokens: tokensOf(seen.text), estimated: true })
+      const wait_ms = waitFor(cause, attempt, left, line, providers)
+      if (wait_ms === undefined) throw new AgentError(cause.code, cause.message, { details: { category: cause.category, attempts: attempt, ...retryAt(cause, providers) } })
+      await retrying({ attempt, cause, wait_ms })
+      await providers.clock.sleep(wait_ms, signal)
+    }
+  }
+}
+
+/** Milliseconds until the next attempt; `undefined` when there is none. */
+function waitFor(cause: Cause, attempt: number, left: Record<'request' | 'stream' | 'auth', number>, { credential }: Line, { backoff, random }: AgentProviders): number | undefined {
+  if (cause.retry === 'no' || cause.retry === 'context') return undefined
+  if (cause.retry === 'auth') return left.auth-- > 0 && credential.refresh() ? 0 : undefined
+  if (left[cause.retry]-- <= 0 || (cause.wait_ms ?? 0) > longestWait) return undefined
+  return cause.wait_ms ?? Math.round(random.next() * backoff(attempt))
+}
+
+const retryAt = ({ wait_ms }: Cause, { clock }: AgentProviders) => (wait_ms === undefined ? {} : { retry_at: new Date(clock.now() + wait_ms).toISOString() })
+
+async function once(line: Line, request: Request, seen: { text: string; begun: boolean }, { clock }: AgentProviders, speech: Speech, outer: AbortSignal): Promise<Omit<Accepted, 'attempts'>> {
+  const began = clock.now()
+  const { entry } = line.model
+  const { first_token_ms, idle_ms } = { ...limits, ...entry.timeouts }
+  let ttft_ms: number | undefined
+  const read = await watched(outer, first_token_ms, async (signal, alive) => {
+    const { stream } = await line.client.doStream({
+      prompt: promptOf(request.system, request.messages, line.model.entry.name),
+      maxOutputTokens: request.max_output_tokens,
+      ...(request.tools.length > 0 && { tools: request.tools, toolChoice: { type: 'auto' } }),
+      providerOptions: optionsOf(line.model, request),
+      abortSignal: signal,
+    })
+    seen.begun = true
+    const follower = { grew: async (...said: Parameters<Speech['grew']>) => (signal.aborted ? undefined : speech.grew(...said)) }
+    const heard = () => {
+      ttft_ms ??= clock.now() - began
+      alive('idle', idle_ms)
+    }
+    return readAnswer(stream, seen, heard, follower)
+  })
+  if (read.finish === 'content-filter') throw new AgentError('VT_LLM_REFUSED', `The model ${line.model.id} refused to go on.`)
+  if (read.finish === 'tool-calls' && !read.parts.some(({ type }) => type === 'raw_call')) throw new Cut('The answer announced calls and held none.')
+  return { ...read, usage: usageOf(read.usage, () => sizeOf(request.messages), seen.text), ttft_ms: ttft_ms ?? 0, duration_ms: clock.now() - began }
+}
+
+/** What the formats understand beyond the common ground. */
+function optionsOf({ format, facts, entry }: Model, { session_id, reasoning_effort }: Request): SharedV3ProviderOptions {
+  const effort = reasoning_effort !== undefined && facts.supports_reasoning_effort !== false ? { reasoningEffort: reasoning_effort } : {}
+  if (format === 'openai-responses') return { openai: { store: false, promptCacheKey: session_id, strictJsonSchema: false, ...effort } }
+  if (format === 'openai-chat') return { [entry.name]: effort }
+  return {}
+}

@@ -1,0 +1,68 @@
+import { messageOf } from '../errors.js'
+
+/** Why an attempt failed, and what that means for the next one. */
+export interface Cause {
+  code: string
+  message: string
+  /** `request`: nothing was accepted yet; `stream`: the answer was cut; `auth`: worth one fresh credential. */
+  retry: 'request' | 'stream' | 'auth' | 'context' | 'no'
+  /** What the server asks to wait. */
+  wait_ms?: number
+  /** For the record: `http 429`, `cut`, `connect`. */
+  category: string
+}
+/** A step that broke off before it was complete. */
+export class Cut extends Error {}
+/** Nothing came within a limit; `stage` says which. */
+export class Stalled extends Error {
+  constructor(
+    readonly stage: 'connect' | 'first_token' | 'idle' | 'total',
+    ms: number,
+  ) {
+    super({ connect: 'no connection', first_token: 'no first token', idle: 'silence in the middle of the answer', total: 'no complete answer' }[stage] + ` for ${ms} ms`)
+  }
+}
+
+const again = new Set([408, 409, 429, 500, 502, 503, 504, 529])
+const quota = /insufficient_quota|billing|exceeded your current quota/i
+const tooLong = /context.{0,20}(length|window)|maximum context|too many tokens|prompt is too long|input is too long|exceeds the (maximum|model)/i
+
+/** What an error of the client library, of the network or of ours means; `begun` when an answer was under way. */
+export function causeOf(error: unknown, begun: boolean, now: number): Cause {
+  if (error instanceof Stalled) return { code: 'VT_LLM_TIMEOUT', message: `The model server: ${error.message}.`, retry: error.stage === 'total' ? 'no' : 'stream', category: error.stage }
+  if (error instanceof Cut) return { code: 'VT_LLM_CUT', message: error.message, retry: 'stream', category: 'cut' }
+  const { statusCode, responseBody = '', responseHeaders = {} } = error as { statusCode?: number; responseBody?: string; responseHeaders?: Record<string, string> }
+  // A status of success on an error: the connection broke within the answer.
+  if (statusCode === undefined || statusCode < 300) return network(error, begun || statusCode !== undefined)
+  const said = `The model server answered ${statusCode}: ${messageOf(error) || responseBody.slice(0, 300)}`
+  const category = `http ${statusCode}`
+  const text = `${messageOf(error)} ${responseBody}`
+  if (statusCode === 401) return { code: 'VT_LLM_AUTH', message: said, retry: 'auth', category }
+  if (statusCode === 429 && quota.test(text)) return { code: 'VT_LLM_QUOTA', message: said, retry: 'no', category }
+  if ([400, 413, 422].includes(statusCode) && tooLong.test(text)) return { code: 'VT_LLM_CONTEXT', message: said, retry: 'context', category }
+  if (!again.has(statusCode)) return { code: statusCode === 403 ? 'VT_LLM_AUTH' : 'VT_LLM_REQUEST', message: said, retry: 'no', category }
+  const wait_ms = waitOf(responseHeaders, now)
+  return { code: statusCode === 429 ? 'VT_LLM_RATE_LIMIT' : 'VT_LLM_REQUEST', message: said, retry: 'request', category, ...(wait_ms !== undefined && { wait_ms }) }
+}
+
+// The connection stood, and then it did not.
+const broken = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+
+/** Nothing of an answer, or the connection broke within one. */
+function network(error: unknown, begun: boolean): Cause {
+  let deepest = error as { cause?: unknown; message?: string; code?: string }
+  while (deepest.cause instanceof Error) deepest = deepest.cause
+  const message = `${messageOf(error)}${deepest !== error ? ` (${deepest.code ?? deepest.message})` : ''}`
+  if (begun || broken.has(deepest.code ?? '')) return { code: 'VT_LLM_CUT', message: `The answer broke off: ${message}`, retry: 'stream', category: 'cut' }
+  return { code: 'VT_LLM_REQUEST', message: `The model server cannot be reached: ${message}`, retry: 'request', category: 'connect' }
+}
+
+function waitOf(headers: Record<string, string>, now: number): number | undefined {
+  const ms = Number(headers['retry-after-ms'] ?? Number.NaN)
+  if (Number.isFinite(ms)) return Math.max(0, ms)
+  const after = headers['retry-after']
+  if (after === undefined) return undefined
+  const seconds = Number(after)
+  const until = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(after) - now
+  return Number.isFinite(until) ? Math.max(0, until) : undefined
+}

@@ -1,0 +1,41 @@
+import { Stalled } from './failure.js'
+
+/** Says that something came; from then on silence of `ms` ends the work. */
+export type Alive = (stage: 'first_token' | 'idle', ms: number) => void
+
+/**
+ * Runs work that has to show signs of life: without one for the time that was last asked for, its signal aborts and the whole
+ * rejects with Stalled. Real time, whatever clock the agent runs on: this is about the wire.
+ */
+export async function watched<T>(outer: AbortSignal, first_ms: number, work: (signal: AbortSignal, alive: Alive) => Promise<T>): Promise<T> {
+  const stop = new AbortController()
+  const signal = AbortSignal.any([outer, stop.signal])
+  let stage: 'first_token' | 'idle' = 'first_token'
+  let limit = first_ms
+  const fire = () => stop.abort(new Stalled(stage, limit))
+  let timer = setTimeout(fire, limit)
+  const alive: Alive = (next, ms) => {
+    if (next === stage && ms === limit) return void timer.refresh()
+    clearTimeout(timer)
+    stage = next
+    limit = ms
+    timer = setTimeout(fire, limit)
+  }
+  let abort: (() => void) | undefined
+  const ended = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason as Error)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+  })
+  const result = work(signal, alive)
+  // When the limit wins, what the work says later interests nobody.
+  result.catch(() => {})
+  try {
+    return await Promise.race([result, ended])
+  } catch (error) {
+    throw stop.signal.aborted ? (stop.signal.reason as Error) : error
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', abort!)
+  }
+}

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../dictionary.js'
+import { AgentError } from '../errors.js'
+import type { Msg, Origin } from '../types.js'
+import type { Store } from './store.js'
+
+interface Pending {
+  id: string
+  text: string
+  origin: Origin
+  created_at: string
+}
+interface Content {
+  v: 1
+  pending: Pending[]
+  applied: string[]
+}
+const most = { pending: 16, applied: 64 }
+
+/** Inputs that wait for the next idle boundary. What was accepted is on disk, and is taken exactly once. */
+export class Queue {
+  private content: Content = { v: 1, pending: [], applied: [] }
+  private tail: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    private readonly store: Store,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Takes up what an earlier process left; `known` are the inputs that its journal has. */
+  async load(known: readonly string[]): Promise<void> {
+    const text = await this.store.read('queue.json')
+    if (text === undefined) return
+    const { pending, applied } = JSON.parse(text) as Content
+    this.content = { v: 1, pending: pending.filter(({ id }) => !known.includes(id)), applied: [...new Set([...applied, ...known])].slice(-most.applied) }
+  }
+
+  get waiting(): number {
+    return this.content.pending.length
+  }
+
+  /** Throws VT_LOOP_QUEUE_FULL. An input that was there before is not there twice. */
+  async add(text: string, { id = randomUUID(), origin = 'queue' }: { id?: string; origin?: Origin } = {}): Promise<string> {
+    const { pending, applied } = this.content
+    if (applied.includes(id) || pending.some((one) => one.id === id)) return id
+    if (pending.length >= most.pending) throw new AgentError('VT_LOOP_QUEUE_FULL', `${most.pending} inputs wait already; this one was not taken.`)
+    await this.save({ pending: [...pending, { id, text, origin, created_at: new Date(this.clock.now()).toISOString() }], applied })
+    return id
+  }
+
+  /** The oldest; it waits until `applied` says that the journal has it. */
+  async next(): Promise<Msg | undefined> {
+    const [first] = this.content.pending
+    return first && { role: 'user', parts: [{ type: 'text', text: first.text }], origin: first.origin, intent_id: first.id }
+  }
+
+  applied(id: string): Promise<void> {
+    const { pending, applied } = this.content
+    return this.save({ pending: pending.filter((one) => one.id !== id), applied: [...applied, id].slice(-most.applied) })
+  }
+
+  private save(content: Omit<Content, 'v'>): Promise<void> {
+    this.content = { v: 1, ...content }
+    const saved = this.tail.then(() => this.store.write('queue.json', JSON.stringify(this.content)))
+    this.tail = saved.catch(() => {})
+    return saved
+  }
+}

@@ -1,0 +1,111 @@
+import { constants } from 'node:fs'
+import { mkdir, open, readFile, rename, type FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Handle, Workspace } from '../../../../core/index.js'
+import { ownFolder } from '../../own_folder.js'
+import { AgentError, messageOf } from '../errors.js'
+import { holdSession } from './lock.js'
+
+/** Where one session is kept. */
+export interface Store {
+  /** Adds to a log; `durable` returns when it is on disk. */
+  append(log: Log, line: string, durable: boolean): Promise<void>
+  /** Writes a small file whole. */
+  write(name: string, text: string): Promise<void>
+  read(name: string): Promise<string | undefined>
+  /** Cuts a log to its first bytes. */
+  cut(log: Log, bytes: number): Promise<void>
+  close(): Promise<void>
+}
+export type Log = 'messages.jsonl' | 'events.jsonl'
+
+export const sessionsFolder = '.vtcode/sessions'
+/** Ids are names of folders. */
+export const validId = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id)
+
+const { O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_APPEND, O_NOFOLLOW = 0 } = constants
+
+/** A session on disk, held against other writers until it is closed. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND. */
+export async function openStore(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> {
+  const path = `${sessionsFolder}/${id}`
+  if (how.must_exist && !(validId(id) && (await workspace.stat(`${path}/messages.jsonl`)))) throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${id}' in this workspace.`)
+  const folder = await ownFolder(workspace, path)
+  try {
+    return new Disk(folder, await holdSession(workspace, path, folder))
+  } catch (error) {
+    await folder.close()
+    throw error
+  }
+}
+
+class Disk implements Store {
+  private readonly logs = new Map<Log, Promise<FileHandle>>()
+
+  constructor(
+    private readonly folder: Handle,
+    private readonly release: () => Promise<void>,
+  ) {}
+
+  async append(log: Log, line: string, durable: boolean): Promise<void> {
+    try {
+      const file = await this.log(log)
+      await file.appendFile(line)
+      if (durable) await file.datasync()
+    } catch (error) {
+      throw new AgentError('VT_SESSION_WRITE', `${log} cannot be written: ${messageOf(error)}.`)
+    }
+  }
+
+  private log(name: Log): Promise<FileHandle> {
+    const known = this.logs.get(name)
+    if (known) return known
+    const file = open(`${this.folder.ref}/${name}`, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600)
+    this.logs.set(name, file)
+    return file
+  }
+
+  async write(name: string, text: string): Promise<void> {
+    const path = `${this.folder.ref}/${name}`
+    try {
+      if (name.includes('/')) await mkdir(dirname(path), { mode: 0o700, recursive: true })
+      const temp = `${path}.${process.pid}.tmp`
+      const file = await open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+      try {
+        await file.writeFile(text)
+        await file.datasync()
+      } finally {
+        await file.close()
+      }
+      await rename(temp, path)
+    } catch (error) {
+      throw new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${messageOf(error)}.`)
+    }
+  }
+
+  read(name: string): Promise<string | undefined> {
+    return readFile(`${this.folder.ref}/${name}`, 'utf8').catch(() => undefined)
+  }
+
+  async cut(log: Log, bytes: number): Promise<void> {
+    const file = await this.log(log)
+    await file.truncate(bytes)
+  }
+
+  async close(): Promise<void> {
+    for (const file of this.logs.values()) await file.then((handle) => handle.close()).catch(() => {})
+    await this.release()
+    await this.folder.close()
+  }
+}
+
+/** A session that ends with the program. */
+export function memoryStore(): Store {
+  const files = new Map<string, string>()
+  return {
+    append: async (log, line) => void files.set(log, (files.get(log) ?? '') + line),
+    write: async (name, text) => void files.set(name, text),
+    read: async (name) => files.get(name),
+    cut: async (log, bytes) => void files.set(log, Buffer.from(files.get(log) ?? '').subarray(0, bytes).toString()),
+    close: async () => {},
+  }
+}

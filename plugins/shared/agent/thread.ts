@@ -1,0 +1,281 @@
+import { version, type Call, type Kernel, type Workspace } from '../../../core/index.js'
+import { withoutValues } from '../redact.js'
+import { systemPrompt, sha256 } from './context/prompt.js'
+import type { AgentProviders } from './dictionary.js'
+import { AgentError, hintOf } from './errors.js'
+import { Events } from './events/log.js'
+import { idMaker } from './ids.js'
+import { Cycles } from './loop/cycles.js'
+import { verdictOf } from './loop/outcome.js'
+import { runTurn, type TurnEnd } from './loop/turn.js'
+import type { Accepted, Asking, Line, Request } from './model/ask.js'
+import { connect } from './model/connect.js'
+import { toolDefinitions } from './model/prompt.js'
+import { add, addCost, costOf, noUsage, sizeOf, tokensOf } from './model/usage.js'
+import { lineOf } from './sessions/journal.js'
+import { Queue } from './sessions/queue.js'
+import { apply, emptyState, type State } from './sessions/state.js'
+import type { Store } from './sessions/store.js'
+import { settingsOf, type AgentSettings, type Limits } from './settings.js'
+import type { CallPart, Fact, Item, Msg, Outcome, SegmentReason, Usage } from './types.js'
+
+export interface ThreadOptions {
+  kernel: Kernel
+  workspace: Workspace
+  providers: AgentProviders
+  store: Store
+  line: Line
+  session_id: string
+  thread_id: string
+  /** Face the calls come through, for the record. */
+  surface: string
+  limits?: Limits
+  /** What a journal said before. */
+  state?: State
+  records?: number
+  events?: number
+}
+interface Segment {
+  id: string
+  system: string
+  tools: Request['tools']
+}
+
+/** One conversation: its journal, its events, its inputs. Everything that lasts goes through `commit` and `events`. */
+export class Thread {
+  readonly kernel: Kernel
+  readonly workspace: Workspace
+  readonly providers: AgentProviders
+  readonly session_id: string
+  readonly surface: string
+  readonly settings: AgentSettings
+  readonly events: Events
+  readonly queue: Queue
+  readonly state: State
+  readonly cycles = new Cycles()
+  /** Whether the last attempt to change something was refused because nobody could agree to it. */
+  readonly escalation = { refused_change: false }
+  readonly newId: ReturnType<typeof idMaker>
+  line: Line
+  /** How often the model was told that a call in its text is none. */
+  corrections = 0
+  private readonly store: Store
+  private written: number
+  private tail: Promise<void> = Promise.resolve()
+  private asking: Promise<unknown> = Promise.resolve()
+  private segment: Segment | undefined
+  private fallback = 0
+  private usage: Usage = noUsage
+  private cost: number | null = 0
+  /** Of all runs. */
+  private spent = 0
+  private turns = 0
+  private began = 0
+  private last: TurnEnd = { outcome: 'success', text: '' }
+  private warned = false
+
+  constructor(options: ThreadOptions) {
+    this.kernel = options.kernel
+    this.workspace = options.workspace
+    this.providers = options.providers
+    this.session_id = options.session_id
+    this.surface = options.surface
+    this.line = options.line
+    this.store = options.store
+    this.settings = settingsOf(options.kernel, options.limits)
+    this.newId = idMaker(options.providers.clock, options.providers.random)
+    this.events = new Events(options.thread_id, options.providers.clock, options.events)
+    this.queue = new Queue(options.store, options.providers.clock)
+    this.state = options.state ?? emptyState()
+    this.written = options.records ?? 0
+  }
+
+  /** Opens the run: from here on what happens is told. */
+  start(): Promise<void> {
+    const { session_id, line, kernel } = this
+    this.usage = noUsage
+    this.cost = 0
+    this.turns = 0
+    this.began = this.providers.clock.now()
+    return this.events.emit({ type: 'thread.started', session_id, model: line.model.id, mode: kernel.settings.policy.mode, cwd: kernel.workspace, version })
+  }
+
+  /** Writes a fact down, then believes it. Secrets of ours that got into it are not written. */
+  commit(fact: Fact, durable = false): Promise<void> {
+    const turn = fact.kind === 'turn_start' ? this.state.turn + 1 : this.state.turn
+    const line = withoutValues(lineOf(fact, ++this.written, turn, new Date(this.providers.clock.now()).toISOString()))
+    this.tail = this.tail.then(async () => {
+      await this.store.append('messages.jsonl', line, durable)
+      apply(this.state, fact, turn)
+    })
+    return this.tail
+  }
+
+  /** Puts a message of the harness into the conversation. */
+  say(text: string): Promise<void> {
+    return this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin: 'harness' } }, true)
+  }
+  harness(event: string, fields: Omit<Item & { type: 'harness' }, 'id' | 'type' | 'event'> = {}): Promise<void> {
+    return this.events.say({ id: this.newId('it'), type: 'harness', event, ...fields })
+  }
+
+  /** Turn after turn until nothing waits: first `input`, then what was queued, one at a time. */
+  async run(input: Msg | undefined, signal: AbortSignal): Promise<TurnEnd> {
+    let next: Msg | undefined = input ?? (await this.queue.next())
+    while (next || this.state.open) {
+      const refusal = this.refuseTurn(next)
+      if (refusal) return (this.last = refusal)
+      this.last = await runTurn(this, next, signal)
+      this.turns += 1
+      if (next?.intent_id !== undefined) await this.queue.applied(next.intent_id)
+      if (this.last.outcome !== 'success') break
+      next = await this.queue.next()
+    }
+    return this.last
+  }
+
+  private refuseTurn(next: Msg | undefined): TurnEnd | undefined {
+    const { tools, automation, harness } = this.settings
+    const { max_turns } = automation.full_auto
+    if (next && tools.max_conversation_turns > 0 && this.state.turn >= tools.max_conversation_turns) {
+      return { outcome: 'failed', text: '', failure: new AgentError('VT_LOOP_SESSION_TURNS', `The session has ${this.state.turn} turns; no more are possible.`) }
+    }
+    const over = harness.max_run_wall_clock_secs > 0 && this.providers.clock.now() - this.began > harness.max_run_wall_clock_secs * 1000
+    if (over || (max_turns > 0 && this.turns >= max_turns)) return { ...this.last, outcome: 'turn_limit_reached' }
+    return undefined
+  }
+
+  /** Asks the model of the thread, or the next one where it cannot be had. */
+  async request(ask: (line: Line, request: Request, asking: Omit<Asking, 'speech'>) => Promise<Accepted>): Promise<Accepted> {
+    for (;;) {
+      const { system, tools } = await this.currentSegment()
+      await this.checkBudget(system)
+      const { facts } = this.line.model
+      const request: Request = {
+        system,
+        messages: this.state.messages,
+        tools: facts.supports_tools === false ? [] : tools,
+        max_output_tokens: Math.min(facts.max_output_tokens ?? 32_000, 32_000),
+        session_id: this.session_id,
+        ...(this.settings.agent.reasoning_effort !== undefined && { reasoning_effort: this.settings.agent.reasoning_effort }),
+      }
+      const retrying: Asking['retrying'] = ({ attempt, cause, wait_ms }) =>
+        this.harness('model_retry', { message: cause.message, attempt, error_category: cause.category, data: { wait_ms } })
+      try {
+        return await ask(this.line, request, { providers: this.providers, retrying })
+      } catch (error) {
+        if (!(error instanceof AgentError) || !replaceable.has(error.code) || !(await this.fallBack(error))) throw error
+      }
+    }
+  }
+
+  private async fallBack(error: AgentError): Promise<boolean> {
+    const id = this.settings.agent.fallback_models[this.fallback++]
+    if (id === undefined) return false
+    const from = this.line.model.id
+    this.line = await connect(this.kernel, id, this.providers)
+    await this.harness('model_fallback', { message: error.message, error_category: error.code, data: { from, to: this.line.model.id } })
+    return true
+  }
+
+  /** The frozen prompt and tools; a new stretch begins where one of them, or the model, changed. */
+  private async currentSegment(): Promise<Segment> {
+    if (this.segment && this.state.segment?.model === this.line.model.id) return this.segment
+    const reason: SegmentReason = this.segment ? 'model_switch' : 'start'
+    return this.beginSegment(reason)
+  }
+
+  async beginSegment(reason: SegmentReason): Promise<Segment> {
+    const system = await systemPrompt(this.kernel, this.workspace, this.providers.clock)
+    const tools = toolDefinitions(this.kernel.tools())
+    const texts = { prompt: system, tools: JSON.stringify(tools) }
+    const segment = { id: this.newId('seg'), system, tools }
+    const hashes = { prompt: sha256(texts.prompt), tools: sha256(texts.tools) }
+    for (const name of ['prompt', 'tools'] as const) {
+      if ((await this.store.read(`prompts/${hashes[name]}`)) === undefined) await this.store.write(`prompts/${hashes[name]}`, texts[name])
+    }
+    const model = this.line.model.id
+    await this.commit({ kind: 'segment', segment_id: segment.id, model, ...hashes })
+    this.segment = segment
+    await this.events.emit({
+      type: 'segment.started',
+      segment_id: segment.id,
+      model,
+      reason,
+      prompt_hash: hashes.prompt,
+      prompt_path: `prompts/${hashes.prompt}`,
+      catalog_hash: hashes.tools,
+      catalog_path: `prompts/${hashes.tools}`,
+    })
+    return segment
+  }
+
+  spend(usage: Usage, cost: number | null): void {
+    this.usage = add(this.usage, usage)
+    this.cost = addCost(this.cost, cost)
+    this.spent += cost ?? 0
+  }
+
+  /** Before anything is sent: what it would cost at least must fit into what is left. */
+  private async checkBudget(system: string): Promise<void> {
+    const { max_budget_usd: budget, allow_unpriced, budget_warning_threshold } = this.settings.harness
+    if (budget === undefined) return
+    const { id, facts } = this.line.model
+    if (!facts.cost && !allow_unpriced) throw new AgentError('VT_LLM_UNPRICED', `The model ${id} has no price, so the budget of ${budget} USD cannot be held.`)
+    const planned = costOf({ ...noUsage, input_tokens: sizeOf(this.state.messages) + tokensOf(system) }, facts.cost) ?? 0
+    const { spent } = this
+    if (spent + planned > budget) throw new AgentError('VT_LOOP_BUDGET', `The budget of ${budget} USD is used up: ${spent.toFixed(4)} USD were spent.`)
+    if (!this.warned && spent > budget * budget_warning_threshold) {
+      this.warned = true
+      await this.harness('limit_reached', { message: `${spent.toFixed(4)} of ${budget} USD are spent.` })
+    }
+  }
+
+  /** Questions come one at a time, in the order of the calls. */
+  approve(call: CallPart, request: { call: Call; reasons: string[] }, signal: AbortSignal): Promise<boolean | undefined> {
+    const turn = this.asking.then(() => this.askFor(call, request, signal))
+    this.asking = turn.catch(() => {})
+    return turn
+  }
+
+  private async askFor({ call_id, name }: CallPart, request: { call: Call; reasons: string[] }, signal: AbortSignal): Promise<boolean | undefined> {
+    const began = this.providers.clock.now()
+    await this.events.emit({ type: 'permission.requested', tool_name: name, call_id, reason: request.reasons.join(' '), policy: 'permission' })
+    let decision: boolean | undefined
+    try {
+      decision = signal.aborted ? undefined : await this.providers.approve!(request)
+      return decision
+    } finally {
+      const wait_ms = this.providers.clock.now() - began
+      await this.events.emit({ type: 'permission.resolved', tool_name: name, call_id, decision: signal.aborted ? 'cancelled' : decision === true ? 'allow' : 'deny', wait_ms })
+    }
+  }
+
+  /** The end of the run, told last of all. */
+  async finish(): Promise<Outcome> {
+    const { outcome, text, failure } = this.last
+    const code = outcome === 'success' && this.escalation.refused_change ? 'escalated' : outcome
+    const { subtype, exit_code } = verdictOf(code)
+    const known = { session_id: this.session_id, subtype, usage: this.usage, total_cost_usd: this.cost, num_turns: this.turns }
+    await this.events.emit({
+      type: 'thread.completed',
+      outcome_code: code,
+      ...known,
+      num_steps: this.state.steps,
+      verified: null,
+      ...(text !== '' && { result: text }),
+      ...(failure && { stop_reason: failure.code }),
+    })
+    const error = failure && { code: failure.code, message: failure.message, hint: failure.extra.hint ?? hintOf(this.kernel, failure.code) }
+    return { outcome_code: code, exit_code, text, ...known, ...(error && { error }) }
+  }
+
+  /** Waits for what is being written, and lets go of the session. */
+  async close(): Promise<void> {
+    await this.tail.catch(() => {})
+    await this.kernel.endSession(this.session_id)
+    await this.store.close()
+  }
+}
+
+const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])

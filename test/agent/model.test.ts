@@ -1,0 +1,262 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { serve } from '../fixtures/server.js'
+import { harness, items, scene as open, type Scene } from './inside.js'
+import { checkLog } from './invariants.js'
+import { call, type Format } from './peer.js'
+
+const held: AsyncDisposable[] = []
+afterEach(async () => {
+  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
+})
+const scene = async (...args: Parameters<typeof open>): Promise<Scene> => {
+  const made = await open(...args)
+  held.push(made)
+  return made
+}
+const formats: Format[] = ['openai-chat', 'openai-responses', 'anthropic-messages']
+const write = (path: string, content: string) => call('unified_file', { action: 'write', path, content })
+/** What the tool said, in the request that carries it back. */
+const toldIn = (body: any): string => JSON.stringify(body.messages?.slice(-1) ?? body.input?.slice(-1))
+
+describe.each(formats)('over %s', (format) => {
+  it('text and calls go round, side by side and in order', async () => {
+    const s = await scene([{ content: 'Looking.', toolCalls: [call('unified_search', { action: 'list' }), write('a.txt', 'x\n')] }, { content: 'Done.' }], { format, boot: { files: { 'b.txt': '' } } })
+    expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'Done.', exit_code: 0 })
+    checkLog(s.events)
+    expect(await s.booted.read('a.txt')).toBe('x\n')
+    expect(s.peer.asked.map(({ path }) => path)).toEqual(Array(2).fill({ 'openai-chat': '/v1/chat/completions', 'openai-responses': '/v1/responses', 'anthropic-messages': '/v1/messages' }[format]))
+    const sent = JSON.stringify(s.peer.bodies[1])
+    expect(sent.indexOf('1 entry')).toBeLessThan(sent.indexOf('created a.txt'))
+    expect(items(s.events, 'agent_message').map(({ text, status }) => [text, status])).toEqual([['Looking.', 'completed'], ['Done.', 'completed']])
+  })
+
+  it('a busy server is asked again after the time it says, on one record', async () => {
+    const s = await scene([{ error: { message: 'slow down' }, status: 429, retryAfter: 2 }, { error: { message: 'overloaded' }, status: 529 }, { content: 'ok' }], { format })
+    expect(await s.run()).toMatchObject({ outcome_code: 'success' })
+    expect([s.peer.asked.length, s.waits[0], s.waits.length]).toEqual([3, 2000, 2])
+    expect(harness(s.events, 'model_retry').map(({ attempt, error_category }) => [attempt, error_category])).toEqual([[1, 'http 429'], [2, 'http 529']])
+    checkLog(s.events)
+  })
+
+  it('an answer that is cut is asked for again; nothing of it stays, and nothing of it runs', async () => {
+    const cut = { content: 'half of a long answer '.repeat(20), toolCalls: [write('a.txt', 'no\n')], how: { chunkSize: 20, truncateAfterChunks: 6 } }
+    const s = await scene([cut, cut, { content: 'whole' }], { format })
+    expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'whole' })
+    expect(s.peer.asked.length).toBe(3)
+    expect(JSON.stringify(s.peer.bodies[2])).not.toContain('half of')
+    expect(await s.booted.read('a.txt')).toBeUndefined()
+    expect(items(s.events, 'agent_message').map(({ status }) => status).at(-1)).toBe('completed')
+    expect(items(s.events, 'agent_message').slice(0, -1).every(({ status }) => status === 'discarded')).toBe(true)
+    checkLog(s.events)
+    const often = await scene([cut, cut, cut], { format })
+    expect(await often.run()).toMatchObject({ outcome_code: 'failed', exit_code: 1, error: { code: 'VT_LLM_CUT' } })
+    checkLog(often.events)
+  })
+
+  it('what cannot pass later is not tried again', async () => {
+    for (const [answer, code] of [
+      [{ error: { message: 'no such field' }, status: 400 }, 'VT_LLM_REQUEST'],
+      [{ error: { message: 'who are you' }, status: 401 }, 'VT_LLM_AUTH'],
+      [{ error: { message: 'You exceeded your current quota, check your billing', code: 'insufficient_quota' }, status: 429 }, 'VT_LLM_QUOTA'],
+      [{ error: { message: "This model's maximum context length is 8192 tokens" }, status: 400 }, 'VT_LLM_CONTEXT'],
+      [{ error: { message: 'slow' }, status: 429, retryAfter: 3600 }, 'VT_LLM_RATE_LIMIT'],
+    ] as const) {
+      const s = await scene([answer], { format })
+      expect((await s.run()).error?.code).toBe(code)
+      expect(s.peer.asked.length, code).toBe(1)
+    }
+  })
+})
+
+// The peer's Anthropic half sends only arguments that parse.
+it.each(formats.slice(0, 2))('over %s arguments that were cut or are no JSON never run a change', async (format) => {
+  const s = await scene([
+    { toolCalls: [call('unified_file', '{"action":"write","path":"a.txt","content":"half')], finishReason: 'length' },
+    { toolCalls: [call('unified_file', '{"action":"write","path":"a.txt",}')] },
+    { toolCalls: [call('unified_search', '{"action":"list",}')] },
+    { content: 'ok' },
+  ], { format, boot: { files: { 'b.txt': '' } } })
+  const outcome = await s.run()
+  expect(await s.booted.read('a.txt')).toBeUndefined()
+  expect(outcome.outcome_code).toBe('success')
+  const told = items(s.events, 'tool_output').map(({ output }) => output)
+  expect(told[0]).toMatch(/VT_LLM_CALL_TRUNCATED|VT_LLM_BAD_JSON/)
+  expect(told[1]).toContain('VT_LLM_BAD_JSON')
+  // Reading calls are mended by the documented rule.
+  expect(told[2]).toContain('1 entry')
+  expect(toldIn(s.peer.bodies[3])).toContain('1 entry')
+  checkLog(s.events)
+})
+
+describe('what a model says', () => {
+  it('counts and costs as the fixture says, cached tokens at their own price', async () => {
+    const usage_said = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100, prompt_tokens_details: { cached_tokens: 400 } }
+    const server = await serve((_, response) => {
+      const first = { id: 'x', choices: [{ index: 0, delta: { content: 'ok' }, finish_reason: 'stop' }] }
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${JSON.stringify(first)}\n\ndata: ${JSON.stringify({ id: 'x', choices: [], usage: usage_said })}\n\ndata: [DONE]\n\n`)
+    })
+    held.push(server)
+    const s = await scene([], { url: server.url, provider: { cost: { input: 2, output: 8, cache_read: 0.5 } } })
+    const { usage, total_cost_usd } = await s.run()
+    expect(usage).toMatchObject({ input_tokens: 1000, cached_input_tokens: 400, output_tokens: 100 })
+    expect(total_cost_usd).toBeCloseTo((600 * 2 + 400 * 0.5 + 100 * 8) / 1e6, 12)
+  })
+  it('with ids that are missing or the same is answered call by call', async () => {
+    const list = (path: string, id: string) => call('unified_search', { action: 'list', path }, id)
+    const s = await scene([{ toolCalls: [list('a', 'same'), list('b', 'same'), list('c', '')] }, { content: 'ok' }], { boot: { files: { 'a/1': '', 'b/2': '', 'c/3': '' } } })
+    await s.run()
+    const messages = s.peer.bodies[1].messages
+    const asked = messages.find(({ role }: any) => role === 'assistant').tool_calls.map(({ id }: any) => id)
+    expect(new Set(asked).size).toBe(3)
+    expect(messages.filter(({ role }: any) => role === 'tool').map((message: any) => [message.tool_call_id, message.content])).toEqual(asked.map((id: string, index: number) => [id, `${'abc'[index]}/${index + 1}\n1 entry`]))
+  })
+  it('as a call in text is pointed out twice, then the turn fails', async () => {
+    const text = { content: '<tool_call>{"name":"unified_search"}</tool_call>' }
+    const s = await scene([text, text, text])
+    expect((await s.run()).error?.code).toBe('VT_LLM_PSEUDO_CALL')
+    expect(s.peer.asked.length).toBe(3)
+    checkLog(s.events)
+  })
+  it('to no end is asked for three times', async () => {
+    const s = await scene([{ content: '' }, { content: '' }, { content: '' }])
+    expect((await s.run()).error?.code).toBe('VT_LLM_EMPTY')
+    expect(s.peer.asked.length).toBe(3)
+  })
+  it('to refuse ends the turn', async () => {
+    const s = await scene([{ content: 'I would rather', finishReason: 'content_filter' }])
+    expect((await s.run()).error?.code).toBe('VT_LLM_REFUSED')
+    checkLog(s.events)
+  })
+})
+
+describe('a server of bytes', () => {
+  const head = { 'content-type': 'text/event-stream' }
+  const chunk = (delta: object, finish: string | null = null) => `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
+  const whole = chunk({ role: 'assistant', content: 'ok' }) + chunk({}, 'stop') + 'data: [DONE]\n\n'
+  const callText = chunk({ role: 'assistant', tool_calls: [{ index: 0, id: 'c1', type: 'function', function: { name: 'unified_file', arguments: JSON.stringify({ action: 'write', path: 'a.txt', content: 'x' }) } }] })
+  /** Answers request after request with these bytes; the last one again and again. */
+  const bytes = async (answers: (string | ((response: import('node:http').ServerResponse) => void))[]) => {
+    let next = 0
+    const server = await serve((_, response) => {
+      const answer = answers[Math.min(next++, answers.length - 1)]!
+      if (typeof answer === 'function') return answer(response)
+      response.writeHead(200, head).end(answer)
+    })
+    held.push(server)
+    return server
+  }
+
+  it('that closes after a whole call without saying that it is the end has said nothing', async () => {
+    const server = await bytes([callText, whole])
+    const s = await scene([], { url: server.url })
+    expect(await s.run()).toMatchObject({ text: 'ok' })
+    expect([server.seen.length, await s.booted.read('a.txt')]).toEqual([2, undefined])
+  })
+  it('that sends a frame nobody can read is asked again', async () => {
+    const server = await bytes([chunk({ content: 'a' }) + 'data: {bad\n\n' + chunk({}, 'stop'), whole])
+    const s = await scene([], { url: server.url })
+    expect(await s.run()).toMatchObject({ text: 'ok' })
+    expect(server.seen.length).toBe(2)
+  })
+  it('that falls silent is not waited for: before the first word, and in the middle', async () => {
+    const silent = (text: string) => (response: import('node:http').ServerResponse) => void (text ? response.writeHead(200, head).write(text) : undefined)
+    const server = await bytes([silent(''), silent(chunk({ content: 'a' })), whole])
+    const s = await scene([], { url: server.url, provider: { timeouts: { first_token_ms: 300, idle_ms: 300 } } })
+    expect(await s.run()).toMatchObject({ text: 'ok' })
+    expect(harness(s.events, 'model_retry').map(({ error_category }) => error_category)).toEqual(['first_token', 'idle'])
+    const never = await bytes([silent('')])
+    const t = await scene([], { url: never.url, provider: { timeouts: { first_token_ms: 100 }, retries: { stream: 1 } } })
+    expect((await t.run()).error).toMatchObject({ code: 'VT_LLM_TIMEOUT', message: expect.stringContaining('no first token') })
+  })
+  it('that breaks off at any byte never makes a call run', async () => {
+    const text = callText + chunk({}, 'tool_calls') + 'data: [DONE]\n\n'
+    const end = text.indexOf('"tool_calls"}', callText.length)
+    for (let at = 1; at < end; at += Math.ceil(end / 40)) {
+      const server = await bytes([text.slice(0, at), whole])
+      const s = await scene([], { url: server.url })
+      expect(await s.run(), `cut at ${at}`).toMatchObject({ text: 'ok' })
+      expect(await s.booted.read('a.txt'), `cut at ${at}`).toBeUndefined()
+    }
+  })
+  it('that sends elsewhere gets the key, elsewhere does not', async () => {
+    const other = await bytes([whole])
+    const server = await bytes([(response) => void response.writeHead(307, { location: `http://localhost:${other.port}/v1/chat/completions` }).end()])
+    const s = await scene([], { url: server.url, provider: { headers: { 'x-team': 'tools' } } })
+    expect(await s.run()).toMatchObject({ text: 'ok' })
+    expect(server.seen[0]!.headers).toMatchObject({ authorization: 'Bearer key-of-the-peer-0123', 'x-team': 'tools' })
+    expect(other.seen[0]!.headers).not.toHaveProperty('authorization')
+    expect(other.seen[0]!.headers).not.toHaveProperty('x-team')
+  })
+  it('that nobody runs is said to be out of reach, after the tries', async () => {
+    const gone = await bytes([''])
+    await gone[Symbol.asyncDispose]()
+    const s = await scene([], { url: gone.url, provider: { retries: { request: 2 } } })
+    expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_REQUEST', message: expect.stringContaining('ECONNREFUSED') })
+    expect(s.waits.length).toBe(2)
+  })
+})
+
+describe('a provider', () => {
+  it('of the user adds headers, query and body, and the profile of the model wins over the list and the entry', async () => {
+    const s = await scene([{ content: 'ok' }], {
+      provider: {
+        headers: { 'x-team': 'tools' },
+        query: { version: '7' },
+        body: { top_p: 0.5, metadata: { a: 1 } },
+        max_output_tokens: 1000,
+        models: { m: { max_output_tokens: 2000, body: { metadata: { b: 2 } } } },
+        profiles: { m: { max_output_tokens: 3000 } },
+        compat: { max_tokens_field: 'max_completion_tokens' },
+      },
+    })
+    await s.run()
+    const [{ headers, path }] = s.peer.asked as any
+    expect(headers['x-team']).toBe('tools')
+    expect(path).toContain('version=7')
+    expect(s.peer.bodies[0]).toMatchObject({ max_completion_tokens: 3000, top_p: 0.5, metadata: { a: 1, b: 2 } })
+    expect(s.peer.bodies[0]).not.toHaveProperty('max_tokens')
+  })
+  it('whose token a command prints gets a fresh one after a refusal, and nobody sees either', async () => {
+    const seen: (string | undefined)[] = []
+    const server = await serve((_, response, { headers }) => {
+      seen.push(headers.authorization)
+      if (seen.length === 1) return response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":{"message":"expired token-number-1"}}')
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: {"id":"x","choices":[{"index":0,"delta":{"content":"ok token-number-2"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n`)
+    })
+    held.push(server)
+    const script = 'n=$(cat n 2>/dev/null || echo 0); n=$((n+1)); echo $n > n; echo token-number-$n'
+    const s = await scene([], { url: server.url, boot: { files: {} }, provider: { auth: { command: '/bin/sh', args: ['-c', `cd "$0" && ${script}`, '/tmp'] } } })
+    const counter = `${s.booted.home}`
+    const t = await scene([], { url: server.url, provider: { auth: { command: '/bin/sh', args: ['-c', `cd "$0" && ${script}`, counter] } } })
+    expect(await t.run()).toMatchObject({ outcome_code: 'success' })
+    expect(seen).toEqual(['Bearer token-number-1', 'Bearer token-number-2'])
+    expect(JSON.stringify(t.events)).not.toContain('token-number')
+  })
+  it('of any AI SDK package is used by its name, if it is installed and of the right version', async () => {
+    const s = await scene([{ content: 'ok' }], { provider: { api_format: 'ai-sdk', package: '@ai-sdk/openai-compatible' } })
+    expect(await s.run()).toMatchObject({ text: 'ok' })
+    expect(s.peer.asked[0]!.path).toBe('/v1/chat/completions')
+    for (const [wanted, factory, code] of [
+      ['@ai-sdk/no-such-thing', 'create', 'VT_PROVIDER_PACKAGE'],
+      ['@ai-sdk/openai', 'noSuchFunction', 'VT_PROVIDER_PACKAGE'],
+      ['yaml', 'isMap', 'VT_PROVIDER_VERSION'],
+    ] as const) {
+      const wrong = await scene([], { provider: { api_format: 'ai-sdk', package: wanted, factory } })
+      await expect(wrong.run(), wanted).rejects.toMatchObject({ code })
+    }
+  })
+  it('that is down is stood in for by the next model, which gets nothing of what the first noted', async () => {
+    const second = await open([{ content: 'from b' }])
+    held.push(second)
+    const settings = { agent: { model: 'peer/m', fallback_models: ['b/y'] } }
+    const s = await scene([{ error: { message: 'down' }, status: 500 }], {
+      settings,
+      boot: { config: { custom_providers: [] } },
+    })
+    const config = { ...settings, custom_providers: [{ name: 'peer', base_url: `${s.peer.url}/v1`, retries: { request: 0 } }, { name: 'b', base_url: `${second.peer.url}/v1` }] }
+    const t = await scene([], { boot: { config: config as never } })
+    expect(await t.run()).toMatchObject({ outcome_code: 'success', text: 'from b' })
+    expect(harness(t.events, 'model_fallback')).toHaveLength(1)
+    expect(t.events.filter(({ type }) => type === 'segment.started').map((event: any) => [event.model, event.reason])).toEqual([['peer/m', 'start'], ['b/y', 'model_switch']])
+  })
+})

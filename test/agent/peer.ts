@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { LLMock, type FixtureOpts, type JournalEntry } from '@copilotkit/aimock'
+import { tempWorkspace, type Files, type TempWorkspace } from 'vtcode/test'
+
+/** One answer of the peer: text, calls, an error, and how it is sent. */
+export interface Answer {
+  content?: string
+  toolCalls?: { id?: string; name: string; arguments: string }[]
+  reasoning?: string
+  reasoningSignature?: string
+  finishReason?: string
+  usage?: Record<string, unknown>
+  error?: { message: string; type?: string; code?: string }
+  status?: number
+  retryAfter?: number
+  how?: FixtureOpts
+}
+export const call = (name: string, input: unknown, id?: string): NonNullable<Answer['toolCalls']>[number] => ({
+  name,
+  arguments: typeof input === 'string' ? input : JSON.stringify(input),
+  ...(id !== undefined && { id }),
+})
+
+/** A real server that speaks the wires of model servers and answers by a script; it remembers what it was asked. */
+export interface Peer extends AsyncDisposable {
+  readonly url: string
+  readonly asked: JournalEntry[]
+  /** The request bodies, as they came. */
+  readonly bodies: any[]
+}
+export async function startPeer(script: (Answer | ((body: any) => Answer))[]): Promise<Peer> {
+  const mock = new LLMock({ port: 0 })
+  await mock.start()
+  let next = 0
+  // One fixture per answer: how it is sent belongs to the fixture.
+  script.forEach((step, index) => {
+    const how = typeof step === 'function' ? {} : (step.how ?? {})
+    mock.on({ predicate: () => next === index }, ((request: unknown) => {
+      next += 1
+      const { how: _, ...answer } = typeof step === 'function' ? step(request) : step
+      return answer
+    }) as never, how)
+  })
+  mock.on({ predicate: () => true }, { error: { message: 'script exhausted' }, status: 400 })
+  return {
+    url: mock.url,
+    get asked() {
+      return mock.getRequests()
+    },
+    get bodies() {
+      return mock.getRequests().map(({ body }) => body)
+    },
+    [Symbol.asyncDispose]: () => mock.stop(),
+  }
+}
+
+export type Format = 'openai-chat' | 'openai-responses' | 'anthropic-messages'
+/** The settings of a user whose provider is the peer. */
+export const settingsFor = (peer: { url: string }, extra: { provider?: object; settings?: object; format?: Format } = {}): object => ({
+  custom_providers: [{ name: 'peer', api_format: extra.format ?? 'openai-chat', base_url: `${peer.url}/v1`, models: ['m'], retries: { request: 4, stream: 2 }, ...extra.provider }],
+  agent: { model: 'peer/m' },
+  ...extra.settings,
+})
+
+export interface Home extends TempWorkspace {
+  readonly env: Record<string, string>
+}
+/** A workspace beside a home whose settings name the peer. */
+export async function home(peer: { url: string }, files: Files = {}, extra: Parameters<typeof settingsFor>[1] = {}): Promise<Home> {
+  const workspace = await tempWorkspace(files)
+  mkdirSync(join(workspace.home, '.vtcode'), { recursive: true })
+  writeFileSync(join(workspace.home, '.vtcode/vtcode.config.json'), JSON.stringify(settingsFor(peer, extra)))
+  const env = { PATH: process.env['PATH']!, HOME: workspace.home, VTCODE_HOME: join(workspace.home, '.vtcode'), PEER_API_KEY: 'key-of-the-peer-0123' }
+  return Object.assign(workspace, { env })
+}
+
+const bin = fileURLToPath(new URL('../../dist/core/bin.js', import.meta.url))
+export interface Ran {
+  code: number | null
+  out: string
+  err: string
+}
+/** Runs the program to its end. */
+export async function vtcode(place: Home, args: string[], how: { input?: string; env?: Record<string, string>; node?: string[]; started?: (child: ReturnType<typeof spawn>) => void } = {}): Promise<Ran> {
+  const child = spawn(process.execPath, [...(how.node ?? []), bin, ...args], { cwd: place.root, env: { ...place.env, ...how.env }, stdio: [how.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] })
+  how.started?.(child)
+  let [out, err] = ['', '']
+  child.stdout!.on('data', (chunk: Buffer) => (out += String(chunk)))
+  child.stderr!.on('data', (chunk: Buffer) => (err += String(chunk)))
+  child.stdin?.end(how.input)
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
+  return { code, out, err }
+}
+
+/** The events that were printed. */
+export const eventsOf = (out: string): any[] => out.split('\n').filter(Boolean).map((line) => JSON.parse(line))
+/** The events of a session on disk. */
+export const logOf = (place: TempWorkspace, session: string): any[] =>
+  readFileSync(join(place.root, '.vtcode/sessions', session, 'events.jsonl'), 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line).event)

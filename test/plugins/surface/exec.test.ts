@@ -1,0 +1,154 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { checkLog, checkMessages } from '../../agent/invariants.js'
+import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../../agent/peer.js'
+
+const held: AsyncDisposable[] = []
+afterEach(async () => {
+  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
+})
+async function scene(script: Parameters<typeof startPeer>[0], files = {}, extra: Parameters<typeof home>[2] = {}): Promise<{ peer: Peer; place: Home }> {
+  const peer = await startPeer(script)
+  held.push(peer)
+  const place = await home(peer, files, extra)
+  held.push(place)
+  return { peer, place }
+}
+const exec = (place: Home, ...args: string[]) => vtcode(place, ['exec', ...args])
+const write = (path: string, content: string) => call('unified_file', { action: 'write', path, content })
+
+describe('vtcode exec', () => {
+  it('works on a task with tools until the model has nothing more to ask', async () => {
+    const { peer, place } = await scene([{ toolCalls: [write('a.txt', 'hello\n'), call('unified_search', { action: 'list' })] }, { content: 'It is done.' }])
+    const { code, out, err } = await exec(place, 'write', 'a file')
+    expect([code, out]).toEqual([0, 'It is done.\n'])
+    expect(err).toMatch(/✓ unified_file write a\.txt {2}\d/)
+    expect(err).toContain('success: 1 turn')
+    expect(await place.read('a.txt')).toBe('hello\n')
+    const [first, second] = peer.bodies
+    expect(first.messages.at(-1)).toMatchObject({ role: 'user', content: 'write a file' })
+    expect(first.tools.map((tool: any) => tool.function.name)).toEqual([...first.tools.map((tool: any) => tool.function.name)].sort())
+    expect(JSON.stringify(first.tools)).not.toMatch(/x-aliases|workspace-path/)
+    expect(second.messages.slice(-2).map(({ content }: any) => content)).toEqual(['created a.txt (1 lines, 6 bytes)', 'a.txt\n1 entry'])
+    checkMessages(second.messages)
+  })
+
+  it('prints every event as one line of JSON, the same that the session keeps', async () => {
+    const { place } = await scene([{ content: 'Looking. '.repeat(400), toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'Done.' }])
+    const { code, out, err } = await exec(place, '--json', 'look around')
+    expect([code, err]).toEqual([0, ''])
+    const events = eventsOf(out)
+    checkLog(events)
+    expect(events).toEqual(logOf(place, events[0].session_id))
+    expect(events.map(({ type, item }) => (item ? `${type} ${item.type}` : type)).filter((type) => !type.startsWith('item.updated'))).toEqual([
+      'thread.started',
+      'turn.started',
+      'item.started user_message',
+      'item.completed user_message',
+      'segment.started',
+      'item.started agent_message',
+      'item.completed agent_message',
+      'item.started tool_invocation',
+      'item.started tool_output',
+      'item.completed tool_output',
+      'item.completed tool_invocation',
+      'step.completed',
+      'item.started agent_message',
+      'item.completed agent_message',
+      'step.completed',
+      'turn.completed',
+      'thread.completed',
+    ])
+    expect(events.at(-1)).toMatchObject({ outcome_code: 'success', subtype: 'success', result: 'Done.', num_turns: 1, num_steps: 2, total_cost_usd: null, verified: null })
+  })
+
+  it('says with its exit code how the run ended', async () => {
+    const loop = Array.from({ length: 3 }, (_, index): Answer => ({ toolCalls: [call('unified_search', { action: 'list', path: `d${index}` })] }))
+    const rows: [string, Answer[], object, string[], unknown][] = [
+      ['an answer', [{ content: 'ok' }], {}, [], ['success', 'success', 0]],
+      ['a refusal of the server', [{ error: { message: 'bad field' }, status: 400 }], {}, [], ['failed', 'error_during_execution', 1]],
+      ['a change that nobody could allow', [{ toolCalls: [write('x', 'y')] }, { content: 'I may not.' }], {}, ['--mode', 'ask'], ['escalated', 'error_during_execution', 1]],
+      ['too many loops', [...loop, { content: 'half' }], { tools: { max_tool_loops: 3 } }, [], ['tool_loop_limit_reached', 'error_during_execution', 1]],
+      ['a budget without a price', [], { agent: { model: 'peer/m', harness: { max_budget_usd: 1 } } }, [], ['failed', 'error_during_execution', 1]],
+    ]
+    for (const [title, script, settings, flags, expected] of rows) {
+      const { place } = await scene(script, { 'd0/a': '', 'd1/b': '', 'd2/c': '' }, { settings })
+      const { code, out } = await exec(place, '--json', ...flags, 'go')
+      const events = eventsOf(out)
+      checkLog(events)
+      const { outcome_code, subtype } = events.at(-1)
+      expect([outcome_code, subtype, code], title).toEqual(expected)
+    }
+  })
+
+  it('holds a budget: what would go beyond it is not sent', async () => {
+    const { peer, place } = await scene([{ toolCalls: [call('unified_search', { action: 'list' })], usage: { prompt_tokens: 1000, completion_tokens: 1000 } }, { content: 'never' }], {}, {
+      provider: { cost: { input: 100, output: 900 } },
+    })
+    const { code, out } = await exec(place, '--json', '--max-budget-usd', '1', 'go')
+    const events = eventsOf(out)
+    expect(events.at(-1)).toMatchObject({ outcome_code: 'budget_limit_reached', subtype: 'error_max_budget_usd', stop_reason: 'VT_LOOP_BUDGET', total_cost_usd: 1 })
+    expect([code, peer.asked.length]).toEqual([1, 1])
+  })
+
+  it('refuses to begin where something has to be set first, with exit 3 and what to write', async () => {
+    const { place } = await scene([])
+    const none = await vtcode(place, ['exec', 'x', '--model', 'nobody/m'])
+    expect([none.code, none.out]).toEqual([3, ''])
+    expect(none.err).toContain("VT_LLM_NO_MODEL: There is no provider 'nobody'")
+    expect(none.err).toContain('custom_providers')
+    const keyless = await scene([], {}, { provider: { api_key_env: 'MY_KEY' } })
+    const missing = await exec(keyless.place, 'x')
+    expect([missing.code, missing.err.includes('MY_KEY is not set')]).toEqual([3, true])
+    for (const [provider, said] of [
+      [{ base_url: 'http://example.com/v1' }, 'neither https nor http to this machine'],
+      [{ name: 'openai' }, 'reserved'],
+      [{ api_key_env: 'A', auth: { type: 'none' } }, 'exclude each other'],
+      [{ headers: { Authorization: 'x' } }, "cannot set 'Authorization'"],
+      [{ base_url: 'https://u:p@example.com' }, 'user name'],
+    ] as const) {
+      const { place } = await scene([], {}, { provider })
+      const { code, err } = await exec(place, 'x')
+      expect([code, err.includes(said), err.includes('custom_providers[0]')], said).toEqual([3, true, true])
+    }
+    expect((await exec(place)).code).toBe(2)
+    expect((await exec(place, '--nonsense', 'x')).code).toBe(2)
+  })
+
+  it('takes the task from a pipeline too', async () => {
+    const { peer, place } = await scene([{ content: 'ok' }, { content: 'ok' }])
+    expect((await vtcode(place, ['exec', '-'], { input: 'from the pipe\n' })).code).toBe(0)
+    expect((await vtcode(place, ['exec', 'look at this', '-'], { input: 'log' })).code).toBe(0)
+    expect(peer.bodies.map(({ messages }) => messages.at(-1).content)).toEqual(['from the pipe', 'look at this\n\n<stdin>\nlog\n</stdin>'])
+  })
+
+  it('writes the answer and the events to files as well', async () => {
+    const { place } = await scene([{ content: 'the answer' }])
+    const { out } = await exec(place, 'x', '--last-message-file', 'last.txt', '--events', 'ev.jsonl', '--quiet')
+    expect([out, await place.read('last.txt')]).toEqual(['the answer\n', 'the answer'])
+    const lines = (await place.read('ev.jsonl'))!.trim().split('\n').map((line) => JSON.parse(line))
+    expect(lines.every(({ schema_version }) => schema_version === '1.0.0')).toBe(true)
+    checkLog(lines.map(({ event }) => event))
+  })
+
+  it('keeps the key out of every file and stream, whatever the server says', async () => {
+    const { place } = await scene([{ error: { message: 'Incorrect API key provided: key-of-the-peer-0123' }, status: 401 }])
+    const { code, out, err } = await exec(place, '--json', 'x')
+    expect([code, eventsOf(out).at(-1).stop_reason]).toEqual([1, 'VT_LLM_AUTH'])
+    expect(out + err).not.toContain('key-of-the-peer')
+    const folder = join(place.root, '.vtcode/sessions', eventsOf(out)[0].session_id)
+    for (const name of ['events.jsonl', 'messages.jsonl']) expect(readFileSync(join(folder, name), 'utf8')).not.toContain('key-of-the-peer')
+  })
+
+  it('is not loaded by anything else, and loads no client of another wire', async () => {
+    const { place } = await scene([{ content: 'ok' }])
+    const hook = join(import.meta.dirname, '../../agent/loaded.mjs')
+    const loaded = async (...args: string[]) => (await vtcode(place, args, { node: ['--import', hook], env: { LOADED: join(place.home, 'loaded') } }), readFileSync(join(place.home, 'loaded'), 'utf8'))
+    expect(/@ai-sdk|shared\/agent|aimock/.exec(await loaded('call', 'unified_search', 'list'))).toBe(null)
+    expect(existsSync(join(place.home, 'loaded'))).toBe(true)
+    const run = await loaded('exec', 'x')
+    expect(run.includes('@ai-sdk/openai-compatible')).toBe(true)
+    expect(/@ai-sdk\/(anthropic|google|openai)\//.exec(run)).toBe(null)
+  })
+})
