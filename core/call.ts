@@ -2,17 +2,18 @@ import { answerAs, moduleOf } from './alias.js'
 import { resolve, spell, withExample, type Spelt, type Target } from './check.js'
 import { callerOf, type Run, type Sessions } from './context.js'
 import { constraintOf } from './constraints.js'
-import { codes, problem, type Code } from './errors.js'
+import { problem, texts } from './errors.js'
 import { execution } from './execute.js'
 import type { OnFault } from './faults.js'
 import type { Generation } from './generation.js'
 import type { Pipelines } from './hooks.js'
 import { confine, toolName } from './input.js'
+import { explanation, failed, judge } from './judge.js'
 import { Cancel } from './limits.js'
 import { first } from './loader.js'
 import { freeze, plain } from './plain.js'
 import { failure, notApplied } from './result.js'
-import type { Call, CallOptions, Failure, JsonObject, Notice, Result, SlotInfo, Verdict, Workspace } from './types.js'
+import type { Call, CallOptions, Explanation, Failure, JsonObject, Notice, Result, SlotInfo, Workspace } from './types.js'
 
 const MAX_DEPTH = 4
 const RETIRE_MS = 60_000
@@ -29,6 +30,8 @@ export interface CallerOptions {
 export interface Caller {
   /** Contract: never rejects. */
   call(tool: string, input: unknown, options: CallOptions): Promise<Result>
+  /** Contract: never rejects. */
+  explain(tool: string, input: unknown, options: CallOptions): Promise<Explanation>
   /** Resolves when no call of a generation is left; those that take longer than a minute are aborted. */
   retire(generation: Generation): Promise<void>
   /** Aborts what runs and refuses what comes. */
@@ -44,7 +47,8 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
   let closed = false
   const nextId = () => `c${(++calls).toString(36)}`
 
-  async function invoke(tool: string, sent: unknown, options: CallOptions, depth: number): Promise<Result> {
+  /** `again`: the call stands for another one that a policy wants with this input; under an alias its answer is still the alias's. */
+  async function invoke(tool: string, sent: unknown, options: CallOptions, depth: number, again?: Pick<Target, 'alias'>): Promise<Result> {
     const generation = current()
     let target: Target | undefined
     let call: Call | undefined
@@ -52,12 +56,14 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
     let begun = false
     generation.life.enter()
     try {
-      target = await resolve(generation.registry, tool, sent)
+      target = { ...(await resolve(generation.registry, tool, sent)), ...again }
       const checked = await check(generation, target, options, depth)
       call = checked.call
       run = start(generation, target.slot.info, call, options, depth)
       const { prePolicy, execute, postCompaction } = pipelines.get(generation) ?? (await build(generation))
-      const refused = await judge(generation, call, run, await prePolicy.promise(undefined, call))
+      const verdict = await prePolicy.promise(undefined, call)
+      if (verdict && 'deny' in verdict && verdict.instead && !again) return await reissued(target, verdict.instead, options, depth)
+      const refused = await judge(generation.registry, call, run, verdict)
       begun = true
       const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
       const said = target.alias ? await translated(generation, target.alias, result) : result
@@ -68,6 +74,36 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
       run ??= start(generation, target?.slot.info ?? nobody(call.slot), call, options, depth)
       const { postCompaction } = pipelines.get(generation) ?? (await build(generation))
       return await postCompaction.promise(result, call)
+    } finally {
+      run?.end()
+      generation.life.leave()
+    }
+  }
+
+  /** The call with the input that a policy wants instead, as if it had been made so; whoever made it is told. */
+  async function reissued({ slot: { info }, alias }: Target, input: JsonObject, options: CallOptions, depth: number): Promise<Result> {
+    const sent = { ...(info.action !== undefined && { action: info.action }), ...input }
+    const result = await invoke(info.tool, sent, options, depth, { ...(alias && { alias }) })
+    const { message } = texts('VT_CALL_REISSUED', { slot: info.slot, input: JSON.stringify(input).slice(0, 300) })!
+    return withNotices(result, [{ code: 'VT_CALL_REISSUED', message }])
+  }
+
+  /** Every policy's word on a call that is not made. */
+  async function explain(tool: string, sent: unknown, options: CallOptions): Promise<Explanation> {
+    const generation = current()
+    let target: Target | undefined
+    let run: Run | undefined
+    generation.life.enter()
+    try {
+      target = await resolve(generation.registry, tool, sent)
+      const { call } = await check(generation, target, options, 0)
+      const notes: NonNullable<Run['notes']> = []
+      run = start(generation, target.slot.info, call, options, 0, notes)
+      const { judges } = pipelines.get(generation) ?? (await build(generation))
+      return await explanation(generation.registry, judges, call, notes)
+    } catch (error) {
+      const { message, hint } = asFailure(error, false, target).error
+      return { mode: generation.settings.policy.mode, verdict: 'refused', reason: message, hint, chain: [] }
     } finally {
       run?.end()
       generation.life.leave()
@@ -109,7 +145,7 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
     return { call: freeze(call), notices, silent }
   }
 
-  function start(generation: Generation, slot: SlotInfo, call: Call, options: CallOptions, depth: number): Run {
+  function start(generation: Generation, slot: SlotInfo, call: Call, options: CallOptions, depth: number, notes?: Run['notes']): Run {
     const cancel = new Cancel()
     const abort = () => cancel.abort()
     if (options.signal?.aborted || closed) abort()
@@ -121,6 +157,7 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
       cancel,
       options,
       depth,
+      notes,
       over: false,
       nest: (tool, input) => invoke(tool, input, { ...options, session: call.session, signal: cancel.signal }, depth + 1),
       end() {
@@ -143,6 +180,7 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
 
   return {
     call: (tool, input, options) => invoke(tool, input, options, 0),
+    explain,
     async retire(generation) {
       if (await generation.life.over(RETIRE_MS)) return
       for (const [cancel, of] of running) if (of === generation) cancel.abort()
@@ -154,35 +192,6 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
     },
   }
 }
-
-/** The failure a verdict means, after asking where it asks; nothing when the call may run. */
-async function judge({ registry }: Generation, call: Call, run: Run, verdict: Verdict | undefined): Promise<Failure | undefined> {
-  const [missing] = registry.missing
-  if (missing && call.effects.some((effect) => effect !== 'read')) {
-    return { ok: false, error: notApplied(problem('VT_POLICY_UNAVAILABLE', { id: missing.id, reason: 'it is not trusted yet' }).problem) }
-  }
-  if (!verdict) return undefined
-  const answer = 'ask' in verdict ? await approval(call, run, verdict.ask) : undefined
-  if (answer === true) return undefined
-  const [code, reason] = 'deny' in verdict ? ([codeOf(verdict.code), verdict.deny] as const) : (['VT_POLICY_NEEDS_APPROVAL', verdict.ask] as const)
-  // Somebody was asked and said no: asking again would only be a nuisance.
-  const refused = answer === false
-  const details: JsonObject = { not_applied: true, ...(refused && { refused }), ...verdict.details }
-  return failed(code, { reason, way: verdict.hint }, { details, ...(verdict.next && { next: verdict.next }) })
-}
-
-const codeOf = (named: string | undefined): Code => (named !== undefined && Object.hasOwn(codes, named) ? (named as Code) : 'VT_POLICY_DENIED')
-
-async function approval(call: Call, { options, cancel }: Run, reason: string): Promise<boolean | undefined> {
-  try {
-    const answer = await options.approve?.({ call, reasons: [reason] })
-    return cancel.aborted || answer === undefined ? undefined : answer === true
-  } catch {
-    return false
-  }
-}
-
-const failed = (...of: Parameters<typeof problem>): Failure => ({ ok: false, error: problem(...of).problem })
 
 /** Whether an answer stops before its end. */
 const isCut = (result: Result): boolean => result.ok && (result.output['truncated'] === true || result.output['next'] !== undefined)

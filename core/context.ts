@@ -47,6 +47,8 @@ export interface Run {
   readonly depth: number
   readonly nest: (tool: string, input: JsonObject) => Promise<Result>
   readonly end: () => void
+  /** Collects what policies say of themselves when a call is only explained. */
+  readonly notes: { policy: string; note: JsonObject }[] | undefined
   over: boolean
 }
 
@@ -95,13 +97,17 @@ class CallContext implements Context {
     return this.run.slot
   }
   get workspace() {
-    return this.contribution.kind === 'action' ? this.lending.seen : this.lending.workspace
+    return this.contribution.kind === 'policy' || this.contribution.kind === 'compactor' ? this.lending.workspace : this.lending.seen
   }
   get session() {
     return this.run.session
   }
   get host() {
     return this.lending.host
+  }
+  get explain() {
+    const { notes } = this.run
+    return notes && ((note: JsonObject) => void notes.push({ policy: this.contribution.id, note }))
   }
   get ask() {
     return this.run.options.ask

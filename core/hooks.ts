@@ -1,5 +1,6 @@
 import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, HookMap } from 'tapable'
 import { texts } from './errors.js'
+import { worse } from './judge.js'
 import { first } from './loader.js'
 import { within } from './limits.js'
 import { weigh } from './plain.js'
@@ -11,6 +12,13 @@ export interface Pipelines {
   prePolicy: AsyncSeriesWaterfallHook<[Verdict | undefined, Call]>
   execute: HookMap<AsyncSeriesBailHook<[Call], Result | undefined>>
   postCompaction: AsyncSeriesWaterfallHook<[Result, Call]>
+  /** The policies one by one, as the pipeline asks them. */
+  judges: Judge[]
+}
+export interface Judge {
+  policy: string
+  covers(call: Call): boolean
+  judge(call: Call): Promise<Verdict | undefined>
 }
 
 /** How a tap reaches the function behind its contribution. Contract: `handle` never rejects, `judge` and `shrink` may. */
@@ -28,14 +36,20 @@ export function buildPipelines(registry: Registry, taps: Taps): Pipelines {
   const execute = new HookMap(() => new AsyncSeriesBailHook<[Call], Result | undefined>(['call'], 'execute'))
   const postCompaction = new AsyncSeriesWaterfallHook<[Result, Call]>(['result', 'call'], 'post-compaction')
 
-  for (const policy of registry.policies) {
+  const judges = registry.policies.map((policy): Judge => {
     const covers = covering(policy.manifest.slots)
     const { effects } = policy.manifest
-    const judges = (call: Call) => covers(call.slot) && (!effects || effects.some((effect) => call.effects.includes(effect)))
-    prePolicy.tapPromise(policy.id, async (verdict, call) => {
+    return {
+      policy: policy.id,
+      covers: (call) => covers(call.slot) && (!effects || effects.some((effect) => call.effects.includes(effect))),
+      judge: (call) => verdictOf(policy, () => taps.judge(policy, call)),
+    }
+  })
+  for (const { policy, covers, judge } of judges) {
+    prePolicy.tapPromise(policy, async (verdict, call) => {
       // Nothing is worse than a denial.
-      if ((verdict && 'deny' in verdict) || !judges(call)) return verdict
-      return worse(verdict, await verdictOf(policy, () => taps.judge(policy, call)))
+      if ((verdict && 'deny' in verdict) || !covers(call)) return verdict
+      return worse(verdict, await judge(call))
     })
   }
   for (const { info, chain } of registry.slots.values()) {
@@ -49,13 +63,7 @@ export function buildPipelines(registry: Registry, taps: Taps): Pipelines {
       covers(call.slot) ? shrunk(compactor, result, () => taps.shrink(compactor, result, call)) : result,
     )
   }
-  return { prePolicy, execute, postCompaction }
-}
-
-/** deny > ask > none; of two equal ones the first is kept. */
-export function worse(a: Verdict | undefined, b: Verdict | undefined): Verdict | undefined {
-  if (!a || !b) return a ?? b
-  return 'deny' in b && !('deny' in a) ? b : a
+  return { prePolicy, execute, postCompaction, judges }
 }
 
 /** A policy that throws, hangs or talks nonsense denies. */

@@ -93,6 +93,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
       return generation.number
     },
     call: (tool, input, options = {}) => caller.call(tool, input, options),
+    explain: (tool, input, options = {}) => caller.explain(tool, input, options),
     list: () => generation.lending.host.slots(),
     describe(name) {
       const tool = generation.lending.host.describe(name)

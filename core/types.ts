@@ -74,7 +74,22 @@ export type Result<Output = JsonObject> = Success<Output> | Failure
  * A policy's word about one call; there is no "allow". `hint`, `next` and `details` become those of the error; a denial may name
  * another code of the kernel's table than VT_POLICY_DENIED.
  */
-export type Verdict = ({ deny: string; code?: string } | { ask: string }) & { hint?: string; next?: Next; details?: JsonObject }
+export type Verdict = ({ deny: string; code?: string } | { ask: string }) & {
+  hint?: string
+  next?: Next
+  details?: JsonObject
+  /** With a denial: the input with which the call is issued once more, from its beginning. A second one in a row is a denial. */
+  instead?: JsonObject
+  /** With a question: what an answer may be remembered for. */
+  lasting?: Lasting
+}
+/** What a person may agree to beyond one call. */
+export interface Lasting {
+  /** In words: nothing broader than this is remembered. */
+  covers: string
+  /** Contract: called once, after a yes for longer than this call. */
+  keep(scope: 'session' | 'always'): void | Promise<void>
+}
 
 // ── what plugins write ───────────────────────────────────────────────────────────────────────────
 
@@ -144,6 +159,8 @@ export interface Context {
   readonly workspace: Workspace
   readonly session: Session
   readonly host: Host
+  /** Present when a call is only explained: a policy says what it went by, and starts nothing. */
+  readonly explain: ((note: JsonObject) => void) | undefined
   /** Puts questions to the user; absent when nobody can be asked. */
   readonly ask: Asker | undefined
   /** The program at the other end of the connection; absent where none can be asked. */
@@ -571,7 +588,7 @@ export interface ToolInfo {
 export interface CallOptions {
   signal?: AbortSignal
   /** Answers an "ask"; without it an ask is VT_POLICY_NEEDS_APPROVAL. Contract: a throw counts as no, `undefined` as no answer yet. */
-  approve?: (request: { call: Call; reasons: string[] }) => boolean | undefined | Promise<boolean | undefined>
+  approve?: (request: Approval) => Approved | Promise<Approved>
   /** Puts questions of a tool to the user; without it a tool that asks says that nobody is there. */
   ask?: Asker
   /** Asks the client of a connection; without it `context.client` is absent. */
@@ -583,6 +600,26 @@ export interface CallOptions {
   session?: string
   /** Face the call came through, for the record. */
   surface?: string
+}
+/** What a person is asked about a call. */
+export interface Approval {
+  call: Call
+  reasons: string[]
+  /** What a yes for the session or for always would cover; absent when it can only be given once. */
+  covers?: string
+}
+/** A word, or the whole answer; a scope counts for what `covers` said, and `followup` is told to the caller. */
+export type Approved = boolean | undefined | { decision: 'allow' | 'deny' | 'cancel'; scope?: 'once' | 'session' | 'always'; followup?: string }
+/** What the policies say about a call that is not made. */
+export interface Explanation {
+  call?: { slot: string; alias?: string; input: JsonObject; effects: readonly Effect[] }
+  mode: Mode
+  verdict: 'run' | 'ask' | 'deny' | 'refused'
+  /** The policy whose word it is. */
+  decided_by?: string
+  reason?: string
+  hint?: string
+  chain: { policy: string; verdict: 'none' | 'ask' | 'deny'; reason?: string; notes: JsonObject[] }[]
 }
 export interface KernelOptions {
   /** Folder to work in; default: the nearest ancestor of the working folder with settings, `.vtcode` or `.git`. */
@@ -604,6 +641,8 @@ export interface Kernel {
   readonly generation: number
   /** Contract: never rejects. */
   call(tool: string, input?: unknown, options?: CallOptions): Promise<Result>
+  /** What would come of a call: every policy is asked, nothing is done. Contract: never rejects. */
+  explain(tool: string, input?: unknown, options?: CallOptions): Promise<Explanation>
   list(): SlotInfo[]
   describe(tool: string): ToolInfo | undefined
   tools(): ToolInfo[]

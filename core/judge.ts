@@ -1,0 +1,77 @@
+import type { Run } from './context.js'
+import { codes, problem, type Code } from './errors.js'
+import type { Judge } from './hooks.js'
+import type { Registry } from './registry.js'
+import { notApplied } from './result.js'
+import type { Approved, Call, Explanation, Failure, JsonObject, Verdict } from './types.js'
+
+export const failed = (...of: Parameters<typeof problem>): Failure => ({ ok: false, error: problem(...of).problem })
+
+/** deny > ask > none; of two equal ones the first is kept. */
+export function worse(a: Verdict | undefined, b: Verdict | undefined): Verdict | undefined {
+  if (!a || !b) return a ?? b
+  return 'deny' in b && !('deny' in a) ? b : a
+}
+
+/** The failure a verdict means, after asking where it asks; nothing when the call may run. */
+export async function judge(registry: Registry, call: Call, run: Run, verdict: Verdict | undefined): Promise<Failure | undefined> {
+  const missing = unavailable(registry, call)
+  if (missing) return missing
+  if (!verdict) return undefined
+  const answer = 'ask' in verdict ? await approval(call, run, verdict) : undefined
+  if (answer?.decision === 'allow') return undefined
+  const [code, reason] = 'deny' in verdict ? ([codeOf(verdict.code), verdict.deny] as const) : (['VT_POLICY_NEEDS_APPROVAL', verdict.ask] as const)
+  // Somebody was asked and said no: asking again would only be a nuisance.
+  const refused = answer?.decision === 'deny'
+  const details: JsonObject = { not_applied: true, ...(refused && { refused }), ...verdict.details }
+  const way = answer?.followup ? `The user says: ${answer.followup}` : verdict.hint
+  return failed(code, { reason, way }, { details, ...(verdict.next && { next: verdict.next }) })
+}
+
+/** While a policy waits for consent only what reads is done. */
+function unavailable({ missing: [missing] }: Registry, call: Call): Failure | undefined {
+  if (!missing || call.effects.every((effect) => effect === 'read')) return undefined
+  return { ok: false, error: notApplied(problem('VT_POLICY_UNAVAILABLE', { id: missing.id, reason: 'it is not trusted yet' }).problem) }
+}
+
+const codeOf = (named: string | undefined): Code => (named !== undefined && Object.hasOwn(codes, named) ? (named as Code) : 'VT_POLICY_DENIED')
+
+type Answer = Exclude<Approved, boolean | undefined>
+
+async function approval(call: Call, { options, cancel }: Run, { ask, lasting }: Verdict & { ask: string }): Promise<Answer | undefined> {
+  let answer: Approved
+  try {
+    answer = await options.approve?.({ call, reasons: [ask], ...(lasting && { covers: lasting.covers }) })
+  } catch {
+    answer = false
+  }
+  if (cancel.aborted || answer === undefined) return undefined
+  if (typeof answer === 'boolean') return { decision: answer ? 'allow' : 'deny' }
+  if (answer.decision === 'allow' && (answer.scope === 'session' || answer.scope === 'always')) await lasting?.keep(answer.scope)
+  return answer.decision === 'allow' || answer.decision === 'deny' ? answer : { ...answer, decision: 'cancel' }
+}
+
+/** Asks every policy in turn, also behind a denial, so that each is heard. */
+export async function explanation(registry: Registry, judges: readonly Judge[], call: Call, notes: NonNullable<Run['notes']>): Promise<Explanation> {
+  const chain: Explanation['chain'] = []
+  let worst: Verdict | undefined
+  let decided_by: string | undefined
+  for (const { policy, covers, judge } of judges) {
+    if (!covers(call)) continue
+    const verdict = await judge(call)
+    const said = notes.filter((one) => one.policy === policy).map(({ note }) => note)
+    chain.push({ policy, ...wordOf(verdict), notes: said })
+    const after = worse(worst, verdict)
+    if (after !== worst) [worst, decided_by] = [after, policy]
+  }
+  const missing = unavailable(registry, call)
+  const { slot, input, effects, mode, caller } = call
+  const about = { call: { slot, input, effects, ...(caller.alias !== undefined && { alias: caller.alias }) }, mode, chain }
+  if (missing) return { ...about, verdict: 'deny', decided_by: registry.missing[0]!.id, reason: missing.error.message, hint: missing.error.hint }
+  if (!worst) return { ...about, verdict: 'run' }
+  const { verdict, reason } = wordOf(worst) as { verdict: 'ask' | 'deny'; reason: string }
+  return { ...about, verdict, decided_by: decided_by!, reason, ...(worst.hint && { hint: worst.hint }) }
+}
+
+const wordOf = (verdict: Verdict | undefined): { verdict: 'none' | 'ask' | 'deny'; reason?: string } =>
+  verdict === undefined ? { verdict: 'none' } : 'deny' in verdict ? { verdict: 'deny', reason: verdict.deny } : { verdict: 'ask', reason: verdict.ask }
