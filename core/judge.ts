@@ -46,7 +46,7 @@ async function approval(call: Call, { options, cancel }: Run, { ask, lasting }: 
     answer = false
   }
   if (cancel.aborted || answer === undefined) return undefined
-  if (typeof answer === 'boolean') return { decision: answer ? 'allow' : 'deny' }
+  if (typeof answer !== 'object' || answer === null) return { decision: answer === true ? 'allow' : 'deny' }
   if (answer.decision === 'allow' && (answer.scope === 'session' || answer.scope === 'always')) await lasting?.keep(answer.scope)
   return answer.decision === 'allow' || answer.decision === 'deny' ? answer : { ...answer, decision: 'cancel' }
 }

@@ -11,7 +11,7 @@ const duplicate_calls: Policy = (call, { session, settings }) => {
     return {
       deny: `The same call was refused before: ${message}`,
       code: 'VT_POLICY_REPEATED',
-      hint: hint.replace(/^Nothing was done\. /, ''),
+      hint: hint.replace(/^Nothing was done\.\s*/, ''),
       ...(next && { next }),
     }
   }

@@ -1,5 +1,6 @@
-import type { Call, Effect, Policy, Verdict } from '../../core/index.js'
+import type { Call, Context, Effect, Policy, Verdict } from '../../core/index.js'
 import { commandHit, judgeCommands } from './permission/commands.js'
+import { explainCommands } from './permission/explain.js'
 import { factsOf, type Facts } from './permission/facts.js'
 import { inspection } from './permission/inspections.js'
 import { rulesLift, word, type Word } from './permission/modes.js'
@@ -10,18 +11,24 @@ import { verdict } from './permission/words.js'
 const permission: Policy = async (call, context) => {
   const rules = rulesOf(context.settings as Blocks, call.mode, context.workspace.root)
   const facts = factsOf(call, context)
+  if (context.explain && facts.hasCommand) context.explain(await explainCommands(facts, rules))
   const denied = await hit(facts, rules.deny)
-  if (denied) return byRule(call, 'deny', denied)
+  if (denied) return byRule(call, 'deny', denied, context)
   const byMode = await worstOf(facts, rules)
   if (byMode?.word === 'deny') return refuse(facts, byMode)
   const asked = await hit(facts, rules.ask)
-  if (asked) return byRule(call, 'ask', asked)
+  if (asked) return byRule(call, 'ask', asked, context)
   return byMode && refuse(facts, byMode)
 }
 export default permission
 
-const byRule = (call: Call, kind: 'deny' | 'ask', rule: Rule): Verdict =>
-  verdict(call, { kind, reason: rule.reason ?? `The rule '${rule.text}' ${kind === 'deny' ? 'denies' : 'asks before'} this.`, rule: rule.text })
+function byRule(call: Call, kind: 'deny' | 'ask', rule: Rule, { explain }: Context): Verdict {
+  explain?.({ rule: rule.text, list: kind })
+  // A rule that denies or asks is stronger than any that allows.
+  const change = `the user changes the rule '${rule.text}'`
+  const way = kind === 'deny' ? change : `the user answers the question, or ${change.replace('the user ', '')}`
+  return verdict(call, { kind, reason: rule.reason ?? `The rule '${rule.text}' ${kind === 'deny' ? 'denies' : 'asks before'} this.`, way })
+}
 
 /** The first rule that speaks about this call and whose spec meets any part of it. */
 async function hit(facts: Facts, rules: readonly Rule[]): Promise<Rule | undefined> {

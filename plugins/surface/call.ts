@@ -1,4 +1,5 @@
 import type { Call, Io, JsonObject, Kernel } from '../../core/index.js'
+import { readInput, takeTool, UsageError } from '../shared/fields.js'
 import { asker } from '../shared/questions.js'
 import { confirm, interactive, printable, say } from '../shared/terminal.js'
 
@@ -48,65 +49,12 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
   return result.ok ? 0 : 1
 }
 
-class UsageError extends Error {}
-
 function takeSession(words: string[]): string | undefined {
   if (words[0]?.startsWith('--session=')) return words.shift()!.slice('--session='.length)
   if (words[0] !== '--session') return undefined
   const [, id] = words.splice(0, 2)
   if (id === undefined) throw new UsageError('--session needs the id of a session.')
   return id
-}
-
-function takeTool(words: string[]): string {
-  const tool = words.shift()
-  if (tool === undefined) throw new UsageError('Name the tool to call; `vtcode tools` lists them.')
-  if (tool.startsWith('-')) throw new UsageError(`Unknown flag ${tool} before the name of the tool.`)
-  return tool
-}
-
-async function readInput(words: string[], io: Io): Promise<JsonObject> {
-  const action = words[0] !== undefined && !words[0].startsWith('--') ? { action: words.shift() } : {}
-  const fields = readFields(words)
-  const whole = Object.keys(fields).length === 1 ? fields['input'] : undefined
-  if (whole === '-') return { ...action, ...parse(await readAll(io)) }
-  // A field may be called "input" too, and its text is no JSON object: patches are given like this.
-  if (typeof whole === 'string' && whole.trimStart().startsWith('{')) return { ...action, ...parse(whole) }
-  return { ...action, ...fields }
-}
-
-function readFields(words: string[]): JsonObject {
-  const fields = new Map<string, unknown>()
-  for (let word = words.shift(); word !== undefined; word = words.shift()) {
-    if (!word.startsWith('--') || word === '--') throw new UsageError(`Unexpected '${word}'; fields are given as --field value.`)
-    const [name, attached] = split(word.slice(2))
-    const value = attached ?? (words[0] === undefined || words[0].startsWith('--') ? true : words.shift()!)
-    const before = fields.get(name)
-    fields.set(name, before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value])
-  }
-  return Object.fromEntries(fields)
-}
-
-function split(word: string): [name: string, value?: string] {
-  const at = word.indexOf('=')
-  return at < 0 ? [word] : [word.slice(0, at), word.slice(at + 1)]
-}
-
-function parse(text: string): JsonObject {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    throw new UsageError(`The input is not JSON: ${(error as Error).message}.`)
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new UsageError('The input must be a JSON object.')
-  return value as JsonObject
-}
-
-async function readAll(io: Io): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk))
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 function approve({ call, reasons }: { call: Call; reasons: string[] }, io: Io): Promise<boolean> {

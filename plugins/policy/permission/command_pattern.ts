@@ -8,6 +8,8 @@ export interface CommandPattern {
   hits(argv: Argv): boolean
   /** For allow: every word is static and the program stands there by its bare name. */
   covers(argv: Argv): boolean
+  /** What of a covered command has to lie inside the workspace. */
+  files?(argv: Argv): string[]
 }
 
 type Element = '*' | ((text: string) => boolean)

@@ -2,6 +2,7 @@ import { searchPath, findProgram } from '../../shared/programs.js'
 import type { Facts } from './facts.js'
 import { readOnlyFiles } from './read_only.js'
 import type { Rule } from './rules.js'
+import { configured } from './repository.js'
 import { readCommand, type Argv, type Line } from './shell.js'
 
 /** What the command lines of a call come to. */
@@ -40,7 +41,10 @@ export async function judgeCommands(facts: Facts, allow: readonly Rule[]): Promi
     if (reason) return { free: undefined, reason }
     for (const argv of line.commands) {
       if (await readsOnly(argv, facts)) continue
-      if (!covered(argv, facts, allow)) return { free: undefined, reason: `\`${shown(argv)}\` is not known to only read` }
+      const rule = await covering(argv, facts, allow)
+      if (!rule) return { free: undefined, reason: `\`${shown(argv)}\` is not known to only read` }
+      const loud = argv[0]!.text === 'git' ? await configured(folderOf(facts), facts.workspace) : undefined
+      if (loud) return { free: undefined, reason: loud }
       free = 'allowed'
     }
     for (const { text } of line.inputs) if (!(await isInside(text, facts))) return { free: undefined, reason: `it reads '${text}'` }
@@ -56,7 +60,7 @@ function oddity({ call: { input } }: Facts): string | undefined {
   return input.shell === undefined || input.shell === 'bash' || input.shell === 'sh' ? undefined : `its text is for ${String(input.shell)}`
 }
 
-function objection(line: Line): string | undefined {
+export function objection(line: Line): string | undefined {
   const loud = line.assigned.find((name) => !harmless.test(name))
   if (line.unknown) return line.unknown
   if (line.commands.length === 0) return 'no program was recognised in it'
@@ -65,15 +69,23 @@ function objection(line: Line): string | undefined {
   return line.inputs.some(({ kind }) => kind !== 'static') ? 'it reads a file whose name is only known when it runs' : undefined
 }
 
-async function readsOnly(argv: Argv, facts: Facts): Promise<boolean> {
+export async function readsOnly(argv: Argv, facts: Facts): Promise<boolean> {
   const files = readOnlyFiles(argv)
   if (!files || !isInstalled(argv[0]!.text, facts.workspace.root)) return false
   for (const file of files) if (!(await isInside(file, facts))) return false
   return true
 }
 
-const covered = (argv: Argv, facts: Facts, allow: readonly Rule[]): boolean =>
-  allow.some((rule) => rule.command?.covers(argv) && rule.applies(facts)) && isInstalled(argv[0]!.text, facts.workspace.root)
+/** The allow rule that answers for a command, and for the files it says have to lie inside. */
+export async function covering(argv: Argv, facts: Facts, allow: readonly Rule[]): Promise<Rule | undefined> {
+  if (argv[0]?.kind !== 'static' || !isInstalled(argv[0].text, facts.workspace.root)) return undefined
+  for (const rule of allow) {
+    if (!rule.command?.covers(argv) || !rule.applies(facts)) continue
+    const inside = await Promise.all((rule.command.files?.(argv) ?? []).map((file) => isInside(file, facts)))
+    if (inside.every(Boolean)) return rule
+  }
+  return undefined
+}
 
 const builtins = ['echo', 'printf', 'true', 'false', 'test', '[', 'pwd']
 const installed = new Map<string, boolean>()
@@ -86,11 +98,12 @@ function isInstalled(name: string, root: string): boolean {
   return known
 }
 
+export const folderOf = ({ call: { input } }: Facts): string => String(input.workdir ?? input.cwd ?? '.')
+
 // Relative to the folder of the command; what does not exist cannot lead out, what cannot be opened is left to the program.
 async function isInside(path: string, facts: Facts): Promise<boolean> {
-  const folder = facts.call.input.workdir ?? facts.call.input.cwd ?? '.'
   try {
-    const normal = facts.workspace.normalize(path.startsWith('/') ? path : `${String(folder)}/${path}`)
+    const normal = facts.workspace.normalize(path.startsWith('/') ? path : `${folderOf(facts)}/${path}`)
     const stat = await facts.workspace.stat(normal)
     if (stat?.kind !== 'other') await (await facts.workspace.open(normal)).close()
     return true
@@ -99,7 +112,7 @@ async function isInside(path: string, facts: Facts): Promise<boolean> {
   }
 }
 
-const shown = (argv: Argv): string => {
+export const shown = (argv: Argv): string => {
   const text = argv.map((word) => word.text).join(' ')
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }

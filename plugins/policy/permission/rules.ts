@@ -1,6 +1,8 @@
 import { homedir } from 'node:os'
 import { hostPattern, pathPattern, problem, wildcard, type Call, type Effect, type Mode } from '../../../core/index.js'
 import type { Facts } from './facts.js'
+import { commandEntry, type CommandEntry } from './command_entry.js'
+import { tryExamples } from './examples.js'
 import { commandPattern, type CommandPattern } from './command_pattern.js'
 
 /** A rule as settings write it. */
@@ -96,7 +98,7 @@ export interface RuleSet {
 
 /** The blocks of the settings that permission reads. */
 export interface Blocks {
-  policy?: { mode?: Mode; deny?: RuleEntry[]; ask?: RuleEntry[]; allow?: RuleEntry[] }
+  policy?: { mode?: Mode; deny?: RuleEntry[]; ask?: RuleEntry[]; allow?: RuleEntry[]; commands?: CommandEntry[] }
   automation?: { full_auto?: { enabled?: boolean; allowed_tools?: RuleEntry[] } }
 }
 
@@ -107,13 +109,23 @@ export function rulesOf(blocks: Blocks, mode: Mode, root: string): RuleSet {
   const { policy = {}, automation } = blocks
   const known = compiled.get(policy)
   const base = known ?? {
-    deny: parse(policy.deny, 'deny', root),
-    ask: parse(policy.ask, 'ask', root),
-    allow: parse(policy.allow, 'allow', root),
+    deny: [...parse(policy.deny, 'deny', root), ...programs(policy.commands, 'deny')],
+    ask: [...parse(policy.ask, 'ask', root), ...programs(policy.commands, 'ask')],
+    allow: [...parse(policy.allow, 'allow', root), ...programs(policy.commands, 'allow')],
   }
   if (!known) compiled.set(policy, base)
   const list = automation?.full_auto?.allowed_tools
   return mode === 'full-auto' && list ? { ...base, allow: [...base.allow, ...listed(list, root)] } : base
+}
+
+/** The entries of `policy.commands` that say `verdict`, as rules. */
+function programs(entries: CommandEntry[] | undefined, verdict: 'deny' | 'ask' | 'allow'): Rule[] {
+  return (entries ?? []).filter((entry) => entry.verdict === verdict).map((entry) => {
+    const { id, reason } = entry
+    const rule: Rule = { text: `commands.${id}`, ...(reason !== undefined && { reason }), lifts: 'exec', applies: (facts) => facts.hasCommand, command: commandEntry(entry) }
+    tryExamples(rule, verdict, entry)
+    return rule
+  })
 }
 
 const lists = new WeakMap<RuleEntry[], Rule[]>()
@@ -127,6 +139,7 @@ function listed(entries: RuleEntry[], root: string): Rule[] {
 function parse(entries: RuleEntry[] | undefined, verdict: 'deny' | 'ask' | 'allow', root: string): Rule[] {
   return (entries ?? []).flatMap((entry) => {
     const rule = parseRule(entry, verdict, root)
+    if (rule && typeof entry !== 'string') tryExamples(rule, verdict, entry)
     if (rule || verdict === 'allow') return rule ?? []
     throw problem('VT_CONFIG_INVALID', { problem: `The rule ${JSON.stringify(entry)} of policy.${verdict} is not of the form Tool or Tool(spec).` })
   })

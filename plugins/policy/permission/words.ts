@@ -5,13 +5,14 @@ export interface Saying {
   kind: 'deny' | 'ask'
   reason: string
   /** The rule that would let it pass, as the settings would write it. */
-  rule: string
+  rule?: string
+  /** Where no rule would: what would. */
+  way?: string
   next?: Next
 }
 
 /** A verdict whose texts teach: what was not done, what to use instead, and the way out for where the reader is. */
-export function verdict(call: Call, { kind, reason, rule, next }: Saying): Verdict {
-  const way = wayOut(call, rule)
+export function verdict(call: Call, { kind, reason, rule = '', way = wayOut(call, rule), next }: Saying): Verdict {
   const hint = `${instead(call)}${kind === 'deny' ? 'Do not repeat the call. ' : ''}To allow it: ${way}.`
   const details: JsonObject = changes(call) ? { not_applied: true, say: say(way) } : {}
   return { ...(kind === 'deny' ? { deny: reason } : { ask: reason }), hint, ...(next && { next }), details }

@@ -1,0 +1,32 @@
+import type { JsonObject } from '../../../core/index.js'
+import { covering, readsOnly } from './commands.js'
+import type { Facts } from './facts.js'
+import type { RuleSet } from './rules.js'
+import { readCommand, type Argv } from './shell.js'
+
+/** Which rule decides each program of the command lines of a call, and what else of a line stands against it. */
+export async function explainCommands(facts: Facts, rules: RuleSet): Promise<JsonObject> {
+  const lines = facts.commands().map(readCommand)
+  const commands: JsonObject[] = []
+  for (const argv of lines.flatMap((line) => line.commands)) {
+    commands.push({ argv: argv.map(({ text }) => text), dynamic: argv.some(({ kind }) => kind === 'dynamic'), ...(await wordOn(argv, facts, rules)) })
+  }
+  const told = (name: string, items: string[]) => (items.length > 0 ? { [name]: items } : {})
+  return {
+    commands,
+    ...told('unknown', lines.flatMap(({ unknown }) => unknown ?? [])),
+    ...told('writes', lines.flatMap(({ writes }) => writes.map(({ text }) => text))),
+    ...told('inputs', lines.flatMap(({ inputs }) => inputs.map(({ text }) => text))),
+    ...told('assigned', lines.flatMap(({ assigned }) => assigned)),
+  }
+}
+
+async function wordOn(argv: Argv, facts: Facts, rules: RuleSet): Promise<{ verdict: string; rule?: string }> {
+  for (const verdict of ['deny', 'ask'] as const) {
+    const rule = rules[verdict].find((rule) => rule.command?.hits(argv) && rule.applies(facts))
+    if (rule) return { verdict, rule: rule.text }
+  }
+  if (await readsOnly(argv, facts)) return { verdict: 'run', rule: 'only reads' }
+  const rule = await covering(argv, facts, rules.allow)
+  return rule ? { verdict: 'allow', rule: rule.text } : { verdict: 'ask' }
+}

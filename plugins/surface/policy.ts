@@ -1,0 +1,114 @@
+import type { Explanation, Io, JsonObject, Kernel } from '../../core/index.js'
+import { readInput, takeTool, UsageError } from '../shared/fields.js'
+import { columns, oneLine, paint, say } from '../shared/terminal.js'
+
+const usage = `Usage: vtcode policy explain [--json] '<command line>'
+       vtcode policy explain [--json] <tool> [action] [--field value …]
+       vtcode policy list [--json]
+       vtcode policy test
+
+explain says what would come of a call, which policy and which rule decide it, and does nothing; list shows the rules with
+the file that says each; test tries every rule on its own examples (match, not_match).
+`
+
+/** `vtcode policy`: what the policies would say, and by which rule. */
+export default async function policy(kernel: Kernel, argv: string[], io: Io): Promise<number> {
+  const [verb = '--help', ...words] = argv
+  const json = words[0] === '--json'
+  if (json) words.shift()
+  try {
+    if (verb === 'explain') return await explain(kernel, words, json, io)
+    if (verb === 'list') return list(kernel, json, io)
+    if (verb === 'test') return await test(kernel, io)
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    say(io, 'error', `${error.message}\nSee \`vtcode policy --help\`.`)
+    return 2
+  }
+  const help = verb === '--help' || verb === '-h'
+  if (help) io.stdout.write(usage)
+  else say(io, 'error', `Unknown word '${oneLine(verb)}'.\n${usage}`)
+  return help ? 0 : 2
+}
+
+async function explain(kernel: Kernel, words: string[], json: boolean, io: Io): Promise<number> {
+  if (words.length === 0) throw new UsageError('Name a command line, or a tool with its input.')
+  const tools = [...kernel.tools().map(({ name }) => name), ...kernel.list().map(({ slot }) => slot)]
+  const line = words.length === 1 && !tools.includes(words[0]!) ? words[0]! : undefined
+  const said = await (line === undefined
+    ? kernel.explain(takeTool(words), await readInput(words, io), { surface: 'call' })
+    : kernel.explain('unified_exec', { action: 'run', command: line }, { surface: 'call' }))
+  const rules = rulesOf(kernel)
+  const known = (note: JsonObject): JsonObject => {
+    const origin = rules.find(({ rule }) => rule === note.rule)
+    return origin ? { ...note, layer: origin.layer, file: origin.place } : note
+  }
+  const told: Explanation = { ...said, chain: said.chain.map((link) => ({ ...link, notes: link.notes.map((note) => known(withRules(note, known))) })) }
+  io.stdout.write(json ? `${JSON.stringify(told)}\n` : render(told, io))
+  return said.verdict === 'refused' ? 1 : 0
+}
+
+const withRules = (note: JsonObject, known: (note: JsonObject) => JsonObject): JsonObject =>
+  Array.isArray(note.commands) ? { ...note, commands: (note.commands as JsonObject[]).map(known) } : note
+
+function render(told: Explanation, io: Io): string {
+  const { bold, dim } = paint(io.stdout, io.env)
+  const { call, mode, verdict, decided_by, reason, hint, chain } = told
+  const head = `${bold(verdict)}${call ? `  ${call.slot} in mode ${mode}` : ''}${decided_by ? `, decided by ${decided_by}` : ''}\n`
+  const why = [reason, hint].flatMap((text) => (text ? [`  ${oneLine(text)}\n`] : [])).join('')
+  const commands = chain.flatMap(({ notes }) => notes.flatMap((note) => (note.commands ?? []) as Part[]))
+  const parts = columns(commands.map(({ argv, verdict, rule = '', file = '' }) => [`  ${oneLine(argv.join(' '))}`, verdict, rule, dim(file)]))
+  const others = chain.flatMap(({ notes }) => notes.flatMap((note) => (typeof note.rule === 'string' ? [`  ${note.rule}  ${dim(String(note.file ?? ''))}\n`] : [])))
+  const asked = columns(chain.map(({ policy, verdict, reason = '' }) => [`  ${policy}`, verdict, dim(oneLine(reason))]))
+  const section = (title: string, text: string): string => (text ? `${title}\n${text}` : '')
+  return head + why + section('programs in it', parts) + section('the rule', others.join('')) + section('policies asked', asked)
+}
+interface Part {
+  argv: string[]
+  verdict: string
+  rule?: string
+  file?: string
+}
+
+interface Row {
+  verdict: string
+  rule: string
+  layer: string
+  /** `file:line`. */
+  place: string
+  reason?: string
+}
+
+/** Every rule of the settings with the file that says it. */
+function rulesOf(kernel: Kernel): Row[] {
+  return kernel.origins().flatMap(({ path, layer, file, line, value }) => {
+    const [, list] = /^policy\.(deny|ask|allow|commands)\.\d+$/.exec(path) ?? []
+    if (list === undefined) return []
+    const entry = value as string | { rule?: string; id?: string; verdict?: string; reason?: string }
+    const { rule, id, verdict = list, reason } = typeof entry === 'string' ? { rule: entry } : entry
+    return { verdict, rule: rule ?? `commands.${id}`, layer, place: line === undefined ? file : `${file}:${line}`, ...(reason !== undefined && { reason }) }
+  })
+}
+
+function list(kernel: Kernel, json: boolean, io: Io): number {
+  const { mode, max_mode, constraints } = kernel.settings.policy
+  const rules = rulesOf(kernel)
+  if (json) io.stdout.write(`${JSON.stringify({ mode, max_mode, rules, constraints })}\n`)
+  else {
+    io.stdout.write(`mode ${mode}, at most ${max_mode}\n${columns(rules.map(({ verdict, rule, place }) => [`  ${verdict}`, rule, place]))}`)
+    const limits = Object.entries(constraints as Record<string, object>)
+    io.stdout.write(columns(limits.map(([slot, limit]) => [`  ${slot}`, JSON.stringify(limit)])))
+  }
+  return 0
+}
+
+/** A policy whose rule fails its example refuses every call: any call shows it. */
+async function test(kernel: Kernel, io: Io): Promise<number> {
+  const { chain } = await kernel.explain('unified_exec', { action: 'run', command: 'true' }, { surface: 'call' })
+  const failure = chain.find(({ policy, reason }) => reason?.startsWith(`The policy ${policy} failed`))
+  const entries = ['deny', 'ask', 'allow', 'commands'].flatMap((list) => (kernel.settings.policy[list] ?? []) as (string | { match?: unknown[]; not_match?: unknown[] })[])
+  const examples = entries.flatMap((entry) => (typeof entry === 'string' ? [] : [...(entry.match ?? []), ...(entry.not_match ?? [])])).length
+  if (failure) say(io, 'error', failure.reason!)
+  else io.stdout.write(`${entries.length} rules hold on their ${examples} examples.\n`)
+  return failure ? 1 : 0
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { vtcode, type Ran } from './program.js'
+
+const settings = `policy:
+  allow: ['Bash(make test *)']
+  ask: [{ rule: 'Bash(git push *)', reason: Leaves this machine. }]
+  deny:
+    - { rule: 'Bash(rm -rf *)', reason: Use unified_file delete., match: ['rm -rf build', 'env X=1 rm -rf /'], not_match: ['rm a.txt', 'grep "rm -rf" x'] }
+`
+/** The program on a fresh workspace, with settings of the user. */
+async function runProgram(files: Record<string, string>): Promise<AsyncDisposable & { workspace: TempWorkspace; run(argv: string[]): Promise<Ran> }> {
+  const workspace = await tempWorkspace({})
+  for (const [name, text] of Object.entries(files)) await workspace.write(`../home/.vtcode/${name}`, text)
+  return { workspace, run: (argv) => vtcode(workspace, argv), [Symbol.asyncDispose]: () => workspace[Symbol.asyncDispose]() }
+}
+
+const home = { 'vtcode.config.yaml': settings }
+
+describe('vtcode policy explain', () => {
+  it('says which rule decides which part of a command line, and does nothing', async () => {
+    await using program = await runProgram(home)
+    const { code, stdout } = await program.run(['--mode', 'auto', 'policy', 'explain', '--json', 'touch made; ls | env sudo rm -rf / && git push origin $X'])
+    const told = JSON.parse(stdout)
+    expect(code).toBe(0)
+    expect(told).toMatchObject({ verdict: 'deny', mode: 'auto', decided_by: 'builtin:permission', reason: 'Use unified_file delete.', call: { slot: 'unified_exec/run' } })
+    const { commands } = told.chain.at(-1).notes[0]
+    expect(commands.map(({ argv, verdict, rule }: Record<string, unknown>) => [(argv as string[]).join(' '), verdict, rule])).toEqual([
+      ['touch made', 'ask', undefined],
+      ['ls', 'run', 'only reads'],
+      ['env sudo rm -rf /', 'ask', undefined],
+      ['sudo rm -rf /', 'ask', undefined],
+      ['rm -rf /', 'deny', 'Bash(rm -rf *)'],
+      ['git push origin $X', 'ask', 'Bash(git push *)'],
+    ])
+    expect(commands[4]).toMatchObject({ layer: 'user', file: expect.stringMatching(/vtcode\.config\.yaml:5$/) })
+    expect(await program.workspace.read('made')).toBeUndefined()
+  })
+
+  it('explains any tool, hears every policy, and says why a call is none', async () => {
+    await using program = await runProgram(home)
+    const told = async (...words: string[]) => JSON.parse((await program.run(['policy', 'explain', '--json', ...words])).stdout)
+    expect(await told('unified_file', 'read', '--path', 'x')).toMatchObject({ verdict: 'run' })
+    const written = await told('unified_file', 'write', '--path', '.git/config', '--content', 'x')
+    expect(written).toMatchObject({ verdict: 'deny', decided_by: 'builtin:protected_paths' })
+    expect(written.chain.map(({ verdict }: { verdict: string }) => verdict)).toContain('ask')
+    expect(await told('unified_file', 'read', '--pth', 'x')).toMatchObject({ verdict: 'refused', reason: expect.stringContaining('pth') })
+    expect(await program.workspace.read('.git/config')).toBeUndefined()
+  })
+
+  it('reads well', async () => {
+    await using program = await runProgram(home)
+    const { stdout } = await program.run(['policy', 'explain', 'make test all'])
+    expect(stdout).toMatch(/^run {2}unified_exec\/run in mode ask\nprograms in it\n {2}make test all {2}(allow {2}Bash\(make test \*\)|ask)/)
+  })
+})
+
+describe('vtcode policy list and test', () => {
+  it('show every rule with its file and line, and try the examples', async () => {
+    await using program = await runProgram(home)
+    expect((await program.run(['policy', 'list'])).stdout).toMatch(/deny +Bash\(rm -rf \*\) +\S*vtcode\.config\.yaml:5/)
+    expect(JSON.parse((await program.run(['policy', 'list', '--json'])).stdout)).toMatchObject({ mode: 'ask', rules: [{ verdict: 'allow' }, { verdict: 'ask' }, { verdict: 'deny', layer: 'user' }] })
+    expect(await program.run(['policy', 'test'])).toMatchObject({ code: 0, stdout: '3 rules hold on their 4 examples.\n' })
+  })
+
+  it('fail when a rule does not say what its example says', async () => {
+    await using program = await runProgram({ 'vtcode.config.yaml': "policy: { deny: [{ rule: 'Bash(rm *)', not_match: ['rm a'] }] }\n" })
+    const { code, stderr } = await program.run(['policy', 'test'])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/Bash\(rm \*\)' matches its example "rm a" under not_match/)
+  })
+
+  it.each([[['policy', 'explane']], [['policy', 'explain']]])('%j is a usage error', async (argv) => {
+    await using program = await runProgram({})
+    expect((await program.run(argv)).code).toBe(2)
+  })
+})
