@@ -1,4 +1,4 @@
-import { version, type Call, type Kernel, type Workspace } from '../../../core/index.js'
+import { version, type Approval, type Approved, type Kernel, type Workspace } from '../../../core/index.js'
 import { withoutValues } from '../redact.js'
 import { systemPrompt, sha256 } from './context/prompt.js'
 import type { AgentProviders } from './dictionary.js'
@@ -232,22 +232,22 @@ export class Thread {
   }
 
   /** Questions come one at a time, in the order of the calls. */
-  approve(call: CallPart, request: { call: Call; reasons: string[] }, signal: AbortSignal): Promise<boolean | undefined> {
+  approve(call: CallPart, request: Approval, signal: AbortSignal): Promise<Approved> {
     const turn = this.asking.then(() => this.askFor(call, request, signal))
     this.asking = turn.catch(() => {})
     return turn
   }
 
-  private async askFor({ call_id, name }: CallPart, request: { call: Call; reasons: string[] }, signal: AbortSignal): Promise<boolean | undefined> {
+  private async askFor({ call_id, name }: CallPart, request: Approval, signal: AbortSignal): Promise<Approved> {
     const began = this.providers.clock.now()
     await this.events.emit({ type: 'permission.requested', tool_name: name, call_id, reason: request.reasons.join(' '), policy: 'permission' })
-    let decision: boolean | undefined
+    let answer: Approved
     try {
-      decision = signal.aborted ? undefined : await this.providers.approve!(request)
-      return decision
+      answer = signal.aborted ? undefined : await this.providers.approve!(request)
+      return answer
     } finally {
       const wait_ms = this.providers.clock.now() - began
-      await this.events.emit({ type: 'permission.resolved', tool_name: name, call_id, decision: signal.aborted ? 'cancelled' : decision === true ? 'allow' : 'deny', wait_ms })
+      await this.events.emit({ type: 'permission.resolved', tool_name: name, call_id, decision: signal.aborted ? 'cancelled' : allows(answer) ? 'allow' : 'deny', wait_ms })
     }
   }
 
@@ -279,3 +279,5 @@ export class Thread {
 }
 
 const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])
+
+const allows = (answer: Approved): boolean => answer === true || (typeof answer === 'object' && answer?.decision === 'allow')
