@@ -77,7 +77,9 @@ function admit(source: Source, file: string, reading: Reading, files: Map<string
   } else {
     files.set(id, file)
     const options = entry?.options && { options: entry.options as JsonObject }
-    found.contributions.push({ id, name, plugin, kind: kind as Kind, layer, file, root, manifest, ...(source.form === 'skill' && { skill: true }), ...served, ...options })
+    const isolate = entry?.isolate && layer !== 'workspace' && { isolate: entry.isolate }
+    const skill = source.form === 'skill' && { skill: true }
+    found.contributions.push({ id, name, plugin, kind: kind as Kind, layer, file, root, manifest, ...skill, ...served, ...options, ...isolate })
   }
 }
 

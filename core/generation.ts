@@ -88,9 +88,9 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const log = options.log ?? (() => {})
   const refuse: Premises['refuse'] = (...of) => setAside(found, ...of)
   const remark: Premises['remark'] = ({ file }, error) => found.diagnostics.push({ ...fromError(error, file), severity: 'warning' })
-  const premises = premisesOf({ settings, workspace: workspace.root, home, env, report, renew, log, refuse, remark })
+  const premises = premisesOf({ settings, workspace: workspace.root, home, env, report, renew, log, refuse, remark, quarantine: (...of) => quarantined(registry, ...of) })
   const adapters = new Map<string, Contribution>()
-  const loader = createLoader({ adapters, premises: premises.of, limit: seconds * 1000, verify, report })
+  const loader = createLoader({ adapters, premises: premises.of, isolates: isolating(settings), limit: seconds * 1000, verify, report })
   try {
     await expand(found, untrusted, loader, premises.of)
   } catch (error) {
@@ -125,6 +125,20 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
     life: new Life(),
     lending: { settings, workspace, seen: hidden ? workspace.seen(hidden) : workspace, host, log, changed, dataOf: (contribution) => dataFolder(contribution, home, workspace.root) },
     end: premises.end,
+  }
+}
+
+function quarantined({ infos }: Registry, { id }: Contribution, reason: string): void {
+  const info = infos.find((one) => one.id === id)
+  if (info) Object.assign(info, { state: 'quarantined', reason })
+}
+
+/** Modules that are not ours run in a process of their own; surfaces and adapters never do, others where the user's settings say so. */
+function isolating(settings: Settings): (contribution: Contribution) => boolean {
+  const { isolate = 'auto', settings: own = {} } = (settings['plugins'] ?? {}) as { isolate?: string; settings?: Record<string, { isolate?: string }> }
+  return ({ id, plugin, layer, kind, isolate: said }) => {
+    if (layer === 'builtin' || kind === 'surface' || kind === 'adapter' || isolate === 'inline') return false
+    return isolate === 'process' || (own[id]?.isolate ?? own[plugin]?.isolate ?? said) !== 'inline'
   }
 }
 

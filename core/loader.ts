@@ -23,6 +23,8 @@ export interface LoaderOptions {
   adapters: ReadonlyMap<string, Contribution>
   /** What an adapter is given besides the manifest. */
   premises: (adapter: Contribution) => Premises
+  /** Does its module run in a process of its own? */
+  isolates: (contribution: Contribution) => boolean
   /** Milliseconds that importing one module may take. */
   limit: number
   /** Contract: throws when the files of the contribution are no longer those that were agreed to. */
@@ -31,7 +33,7 @@ export interface LoaderOptions {
 }
 
 /** One manifest → one function: its module's default export, or what the adapter of its kind makes of the manifest. */
-export function createLoader({ adapters, premises, limit, verify, report }: LoaderOptions): Loader {
+export function createLoader({ adapters, premises, isolates, limit, verify, report }: LoaderOptions): Loader {
   const loading = new Map<Contribution, Promise<Export>>()
   const loaded = new Map<Contribution, Export>()
   const modules = new Map<Contribution, Record<string, unknown>>()
@@ -45,6 +47,12 @@ export function createLoader({ adapters, premises, limit, verify, report }: Load
       if (!key) throw importError(contribution, 'has no module and no adapter serves it')
       const adapter = adapters.get(key)!
       return ((await load(adapter)) as Adapter)(contribution, premises(adapter))
+    }
+    const aside = isolates(contribution) ? adapters.get('module') : undefined
+    if (aside) {
+      const main = await ((await load(aside)) as Adapter)(contribution, premises(aside))
+      modules.set(contribution, main as unknown as Record<string, unknown>)
+      return main
     }
     const module = (await importModule(contribution, resolve(dirname(file), path), limit, report)) as Record<string, unknown>
     modules.set(contribution, module)
@@ -91,7 +99,8 @@ async function importModule(contribution: Contribution, path: string, limit: num
   return within(importForeign(path), limit, () => importError(contribution, `does not finish its import within ${limit / 1000} s; a top-level await hangs`))
 }
 
-async function importForeign(path: string): Promise<unknown> {
+/** A foreign module, `x.ts` where there is no `x.js`; the names `vtcode` and `vtcode/test` are this program there. */
+export async function importForeign(path: string): Promise<unknown> {
   const { file, version } = source(path)
   if (/\.m?ts$/.test(file)) {
     const { createJiti } = await import('jiti')

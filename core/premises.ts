@@ -12,11 +12,12 @@ export interface Standing {
   renew: () => void
   refuse: Premises['refuse']
   remark: Premises['remark']
+  quarantine: Premises['quarantine']
   log: (level: string, message: string) => void
 }
 
 /** What the adapters of one generation stand on, and its end. */
-export function premisesOf({ settings, workspace, home, env, report, renew, refuse, remark, log }: Standing): { of(adapter: Contribution): Premises; end(): Promise<void> } {
+export function premisesOf({ settings, workspace, home, env, report, renew, refuse, remark, quarantine, log }: Standing): { of(adapter: Contribution): Premises; end(): Promise<void> } {
   const endings = new Set<() => void | Promise<void>>()
   let ended = false
   const shared = {
@@ -26,13 +27,19 @@ export function premisesOf({ settings, workspace, home, env, report, renew, refu
     report,
     refuse,
     remark,
+    quarantine,
     dataOf: (contribution: Contribution) => dataFolder(contribution, home, workspace),
     optionsOf: (contribution: Contribution) => optionsOf(settings, contribution),
     onEnd: (run: () => void | Promise<void>) => (ended ? void run() : void endings.add(run)),
     renew: () => ended || renew(),
   }
+  const made = new Map<Contribution, Premises>()
+  const make = (adapter: Contribution): Premises => ({ ...shared, settings: blocksOf(settings, adapter), log: (level, message) => log(level, `${adapter.id}: ${message}`) })
   return {
-    of: (adapter) => ({ ...shared, settings: blocksOf(settings, adapter), log: (level, message) => log(level, `${adapter.id}: ${message}`) }),
+    of(adapter) {
+      if (!made.has(adapter)) made.set(adapter, make(adapter))
+      return made.get(adapter)!
+    },
     async end() {
       ended = true
       await Promise.allSettled([...endings].map(async (run) => run()))

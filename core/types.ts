@@ -104,7 +104,7 @@ export type Policy = (call: Call, context: Context) => Verdict | undefined | Pro
 export type Compactor = (result: Result, call: Call, context: Context) => Result | Promise<Result>
 /** Contract: turns one manifest that has the adapter's key into a handler. Called once a generation, at the first call of the slot; a throw is VT_PLUGIN_IMPORT. */
 export interface Adapter {
-  (contribution: Contribution, premises: Premises): Handler
+  (contribution: Contribution, premises: Premises): Handler | Promise<Handler>
   /**
    * With `expands` in its manifest: what those of its contributions that serve no slot bring, one contribution a slot; called while a
    * generation is built, once, with all of its kind. Contract: does not throw for one that is broken, but refuses it; a throw refuses the generation.
@@ -131,6 +131,8 @@ export interface Premises {
   report(contribution: Contribution, error: unknown): void
   /** Sets a contribution aside while the generation is built. */
   refuse(contribution: Contribution, state: State, error: Error): void
+  /** A contribution that harmed its process too often: it is shown so until the next generation. */
+  quarantine(contribution: Contribution, reason: string): void
   /** Something about a contribution that deserves a word while the generation is built. */
   remark(contribution: Contribution, error: Error): void
   /** Asks for a new generation, because what was expanded has changed. */
@@ -454,6 +456,8 @@ export interface Contribution {
   readonly skill?: true
   /** Values for the options of the plugin, from its entry in `manifests`. */
   readonly options?: JsonObject
+  /** What its entry in the user's own `manifests` says of where its module runs. */
+  readonly isolate?: 'process' | 'inline'
   readonly manifest: Manifest
   readonly slot?: string
   readonly stage?: Stage
@@ -542,6 +546,7 @@ export interface ManifestEntry {
   except?: string[]
   required?: boolean
   dev?: boolean
+  isolate?: 'process' | 'inline'
   options?: JsonObject
 }
 /** Where a settings value came from, and what it overrode or why it was ignored. */

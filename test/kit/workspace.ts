@@ -51,6 +51,8 @@ export interface Booted extends TempWorkspace {
 
 // A test may ask the same thing often; the guard against circles has tests of its own.
 const unguarded = { max_repeated_tool_calls: 0 }
+// A process for every plugin of every test would test little and take long; a test of isolation asks for it.
+const inProcess = { isolate: 'inline' }
 const everything = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'ask'] } }
 
 /** A kernel on a temporary workspace that sees nothing of this machine's settings. */
@@ -65,7 +67,7 @@ export async function bootKernel(how: Boot = {}): Promise<Booted> {
       home: workspace.home,
       env: { PATH: process.env.PATH, HOME: workspace.home, VTCODE_HOME: join(workspace.home, '.vtcode'), ...how.env },
       mode: how.mode ?? 'full-auto',
-      config: { automation: everything, tools: unguarded, ...how.config, manifests: ['builtin', ...manifests, ...(how.config?.manifests ?? [])] },
+      config: { automation: everything, tools: unguarded, ...how.config, plugins: { ...inProcess, ...(how.config?.['plugins'] as object) }, manifests: ['builtin', ...manifests, ...(how.config?.manifests ?? [])] },
       surface: 'test',
     })
     const dispose = async (): Promise<void> => {

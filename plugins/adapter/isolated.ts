@@ -1,0 +1,29 @@
+import { dirname, resolve } from 'node:path'
+import type { Adapter, Contribution, Premises, Result } from '../../core/index.js'
+import { Ward } from './isolated/ward.js'
+
+/** One process for each plugin of a generation; loose manifests are plugins of their own. */
+const wards = new WeakMap<Premises, Map<string, Ward>>()
+
+/** Turns a manifest with a foreign `module` into a function that is called in the process of its plugin. */
+const isolated: Adapter = async (contribution, premises) => {
+  const ward = wardOf(contribution, premises)
+  const module = contribution.manifest.module ?? String(contribution.manifest.alias?.['module'])
+  const { file, complete } = await ward.load(contribution, resolve(dirname(contribution.file), module))
+  const main = (...args: unknown[]) => ward.call(contribution, file, 'default', args) as Promise<Result | undefined>
+  return complete ? Object.assign(main, { complete: (...args: unknown[]) => ward.call(contribution, file, 'complete', args) }) : main
+}
+export default isolated
+
+function wardOf(contribution: Contribution, premises: Premises): Ward {
+  const { id, plugin, layer } = contribution
+  const known = wards.get(premises) ?? new Map<string, Ward>()
+  wards.set(premises, known)
+  const key = plugin === layer ? id : plugin
+  let ward = known.get(key)
+  if (!ward) {
+    known.set(key, (ward = new Ward(contribution, premises)))
+    premises.onEnd(() => ward!.end())
+  }
+  return ward
+}

@@ -1,0 +1,60 @@
+/** The process of a plugin: imports its modules, calls them, and passes on what they ask of the program. */
+import { Socket } from 'node:net'
+import { importForeign, plain, problem, type Problem } from '../../../core/index.js'
+import { contextOf, type Described, type Link } from './context.js'
+import { frames, type Frame } from './frames.js'
+
+const pipe = new Socket({ fd: 3 })
+const modules = new Map<string, Record<string, unknown>>()
+const running = new Map<number, Link>()
+const RESULT_BYTES = 32 * 1_048_576
+
+const { send } = frames(pipe, (frame) => void take(frame), () => process.exit(1))
+pipe.on('close', () => process.exit(0))
+
+async function take(frame: Frame): Promise<void> {
+  const number = Number(frame['n'])
+  if (frame.t === 'answer' || frame.t === 'abort') return running.get(number)?.take(frame)
+  if (frame.t === 'end') return leave()
+  try {
+    send(frame.t === 'load' ? { t: 'done', n: number, ...(await load(String(frame['file']))) } : { t: 'done', n: number, ...(await call(frame, number)) })
+  } catch (error) {
+    send({ t: 'done', n: number, error: told(error) })
+  } finally {
+    running.delete(number)
+  }
+}
+
+async function load(file: string): Promise<{ complete: boolean }> {
+  const module = (await importForeign(file).catch((error: unknown) => {
+    throw new Error(`throws on import: ${String(error instanceof Error ? error.message : error).split('\n')[0]}`)
+  })) as Record<string, unknown>
+  const main = module['default']
+  if (typeof main !== 'function') throw new Error(main === undefined ? 'has no default export' : `exports a ${typeof main}, not a function`)
+  modules.set(file, module)
+  return { complete: typeof module['complete'] === 'function' }
+}
+
+async function call({ id, file, name, args, context }: Frame, number: number): Promise<{ value?: unknown; none?: boolean }> {
+  const main = modules.get(String(file))![String(name)] as (...args: unknown[]) => unknown
+  const link: Link = contextOf(context as Described | undefined, (frame) => send({ ...frame, n: number }))
+  running.set(number, link)
+  const value = await main(...(args as unknown[]), ...(context ? [link.context] : []))
+  if (value === undefined) return { none: true }
+  try {
+    return { value: plain(value, { depth: 64, bytes: RESULT_BYTES }) }
+  } catch (error) {
+    throw problem('VT_CALL_BAD_RESULT', { plugin: String(id), what: `what is no plain JSON data (${(error as Error).message.split('\n')[0]})` })
+  }
+}
+
+function told(error: unknown): object {
+  const { message, stack, problem: known } = (error instanceof Error ? error : { message: String(error) }) as { message: string; stack?: string; problem?: Problem }
+  return { message: String(message), ...(stack && { stack: String(stack) }), ...(known && { problem: known }) }
+}
+
+async function leave(): Promise<void> {
+  const disposing = [...modules.values()].map(async ({ dispose }) => (typeof dispose === 'function' ? (dispose as () => unknown)() : undefined))
+  await Promise.allSettled(disposing)
+  process.exit(0)
+}

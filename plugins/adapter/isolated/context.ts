@@ -1,0 +1,89 @@
+import type { Frame } from './frames.js'
+
+/** The part of a context that is data. */
+export interface Described {
+  plugin: object
+  settings: object
+  slot: object
+  session: string
+  workspace: string
+  asks: boolean
+}
+/** A context with the line to the program that its methods speak on. */
+export interface Link {
+  context: object
+  take(frame: Frame): void
+}
+
+const sessions = new Map<string, Map<string, unknown>>()
+const asked = ['normalize', 'stat', 'read', 'text', 'names', 'measure', 'write', 'remove', 'rename', 'copy']
+
+/**
+ * What a handler gets in a process of its own. Everything that touches files, tools or people is asked of the program and so returns a
+ * promise, `normalize` and the methods of `host` too; the state of a session lives as long as this process. There is no `fd` and no `ref`.
+ */
+export function contextOf(described: Described | undefined, send: (frame: Frame) => void): Link {
+  const abort = new AbortController()
+  const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
+  let numbers = 0
+  const ask = (method: string, ...args: unknown[]): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      waiting.set(++numbers, { resolve, reject })
+      send({ t: 'ask', k: numbers, method, args })
+    })
+  return {
+    context: described ? make(described, abort.signal, ask, send) : {},
+    take({ t, k, value, error }) {
+      if (t === 'abort') return abort.abort()
+      const one = waiting.get(Number(k))
+      waiting.delete(Number(k))
+      if (error) one?.reject(failure(error as { message: string; problem?: { code: string } }))
+      else one?.resolve(value)
+    },
+  }
+}
+
+type Ask = (method: string, ...args: unknown[]) => Promise<unknown>
+
+function make({ plugin, settings, slot, session, workspace, asks }: Described, signal: AbortSignal, ask: Ask, send: (frame: Frame) => void): object {
+  const files = Object.fromEntries(asked.map((name) => [name, (...args: unknown[]) => ask(`workspace.${name}`, ...args)]))
+  const opened = ['open', 'openFile', 'openDirectory'].map((name) => [name, async (path: string) => handle((await ask(`workspace.${name}`, path)) as Opened, ask)])
+  return {
+    signal,
+    plugin,
+    settings,
+    slot,
+    workspace: { root: workspace, ...files, ...Object.fromEntries(opened) },
+    session: { id: session, state: (key: string, begin: () => unknown) => stateOf(session, key, begin), onClose: () => {} },
+    host: { slots: () => ask('host.slots'), describe: (tool: string) => ask('host.describe', tool), skills: () => ask('host.skills') },
+    ask: asks ? (questions: unknown) => ask('ask', questions) : undefined,
+    call: (tool: string, input: unknown) => ask('call', tool, input),
+    progress: (update: unknown) => send({ t: 'progress', update }),
+    log: (level: string, message: string) => send({ t: 'log', level, message: String(message).slice(0, 2_000) }),
+  }
+}
+
+interface Opened {
+  id: number
+  path: string
+  resolved: string
+  kind: string
+  stat: object
+}
+
+function handle({ id, ...about }: Opened, ask: Ask): object {
+  const close = async (): Promise<void> => void (await ask('handle.close', id))
+  return { ...about, read: (offset: number, length: number) => ask('handle.read', id, offset, length), close, [Symbol.asyncDispose]: close }
+}
+
+function stateOf(session: string, key: string, begin: () => unknown): unknown {
+  const state = sessions.get(session) ?? new Map<string, unknown>()
+  sessions.set(session, state)
+  if (!state.has(key)) state.set(key, begin())
+  return state.get(key)
+}
+
+/** An error of the program looks here as it does there: plugins go by its `code`. */
+function failure({ message, problem }: { message: string; problem?: { code: string } }): Error {
+  return Object.assign(new Error(message), problem && { name: problem.code, code: problem.code, problem })
+}

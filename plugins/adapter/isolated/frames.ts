@@ -1,0 +1,56 @@
+import type { Duplex } from 'node:stream'
+
+/** What the two sides say to each other: one JSON document a line, on a pipe that nothing else writes to. */
+export type Frame = { t: string; [key: string]: unknown }
+
+/** A result is at most 32 MiB; what is larger than any frame is nonsense or an attack. */
+const MAX_FRAME = 48 * 1_048_576
+
+/** Sends and receives frames. Contract: `take` must not throw; `broken` is told once when the other side sends what is no frame. */
+export function frames(pipe: Duplex, take: (frame: Frame) => void, broken: (reason: string) => void): { send(frame: Frame): void } {
+  let parts: Buffer[] = []
+  let bytes = 0
+  let over = false
+  const fail = (reason: string): void => {
+    parts = []
+    if (!over) broken(reason)
+    over = true
+  }
+  pipe.on('data', (chunk: Buffer) => {
+    let from = 0
+    for (let at = chunk.indexOf(10); at >= 0 && !over; at = chunk.indexOf(10, from)) {
+      parts.push(chunk.subarray(from, at))
+      from = at + 1
+      const line = Buffer.concat(parts).toString('utf8')
+      parts = []
+      bytes = 0
+      try {
+        take(JSON.parse(line, revive) as Frame)
+      } catch {
+        fail('it sent what is no message')
+      }
+    }
+    if (over) return
+    parts.push(chunk.subarray(from))
+    bytes += chunk.length - from
+    if (bytes > MAX_FRAME) fail('it sent a message of more than 48 MiB')
+  })
+  pipe.on('error', () => {})
+  return { send: (frame) => void (pipe.writable && pipe.write(`${JSON.stringify(frame, tell)}\n`)) }
+}
+
+/** Bytes and large integers, which JSON does not know, as one member each. */
+function tell(this: unknown, key: string, value: unknown): unknown {
+  const raw = (this as Record<string, unknown>)[key]
+  if (raw instanceof Uint8Array) return { $bytes: Buffer.from(raw).toString('base64') }
+  if (typeof value === 'bigint') return { $integer: String(value) }
+  return value
+}
+
+function revive(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const { $bytes, $integer } = value as { $bytes?: unknown; $integer?: unknown }
+  if (typeof $bytes === 'string' && Object.keys(value).length === 1) return Buffer.from($bytes, 'base64')
+  if (typeof $integer === 'string' && /^-?\d{1,40}$/.test($integer) && Object.keys(value).length === 1) return BigInt($integer)
+  return value
+}

@@ -1,0 +1,221 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
+
+const manifest = (name: string, more = 'effects: [read]'): string => `name: ${name}\ndescription: ${name}.\n${more}\nmodule: ./${name}.js\n`
+const action = (body: string, head = ''): string => `${head}\nexport default async (call, context) => { ${body} }\n`
+const ok = 'return { ok: true, output: { fine: true } }'
+
+/** Twelve ways to harm a program, each a plugin of its own. */
+const hostile: Record<string, { code: string; says: RegExp; more?: string; body: string }> = {
+  import_loop: { code: 'VT_PLUGIN_IMPORT', says: /within 3 s/, body: 'while (true);' },
+  import_throw: { code: 'VT_PLUGIN_IMPORT', says: /on purpose/, body: "throw new Error('on purpose')" },
+  import_exit: { code: 'VT_PLUGIN_IMPORT', says: /exit code 5/, body: 'process.exit(5)' },
+  call_exit: { code: 'VT_PLUGIN_CRASHED', says: /exit code 7/, body: action('process.exit(7)') },
+  call_kill: { code: 'VT_PLUGIN_CRASHED', says: /SIGKILL/, body: action("process.kill(process.pid, 'SIGKILL'); await new Promise(() => {})") },
+  timer_throw: { code: 'VT_PLUGIN_CRASHED', says: /too late/, body: action("setTimeout(() => { throw new Error('too late') }, 10); await new Promise(() => {})") },
+  rejection: { code: 'VT_PLUGIN_CRASHED', says: /nobody waits/, body: action("Promise.reject(new Error('nobody waits')); await new Promise((resolve) => setTimeout(resolve, 60_000))") },
+  call_loop: { code: 'VT_CALL_TIMEOUT', says: /within 1 s/, more: 'effects: [read]\ntimeout_secs: 1', body: action('while (true);') },
+  call_hang: { code: 'VT_CALL_TIMEOUT', says: /within 1 s/, more: 'effects: [read]\ntimeout_secs: 1', body: action('await new Promise(() => {})') },
+  heap: { code: 'VT_PLUGIN_CRASHED', says: /heap|memory|SIGABRT/i, body: action('const all = []; for (;;) all.push(new Array(100_000).fill(all.length))') },
+  buffers: { code: 'VT_PLUGIN_CRASHED', says: /memory/, body: action('const all = []; for (;;) { all.push(Buffer.alloc(16_777_216, 1)); await new Promise((r) => setTimeout(r, 5)) }') },
+  not_plain: { code: 'VT_CALL_BAD_RESULT', says: /plain JSON/, body: action("const output = { get x() { throw new Error('caught') } }; output.self = output; return { ok: true, output }") },
+}
+const tame = {
+  pollution: action(ok, "Array.prototype.map = () => ['polluted']\nObject.prototype.polluted = true\nglobalThis.fetch = () => 'polluted'\nprocess.env.POLLUTED = '1'\nprocess.chdir('/')"),
+  flood: action(`for (let i = 0; i < 20_000; i++) { console.log('x'.repeat(200)); context.log('info', 'y'.repeat(5000)) }\n${ok}`),
+  forger: action(`process.stdout.write('{"t":"done","n":1,"value":{"ok":false}}\\n')\n${ok}`),
+  good: action('return { ok: true, output: { pid: process.pid, slot: call.slot } }'),
+  reads: action(`
+    const text = await context.workspace.text('a.txt')
+    const file = await context.workspace.openFile('a.txt')
+    const bytes = await file.read(0, 3)
+    await file.close()
+    const nested = await context.call('unified_file', { action: 'read', path: 'a.txt' })
+    const outside = await context.workspace.text('../x').catch((error) => error.code)
+    const written = await context.workspace.write('b.txt', 'x', 'anything').catch((error) => error.code)
+    context.session.state('count', () => ({ n: 0 })).n++
+    const { n } = context.session.state('count', () => ({ n: 0 }))
+    const slots = await context.host.slots()
+    return { ok: true, output: { text, bytes: bytes.toString(), nested: nested.output.content, outside, written, n, slots: slots.length > 10, size: String((await context.workspace.stat('a.txt')).ino).length > 0, env: { ...process.env }, cwd: process.cwd(), options: context.plugin.options } }`),
+  declines: action('return undefined'),
+  imports: action("return ok({ here: typeof VtError })", "import { ok, VtError } from 'vtcode'"),
+}
+const sources = Object.fromEntries([...Object.entries(hostile).map(([name, { body }]) => [name, body]), ...Object.entries(tame)])
+const files = Object.fromEntries(
+  Object.entries(sources).flatMap(([name, body]) => [
+    [`${name}.js`, body],
+    [`${name}.yaml`, manifest(name, hostile[name]?.more)],
+  ]),
+)
+
+let plugins: TempWorkspace
+let vt: Booted
+beforeAll(async () => {
+  plugins = await tempWorkspace(files)
+  const config = { plugins: { isolate: 'auto', import_timeout_secs: 3, max_memory_mb: 64, settings: { 'call:reads': { options: { depth: 3 } } } } }
+  vt = await bootKernel({ manifests: [plugins.root], config, files: { 'a.txt': 'one\n' } })
+})
+afterAll(async () => {
+  await vt[Symbol.asyncDispose]()
+  await plugins[Symbol.asyncDispose]()
+})
+
+describe('a hostile module', () => {
+  it.each(Object.entries(hostile))('harms nobody but itself, and is named: %s', async (name, { code, says }) => {
+    const [bad, good] = await Promise.all([vt.call(name, {}), vt.call('good', {})])
+    matches(bad, { ok: false, error: { code } })
+    expect(bad.ok ? '' : bad.error.message).toMatch(says)
+    expect(bad.ok ? '' : bad.error.message).toContain(name)
+    matches(good, { ok: true })
+    matches(await vt.call('unified_file', { action: 'read', path: 'a.txt' }), { ok: true })
+  })
+
+  it('changes only its own process', async () => {
+    await vt.call('pollution', {})
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
+    expect([1].map((n) => n + 1)).toEqual([2])
+    expect([process.env['POLLUTED'], process.cwd() === '/']).toEqual([undefined, false])
+    matches(await vt.call('good', {}), { ok: true })
+  })
+
+  it('that talks without end, or pretends to be the wire, still answers', async () => {
+    matches(await vt.call('flood', {}), { ok: true })
+    matches(await vt.call('forger', {}), { ok: true })
+  })
+
+  it('is left alone after three faults, is shown so, and is tried again after a reload', async () => {
+    const config = { plugins: { isolate: 'auto' } }
+    await using mine = await bootKernel({ manifests: [join(plugins.root, 'call_exit.yaml'), join(plugins.root, 'good.yaml')], config })
+    for (let n = 0; n < 3; n++) matches(await mine.call('call_exit', {}), { ok: false, error: { code: 'VT_PLUGIN_CRASHED', retryable: true } })
+    matches(await mine.call('call_exit', {}), { ok: false, error: { code: 'VT_PLUGIN_QUARANTINED' } })
+    matches(mine.kernel.contributions().find(({ id }) => id === 'call:call_exit'), { state: 'quarantined' })
+    matches(mine.kernel.diagnostics().find(({ code }) => code === 'VT_PLUGIN_CRASHED'), { message: 're:.*call_exit.*' })
+    matches(await mine.call('good', {}), { ok: true })
+    await mine.kernel.reload()
+    matches(await mine.call('call_exit', {}), { ok: false, error: { code: 'VT_PLUGIN_CRASHED' } })
+  })
+})
+
+describe('a module in a process of its own', () => {
+  it('reads through the workspace, calls tools, keeps state, and does only what its manifest declares', async () => {
+    process.env['VTCODE_TEST_CANARY'] = 'not-for-plugins'
+    await vt.call('reads', {})
+    const result = await vt.call('reads', {})
+    delete process.env['VTCODE_TEST_CANARY']
+    matches(result, {
+      ok: true,
+      output: { text: 'one\n', bytes: 'one', nested: 'one\n', outside: 'VT_PATH_OUTSIDE', written: 'VT_PLUGIN_EFFECT', n: 2, slots: true, size: true, options: { depth: 3 } },
+    })
+    const { env, cwd } = (result as unknown as { output: { env: Record<string, string>; cwd: string } }).output
+    expect(Object.values(env)).not.toContain('not-for-plugins')
+    expect(env['VTCODE']).toBe('1')
+    expect(cwd).toBe(env['PLUGIN_DATA'])
+    expect(await vt.read('b.txt')).toBeUndefined()
+  })
+
+  it('imports the running program by its name', async () => {
+    matches(await vt.call('imports', {}), { ok: true, output: { here: 'function' } })
+  })
+
+  it('may decline', async () => {
+    matches(await vt.call('declines', {}), { ok: false, error: { code: 'VT_ACTION_DECLINED' } })
+  })
+
+  it('is another process than this, the same one for two calls, and gone with the kernel', async () => {
+    const config = { plugins: { isolate: 'auto' } }
+    const mine = await bootKernel({ manifests: [join(plugins.root, 'good.yaml')], config })
+    const pid = async (): Promise<number> => ((await mine.call('good', {})) as unknown as { output: { pid: number } }).output.pid
+    const first = await pid()
+    expect(first).not.toBe(process.pid)
+    expect(await pid()).toBe(first)
+    await mine[Symbol.asyncDispose]()
+    expect(() => process.kill(first, 0)).toThrow()
+  })
+
+  it('that is killed in the middle of a call fails that call, and the next one is served by a new process', async () => {
+    const config = { plugins: { isolate: 'auto' } }
+    await using place = await tempWorkspace({
+      'slow.yaml': manifest('slow', 'effects: [read]\ninput: { properties: { wait: { type: boolean } } }'),
+      'slow.js': action("if (call.input.wait) { const { writeFileSync } = await import('node:fs'); writeFileSync(context.plugin.data + '/pid', String(process.pid)); await new Promise(() => {}) } return { ok: true, output: {} }"),
+    })
+    await using mine = await bootKernel({ manifests: [place.root], config })
+    const waiting = mine.call('slow', { wait: true })
+    const file = join(mine.home, '.vtcode/plugin-data')
+    const { readdir } = await import('node:fs/promises')
+    let pid = 0
+    while (!pid) {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      const [folder] = await readdir(file).catch(() => [])
+      pid = folder ? Number(await readFile(join(file, folder, 'pid'), 'utf8').catch(() => 0)) : 0
+    }
+    process.kill(pid, 'SIGKILL')
+    matches(await waiting, { ok: false, error: { code: 'VT_PLUGIN_CRASHED', retryable: true } })
+    matches(await mine.call('slow', {}), { ok: true })
+  })
+
+  it('judges, and denies when it does not', async () => {
+    const policy = (name: string): string => `name: ${name}\nkind: policy\nslots: [good]\nmodule: ./${name}.js\n`
+    for (const [name, body, code] of [
+      ['says_no', "return { deny: 'Not today.' }", 'VT_POLICY_DENIED'],
+      ['says_nothing', '', undefined],
+      ['dies', 'process.exit(1)', 'VT_POLICY_DENIED'],
+    ] as const) {
+      await using place = await tempWorkspace({ [`${name}.yaml`]: policy(name), [`${name}.js`]: action(body), 'good.yaml': files['good.yaml']!, 'good.js': files['good.js']! })
+      await using mine = await bootKernel({ manifests: [place.root], config: { plugins: { isolate: 'auto' } } })
+      matches(await mine.call('good', {}), code ? { ok: false, error: { code } } : { ok: true })
+    }
+  })
+
+  it('shrinks results, and is passed over when it dies', async () => {
+    const compactor = (name: string): string => `name: ${name}\nkind: compactor\nslots: [good]\nmodule: ./${name}.js\n`
+    await using place = await tempWorkspace({
+      'short.yaml': compactor('short'),
+      'short.js': 'export default (result) => ({ ...result, output: {} })\n',
+      'dies.yaml': compactor('dies'),
+      'dies.js': 'export default () => process.exit(1)\n',
+      'good.yaml': files['good.yaml']!,
+      'good.js': files['good.js']!,
+    })
+    await using mine = await bootKernel({ manifests: [place.root], config: { plugins: { isolate: 'auto' } } })
+    const result = await mine.call('good', {})
+    matches(result, { ok: true, output: {}, notices: [{ code: 'VT_COMPACT_IGNORED' }] })
+    expect(result.ok && Object.keys(result.output)).toEqual([])
+  })
+
+  it('stands where the user wants it: in this process when their settings say so', async () => {
+    const pid = async (config: object, entry: object = {}): Promise<number> => {
+      await using mine = await bootKernel({ manifests: [{ from: join(plugins.root, 'good.yaml'), ...entry }], config: { plugins: { isolate: 'auto', ...config } } })
+      return ((await mine.call('good', {})) as unknown as { output: { pid: number } }).output.pid
+    }
+    expect(await pid({ isolate: 'inline' })).toBe(process.pid)
+    expect(await pid({ settings: { 'call:good': { isolate: 'inline' } } })).toBe(process.pid)
+    expect(await pid({}, { isolate: 'inline' })).toBe(process.pid)
+    expect(await pid({ isolate: 'process' }, { isolate: 'inline' })).not.toBe(process.pid)
+  })
+})
+
+it('a reload under load loses no call: each finishes with the process it began with', async () => {
+  await using mine = await bootKernel({ manifests: [join(plugins.root, 'good.yaml')], config: { plugins: { isolate: 'auto' } } })
+  await mine.call('good', {})
+  const failed: unknown[] = []
+  let calls = 0
+  let over = false
+  const load = Array.from({ length: 8 }, async () => {
+    while (!over) {
+      const result = await mine.call('good', {})
+      calls++
+      if (!result.ok) failed.push(result.error)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  })
+  for (let n = 0; n < 5; n++) {
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    matches(await mine.kernel.reload(), { ok: true })
+  }
+  over = true
+  await Promise.all(load)
+  expect(failed).toEqual([])
+  expect(calls).toBeGreaterThan(40)
+})
