@@ -78,7 +78,7 @@ function admit(source: Source, file: string, reading: Reading, files: Map<string
     files.set(id, file)
     const options = entry?.options && { options: entry.options as JsonObject }
     const isolate = entry?.isolate && layer !== 'workspace' && { isolate: entry.isolate }
-    const skill = source.form === 'skill' && { skill: true }
+    const skill = source.form === 'skill' && { skill: true as const }
     found.contributions.push({ id, name, plugin, kind: kind as Kind, layer, file, root, manifest, ...skill, ...served, ...options, ...isolate })
   }
 }
