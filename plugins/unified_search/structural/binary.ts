@@ -3,7 +3,7 @@ import type { Language } from '../../shared/languages.js'
 import type { Expand, StructuralInput } from './types.js'
 
 /** `run` where flags can say it, else a rule: `run` takes no pattern together with a kind, and no growing fix. */
-export function argumentsFor(input: StructuralInput, language: Language): string[] {
+export function argumentsFor(input: StructuralInput, language: Language, config?: string): string[] {
   const context = input.context_lines > 0 ? ['--context', String(input.context_lines)] : []
   const output = ['--json=stream', '--color=never', ...context]
   if ((input.pattern !== undefined && input.kind !== undefined) || input.fix_config) {
@@ -13,8 +13,9 @@ export function argumentsFor(input: StructuralInput, language: Language): string
   return [
     'run',
     ...output,
-    // Left to itself the program reads scripts and styles inside of HTML too.
-    ...(language.id === 'html' && input.lang === undefined ? [] : flag('lang', language.id)),
+    ...flag('config', config),
+    // Left to itself the program reads what a file embeds too: scripts and styles in HTML, and what the project file tells of.
+    ...(input.lang === undefined && (language.id === 'html' || config) ? [] : flag('lang', language.id)),
     ...flag('pattern', input.pattern),
     ...flag('kind', input.kind),
     ...flag('selector', input.selector),

@@ -52,3 +52,4 @@ export async function discover(context: Context, from: string): Promise<string[]
 /** A list of the configuration, whatever a careless author wrote there. */
 export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value])
 export const textsOf = (value: unknown): string[] => listOf(value).filter((item): item is string => typeof item === 'string')
+export const mapOf = (value: unknown): Record<string, unknown> => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Yaml) : {})

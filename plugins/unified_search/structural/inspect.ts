@@ -1,5 +1,5 @@
 import { ok, type Context, type Result } from '../../../core/index.js'
-import { discover, listOf, readConfig, textsOf } from './config.js'
+import { discover, listOf, mapOf, readConfig, textsOf } from './config.js'
 import { dirname, join } from 'node:path/posix'
 import type { StructuralCall } from './types.js'
 
@@ -32,8 +32,6 @@ export async function inspect({ input }: StructuralCall, context: Context): Prom
   }
   return ok(output, { text: render(output) })
 }
-
-const mapOf = (value: unknown): object => (typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {})
 
 interface Inspected {
   config_path: string

@@ -2,6 +2,7 @@ import { ok, type Context, type Result } from '../../../core/index.js'
 import { fitting } from '../../shared/answer.js'
 import type { Language } from '../../shared/languages.js'
 import { byPath } from '../../shared/order.js'
+import { dialectsOf } from './dialects.js'
 import { requiredWord } from './literal.js'
 import { checkMetavariables, checkReplacement } from './refuse.js'
 import { Search } from './search.js'
@@ -14,9 +15,10 @@ export async function run(call: StructuralCall, context: Context, { notices }: R
   const { input, given } = call
   checkMetavariables(call)
   checkReplacement(call)
-  const found = await subjects(context, input, requiredWord(input.pattern, input.strictness, input.selector))
+  const dialects = await dialectsOf(context)
+  const found = await subjects(context, input, dialects, requiredWord(input.pattern, input.strictness, input.selector))
   notices.push(...found.notices)
-  const search = new Search(context, call)
+  const search = new Search(context, call, dialects.config)
   const all = groupByLanguage(found.files, input)
   const holding = groupByLanguage(found.holding, input)
   await Promise.all([...all].map(([id, { language }]) => search.language(language, holding.get(id)?.files ?? [])))

@@ -3,7 +3,7 @@ import { VtError, type Context, type Handle } from '../../../core/index.js'
 import { count, notice, refusal, some } from '../../shared/answer.js'
 import { astGrep, reasons, type Answered } from '../../shared/ast_grep.js'
 import { InstallProblem } from '../../shared/ast_grep_install.js'
-import type { Language } from '../../shared/languages.js'
+import { languageOf, type Language } from '../../shared/languages.js'
 import { withLinks } from '../../shared/linked.js'
 import { lines } from '../../shared/process.js'
 import { largestSearched } from '../../shared/ripgrep.js'
@@ -45,6 +45,8 @@ export class Search {
   constructor(
     private readonly context: Context,
     private readonly call: StructuralCall,
+    /** The project file, where only the program knows what it says. */
+    private readonly config: string | undefined,
   ) {}
 
   /** Looks for the pattern in files of one language, some of them at a time. */
@@ -56,7 +58,7 @@ export class Search {
           const handle = await this.context.workspace.openFile(path).catch(gone)
           if (!handle) continue
           const own = path.slice(path.lastIndexOf('.') + 1)
-          const extension = this.call.input.lang === undefined ? own : (language.extensions[0] ?? own)
+          const extension = languageOf(path)?.id === language.id ? own : (language.extensions[0] ?? own)
           if (handle.stat.bytes > largestSearched && path !== this.call.input.path) {
             this.large.push(path)
             await handle.close()
@@ -72,7 +74,7 @@ export class Search {
   /** False when there is no use in going on with this language. */
   private async files(language: Language, opened: Opened[]): Promise<boolean> {
     const bytes = opened.reduce((sum, { handle }) => sum + handle.stat.bytes, 0)
-    const library = opened.length > 0 && bytes <= mostInProcess ? await libraryFor(language, this.call.input) : undefined
+    const library = this.config === undefined && opened.length > 0 && bytes <= mostInProcess ? await libraryFor(language, this.call.input) : undefined
     if (!library) return this.byProgram(language, opened, bytes <= mostChecked)
     const { texts, unread } = await read(opened)
     try {
@@ -108,7 +110,7 @@ export class Search {
         }
       }
       const [answered] = await Promise.all([
-        ask(argumentsFor(this.call.input, language), (native) => {
+        ask(argumentsFor(this.call.input, language, this.config), (native) => {
           looked.matches.push({ ...native, file: pathOf(native.file) })
           this.stopped ||= this.matches.length + looked.matches.length >= most
           return this.stopped ? false : undefined

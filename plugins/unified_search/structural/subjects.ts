@@ -5,6 +5,7 @@ import { isGlob } from '../../shared/glob.js'
 import { languageNamed, languageOf, type Language } from '../../shared/languages.js'
 import { inPathOrder } from '../../shared/order.js'
 import { search } from '../../shared/search.js'
+import type { Dialects } from './dialects.js'
 import type { StructuralInput } from './types.js'
 
 export interface Subject {
@@ -22,7 +23,7 @@ export interface Subjects {
 const quiet = new Set(['html', 'css', 'json', 'yaml', 'markdown', 'toml'])
 
 /** The files of a query, each with its language. Throws VT_PATH_NOT_FOUND, VT_SEARCH_LANG. */
-export async function subjects(context: Context, input: StructuralInput, word: string | undefined): Promise<Subjects> {
+export async function subjects(context: Context, input: StructuralInput, { of: languageAt }: Dialects, word: string | undefined): Promise<Subjects> {
   const forced = input.lang === undefined ? undefined : (languageNamed(input.lang) ?? { id: input.lang, title: input.lang, aliases: [], extensions: [] })
   const globs = [input.globs ?? []].flat()
   const named = new Set([...globs, ...(input.paths ?? [])].flatMap((glob) => languageOf(glob.replace(/[}\]]+$/, ''))?.id ?? []))
@@ -40,7 +41,7 @@ export async function subjects(context: Context, input: StructuralInput, word: s
     if (target === null) continue
     if (target?.kind === 'file') {
       await target.close()
-      const language = forced ?? languageOf(entry)
+      const language = forced ?? languageAt(target.path)
       if (language) files.set(target.path, language)
       holding.add(target.path)
       continue
@@ -53,7 +54,7 @@ export async function subjects(context: Context, input: StructuralInput, word: s
     ])
     notices.push(...remarks({ ...listing, skipped: found?.skipped ?? [] }))
     for (const path of listing.files) {
-      const language = languageOf(path)
+      const language = languageAt(path)
       const takes = forced ? language?.id === forced.id || (forced.extensions.length === 0 && !language) : language && (!quiet.has(language.id) || named.has(language.id))
       if (takes) files.set(path, forced ?? language!)
     }

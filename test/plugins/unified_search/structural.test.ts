@@ -216,3 +216,25 @@ describe('a project', () => {
     expect(await refused(ws, { workflow: 'scan' })).toMatchObject({ code: 'VT_SEARCH_CONFIG_INVALID', message: expect.not.stringContaining(ws.root) })
   })
 })
+
+describe('languages of the project file', () => {
+  it('decide what a file is read as', async () => {
+    await using ws = await bootKernel({
+      files: { 'sgconfig.yml': 'ruleDirs: []\nlanguageGlobs:\n  typescript: ["*.tsq", "strange/*.js"]\n  html: ["*.vue"]\n', 'a.tsq': 'log(1 as number)\n', 'strange/b.js': 'log(2 as any)\n', 'c.vue': '<p>x</p>\n' },
+    })
+    const { matches } = await structural(ws, { pattern: 'log($A as $T)' })
+    expect(matches.map(({ file, language }: any) => [file, language])).toEqual([['a.tsq', 'TypeScript'], ['strange/b.js', 'TypeScript']])
+    expect((await structural(ws, { kind: 'element', lang: 'html' })).matches).toMatchObject([{ file: 'c.vue', text: '<p>x</p>' }])
+  })
+  it('are found inside of others where it says so', async () => {
+    const injection = 'ruleDirs: []\nlanguageInjections:\n- hostLanguage: js\n  rule:\n    pattern: styled`$CONTENT`\n  injected: css\n'
+    await using ws = await bootKernel({ files: { 'sgconfig.yml': injection, 'a.js': 'const b = styled`\n.x { color: red }\n`\n' } })
+    expect((await structural(ws, { kind: 'declaration', path: 'a.js' })).matches).toMatchObject([{ file: 'a.js', line_number: 2, language: 'Css' }])
+  })
+  it('with code of their own stay off until the user trusts them in ast-grep itself', async () => {
+    const custom = 'ruleDirs: [rules]\ncustomLanguages:\n  own:\n    libraryPath: own.so\n    extensions: [own]\n'
+    await using ws = await bootKernel({ files: { 'sgconfig.yml': custom, 'own.so': 'no library', 'a.own': 'x', 'b.js': 'log(1)\n', 'rules/a.yml': 'id: a\nlanguage: js\nrule: { pattern: log($A) }\n' } })
+    expect(await structural(ws, { pattern: 'log($A)' })).toMatchObject({ matches: [{ file: 'b.js' }] })
+    expect(await structural(ws, { workflow: 'scan' })).toMatchObject({ findings: [{ file: 'b.js', rule_id: 'a' }] })
+  })
+})
