@@ -7,6 +7,7 @@ import { execution } from './execute.js'
 import type { OnFault } from './faults.js'
 import type { Generation } from './generation.js'
 import type { Pipelines } from './hooks.js'
+import { effectsIn } from './infer.js'
 import { confine, toolName } from './input.js'
 import { explanation, failed, judge } from './judge.js'
 import { Cancel } from './limits.js'
@@ -136,7 +137,7 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
       slot: slot.info.slot,
       input: confine(input, slot.shape, workspace),
       given: confine(given, slot.shape, workspace),
-      effects: slot.info.effects,
+      effects: await effectsIn(slot, input),
       mode: generation.settings.policy.mode,
       session: options.session ?? 'main',
       at: Date.now(),

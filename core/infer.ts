@@ -3,7 +3,7 @@ import { fold } from './input.js'
 import { nearest } from './nearest.js'
 import type { Slot, Tool } from './registry.js'
 import { compile, type Check } from './schema.js'
-import type { JsonObject, Schema } from './types.js'
+import type { Effect, JsonObject, Schema } from './types.js'
 
 /** Which action of a tool an input means, and what that choice fills in. Throws VT_ACTION_MISSING, VT_ACTION_UNKNOWN, VT_ACTION_DEPRECATED. */
 export async function infer(tool: Tool, raw: JsonObject): Promise<{ slot: Slot; raw: JsonObject }> {
@@ -57,6 +57,12 @@ async function preset(slot: Slot, raw: JsonObject, word: string | undefined): Pr
   let result = raw
   for (const { when, set } of rules) if (await holds(when, view)) result = { ...set, ...result }
   return result
+}
+
+/** What a call can do at worst: nothing where the slot's only plugin says so of this input. */
+export async function effectsIn({ info, primary, chain }: Slot, input: JsonObject): Promise<readonly Effect[]> {
+  const { effectless } = primary.manifest
+  return effectless && chain.length === 1 && (await holds(effectless, input)) ? [] : info.effects
 }
 
 const checks = new WeakMap<Schema, Promise<Check>>()

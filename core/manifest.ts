@@ -52,7 +52,7 @@ export async function readManifest(file: string, { layer, root }: Place): Promis
   if (reading.diagnostics.length > 0) return reading
 
   const manifest = clean(said as Manifest)
-  for (const schema of ['input', 'output', 'options'] as const) {
+  for (const schema of ['input', 'output', 'options', 'effectless'] as const) {
     const why = manifest[schema] && tooMuch(manifest[schema])
     if (why) wrong('VT_SCHEMA_INVALID', { id: reading.name, reason: `${schema} ${why}` }, [schema])
   }

@@ -372,6 +372,8 @@ export interface Manifest {
   effects?: Effect[]
   /** A failure of it has changed nothing: its refusals say so. */
   atomic?: boolean
+  /** Inputs, checked and with their defaults, that do nothing at all: a call with one has no effects. */
+  effectless?: Schema
   errors?: Record<string, { message?: string; hint?: string; retryable?: boolean }>
   concurrency?: number
   timeout_secs?: number

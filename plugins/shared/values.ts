@@ -9,8 +9,8 @@ import { keepSecret, looksSecret } from './redact.js'
 
 /** Who asks for a value, and what the forms `option` and `input` look into. */
 export interface Asking {
-  contribution: Contribution
-  premises: Pick<Premises, 'settings' | 'env' | 'workspace' | 'optionsOf'>
+  contribution: Pick<Contribution, 'id' | 'plugin' | 'layer' | 'file' | 'manifest'>
+  premises: Pick<Premises, 'settings' | 'env' | 'workspace'> & { optionsOf(contribution: Asking['contribution']): Readonly<JsonObject> }
   /** Names the place of the value in error texts: `http.auth.value`. */
   field: string
   input?: Readonly<JsonObject>

@@ -1,4 +1,6 @@
 import { homeOf, openTrust, survey, version, type ContributionInfo, type Diagnostic, type Io, type Kernel } from '../../core/index.js'
+import { sandbox } from '../shared/exec/sandbox.js'
+import type { SandboxSettings } from '../shared/exec/settings.js'
 import { findProgram, searchPath } from '../shared/programs.js'
 import { oneLine, paint, printable } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
@@ -41,12 +43,20 @@ async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
     },
     trust: items.map(({ id, digest }) => ({ id, trusted: store.isTrusted({ id, digest }) })),
     web: { private_hosts: (kernel.settings['web'] as { private_hosts: string[] }).private_hosts },
+    sandbox: await sandboxOf(kernel.settings['sandbox'] as unknown as SandboxSettings),
     slots: kernel.list().map(({ slot, chain }) => ({ slot, chain: chain.map((id) => link(id, states.get(id))) })),
     contributions,
     skills: kernel.skills().all.map(({ id, state, file, reason }) => ({ id, state, file, ...(reason !== undefined && { reason }) })),
     tools: programs.map((name) => ({ name, path: findProgram(name, searchPath(io.env['PATH'], workspace)) ?? null })),
     diagnostics,
   }
+}
+
+/** Where commands run: `used` when bubblewrap is there and holds, otherwise `missing` says why it is not. */
+async function sandboxOf({ mode, network }: SandboxSettings) {
+  const found = mode === 'off' ? { missing: 'the settings switch it off' } : await sandbox()
+  const missing = 'missing' in found ? found.missing : undefined
+  return { mode, network, used: missing === undefined, ...(missing !== undefined && { missing }) }
 }
 
 const link = (id: string, info: ContributionInfo | undefined) => ({ id, stage: info?.stage, state: info?.state })
@@ -56,7 +66,13 @@ const verdict = (diagnostics: Diagnostic[]): number => {
   return errors.some(({ code }) => code.startsWith('VT_CONFIG_')) ? 3 : errors.length > 0 ? 1 : 0
 }
 
-function render({ program, node, platform, paths, web, slots, contributions, skills, tools, diagnostics }: Examination, io: Io): string {
+function confinement({ mode, network, missing }: Examination['sandbox']): string {
+  if (missing === undefined) return `commands run in bubblewrap: only the workspace is written, the network is ${network ? 'on' : 'off (sandbox.network)'}, nothing outlives its session`
+  if (mode === 'required') return `required, and ${missing}: no command runs`
+  return `none, for ${missing}: commands do what you can do, and a process that leaves its group may outlive its session`
+}
+
+function render({ program, node, platform, paths, web, sandbox, slots, contributions, skills, tools, diagnostics }: Examination, io: Io): string {
   const { bold, dim, red, yellow, green } = paint(io.stdout, io.env)
   const colour = { error: red, warning: yellow, info: dim }
   const problems = diagnostics.filter(({ severity }) => severity !== 'info')
@@ -69,6 +85,7 @@ function render({ program, node, platform, paths, web, slots, contributions, ski
     `plugins    ${contributions.length} found, ${active} active, serving ${slots.length} slots`,
     `skills     ${skills.length} found, ${skills.filter(({ state }) => state === 'active').length} active`,
     `programs   ${there}`,
+    `sandbox    ${confinement(sandbox)}`,
     // An exemption from the rule of public addresses is nothing to mend, and something to know.
     ...(web.private_hosts.length > 0 ? [`web        ${yellow('may reach')} ${web.private_hosts.map(oneLine).join(', ')}, public or not`] : []),
     '',

@@ -80,7 +80,8 @@ function status({ facts, exit, timed_out, duration_ms }: Session, running: boole
   if (!exit || exit.exit_code === null) return `killed by ${exit?.signal ?? 'a signal'} after ${after}`
   const missing = exit.exit_code === 127 && typeof facts.command === 'string' ? ': program not found in PATH' : ''
   // Whoever wonders why a file or the network was out of reach has to know.
-  const where = facts.sandbox === 'bwrap' && exit.exit_code !== 0 ? ' (in the sandbox)' : ''
+  const confined = ` (in the sandbox${facts.network ? '' : ', without network'})`
+  const where = facts.sandbox === 'bwrap' && exit.exit_code !== 0 ? confined : ''
   return `exit ${exit.exit_code} in ${after}${missing}${where}`
 }
 

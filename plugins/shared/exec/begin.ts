@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { problem, VtError, type Context, type Handle, type Mode } from '../../../core/index.js'
 import { refusal } from '../answer.js'
-import { environmentOf } from './environment.js'
+import { configured, environmentOf } from './environment.js'
 import { notFound, programOf, said, type Command } from './launch.js'
 import { startPipe } from './pipe.js'
 import { confined, sandbox } from './sandbox.js'
@@ -45,13 +45,14 @@ export async function begin(context: Context, mode: Mode, wanted: Wanted): Promi
   let session: Session | undefined
   try {
     const mark = randomUUID()
-    const env = environmentOf(wanted.env ?? {}, { workspace: context.workspace.root, settings, tty: wanted.tty !== undefined, mark })
+    const known = { workspace: context.workspace.root, configured: await configured(context), tty: wanted.tty !== undefined, mark }
+    const env = environmentOf(wanted.env ?? {}, known)
     const program = programOf(wanted, folder, env.PATH!, settings.shell)
-    const { launch, sandbox } = await executor(context, mode, wanted, folder, { ...program, cwd: folder.ref, env })
+    const { launch, ...where } = await executor(context, mode, wanted, folder, { ...program, cwd: folder.ref, env })
     const { limit, background = false } = wanted
     return (session = await sessionsOf(context).add(wanted.session_id, settings.max_sessions, (id) => {
       const command = wanted.shown ?? said(wanted)
-      const facts: Facts = { id, command, cwd: folder.path, sandbox, background, tty: wanted.tty, mark, limit }
+      const facts: Facts = { id, command, cwd: folder.path, ...where, background, tty: wanted.tty, mark, limit }
       return Session.start(facts, context, (sink) => connect(launch, wanted, sink))
     }))
   } catch (error) {
@@ -63,24 +64,24 @@ export async function begin(context: Context, mode: Mode, wanted: Wanted): Promi
   }
 }
 
-interface Executor {
+interface Executor extends Pick<Facts, 'sandbox' | 'network'> {
   launch: Launch
-  sandbox: Facts['sandbox']
 }
 
 /** Chooses where the program runs. A sandbox that is required and does not hold is an error, never a silent run without it. */
 async function executor(context: Context, mode: Mode, wanted: Wanted, folder: Handle, launch: Launch): Promise<Executor> {
   const { mode: use, ...settings } = sandboxSettings(context)
-  if (use === 'off' || wanted.escalated) return { launch, sandbox: 'none' }
+  const outside = { launch, sandbox: 'none', network: true } as const
+  if (use === 'off' || wanted.escalated) return outside
   const found = await sandbox()
   if ('missing' in found) {
-    if (use === 'auto') return { launch, sandbox: 'none' }
+    if (use === 'auto') return outside
     throw refusal('VT_EXEC_SANDBOX', `The sandbox that the settings require cannot be used: ${found.missing}.`)
   }
   const { root } = context.workspace
   const shown = wanted.files === undefined ? [] : [wanted.files]
   const where = { workspace: root, writable: mode !== 'plan', cwd: join(root, folder.resolved), shown, settings }
-  return { launch: confined(found.tools, launch, where), sandbox: 'bwrap' }
+  return { launch: confined(found.tools, launch, where), sandbox: 'bwrap', network: settings.network }
 }
 
 async function connect(launch: Launch, { tty, stdin, channel = false }: Wanted, sink: Sink): Promise<Transport> {

@@ -1,7 +1,9 @@
-import { delimiter } from 'node:path'
-import { problem } from '../../../core/index.js'
+import { homedir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { problem, type Context } from '../../../core/index.js'
 import { searchPath } from '../programs.js'
-import type { ExecSettings } from './settings.js'
+import { resolveValues } from '../values.js'
+import { execSettings } from './settings.js'
 import { markName } from './tree.js'
 
 const locales = ['ALL', 'CTYPE', 'COLLATE', 'MESSAGES', 'MONETARY', 'NUMERIC', 'TIME', 'ADDRESS', 'IDENTIFICATION', 'MEASUREMENT']
@@ -18,7 +20,7 @@ const loaders = /^(LD_.*|DYLD_.*|NODE_OPTIONS|BASH_ENV|ENV|IFS|PYTHONSTARTUP|PER
 /** All of the environment of a command. Throws VT_INPUT_INVALID. */
 export function environmentOf(
   given: Record<string, string>,
-  { workspace, settings, tty, mark }: { workspace: string; settings: ExecSettings; tty: boolean; mark: string },
+  { workspace, configured, tty, mark }: { workspace: string; configured: Record<string, string>; tty: boolean; mark: string },
 ): Record<string, string> {
   const own: Record<string, string> = {}
   for (const name of inherited) {
@@ -35,7 +37,7 @@ export function environmentOf(
     GIT_PAGER: 'cat',
     GIT_TERMINAL_PROMPT: '0',
     ...(tty ? { TERM: 'xterm-256color' } : { TERM: 'dumb', NO_COLOR: '1' }),
-    ...configured(settings.env),
+    ...configured,
     ...checked(given),
     VTCODE: '1',
     [markName]: mark,
@@ -62,11 +64,11 @@ function checked(given: Record<string, string>): Record<string, string> {
 
 const refuse = (name: string, why: string) => problem('VT_INPUT_INVALID', { problem: `'env.${name.slice(0, 80)}' ${why}.` })
 
-function configured(env: ExecSettings['env']): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) => {
-      const text = typeof value === 'string' ? value : value.env === undefined ? undefined : process.env[value.env]
-      return text === undefined ? [] : [[name, text]]
-    }),
-  )
+/** The variables of the setting `exec.env`, found where they are. Throws VT_SECRET_MISSING, VT_SECRET_REFUSED. */
+export function configured(context: Context): Promise<Record<string, string>> {
+  const file = join(homedir(), 'exec.env')
+  // Only the user's own settings have this key; a path in it that is relative is so to the home folder.
+  const contribution = { id: 'the settings', plugin: 'settings', layer: 'user', file, manifest: {} } as const
+  const premises = { settings: {}, env: process.env, workspace: context.workspace.root, optionsOf: () => ({}) }
+  return resolveValues(execSettings(context).env, { contribution, premises, field: 'exec.env', signal: context.signal })
 }

@@ -3,6 +3,7 @@ import { refusal } from '../answer.js'
 import { signalGroup } from '../process.js'
 import { deliver, reportProgress } from './answer.js'
 import { sequenceOf } from './keys.js'
+import { screenOf } from './screen.js'
 import type { Session } from './session.js'
 import { sessionsOf } from './sessions.js'
 import { execSettings } from './settings.js'
@@ -12,6 +13,8 @@ import type { Size } from './transport.js'
 export interface GoOn extends Partial<Size> {
   session_id: string
   input?: string
+  /** The input comes from a clipboard: the program may treat it as one thing. */
+  paste?: boolean
   keys?: string[]
   eof?: boolean
   yield_time_ms?: number
@@ -29,7 +32,7 @@ export async function goOn({ input }: Call<GoOn>, context: Context): Promise<Res
   const { rows, cols, cursor } = input
   if (rows !== undefined || cols !== undefined) session.resize({ ...(rows && { rows }), ...(cols && { cols }) })
   const sends = sendsSomething(input)
-  if (sends) send(session, input)
+  if (sends) send(session, { ...input, ...(input.paste && { input: await pasted(session, input.input ?? '') }) })
 
   const late = cursor !== undefined && session.hasOutputAfter(cursor)
   const ms = late ? 0 : (input.yield_time_ms ?? (sends ? patience.write : patience.poll))
@@ -41,6 +44,13 @@ export async function goOn({ input }: Call<GoOn>, context: Context): Promise<Res
   }
   const max_output_tokens = input.max_output_tokens ?? execSettings(context).max_output_tokens
   return deliver(session, { max_output_tokens, ...(cursor !== undefined && { cursor }) })
+}
+
+/** Text as a terminal sends what is pasted: in brackets if the program asked for them, which the text cannot close by itself. */
+async function pasted(session: Session, text: string): Promise<string> {
+  if (session.plain) throw problem('VT_INPUT_INVALID', { problem: `'paste' needs a terminal; '${session.facts.id}' runs on pipes.` })
+  const typed = text.replace(/\r?\n/g, '\r')
+  return (await (await screenOf(session)).pastes()) ? `\x1b[200~${typed.replaceAll('\x1b', '')}\x1b[201~` : typed
 }
 
 function send(session: Session, { input, keys = [], eof = false }: GoOn): void {

@@ -63,6 +63,12 @@ export class Screen {
     return { rows: lines, cursor_row: active.cursorY + 1, cursor_col: active.cursorX + 1 }
   }
 
+  /** Whether the program wants to know what is pasted. */
+  async pastes(): Promise<boolean> {
+    await this.drawn
+    return this.terminal.modes.bracketedPasteMode
+  }
+
   resize({ rows, cols }: Size): void {
     this.terminal.resize(cols, rows)
   }

@@ -14,6 +14,8 @@ export interface Facts {
   /** Workspace-relative. */
   cwd: string
   sandbox: 'none' | 'bwrap'
+  /** Whether the sandbox lets it reach the network. */
+  network: boolean
   /** What the program left behind when it ended may run on. */
   background: boolean
   /** The size of its terminal, if it has one. */

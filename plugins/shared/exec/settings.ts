@@ -9,7 +9,8 @@ export interface ExecSettings {
   idle_secs: number
   max_output_tokens: number
   shell: string
-  env: Record<string, string | { env?: string }>
+  /** Texts, or where they are found. */
+  env: Record<string, unknown>
 }
 /** The block `sandbox`, as far as commands go. */
 export interface SandboxSettings {

@@ -29,6 +29,18 @@ describe('vtcode doctor', () => {
     expect(await vtcode(made, ['doctor'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing to mend.') })
   })
 
+  it('says whether commands run in a sandbox, and what follows when they do not', async () => {
+    await using made = await tempWorkspace()
+    const told = async (settings: string, env: Record<string, string> = {}) => {
+      await made.write('../home/.vtcode/vtcode.config.yaml', settings)
+      return { text: (await vtcode(made, ['doctor'], { env })).stdout, ...JSON.parse((await vtcode(made, ['doctor', '--json'], { env })).stdout).sandbox }
+    }
+    expect(await told('sandbox: { mode: off }\n')).toMatchObject({ mode: 'off', used: false, text: expect.stringMatching(/sandbox .*may outlive its session/) })
+    const bare = { PATH: '/nonexistent' }
+    expect(await told('{}\n', bare)).toMatchObject({ mode: 'auto', used: false, missing: expect.stringContaining('bwrap'), text: expect.stringContaining('may outlive') })
+    expect(await told('sandbox: { mode: required }\n', bare)).toMatchObject({ used: false, text: expect.stringContaining('no command runs') })
+  })
+
   it('shows which hosts the settings exempt from the rule of public addresses', async () => {
     await using made = await tempWorkspace()
     await made.write('../home/.vtcode/vtcode.config.yaml', 'web: { private_hosts: [wiki.lan, 10.0.0.0/8] }\n')

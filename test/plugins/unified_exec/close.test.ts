@@ -1,14 +1,11 @@
-import type { Booted } from 'vtcode/test'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { bootExec, call, error, eventually, nap, output, processesWith } from './exec.js'
+import { describe, expect, it } from 'vitest'
+import { call, error, eventually, nap, output, processesWith } from './exec.js'
+import { drivesSession } from './session.js'
 
-let booted: Booted
-beforeEach(async () => {
-  booted = await bootExec()
-})
-afterEach(() => booted[Symbol.asyncDispose]())
-const start = (input: object) => output(booted, { action: 'run', session_id: 's', yield_time_ms: 250, ...input })
-const close = (input: object = {}) => output(booted, { action: 'close', session_id: 's', ...input })
+const driven = drivesSession()
+const start = driven.run
+const close = driven.on('close')
+const write = driven.on('write')
 
 describe('close', () => {
   it('ends the whole tree, answers the last output and forgets the session', async () => {
@@ -16,7 +13,7 @@ describe('close', () => {
     await start({ command: `trap "echo bye; exit 4" TERM; echo up; (${left}) & wait` })
     expect(await close()).toMatchObject({ running: false, exit_code: 4, signal: null, stdout: 'bye\n' })
     expect(processesWith(left.replace(' ', '\0'))).toEqual([])
-    expect(await error(booted, { action: 'poll', session_id: 's' })).toMatchObject({ code: 'VT_EXEC_SESSION' })
+    expect(await error(driven.booted, { action: 'poll', session_id: 's' })).toMatchObject({ code: 'VT_EXEC_SESSION' })
   })
 
   it('sends the signal that is asked for, then SIGKILL after the grace', async () => {
@@ -31,7 +28,7 @@ describe('close', () => {
   it('reaches the groups that job control makes in a terminal', async () => {
     const left = nap()
     await start({ command: ['bash', '--norc', '-i'], tty: true })
-    await output(booted, { action: 'write', session_id: 's', input: `${left} &\n`, yield_time_ms: 500 })
+    await write({ input: `${left} &\n`, yield_time_ms: 500 })
     expect(await eventually(() => processesWith(left.replace(' ', '\0')).length === 1)).toBe(true)
     await close({ signal: 'SIGHUP', grace_ms: 500 })
     expect(processesWith(left.replace(' ', '\0'))).toEqual([])
@@ -40,13 +37,13 @@ describe('close', () => {
   it('names what left the session and runs on', async () => {
     const left = nap()
     await start({ command: `setsid ${left} >/dev/null 2>&1 & sleep 60` })
-    expect((await call(booted, { action: 'close', session_id: 's' })).notices?.map(({ code }) => code)).toEqual(['VT_EXEC_SURVIVORS'])
+    expect((await call(driven.booted, { action: 'close', session_id: 's' })).notices?.map(({ code }) => code)).toEqual(['VT_EXEC_SURVIVORS'])
     for (const pid of processesWith(left.replace(' ', '\0'))) process.kill(pid, 'SIGKILL')
   })
 
   it('just forgets a session that has ended', async () => {
     await start({ command: 'echo over; exit 2' })
     expect(await close()).toMatchObject({ running: false, exit_code: 2, stdout: '' })
-    expect((await output(booted, { action: 'list' })).sessions).toEqual([])
+    expect((await output(driven.booted, { action: 'list' })).sessions).toEqual([])
   })
 })

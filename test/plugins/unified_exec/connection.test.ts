@@ -1,30 +1,40 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { expect, it } from 'vitest'
-import { eventually, nap, processesWith } from './exec.js'
+import { bin } from '../surface/program.js'
+import { bootExec, eventually, nap, output, processesWith } from './exec.js'
 
-const bin = join(dirname(createRequire(import.meta.url).resolve('vtcode/package.json')), 'dist/core/bin.js')
+const left = (long: string): number => processesWith(long.replace(' ', '\0')).length
+/** Far more than the second that it takes: a busy machine is no failure. */
+const patience = 15_000
 
-/** A server that may run commands, with three of them started: on pipes, in a terminal, and one that a call waits for. */
-async function started(workspace: TempWorkspace, long: string): Promise<ChildProcess> {
+interface Server {
+  process: ChildProcess
+  send(method: string, params: object, more?: object): void
+  /** Ids of the calls that were answered. */
+  answered: Map<number, any>
+}
+
+/** A server that may run commands. */
+async function served(workspace: TempWorkspace): Promise<Server> {
   await workspace.write('../home/.vtcode/vtcode.config.yaml', 'policy: { allow: [exec] }\nsandbox: { mode: off }\n')
   const env = { PATH: process.env.PATH!, HOME: workspace.home }
   const server = spawn(process.execPath, [bin, 'mcp'], { cwd: workspace.root, env, stdio: ['pipe', 'pipe', 'ignore'] })
-  server.stdout!.resume()
+  const answered = new Map<number, any>()
+  createInterface({ input: server.stdout! }).on('line', (line) => {
+    const message = JSON.parse(line)
+    if (message.id !== undefined && !message.method) answered.set(message.id, message)
+  })
   let id = 0
-  const send = (method: string, params: object, more: object = { id: ++id }): unknown =>
-    server.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', method, params, ...more })}\n`)
+  const send = (method: string, params: object, more: object = { id: ++id }): void =>
+    void server.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', method, params, ...more })}\n`)
   send('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } })
   send('notifications/initialized', {}, {})
-  const run = (input: object): unknown => send('tools/call', { name: 'unified_exec', arguments: { action: 'run', ...input } })
-  run({ command: `${long} & ${long}`, background: true })
-  run({ command: long, tty: true, yield_time_ms: 250 })
-  run({ command: `trap "" TERM; ${long}; sleep 60` })
-  expect(await eventually(() => processesWith(long.replace(' ', '\0')).length === 4, 10_000)).toBe(true)
-  return server
+  return { process: server, send, answered }
 }
+
+const run = ({ send }: Server, input: object): void => send('tools/call', { name: 'unified_exec', arguments: { action: 'run', ...input } })
 
 for (const [how, end] of [
   ['its connection is dropped', (server: ChildProcess) => server.stdin!.end()],
@@ -34,12 +44,51 @@ for (const [how, end] of [
   it(`a server leaves no command behind when ${how}`, async () => {
     await using workspace = await tempWorkspace()
     const long = nap()
-    const server = await started(workspace, long)
-    const gone = new Promise((resolve) => server.once('exit', resolve))
-    const began = Date.now()
-    end(server)
-    expect(await eventually(() => processesWith(long.replace(' ', '\0')).length === 0, 2000)).toBe(true)
-    expect(Date.now() - began).toBeLessThan(2000)
+    const server = await served(workspace)
+    run(server, { command: `${long} & ${long}`, background: true })
+    run(server, { command: long, tty: true, yield_time_ms: 250 })
+    run(server, { command: `trap "" TERM; ${long}; sleep 60` })
+    expect(await eventually(() => left(long) === 4, patience)).toBe(true)
+    const gone = new Promise((resolve) => server.process.once('exit', resolve))
+    end(server.process)
+    expect(await eventually(() => left(long) === 0, patience)).toBe(true)
     await gone
-  }, 30_000)
+  })
 }
+
+it('a call that the client cancels is ended with everything it started; the connection lives', async () => {
+  await using workspace = await tempWorkspace()
+  const long = nap()
+  const server = await served(workspace)
+  run(server, { command: `trap "" TERM; ${long} & ${long}` })
+  expect(await eventually(() => left(long) === 2, patience)).toBe(true)
+  server.send('notifications/cancelled', { requestId: 2, reason: 'enough' }, {})
+  expect(await eventually(() => left(long) === 0, patience)).toBe(true)
+  run(server, { command: 'echo still here' })
+  expect(await eventually(() => server.answered.has(3), patience)).toBe(true)
+  expect(server.answered.get(3).result.structuredContent).toMatchObject({ stdout: 'still here\n', exit_code: 0 })
+  const gone = new Promise((resolve) => server.process.once('exit', resolve))
+  server.process.stdin!.end()
+  await gone
+})
+
+it('the program that is interrupted in a terminal leaves it as it was, and no command', async () => {
+  await using workspace = await tempWorkspace()
+  await using booted = await bootExec({ config: { exec: { env: { HOME: workspace.home } } } })
+  const long = nap()
+  await workspace.write('../home/.vtcode/vtcode.config.yaml', 'policy: { allow: [exec] }\nsandbox: { mode: off }\n')
+  const on = (action: string, input: object) => output(booted, { action, session_id: 's', yield_time_ms: 300, ...input })
+  await on('run', { command: ['bash', '--norc', '-i'], tty: true })
+  const settings = async (): Promise<string> => {
+    await on('write', { input: `stty -a > ${workspace.home}/stty; echo wri''tten\n`, yield_time_ms: 5000 })
+    return (await workspace.read('../home/stty'))!
+  }
+  const before = await settings()
+  for (const input of [{ command: long }, { command: long, tty: true, yield_time_ms: 30_000 }]) {
+    await on('write', { input: `cd ${workspace.root}; ${process.execPath} ${bin} call unified_exec --input '${JSON.stringify({ action: 'run', ...input })}'\n` })
+    expect(await eventually(() => left(long) === 1, patience)).toBe(true)
+    await on('write', { keys: ['ctrl-c'] })
+    expect(await eventually(() => left(long) === 0, patience)).toBe(true)
+    expect(await settings()).toBe(before)
+  }
+})

@@ -1,22 +1,26 @@
-import type { Booted } from 'vtcode/test'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { bootExec, error, output } from './exec.js'
+import { describe, expect, it } from 'vitest'
+import { bootExec, call, error, output } from './exec.js'
+import { drivesSession } from './session.js'
 
-let booted: Booted
-beforeEach(async () => {
-  booted = await bootExec()
-})
-afterEach(() => booted[Symbol.asyncDispose]())
+const driven = drivesSession()
 
 describe('continue', () => {
   it('writes when there is something to write, else polls', async () => {
-    await output(booted, { command: 'cat; sleep 0.3; echo late', session_id: 's', yield_time_ms: 250 })
-    const go = (input: object = {}) => output(booted, { action: 'continue', session_id: 's', ...input })
+    await driven.run({ command: 'cat; sleep 0.3; echo late' })
+    const go = driven.on('continue')
     expect(await go({ input: 'hello\n', yield_time_ms: 3000 })).toMatchObject({ stdout: 'hello\n', running: true })
     expect(await go({ input: '', keys: [], yield_time_ms: 0 })).toMatchObject({ stdout: '', running: true })
     await go({ keys: ['ctrl-d'], yield_time_ms: 0 })
     expect(await go({ yield_time_ms: 5000 })).toMatchObject({ stdout: 'late\n', running: false })
     expect(await go()).toMatchObject({ stdout: '', exit_code: 0 })
-    expect(await error(booted, { action: 'continue', session_id: 's', input: 'x' })).toMatchObject({ code: 'VT_EXEC_CLOSED' })
+    expect(await error(driven.booted, { action: 'continue', session_id: 's', input: 'x' })).toMatchObject({ code: 'VT_EXEC_CLOSED' })
+  })
+
+  it('asks the user before it sends something, and does not before it only waits', async () => {
+    await using asking = await bootExec({ mode: 'ask', config: { policy: { allow: ['unified_exec/run'] } } })
+    await output(asking, { command: 'echo up; cat', session_id: 's', yield_time_ms: 250 })
+    const go = (input: object) => call(asking, { action: 'continue', session_id: 's', yield_time_ms: 0, ...input })
+    for (const idle of [{}, { input: '' }, { keys: [] }, { eof: false }, { cursor: 0, rows: 20 }]) expect(await go(idle)).toMatchObject({ ok: true, output: { running: true } })
+    for (const sends of [{ input: ' ' }, { keys: ['enter'] }, { eof: true }]) expect(await go(sends)).toMatchObject({ ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
   })
 })

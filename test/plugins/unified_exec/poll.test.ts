@@ -1,14 +1,10 @@
-import type { Booted } from 'vtcode/test'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { bootExec, call, error, output } from './exec.js'
+import { drivesSession } from './session.js'
 
-let booted: Booted
-beforeEach(async () => {
-  booted = await bootExec()
-})
-afterEach(() => booted[Symbol.asyncDispose]())
-const run = (input: object) => output(booted, { action: 'run', session_id: 's', yield_time_ms: 250, ...input })
-const poll = (input: object = {}) => output(booted, { action: 'poll', session_id: 's', ...input })
+const driven = drivesSession()
+const { run } = driven
+const poll = driven.on('poll')
 
 describe('poll', () => {
   it('delivers every byte once, in order, until the end', async () => {
@@ -51,9 +47,9 @@ describe('poll', () => {
 
   it('knows the sessions of its own session only', async () => {
     await run({ command: 'sleep 5', session_id: 'mine' })
-    const foreign = await booted.call('unified_exec', { action: 'poll', session_id: 'mine' }, { session: 'another' })
+    const foreign = await driven.booted.call('unified_exec', { action: 'poll', session_id: 'mine' }, { session: 'another' })
     expect(foreign).toMatchObject({ ok: false, error: { code: 'VT_EXEC_SESSION', details: { sessions: [] }, next: { input: { action: 'list' } } } })
-    expect(await error(booted, { action: 'poll', session_id: '../1' })).toMatchObject({ code: 'VT_EXEC_SESSION', details: { sessions: ['mine'] } })
+    expect(await error(driven.booted, { action: 'poll', session_id: '../1' })).toMatchObject({ code: 'VT_EXEC_SESSION', details: { sessions: ['mine'] } })
   })
 
   it('finds a session ended that nobody called for too long', async () => {
@@ -68,7 +64,7 @@ describe('poll', () => {
   })
 
   it('answers for a background command what it printed in between', async () => {
-    await call(booted, { command: 'sleep 0.3; echo done; exit 5', background: true, session_id: 's' })
+    await call(driven.booted, { command: 'sleep 0.3; echo done; exit 5', background: true, session_id: 's' })
     expect(await poll({ yield_time_ms: 5000 })).toMatchObject({ stdout: 'done\n', exit_code: 5, running: false })
   })
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import { bootKernel, type Boot, type Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { error, eventually, lacks, nap, output, processesWith } from './exec.js'
+import { call, error, eventually, lacks, nap, output, processesWith } from './exec.js'
 
 const none = lacks('bwrap')
 const boxed = ({ config, ...how }: Boot = {}): Promise<Booted> => bootKernel({ ...how, config: { sandbox: { mode: 'required' }, ...config } })
@@ -60,6 +60,7 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     const command = `exec 3<>/dev/tcp/127.0.0.1/${(server.address() as AddressInfo).port} && cat <&3`
     try {
       expect((await run({ command })).exit_code).not.toBe(0)
+      expect((await call(booted, { action: 'run', command: 'exit 7' }) as { text: string }).text).toMatch(/^exit 7 in .* \(in the sandbox, without network\)$/)
       await using open = await boxed({ config: { sandbox: { mode: 'required', network: true } } })
       expect(await output(open, { command })).toMatchObject({ stdout: 'hello', exit_code: 0 })
     } finally {

@@ -13,6 +13,7 @@ it('a secret that a command prints stands in no result, no record and no spool f
   await booted.write('print.py', `import sys\nprint(${JSON.stringify(canary)})\nfor i in range(200000): print("line", i)\nprint(${JSON.stringify(token)})\nprint(${JSON.stringify(key)}, file=sys.stderr)\nprint("x" * 9_000_000, ${JSON.stringify(canary)})\nprint("end")`)
   const long = await call(booted, { action: 'run', command: ['python3', 'print.py'], max_output_tokens: 50 })
   const short = await call(booted, { action: 'run', command: `echo ${canary}; echo ${token} >&2`, max_output_tokens: 5 })
+  await call(booted, { action: 'run', command: ['true'], env: { HARMLESS: canary }, input: token })
   const again = await call(booted, { action: 'inspect', session_id: (long as any).output.session_id, stream: 'stderr' })
   expect(long).toMatchObject({ ok: true, output: { exit_code: 0, truncated: true, spool_path: expect.any(String) } })
   await booted.kernel.close()

@@ -81,6 +81,17 @@ describe('a terminal', () => {
     expect((await terminal(['bash', '-c', ask], { yield_time_ms: 5000 })).output).toContain('[1;3')
   })
 
+  it('gets what is pasted in brackets when its program asked for them, and the text cannot close them', async () => {
+    const bytes = (count: number): string => `stty raw -echo; printf "ready\\r\\n"; dd bs=1 count=${count} 2>/dev/null | od -An -c`
+    await terminal(`printf "\\033[?2004h"; ${bytes(21)}`)
+    const { output: bracketed } = await write({ input: 'a\nb\x1b[201~c', paste: true })
+    expect(bracketed.replace(/\s+/g, ' ')).toContain('033 [ 2 0 0 ~ a \\r b [ 2 0 1 ~ c 033 [ 2 0 1 ~')
+    await terminal(bytes(3), { session_id: 'plain' })
+    expect((await write({ session_id: 'plain', input: 'a\nb', paste: true })).output.replace(/\s+/g, ' ')).toContain('a \\r b')
+    await start('cat', { session_id: 'pipes' })
+    expect(await error(booted, { action: 'write', session_id: 'pipes', input: 'x', paste: true })).toMatchObject({ code: 'VT_INPUT_INVALID' })
+  })
+
   it('is not hung up by a program that does not read', async () => {
     await terminal('stty raw -echo; sleep 30')
     for (let turn = 0; turn < 4; turn++) await write({ input: 'x'.repeat(500_000), yield_time_ms: 0 })
