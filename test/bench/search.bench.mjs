@@ -57,8 +57,8 @@ async function outlines(ours) {
 
 /** A pattern that holds a word every match must hold, and one that does not. */
 async function structurals(ours) {
-  const native = (pattern) => () => runs(astGrep, ['run', '--json=stream', '--lang=ts', `--pattern=${pattern}`, '--no-ignore=vcs', 'node_modules/vitest'], root)
-  const query = (pattern) => ours({ action: 'structural', lang: 'ts', pattern, path: 'node_modules/vitest' })
+  const native = (pattern) => () => runs(astGrep, ['run', '--json=stream', '--lang=js', `--pattern=${pattern}`, '--no-ignore=vcs', 'node_modules/vitest'], root)
+  const query = (pattern) => ours({ action: 'structural', lang: 'js', pattern, path: 'node_modules/vitest' })
   return [
     await versus('structural, with a word', 0.35, query('createRequire($A)'), native('createRequire($A)'), 5),
     await versus('structural, without', 1.05, query('$A ?? $B'), native('$A ?? $B'), 5),

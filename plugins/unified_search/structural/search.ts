@@ -19,7 +19,7 @@ const most = 50_000
 /** Files that are open at the same time. */
 const batch = 400
 /** Bytes up to which the program is asked a second time, for what does not parse. */
-const mostChecked = 4_194_304
+const mostChecked = 1_048_576
 /** Bytes that are parsed in this process; for more the program is faster, because it uses every processor and can be stopped. */
 const mostInProcess = 262_144
 
