@@ -102,6 +102,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
   const skills = skillFinder({ ...places, plugins: pluginsOf(found.contributions), loaded, trust })
   const host: Host = {
+    home,
     slots: () => [...registry.slots.values()].filter(isListed).map(({ info }) => info),
     describe: (name) => {
       const tool = registry.tools.get(name)

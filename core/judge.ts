@@ -46,8 +46,8 @@ async function approval(call: Call, { options, cancel }: Run, { ask, lasting }: 
     answer = false
   }
   if (cancel.aborted || answer === undefined) return undefined
-  if (typeof answer !== 'object' || answer === null) return { decision: answer === true ? 'allow' : 'deny' }
-  if (answer.decision === 'allow' && (answer.scope === 'session' || answer.scope === 'always')) await lasting?.keep(answer.scope)
+  if (typeof answer !== 'object' || answer === null) answer = { decision: answer === true ? 'allow' : 'deny' }
+  if (answer.decision === 'allow') await lasting?.keep(answer.scope === 'session' || answer.scope === 'always' ? answer.scope : 'once')
   return answer.decision === 'allow' || answer.decision === 'deny' ? answer : { ...answer, decision: 'cancel' }
 }
 

@@ -82,6 +82,7 @@ export function addSlot(registry: Registry, id: string, { primary, chain, refusa
     detailed: manifest.detailed ?? [],
     errors: manifest.errors ?? {},
     ...(manifest.example !== undefined && { example: manifest.example }),
+    ...(typeof manifest.run?.[0] === 'string' && { program: manifest.run[0] }),
     chain: chain.map((contribution) => contribution.id),
   })
   const tool = registry.tools.get(name) ?? makeTool(name)

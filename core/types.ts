@@ -87,8 +87,8 @@ export type Verdict = ({ deny: string; code?: string } | { ask: string }) & {
 export interface Lasting {
   /** In words: nothing broader than this is remembered. */
   covers: string
-  /** Contract: called once, after a yes for longer than this call. */
-  keep(scope: 'session' | 'always'): void | Promise<void>
+  /** Contract: called once, after a yes, with how long it is meant for. */
+  keep(scope: 'once' | 'session' | 'always'): void | Promise<void>
 }
 
 // ── what plugins write ───────────────────────────────────────────────────────────────────────────
@@ -223,6 +223,8 @@ export interface Session {
 }
 /** What a plugin may know of the program: never the kernel itself. */
 export interface Host {
+  /** The `.vtcode` folder of the user. */
+  readonly home: string
   slots(): SlotInfo[]
   describe(tool: string): ToolInfo | undefined
   contributions(): ContributionInfo[]
@@ -579,6 +581,8 @@ export interface SlotInfo {
   readonly detailed: readonly string[]
   readonly errors: Readonly<Record<string, { message?: string; hint?: string; retryable?: boolean }>>
   readonly example?: JsonObject | string
+  /** What a command tool starts. */
+  readonly program?: string
   /** Contribution ids in the order they are asked. */
   readonly chain: readonly string[]
 }

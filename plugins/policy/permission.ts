@@ -1,4 +1,5 @@
 import type { Call, Context, Effect, Policy, Verdict } from '../../core/index.js'
+import { approvalsFor } from './permission/approvals.js'
 import { commandHit, judgeCommands } from './permission/commands.js'
 import { explainCommands } from './permission/explain.js'
 import { factsOf, type Facts } from './permission/facts.js'
@@ -15,10 +16,12 @@ const permission: Policy = async (call, context) => {
   const denied = await hit(facts, rules.deny)
   if (denied) return byRule(call, 'deny', denied, context)
   const byMode = await worstOf(facts, rules)
+  const approvals = byMode?.word === 'ask' ? approvalsFor(facts, context) : undefined
   if (byMode?.word === 'deny') return refuse(facts, byMode)
   const asked = await hit(facts, rules.ask)
   if (asked) return byRule(call, 'ask', asked, context)
-  return byMode && refuse(facts, byMode)
+  if (!byMode || (await approvals?.has())) return undefined
+  return { ...refuse(facts, byMode), ...(approvals?.lasting && { lasting: approvals.lasting }) }
 }
 export default permission
 

@@ -44,18 +44,21 @@ export function interactive(io: Io): boolean {
 }
 
 /** Asks a person; anything but a clear yes is no, and so are the end of input and an interruption. */
-export async function confirm(io: Io, question: string): Promise<boolean> {
+export const confirm = async (io: Io, question: string): Promise<boolean> => /^y(es)?$/.test(await line(io, `${question} [y/N] `))
+
+/** One line from a person, trimmed and in lower case; empty at the end of input and at an interruption. */
+export async function line(io: Io, question: string): Promise<string> {
   const { createInterface } = await import('node:readline')
-  const line = createInterface({ input: io.stdin, output: io.stderr })
+  const reader = createInterface({ input: io.stdin, output: io.stderr })
   return new Promise((resolve) => {
-    const answer = (yes: boolean) => {
-      io.signal.removeEventListener('abort', no)
-      resolve(yes)
-      line.close()
+    const answer = (text: string) => {
+      io.signal.removeEventListener('abort', nothing)
+      resolve(text.trim().toLowerCase())
+      reader.close()
     }
-    const no = () => answer(false)
-    line.on('close', no)
-    io.signal.addEventListener('abort', no)
-    line.question(`${question} [y/N] `, (text) => answer(/^\s*y(es)?\s*$/i.test(text)))
+    const nothing = () => answer('')
+    reader.on('close', nothing)
+    io.signal.addEventListener('abort', nothing)
+    reader.question(question, answer)
   })
 }

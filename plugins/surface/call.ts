@@ -1,7 +1,7 @@
-import type { Call, Io, JsonObject, Kernel } from '../../core/index.js'
+import type { Approval, Approved, Io, JsonObject, Kernel } from '../../core/index.js'
 import { readInput, takeTool, UsageError } from '../shared/fields.js'
 import { asker } from '../shared/questions.js'
-import { confirm, interactive, printable, say } from '../shared/terminal.js'
+import { confirm, interactive, line, oneLine, printable, say } from '../shared/terminal.js'
 
 const usage = `Usage: vtcode call [--workspace DIR] [--mode M] [--config FILE|key=value] [--session ID] <tool> [action] [--field value …]
 
@@ -57,7 +57,11 @@ function takeSession(words: string[]): string | undefined {
   return id
 }
 
-function approve({ call, reasons }: { call: Call; reasons: string[] }, io: Io): Promise<boolean> {
+async function approve({ call, reasons, covers }: Approval, io: Io): Promise<Approved> {
   io.stderr.write(printable(`${call.slot} ${JSON.stringify(call.input, null, 2)}\n${reasons.map((reason) => `  ${reason}\n`).join('')}`))
-  return confirm(io, 'Do it?')
+  if (covers === undefined) return confirm(io, 'Do it?')
+  io.stderr.write(`  a = always do ${oneLine(covers)}\n`)
+  const answer = await line(io, 'Do it? [y/N/a] ')
+  if (answer === 'a' || answer === 'always') return { decision: 'allow', scope: 'always' }
+  return answer === 'y' || answer === 'yes'
 }

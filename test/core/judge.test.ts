@@ -50,11 +50,11 @@ describe('a question', () => {
     const result = await say('ask', { session: `s${(asks += 1)}`, approve: (request: Approval) => (asked.push(request), answer) })
     return { result, kept: state.kept, asked }
   }
-  it('says what a longer yes would cover, and only such a yes is kept', async () => {
+  it('says what a longer yes would cover, and is kept for as long as it is meant', async () => {
     const once = await ask(true)
     expect(once.asked).toMatchObject([{ reasons: ['May it?'], covers: 'saying ask' }])
-    expect([once.result.ok, once.kept]).toEqual([true, undefined])
-    expect((await ask({ decision: 'allow', scope: 'once' })).kept).toBeUndefined()
+    expect([once.result.ok, once.kept]).toEqual([true, 'once'])
+    expect((await ask({ decision: 'allow', scope: 'broad' })).kept).toBe('once')
     for (const scope of ['session', 'always']) expect((await ask({ decision: 'allow', scope })).kept).toBe(scope)
   })
   it('may be answered by no, by no answer, and by nonsense, which all mean that nothing runs', async () => {

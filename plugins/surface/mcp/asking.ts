@@ -1,5 +1,5 @@
 import type { ClientCapabilities, InputRequests, InputRequiredResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server'
-import type { Asker, Call, CallOptions, Client, ClientRequest, JsonObject, Result } from '../../../core/index.js'
+import type { Asker, Approval, Approved, CallOptions, Client, ClientRequest, JsonObject, Result } from '../../../core/index.js'
 import { answersOf, formOf } from './form.js'
 import type { Sdk } from './sdk.js'
 
@@ -41,12 +41,17 @@ export class Asking implements Client {
     return form !== undefined || url === undefined
   }
 
-  readonly #approve = async ({ call, reasons }: { call: Call; reasons: string[] }): Promise<boolean | undefined> => {
+  readonly #approve = async ({ call, reasons, covers }: Approval): Promise<Approved> => {
     const { answer, ask } = await this.#place('approve', [call.slot, call.input])
-    if (answer !== undefined) return accepted(answer)
+    if (answer !== undefined) return accepted(answer, covers !== undefined)
+    const remember = { type: 'string' as const, title: 'For how long?', description: `session and always cover ${covers}`, enum: ['once', 'session', 'always'], default: 'once' }
     ask({
       message: `${call.slot} asks for approval.\n${reasons.join('\n')}\n${JSON.stringify(call.input, null, 2)}`,
-      requestedSchema: { type: 'object', properties: { approve: { type: 'boolean', title: 'Do it?', default: false } }, required: ['approve'] },
+      requestedSchema: {
+        type: 'object',
+        properties: { approve: { type: 'boolean', title: 'Do it?', default: false }, ...(covers !== undefined && { remember }) },
+        required: ['approve'],
+      },
     })
     return undefined
   }
@@ -97,7 +102,9 @@ function answers(method: ClientRequest['method'], value: unknown): boolean {
   return value['action'] === 'decline' || value['action'] === 'cancel' || (value['action'] === 'accept' && object(value['content']))
 }
 
-function accepted(answer: unknown): boolean {
-  const { action, content } = (answer ?? {}) as { action?: unknown; content?: { approve?: unknown } }
-  return action === 'accept' && content?.approve === true
+function accepted(answer: unknown, lasting: boolean): Approved {
+  const { action, content } = (answer ?? {}) as { action?: unknown; content?: { approve?: unknown; remember?: unknown } }
+  if (action !== 'accept' || content?.approve !== true) return false
+  const { remember } = content
+  return lasting && (remember === 'session' || remember === 'always') ? { decision: 'allow', scope: remember } : true
 }

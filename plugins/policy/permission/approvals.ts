@@ -1,0 +1,121 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { constants } from 'node:fs'
+import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Context, JsonObject, Lasting } from '../../../core/index.js'
+import { ownFolder } from '../../shared/own_folder.js'
+import { folderOf } from './commands.js'
+import type { Facts } from './facts.js'
+import { readCommand } from './shell.js'
+
+/** What a yes may be remembered for: `covers` says it to a person, `key` is the same for a machine. */
+interface Scope {
+  covers: string
+  key: string
+}
+
+const folder = '.vtcode/approvals'
+// Everything beside the command that changes what it does or where.
+const surroundings = ['env', 'shell', 'login', 'sandbox_permissions', 'tty', 'background'] as const
+
+/** What answers of a person cover, for the session in memory and for always in a file that nobody else can write validly. */
+export function approvalsFor(facts: Facts, context: Context): { has(): Promise<boolean>; lasting: Lasting | undefined } {
+  const scope = scopeOf(facts, context)
+  // A tool that is a program asks once for each shape of its argv: there the yes to one call counts for the session.
+  const asksOnce = context.slot.program !== undefined && facts.call.mode === 'auto'
+  const known = context.session.state('approvals', () => new Set<string>())
+  return {
+    has: async () => scope !== undefined && (known.has(scope.key) || (await stored(scope, context))),
+    lasting: scope && {
+      covers: scope.covers,
+      async keep(term) {
+        if (term === 'once' && !asksOnce) return
+        known.add(scope.key)
+        if (term === 'always') await store(scope, context)
+      },
+    },
+  }
+}
+
+function scopeOf(facts: Facts, context: Context): Scope | undefined {
+  const { call } = facts
+  const { slot, input, given } = call
+  const at = folderOf(facts)
+  const scope = (covers: string, ...parts: unknown[]): Scope => ({ covers, key: JSON.stringify([slot, ...parts]) })
+  if (facts.hasCommand) {
+    const argv = argvOf(facts)
+    if (!argv) return undefined
+    const around = Object.fromEntries(surroundings.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])))
+    const extra = Object.keys(around).length > 0 ? ` with ${JSON.stringify(around)}` : ''
+    return scope(`\`${argv.shown}\` in '${at}'${extra}`, argv.words, at, around)
+  }
+  const { program } = context.slot
+  if (program !== undefined) {
+    const shape = Object.entries(given).map(([name, value]) => [name, free(context, name) ? '…' : value] as const).sort(([a], [b]) => (a < b ? -1 : 1))
+    const words = shape.map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`).join(' ')
+    return scope(`${slot} (${program}) with ${words || 'no input'}${words.includes('…') ? ', … being any text' : ''}`, shape, at)
+  }
+  const host = facts.host()
+  if (host !== undefined && call.effects.every((effect) => effect === 'net')) return scope(`${slot} of ${host}`, host)
+  return scope(`exactly this call of ${slot}`, Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** One program with static words is its argv, however it was quoted; any other line counts as it is written. What is only known when it runs has no shape. */
+function argvOf(facts: Facts): { shown: string; words: unknown } | undefined {
+  const commands = facts.commands()
+  const lines = commands.map(readCommand)
+  if (lines.some((line) => line.unknown || line.commands.some((argv) => argv.some(({ kind }) => kind !== 'static')))) return undefined
+  const [line] = lines
+  const single = lines.length === 1 && line!.commands.length === 1 && line!.writes.length + line!.inputs.length + line!.assigned.length === 0
+  const words = single ? line!.commands[0]!.map(({ text }) => text) : commands
+  return { shown: single ? (words as string[]).join(' ') : commands.map((command) => [command].flat().join(' ')).join('; '), words }
+}
+
+/** A property of free text may vary within a shape; a choice, a number or a switch is part of it. */
+function free({ slot }: Context, name: string): boolean {
+  const schema = ((slot.input.properties ?? {}) as Record<string, JsonObject>)[name]
+  return schema?.type === 'string' && schema.enum === undefined
+}
+
+const nameOf = ({ key }: Scope): string => `${createHash('sha256').update(key).digest('hex').slice(0, 16)}.json`
+
+// A workspace can come with files of anybody: a stored answer counts only with a seal that this user's own key made for this place.
+const sealOf = (secret: Buffer, scope: Scope, root: string): string => createHmac('sha256', secret).update(JSON.stringify([root, scope.key, scope.covers])).digest('hex')
+const keyFile = ({ host }: Context): string => join(host.home, 'approvals.key')
+
+async function stored(scope: Scope, context: Context): Promise<boolean> {
+  try {
+    const { seal } = JSON.parse(await context.workspace.text(`${folder}/${nameOf(scope)}`, { max_bytes: 65_536 })) as { seal?: unknown }
+    const expected = Buffer.from(sealOf(await readFile(keyFile(context)), scope, context.workspace.root))
+    const given = Buffer.from(String(seal))
+    return given.length === expected.length && timingSafeEqual(given, expected)
+  } catch {
+    return false
+  }
+}
+
+/** A folder that cannot be written to loses the memory beyond the session, and nothing else. */
+async function store(scope: Scope, context: Context): Promise<void> {
+  try {
+    const secret = await secretOf(context)
+    await using directory = await ownFolder(context.workspace, folder)
+    const entry = { version: 1, covers: scope.covers, at: new Date().toISOString(), seal: sealOf(secret, scope, context.workspace.root) }
+    const draft = `${directory.ref}/.${nameOf(scope)}.${randomBytes(4).toString('hex')}`
+    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
+    const file = await open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+    await file.writeFile(`${JSON.stringify(entry, null, 2)}\n`).finally(() => file.close())
+    await rename(draft, `${directory.ref}/${nameOf(scope)}`)
+  } catch (error) {
+    context.log('warn', `an answer for always is remembered for this session only: ${(error as Error).message}`)
+  }
+}
+
+async function secretOf(context: Context): Promise<Buffer> {
+  const file = keyFile(context)
+  await mkdir(context.host.home, { recursive: true, mode: 0o700 })
+  // The first to make it wins; everybody then uses what is there.
+  await writeFile(file, randomBytes(32), { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+  return readFile(file)
+}

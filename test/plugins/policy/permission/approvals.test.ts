@@ -1,0 +1,110 @@
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createKernel, type Approval, type Approved, type CallOptions, type Kernel, type Mode } from 'vtcode'
+import { bootKernel, tempWorkspace, type TempWorkspace } from 'vtcode/test'
+
+/** A kernel whose person is asked, counted and answers as told. */
+async function person(workspace: TempWorkspace, answer: Approved = { decision: 'allow', scope: 'always' }, mode: Mode = 'auto', config = {}) {
+  const kernel: Kernel = await createKernel({ workspace: workspace.root, home: workspace.home, mode, config: { sandbox: { mode: 'off' }, tools: { max_repeated_tool_calls: 0 }, ...config } })
+  const asked: Approval[] = []
+  const approve: CallOptions['approve'] = (request) => (asked.push(request), answer)
+  const call = async (tool: string, input: object, session = 'main') => {
+    const before = asked.length
+    const result = await kernel.call(tool, input, { approve, session })
+    return asked.length > before ? 'asked' : result.ok ? 'run' : result.error.code
+  }
+  return { kernel, asked, call, run: (command: unknown, more: object = {}, session?: string) => call('unified_exec', { action: 'run', command, ...more }, session), [Symbol.asyncDispose]: () => kernel.close() }
+}
+
+describe('an answer for always', () => {
+  it('is remembered by argv shape and folder, over sessions and programs, and for nothing broader', async () => {
+    await using workspace = await tempWorkspace({ 'sub/a': '' })
+    {
+      await using first = await person(workspace)
+      expect(await first.run('git --version')).toBe('asked')
+      expect(first.asked[0]).toMatchObject({ covers: "`git --version` in '.'" })
+      for (const same of ['git --version', 'git   "--version"', ['git', '--version']]) expect([same, await first.run(same)]).toEqual([same, 'run'])
+      expect(await first.run('git --version', {}, 'another')).toBe('run')
+    }
+    await using later = await person(workspace)
+    expect(await later.run('git --version')).toBe('run')
+    for (const [command, more] of [['git --versio'], ['git --version --help'], ['git --version; git --help'], ['git --version > x'], ['git --version', { workdir: 'sub' }], ['git --version', { env: { A: '1' } }], ['git --version', { tty: true }], ['git $X']] as [string, object?][]) {
+      expect([command, more, await later.run(command, more)]).toEqual([command, more, 'asked'])
+    }
+  })
+
+  it('lies in a file of this machine that git ignores, and counts only with the seal of this user for this place', async () => {
+    await using workspace = await tempWorkspace({})
+    await using first = await person(workspace)
+    await first.run('git --version')
+    const folder = join(workspace.root, '.vtcode/approvals')
+    const [name] = (await readdir(folder)).filter((name) => name.endsWith('.json'))
+    expect((await stat(join(folder, name!))).mode & 0o777).toBe(0o600)
+    expect(await readFile(join(folder, '.gitignore'), 'utf8')).toBe('*\n')
+    // Another workspace, or another user, gets the file with a checkout.
+    await using elsewhere = await tempWorkspace({})
+    await mkdir(join(elsewhere.root, '.vtcode/approvals'), { recursive: true })
+    await writeFile(join(elsewhere.root, '.vtcode/approvals', name!), await readFile(join(folder, name!)))
+    await using stranger = await person(elsewhere)
+    expect(await stranger.run('git --version')).toBe('asked')
+    // Changed by a byte it is worth nothing.
+    const text = await readFile(join(folder, name!), 'utf8')
+    await writeFile(join(folder, name!), text.replace(/"seal": "./, '"seal": "g'))
+    await using again = await person(workspace, false)
+    expect(await again.run('git --version')).toBe('asked')
+  })
+
+  it('opens neither a denial nor a rule that asks, nor another mode', async () => {
+    await using workspace = await tempWorkspace({})
+    {
+      await using first = await person(workspace)
+      await first.run('git --version')
+    }
+    await using denied = await person(workspace, true, 'auto', { policy: { deny: ['Bash(git *)'] } })
+    expect(await denied.run('git --version')).toBe('VT_POLICY_DENIED')
+    await using asking = await person(workspace, true, 'auto', { policy: { ask: ['Bash(git *)'] } })
+    expect(await asking.run('git --version')).toBe('asked')
+    await using plan = await person(workspace, true, 'plan')
+    expect(await plan.run('git --version')).toBe('VT_POLICY_DENIED')
+  })
+})
+
+describe('an answer for the session', () => {
+  it('ends with it, and a plain yes counts once', async () => {
+    await using workspace = await tempWorkspace({})
+    await using made = await person(workspace, { decision: 'allow', scope: 'session' })
+    expect([await made.run('git --version'), await made.run('git --version'), await made.run('git --version', {}, 'other')]).toEqual(['asked', 'run', 'asked'])
+    await using once = await person(workspace, true)
+    expect([await once.run('git --version'), await once.run('git --version')]).toEqual(['asked', 'asked'])
+    await using refused = await person(workspace, { decision: 'deny', scope: 'always' })
+    expect(await refused.run('git --help')).toBe('asked')
+    expect((await readdir(join(workspace.root, '.vtcode')).catch(() => []))).not.toContain('approvals')
+  })
+
+  it('of an edit counts for exactly that edit', async () => {
+    await using workspace = await tempWorkspace({})
+    await using made = await person(workspace, { decision: 'allow', scope: 'session' }, 'ask')
+    const write = (content: string) => made.call('unified_file', { action: 'write', path: 'a', content, mode: 'overwrite' })
+    expect([await write('x'), await write('x'), await write('y')]).toEqual(['asked', 'run', 'asked'])
+  })
+})
+
+describe('a tool that is a program', () => {
+  it('asks once for each shape of its argv', async () => {
+    await using plugins = await tempWorkspace({ 'greet.yaml': "name: greet\ndescription: Greets.\nrun: [echo, '{name}']\ninput: { properties: { name: { type: string }, style: { enum: [loud, quiet] } }, required: [name] }\n" })
+    await using booted = await bootKernel({ mode: 'auto', manifests: [plugins.root] })
+    let asked: Approval[] = []
+    const greet = async (input: object): Promise<number> => {
+      asked = []
+      expect((await booted.call('greet', input, { approve: (request) => Boolean(asked.push(request)) })).ok).toBe(true)
+      return asked.length
+    }
+    expect(await greet({ name: 'a' })).toBe(1)
+    expect(asked[0]!.covers).toBe('greet (echo) with name=…, … being any text')
+    expect(await greet({ name: 'b' })).toBe(0)
+    expect(await greet({ name: 'b', style: 'loud' })).toBe(1)
+    expect(await greet({ name: 'c', style: 'loud' })).toBe(0)
+    expect(await greet({ name: 'c', style: 'quiet' })).toBe(1)
+  })
+})
