@@ -27,8 +27,10 @@ const webSearch: Handler<Query, SearchOutput> = (call, context) => {
         settings,
         context.signal,
       )
+      const results = readResults(page.text)
+      if (results) return results
       if (page.status === 202 || isChallenge(page.text)) throw webFailure('VT_WEB_REFUSED', 'duckduckgo shows a page against robots instead of results.', { details: { status: page.status } })
-      return readResults(page.text)
+      throw webFailure('VT_WEB_PARSE', 'The answer of duckduckgo holds neither results nor the words that there are none.')
     },
   }
   return search(engine, call, context)
@@ -37,13 +39,12 @@ export default webSearch
 
 const isChallenge = (html: string): boolean => /class="[^"]*\banomaly-modal|id="challenge-form"|\/anomaly\.js\b/.test(html)
 
-/** The results on a page, advertisements left out. Throws VT_WEB_PARSE for a page that is neither results nor their absence. */
-function readResults(html: string): Found[] {
+/** The results on a page, advertisements left out; `undefined` for a page that holds neither results nor their absence. */
+function readResults(html: string): Found[] | undefined {
   const [, ...blocks] = html.split(/<div\b[^>]{0,80}\bclass="(?=(?:[^"]*\s)?result(?:\s|"))/)
   const read = blocks.map(readBlock)
   if (read.some((block) => block !== undefined)) return read.flatMap((block) => block ?? [])
-  if (/class="[^"]*\bno-results\b|class="[^"]*\bresult--no-result\b/.test(html)) return []
-  throw webFailure('VT_WEB_PARSE', 'The answer of duckduckgo holds neither results nor the words that there are none.')
+  return /class="[^"]*\bno-results\b|class="[^"]*\bresult--no-result\b/.test(html) ? [] : undefined
 }
 
 /** The result in a block; an empty list for an advertisement, nothing for what is no block of a result. */

@@ -1,6 +1,6 @@
 import { problem, version } from '../../core/index.js'
 import { one, readBody } from './fetch/body.js'
-import { decodeText, isBinary, readContentType, type ContentType } from './fetch/charset.js'
+import { decodeText, isBinary, isPdf, readContentType } from './fetch/charset.js'
 import { ask, type Answer } from './fetch/connect.js'
 import { brief, networkFailure, webFailure } from './fetch/failure.js'
 import { checkHost, readUrl } from './fetch/guard.js'
@@ -122,9 +122,9 @@ async function read(answer: Answer, url: URL, redirects: string[], { max_bytes, 
   if (status >= 300 && status < 400 && location !== undefined) return { ...page, location: readUrl(location, url.href) }
   if (status >= 400 && !accepts?.(status)) throw refused(status, url, retry_after)
   const said = readContentType(one(headers['content-type']))
-  if (said.type && !isTextType(said.type)) throw wrongType(url, said)
+  if (said.type && !isTextType(said.type)) throw wrongType(url, said.type, said.type)
   const { bytes, truncated } = await readBody(answer, max_bytes)
-  if (isBinary(bytes, said)) throw wrongType(url, said)
+  if (isBinary(bytes, said)) throw wrongType(url, isPdf(bytes) ? 'application/pdf' : said.type ? `sent as ${said.type} and binary` : 'binary', said.type)
   const text = decodeText(bytes, said)
   const content_type = said.type || (/^\s*<(?:!doctype html|html|head|body)\b/i.test(text) ? 'text/html' : 'text/plain')
   return { ...page, content_type, text, bytes: bytes.length, truncated }
@@ -140,7 +140,7 @@ function refused(status: number, url: URL, wait: string | undefined): Error {
   return webFailure('VT_WEB_HTTP', `${url.host} answers ${status} to ${brief(url.href)}.`, { retryable: later, details, ...hint })
 }
 
-function wrongType(url: URL, { type }: ContentType): Error {
-  const what = type === 'application/pdf' ? 'a PDF (application/pdf)' : type || 'binary'
-  return webFailure('VT_WEB_TYPE', `${brief(url.href)} is ${what}, not text.`, { details: { content_type: type } })
+function wrongType(url: URL, is: string, content_type: string): Error {
+  const what = is === 'application/pdf' ? 'a PDF (application/pdf)' : is
+  return webFailure('VT_WEB_TYPE', `${brief(url.href)} is ${what}, not text.`, { details: { content_type } })
 }

@@ -109,12 +109,14 @@ const readOn = (path: string, content: string): Next => ({
   input: { action: 'read', path, offset_bytes: Buffer.byteLength(content), page_size_bytes: 65_536 },
 })
 
+const bare = 'The page is too heavy or too broken to be read with its structure; this is its bare text.'
+
 function answer(output: WebOutput): Success<WebOutput> {
   const { final_url, status, content_type, title, passages = [], content, truncated, spool_path, structured } = output
   // What we say stands outside of the marks, what the page says inside.
   const ours = [
     `${final_url} answered ${status}, ${content_type}.`,
-    ...(structured ? [] : ['The page is too heavy or too broken to be read with its structure; this is its bare text.']),
+    ...(content === '' ? ['It holds no text; what its scripts would show may be had by defuddle_fetch.'] : structured ? [] : [bare]),
     ...(spool_path ? [`All of it is in ${spool_path}.`] : truncated ? ['The page goes on; raise max_bytes to read more.'] : []),
     ...(passages.length > 0 ? [`The ${passages.length} passages nearest to the prompt come first, each after a line of ~~~, then the page from its beginning.`] : []),
   ]

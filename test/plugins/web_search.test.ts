@@ -98,6 +98,12 @@ describe('an engine that takes us for a robot', () => {
   })
 })
 
+it('results that speak of robots are results', async () => {
+  const html = readFileSync(new URL('../fixtures/duckduckgo/results.html', import.meta.url), 'utf8').replace('Cheap hooks.', 'See https://duckduckgo.com/anomaly.js and id="challenge-form".')
+  await using duck = await engine(page(html))
+  expect((await duck.find({ query: 'x' })).output.count).toBe(3)
+})
+
 describe('a session', () => {
   it('has a number of searches, which parallel calls cannot exceed', async () => {
     await using duck = await engine(recorded('results'), { min_interval_secs: 0, max_calls_per_session: 3 })

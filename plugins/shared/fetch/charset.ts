@@ -49,7 +49,9 @@ function isUtf8(bytes: Buffer): boolean {
   }
 }
 
-/** Bytes that no text has: a NUL near the start, outside of UTF-16. */
+/** Bytes that no text has, whatever they are sent as: those of a PDF, or a NUL near the start, outside of UTF-16. */
 export function isBinary(bytes: Buffer, { charset = '' }: ContentType): boolean {
-  return bytes.subarray(0, 8192).includes(0) && !/^utf-16/.test(markOf(bytes) ?? charset.toLowerCase())
+  return isPdf(bytes) || bytes.subarray(0, 8192).includes(0) && !/^utf-16/.test(markOf(bytes) ?? charset.toLowerCase())
 }
+
+export const isPdf = (bytes: Buffer): boolean => bytes.subarray(0, 5).toString('latin1') === '%PDF-'

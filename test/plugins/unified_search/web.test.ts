@@ -265,7 +265,8 @@ describe('a body', () => {
     ['application/pdf', '%PDF-1.7', /PDF/],
     ['image/png', '\u0089PNG', /image\/png/],
     ['application/octet-stream', 'x', /octet-stream/],
-    ['text/html', 'ab\0cd', /not text/],
+    ['text/html', 'ab\0cd', /sent as text\/html and binary, not text/],
+    ['text/html', '%PDF-1.7\n%\u00e2\u00e3', /PDF/],
     ['', '\u007fELF\0\0', /binary/],
   ])('of type %j that is no text is named and refused', async (type, body, message) => {
     const answering: Answering = (_, response) => response.writeHead(200, type ? { 'content-type': type } : {}).end(body, 'latin1')
@@ -501,6 +502,15 @@ describe('permission', () => {
     expect(await booted.call('unified_search', { action: 'web', url: server.url })).toMatchObject({ error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
     expect(server.seen).toEqual([])
     expect(await booted.call('unified_search', { action: 'web', url: server.url }, { approve: () => true })).toMatchObject({ ok: true })
+  })
+})
+
+describe('a page without text', () => {
+  it.each(['', '<html><body><script>show()</script></body></html>'])('says so and who may read it', async (html) => {
+    await using server = await serve(page(html))
+    await using booted = await bootKernel({ config: { web: loopback } })
+    const result: any = await booted.call('unified_search', { action: 'web', url: server.url })
+    expect(result).toMatchObject({ ok: true, output: { content: '' }, text: expect.stringContaining('defuddle_fetch') })
   })
 })
 
