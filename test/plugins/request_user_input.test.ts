@@ -82,6 +82,13 @@ describe('permission', () => {
     expect(await answered([name], async () => ({ name: { selected: [], other: 'x' } }), { mode })).toMatchObject({ ok: true })
   })
 
+  it('that is denied by a rule keeps the question from the user', async () => {
+    let asked = false
+    const ask: Asker = async () => ((asked = true), undefined)
+    expect((await answered([name], ask, { config: { policy: { deny: ['request_user_input'] } } })).error.code).toBe('VT_POLICY_DENIED')
+    expect(asked).toBe(false)
+  })
+
   it('keeps full-auto quiet unless questions are on its list', async () => {
     let asked = false
     const ask: Asker = async () => ((asked = true), undefined)

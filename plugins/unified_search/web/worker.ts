@@ -16,7 +16,7 @@ export interface Job {
 export type Done = { id: number; reading: Reading } | { id: number; failed: string }
 
 const mostLinks = 200
-const tidyBytes = 40 * 2 ** 20
+const tidyBytes = 32 * 2 ** 20
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
