@@ -75,7 +75,8 @@ function info(kernel: Kernel, name: string, json: boolean, io: Io): number {
   const skills = kernel.skills()
   const skill = skills.find(name) ?? skills.all.find((one) => one.id === name || one.name === name)
   if (!skill) {
-    say(io, 'error', `There is no skill '${name}'; \`vtcode skills list --all\` shows what was found.`)
+    const unusable = skills.skipped.find(({ path }) => path.split(/[/\\]/).includes(name))
+    say(io, 'error', unusable ? `${unusable.path}: ${unusable.reason}` : `There is no skill '${name}'; \`vtcode skills list --all\` shows what was found.`)
     return 1
   }
   const remarks = skills.diagnostics.filter(({ files }) => files.some((file) => file === skill.file || file.startsWith(`${skill.file}:`)))

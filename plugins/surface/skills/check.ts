@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { readFileSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { parseSkill, type Io } from '../../../core/index.js'
 import { printable, say } from '../../shared/terminal.js'
 import { validate, type Complaint } from './strict.js'
@@ -13,11 +13,14 @@ interface Checked {
 
 /** `vtcode skills validate`: by the rules of the open format, or with `--lenient` by those of loading. */
 export function check(folders: string[], { lenient, json }: { lenient: boolean; json: boolean }, io: Io): number {
-  const checked = folders.map((folder) => (lenient ? load(folder) : strictly(folder)))
+  const checked = folders.map(folderOf).map((folder) => (lenient ? load(folder) : strictly(folder)))
   if (json) io.stdout.write(`${JSON.stringify({ skills: checked })}\n`)
   else for (const one of checked) io.stdout.write(printable(render(one)))
   return checked.every(({ valid }) => valid) ? 0 : 1
 }
+
+/** As the reference does, the file stands for its folder. */
+const folderOf = (path: string): string => (/^skill\.md$/i.test(basename(path)) && statSync(path, { throwIfNoEntry: false })?.isFile() ? dirname(path) : path)
 
 function strictly(path: string): Checked {
   const { complaints } = validate(path)
@@ -25,7 +28,7 @@ function strictly(path: string): Checked {
 }
 
 function load(path: string): Checked {
-  const file = ['SKILL.md', 'skill.md'].map((name) => join(resolve(path), name)).find((file) => existsSync(file))
+  const file = ['SKILL.md', 'skill.md'].map((name) => join(resolve(path), name)).find((file) => statSync(file, { throwIfNoEntry: false })?.isFile())
   if (!file) return { path, valid: false, errors: [{ message: 'There is no SKILL.md.' }], warnings: [] }
   const { skill, diagnostics } = parseSkill(readFileSync(file), file)
   const of = (severity: string) => diagnostics.filter((one) => one.severity === severity).map(({ message, files }) => ({ message, line: Number(files[0]?.split(':').at(-1)) }))
@@ -33,14 +36,14 @@ function load(path: string): Checked {
 }
 
 function render({ path, valid, errors, warnings }: Checked): string {
-  const lines = (level: string, list: Complaint[]) => list.map(({ message, line }) => `${path}/SKILL.md${line === undefined ? '' : `:${line}`}: ${level}: ${message}\n`).join('')
+  const lines = (level: string, list: Complaint[]) => list.map(({ message, line }) => `${line === undefined ? path : join(path, `SKILL.md:${line}`)}: ${level}: ${message}\n`).join('')
   return `${lines('error', errors)}${lines('warning', warnings)}${valid ? `Valid skill: ${path}\n` : ''}`
 }
 
 /** `vtcode skills prompt`: what the reference implementation puts into a system prompt, byte for byte. */
 export function prompt(folders: string[], io: Io): number {
   const entries: string[] = []
-  for (const folder of folders) {
+  for (const folder of folders.map(folderOf)) {
     const { properties, complaints } = validate(folder)
     if (!properties) {
       say(io, 'error', `${folder}: ${complaints.map(({ message }) => message).join('; ')}`)

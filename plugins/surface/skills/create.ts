@@ -1,10 +1,17 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import type { Io } from '../../../core/index.js'
+import { dirname, join, resolve } from 'node:path'
+import { parseSkill, type Io } from '../../../core/index.js'
 import { say } from '../../shared/terminal.js'
 import { validate } from './strict.js'
 
 const template = new URL('../../../skills/skill-creator/assets/template.md', import.meta.url)
+
+/** With its parents, one by one: where a file system refuses a folder as if its parent were missing, node's own `recursive` never ends. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return
+  makeFolder(dirname(path))
+  mkdirSync(path)
+}
 
 /** `vtcode skills create`: a new folder from the template of skill-creator; what exists is never touched. */
 export function create(name: string, { dir, description }: { dir: string; description?: string }, io: Io): number {
@@ -23,12 +30,19 @@ export function create(name: string, { dir, description }: { dir: string; descri
     .replaceAll('{{name}}', () => name)
     .replaceAll('{{description}}', () => JSON.stringify(about))
     .replaceAll('{{title}}', () => title)
-  mkdirSync(join(folder, 'references'), { recursive: true })
-  writeFileSync(join(folder, 'SKILL.md'), text)
+  try {
+    makeFolder(join(folder, 'references'))
+    writeFileSync(join(folder, 'SKILL.md'), text)
+  } catch (error) {
+    say(io, 'error', `${folder} cannot be written: ${(error as Error).message}.`)
+    return 1
+  }
+  // What the open format lets pass has to be usable here too: a device of Windows is no name.
   const { complaints } = validate(folder)
-  if (complaints.length > 0) {
+  const { skill, diagnostics } = parseSkill(Buffer.from(text), join(folder, 'SKILL.md'))
+  if (complaints.length > 0 || !skill) {
     rmSync(folder, { recursive: true })
-    say(io, 'error', complaints.map(({ message }) => message).join('; '))
+    say(io, 'error', [...complaints, ...diagnostics].map(({ message }) => message).join('; '))
     return 1
   }
   io.stdout.write(`Written: ${join(folder, 'SKILL.md')}\nNext: write the body, then \`vtcode skills validate ${folder}\`.\n`)

@@ -1,4 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
@@ -40,7 +41,9 @@ describe('vtcode skills info', () => {
     expect(stdout).toMatch(/allowed-tools +Bash\(rm:\*\) \(shown, never granted\)/)
     expect(JSON.parse((await skills('info', 'workspace:demo', '--json')).stdout)).toMatchObject({ name: 'demo', diagnostics: [] })
   })
-  it('fails for what is not there', async () => {
+  it('fails for what is not there, and says of what cannot be used why', async () => {
+    await made.write('.agents/skills/bad/SKILL.md', '---\nname: bad\n')
+    expect(await skills('info', 'bad')).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/bad\/SKILL\.md:1: .*not closed/) })
     expect(await skills('info', 'absent')).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('skills list --all') })
   })
 })
@@ -89,6 +92,26 @@ describe('vtcode skills validate', () => {
     }
   })
 
+  it('takes the file for its folder, and says of what is no folder, no file or no text what it is', async () => {
+    await made.write('v/good/SKILL.md', '---\nname: good\ndescription: Use it.\n---\n')
+    await made.write('v/binary/SKILL.md', Buffer.from('---\nname: binary\ndescription: \xff\n---\n', 'latin1'))
+    await made.write('v/large/SKILL.md', `---\nname: large\ndescription: Use it.\n---\n${'x'.repeat(5_000_000)}`)
+    await made.write('v/dir/SKILL.md/x', '')
+    mkdirSync(join(made.root, 'v/pipe'))
+    execFileSync('mkfifo', [join(made.root, 'v/pipe/SKILL.md')])
+    const of = async (flags: string[], name: string) => (await skills('validate', ...flags, join(made.root, 'v', name))).stdout.replaceAll(`${made.root}/v/`, '')
+    expect(await of([], 'good/SKILL.md')).toBe('Valid skill: good\n')
+    for (const name of ['dir', 'pipe', 'absent', 'good/other']) {
+      expect(await of([], name)).toMatch(new RegExp(`^${name}: error: (Missing required file|Path does not exist)`))
+      expect(await of(['--lenient'], name)).toBe(`${name}: error: There is no SKILL.md.\n`)
+    }
+    expect(await of([], 'binary')).toBe('binary: error: SKILL.md is not UTF-8\n')
+    expect(await of(['--lenient'], 'binary')).toBe('binary/SKILL.md:1: error: The file is not UTF-8.\n')
+    // The reference knows no limit, loading does.
+    expect(await of([], 'large')).toBe('Valid skill: large\n')
+    expect(await of(['--lenient'], 'large')).toMatch(/^large\/SKILL\.md:1: error: The file is larger than 1024 KiB/)
+  })
+
   it('says what loading thinks of it with --lenient', async () => {
     await made.write('v/demo/SKILL.md', '---\nname: Demo\ndescription: Use it.\nmodel: x\n---\n')
     const folder = join(made.root, 'v/demo')
@@ -109,6 +132,9 @@ describe('vtcode skills create', () => {
   })
   it('refuses what is no name, and leaves nothing of what cannot be valid', async () => {
     for (const name of ['../x', 'A', 'a--b', 'x'.repeat(65)]) expect(await skills('create', name)).toMatchObject({ code: 2 })
+    expect(await skills('create', 'con')).toMatchObject({ code: 1, stderr: expect.stringContaining('reserved') })
+    // Here node's own way to make folders with their parents never ends.
+    if (existsSync('/proc/self')) expect(await skills('create', 'new', '--dir', '/proc')).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot be written') })
     expect(await skills('create', 'too-long', '--description', 'x'.repeat(1025))).toMatchObject({ code: 1 })
     expect(readdirSync(join(made.root, '.agents/skills'))).toEqual(['demo'])
     expect(existsSync(join(made.root, 'x'))).toBe(false)
