@@ -20,8 +20,8 @@ export interface Found {
 const stageOf = ({ stage }: Contribution): Stage => stage ?? 'primary'
 
 /** Binds what was found: who serves which slot, who judges, who shrinks. Nothing that was found is missing from `infos`. */
-export function bind(found: Found, settings: Settings): Registry {
-  const registry = emptyRegistry()
+export function bind(found: Found, settings: Settings, dialects?: readonly string[]): Registry {
+  const registry = emptyRegistry(dialects)
   const states = new Map<Contribution, [State, string?]>()
   registry.diagnostics.push(...found.diagnostics)
   registry.missing.push(...found.contributions.filter(({ kind, id }) => kind === 'policy' && found.untrusted.has(id)))

@@ -11,7 +11,7 @@ export interface CommandLine {
 export class UsageError extends Error {}
 
 const modes = ['plan', 'ask', 'auto', 'full-auto']
-const names: Record<string, string> = { '--workspace': 'workspace', '--mode': 'mode', '--config': 'config', '-c': 'config', '--home': 'home' }
+const names: Record<string, string> = { '--workspace': 'workspace', '--mode': 'mode', '--config': 'config', '-c': 'config', '--home': 'home', '--dialect': 'dialect' }
 
 /**
  * Takes the flags of the program out of the command line. They may stand anywhere before `--`; only for `call` they end with
@@ -37,6 +37,7 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
 function set(options: KernelOptions, name: string, value: string | undefined, flag: string): void {
   if (value === undefined || value === '') throw new UsageError(`${flag} needs a value.`)
   if (name === 'config') options.config = [...[options.config ?? []].flat(), value]
+  else if (name === 'dialect') options.dialects = value.split(',').filter(Boolean)
   else if (name !== 'mode') options[name as 'workspace' | 'home'] = value
   else if (modes.includes(value)) options.mode = value as Mode
   else throw new UsageError(`There is no mode '${value}'; possible are ${modes.join(', ')}.`)

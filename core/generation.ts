@@ -97,7 +97,8 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
     await premises.end()
     throw error
   }
-  const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], untrusted }, capped(settings))
+  const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], untrusted }, capped(settings), options.dialects)
+  requireDialects(found.contributions, options.dialects)
   registry.diagnostics.push(...unknownTools(settings, registry))
   for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
   const skills = skillFinder({ ...places, plugins: pluginsOf(found.contributions), loaded, trust })
@@ -127,6 +128,13 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
     lending: { settings, workspace, seen: hidden ? workspace.seen(hidden) : workspace, host, log, changed, dataOf: (contribution) => dataFolder(contribution, home, workspace.root) },
     end: premises.end,
   }
+}
+
+/** A vocabulary that no tool belongs to is a slip of the pen. Throws VT_CONFIG_INVALID. */
+function requireDialects(contributions: readonly Contribution[], chosen: readonly string[] = []): void {
+  const known = new Set(['unified', ...contributions.flatMap(({ manifest }) => manifest.dialect ?? [])])
+  const strange = chosen.find((name) => !known.has(name))
+  if (strange !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `There is no dialect '${strange}'; known: ${[...known].sort().join(', ')}.` })
 }
 
 function quarantined({ infos }: Registry, { id }: Contribution, reason: string): void {

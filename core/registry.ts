@@ -15,6 +15,8 @@ export interface Slot {
   readonly example: string
   /** Why calls are refused although the slot exists. */
   readonly refusal?: Error
+  /** Is it of a vocabulary that was chosen? */
+  readonly chosen: boolean
 }
 /** All actions behind one name. */
 export interface Tool {
@@ -29,6 +31,8 @@ export interface Tool {
 }
 /** One generation's contributions, bound. */
 export interface Registry {
+  /** The vocabularies that are advertised. */
+  readonly dialects: readonly string[]
   readonly slots: Map<string, Slot>
   readonly tools: Map<string, Tool>
   /** Tool names that stand for another one. */
@@ -43,7 +47,8 @@ export interface Registry {
   readonly diagnostics: Diagnostic[]
 }
 
-export const emptyRegistry = (): Registry => ({
+export const emptyRegistry = (dialects: readonly string[] = ['unified']): Registry => ({
+  dialects,
   slots: new Map(),
   tools: new Map(),
   routes: new Map(),
@@ -86,7 +91,7 @@ export function addSlot(registry: Registry, id: string, { primary, chain, refusa
     chain: chain.map((contribution) => contribution.id),
   })
   const tool = registry.tools.get(name) ?? makeTool(name)
-  const slot: Slot = { info, tool, primary, chain, shape: shapeOf(input), example: exampleOf(info), ...(refusal && { refusal }) }
+  const slot: Slot = { info, tool, primary, chain, shape: shapeOf(input), example: exampleOf(info), chosen: isChosen(primary, registry.dialects), ...(refusal && { refusal }) }
   registry.tools.set(name, tool)
   registry.slots.set(id, slot)
   if (action === undefined) tool.only = slot
@@ -180,8 +185,13 @@ function agreed(tool: Tool): Map<string, string> {
  * A tool that nobody agreed to yet is known by its refusal only: what it says of itself reaches no model. One of another vocabulary can
  * be called and is not shown: a model is given one word for a thing.
  */
-export const isListed = ({ refusal, primary, info: { dialect } }: Slot): boolean =>
-  primary.kind === 'action' && refusal?.name !== 'VT_PLUGIN_UNTRUSTED' && (dialect === undefined || dialect.includes('unified'))
+export const isListed = ({ refusal, primary, chosen }: Slot): boolean => primary.kind === 'action' && refusal?.name !== 'VT_PLUGIN_UNTRUSTED' && chosen
+
+/** What says no dialect is in all of them; of our own tools it is the unified one. */
+function isChosen({ manifest: { dialect }, layer }: Contribution, dialects: readonly string[]): boolean {
+  const own = dialect === undefined ? (layer === 'builtin' ? ['unified'] : undefined) : [dialect].flat()
+  return own === undefined || own.some((name) => dialects.includes(name))
+}
 export const slotsOf = (tool: Tool): Slot[] => (tool.only ? [tool.only] : [...tool.actions.values()])
 
 /** One tool as a model sees it: all its actions behind one flat schema. */

@@ -640,6 +640,8 @@ export interface KernelOptions {
   mode?: Mode
   /** The mode when neither the settings nor `mode` say one. */
   default_mode?: Mode
+  /** Vocabularies of tool names that are advertised; default: `unified`. Every name can be called in each of them. */
+  dialects?: readonly string[]
   /** Stands for `~`; the user's settings and the trust store live in its `.vtcode` (or where VTCODE_HOME points). */
   home?: string
   env?: Record<string, string | undefined>

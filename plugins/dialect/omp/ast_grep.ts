@@ -1,0 +1,87 @@
+import { ok, problem, type Context, type Handler, type JsonObject, type Notice } from '../../../core/index.js'
+
+interface Input {
+  pat: string
+  paths: string[]
+  skip: number
+}
+interface Match {
+  file: string
+  line_number: number
+  text: string
+  metaVariables?: { single?: Record<string, { text: string }>; multi?: Record<string, { text: string }[]> }
+}
+
+const PAGE = 50
+const MOST = 10_000
+const ISSUES = 20
+
+/** `ast_grep` as oh-my-pi's models know it: the structural search in another wording. */
+const astGrep: Handler<Input> = async ({ input }, context) => {
+  const pattern = input.pat.trim()
+  if (pattern === '') throw problem('VT_INPUT_INVALID', { problem: "'pat' is empty." })
+  const skip = Math.floor(input.skip)
+  const { paths, single } = await present(input.paths, context)
+  const asked = { action: 'structural', workflow: 'query', pattern, paths, strictness: 'smart', max_results: MOST, response_format: 'detailed' }
+  const result = await context.call('unified_search', asked)
+  if (!result.ok) return result
+  const { matches, total_matches = matches.length, files_searched: filesSearched } = result.output as { matches: Match[]; total_matches?: number; files_searched?: number }
+  const shown = matches.slice(skip, skip + PAGE)
+  const counts = new Map<string, number>()
+  for (const { file } of matches) counts.set(file, (counts.get(file) ?? 0) + 1)
+  const limitReached = total_matches > skip + PAGE
+  const issues = issuesOf(result.notices ?? [])
+  const output: JsonObject = {
+    matchCount: total_matches,
+    fileCount: counts.size,
+    ...(filesSearched !== undefined && { filesSearched }),
+    limitReached,
+    ...(issues.length > 0 && { parseErrors: issues }),
+    ...(paths.length === 1 && { scopePath: paths[0] }),
+    files: [...counts.keys()],
+    fileMatches: [...counts].map(([path, count]) => ({ path, count })),
+  }
+  return ok(output, { text: render(shown, single, limitReached, issues) })
+}
+export default astGrep
+
+/** The entries that exist, and whether they are one single file. Throws VT_INPUT_INVALID, VT_PATH_NOT_FOUND. */
+async function present(all: readonly string[], { workspace }: Context): Promise<{ paths: string[]; single: boolean }> {
+  const found: { path: string; kind: string | undefined }[] = []
+  for (const path of new Set(all.map((one) => one.trim()))) {
+    if (path === '') throw problem('VT_INPUT_INVALID', { problem: "'paths' holds an empty entry." })
+    if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path)) throw problem('VT_INPUT_INVALID', { problem: `'${path}' is no path of the workspace.` })
+    if (/[*?[{]/.test(path)) found.push({ path, kind: undefined })
+    else {
+      const stat = await workspace.stat(path)
+      if (stat) found.push({ path, kind: stat.kind })
+    }
+  }
+  if (found.length === 0) throw problem('VT_PATH_NOT_FOUND', { path: all.join(', '), similar: '' })
+  return { paths: found.map(({ path }) => path), single: found.length === 1 && found[0]!.kind === 'file' }
+}
+
+const about = ['VT_SEARCH_PARSE', 'VT_SEARCH_LANG_SKIPPED']
+
+/** What may have been missed, one line each. */
+const issuesOf = (notices: readonly Notice[]): string[] => [...new Set(notices.filter(({ code }) => about.includes(code)).map(({ message }) => message))]
+
+function render(matches: readonly Match[], single: boolean, limitReached: boolean, issues: readonly string[]): string {
+  const listed = issues.length > 0 ? ['', 'Parse issues:', ...issues.slice(0, ISSUES).map((line) => `- ${line}`), ...(issues.length > ISSUES ? [`… +${issues.length - ISSUES} more`] : [])] : []
+  if (matches.length === 0) {
+    const doubt = issues.length > 0 ? '. Parse issues mean the query may be mis-scoped; narrow paths before concluding absence.' : ''
+    return [`No matches found${doubt}`, ...listed].join('\n')
+  }
+  const blocks = new Map<string, string[]>()
+  for (const match of matches) blocks.set(match.file, [...(blocks.get(match.file) ?? []), ...linesOf(match)])
+  const text = [...blocks].map(([file, lines]) => [...(single ? [] : [`# ${file}`]), ...lines].join('\n')).join('\n\n')
+  return [text, ...(limitReached ? ['', 'Result limit reached; narrow paths or increase limit.'] : []), ...listed].join('\n')
+}
+
+function linesOf({ line_number, text, metaVariables = {} }: Match): string[] {
+  const [first = '', ...more] = text.split(/\r?\n/)
+  const single = Object.entries(metaVariables.single ?? {}).map(([name, { text }]): [string, string] => [name, text])
+  const multi = Object.entries(metaVariables.multi ?? {}).map(([name, nodes]): [string, string] => [name, nodes.map(({ text }) => text).join(', ')])
+  const captures = [...single, ...multi].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, value]) => `${name}=${value}`)
+  return [`*${line_number}|${first}`, ...more.map((line, at) => ` ${line_number + at + 1}|${line}`), ...(captures.length > 0 ? [`  meta: ${captures.join(', ')}`] : [])]
+}

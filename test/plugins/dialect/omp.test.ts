@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest'
+import { bootKernel, matches } from 'vtcode/test'
+
+it('ast_grep puts the matches of several files under their names, fifty at a time', async () => {
+  const files = { 'a.ts': 'log(1)\n'.repeat(30), 'b.ts': `log(2)\n`.repeat(30), 'c.ts': 'f(\n  1,\n)\n' }
+  await using vt = await bootKernel({ files })
+  const first = await vt.call('ast_grep', { pat: 'log($A)', paths: ['*.ts', '*.ts'] })
+  matches(first, { ok: true, output: { matchCount: 60, fileCount: 2, limitReached: true, fileMatches: [{ path: 'a.ts', count: 30 }, { path: 'b.ts', count: 30 }] } })
+  const text = first.ok ? first.text! : ''
+  expect(text).toMatch(/^# a\.ts\n\*1\|log\(1\)\n {2}meta: A=1\n/)
+  expect(text).toMatch(/\n\n# b\.ts\n/)
+  expect(text).toMatch(/\n\nResult limit reached; narrow paths or increase limit\.$/)
+  const rest = await vt.call('ast_grep', { pat: 'log($A)', paths: ['.'], skip: 50 })
+  expect(rest.ok && rest.text!.split('\n').filter((line) => line.startsWith('*'))).toHaveLength(10)
+  matches(await vt.call('ast_grep', { pat: 'f($$$A)', paths: ['c.ts'] }), { ok: true, text: '*1|f(\n 2|  1,\n 3|)\n  meta: A=1, ,' })
+})
+
+it('ast_grep refuses what is empty, gone or no path', async () => {
+  await using vt = await bootKernel({ files: { 'a.ts': 'log(1)\n' } })
+  matches(await vt.call('ast_grep', { pat: '  ', paths: ['a.ts'] }), { ok: false, error: { code: 'VT_INPUT_INVALID' } })
+  matches(await vt.call('ast_grep', { pat: 'x', paths: [' '] }), { ok: false, error: { code: 'VT_INPUT_INVALID' } })
+  matches(await vt.call('ast_grep', { pat: 'x', paths: ['gone.ts'] }), { ok: false, error: { code: 'VT_PATH_NOT_FOUND' } })
+  matches(await vt.call('ast_grep', { pat: 'x', paths: ['https://a/b'] }), { ok: false, error: { code: 'VT_INPUT_INVALID' } })
+  matches(await vt.call('ast_grep', { pat: 'x', paths: ['../..'] }), { ok: false, error: { code: 'VT_PATH_OUTSIDE' } })
+})
