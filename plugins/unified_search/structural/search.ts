@@ -109,17 +109,19 @@ export class Search {
           return undefined
         }
       }
-      const [answered] = await Promise.all([
+      const checked = check && names.length > 0 ? ask(errorArguments(language), ({ file, range }) => {
+        const places = looked.broken.get(pathOf(file)) ?? []
+        looked.broken.set(pathOf(file), [...places, range.byteOffset])
+      }) : undefined
+      // The links stay until neither reads them any more.
+      const [answered] = await both(
         ask(argumentsFor(this.call.input, language, this.config), (native) => {
           looked.matches.push({ ...native, file: pathOf(native.file) })
           this.stopped ||= this.matches.length + looked.matches.length >= most
           return this.stopped ? false : undefined
         }),
-        check && names.length > 0 && ask(errorArguments(language), ({ file, range }) => {
-          const places = looked.broken.get(pathOf(file)) ?? []
-          looked.broken.set(pathOf(file), [...places, range.byteOffset])
-        }),
-      ])
+        checked,
+      )
       if (!answered) return this.refuse(language, engineMissing(missing))
       for (const [, name, why] of answered.stderr.matchAll(/^ERROR: (\S+): (.*)$/gm)) looked.unread.push(`${pathOf(name!)}: ${why}`)
       this.take(looked)
@@ -185,6 +187,12 @@ async function read(opened: Opened[]): Promise<{ texts: { path: string; text: st
     else unread.push(`${path}: it is no UTF-8`)
   }
   return { texts, unread }
+}
+
+/** Waits for both, also where one fails. */
+async function both<A, B>(one: Promise<A>, other: B): Promise<[A, Awaited<B>]> {
+  await Promise.allSettled([one, other])
+  return Promise.all([one, other])
 }
 
 function gone(error: unknown): undefined {

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bootKernel } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
@@ -82,3 +82,34 @@ it('files that are renamed during a search are shown once or not at all', async 
     await churn
   }
 })
+
+describe.runIf(process.platform === 'linux')('a search that is cancelled', () => {
+  it.each(['VTCODE_RIPGREP_BIN', 'VTCODE_AST_GREP_BIN'])('ends the program behind it (%s)', async (variable) => {
+    await using ws = await bootKernel({ files: { 'a.py': 'x = 1\n' } })
+    const [program, note] = [join(ws.home, 'endless'), join(ws.home, 'pid')]
+    writeFileSync(program, `#!/bin/sh\necho $$ > ${note}.new && mv ${note}.new ${note}\nexec sleep 600\n`, { mode: 0o755 })
+    const before = process.env[variable]
+    process.env[variable] = program
+    try {
+      const abort = new AbortController()
+      const call = ws.call('unified_search', { action: variable === 'VTCODE_RIPGREP_BIN' ? 'grep' : 'structural', pattern: 'x', path: 'a.py' }, { signal: abort.signal })
+      while (!existsSync(note)) await new Promise((resolve) => setTimeout(resolve, 20))
+      abort.abort()
+      expect(await call).toMatchObject({ ok: false, error: { code: 'VT_CALL_ABORTED' } })
+      const pid = Number(readFileSync(note, 'utf8'))
+      // The answer need not wait for its end; this test does.
+      while (isRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 20))
+    } finally {
+      if (before === undefined) delete process.env[variable]
+      else process.env[variable] = before
+    }
+  })
+})
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}

@@ -194,5 +194,15 @@ it('agrees with git about what is ignored', async () => {
     // Status 1: nothing is ignored.
   }
   const ours = await paths(ws, { mode: 'recursive', entry_type: 'file' })
-  expect(ours.sort()).toEqual(all.filter((path) => !ignored.includes(path)).sort())
+  const visible = all.filter((path) => !ignored.includes(path)).sort()
+  expect(ours.sort()).toEqual(visible)
+  // Every mode, and every search, sees the same files: also the walk of our own that follows links.
+  for (const path of all) writeFileSync(join(ws.root, path), 'needle()\n')
+  for (const input of [{ mode: 'find_name', name_pattern: '*' }, { mode: 'find_content', content_pattern: 'needle' }, { mode: 'largest' }, { mode: 'list', max_depth: 64 }, { mode: 'recursive', follow: true }]) {
+    expect((await paths(ws, { entry_type: 'file', ...input })).sort(), JSON.stringify(input)).toEqual(visible)
+  }
+  const found = await ws.call('unified_search', { action: 'grep', pattern: 'needle', max_results: 1000 })
+  expect(found.ok && (found.output as any).matches.map(({ file }: any) => file).sort()).toEqual(visible)
+  const { tree } = await list(ws, { mode: 'tree', max_depth: 64 })
+  expect(tree.split('\n').filter((line: string) => !line.endsWith('/'))).toHaveLength(visible.length)
 })
