@@ -3,11 +3,11 @@ import { VtError } from './errors.js'
 import { readCommandLine, UsageError } from './flags.js'
 import { version } from './version.js'
 import { createKernel } from './kernel.js'
-import type { Io, Kernel } from './types.js'
+import type { Io, Kernel, KernelOptions } from './types.js'
 
 const interrupted = 130
-// Verbs that nobody sits in front of start in a mode that goes on without asking.
-const unattended = ['mcp', 'exec']
+// Verbs that nobody sits in front of start in a mode that goes on without asking; one that only answers cannot change anything.
+const modes: Record<string, Pick<KernelOptions, 'mode' | 'default_mode'>> = { mcp: { default_mode: 'auto' }, exec: { default_mode: 'auto' }, ask: { mode: 'plan' } }
 const stop = new AbortController()
 
 process.on('SIGINT', () => (stop.signal.aborted ? process.exit(interrupted) : stop.abort()))
@@ -29,7 +29,7 @@ async function main(argv: string[]): Promise<number> {
   const helpful = verb === undefined && (process.stdin.isTTY || rest.includes('--help') || rest.includes('-h'))
   const env = { ...process.env, ...(options.home !== undefined && { HOME: options.home }) }
   const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env, signal: stop.signal }
-  const kernel = await createKernel({ ...options, env, ...(verb !== undefined && unattended.includes(verb) && { default_mode: 'auto' }), surface: verb ?? 'help' })
+  const kernel = await createKernel({ ...(verb !== undefined && Object.hasOwn(modes, verb) ? modes[verb] : {}), ...options, env, surface: verb ?? 'help' })
   try {
     const surface = verb === undefined && !helpful ? undefined : await kernel.surface(verb ?? 'help')
     return surface ? await surface(kernel, rest, io) : usage(kernel, verb)

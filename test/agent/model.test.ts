@@ -200,7 +200,7 @@ describe('a provider', () => {
   it('of the user adds headers, query and body, and the profile of the model wins over the list and the entry', async () => {
     const s = await scene([{ content: 'ok' }], {
       provider: {
-        headers: { 'x-team': 'tools' },
+        headers: { 'x-team': 'tools', 'x-key': { env: 'OF_THE_TEAM' } },
         query: { version: '7' },
         body: { top_p: 0.5, metadata: { a: 1 } },
         max_output_tokens: 1000,
@@ -209,9 +209,10 @@ describe('a provider', () => {
         compat: { max_tokens_field: 'max_completion_tokens' },
       },
     })
-    await s.run()
+    await s.run('go', { env: { OF_THE_TEAM: 'blue-value' } })
     const [{ headers, path }] = s.peer.asked as any
-    expect(headers['x-team']).toBe('tools')
+    expect([headers['x-team'], headers['x-key']]).toEqual(['tools', 'blue-value'])
+    await expect(s.run('go', { env: {} })).rejects.toMatchObject({ code: 'VT_LLM_AUTH', message: expect.stringContaining('OF_THE_TEAM') })
     expect(path).toContain('version=7')
     expect(s.peer.bodies[0]).toMatchObject({ max_completion_tokens: 3000, top_p: 0.5, metadata: { a: 1, b: 2 } })
     expect(s.peer.bodies[0]).not.toHaveProperty('max_tokens')
@@ -225,8 +226,7 @@ describe('a provider', () => {
     })
     held.push(server)
     const script = 'n=$(cat n 2>/dev/null || echo 0); n=$((n+1)); echo $n > n; echo token-number-$n'
-    const s = await scene([], { url: server.url, boot: { files: {} }, provider: { auth: { command: '/bin/sh', args: ['-c', `cd "$0" && ${script}`, '/tmp'] } } })
-    const counter = `${s.booted.home}`
+    const counter = (await scene([])).booted.home
     const t = await scene([], { url: server.url, provider: { auth: { command: '/bin/sh', args: ['-c', `cd "$0" && ${script}`, counter] } } })
     expect(await t.run()).toMatchObject({ outcome_code: 'success' })
     expect(seen).toEqual(['Bearer token-number-1', 'Bearer token-number-2'])

@@ -1,8 +1,11 @@
-import { openWorkspace, type Kernel } from '../../../core/index.js'
+import { openWorkspace, type Kernel, type Workspace } from '../../../core/index.js'
 import { dictionary, type AgentProviders } from './dictionary.js'
+import { AgentError } from './errors.js'
 import type { Sink } from './events/log.js'
 import { idMaker } from './ids.js'
 import { connect } from './model/connect.js'
+import { listSessions } from './sessions/manifest.js'
+import { payOwed, restore } from './sessions/resume.js'
 import { memoryStore, openStore } from './sessions/store.js'
 import { settingsOf, type Limits } from './settings.js'
 import { Thread } from './thread.js'
@@ -20,6 +23,10 @@ export interface AgentOptions {
   env?: Record<string, string | undefined>
   /** Name of the face, for the record. */
   surface?: string
+  /** Goes on with a session: its id, or `last`. */
+  resume?: string
+  /** `false`: the model gets no tools. */
+  tools?: boolean
   /** Tighter than the settings, for this run. */
   limits?: Limits
   /** What depends on the place: approver, clock, chance, fetch … */
@@ -30,8 +37,13 @@ export interface AgentOptions {
 /** A conversation with a model that uses the tools of a kernel. */
 export interface Agent {
   readonly session_id: string
-  /** Gives the agent a task and waits until it is idle. Never rejects for what the model or a tool did; the outcome says it. */
-  run(task: string, how?: { signal?: AbortSignal }): Promise<Outcome>
+  /** The model it began with, `<provider>/<model>`. */
+  readonly model: string
+  /**
+   * Gives the agent a task and waits until it is idle. Never rejects for what the model or a tool did; the outcome says it. Without
+   * a task it goes on with a turn that was interrupted, and with what is queued.
+   */
+  run(task?: string, how?: { signal?: AbortSignal }): Promise<Outcome>
   /** Queues an input for the next idle boundary; returns its id. Throws VT_LOOP_QUEUE_FULL. */
   followUp(text: string, id?: string): Promise<string>
   close(): Promise<void>
@@ -42,9 +54,10 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
   const { thread, close } = await openThread(kernel, options)
   return {
     session_id: thread.session_id,
+    model: thread.line.model.id,
     async run(task, { signal = new AbortController().signal } = {}) {
       await thread.start()
-      await thread.run({ role: 'user', parts: [{ type: 'text', text: task }], origin: 'prompt' }, signal)
+      await thread.run(task === undefined ? undefined : { role: 'user', parts: [{ type: 'text', text: task }], origin: 'prompt' }, signal)
       return thread.finish()
     },
     followUp: (text, id) => thread.queue.add(text, id === undefined ? {} : { id }),
@@ -59,13 +72,31 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
   const settings = settingsOf(kernel)
   const line = await connect(kernel, options.model ?? env['VTCODE_MODEL'] ?? settings.agent.model, providers)
   const newId = idMaker(providers.clock, providers.random)
-  const session_id = newId('ses')
   const workspace = openWorkspace(kernel.workspace)
   try {
-    const store = providers.session === 'memory' ? memoryStore() : await openStore(workspace, session_id, { must_exist: false })
-    const thread = new Thread({ kernel, workspace, providers, store, line, session_id, thread_id: newId('th'), surface: options.surface ?? 'agent', ...(options.limits && { limits: options.limits }) })
+    const session_id = options.resume === undefined ? newId('ses') : options.resume === 'last' ? await lastSession(workspace) : options.resume
+    const must_exist = options.resume !== undefined
+    const store = providers.session === 'memory' ? memoryStore() : await openStore(workspace, session_id, { must_exist })
+    const restored = must_exist ? await restore(store, session_id).catch((error: unknown) => store.close().then(() => Promise.reject(error))) : undefined
+    const thread = new Thread({
+      kernel,
+      workspace,
+      providers,
+      store,
+      line,
+      session_id,
+      thread_id: restored?.owed.thread_id ?? newId('th'),
+      surface: options.surface ?? 'agent',
+      ...(options.limits && { limits: options.limits }),
+      ...(restored && { restored }),
+      with_tools: options.tools ?? true,
+    })
     const persist = (event: ThreadEvent) => store.append('events.jsonl', `${JSON.stringify({ schema_version: '1.0.0', event })}\n`, /^(turn\.(completed|failed)|thread\.completed)$/.test(event.type))
     thread.events.add(persist)
+    if (restored) {
+      await payOwed(thread, restored.owed)
+      await thread.queue.load(thread.state.applied)
+    }
     if (options.onEvent) thread.events.add(options.onEvent)
     const close = async () => {
       await thread.close()
@@ -76,4 +107,10 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
     workspace.close()
     throw error
   }
+}
+
+async function lastSession(workspace: Workspace): Promise<string> {
+  const [last] = await listSessions(workspace)
+  if (!last) throw new AgentError('VT_SESSION_NOT_FOUND', 'There is no session in this workspace yet.')
+  return last.session_id
 }

@@ -1,19 +1,29 @@
+<<<<<<< HEAD
 import { version, type Approval, type Approved, type Kernel, type Workspace } from '../../../core/index.js'
+=======
+import { version, type Kernel, type Workspace } from '../../../core/index.js'
+>>>>>>> 954fc76 (Sessions outlive the process: resume after any kill, ask, chat, sessions, models; instructions of people in the prompt)
 import { withoutValues } from '../redact.js'
+import { nestedInstructions, shownAs } from './context/instructions.js'
 import { systemPrompt, sha256 } from './context/prompt.js'
 import type { AgentProviders } from './dictionary.js'
 import { AgentError, hintOf } from './errors.js'
 import { Events } from './events/log.js'
 import { idMaker } from './ids.js'
+import { Approvals } from './loop/approvals.js'
+import { checkBudget } from './loop/budget.js'
 import { Cycles } from './loop/cycles.js'
 import { verdictOf } from './loop/outcome.js'
 import { runTurn, type TurnEnd } from './loop/turn.js'
 import type { Accepted, Asking, Line, Request } from './model/ask.js'
 import { connect } from './model/connect.js'
 import { toolDefinitions } from './model/prompt.js'
-import { add, addCost, costOf, noUsage, sizeOf, tokensOf } from './model/usage.js'
+import { add, addCost, noUsage } from './model/usage.js'
 import { lineOf } from './sessions/journal.js'
+import { manifestOf, type SessionManifest } from './sessions/manifest.js'
 import { Queue } from './sessions/queue.js'
+import type { Restored } from './sessions/resume.js'
+import { abandon } from './sessions/settle.js'
 import { apply, emptyState, type State } from './sessions/state.js'
 import type { Store } from './sessions/store.js'
 import { settingsOf, type AgentSettings, type Limits } from './settings.js'
@@ -30,10 +40,9 @@ export interface ThreadOptions {
   /** Face the calls come through, for the record. */
   surface: string
   limits?: Limits
-  /** What a journal said before. */
-  state?: State
-  records?: number
-  events?: number
+  with_tools: boolean
+  /** What the session was before. */
+  restored?: Restored
 }
 interface Segment {
   id: string
@@ -47,22 +56,26 @@ export class Thread {
   readonly workspace: Workspace
   readonly providers: AgentProviders
   readonly session_id: string
+  readonly thread_id: string
   readonly surface: string
   readonly settings: AgentSettings
   readonly events: Events
   readonly queue: Queue
   readonly state: State
   readonly cycles = new Cycles()
+  readonly approvals: Approvals
   /** Whether the last attempt to change something was refused because nobody could agree to it. */
   readonly escalation = { refused_change: false }
   readonly newId: ReturnType<typeof idMaker>
   line: Line
   /** How often the model was told that a call in its text is none. */
   corrections = 0
+  private readonly shown = new Set<string>()
+  private resumed: Restored | undefined
+  private readonly withTools: boolean
   private readonly store: Store
   private written: number
   private tail: Promise<void> = Promise.resolve()
-  private asking: Promise<unknown> = Promise.resolve()
   private segment: Segment | undefined
   private fallback = 0
   private usage: Usage = noUsage
@@ -72,32 +85,38 @@ export class Thread {
   private turns = 0
   private began = 0
   private last: TurnEnd = { outcome: 'success', text: '' }
-  private warned = false
+  /** The user was told that the budget is nearly used up. */
+  warned = false
 
   constructor(options: ThreadOptions) {
     this.kernel = options.kernel
     this.workspace = options.workspace
     this.providers = options.providers
     this.session_id = options.session_id
+    this.thread_id = options.thread_id
     this.surface = options.surface
     this.line = options.line
     this.store = options.store
+    this.withTools = options.with_tools
     this.settings = settingsOf(options.kernel, options.limits)
     this.newId = idMaker(options.providers.clock, options.providers.random)
-    this.events = new Events(options.thread_id, options.providers.clock, options.events)
+    this.events = new Events(options.thread_id, options.providers.clock, options.restored?.owed.seq)
+    this.approvals = new Approvals(this.events, options.providers)
     this.queue = new Queue(options.store, options.providers.clock)
-    this.state = options.state ?? emptyState()
-    this.written = options.records ?? 0
+    this.state = options.restored?.state ?? emptyState()
+    this.resumed = options.restored
+    this.written = options.restored?.records ?? 0
   }
 
   /** Opens the run: from here on what happens is told. */
-  start(): Promise<void> {
+  async start(): Promise<void> {
     const { session_id, line, kernel } = this
     this.usage = noUsage
     this.cost = 0
     this.turns = 0
     this.began = this.providers.clock.now()
-    return this.events.emit({ type: 'thread.started', session_id, model: line.model.id, mode: kernel.settings.policy.mode, cwd: kernel.workspace, version })
+    await this.saveManifest('active')
+    await this.events.emit({ type: 'thread.started', session_id, model: line.model.id, mode: kernel.settings.policy.mode, cwd: kernel.workspace, version })
   }
 
   /** Writes a fact down, then believes it. Secrets of ours that got into it are not written. */
@@ -115,18 +134,32 @@ export class Thread {
   say(text: string): Promise<void> {
     return this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin: 'harness' } }, true)
   }
+  /** What is written for agents in the folders that the calls of a step went to, once each. */
+  async showNested(calls: readonly CallPart[]): Promise<void> {
+    for (const { input } of calls) {
+      const { path } = (input ?? {}) as { path?: unknown }
+      if (typeof path !== 'string') continue
+      const found = await nestedInstructions(this.workspace, this.settings.agent, relative(path, this.workspace.root), this.shown)
+      if (found.length > 0) await this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text: shownAs(found) }], origin: 'instructions' } }, true)
+    }
+  }
   harness(event: string, fields: Omit<Item & { type: 'harness' }, 'id' | 'type' | 'event'> = {}): Promise<void> {
     return this.events.say({ id: this.newId('it'), type: 'harness', event, ...fields })
   }
 
   /** Turn after turn until nothing waits: first `input`, then what was queued, one at a time. */
   async run(input: Msg | undefined, signal: AbortSignal): Promise<TurnEnd> {
-    let next: Msg | undefined = input ?? (await this.queue.next())
+    if (this.resumed) await this.harness('resumed', this.resumed.torn ? { message: 'The last line of the journal was not finished; it counts as never written.' } : {})
+    this.resumed = undefined
+    // A new task does not continue what was interrupted.
+    if (input && this.state.open) await abandon(this)
+    let next: Msg | undefined = input ?? (this.state.open ? undefined : await this.queue.next())
     while (next || this.state.open) {
       const refusal = this.refuseTurn(next)
       if (refusal) return (this.last = refusal)
       this.last = await runTurn(this, next, signal)
       this.turns += 1
+      await this.saveManifest('active')
       if (next?.intent_id !== undefined) await this.queue.applied(next.intent_id)
       if (this.last.outcome !== 'success') break
       next = await this.queue.next()
@@ -149,7 +182,7 @@ export class Thread {
   async request(ask: (line: Line, request: Request, asking: Omit<Asking, 'speech'>) => Promise<Accepted>): Promise<Accepted> {
     for (;;) {
       const { system, tools } = await this.currentSegment()
-      await this.checkBudget(system)
+      await checkBudget(this, this.spent, system)
       const { facts } = this.line.model
       const request: Request = {
         system,
@@ -186,8 +219,8 @@ export class Thread {
   }
 
   async beginSegment(reason: SegmentReason): Promise<Segment> {
-    const system = await systemPrompt(this.kernel, this.workspace, this.providers.clock)
-    const tools = toolDefinitions(this.kernel.tools())
+    const system = await systemPrompt(this.kernel, this.workspace, this.settings, this.providers)
+    const tools = this.withTools ? toolDefinitions(this.kernel.tools()) : []
     const texts = { prompt: system, tools: JSON.stringify(tools) }
     const segment = { id: this.newId('seg'), system, tools }
     const hashes = { prompt: sha256(texts.prompt), tools: sha256(texts.tools) }
@@ -216,6 +249,7 @@ export class Thread {
     this.spent += cost ?? 0
   }
 
+<<<<<<< HEAD
   /** Before anything is sent: what it would cost at least must fit into what is left. */
   private async checkBudget(system: string): Promise<void> {
     const { max_budget_usd: budget, allow_unpriced, budget_warning_threshold } = this.settings.harness
@@ -251,6 +285,8 @@ export class Thread {
     }
   }
 
+=======
+>>>>>>> 954fc76 (Sessions outlive the process: resume after any kill, ask, chat, sessions, models; instructions of people in the prompt)
   /** The end of the run, told last of all. */
   async finish(): Promise<Outcome> {
     const { outcome, text, failure } = this.last
@@ -266,8 +302,14 @@ export class Thread {
       ...(text !== '' && { result: text }),
       ...(failure && { stop_reason: failure.code }),
     })
+    if (failure?.code !== 'VT_SESSION_WRITE') await this.saveManifest('idle')
     const error = failure && { code: failure.code, message: failure.message, hint: failure.extra.hint ?? hintOf(this.kernel, failure.code) }
     return { outcome_code: code, exit_code, text, ...known, ...(error && { error }) }
+  }
+
+  private async saveManifest(status: SessionManifest['status']): Promise<void> {
+    const before = await this.store.read('manifest.json')
+    await this.store.write('manifest.json', JSON.stringify(manifestOf(this, status, before)))
   }
 
   /** Waits for what is being written, and lets go of the session. */
@@ -277,6 +319,8 @@ export class Thread {
     await this.store.close()
   }
 }
+
+const relative = (path: string, root: string): string => (path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path.replace(/^\.\//, ''))
 
 const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])
 

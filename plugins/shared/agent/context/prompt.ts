@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto'
 import { platform, release } from 'node:os'
 import type { Kernel, Workspace } from '../../../../core/index.js'
-import type { Clock } from '../dictionary.js'
+import type { AgentProviders, Clock } from '../dictionary.js'
+import type { AgentSettings } from '../settings.js'
 import { basePrompt, modeText } from './base.js'
+import { instructions, shownAs } from './instructions.js'
 
 const mostNames = 60
 
 /** What the model is told before the conversation; the same for the whole of a segment. */
-export async function systemPrompt(kernel: Kernel, workspace: Workspace, clock: Clock): Promise<string> {
-  const sections = [basePrompt, modeText[kernel.settings.policy.mode] ?? '', await environment(workspace, clock)]
+export async function systemPrompt(kernel: Kernel, workspace: Workspace, settings: AgentSettings, { clock, env }: Pick<AgentProviders, 'clock' | 'env'>): Promise<string> {
+  const written = shownAs(await instructions(workspace, settings.agent, env))
+  const sections = [basePrompt, modeText[kernel.settings.policy.mode] ?? '', await environment(workspace, clock), written]
   return sections.filter((section) => section !== '').join('\n\n')
 }
 

@@ -1,5 +1,6 @@
 import type { Effect, JsonObject, Result } from '../../../../core/index.js'
 import { messageOf } from '../errors.js'
+import { settle } from '../sessions/settle.js'
 import { resultPart } from '../sessions/state.js'
 import type { CallOutcome, CallPart, Item, Msg } from '../types.js'
 import type { Thread } from '../thread.js'
@@ -64,12 +65,13 @@ async function makeCall(thread: Thread, tally: Tally, { call, effects }: Planned
     effects,
   }
   tally.items.push(invocation.id)
-  // What could not be read is not known to the kernel either; what was begun before is not begun again.
+  // What a killed process began is settled, not simply made again.
+  const settled = thread.state.started.has(call_id) ? await settle(thread, call, effects) : undefined
   if (!thread.state.started.has(call_id)) await thread.commit({ kind: 'call_start', call_id, name, input, effects }, !isQuiet(effects))
   await events.start(invocation)
   const began = providers.clock.now()
-  const refused = signal.aborted ? describeFault('VT_CALL_ABORTED', 'The run was cancelled before this call began.') : (call.fault ?? tally.refuse(call))
-  const result: Result = refused ? { ok: false, error: { retryable: false, ...refused } } : await run(thread, call, effects, signal)
+  const refused = settled ? undefined : signal.aborted ? describeFault('VT_CALL_ABORTED', 'The run was cancelled before this call began.') : (call.fault ?? tally.refuse(call))
+  const result: Result = settled ?? (refused ? { ok: false, error: { retryable: false, ...refused } } : await run(thread, call, effects, signal))
   const duration_ms = providers.clock.now() - began
   const answer = refused ? textOfResult(result) : tally.note(call, effects, result, textOfResult(result), duration_ms)
   const told = refused || signal.aborted || !isQuiet(effects) ? answer : folded(thread, call, answer)
@@ -84,7 +86,7 @@ async function run(thread: Thread, call: CallPart, effects: readonly Effect[], s
       signal,
       session: thread.session_id,
       surface: thread.surface,
-      ...(thread.providers.approve && { approve: (request) => thread.approve(call, request, signal) }),
+      ...(thread.providers.approve && { approve: (request) => thread.approvals.ask(call, request, signal) }),
       ...(thread.providers.ask && { ask: thread.providers.ask }),
     }).catch((error: unknown): Result => ({ ok: false, error: { code: 'VT_CALL_FAILED', message: messageOf(error), hint: '', retryable: false } }))
     const again = !result.ok && result.error.retryable && isQuiet(effects) && retries < thread.settings.harness.max_tool_retries && !signal.aborted

@@ -71,6 +71,7 @@ class Turn {
         await makeCalls(thread, tally, calls, signal)
         tally.limits.tool_loops += 1
         await this.stepDone()
+        await thread.showNested(calls)
         continue
       }
       signal.throwIfAborted()

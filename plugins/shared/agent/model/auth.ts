@@ -4,42 +4,35 @@ import { findProgram, searchPath } from '../../programs.js'
 import { keepSecret } from '../../redact.js'
 import type { AgentProviders } from '../dictionary.js'
 import { AgentError } from '../errors.js'
-import type { Credential } from './credentials.js'
+import type { Credential, Resolve } from './credentials.js'
 import type { Auth } from './provider.js'
 
 /** The credential that an `auth` describes. Throws VT_LLM_AUTH. */
-export function authOf(provider: string, auth: Auth, providers: AgentProviders): Credential {
+export async function authOf(provider: string, auth: Auth, providers: AgentProviders, resolve: Resolve): Promise<Credential> {
   const type = auth.type ?? (auth.command === undefined ? undefined : 'command')
-  const value = async (key: string) => textOf(auth[key], `auth.${key} of the provider '${provider}'`, providers.env)
+  const value = async (key: string) => {
+    const text = await resolve(auth[key], `auth.${key}`)
+    keepSecret(text)
+    return text
+  }
   const name = typeof auth['name'] === 'string' ? auth['name'] : undefined
-  const fixed = (read: Credential['read']): Credential => ({ read, refresh: () => false })
+  const fixed = (headers: Record<string, string>, query: Record<string, string> = {}): Credential => ({ read: async () => ({ headers, query }), refresh: () => false })
   switch (type) {
     case 'none':
-      return fixed(async () => ({ headers: {}, query: {} }))
+      return fixed({})
     case 'bearer':
-      return fixed(async () => ({ headers: { authorization: `Bearer ${await value('value')}` }, query: {} }))
+      return fixed({ authorization: `Bearer ${await value('value')}` })
     case 'header':
-      return fixed(async () => ({ headers: { [name ?? 'x-api-key']: await value('value') }, query: {} }))
+      return fixed({ [name ?? 'x-api-key']: await value('value') })
     case 'query':
-      return fixed(async () => ({ headers: {}, query: { [name ?? 'key']: await value('value') } }))
+      return fixed({}, { [name ?? 'key']: await value('value') })
     case 'basic':
-      return fixed(async () => {
-        const pair = `${await value('username')}:${await value('password')}`
-        return { headers: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }, query: {} }
-      })
+      return fixed({ authorization: `Basic ${Buffer.from(`${await value('username')}:${await value('password')}`).toString('base64')}` })
     case 'command':
       return byCommand(provider, auth, providers)
     default:
       throw new AgentError('VT_LLM_AUTH', `auth of the provider '${provider}' has the type '${String(type)}'; known: none, bearer, header, query, basic, command.`)
   }
-}
-
-function textOf(value: unknown, what: string, env: AgentProviders['env']): string {
-  const name = (value as { env?: unknown } | null)?.env
-  const text = typeof value === 'string' ? value : typeof name === 'string' ? env[name] : undefined
-  if (!text) throw new AgentError('VT_LLM_AUTH', typeof name === 'string' ? `${what}: ${name} is not set.` : `${what} is missing.`)
-  keepSecret(text)
-  return text
 }
 
 /** A token that a program prints; asked for anew when it is old or was refused. */

@@ -1,0 +1,75 @@
+import { appendFileSync, writeFileSync } from 'node:fs'
+import { InvalidArgumentError, type Command } from 'commander'
+import type { Io, Kernel } from '../../../../core/index.js'
+import { say } from '../../terminal.js'
+import type { AgentOptions } from '../index.js'
+import { refusal } from './refusal.js'
+
+/** What the verbs that work on a task have in common. */
+export interface Flags {
+  json?: true
+  model?: string
+  events?: string
+  lastMessageFile?: string
+  maxTurns?: number
+  maxBudgetUsd?: number
+  quiet?: true
+}
+export const withFlags = (command: Command): Command =>
+  command
+    .option('--json', 'print every event as one line of JSON instead of the answer')
+    .option('--model <id>', '<provider>/<model>')
+    .option('--events <file>', 'append every event to a file as well')
+    .option('--last-message-file <file>', 'write the answer to a file as well')
+    .option('--max-turns <n>', 'turns of this run', number)
+    .option('--max-budget-usd <usd>', 'what the run may cost', number)
+    .option('--quiet', 'print no progress')
+
+// What a run may take to end after it was told to; then the program ends anyway.
+const patience_ms = 5000
+
+/** Works on a task, or goes on with a session, and shows it. Returns the exit code. */
+export async function work(kernel: Kernel, task: string | undefined, flags: Flags, io: Io, options: AgentOptions): Promise<number> {
+  const [{ createAgent }, { jsonLines }, { progress, summary }] = await Promise.all([import('../index.js'), import('./streams.js'), import('./progress.js')])
+  const show = flags.json ? jsonLines(io) : flags.quiet ? () => {} : progress(io)
+  try {
+    const agent = await createAgent(kernel, {
+      ...(flags.model !== undefined && { model: flags.model }),
+      env: io.env,
+      limits: { ...(flags.maxTurns !== undefined && { max_turns: flags.maxTurns }), ...(flags.maxBudgetUsd !== undefined && { max_budget_usd: flags.maxBudgetUsd }) },
+      onEvent: async (event) => {
+        if (flags.events !== undefined) appendFileSync(flags.events, `${JSON.stringify({ schema_version: '1.0.0', event })}\n`)
+        await show(event)
+      },
+      ...options,
+    })
+    try {
+      const outcome = await Promise.race([agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
+      if (outcome === undefined) return 130
+      if (!flags.json && outcome.text !== '' && !outcome.error) io.stdout.write(`${outcome.text}\n`)
+      if (!flags.json && !flags.quiet) io.stderr.write(`${summary(outcome)}\n`)
+      else if (!flags.json && outcome.error) say(io, 'error', summary(outcome))
+      if (flags.lastMessageFile !== undefined) writeFileSync(flags.lastMessageFile, outcome.text)
+      return outcome.exit_code
+    } finally {
+      await agent.close()
+    }
+  } catch (error) {
+    return refusal(kernel, error, io)
+  }
+}
+
+/** Some time after the signal. */
+function gaveUp(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    const wait = () => void setTimeout(() => resolve(undefined), patience_ms).unref()
+    if (signal.aborted) wait()
+    else signal.addEventListener('abort', wait, { once: true })
+  })
+}
+
+function number(text: string): number {
+  const value = Number(text)
+  if (!Number.isFinite(value) || value < 0) throw new InvalidArgumentError('a number is needed.')
+  return value
+}

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto'
+import { fail, ok, type Effect, type Result, type Workspace } from '../../../../core/index.js'
+import type { Step } from '../../history.js'
+import { undoable } from '../../undo.js'
+import { isQuiet } from '../loop/effects.js'
+import { textOfResult } from '../loop/text.js'
+import type { Thread } from '../thread.js'
+import type { CallPart } from '../types.js'
+import { resultPart, unanswered } from './state.js'
+
+// Tools of ours that keep what they replace: of them it can be told whether a change was made.
+const recording = new Set(['unified_file', 'apply_patch'])
+
+/**
+ * What became of a call that a killed process had begun. Nothing is `undefined`: it did nothing, and can be made. A command is never
+ * made again; a change is compared with what was noted before it.
+ */
+export async function settle({ workspace, session_id, state }: Thread, { call_id, name }: CallPart, effects: readonly Effect[]): Promise<Result | undefined> {
+  if (isQuiet(effects)) return undefined
+  if (!recording.has(name)) return interrupted('The program was killed while this ran: it may have run; look before repeating it.')
+  const since = (state.started.get(call_id) as { ts?: string } | undefined)?.ts ?? ''
+  const steps = (await undoable(workspace)).flatMap(({ checkpoint }) => (checkpoint.session === session_id && checkpoint.time >= since ? checkpoint.steps : []))
+  const made = await Promise.all(steps.map((step) => isMade(workspace, step)))
+  if (!made.includes(true)) return undefined
+  if (!made.includes(false)) return ok({}, { text: 'The change was made before the program was interrupted.' })
+  const state_of = steps.map((step, index) => `${'path' in step ? step.path : step.to}: ${made[index] ? 'made' : 'not made'}`)
+  return interrupted(`The program was killed in the middle of this change. ${state_of.join('; ')}.`)
+}
+
+const interrupted = (message: string): Result => fail('VT_CALL_INTERRUPTED', message, { hint: 'Look at the state of things before you go on.' })
+
+async function isMade(workspace: Workspace, step: Step): Promise<boolean> {
+  const there = async (path: string) => (await workspace.stat(path)) !== undefined
+  if (step.op === 'rename') return (await there(step.to)) && !(await there(step.from))
+  if (step.op === 'create') return there(step.path)
+  if (step.op !== 'write') return !(await there(step.path))
+  const bytes = await workspace.read(step.path).catch(() => undefined)
+  return bytes !== undefined && createHash('sha256').update(bytes).digest('hex') === step.after
+}
+
+/** Ends a turn that will not be continued: every call of it is answered by what is known, then the turn is closed. */
+export async function abandon(thread: Thread): Promise<void> {
+  const calls = unanswered(thread.state)
+  for (const call of calls) {
+    const { call_id } = call
+    if (thread.state.ended.has(call_id)) continue
+    const start = thread.state.started.get(call_id)
+    const result = (start && (await settle(thread, call, start.effects))) ?? interrupted('The program was killed before this was done. Nothing was done.')
+    await thread.commit({ kind: 'call_end', call_id, ...textOfResult(result) }, true)
+  }
+  if (calls.length > 0) await thread.commit({ kind: 'message', message: { role: 'tool', parts: calls.map((call) => resultPart(call, thread.state.ended.get(call.call_id)!)) } }, true)
+  await thread.commit({ kind: 'turn_end', status: 'failed', code: 'VT_SESSION_INTERRUPTED' }, true)
+}

@@ -1,0 +1,30 @@
+import type { Io, Kernel } from '../../core/index.js'
+import { withFlags, work, type Flags } from '../shared/agent/faces/work.js'
+import { asker } from '../shared/questions.js'
+import { interactive, say } from '../shared/terminal.js'
+import { run, verb } from '../shared/verbs.js'
+import { approver } from '../shared/agent/faces/approver.js'
+
+/** `vtcode resume`: goes on with a session, whatever ended it. */
+export default async function resume(kernel: Kernel, argv: string[], io: Io): Promise<number> {
+  let code = 0
+  const described = verb('resume', 'Goes on with a session: with a new task, or with the turn that was interrupted.', io)
+  const command = withFlags(described.argument('[session]', 'its id; without one --last').argument('[task...]', 'what to do next'))
+    .option('--last', 'the session that was used last')
+    .option('--continue-turn', 'go on with the turn that was interrupted')
+    .action(async (first: string | undefined, rest: string[], flags: Flags & { last?: true; continueTurn?: true }) => {
+      const named = first?.startsWith('ses_') && !flags.last
+      const task = [...(named || first === undefined ? [] : [first]), ...rest].join(' ')
+      if (!named && !flags.last) {
+        say(io, 'error', 'Say which session: its id, or --last. `vtcode sessions list` shows them.')
+        code = 2
+      } else if (task === '' && !flags.continueTurn) {
+        say(io, 'error', 'Say what to do next, or --continue-turn.')
+        code = 2
+      } else {
+        const people = interactive(io) ? { providers: { approve: approver(io), ask: asker(io) } } : {}
+        code = await work(kernel, task === '' ? undefined : task, flags, io, { surface: 'resume', resume: named ? first! : 'last', ...people })
+      }
+    })
+  return run(command, argv, () => code)
+}

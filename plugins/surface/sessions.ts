@@ -1,0 +1,62 @@
+import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
+import { refusal } from '../shared/agent/faces/refusal.js'
+import { columns, oneLine } from '../shared/terminal.js'
+import { run, verb } from '../shared/verbs.js'
+
+/** `vtcode sessions`: the conversations of this workspace. */
+export default async function sessions(kernel: Kernel, argv: string[], io: Io): Promise<number> {
+  const [{ listSessions }, { repair }, { openStore, sessionsFolder }] = await Promise.all([
+    import('../shared/agent/sessions/manifest.js'),
+    import('../shared/agent/sessions/resume.js'),
+    import('../shared/agent/sessions/store.js'),
+  ])
+  let code = 0
+  const within = async (what: (workspace: Workspace) => Promise<void>) => {
+    const workspace = openWorkspace(kernel.workspace)
+    try {
+      await what(workspace)
+    } catch (error) {
+      code = refusal(kernel, error, io)
+    } finally {
+      workspace.close()
+    }
+  }
+  /** Holds the session while it is changed, so that nobody else uses it. */
+  const holding = (id: string, what: (store: Awaited<ReturnType<typeof openStore>>) => Promise<void>) =>
+    within(async (workspace) => {
+      const store = await openStore(workspace, id, { must_exist: true })
+      try {
+        await what(store)
+      } finally {
+        await store.close()
+      }
+    })
+  const command = verb('sessions', 'Lists the sessions of this workspace; shows, names, mends and deletes them.', io)
+  command.command('list', { isDefault: true }).option('--json').action(({ json }: { json?: true }) =>
+    within(async (workspace) => {
+      const all = await listSessions(workspace)
+      if (json) io.stdout.write(`${JSON.stringify(all)}\n`)
+      else io.stdout.write(all.length === 0 ? 'There are no sessions.\n' : columns(all.map((one) => [one.session_id, one.updated_at, `${one.turn_count} turns`, oneLine(one.title ?? one.first_prompt)])))
+    }),
+  )
+  command.command('show <id>').action((id: string) => holding(id, async (store) => void io.stdout.write(`${(await store.read('manifest.json')) ?? '{}'}\n`)))
+  command.command('rename <id> <title...>').action((id: string, title: string[]) =>
+    holding(id, async (store) => {
+      const manifest = JSON.parse((await store.read('manifest.json')) ?? '{}') as object
+      await store.write('manifest.json', JSON.stringify({ ...manifest, title: title.join(' ').slice(0, 160) }))
+    }),
+  )
+  command.command('repair <id>').action((id: string) =>
+    holding(id, async (store) => {
+      const cut = await repair(store)
+      io.stdout.write(cut === 0 ? 'The journal is whole.\n' : `${cut} damaged lines were moved to messages.bad.jsonl.\n`)
+    }),
+  )
+  command.command('delete <id>').action((id: string) =>
+    within(async (workspace) => {
+      await (await openStore(workspace, id, { must_exist: true })).close()
+      await workspace.remove(`${sessionsFolder}/${id}`, { recursive: true })
+    }),
+  )
+  return run(command, argv, () => code)
+}

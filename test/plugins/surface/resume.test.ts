@@ -1,0 +1,156 @@
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createKernel } from 'vtcode'
+import { createAgent } from 'vtcode/agent'
+import { afterEach, describe, expect, it } from 'vitest'
+import { checkLog, checkMessages } from '../../agent/invariants.js'
+import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../../agent/peer.js'
+
+const held: AsyncDisposable[] = []
+afterEach(async () => {
+  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
+})
+async function scene(script: Parameters<typeof startPeer>[0], files = {}, extra: Parameters<typeof home>[2] = {}): Promise<{ peer: Peer; place: Home }> {
+  const peer = await startPeer(script)
+  held.push(peer)
+  const place = await home(peer, files, { ...extra, settings: { automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net'] } }, ...extra?.settings } })
+  held.push(place)
+  return { peer, place }
+}
+const sessionOf = (place: Home): string => readdirSync(join(place.root, '.vtcode/sessions')).find((name) => name.startsWith('ses_'))!
+const journal = (place: Home, id = sessionOf(place)): string => join(place.root, '.vtcode/sessions', id, 'messages.jsonl')
+const killing = join(import.meta.dirname, '../../agent/kill.mjs')
+
+/** Answers by what was asked so far, so that a run that begins again finds its place. */
+const steps: Answer[] = [
+  { toolCalls: [call('unified_search', { action: 'list' }), call('unified_file', { action: 'write', path: 'a.txt', content: 'one\n' })] },
+  { toolCalls: [call('unified_exec', { action: 'run', command: 'echo ran >> log.txt' })] },
+  { toolCalls: [call('unified_file', { action: 'edit', path: 'a.txt', old_str: 'one', new_str: 'two' })] },
+  { content: 'All done.' },
+]
+const byPlace = (body: any): Answer => steps[body.messages.filter(({ role }: any) => role === 'assistant').length] ?? { content: 'All done.' }
+const script = Array.from({ length: 60 }, () => byPlace)
+
+describe('a session', () => {
+  it('goes on after kill -9 behind any write of its journal, repeats no command and loses no change', async () => {
+    const whole = await scene(script)
+    expect((await vtcode(whole.place, ['exec', '--mode', 'full-auto', 'go'])).code).toBe(0)
+    const writes = readFileSync(journal(whole.place), 'utf8').trim().split('\n').length
+    expect(writes).toBeGreaterThan(12)
+    // Every write when there is time, every third otherwise.
+    for (let n = 1; n < writes; n += process.env['VTCODE_SOAK'] ? 1 : 3) {
+      const { peer, place } = await scene(script)
+      const killed = await vtcode(place, ['exec', '--mode', 'full-auto', 'go'], { node: ['--import', killing], env: { KILL_AFTER: String(n) } })
+      expect(killed.code, `killed after ${n}`).toBe(null)
+      const about = `after ${n} of ${writes} writes`
+      const kernel = await createKernel({ workspace: place.root, env: place.env, mode: 'full-auto' })
+      const agent = await createAgent(kernel, { env: place.env, resume: 'last' })
+      expect(await agent.run(), about).toMatchObject({ outcome_code: 'success', text: 'All done.' })
+      await agent.close()
+      await kernel.close()
+      expect(await place.read('a.txt'), about).toBe('two\n')
+      expect((await place.read('log.txt')) ?? '', about).toMatch(/^(ran\n)?$/)
+      checkLog(logOf(place, sessionOf(place)))
+      for (const { messages } of peer.bodies) checkMessages(messages)
+    }
+  }, 600_000)
+
+  it('goes on with a new task: what was interrupted is settled and said', async () => {
+    const { peer, place } = await scene(script)
+    await vtcode(place, ['exec', '--mode', 'full-auto', 'go'], { node: ['--import', killing], env: { KILL_AFTER: '9' } })
+    const { code, out } = await vtcode(place, ['exec', 'resume', sessionOf(place), 'what now?', '--mode', 'full-auto'])
+    expect([code, out]).toEqual([0, 'All done.\n'])
+    const { messages } = peer.bodies.at(-1)
+    checkMessages(messages)
+    expect(messages.some(({ content }: any) => content === 'what now?')).toBe(true)
+    checkLog(logOf(place, sessionOf(place)))
+    expect(logOf(place, sessionOf(place)).filter(({ type, code }) => type === 'turn.failed' && code === 'VT_SESSION_INTERRUPTED')).toHaveLength(1)
+  })
+
+  it('never runs a command again that may have run, and says so', async () => {
+    const { peer, place } = await scene(script)
+    await vtcode(place, ['exec', '--mode', 'full-auto', 'go'])
+    const lines = readFileSync(journal(place), 'utf8').split('\n')
+    const started = lines.findIndex((line) => line.includes('"kind":"call_start","call_id":"c2-0"')) + 1
+    rmSync(join(place.root, '.vtcode'), { recursive: true })
+    rmSync(join(place.root, 'log.txt'))
+    rmSync(join(place.root, 'a.txt'))
+    await vtcode(place, ['exec', '--mode', 'full-auto', 'go'], { node: ['--import', killing], env: { KILL_AFTER: String(started) } })
+    await vtcode(place, ['resume', '--last', '--continue-turn', '--mode', 'full-auto'])
+    expect(JSON.stringify(peer.bodies.at(-1).messages)).toContain('VT_CALL_INTERRUPTED')
+    expect(await place.read('log.txt')).toBeUndefined()
+  })
+
+  it('whose last line is torn goes on without it, one damaged elsewhere is refused until it is mended', async () => {
+    const { place } = await scene(script)
+    await vtcode(place, ['exec', '--mode', 'full-auto', 'go'])
+    const file = journal(place)
+    appendFileSync(file, '{"n":99,"ts":"2026')
+    const torn = await vtcode(place, ['exec', 'resume', '--last', 'more', '--json', '--mode', 'full-auto'])
+    expect(torn.code).toBe(0)
+    expect(eventsOf(torn.out).find(({ item }) => item?.event === 'resumed').item.message).toContain('not finished')
+    const lines = readFileSync(file, 'utf8').split('\n')
+    lines[3] = lines[3]!.replace(/[a-z]/, 'X')
+    writeFileSync(file, lines.join('\n'))
+    const corrupt = await vtcode(place, ['exec', 'resume', '--last', 'more'])
+    expect([corrupt.code, corrupt.err.includes('VT_SESSION_CORRUPT: Line 4')]).toEqual([1, true])
+    expect((await vtcode(place, ['sessions', 'repair', sessionOf(place)])).out).toMatch(/damaged lines were moved/)
+    expect((await vtcode(place, ['exec', 'resume', '--last', 'more', '--mode', 'full-auto'])).code).toBe(0)
+    truncateSync(file, 0)
+    expect((await vtcode(place, ['exec', 'resume', '--last', 'more', '--mode', 'full-auto'])).code).toBe(0)
+  })
+
+  it('is held by one process at a time, and taken over from a dead one', async () => {
+    const slow: Answer = { content: 'slow '.repeat(500), how: { latency: 50, chunkSize: 5 } }
+    const { place } = await scene([{ content: 'first' }, slow, { content: 'third' }])
+    await vtcode(place, ['exec', 'go'])
+    let other: Promise<unknown> | undefined
+    const first = vtcode(place, ['exec', 'resume', '--last', 'again', '--json'], {
+      started: (child) =>
+        child.stdout!.once('data', () => {
+          other = vtcode(place, ['exec', 'resume', '--last', 'me too']).then((second) => {
+            expect([second.code, second.err]).toEqual([1, expect.stringContaining(`VT_SESSION_LOCKED: The session is in use by process ${child.pid}`)])
+            child.kill('SIGKILL')
+          })
+        }),
+    })
+    expect((await first).code).toBe(null)
+    await other
+    expect(await vtcode(place, ['exec', 'resume', '--last', 'now me'])).toMatchObject({ code: 0, out: 'third\n' })
+    checkLog(logOf(place, sessionOf(place)))
+  })
+
+  it('ends cleanly at Ctrl-C, with one end for everything, and can be resumed', async () => {
+    const { place } = await scene([{ toolCalls: [call('unified_exec', { action: 'run', command: 'sleep 97' })] }, { content: 'fine' }])
+    const run = vtcode(place, ['exec', '--json', '--mode', 'full-auto', 'go'], {
+      started: (child) => child.stdout!.on('data', (chunk: Buffer) => String(chunk).includes('tool_invocation') && setTimeout(() => child.kill('SIGINT'), 500)),
+    })
+    const { code, out } = await run
+    expect(code).toBe(130)
+    const events = eventsOf(out)
+    checkLog(events)
+    expect(events.at(-1)).toMatchObject({ type: 'thread.completed', outcome_code: 'cancelled', subtype: 'cancelled' })
+    expect(readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && cmdline(pid).includes('sleep\0' + '97'))).toEqual([])
+    expect(await vtcode(place, ['exec', 'resume', '--last', 'well?'])).toMatchObject({ code: 0, out: 'fine\n' })
+  })
+
+  it('that is not there, and a disk that takes no journal, are said', async () => {
+    const { place } = await scene([{ content: 'ok' }])
+    expect(await vtcode(place, ['resume', 'ses_nothere', 'x'])).toMatchObject({ code: 1, err: expect.stringContaining("VT_SESSION_NOT_FOUND: There is no session 'ses_nothere'") })
+    expect(await vtcode(place, ['resume', '--last', 'x'])).toMatchObject({ code: 1, err: expect.stringContaining('VT_SESSION_NOT_FOUND') })
+    expect((await vtcode(place, ['resume'])).code).toBe(2)
+    mkdirSync(join(place.root, '.vtcode'), { recursive: true })
+    const full = join(import.meta.dirname, '../../agent/full.mjs')
+    const { code, out } = await vtcode(place, ['exec', '--json', 'go'], { node: ['--import', full] })
+    const stopped = eventsOf(out).at(-1)
+    expect([code, stopped.outcome_code, stopped.stop_reason]).toEqual([1, 'failed', 'VT_SESSION_WRITE'])
+  })
+})
+
+const cmdline = (pid: string): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
+  }
+}
