@@ -30,6 +30,11 @@ export interface Taps {
 
 const POLICY_MS = 5_000
 const COMPACTOR_MS = 2_000
+/** How much notices may weigh: they are remarks beside the result. */
+const NOTICES = 65_536
+
+/** One that starts programs says in its manifest how long they may take. */
+const limitOf = ({ timeout_secs }: Contribution['manifest'], usual: number): number => (timeout_secs === undefined ? usual : timeout_secs * 1000)
 
 export function buildPipelines(registry: Registry, taps: Taps): Pipelines {
   const prePolicy = new AsyncSeriesWaterfallHook<[Verdict | undefined, Call]>(['verdict', 'call'], 'pre-policy')
@@ -67,11 +72,11 @@ export function buildPipelines(registry: Registry, taps: Taps): Pipelines {
 }
 
 /** A policy that throws, hangs or talks nonsense denies. */
-async function verdictOf({ id }: Contribution, judge: () => ReturnType<Taps['judge']>): Promise<Verdict | undefined> {
+async function verdictOf({ id, manifest }: Contribution, judge: () => ReturnType<Taps['judge']>): Promise<Verdict | undefined> {
   let verdict: Verdict | undefined
   try {
     const work = judge()
-    verdict = await (work instanceof Promise ? within(work, POLICY_MS, () => new Error('it does not answer')) : work)
+    verdict = await (work instanceof Promise ? within(work, limitOf(manifest, POLICY_MS), () => new Error('it does not answer')) : work)
   } catch (error) {
     return { deny: `The policy ${id} failed: ${first(error)}.` }
   }
@@ -81,10 +86,10 @@ async function verdictOf({ id }: Contribution, judge: () => ReturnType<Taps['jud
 }
 
 /** A compactor that throws, hangs, grows the result or changes its outcome is passed over and named in a notice. */
-async function shrunk({ id }: Contribution, before: Result, shrink: () => ReturnType<Taps['shrink']>): Promise<Result> {
+async function shrunk({ id, manifest }: Contribution, before: Result, shrink: () => ReturnType<Taps['shrink']>): Promise<Result> {
   try {
     const work = shrink()
-    const after = await (work instanceof Promise ? within(work, COMPACTOR_MS, () => new Error('it does not answer')) : work)
+    const after = await (work instanceof Promise ? within(work, limitOf(manifest, COMPACTOR_MS), () => new Error('it does not answer')) : work)
     if (after === before) return before
     const reason = objection(before, after)
     return reason ? noticed(before, id, reason) : after
@@ -97,7 +102,8 @@ function objection(before: Result, after: Result): string | undefined {
   if (typeof after !== 'object' || after === null || after.ok !== before.ok) return 'it changes the outcome'
   if (!after.ok && !before.ok && after.error?.code !== before.error.code) return 'it changes the code of the error'
   if (after.ok && (typeof after.output !== 'object' || after.output === null)) return 'it removes the output'
-  return weigh(after) > weigh(before) + 512 ? 'it grows the result' : undefined
+  if (weigh(after.notices ?? []) > NOTICES) return 'it grows the notices'
+  return weigh({ ...after, notices: undefined }) > weigh({ ...before, notices: undefined }) + 512 ? 'it grows the result' : undefined
 }
 
 function noticed(result: Result, id: string, reason: string): Result {

@@ -148,7 +148,7 @@ describe('error codes', () => {
   const declared = manifests.flatMap((file) => Object.keys((parse(text(file)) as { errors?: object }).errors ?? {}))
   const known = new Set([...Object.keys(codes), ...declared])
   // Remarks beside a result; they have no hint and stand in no table of errors.
-  const notices = /^VT_(SEARCH_(PARTIAL|INCOMPLETE|SKIPPED|FALLBACK|LANG_SKIPPED|PARSE)|OUTLINE_UNSUPPORTED|FILE_(HARDLINK|EOL_CHANGED)|EDIT_LARGE|PATCH_FUZZY|INPUT_IGNORED|POLICY_CAPPED|EXEC_(CHILDREN_ENDED|SURVIVORS)|SKILL_(UNTRUSTED|LEFT_OUT|COMMAND_NOT_RUN))$/
+  const notices = /^VT_(SEARCH_(PARTIAL|INCOMPLETE|SKIPPED|FALLBACK|LANG_SKIPPED|PARSE)|OUTLINE_UNSUPPORTED|FILE_(HARDLINK|EOL_CHANGED)|EDIT_LARGE|PATCH_FUZZY|INPUT_IGNORED|POLICY_CAPPED|HOOK_(FAILED|CONTEXT|IGNORED|BLOCKED)|EXEC_(CHILDREN_ENDED|SURVIVORS)|SKILL_(UNTRUSTED|LEFT_OUT|COMMAND_NOT_RUN))$/
 
   it('used in the sources are in the table of the kernel or in a manifest', () => {
     expect(sources.flatMap((file) => inCode(file).filter((code) => !known.has(code) && !notices.test(code)).map((code) => `${file}: ${code}`))).toEqual([])

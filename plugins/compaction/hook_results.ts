@@ -1,0 +1,37 @@
+import type { Call, Compactor, JsonObject, Notice, Result } from '../../core/index.js'
+import { hookRemarks } from '../shared/hook_remarks.js'
+import { cut, hooksFor, runHooks, specific, type Ran } from '../shared/hooks.js'
+
+/** PostToolUse and PostToolUseFailure: programs of the user see what came of a call, remark on it and may replace the output; `ok` stays. */
+const hook_results: Compactor = async (result, call, context) => {
+  if (Object.keys((context.settings.hooks ?? {}) as object).length === 0) return result
+  const before = hookRemarks(context.session).take(call)
+  // What was refused has not been used.
+  const used = result.ok || result.error.details?.not_applied !== true
+  const event = result.ok ? 'PostToolUse' : 'PostToolUseFailure'
+  const entries = used ? await hooksFor(event, call, context) : []
+  const ran = await runHooks(event, entries, call, context, extra(result, call))
+  const notices = [...before, ...ran.flatMap(remarksOf)]
+  const replaced = result.ok ? ran.reduce(replace, result) : result
+  return notices.length === 0 ? replaced : { ...replaced, notices: [...(replaced.notices ?? []), ...notices] }
+}
+export default hook_results
+
+const extra = (result: Result, call: Call): JsonObject => ({ ...(result.ok ? { tool_response: result.output } : { error: result.error.message }), duration_ms: Date.now() - call.at })
+
+function remarksOf({ said }: Ran): Notice[] {
+  if (said.kind === 'failed') return [{ code: 'VT_HOOK_FAILED', message: said.reason }]
+  const { json } = said
+  const blocked = said.kind === 'block' ? said.reason : json['decision'] === 'block' ? String(json['reason'] ?? 'A lifecycle hook objects.') : undefined
+  const context = [specific(json)['additionalContext'], json['systemMessage']].filter((text) => typeof text === 'string')
+  return [...(blocked === undefined ? [] : [{ code: 'VT_HOOK_BLOCKED', message: cut(blocked) }]), ...context.map((text) => ({ code: 'VT_HOOK_CONTEXT', message: cut(text) }))]
+}
+
+/** Text stands for the text, an object for the output. */
+function replace(result: Result & { ok: true }, { said }: Ran): Result & { ok: true } {
+  const updated = said.kind === 'failed' ? undefined : specific(said.json)['updatedToolOutput']
+  if (typeof updated === 'string') return { ...result, text: updated }
+  if (typeof updated !== 'object' || updated === null || Array.isArray(updated)) return result
+  const { text: _, ...rest } = result
+  return { ...rest, output: updated as JsonObject }
+}
