@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-import { version, type Approval, type Approved, type Kernel, type Workspace } from '../../../core/index.js'
-=======
 import { version, type Kernel, type Workspace } from '../../../core/index.js'
->>>>>>> 954fc76 (Sessions outlive the process: resume after any kill, ask, chat, sessions, models; instructions of people in the prompt)
 import { withoutValues } from '../redact.js'
 import { nestedInstructions, shownAs } from './context/instructions.js'
 import { systemPrompt, sha256 } from './context/prompt.js'
@@ -249,44 +245,6 @@ export class Thread {
     this.spent += cost ?? 0
   }
 
-<<<<<<< HEAD
-  /** Before anything is sent: what it would cost at least must fit into what is left. */
-  private async checkBudget(system: string): Promise<void> {
-    const { max_budget_usd: budget, allow_unpriced, budget_warning_threshold } = this.settings.harness
-    if (budget === undefined) return
-    const { id, facts } = this.line.model
-    if (!facts.cost && !allow_unpriced) throw new AgentError('VT_LLM_UNPRICED', `The model ${id} has no price, so the budget of ${budget} USD cannot be held.`)
-    const planned = costOf({ ...noUsage, input_tokens: sizeOf(this.state.messages) + tokensOf(system) }, facts.cost) ?? 0
-    const { spent } = this
-    if (spent + planned > budget) throw new AgentError('VT_LOOP_BUDGET', `The budget of ${budget} USD is used up: ${spent.toFixed(4)} USD were spent.`)
-    if (!this.warned && spent > budget * budget_warning_threshold) {
-      this.warned = true
-      await this.harness('limit_reached', { message: `${spent.toFixed(4)} of ${budget} USD are spent.` })
-    }
-  }
-
-  /** Questions come one at a time, in the order of the calls. */
-  approve(call: CallPart, request: Approval, signal: AbortSignal): Promise<Approved> {
-    const turn = this.asking.then(() => this.askFor(call, request, signal))
-    this.asking = turn.catch(() => {})
-    return turn
-  }
-
-  private async askFor({ call_id, name }: CallPart, request: Approval, signal: AbortSignal): Promise<Approved> {
-    const began = this.providers.clock.now()
-    await this.events.emit({ type: 'permission.requested', tool_name: name, call_id, reason: request.reasons.join(' '), policy: 'permission' })
-    let answer: Approved
-    try {
-      answer = signal.aborted ? undefined : await this.providers.approve!(request)
-      return answer
-    } finally {
-      const wait_ms = this.providers.clock.now() - began
-      await this.events.emit({ type: 'permission.resolved', tool_name: name, call_id, decision: signal.aborted ? 'cancelled' : allows(answer) ? 'allow' : 'deny', wait_ms })
-    }
-  }
-
-=======
->>>>>>> 954fc76 (Sessions outlive the process: resume after any kill, ask, chat, sessions, models; instructions of people in the prompt)
   /** The end of the run, told last of all. */
   async finish(): Promise<Outcome> {
     const { outcome, text, failure } = this.last
@@ -323,5 +281,3 @@ export class Thread {
 const relative = (path: string, root: string): string => (path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path.replace(/^\.\//, ''))
 
 const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])
-
-const allows = (answer: Approved): boolean => answer === true || (typeof answer === 'object' && answer?.decision === 'allow')

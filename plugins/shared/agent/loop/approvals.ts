@@ -1,4 +1,4 @@
-import type { Call } from '../../../../core/index.js'
+import type { Approval, Approved } from '../../../../core/index.js'
 import type { AgentProviders } from '../dictionary.js'
 import type { Events } from '../events/log.js'
 import type { CallPart } from '../types.js'
@@ -12,22 +12,24 @@ export class Approvals {
     private readonly providers: Pick<AgentProviders, 'approve' | 'clock'>,
   ) {}
 
-  ask(call: CallPart, request: { call: Call; reasons: string[] }, signal: AbortSignal): Promise<boolean | undefined> {
+  ask(call: CallPart, request: Approval, signal: AbortSignal): Promise<Approved> {
     const answer = this.tail.then(() => this.askNow(call, request, signal))
     this.tail = answer.catch(() => {})
     return answer
   }
 
-  private async askNow({ call_id, name }: CallPart, request: { call: Call; reasons: string[] }, signal: AbortSignal): Promise<boolean | undefined> {
+  private async askNow({ call_id, name }: CallPart, request: Approval, signal: AbortSignal): Promise<Approved> {
     const began = this.providers.clock.now()
     await this.events.emit({ type: 'permission.requested', tool_name: name, call_id, reason: request.reasons.join(' '), policy: 'permission' })
-    let decision: boolean | undefined
+    let answer: Approved
     try {
-      decision = signal.aborted ? undefined : await this.providers.approve!(request)
-      return decision
+      answer = signal.aborted ? undefined : await this.providers.approve!(request)
+      return answer
     } finally {
       const wait_ms = this.providers.clock.now() - began
-      await this.events.emit({ type: 'permission.resolved', tool_name: name, call_id, decision: signal.aborted ? 'cancelled' : decision === true ? 'allow' : 'deny', wait_ms })
+      await this.events.emit({ type: 'permission.resolved', tool_name: name, call_id, decision: signal.aborted ? 'cancelled' : allows(answer) ? 'allow' : 'deny', wait_ms })
     }
   }
 }
+
+const allows = (answer: Approved): boolean => answer === true || (typeof answer === 'object' && answer?.decision === 'allow')
