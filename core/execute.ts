@@ -63,7 +63,12 @@ function gateOf(gates: Map<Contribution, Gate>, contribution: Contribution): Gat
 
 function secondsOf({ registry, settings }: Generation, contribution: Contribution, call: Call): number {
   const own = (settings['plugins'] as { settings?: Record<string, { timeout_secs?: number }> } | undefined)?.settings?.[contribution.id]
-  return own?.timeout_secs ?? contribution.manifest.timeout_secs ?? registry.slots.get(call.slot)?.primary.manifest.timeout_secs ?? DEFAULT_SECONDS
+  return (
+    own?.timeout_secs ??
+    contribution.manifest.timeout_secs ??
+    registry.slots.get(call.slot)?.primary.manifest.timeout_secs ??
+    DEFAULT_SECONDS
+  )
 }
 
 /** Settles with the work, the time limit or the caller's abort, whichever is first; the handler is told by its signal. */
@@ -110,7 +115,7 @@ function answer(result: Result, contribution: Contribution, run: Run): Result {
   return complete(checked.error, contribution, run, checked)
 }
 
-/** A failure with the hint and retryability that the slot declares for its code, and, where the plugin vouches for it, that nothing was done. */
+/** A failure with the hint and retryability that the slot declares, saying that nothing was done where the plugin vouches for it. */
 function complete(error: Problem, { manifest }: Contribution, { slot }: Run, result?: Failure): Failure {
   const declared = slot.errors[error.code]
   const whole = { ...error, hint: error.hint || declared?.hint || '', retryable: error.retryable || declared?.retryable === true }

@@ -85,11 +85,11 @@ async function carryOut(files: Files, operation: Operation): Promise<Written | u
   return undefined
 }
 
-/** What puts a file back as it is now. */
+/** What puts a file back as it is now; one that is so still is left alone. */
 async function reversal(files: Files, { path, over }: Operation): Promise<() => Promise<unknown>> {
   if (over === 'nothing') return () => files.remove(path).catch((error: unknown) => (isMissing(error) ? undefined : Promise.reject(error)))
   const bytes = await files.read(path)
-  return () => files.write(path, bytes, 'anything', { mode: over.stat.mode })
+  return async () => (await hashAt(files, path)) !== over.sha256 && files.write(path, bytes, 'anything', { mode: over.stat.mode })
 }
 
 async function rollBack(undo: (() => Promise<unknown>)[]): Promise<string[]> {

@@ -61,7 +61,8 @@ async function claim(key: string, path: string, signal: AbortSignal | undefined)
     const server = await listen(address(key))
     if (server) return () => new Promise((resolve) => server.close(() => resolve()))
     if (await abandoned(address(key))) continue
-    if (Date.now() > deadline) throw problem('VT_FILE_IO', { path, reason: 'another process keeps writing it' }, { retryable: true, details: { errno: 'EBUSY' } })
+    if (Date.now() > deadline)
+      throw problem('VT_FILE_IO', { path, reason: 'another process keeps writing it' }, { retryable: true, details: { errno: 'EBUSY' } })
     await sleep(pause * (0.5 + Math.random()), undefined, signal && { signal })
   }
 }

@@ -98,7 +98,8 @@ export class Reading {
     try {
       const entries = readdirSync(directory.ref, { withFileTypes: true, encoding: 'buffer' })
       const names = entries.map((entry) => ({ name: encodeName(entry.name), kind: entryKind(entry) }))
-      const shown = ({ name }: { name: string }) => [directory.path, directory.resolved].every((folder) => this.shows(folder === '.' ? name : `${folder}/${name}`))
+      const shown = ({ name }: { name: string }) =>
+        [directory.path, directory.resolved].every((folder) => this.shows(folder === '.' ? name : `${folder}/${name}`))
       return (this.hidden ? names.filter(shown) : names).sort((a, b) => (a.name < b.name ? -1 : 1))
     } catch (error) {
       throw refusal(error, directory.path)
@@ -170,7 +171,11 @@ export class Reading {
 
 /** The refusal of a file that a rule hides. */
 const unseen = (path: string): VtError =>
-  problem('VT_POLICY_DENIED', { reason: `A rule of policy.deny hides '${shown(path)}' from tools.`, way: 'The user can change the rule.' }, { details: { not_applied: true } })
+  problem(
+    'VT_POLICY_DENIED',
+    { reason: `A rule of policy.deny hides '${shown(path)}' from tools.`, way: 'The user can change the rule.' },
+    { details: { not_applied: true } },
+  )
 
 async function only(kind: 'file' | 'directory', handle: Handle): Promise<Handle> {
   if (handle.kind === kind) return handle

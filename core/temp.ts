@@ -12,6 +12,8 @@ const token = `${process.pid}-${randomBytes(4).toString('hex')}`
 const record = `${token}.dirs`
 const live = new Map<string, Directory>()
 let count = 0
+/** Something could not be removed: it is left to whoever opens the workspace next. */
+let stuck = false
 
 export interface Temp {
   readonly name: string
@@ -27,7 +29,11 @@ export function tempIn(directory: Directory): Temp {
   return {
     name,
     drop() {
-      attempt(() => removeTree(directory, name))
+      try {
+        removeTree(directory, name)
+      } catch {
+        stuck = true
+      }
       live.delete(name)
     },
   }
@@ -41,8 +47,8 @@ export function noteTemps(folder: Directory, path: string): void {
   appendFileSync(folder.at(record), `${JSON.stringify(path)}\n`, { mode: 0o600 })
 }
 
-/** Ends this process's note: nothing of it is left. */
-export const endNote = (folder: Directory): void => attempt(() => unlinkSync(folder.at(record)))
+/** Ends this process's note, if nothing of it is left. */
+export const endNote = (folder: Directory): void => attempt(() => !stuck && unlinkSync(folder.at(record)))
 
 /** Removes what processes that are gone have noted in `folder` and left behind. `enter` stands in a directory by its path. */
 export function sweepTemps(folder: Directory, enter: (path: string) => Directory): void {
@@ -51,7 +57,8 @@ export function sweepTemps(folder: Directory, enter: (path: string) => Directory
     if (!owner || owner === token || isAlive(Number(pid))) continue
     attempt(() => {
       // A directory may be gone by now; the others are looked at all the same.
-      for (const line of readFileSync(folder.at(file), 'utf8').split('\n').filter(Boolean)) attempt(() => sweep(owner, enter(JSON.parse(line) as string)))
+      for (const line of readFileSync(folder.at(file), 'utf8').split('\n').filter(Boolean))
+        attempt(() => sweep(owner, enter(JSON.parse(line) as string)))
       unlinkSync(folder.at(file))
     })
   }

@@ -1,8 +1,22 @@
-import { closeSync, constants, fsyncSync, openSync, readdirSync, readFileSync, readlinkSync, rmdirSync, symlinkSync, mkdirSync, unlinkSync, type BigIntStats } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmdirSync,
+  symlinkSync,
+  mkdirSync,
+  unlinkSync,
+  type BigIntStats,
+} from 'node:fs'
 import { chmod, copyFile } from 'node:fs/promises'
 import { reference, type Directory, type Entry } from './directory.js'
 import { problem, VtError } from './errors.js'
 import { encodeName, shown } from './paths.js'
+import { syncDirectory } from './publish.js'
 import type { Extent } from './types.js'
 
 /** Names in a directory, as text that leads back to the same bytes. */
@@ -24,7 +38,8 @@ export function measure(directory: Directory, name: string, path: string, most?:
     if (!directory) return
     const inner = parent.enter(child)
     try {
-      if (mountOf(inner) !== mountOf(parent)) throw problem('VT_PATH_PERMISSION', { path: shown(path), reason: 'another file system is mounted inside' })
+      if (mountOf(inner) !== mountOf(parent))
+        throw problem('VT_PATH_PERMISSION', { path: shown(path), reason: 'another file system is mounted inside' })
       for (const grandchild of list(inner)) visit(inner, grandchild, true)
     } finally {
       inner.close()
@@ -53,7 +68,13 @@ export function removeTree(directory: Directory, name: string): void {
 }
 
 /** Copies what lies at `from` to the unused name `to`, modes kept, everything on disk on return. `link` judges the text of each link. */
-export async function copyTree(source: Directory, from: string, target: Directory, to: string, link: (text: string) => void): Promise<void> {
+export async function copyTree(
+  source: Directory,
+  from: string,
+  target: Directory,
+  to: string,
+  link: (text: string) => void,
+): Promise<void> {
   const entry = source.peek(from)
   if (!entry) throw Object.assign(new Error('gone'), { code: 'ENOENT' })
   try {
@@ -94,17 +115,6 @@ async function copyBytes(entry: Entry, target: string | Buffer, mode: number): P
     closeSync(copy)
   }
   await chmod(target, mode)
-}
-
-/** Puts the names of a directory on disk. */
-export function syncDirectory(directory: Directory): void {
-  if (process.platform === 'win32') return
-  const fd = openSync(directory.at('.'), constants.O_RDONLY | constants.O_DIRECTORY)
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
 }
 
 /** Tells file systems, and the same one mounted twice, apart. */

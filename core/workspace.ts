@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readlinkSync, realpathSync, renameSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readlinkSync, realpathSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { statOf, type Directory } from './directory.js'
@@ -7,9 +7,10 @@ import { problem, VtError } from './errors.js'
 import { recover, transact } from './journal.js'
 import { lock } from './lock.js'
 import { shown } from './paths.js'
+import { confirm, put, secondName, syncDirectory } from './publish.js'
 import { Reading } from './reading.js'
 import { endNote, noteTemps, sweepTemps, tempIn } from './temp.js'
-import { copyTree, measure, syncDirectory } from './tree.js'
+import { copyTree, measure } from './tree.js'
 import type { Extent, Operation, Over, Workspace, Written } from './types.js'
 import type { Spot } from './walk.js'
 import { writeFile } from './writer.js'
@@ -50,7 +51,11 @@ class Confined extends Reading implements OpenWorkspace {
 
   async hold(paths: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable> {
     const asked = paths.map((path) => this.normalize(path))
-    return lock(asked.map((path) => this.keyOf(path)), shown(asked.join(', ')), signal)
+    return lock(
+      asked.map((path) => this.keyOf(path)),
+      shown(asked.join(', ')),
+      signal,
+    )
   }
 
   write(path: string, bytes: Uint8Array, over: Over, how: { mode?: number } = {}): Promise<Written> {
@@ -71,16 +76,15 @@ class Confined extends Reading implements OpenWorkspace {
   async remove(path: string, { recursive = false }: { recursive?: boolean } = {}): Promise<void> {
     await this.from(path, async (spot, asked) => {
       const { directory, name } = spot
-      if (!spot.entry!.stats.isDirectory()) unlinkSync(directory.at(name))
-      else if (!recursive) rmdirSync(directory.at(name))
-      else {
-        measure(directory, name, asked)
-        // Gone at once under its name; what it holds is removed afterwards.
-        const temp = this.tempBeside(spot)
-        renameSync(directory.at(name), directory.at(temp.name))
-        temp.drop()
-      }
-      syncDirectory(directory)
+      const folder = spot.entry!.stats.isDirectory()
+      if (folder && !recursive) return rmdirSync(directory.at(name))
+      if (folder) measure(directory, name, asked)
+      // Gone at once under its name, and back should the disk not confirm it; what it holds is removed afterwards.
+      const temp = this.tempBeside(spot)
+      const [here, away] = [directory.at(name), directory.at(temp.name)]
+      renameSync(here, away)
+      confirm([directory], () => renameSync(away, here))
+      temp.drop()
     })
   }
 
@@ -91,14 +95,12 @@ class Confined extends Reading implements OpenWorkspace {
         refuseTaken(target, replace, asked)
         if (!aside && source.entry!.stats.isSymbolicLink()) this.refuseLink(readlinkSync(source.directory.at(source.name), 'utf8'), target)
         try {
-          put(source, target, replace)
+          put(source, target, replace, target.entry && this.tempBeside(target))
         } catch (error) {
           if (errno(error) !== 'EXDEV') throw error
           await this.copyInto(source, target, replace)
           await this.remove(from, { recursive: true })
         }
-        syncDirectory(target.directory)
-        syncDirectory(source.directory)
       })
     })
   }
@@ -110,7 +112,6 @@ class Confined extends Reading implements OpenWorkspace {
       return this.into(to, false, async (target, path) => {
         refuseTaken(target, replace, path)
         await this.copyInto(source, target, replace)
-        syncDirectory(target.directory)
         return extent
       })
     })
@@ -123,11 +124,10 @@ class Confined extends Reading implements OpenWorkspace {
         const [old, kept] = [source.directory.at(source.name), target.directory.at(target.name)]
         try {
           // Another name may write into the same bytes: then only a copy stays what it is.
-          if (source.entry!.stats.nlink > 1n) await copyFile(old, kept)
-          else linkSync(old, kept)
+          if (source.entry!.stats.nlink > 1n || !secondName(old, kept)) await copyFile(old, kept)
         } catch (error) {
           if (errno(error) === 'EEXIST') return
-          if (!['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP'].includes(errno(error) ?? '')) throw error
+          if (errno(error) !== 'EXDEV') throw error
           await copyFile(old, kept)
         }
       })
@@ -207,7 +207,7 @@ class Confined extends Reading implements OpenWorkspace {
     const temp = this.tempBeside(target)
     try {
       await copyTree(source.directory, source.name, target.directory, temp.name, (text) => this.refuseLink(text, target))
-      put({ ...target, name: temp.name, entry: source.entry }, target, replace)
+      put({ ...target, name: temp.name, entry: source.entry }, target, replace, target.entry && this.tempBeside(target))
     } finally {
       temp.drop()
     }
@@ -266,14 +266,6 @@ class Confined extends Reading implements OpenWorkspace {
       return `${dev}:${ino}/${spot.name}`
     })
   }
-}
-
-/** Moves `source` to `target`; a file takes no name that is in use unless it may replace what is there. */
-function put(source: Spot, target: Spot, replace: boolean): void {
-  const [from, to] = [source.directory.at(source.name), target.directory.at(target.name)]
-  if (replace || source.entry?.stats.isDirectory()) return renameSync(from, to)
-  linkSync(from, to)
-  unlinkSync(from)
 }
 
 function refuseTaken(target: Spot, replace: boolean, path: string): void {

@@ -6,7 +6,6 @@ import {
   fchownSync,
   fstatSync,
   fsync,
-  linkSync,
   openSync,
   readSync,
   renameSync,
@@ -16,12 +15,12 @@ import {
 } from 'node:fs'
 import { promisify } from 'node:util'
 import { copyAttributes } from './attributes.js'
-import type { Directory, Entry } from './directory.js'
+import type { Entry } from './directory.js'
 import { problem } from './errors.js'
 import { toStat } from './handle.js'
 import { shown } from './paths.js'
+import { confirm, secondName, take } from './publish.js'
 import { tempIn } from './temp.js'
-import { syncDirectory } from './tree.js'
 import type { EntryStat, Over, Version, Written } from './types.js'
 import type { Spot } from './walk.js'
 
@@ -69,26 +68,20 @@ export async function writeFile(spot: Spot, path: string, bytes: Uint8Array, ove
 function publish({ directory, name, entry }: Spot, temp: string, path: string, over: Over): void {
   const [from, to] = [directory.at(temp), directory.at(name)]
   if (over === 'nothing') {
-    linkSync(from, to)
-    return confirm(directory, () => unlinkSync(to))
+    take(from, to, directory.peek(name))
+    return confirm([directory], () => unlinkSync(to))
   }
   const spare = tempIn(directory)
   try {
     if (over !== 'anything') refuseChanged(directory.peek(name), over, path)
-    if (entry) linkSync(to, directory.at(spare.name))
+    const kept = entry && secondName(to, directory.at(spare.name))
     renameSync(from, to)
-    confirm(directory, () => (entry ? renameSync(directory.at(spare.name), to) : unlinkSync(to)))
+    confirm([directory], () => {
+      if (kept) renameSync(directory.at(spare.name), to)
+      else if (!entry) unlinkSync(to)
+    })
   } finally {
     spare.drop()
-  }
-}
-
-function confirm(directory: Directory, undo: () => void): void {
-  try {
-    syncDirectory(directory)
-  } catch (error) {
-    undo()
-    throw error
   }
 }
 

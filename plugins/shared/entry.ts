@@ -16,7 +16,7 @@ export interface Entry {
 
 const kinds = { file: 'file', directory: 'dir', link: 'symlink' } as const
 
-/** What lies at `path`, checked against what this session knows of it; `undefined` if nothing does. Throws VT_FILE_STALE, VT_PATH_SPECIAL. */
+/** What lies at `path`, if anything, checked against what this session knows of it. Throws VT_FILE_STALE, VT_PATH_SPECIAL. */
 export async function entryAt(path: string, expected: string | undefined, context: Context): Promise<Entry | undefined> {
   refuseRoot(path)
   const { workspace } = context
@@ -44,7 +44,7 @@ export async function requiredEntry(path: string, expected: string | undefined, 
   return entry
 }
 
-/** What is in the way of a new name: nothing, or a file that may be replaced. Throws VT_PATH_EXISTS, VT_INPUT_CONFLICT, VT_INPUT_TOO_LARGE. */
+/** What is in the way of a new name: nothing, or a file that may be replaced. Throws VT_PATH_EXISTS, VT_INPUT_CONFLICT and the like. */
 export async function freeName(from: Entry, to: string, overwrite: boolean, context: Context): Promise<Entry | undefined> {
   const place = placeOf(to, context)
   if (from.at === place || (from.kind === 'dir' && place.startsWith(`${from.at}/`))) {
@@ -53,7 +53,8 @@ export async function freeName(from: Entry, to: string, overwrite: boolean, cont
   }
   const there = await entryAt(to, undefined, context)
   if (!there) return undefined
-  if (there.kind === 'dir') throw taken(to, `'${to}' is a directory: give the full new name, for example '${to}/${from.path.split('/').at(-1)}'.`)
+  if (there.kind === 'dir')
+    throw taken(to, `'${to}' is a directory: give the full new name, for example '${to}/${from.path.split('/').at(-1)}'.`)
   if (from.kind === 'dir' || there.kind === 'symlink') throw taken(to, 'Choose another name, or delete what is there first.')
   if (!overwrite) throw taken(to, 'Choose another name, or give overwrite: true to replace the file.')
   if (!there.content) throw tooLarge(to, there.stat.bytes)

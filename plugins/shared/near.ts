@@ -32,7 +32,13 @@ export function nearTo(text: string, wanted: string): Near[] {
   const add = (at: number, similarity: number, differs_in: string) => {
     if (found.length < most && !found.some((near) => near.line_number === at + 1)) {
       const window = lines.slice(at, at + sought.length)
-      found.push({ line_number: at + 1, end_line: at + window.length, similarity, differs_in, text: window.slice(0, shownLines).join('\n') })
+      found.push({
+        line_number: at + 1,
+        end_line: at + window.length,
+        similarity,
+        differs_in,
+        text: window.slice(0, shownLines).join('\n'),
+      })
     }
   }
   let [folded, target] = [lines, sought]
@@ -77,4 +83,5 @@ function alike(lines: string[], target: string[]): [at: number, similarity: numb
     .map(([at, similarity]) => [at, Math.round(similarity * 100) / 100])
 }
 
-const pairs = (line: string): Set<string> => new Set(Array.from({ length: Math.max(0, line.length - 1) }, (_, at) => line.slice(at, at + 2)))
+const pairs = (line: string): Set<string> =>
+  new Set(Array.from({ length: Math.max(0, line.length - 1) }, (_, at) => line.slice(at, at + 2)))

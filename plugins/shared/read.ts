@@ -48,7 +48,10 @@ async function readLines(call: Call<ReadInput>, file: Handle, form: Form, want: 
   const { first, size, max } = want
   if (first > Math.max(1, total)) {
     const next = again(call, { offset_lines: Math.max(1, total - (size ?? 400) + 1), page_size_lines: size ?? 400 })
-    return fail('VT_FILE_OFFSET', `Line ${first} lies behind the end: '${file.path}' has ${total} lines.`, { details: { total_lines: total }, next })
+    return fail('VT_FILE_OFFSET', `Line ${first} lies behind the end: '${file.path}' has ${total} lines.`, {
+      details: { total_lines: total },
+      next,
+    })
   }
   const asked = Math.min(total, size === undefined ? total : first + size - 1)
   const page = await pageOf(source, index, first, asked, max)
@@ -95,7 +98,10 @@ async function readBytes(call: Call<ReadInput>, file: Handle, { offset, size }: 
   const { bytes: total } = file.stat
   if (offset > 0 && offset >= total) {
     const next = again(call, { offset_bytes: Math.max(0, total - size), page_size_bytes: size })
-    return fail('VT_FILE_OFFSET', `Byte ${offset} lies behind the end: '${file.path}' has ${total} bytes.`, { details: { size_bytes: total }, next })
+    return fail('VT_FILE_OFFSET', `Byte ${offset} lies behind the end: '${file.path}' has ${total} bytes.`, {
+      details: { size_bytes: total },
+      next,
+    })
   }
   const slice = await sliceBytes(file, offset, size)
   reads.remember(file.resolved, { stat: file.stat })
@@ -122,7 +128,11 @@ async function readImage(file: Handle, mimeType: string, { reads }: Place): Prom
   const hash = hashOf(bytes)
   reads.remember(file.resolved, { hash, stat: file.stat })
   const output = { content: '', content_kind: 'image', encoding: 'base64', mime_type: mimeType, truncated: false, hash }
-  return { ...answer(file, output, ''), text: `[${mimeType}, ${bytes.length} bytes]`, content: [{ type: 'image', data: bytes.toString('base64'), mimeType }] }
+  return {
+    ...answer(file, output, ''),
+    text: `[${mimeType}, ${bytes.length} bytes]`,
+    content: [{ type: 'image', data: bytes.toString('base64'), mimeType }],
+  }
 }
 
 const refuseBinary = (call: Call<ReadInput>): Result =>

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { EntryStat, Session } from '../../core/index.js'
 
-/** What a session knows of a file since it last read or wrote it: by content where it saw all of it, else by the version it saw a part of. */
+/** What a session knows of a file since it last read or wrote it: its content where it saw all of it, else which version it was. */
 export interface Remembered {
   hash?: string
   stat?: EntryStat

@@ -10,7 +10,13 @@ export interface Replaced {
 }
 
 /** Puts new content in the place of a file as it was loaded (or of none), kept for undo and remembered as this session's own. */
-export async function replace(call: Call<any>, context: Context, path: string, target: Target | undefined, bytes: Buffer): Promise<Replaced> {
+export async function replace(
+  call: Call<any>,
+  context: Context,
+  path: string,
+  target: Target | undefined,
+  bytes: Buffer,
+): Promise<Replaced> {
   const { workspace, session } = context
   const after = sha256(bytes)
   const before = target && { sha256: target.version.sha256, mode: target.version.stat.mode, bytes: target.bytes.length }

@@ -19,7 +19,11 @@ export default async function undo(kernel: Kernel, argv: string[], io: Io): Prom
           await putBack(workspace, wanted)
           io.stdout.write(`Undone: ${row(wanted).join('  ')}\n`)
         } else {
-          say(io, 'error', all.length > 0 ? `There is no change ${printable(number)}; \`vtcode undo --list\` shows ${all.length}.` : nothing)
+          say(
+            io,
+            'error',
+            all.length > 0 ? `There is no change ${printable(number)}; \`vtcode undo --list\` shows ${all.length}.` : nothing,
+          )
           code = 1
         }
       } catch (error) {

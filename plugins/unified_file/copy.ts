@@ -18,7 +18,9 @@ export default (async (call, context) => {
   await using _ = await workspace.lock([from, to], context.signal)
   const entry = await requiredEntry(from, undefined, context)
   if (entry.kind === 'dir' && !recursive) {
-    return fail('VT_INPUT_MISSING', `Missing 'recursive': '${from}' is a directory.`, { hint: 'Give recursive: true to copy it with everything in it.' })
+    return fail('VT_INPUT_MISSING', `Missing 'recursive': '${from}' is a directory.`, {
+      hint: 'Give recursive: true to copy it with everything in it.',
+    })
   }
   const there = await freeName(entry, to, overwrite, context)
   const at = placeOf(to, context)

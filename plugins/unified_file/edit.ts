@@ -32,12 +32,16 @@ export default (async (call, context) => {
   let replacements = 0
   for (const [index, edit] of edits.entries()) {
     const done = apply(changes, edit, path)
-    if (typeof done !== 'number') return call.input.edits ? { ...done, error: { ...done.error, details: { ...done.error.details, index } } } : done
+    if (typeof done !== 'number')
+      return call.input.edits ? { ...done, error: { ...done.error, details: { ...done.error.details, index } } } : done
     replacements += done
   }
   if (changes.bytes.equals(changes.before)) return noChange(path)
 
-  const bytes = form.encoding === 'utf-8' ? changes.bytes : Buffer.concat([target.bytes.subarray(0, form.bom), encode(changes.bytes.toString(), form.encoding)])
+  const bytes =
+    form.encoding === 'utf-8'
+      ? changes.bytes
+      : Buffer.concat([target.bytes.subarray(0, form.bom), encode(changes.bytes.toString(), form.encoding)])
   const { hash, resolved, notices } = await replace(call, context, path, target, bytes)
   const [first, last] = [changes.all[0]!, changes.all.at(-1)!]
   const first_line = lineAt(changes.bytes, first.start)
@@ -57,7 +61,7 @@ function editsOf({ input, given }: Call<EditInput>): Edit[] {
   return edits
 }
 
-/** The content to search in: UTF-16 as UTF-8, anything else as it is. Throws VT_FILE_BINARY for UTF-16 that would not come back as it was. */
+/** The content to search in: UTF-16 as UTF-8, all else as it is. Throws VT_FILE_BINARY for UTF-16 that would not come back the same. */
 function textOf(target: Target, { encoding, bom }: Form): Buffer {
   if (encoding === 'utf-8') return target.bytes
   const { text, lossy } = decode(target.bytes.subarray(bom), encoding)
@@ -68,27 +72,43 @@ function textOf(target: Target, { encoding, bom }: Form): Buffer {
 /** Applies one edit; the number of replacements, or why there is none. */
 function apply(changes: Changes, { old_str, new_str, replace_all = false }: Edit, path: string): number | Failure {
   if (old_str === '') {
-    throw problem('VT_INPUT_INVALID', { problem: "'old_str' is empty; there is nothing to find." }, { hint: 'Use write for a new file, or apply_patch to insert lines.' })
+    throw problem(
+      'VT_INPUT_INVALID',
+      { problem: "'old_str' is empty; there is nothing to find." },
+      { hint: 'Use write for a new file, or apply_patch to insert lines.' },
+    )
   }
   if (old_str === new_str) return noChange(path)
   const { bytes } = changes
   const found = occurrences(bytes, Buffer.from(old_str))
   if (found.length === 0) return notFound(path, bytes, old_str)
-  if (found.length > 1 && !replace_all) return notUnique(path, bytes, old_str, found.map(({ start }) => start))
+  if (found.length > 1 && !replace_all)
+    return notUnique(
+      path,
+      bytes,
+      old_str,
+      found.map(({ start }) => start),
+    )
   const spans = apart(found)
   changes.replace(spans.map((span) => ({ ...span, by: Buffer.from(withEnds(new_str, bytes, span.start)) })))
   return spans.length
 }
 
-const noChange = (path: string): Failure => fail('VT_EDIT_NO_CHANGE', `The edit leaves '${path}' as it is: 'old_str' and 'new_str' are the same.`)
+const noChange = (path: string): Failure =>
+  fail('VT_EDIT_NO_CHANGE', `The edit leaves '${path}' as it is: 'old_str' and 'new_str' are the same.`)
 
 function notFound(path: string, bytes: Buffer, old: string): Failure {
   const near = nearTo(bytes.toString(), old)
   const [best] = near
   const whole = lineAt(bytes, bytes.length) <= 400
   const next: Next | undefined = best ? readOf(path, around(best.line_number, best.end_line, 3)) : whole ? readOf(path) : undefined
-  const hint = best ? `Line ${best.line_number} comes nearest and differs in ${best.differs_in.replaceAll('_', ' ')}; copy old_str exactly from a fresh read.` : undefined
-  return fail('VT_EDIT_NOT_FOUND', `'${path}' does not contain ${quote(old)}.`, { details: { near }, ...(next && { next }), ...(hint && { hint }) })
+  const differs = best?.differs_in.replaceAll('_', ' ')
+  const hint = best && `Line ${best.line_number} comes nearest and differs in ${differs}; copy old_str exactly from a fresh read.`
+  return fail('VT_EDIT_NOT_FOUND', `'${path}' does not contain ${quote(old)}.`, {
+    details: { near },
+    ...(next && { next }),
+    ...(hint && { hint }),
+  })
 }
 
 function notUnique(path: string, bytes: Buffer, old: string, starts: number[]): Failure {
@@ -110,5 +130,12 @@ const around = (first: number, last: number, margin: number) => {
 
 function largeNotices(edits: Edit[]): Notice[] {
   const lines = Math.max(...edits.map(({ old_str }) => old_str.replace(/\n$/, '').split('\n').length))
-  return lines > 200 ? [{ code: 'VT_EDIT_LARGE', message: `${lines} lines were replaced by an edit; write with mode: "overwrite" or apply_patch suits that better.` }] : []
+  return lines > 200
+    ? [
+        {
+          code: 'VT_EDIT_LARGE',
+          message: `${lines} lines were replaced by an edit; write with mode: "overwrite" or apply_patch suits that better.`,
+        },
+      ]
+    : []
 }

@@ -26,7 +26,8 @@ export default (async (call, context) => {
   await using _ = await context.workspace.lock([path], context.signal)
   const target = await load(path, context)
   if (target && mode === 'fail_if_exists') return refuseExisting(path)
-  if (target && mode === 'skip_if_exists') return ok(output(call, target, mode, target.bytes, 0, { skipped: true }), { text: `skipped ${path}` })
+  if (target && mode === 'skip_if_exists')
+    return ok(output(call, target, mode, target.bytes, 0, { skipped: true }), { text: `skipped ${path}` })
   if (target || expected_hash) refuseStale(path, target, expected_hash, context)
 
   const added = target && mode === 'append' ? encode(content, recognise(target.bytes).encoding) : Buffer.from(content)
@@ -53,7 +54,14 @@ const refuseExisting = (path: string): Result =>
     next: readOf(path),
   })
 
-function output({ input: { path } }: Call<WriteInput>, target: Target | undefined, mode: Mode, bytes: Buffer, written: number, rest: object) {
+function output(
+  { input: { path } }: Call<WriteInput>,
+  target: Target | undefined,
+  mode: Mode,
+  bytes: Buffer,
+  written: number,
+  rest: object,
+) {
   const { encoding, bom } = recognise(bytes)
   const lines = countLines(encoding === 'utf-8' ? bytes : Buffer.from(decode(bytes.subarray(bom), encoding).text))
   const hash = target ? short(target.version.sha256) : ''

@@ -34,11 +34,20 @@ const left = (plan: object[], mark: boolean) => {
   if (mark) put(`${home}/commit`, '')
   return (index: number) => `${home}/${index}`
 }
-const planned = (path: string, index: number, before: string | null = sha(`old ${path}`)) => ({ path, before, after: sha(`new ${path}`), staged: `.vtcode/journal/2147483646-0badc0de/${index}` })
+const planned = (path: string, index: number, before: string | null = sha(`old ${path}`)) => ({
+  path,
+  before,
+  after: sha(`new ${path}`),
+  staged: `.vtcode/journal/2147483646-0badc0de/${index}`,
+})
 
 describe('a change of several files', () => {
   it('is made as a whole and leaves no journal', async () => {
-    await workspace.transact([await write('a'), { op: 'remove', path: 'b', over: await seen('b') }, { op: 'write', path: 'd/e', bytes: Buffer.from('1'), over: 'nothing' }])
+    await workspace.transact([
+      await write('a'),
+      { op: 'remove', path: 'b', over: await seen('b') },
+      { op: 'write', path: 'd/e', bytes: Buffer.from('1'), over: 'nothing' },
+    ])
     expect([content('a'), content('d/e'), content('c')]).toEqual(['new a', '1', 'old c'])
     expect(readdirSync(root).sort()).toEqual(['.vtcode', 'a', 'c', 'd'])
     expect(journals()).toEqual([])
@@ -48,13 +57,19 @@ describe('a change of several files', () => {
     const operations = [await write('a'), await write('b')]
     put('b', 'other')
     await expect(workspace.transact(operations)).rejects.toMatchObject({ code: 'VT_FILE_STALE' })
-    await expect(workspace.transact([await write('a'), { op: 'write', path: 'c', bytes: Buffer.from('x'), over: 'nothing' }])).rejects.toMatchObject({ code: 'VT_PATH_EXISTS' })
+    await expect(
+      workspace.transact([await write('a'), { op: 'write', path: 'c', bytes: Buffer.from('x'), over: 'nothing' }]),
+    ).rejects.toMatchObject({ code: 'VT_PATH_EXISTS' })
     expect([content('a'), content('b'), content('c')]).toEqual(['old a', 'other', 'old c'])
     expect(journals()).toEqual([])
   })
 
   it('is put back when it fails half-way', async () => {
-    const operations = [await write('a'), { op: 'write' as const, path: 'new/x', bytes: Buffer.from('1'), over: 'nothing' as const }, { op: 'write' as const, path: 'a/below', bytes: Buffer.from('1'), over: 'nothing' as const }]
+    const operations = [
+      await write('a'),
+      { op: 'write' as const, path: 'new/x', bytes: Buffer.from('1'), over: 'nothing' as const },
+      { op: 'write' as const, path: 'a/below', bytes: Buffer.from('1'), over: 'nothing' as const },
+    ]
     await expect(workspace.transact(operations)).rejects.toMatchObject({ code: 'VT_PATH_NOT_DIRECTORY' })
     expect(content('a')).toBe('old a')
     expect(journals()).toEqual([])
@@ -88,8 +103,18 @@ describe('what a killed process left', () => {
   it('never reaches what no tool may write: a journal may have come with a repository', async () => {
     mkdirSync(join(root, '.git/hooks'), { recursive: true })
     symlinkSync('.git', join(root, 'link'))
-    for (const path of ['.git/hooks/pre-commit', '.GIT/hooks/x', 'sub/.git/config', '.vtcode/config.yaml', 'link/hooks/pre-commit', '../out']) {
-      left([planned(path, 0, null)].map((step) => ({ ...step, staged: step.staged })), true)
+    for (const path of [
+      '.git/hooks/pre-commit',
+      '.GIT/hooks/x',
+      'sub/.git/config',
+      '.vtcode/config.yaml',
+      'link/hooks/pre-commit',
+      '../out',
+    ]) {
+      left(
+        [planned(path, 0, null)].map((step) => ({ ...step, staged: step.staged })),
+        true,
+      )
       await expect(workspace.recover(), path).rejects.toMatchObject({ code: expect.stringMatching(/VT_PATCH_RECOVERY|VT_PATH_OUTSIDE/) })
       rmSync(join(root, '.vtcode/journal'), { recursive: true })
     }

@@ -1,5 +1,19 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { chmodSync, linkSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { once } from 'node:events'
 import { createHash } from 'node:crypto'
 import { tmpdir } from 'node:os'
@@ -29,10 +43,19 @@ const bytes = (text: string) => Buffer.from(text)
 const content = (path: string) => readFileSync(join(root, path), 'utf8')
 const seen = async (path: string) => {
   await using file = await workspace.openFile(path)
-  return { stat: file.stat, sha256: createHash('sha256').update(await file.read(0, file.stat.bytes)).digest('hex') }
+  return {
+    stat: file.stat,
+    sha256: createHash('sha256')
+      .update(await file.read(0, file.stat.bytes))
+      .digest('hex'),
+  }
 }
 /** Everything in the workspace but what the program keeps for itself. */
-const tree = () => readdirSync(root, { recursive: true }).map(String).filter((name) => !name.startsWith('.vtcode/') && name !== '.vtcode').sort()
+const tree = () =>
+  readdirSync(root, { recursive: true })
+    .map(String)
+    .filter((name) => !name.startsWith('.vtcode/') && name !== '.vtcode')
+    .sort()
 
 /** One entry of an access list. */
 const entry = ([tag, permissions, id]: number[]): number[] => {
@@ -42,7 +65,8 @@ const entry = ([tag, permissions, id]: number[]): number[] => {
   bytes.writeInt32LE(id!, 4)
   return [...bytes]
 }
-const python = (script: string, ...args: string[]) => execFileSync('python3', ['-c', `import os, sys, json\n${script}`, ...args], { encoding: 'utf8' })
+const python = (script: string, ...args: string[]) =>
+  execFileSync('python3', ['-c', `import os, sys, json\n${script}`, ...args], { encoding: 'utf8' })
 /** Sets attributes of a file, or takes them away. */
 const setAttributes = (path: string, values: Record<string, Buffer | undefined>) => {
   for (const [name, value] of Object.entries(values)) {
@@ -51,7 +75,9 @@ const setAttributes = (path: string, values: Record<string, Buffer | undefined>)
   }
 }
 const attributes = (path: string): Record<string, string> =>
-  JSON.parse(python('print(json.dumps({name: os.getxattr(sys.argv[1], name).hex() for name in os.listxattr(sys.argv[1])}))', join(root, path)))
+  JSON.parse(
+    python('print(json.dumps({name: os.getxattr(sys.argv[1], name).hex() for name in os.listxattr(sys.argv[1])}))', join(root, path)),
+  )
 
 describe('a write', () => {
   it('creates, replaces, and refuses what may not be replaced', async () => {
@@ -94,20 +120,49 @@ describe('a write', () => {
     expect((statSync(join(root, 'run.sh')).mode & 0o777).toString(8)).toBe('755')
   })
 
-  it.runIf(process.platform === 'linux')('keeps extended attributes and the access list, and what the folder would give a new file stays away', async () => {
-    // An access list as the system keeps it: version 2, then tag, permissions and id of each entry; user 1 may read.
-    const acl = Buffer.from([2, 0, 0, 0, ...[[1, 6, -1], [2, 4, 1], [4, 0, -1], [16, 4, -1], [32, 0, -1]].flatMap(entry)])
-    setAttributes('a.txt', { 'user.note': Buffer.from('kept'), 'system.posix_acl_access': acl })
-    setAttributes('sub', { 'system.posix_acl_default': Buffer.from([2, 0, 0, 0, ...[[1, 7, -1], [2, 7, 2], [4, 7, -1], [16, 7, -1], [32, 7, -1]].flatMap(entry)]) })
-    writeFileSync(join(root, 'sub/own'), 'x')
-    setAttributes('sub/own', { 'system.posix_acl_access': undefined })
-    chmodSync(join(root, 'sub/own'), 0o640)
-    expect(await workspace.write('a.txt', bytes('new'), 'anything')).toMatchObject({ lost: [] })
-    expect(await workspace.write('sub/own', bytes('new'), 'anything')).toMatchObject({ lost: [] })
-    expect(attributes('a.txt')).toEqual({ 'user.note': '6b657074', 'system.posix_acl_access': acl.toString('hex') })
-    expect(attributes('sub/own')).toEqual({})
-    expect([content('a.txt'), statSync(join(root, 'sub/own')).mode & 0o777]).toEqual(['new', 0o640])
-  })
+  it.runIf(process.platform === 'linux')(
+    'keeps extended attributes and the access list, and what the folder would give a new file stays away',
+    async () => {
+      // An access list as the system keeps it: version 2, then tag, permissions and id of each entry; user 1 may read.
+      const acl = Buffer.from([
+        2,
+        0,
+        0,
+        0,
+        ...[
+          [1, 6, -1],
+          [2, 4, 1],
+          [4, 0, -1],
+          [16, 4, -1],
+          [32, 0, -1],
+        ].flatMap(entry),
+      ])
+      setAttributes('a.txt', { 'user.note': Buffer.from('kept'), 'system.posix_acl_access': acl })
+      setAttributes('sub', {
+        'system.posix_acl_default': Buffer.from([
+          2,
+          0,
+          0,
+          0,
+          ...[
+            [1, 7, -1],
+            [2, 7, 2],
+            [4, 7, -1],
+            [16, 7, -1],
+            [32, 7, -1],
+          ].flatMap(entry),
+        ]),
+      })
+      writeFileSync(join(root, 'sub/own'), 'x')
+      setAttributes('sub/own', { 'system.posix_acl_access': undefined })
+      chmodSync(join(root, 'sub/own'), 0o640)
+      expect(await workspace.write('a.txt', bytes('new'), 'anything')).toMatchObject({ lost: [] })
+      expect(await workspace.write('sub/own', bytes('new'), 'anything')).toMatchObject({ lost: [] })
+      expect(attributes('a.txt')).toEqual({ 'user.note': '6b657074', 'system.posix_acl_access': acl.toString('hex') })
+      expect(attributes('sub/own')).toEqual({})
+      expect([content('a.txt'), statSync(join(root, 'sub/own')).mode & 0o777]).toEqual(['new', 0o640])
+    },
+  )
 
   it.runIf(process.getuid?.() === 0)('refuses what this user may not write into, and says which attributes it could not keep', async () => {
     setAttributes('a.txt', { 'security.note': Buffer.from('x') })
@@ -118,7 +173,9 @@ describe('a write', () => {
       console.log(JSON.stringify([await answer('a.txt'), await answer('readonly')]))`
     writeFileSync(join(root, 'readonly'), 'old', { mode: 0o444 })
     const without = ['setpriv', '--bounding-set', '-all', '--inh-caps', '-all', process.execPath, '--input-type=module', '-e', script]
-    const { stdout } = spawnSync(without[0]!, [...without.slice(1), new URL('../../dist/core/workspace.js', import.meta.url).href, root], { encoding: 'utf8' })
+    const { stdout } = spawnSync(without[0]!, [...without.slice(1), new URL('../../dist/core/workspace.js', import.meta.url).href, root], {
+      encoding: 'utf8',
+    })
     expect(JSON.parse(stdout)).toEqual([['attributes'], 'VT_PATH_PERMISSION'])
     expect([content('a.txt'), content('readonly')]).toEqual(['new', 'old'])
   })
@@ -145,7 +202,8 @@ describe('a write', () => {
       await expect(workspace.rename('a.txt', path), path).rejects.toMatchObject(refusal)
       await expect(workspace.copy('a.txt', path), path).rejects.toMatchObject(refusal)
     }
-    for (const path of ['file', 'folder', 'folder/secret']) await expect(workspace.remove(path, { recursive: true }), path).rejects.toMatchObject({ code: 'VT_PATH_OUTSIDE' })
+    for (const path of ['file', 'folder', 'folder/secret'])
+      await expect(workspace.remove(path, { recursive: true }), path).rejects.toMatchObject({ code: 'VT_PATH_OUTSIDE' })
     expect(readdirSync(join(base, 'out'))).toEqual(['secret'])
     expect(content('a.txt')).toBe('old')
   })
@@ -217,7 +275,13 @@ describe('a lock', () => {
 
   it('ends with its process', async () => {
     const script = `const {openWorkspace}=await import(process.argv[1]);await openWorkspace(process.argv[2]).lock(['a.txt']);console.log('held');setInterval(()=>{},1000)`
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script, new URL('../../dist/core/workspace.js', import.meta.url).href, root])
+    const child = spawn(process.execPath, [
+      '--input-type=module',
+      '-e',
+      script,
+      new URL('../../dist/core/workspace.js', import.meta.url).href,
+      root,
+    ])
     await once(child.stdout, 'data')
     const waiting = workspace.lock(['a.txt'])
     expect(await Promise.race([waiting, new Promise((resolve) => setTimeout(resolve, 100, 'waits'))])).toBe('waits')
@@ -251,7 +315,10 @@ describe.runIf(process.platform === 'linux')('a directory that is swapped for a 
     const end = Date.now() + (soak ? 20_000 : 2_000)
     for (let i = 0; Date.now() < end; i++) {
       const done = workspace.write(`real/f${i % 50}`, bytes('x'), 'anything')
-      await done.then(() => answers.ok++, (error: { code: string }) => (expect(error.code).toBe('VT_PATH_OUTSIDE'), answers.refused++))
+      await done.then(
+        () => answers.ok++,
+        (error: { code: string }) => (expect(error.code).toBe('VT_PATH_OUTSIDE'), answers.refused++),
+      )
     }
     attacker.stdin.end()
     await once(attacker, 'exit')

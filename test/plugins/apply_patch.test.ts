@@ -34,7 +34,13 @@ const snapshot = () =>
 describe('the grammar', () => {
   it('takes what models write around a patch', async () => {
     const patch = update('b.txt', '-b', '+B')
-    for (const wrapped of [`  \n${patch}\n\n`, `<<'EOF'\n${patch}\nEOF`, `apply_patch <<EOF\n${patch}\nEOF\n`, `\`\`\`diff\n${patch}\n\`\`\``, patch.replaceAll('\n', '\r\n')]) {
+    for (const wrapped of [
+      `  \n${patch}\n\n`,
+      `<<'EOF'\n${patch}\nEOF`,
+      `apply_patch <<EOF\n${patch}\nEOF\n`,
+      `\`\`\`diff\n${patch}\n\`\`\``,
+      patch.replaceAll('\n', '\r\n'),
+    ]) {
       put('b.txt', 'b\n')
       expect(await apply(wrapped), wrapped).toMatchObject({ ok: true })
       expect(text('b.txt')).toBe('B\n')
@@ -79,8 +85,12 @@ describe('the grammar', () => {
     mkdirSync(join(booted.root, '../out'))
     symlinkSync('../out', join(booted.root, 'link'))
     for (const path of ['../out/x', 'a/../../x', 'link/x', '/etc/x']) {
-      expect(await error(envelope('*** Add File: first', '+1', `*** Add File: ${path}`, '+x')), path).toMatchObject({ code: 'VT_PATH_OUTSIDE' })
-      expect(await error(envelope('*** Add File: first', '+1', '*** Update File: b.txt', `*** Move to: ${path}`)), path).toMatchObject({ code: 'VT_PATH_OUTSIDE' })
+      expect(await error(envelope('*** Add File: first', '+1', `*** Add File: ${path}`, '+x')), path).toMatchObject({
+        code: 'VT_PATH_OUTSIDE',
+      })
+      expect(await error(envelope('*** Add File: first', '+1', '*** Update File: b.txt', `*** Move to: ${path}`)), path).toMatchObject({
+        code: 'VT_PATH_OUTSIDE',
+      })
     }
     expect(await error('--- /dev/null\n+++ /etc/x\n@@ -0,0 +1 @@\n+x\n')).toMatchObject({ code: 'VT_PATH_OUTSIDE' })
     expect(existsSync(join(booted.root, 'first'))).toBe(false)
@@ -91,13 +101,26 @@ describe('the grammar', () => {
 describe('sections', () => {
   it('see what those before them did', async () => {
     const patch = envelope(
-      '*** Update File: a.txt', '*** Move to: moved/a.txt', '@@', '-two', '+TWO',
-      '*** Add File: a.txt', '+fresh',
-      '*** Update File: moved/a.txt', '@@', '-three', '+THREE',
-      '*** Delete File: b.txt', '*** Add File: b.txt', '+again',
+      '*** Update File: a.txt',
+      '*** Move to: moved/a.txt',
+      '@@',
+      '-two',
+      '+TWO',
+      '*** Add File: a.txt',
+      '+fresh',
+      '*** Update File: moved/a.txt',
+      '@@',
+      '-three',
+      '+THREE',
+      '*** Delete File: b.txt',
+      '*** Add File: b.txt',
+      '+again',
     )
     const result = await apply(patch)
-    expect(result).toMatchObject({ ok: true, output: { changes: [{ op: 'move', to: 'moved/a.txt' }, { op: 'add' }, { op: 'update' }, { op: 'delete' }, { op: 'add' }] } })
+    expect(result).toMatchObject({
+      ok: true,
+      output: { changes: [{ op: 'move', to: 'moved/a.txt' }, { op: 'add' }, { op: 'update' }, { op: 'delete' }, { op: 'add' }] },
+    })
     expect(snapshot()).toEqual({ 'a.txt': 'fresh\n', 'moved/a.txt': 'one\nTWO\nTHREE\n', 'b.txt': 'again\n', 'sub/c.txt': 'c\n' })
   })
 
@@ -123,12 +146,17 @@ describe('sections', () => {
 
   it('of a dry run say what would be', async () => {
     const before = snapshot()
-    expect(await apply(update('a.txt', '-two', '+2'), { dry_run: true })).toMatchObject({ ok: true, output: { dry_run: true, changes: [{ added: 1, removed: 1 }], diff: expect.stringContaining('-two\n+2\n') } })
+    expect(await apply(update('a.txt', '-two', '+2'), { dry_run: true })).toMatchObject({
+      ok: true,
+      output: { dry_run: true, changes: [{ added: 1, removed: 1 }], diff: expect.stringContaining('-two\n+2\n') },
+    })
     expect(snapshot()).toEqual(before)
   })
 
   it('of a git diff make, remove and rename files, with the mode they ask for', async () => {
-    await apply('diff --git a/run b/run\nnew file mode 100755\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+#!/bin/sh\ndiff --git a/b.txt b/b.txt\ndeleted file mode 100644\n--- a/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\ndiff --git a/sub/c.txt b/d.txt\nsimilarity index 100%\nrename from sub/c.txt\nrename to d.txt\n')
+    await apply(
+      'diff --git a/run b/run\nnew file mode 100755\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+#!/bin/sh\ndiff --git a/b.txt b/b.txt\ndeleted file mode 100644\n--- a/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\ndiff --git a/sub/c.txt b/d.txt\nsimilarity index 100%\nrename from sub/c.txt\nrename to d.txt\n',
+    )
     expect(snapshot()).toEqual({ 'a.txt': 'one\ntwo\nthree\n', run: '#!/bin/sh\n', 'd.txt': 'c\n' })
     expect(statSync(join(booted.root, 'run')).mode & 0o777).toBe(0o755)
   })
@@ -166,18 +194,27 @@ describe('a hunk', () => {
     expect(await place(file, '@@', '-a', '+A', '@@', '-x', '+y')).toMatchObject({ code: 'VT_PATCH_AMBIGUOUS', details: { hunk: 1 } })
     expect(await place(file, '@@', ' a', '-x', '@@', '-a', '+A')).toMatchObject({ code: 'VT_PATCH_OVERLAP', details: { hunks: [0, 1] } })
     expect(await place(file, '@@ bee', '-x', '+y')).toMatchObject({ code: 'VT_PATCH_CONTEXT', message: expect.stringContaining('bee') })
-    expect(await place('function alpha() {\n  return 1\n}\n', '-  return  1', '+  return 2')).toMatchObject({ code: 'VT_PATCH_CONTEXT', details: { near: [{ line_number: 2, differs_in: 'whitespace' }] }, next: { input: { offset_lines: 1 } } })
+    expect(await place('function alpha() {\n  return 1\n}\n', '-  return  1', '+  return 2')).toMatchObject({
+      code: 'VT_PATCH_CONTEXT',
+      details: { near: [{ line_number: 2, differs_in: 'whitespace' }] },
+      next: { input: { offset_lines: 1 } },
+    })
   })
 
   it('may differ in white space and typography if it fits in one place only; context keeps the bytes of the file', async () => {
     expect(await place('a  \nb\t\nc\n', ' a', '-b', '+B')).toBe('a  \nB\nc\n')
-    expect(await place('if (x) {\n    a()\n    b()\n}\n', ' a()', '-b()', '+c()', '+  d()')).toBe('if (x) {\n    a()\n    c()\n      d()\n}\n')
+    expect(await place('if (x) {\n    a()\n    b()\n}\n', ' a()', '-b()', '+c()', '+  d()')).toBe(
+      'if (x) {\n    a()\n    c()\n      d()\n}\n',
+    )
     expect(await place('say “hi” — now\nb\n', ' say "hi" - now', '-b', '+B')).toBe('say “hi” — now\nB\n')
     expect(await place('a \nb\na \n', '-a', '+A')).toMatchObject({ code: 'VT_PATCH_AMBIGUOUS' })
     put('f', 'à\n\tx\n')
     expect(await apply(update('f', ' à', '-  x', '+  y'))).toMatchObject({ ok: false, error: { code: 'VT_PATCH_CONTEXT' } })
     put('f', 'a  \nb\n')
-    expect(await apply(update('f', ' a', '-b', '+B'))).toMatchObject({ output: { fuzzy: 1 }, notices: [{ code: 'VT_PATCH_FUZZY', message: expect.stringContaining('line 1') }] })
+    expect(await apply(update('f', ' a', '-b', '+B'))).toMatchObject({
+      output: { fuzzy: 1 },
+      notices: [{ code: 'VT_PATCH_FUZZY', message: expect.stringContaining('line 1') }],
+    })
   })
 
   it('writes the line ends of the file and leaves its end alone', async () => {
@@ -204,7 +241,9 @@ describe('a hunk', () => {
 
 describe('any diff', () => {
   const line = fc.constantFrom('alpha', 'beta', 'gamma', 'delta', '', '  indented', 'é “x”')
-  const file = fc.tuple(fc.array(line, { maxLength: 25 }), fc.boolean()).map(([lines, end]) => lines.join('\n') + (end && lines.length > 0 ? '\n' : ''))
+  const file = fc
+    .tuple(fc.array(line, { maxLength: 25 }), fc.boolean())
+    .map(([lines, end]) => lines.join('\n') + (end && lines.length > 0 ? '\n' : ''))
 
   it('leads from the old text to the new, or is refused with nothing changed', async () => {
     await fc.assert(

@@ -26,13 +26,26 @@ const room = { lines: 400, bytes: 32 * 1024 }
 const passNames = ['', 'exact', 'white space at the end', 'indentation', 'quotes, dashes and spaces']
 
 /** Applies a patch to several files, all or nothing. `only` is the one path it may name. */
-export async function applyPatch(call: Call<any>, context: Context, text: string, { dryRun, only }: { dryRun: boolean; only?: string }): Promise<Result> {
+export async function applyPatch(
+  call: Call<any>,
+  context: Context,
+  text: string,
+  { dryRun, only }: { dryRun: boolean; only?: string },
+): Promise<Result> {
   const { workspace, signal } = context
-  if (Buffer.byteLength(text) > largestPatch) throw problem('VT_INPUT_TOO_LARGE', { size: `${Buffer.byteLength(text)} bytes of patch`, limit: `${largestPatch} bytes` })
+  if (Buffer.byteLength(text) > largestPatch)
+    throw problem('VT_INPUT_TOO_LARGE', { size: `${Buffer.byteLength(text)} bytes of patch`, limit: `${largestPatch} bytes` })
   const sections = parsePatch(text)
-  if (sections.length === 0) throw new VtError({ code: 'VT_PATCH_EMPTY', message: 'The patch has no sections.', hint: 'Add a section: *** Update File: path', retryable: false })
+  if (sections.length === 0)
+    throw new VtError({
+      code: 'VT_PATCH_EMPTY',
+      message: 'The patch has no sections.',
+      hint: 'Add a section: *** Update File: path',
+      retryable: false,
+    })
   const paths = pathsOf(sections, context)
-  if (only !== undefined && paths.some((path) => path !== only)) throw problem('VT_INPUT_CONFLICT', { fields: `'path' ${only} and the paths of the patch (${paths.join(', ')})` })
+  if (only !== undefined && paths.some((path) => path !== only))
+    throw problem('VT_INPUT_CONFLICT', { fields: `'path' ${only} and the paths of the patch (${paths.join(', ')})` })
 
   await using _ = await workspace.lock(paths, signal)
   const view = new View(context)
@@ -56,7 +69,8 @@ function pathsOf(sections: Section[], { workspace }: Context): string[] {
     const named = section.op === 'update' && section.to !== undefined ? [section.path, section.to] : [section.path]
     return named.map((path) => {
       const inside = workspace.normalize(path)
-      if (/[\0\r\n\t]|^"/.test(path) || path.startsWith('/')) throw syntax(section.line, path, 'a path relative to the workspace, without quotes and control characters')
+      if (/[\0\r\n\t]|^"/.test(path) || path.startsWith('/'))
+        throw syntax(section.line, path, 'a path relative to the workspace, without quotes and control characters')
       if (inside === '.') throw syntax(section.line, path, 'the path of a file')
       return inside
     })
@@ -84,11 +98,19 @@ async function applySection(section: Section, view: View, notices: Notice[]): Pr
   const { spans, added, removed, fuzzy } = place(path, file.now.changes.bytes, hunks)
   file.now.changes.replace(spans)
   if (executable !== undefined) file.now.mode = withExecution(file.now.mode ?? 0o644, executable)
-  notices.push(...fuzzy.map(({ line, pass }) => ({ code: 'VT_PATCH_FUZZY', message: `'${path}' line ${line} matched only with ${passNames[pass]} set aside.` })))
+  notices.push(
+    ...fuzzy.map(({ line, pass }) => ({
+      code: 'VT_PATCH_FUZZY',
+      message: `'${path}' line ${line} matched only with ${passNames[pass]} set aside.`,
+    })),
+  )
   const change = { path, op: 'update' as const, hunks: hunks.length, added, removed }
   if (to === undefined) return change
   const target = await view.free(to)
-  target.now = { changes: new Changes(Buffer.alloc(0), file.now.changes.bytes), ...(file.now.mode !== undefined && { mode: file.now.mode }) }
+  target.now = {
+    changes: new Changes(Buffer.alloc(0), file.now.changes.bytes),
+    ...(file.now.mode !== undefined && { mode: file.now.mode }),
+  }
   delete (file as FileView).now
   return { ...change, op: 'move', to }
 }
@@ -113,7 +135,9 @@ async function commit(call: Call<any>, context: Context, files: FileView[]): Pro
 
 function diffOfFile({ path, target, now }: FileView): string {
   if (target && now && now.changes.before === target.bytes) return diffOf(path, now.changes, room)
-  return diffTexts(path, target?.bytes ?? Buffer.alloc(0), now?.changes.bytes ?? Buffer.alloc(0), room) ?? `[${path} is too large for a diff]\n`
+  return (
+    diffTexts(path, target?.bytes ?? Buffer.alloc(0), now?.changes.bytes ?? Buffer.alloc(0), room) ?? `[${path} is too large for a diff]\n`
+  )
 }
 
 function lineOf({ op, path, to, added, removed }: Change): string {

@@ -15,7 +15,9 @@ export class Lines {
     this.open = pieces.at(-1) !== ''
     if (!this.open) pieces.pop()
     this.crlf = whole.includes('\r\n')
-    this.texts = this.crlf ? pieces.map((piece, at) => (piece.endsWith('\r') && this.isEnded(at, pieces) ? piece.slice(0, -1) : piece)) : pieces
+    this.texts = this.crlf
+      ? pieces.map((piece, at) => (piece.endsWith('\r') && this.isEnded(at, pieces) ? piece.slice(0, -1) : piece))
+      : pieces
     this.pieces = pieces
   }
 

@@ -14,7 +14,8 @@ export interface Place {
 
 const trimEnd = (text: string): string => text.replace(/[ \t\r\f\v]+$/, '')
 const trim = (text: string): string => trimEnd(text).replace(/^[ \t\f\v]+/, '')
-const folded = (text: string): string => trim(/[\x80-\xff]/.test(text) ? Buffer.from(fold(Buffer.from(text, 'latin1').toString())).toString('latin1') : text)
+const folded = (text: string): string =>
+  trim(/[\x80-\xff]/.test(text) ? Buffer.from(fold(Buffer.from(text, 'latin1').toString())).toString('latin1') : text)
 const passes: ((text: string) => string)[] = [(text) => text, trimEnd, trim, folded]
 
 /** Every place a hunk could go to by the strictest pass that finds one; anchors, the end of the file and the hint narrow them down. */
@@ -49,7 +50,11 @@ export function anchored({ anchors }: Hunk, hunted: Hunted): number[] | undefine
   if (anchors.length === 0) return undefined
   for (let pass = 1; pass <= passes.length; pass++) {
     const [first, ...rest] = anchors.map((anchor) => passes[pass - 1]!(asBytes(anchor)))
-    const ends = hunted.at(pass, first!).map((start) => rest.reduce<number | undefined>((at, anchor) => at === undefined ? at : hunted.at(pass, anchor).find((next) => next > at), start))
+    const ends = hunted
+      .at(pass, first!)
+      .map((start) =>
+        rest.reduce<number | undefined>((at, anchor) => (at === undefined ? at : hunted.at(pass, anchor).find((next) => next > at)), start),
+      )
     const found = [...new Set(ends.filter((end) => end !== undefined))]
     if (found.length > 0) return found
   }
@@ -77,7 +82,9 @@ function search(hunk: Hunk, own: Line[], lines: Lines, hunted: Hunted): Place[] 
 
 function narrow(places: Place[], hunk: Hunk, lines: Lines, hunted: Hunted): Place[] {
   const behind = anchored(hunk, hunted)
-  let left = behind ? [...new Set(behind.map((anchor) => places.find(({ at }) => at >= anchor)).filter((place) => place !== undefined))] : places
+  let left = behind
+    ? [...new Set(behind.map((anchor) => places.find(({ at }) => at >= anchor)).filter((place) => place !== undefined))]
+    : places
   if (hunk.atEnd) left = left.filter(({ end }) => end === lines.texts.length)
   const { hint } = hunk
   if (hint === undefined || left.length < 2) return left
@@ -100,13 +107,21 @@ function reindented(own: Line[], block: string[], found: string[]): Line[] | und
   for (const [index, text] of block.entries()) {
     if (trim(text) === '') continue
     const [ours, theirs] = [indent(text), indent(found[index]!)]
-    const own = theirs.endsWith(ours) ? { add: theirs.slice(0, theirs.length - ours.length), drop: '' } : ours.endsWith(theirs) ? { add: '', drop: ours.slice(0, ours.length - theirs.length) } : undefined
+    const own = theirs.endsWith(ours)
+      ? { add: theirs.slice(0, theirs.length - ours.length), drop: '' }
+      : ours.endsWith(theirs)
+        ? { add: '', drop: ours.slice(0, ours.length - theirs.length) }
+        : undefined
     if (!own || (change && (change.add !== own.add || change.drop !== own.drop))) return undefined
     change = own
   }
   if (!change) return own
   const { add, drop } = change
-  return own.map((line) => (line.kind !== '+' || trim(line.text) === '' ? line : { ...line, text: add + (line.text.startsWith(drop) ? line.text.slice(drop.length) : line.text) }))
+  return own.map((line) =>
+    line.kind !== '+' || trim(line.text) === ''
+      ? line
+      : { ...line, text: add + (line.text.startsWith(drop) ? line.text.slice(drop.length) : line.text) },
+  )
 }
 
 function withoutTrailingBlank(lines: Line[]): Line[] {

@@ -5,14 +5,19 @@ import { looksUnified, parseUnified } from './unified.js'
 /** The sections of a patch, in the `*** Begin Patch` form or as a unified diff. Throws VT_PATCH_SYNTAX. */
 export function parsePatch(text: string): Section[] {
   const lines = bare(text).split('\n')
-  const clean = lines.every((line, index) => line.endsWith('\r') || index === lines.length - 1) ? lines.map((line) => line.replace(/\r$/, '')) : lines
+  const clean = lines.every((line, index) => line.endsWith('\r') || index === lines.length - 1)
+    ? lines.map((line) => line.replace(/\r$/, ''))
+    : lines
   return looksUnified(clean) ? parseUnified(clean) : new Parser(clean).sections()
 }
 
 /** Without white space around it, the heredoc it was wrapped in, or a Markdown fence. */
 function bare(text: string): string {
   // A space at the end of a line is an empty line of context, if the patch is a diff.
-  const trimmed = text.replace(/^\uFEFF/, '').replace(/^\s*\n/, '').replace(/[\r\n]+$/, '')
+  const trimmed = text
+    .replace(/^\uFEFF/, '')
+    .replace(/^\s*\n/, '')
+    .replace(/[\r\n]+$/, '')
   const heredoc = /^\s*(?:apply_patch\s+)?<<-?\s*(['"]?)(\w+)\1[^\n]*\n([\s\S]*)\n\s*\2\s*$/.exec(trimmed)
   const fence = /^\s*(`{3,})[^\n`]*\n([\s\S]*)\n\s*\1\s*$/.exec(heredoc?.[3] ?? trimmed)
   const inner = fence?.[2] ?? heredoc?.[3]
@@ -44,7 +49,8 @@ class Parser {
   private section(): Section {
     const line = this.at + 1
     const [, word, path = ''] = marker.exec(this.now.trim()) ?? []
-    if (!word || word === 'Move to') throw this.wrong("'*** Add File: path', '*** Update File: path', '*** Delete File: path' or '*** End Patch'")
+    if (!word || word === 'Move to')
+      throw this.wrong("'*** Add File: path', '*** Update File: path', '*** Delete File: path' or '*** End Patch'")
     if (path.trim() === '') throw this.wrong('a path')
     this.at++
     const named = { path: path.trim(), line }
@@ -71,7 +77,8 @@ class Parser {
       if (this.now.trim() === '' && this.blankToMarker()) this.at++
       else hunks.push(this.hunk())
     }
-    if (hunks.length === 0 && to === undefined) throw this.wrong("a hunk ('@@' or lines that start with ' ', '-' or '+') or '*** Move to: path'")
+    if (hunks.length === 0 && to === undefined)
+      throw this.wrong("a hunk ('@@' or lines that start with ' ', '-' or '+') or '*** Move to: path'")
     return { op: 'update', ...named, ...(to !== undefined && { to }), hunks }
   }
 
@@ -100,7 +107,10 @@ class Parser {
     let hint: number | undefined
     for (; !this.ended && this.now.startsWith('@@'); this.at++) {
       const [, numbered] = /^@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@/.exec(this.now) ?? []
-      const text = this.now.slice(2).replace(/^ /, '').replace(/\s*@@\s*$/, '')
+      const text = this.now
+        .slice(2)
+        .replace(/^ /, '')
+        .replace(/\s*@@\s*$/, '')
       if (numbered !== undefined) hint = Number(numbered)
       else if (text.trim() !== '') anchors.push(text)
     }

@@ -40,7 +40,9 @@ function choose(path: string, candidates: Place[][]): Place[] {
   const ways: number[][] = []
   for (let index = candidates.length - 1; index >= 0; index--) {
     const next = candidates[index + 1]
-    ways[index] = candidates[index]!.map(({ end }) => (next ? next.reduce((sum, { at }, other) => (at >= end ? Math.min(2, sum + ways[index + 1]![other]!) : sum), 0) : 1))
+    ways[index] = candidates[index]!.map(({ end }) =>
+      next ? next.reduce((sum, { at }, other) => (at >= end ? Math.min(2, sum + ways[index + 1]![other]!) : sum), 0) : 1,
+    )
   }
   const total = (ways[0] ?? []).reduce((sum, count) => sum + count, 0)
   if (total > 1) {
@@ -49,7 +51,8 @@ function choose(path: string, candidates: Place[][]): Place[] {
   }
   if (total === 1) {
     const chosen: Place[] = []
-    for (const [index, places] of candidates.entries()) chosen.push(places.find(({ at }, other) => ways[index]![other]! > 0 && at >= (chosen.at(-1)?.end ?? 0))!)
+    for (const [index, places] of candidates.entries())
+      chosen.push(places.find(({ at }, other) => ways[index]![other]! > 0 && at >= (chosen.at(-1)?.end ?? 0))!)
     return chosen
   }
   const several = candidates.findIndex((places) => places.length > 1)
@@ -57,7 +60,12 @@ function choose(path: string, candidates: Place[][]): Place[] {
   const chosen = candidates.map(([only]) => only!)
   const sorted = [...chosen.entries()].sort(([, a], [, b]) => a.at - b.at || a.end - b.end)
   const clash = sorted.findIndex(([, place], index) => index > 0 && place.at < sorted[index - 1]![1].end)
-  if (clash > 0) throw overlap(path, [sorted[clash - 1]![0], sorted[clash]![0]].sort((a, b) => a - b), sorted[clash]![1])
+  if (clash > 0)
+    throw overlap(
+      path,
+      [sorted[clash - 1]![0], sorted[clash]![0]].sort((a, b) => a - b),
+      sorted[clash]![1],
+    )
   return chosen
 }
 
@@ -91,17 +99,33 @@ function spanOf(lines: Lines, start: number, end: number, by: string[], open: bo
 }
 
 function missing(path: string, bytes: Buffer, hunk: Hunk, index: number, hunted: Hunted): VtError {
-  const anchor = anchored(hunk, hunted)?.length === 0 ? hunk.anchors.find((one) => anchored({ ...hunk, anchors: [one] }, hunted)?.length === 0) ?? hunk.anchors[0]! : undefined
-  const expected = anchor ?? hunk.lines.filter(({ kind }) => kind !== '+').map(({ text }) => text).join('\n')
+  const anchor =
+    anchored(hunk, hunted)?.length === 0
+      ? (hunk.anchors.find((one) => anchored({ ...hunk, anchors: [one] }, hunted)?.length === 0) ?? hunk.anchors[0]!)
+      : undefined
+  const expected =
+    anchor ??
+    hunk.lines
+      .filter(({ kind }) => kind !== '+')
+      .map(({ text }) => text)
+      .join('\n')
   const near = nearTo(bytes.toString(), expected)
   const [best] = near
+  const nearest = best ? `; nearest is line ${best.line_number}: ${quote(best.text)}` : ''
   const message =
     anchor !== undefined
-      ? `The anchor ${quote(anchor)} of hunk ${index + 1} is no line of '${path}'${best ? `; nearest is line ${best.line_number}: ${quote(best.text)}` : ''}.`
+      ? `The anchor ${quote(anchor)} of hunk ${index + 1} is no line of '${path}'${nearest}.`
       : `The old lines of hunk ${index + 1} (line ${hunk.line} of the patch) do not occur in '${path}'; they begin with ${quote(expected)}.`
   const offset_lines = best ? Math.max(1, best.line_number - 10) : 1
   const next = readOf(path, best ? { offset_lines, page_size_lines: best.end_line + 10 - offset_lines + 1 } : {})
-  return new VtError({ code: 'VT_PATCH_CONTEXT', message, hint: 'Read the place again and write the hunk from the fresh lines.', retryable: false, details: { path, hunk: index, expected, near }, next })
+  return new VtError({
+    code: 'VT_PATCH_CONTEXT',
+    message,
+    hint: 'Read the place again and write the hunk from the fresh lines.',
+    retryable: false,
+    details: { path, hunk: index, expected, near },
+    next,
+  })
 }
 
 function ambiguous(path: string, index: number, places: Place[]): VtError {
@@ -109,7 +133,14 @@ function ambiguous(path: string, index: number, places: Place[]): VtError {
   const message = `Hunk ${index + 1} fits in ${places.length} places of '${path}': lines ${line_numbers.slice(0, 5).join(', ')}.`
   const first = Math.max(1, line_numbers[0]! - 3)
   const next = readOf(path, { offset_lines: first, page_size_lines: Math.min(200, (line_numbers[1] ?? first) + 4 - first) })
-  return new VtError({ code: 'VT_PATCH_AMBIGUOUS', message, hint: 'Give more context lines, or an anchor: `@@ a line before the place`.', retryable: false, details: { path, hunk: index, line_numbers }, next })
+  return new VtError({
+    code: 'VT_PATCH_AMBIGUOUS',
+    message,
+    hint: 'Give more context lines, or an anchor: `@@ a line before the place`.',
+    retryable: false,
+    details: { path, hunk: index, line_numbers },
+    next,
+  })
 }
 
 const overlap = (path: string, hunks: number[], { at }: Place): VtError =>

@@ -1,6 +1,7 @@
 import { VtError } from '../../../core/index.js'
 
-export const envelope = '*** Begin Patch\n*** Update File: path/to/file\n@@ a line before the change\n context\n-old line\n+new line\n*** End Patch'
+export const envelope =
+  '*** Begin Patch\n*** Update File: path/to/file\n@@ a line before the change\n context\n-old line\n+new line\n*** End Patch'
 
 /** A patch that cannot be read: where, what stands there, and what would be right. */
 export function syntax(line: number, found: string, expected: string): VtError {

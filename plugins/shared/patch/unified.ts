@@ -4,7 +4,8 @@ import type { Hunk, Line, Section } from './types.js'
 
 /** Whether a text is a unified diff, with or without git's headers. */
 export const looksUnified = (lines: string[]): boolean =>
-  !lines.some((line) => line.trim() === '*** Begin Patch') && lines.some((line, index) => line.startsWith('diff --git ') || (line.startsWith('--- ') && lines[index + 1]?.startsWith('+++ ')))
+  !lines.some((line) => line.trim() === '*** Begin Patch') &&
+  lines.some((line, index) => line.startsWith('diff --git ') || (line.startsWith('--- ') && lines[index + 1]?.startsWith('+++ ')))
 
 const header = /^(?:--- |\+\+\+ |rename from |rename to )(.*?)(?:\t.*)?$/
 
@@ -30,11 +31,19 @@ function sectionOf(patch: StructuredPatch, lines: string[], named: Set<string>):
   if (isBinary || isCopy) throw wrong('a text diff; binary patches and copies are not applied')
   if (newMode && !['100644', '100755'].includes(newMode)) throw wrong('a regular file; links and submodules are not made')
   const [from, to] = isRename ? [old.replace(/^a\//, ''), now.replace(/^b\//, '')] : strip(old, now)
-  if (![old, now].every((path) => path === '/dev/null' || named.has(path) || named.has(path.replace(/^[ab]\//, '')))) throw wrong("'--- a/path' and '+++ b/path'")
+  if (![old, now].every((path) => path === '/dev/null' || named.has(path) || named.has(path.replace(/^[ab]\//, ''))))
+    throw wrong("'--- a/path' and '+++ b/path'")
   if (hunks.length === 0 && !isRename) throw wrong('a hunk; a change of the mode alone is not applied')
   if (from === '/dev/null') {
     const added = hunks.flatMap((hunk) => hunk.lines)
-    return { op: 'add', path: to, lines: added.filter((text) => text.startsWith('+')).map((text) => text.slice(1)), newline: !added.some((text) => text.startsWith('\\')), executable: newMode === '100755', line }
+    return {
+      op: 'add',
+      path: to,
+      lines: added.filter((text) => text.startsWith('+')).map((text) => text.slice(1)),
+      newline: !added.some((text) => text.startsWith('\\')),
+      executable: newMode === '100755',
+      line,
+    }
   }
   if (to === '/dev/null') return { op: 'delete', path: from, line }
   const executable = newMode && { executable: newMode === '100755' }

@@ -54,7 +54,8 @@ export class View {
 
   /** The same for one that is to go. Throws VT_PATH_SPECIAL for a link: what would go is the file behind it. */
   async going(path: string): Promise<Present> {
-    if ((await this.context.workspace.stat(path))?.kind === 'link') throw problem('VT_PATH_SPECIAL', { path, kind: 'link' }, { details: { path } })
+    if ((await this.context.workspace.stat(path))?.kind === 'link')
+      throw problem('VT_PATH_SPECIAL', { path, kind: 'link' }, { details: { path } })
     return this.text(path)
   }
 

@@ -50,7 +50,14 @@ const tree = () =>
       .sort()
       .map((path) => {
         const stat = lstatSync(at(path))
-        return [path, stat.isSymbolicLink() ? readlinkSync(at(path)) : stat.isDirectory() ? 'dir' : [readFileSync(at(path), 'latin1'), stat.mode & 0o777]]
+        return [
+          path,
+          stat.isSymbolicLink()
+            ? readlinkSync(at(path))
+            : stat.isDirectory()
+              ? 'dir'
+              : [readFileSync(at(path), 'latin1'), stat.mode & 0o777],
+        ]
       }),
   )
 
@@ -68,7 +75,10 @@ describe('vtcode undo', () => {
       ['unified_file', { action: 'copy', path: 'moved', destination: 'twin', recursive: true }],
       ['unified_file', { action: 'delete', path: 'moved', recursive: true }],
       ['unified_file', { action: 'delete', path: 'b.txt' }],
-      ['apply_patch', { input: '*** Begin Patch\n*** Add File: p/q\n+1\n*** Update File: n/e/w\n*** Move to: w\n@@\n-x\n+y\n*** End Patch' }],
+      [
+        'apply_patch',
+        { input: '*** Begin Patch\n*** Add File: p/q\n+1\n*** Update File: n/e/w\n*** Move to: w\n@@\n-x\n+y\n*** End Patch' },
+      ],
     ]
     const states = [tree()]
     for (const [tool, input] of changes) {
@@ -140,7 +150,10 @@ describe('vtcode undo', () => {
     expect(JSON.parse(stdout)).toMatchObject({ ok: true })
     expect([old, large, recent].map((folder) => existsSync(at(folder)))).toEqual([false, false, true])
     expect(spawnSync('git', ['init', '-q'], { cwd: booted.root }).status).toBe(0)
-    const { stdout: seen } = spawnSync('git', ['status', '--short', '--untracked-files=all', '.vtcode/history'], { cwd: booted.root, encoding: 'utf8' })
+    const { stdout: seen } = spawnSync('git', ['status', '--short', '--untracked-files=all', '.vtcode/history'], {
+      cwd: booted.root,
+      encoding: 'utf8',
+    })
     expect(seen).toBe('')
   })
 
@@ -151,7 +164,8 @@ describe('vtcode undo', () => {
       fc.asyncProperty(bytes, texts, async (original, replacements) => {
         writeFileSync(at('f'), original)
         let changed = 0
-        for (const text of replacements) changed += (await call('unified_file', { action: 'edit', path: 'f', old_str: '@', new_str: `${text}@` })).ok ? 1 : 0
+        for (const text of replacements)
+          changed += (await call('unified_file', { action: 'edit', path: 'f', old_str: '@', new_str: `${text}@` })).ok ? 1 : 0
         for (let i = 0; i < changed; i++) await undo()
         expect(readFileSync(at('f')).equals(original)).toBe(true)
       }),
@@ -170,14 +184,20 @@ describe('vtcode undo', () => {
     mkdirSync(at('.git/hooks'), { recursive: true })
     writeFileSync(at(`${folder}/0`), 'evil')
     const before = { sha256: '0'.repeat(64), mode: 0o755, bytes: 4 }
-    writeFileSync(at(`${folder}/record.json`), JSON.stringify({ id: '1', slot: 's', session: 'x', time: '', steps: [{ op: 'remove', path: '.git/hooks/pre-commit', before }] }))
+    writeFileSync(
+      at(`${folder}/record.json`),
+      JSON.stringify({ id: '1', slot: 's', session: 'x', time: '', steps: [{ op: 'remove', path: '.git/hooks/pre-commit', before }] }),
+    )
     expect(await undo()).toMatchObject({ code: 1, err: expect.stringContaining('.git/hooks/pre-commit') })
     expect(readdirSync(at('.git/hooks'))).toEqual([])
   })
 
   it('works from the command line, in a later session', async () => {
     await call('unified_file', { action: 'edit', path: 'a.txt', old_str: 'two', new_str: '2' })
-    const { stdout, status } = spawnSync(process.execPath, ['dist/core/bin.js', '--workspace', booted.root, 'undo'], { encoding: 'utf8', env: { ...process.env, HOME: booted.home } })
+    const { stdout, status } = spawnSync(process.execPath, ['dist/core/bin.js', '--workspace', booted.root, 'undo'], {
+      encoding: 'utf8',
+      env: { ...process.env, HOME: booted.home },
+    })
     expect([status, stdout]).toEqual([0, expect.stringMatching(/^Undone: .*unified_file\/edit {2}a\.txt\n$/)])
     expect(readFileSync(at('a.txt'), 'utf8')).toBe('one\ntwo\n')
     expect(statSync(at('a.txt')).nlink).toBe(1)

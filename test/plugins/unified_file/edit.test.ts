@@ -39,8 +39,13 @@ describe('an edit', () => {
 
   it('must find its text once; overlapping occurrences count', async () => {
     put('f', 'aaa\nb\naaa\n')
-    expect(await error({ old_str: 'aa', new_str: 'x' })).toMatchObject({ code: 'VT_EDIT_NOT_UNIQUE', details: { count: 4, line_numbers: [1, 1, 3, 3] } })
-    expect(await edit({ old_str: 'aa', new_str: 'x', replace_all: true })).toMatchObject({ output: { replacements: 2, first_line: 1, last_line: 3 } })
+    expect(await error({ old_str: 'aa', new_str: 'x' })).toMatchObject({
+      code: 'VT_EDIT_NOT_UNIQUE',
+      details: { count: 4, line_numbers: [1, 1, 3, 3] },
+    })
+    expect(await edit({ old_str: 'aa', new_str: 'x', replace_all: true })).toMatchObject({
+      output: { replacements: 2, first_line: 1, last_line: 3 },
+    })
     expect(bytes('f').toString()).toBe('xa\nb\nxa\n')
   })
 
@@ -71,7 +76,11 @@ describe('an edit', () => {
 
   it('of several pieces is what a model of the text says, and the diff leads from the old to the new', async () => {
     const word = fc.constantFrom('alpha\n', 'beta\n', 'gamma\n', 'delta', '\n', 'beta')
-    const change = fc.record({ old_str: fc.constantFrom('alpha', 'beta\n', 'gamma\ndelta', '\n\n', 'a'), new_str: fc.constantFrom('', 'ONE\n', 'two', 'alpha\nbeta\n'), replace_all: fc.boolean() })
+    const change = fc.record({
+      old_str: fc.constantFrom('alpha', 'beta\n', 'gamma\ndelta', '\n\n', 'a'),
+      new_str: fc.constantFrom('', 'ONE\n', 'two', 'alpha\nbeta\n'),
+      replace_all: fc.boolean(),
+    })
     await fc.assert(
       fc.asyncProperty(fc.array(word, { maxLength: 30 }), fc.array(change, { minLength: 1, maxLength: 4 }), async (words, edits) => {
         const text = words.join('')
@@ -79,7 +88,8 @@ describe('an edit', () => {
         for (const { old_str, new_str, replace_all } of edits) {
           const first: number = model?.indexOf(old_str) ?? -1
           if (model === undefined || first === -1 || (!replace_all && model.indexOf(old_str, first + 1) !== -1)) model = undefined
-          else model = replace_all ? model.split(old_str).join(new_str) : model.slice(0, first) + new_str + model.slice(first + old_str.length)
+          else
+            model = replace_all ? model.split(old_str).join(new_str) : model.slice(0, first) + new_str + model.slice(first + old_str.length)
         }
         put('f', text)
         const result = await edit({ edits })
@@ -170,7 +180,12 @@ describe('a miss', () => {
     ['white space', 'f(a, b)\n', 'f(a,b)', { differs_in: 'whitespace' }],
     ['quotes', 'say “hi”\n', 'say "hi"', { differs_in: 'unicode' }],
     ['case', 'Const A\n', 'const a', { differs_in: 'case' }],
-    ['text', 'one\ntwo\nthree\nfour\nfive\n', 'one\ntwo\nTHREE!\nfour\nfive', { line_number: 1, end_line: 5, differs_in: 'text', similarity: 0.8 }],
+    [
+      'text',
+      'one\ntwo\nthree\nfour\nfive\n',
+      'one\ntwo\nTHREE!\nfour\nfive',
+      { line_number: 1, end_line: 5, differs_in: 'text', similarity: 0.8 },
+    ],
   ]
   it.each(cases)('in %s names the place and how it differs', async (_, file, old_str, near) => {
     put('f', file)
@@ -183,7 +198,14 @@ describe('a miss', () => {
 
   it('of one of several edits names it and writes nothing', async () => {
     put('f', 'a\nb\n')
-    expect(await error({ edits: [{ old_str: 'a', new_str: 'x' }, { old_str: 'a', new_str: 'y' }] })).toMatchObject({ code: 'VT_EDIT_NOT_FOUND', details: { index: 1 } })
+    expect(
+      await error({
+        edits: [
+          { old_str: 'a', new_str: 'x' },
+          { old_str: 'a', new_str: 'y' },
+        ],
+      }),
+    ).toMatchObject({ code: 'VT_EDIT_NOT_FOUND', details: { index: 1 } })
     expect(bytes('f').toString()).toBe('a\nb\n')
   })
 })
@@ -193,7 +215,9 @@ describe('many edits at once', () => {
 
   it('of 100 lines of one file are all there afterwards', async () => {
     put('f', lines(100))
-    const results = await Promise.all(Array.from({ length: 100 }, (_, line) => edit({ old_str: `line ${line}.`, new_str: `LINE ${line}.` })))
+    const results = await Promise.all(
+      Array.from({ length: 100 }, (_, line) => edit({ old_str: `line ${line}.`, new_str: `LINE ${line}.` })),
+    )
     expect(results.filter((result) => !result.ok)).toEqual([])
     expect(bytes('f').toString()).toBe(lines(100).toUpperCase())
   })
@@ -209,7 +233,9 @@ describe('many edits at once', () => {
       console.log(JSON.stringify(results.map((result, i) => [mine[i], result.ok ? 'ok' : result.error.code])))`
     const index = new URL('../../../dist/core/index.js', import.meta.url).href
     const run = async (parity: string): Promise<[number, string][]> => {
-      const child = spawn(process.execPath, ['--input-type=module', '-e', script, index, booted.root, booted.home, parity], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const child = spawn(process.execPath, ['--input-type=module', '-e', script, index, booted.root, booted.home, parity], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
       let out = ''
       child.stdout.on('data', (chunk) => (out += chunk))
       await once(child, 'close')
@@ -218,7 +244,10 @@ describe('many edits at once', () => {
     const outcomes = new Map((await Promise.all([run('0'), run('1')])).flat())
     expect(outcomes.size).toBe(60)
     expect([...new Set(outcomes.values())].filter((outcome) => outcome !== 'ok' && outcome !== 'VT_FILE_STALE')).toEqual([])
-    const expected = lines(60).split('\n').map((line, i) => (outcomes.get(i) === 'ok' ? 'done' : line)).join('\n')
+    const expected = lines(60)
+      .split('\n')
+      .map((line, i) => (outcomes.get(i) === 'ok' ? 'done' : line))
+      .join('\n')
     expect(bytes('f').toString()).toBe(expected)
     expect([...outcomes.values()]).toContain('ok')
   })

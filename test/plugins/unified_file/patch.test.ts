@@ -8,14 +8,23 @@ const two = '*** Begin Patch\n*** Update File: a.txt\n-a\n+A\n*** Add File: n/b.
 describe('patch', () => {
   it('is the engine of apply_patch, under the names models give it', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'a\n' } })
-    expect(await booted.call('unified_file', { input: two })).toMatchObject({ ok: true, output: { changes: [{ op: 'update' }, { op: 'add' }] }, text: expect.stringMatching(/^M a\.txt \(\+1 -1\)\nA n\/b\.txt\n--- a\/a\.txt\n/) })
+    expect(await booted.call('unified_file', { input: two })).toMatchObject({
+      ok: true,
+      output: { changes: [{ op: 'update' }, { op: 'add' }] },
+      text: expect.stringMatching(/^M a\.txt \(\+1 -1\)\nA n\/b\.txt\n--- a\/a\.txt\n/),
+    })
     expect(readFileSync(join(booted.root, 'n/b.txt'), 'utf8')).toBe('b\n')
   })
 
   it('held to one file refuses a patch that names another', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'a\n' } })
-    expect(await booted.call('unified_file', { action: 'patch', path: './a.txt', patch: two })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_CONFLICT' } })
+    expect(await booted.call('unified_file', { action: 'patch', path: './a.txt', patch: two })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_INPUT_CONFLICT' },
+    })
     expect(existsSync(join(booted.root, 'n'))).toBe(false)
-    expect(await booted.call('unified_file', { action: 'patch', path: './a.txt', patch: '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+A\n' })).toMatchObject({ ok: true })
+    expect(
+      await booted.call('unified_file', { action: 'patch', path: './a.txt', patch: '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+A\n' }),
+    ).toMatchObject({ ok: true })
   })
 })

@@ -29,7 +29,7 @@ const error = async (input: object): Promise<any> => {
 /** Follows `next` to the end and joins the pieces. */
 const all = async (input: object): Promise<string> => {
   let joined = ''
-  for (let next: any = { input }; next; ) {
+  for (let next: any = { input }; next;) {
     const page = await output(next.input)
     joined += page.content
     next = page.next
@@ -40,13 +40,30 @@ const all = async (input: object): Promise<string> => {
 describe('lines', () => {
   it('come with their exact ends', async () => {
     put('mixed', 'a\r\nb\n\rc\r\n\nlast')
-    expect(await output({ path: 'mixed' })).toMatchObject({ content: 'a\r\nb\n\rc\r\n\nlast', total_lines: 5, has_more: false, truncated: false })
-    expect(await output({ path: 'mixed', offset_lines: 3, page_size_lines: 1 })).toMatchObject({ content: '\rc\r\n', start_line: 3, end_line: 3 })
+    expect(await output({ path: 'mixed' })).toMatchObject({
+      content: 'a\r\nb\n\rc\r\n\nlast',
+      total_lines: 5,
+      has_more: false,
+      truncated: false,
+    })
+    expect(await output({ path: 'mixed', offset_lines: 3, page_size_lines: 1 })).toMatchObject({
+      content: '\rc\r\n',
+      start_line: 3,
+      end_line: 3,
+    })
     expect((await output({ path: 'mixed', offset_lines: 5 })).content).toBe('last')
   })
 
   it('are counted as ends, plus one for what follows the last', async () => {
-    const cases: [string, number][] = [['', 0], ['\n', 1], ['a', 1], ['a\n', 1], ['a\nb', 2], ['\n\n', 2], ['\r', 1]]
+    const cases: [string, number][] = [
+      ['', 0],
+      ['\n', 1],
+      ['a', 1],
+      ['a\n', 1],
+      ['a\nb', 2],
+      ['\n\n', 2],
+      ['\r', 1],
+    ]
     for (const [text, lines] of cases) {
       put('f', text)
       expect((await output({ path: 'f' })).total_lines, JSON.stringify(text)).toBe(lines)
@@ -81,8 +98,16 @@ describe('lines', () => {
 
   it('stop before max_bytes, and a line that is longer is cut at a code point', async () => {
     put('f', 'ab\ncd\nééé\n')
-    expect(await output({ path: 'f', offset_lines: 1, max_bytes: 7 })).toMatchObject({ content: 'ab\ncd\n', truncated: true, next: { input: { offset_lines: 3, max_bytes: 7 } } })
-    expect(await output({ path: 'f', offset_lines: 3, max_bytes: 3 })).toMatchObject({ content: 'é', truncated: true, next: { input: { offset_bytes: 8 } } })
+    expect(await output({ path: 'f', offset_lines: 1, max_bytes: 7 })).toMatchObject({
+      content: 'ab\ncd\n',
+      truncated: true,
+      next: { input: { offset_lines: 3, max_bytes: 7 } },
+    })
+    expect(await output({ path: 'f', offset_lines: 3, max_bytes: 3 })).toMatchObject({
+      content: 'é',
+      truncated: true,
+      next: { input: { offset_bytes: 8 } },
+    })
     expect(await all({ path: 'f', offset_lines: 1, max_bytes: 3 })).toBe('ab\ncd\nééé\n')
   })
 
@@ -98,7 +123,10 @@ describe('lines', () => {
 
   it('of any file, in pages of any size, are the file', async () => {
     const line = fc.oneof(fc.constantFrom('', '\r', '\n\n', 'é'), fc.string({ maxLength: 8 }))
-    const file = fc.oneof(fc.array(line, { maxLength: 12 }).map((lines) => lines.join('\n')), fc.constantFrom(3000, 50_000).map((n) => 'some line\r\n'.repeat(n * 3)))
+    const file = fc.oneof(
+      fc.array(line, { maxLength: 12 }).map((lines) => lines.join('\n')),
+      fc.constantFrom(3000, 50_000).map((n) => 'some line\r\n'.repeat(n * 3)),
+    )
     await fc.assert(
       fc.asyncProperty(file, fc.integer({ min: 1, max: 5 }), async (text, size) => {
         const clean = text.replaceAll('\0', '')
@@ -123,9 +151,22 @@ describe('lines', () => {
 describe('bytes', () => {
   it('are text where they are, and base64 where they are not', async () => {
     put('f', 'aé€😀z')
-    expect(await output({ path: 'f', offset_bytes: 0, page_size_bytes: 2 })).toMatchObject({ content: 'a', bytes_returned: 1, encoding: 'utf-8', content_kind: 'text' })
-    expect(await output({ path: 'f', offset_bytes: 2, page_size_bytes: 4 })).toMatchObject({ content: '€', offset_bytes: 3, bytes_returned: 3 })
-    expect(await output({ path: 'f', offset_bytes: 7, page_size_bytes: 1 })).toMatchObject({ encoding: 'base64', content_kind: 'bytes', bytes_returned: 1 })
+    expect(await output({ path: 'f', offset_bytes: 0, page_size_bytes: 2 })).toMatchObject({
+      content: 'a',
+      bytes_returned: 1,
+      encoding: 'utf-8',
+      content_kind: 'text',
+    })
+    expect(await output({ path: 'f', offset_bytes: 2, page_size_bytes: 4 })).toMatchObject({
+      content: '€',
+      offset_bytes: 3,
+      bytes_returned: 3,
+    })
+    expect(await output({ path: 'f', offset_bytes: 7, page_size_bytes: 1 })).toMatchObject({
+      encoding: 'base64',
+      content_kind: 'bytes',
+      bytes_returned: 1,
+    })
     put('f', Buffer.from([0xe9, 0x41, 0xe9]))
     expect(await output({ path: 'f', offset_bytes: 0 })).toMatchObject({ content: '6UHp', encoding: 'base64', has_more: false })
   })
@@ -135,7 +176,7 @@ describe('bytes', () => {
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 60 }), fc.integer({ min: 1, max: 9 }), async (bytes, page_size_bytes) => {
         put('f', bytes)
         const pieces: Buffer[] = []
-        for (let next: any = { input: { path: 'f', offset_bytes: 0, page_size_bytes } }; next; ) {
+        for (let next: any = { input: { path: 'f', offset_bytes: 0, page_size_bytes } }; next;) {
           const page = await output(next.input)
           const piece = Buffer.from(page.content, page.encoding === 'base64' ? 'base64' : 'utf8')
           expect(piece.length).toBe(page.bytes_returned)
@@ -167,7 +208,10 @@ describe('bytes', () => {
 
   it('and lines exclude each other', async () => {
     put('f', 'x')
-    expect(await error({ path: 'f', offset_bytes: 0, offset_lines: 1 })).toMatchObject({ code: 'VT_INPUT_CONFLICT', message: expect.stringContaining('offset_bytes') })
+    expect(await error({ path: 'f', offset_bytes: 0, offset_lines: 1 })).toMatchObject({
+      code: 'VT_INPUT_CONFLICT',
+      message: expect.stringContaining('offset_bytes'),
+    })
     expect(await error({ path: 'f', end_line: 2, page_size_lines: 1 })).toMatchObject({ code: 'VT_INPUT_CONFLICT' })
     expect(await error({ path: 'f', offset_lines: 3, end_line: 2 })).toMatchObject({ code: 'VT_INPUT_INVALID' })
     expect(await error({ path: 'f', offset_lines: 0 })).toMatchObject({ code: 'VT_INPUT_INVALID' })
@@ -177,7 +221,12 @@ describe('bytes', () => {
 describe('encodings', () => {
   it('UTF-8 with a mark is read without it', async () => {
     put('f', '\uFEFFa\nb\n')
-    expect(await output({ path: 'f', response_format: 'detailed' })).toMatchObject({ content: 'a\nb\n', bom: true, eol: 'lf', total_lines: 2 })
+    expect(await output({ path: 'f', response_format: 'detailed' })).toMatchObject({
+      content: 'a\nb\n',
+      bom: true,
+      eol: 'lf',
+      total_lines: 2,
+    })
     expect((await output({ path: 'f', offset_lines: 1, page_size_lines: 1 })).content).toBe('a\n')
   })
 
@@ -185,7 +234,10 @@ describe('encodings', () => {
     const le = Buffer.from('\uFEFFaé\r\n😀\r\n', 'utf16le')
     put('le', le)
     put('be', Buffer.from(le).swap16())
-    for (const [path, encoding] of [['le', 'utf-16le'], ['be', 'utf-16be']]) {
+    for (const [path, encoding] of [
+      ['le', 'utf-16le'],
+      ['be', 'utf-16be'],
+    ]) {
       expect(await output({ path })).toMatchObject({ content: 'aé\r\n😀\r\n', encoding, total_lines: 2, size_bytes: le.length })
       expect(await output({ path, offset_lines: 2 })).toMatchObject({ content: '😀\r\n' })
       expect(await output({ path, max_bytes: 7 })).toMatchObject({ content: 'aé', next: { input: { offset_bytes: 6 } } })
@@ -200,13 +252,20 @@ describe('encodings', () => {
   it('a binary file is refused with a read of its bytes', async () => {
     put('f', Buffer.from([1, 2, 0, 3]))
     const refused = await error({ path: 'f' })
-    expect(refused).toMatchObject({ code: 'VT_FILE_BINARY', next: { input: { action: 'read', path: 'f', offset_bytes: 0, page_size_bytes: 8192 } } })
+    expect(refused).toMatchObject({
+      code: 'VT_FILE_BINARY',
+      next: { input: { action: 'read', path: 'f', offset_bytes: 0, page_size_bytes: 8192 } },
+    })
     expect((await booted.call(refused.next.tool, refused.next.input)).ok).toBe(true)
   })
 
   it('an image is content of its own, but text that begins like one is text', async () => {
     put('p', Buffer.from('\x89PNG\r\n\x1a\n\0\0', 'latin1'))
-    expect(await read({ path: 'p' })).toMatchObject({ ok: true, output: { content: '', content_kind: 'image', mime_type: 'image/png' }, content: [{ type: 'image', mimeType: 'image/png' }] })
+    expect(await read({ path: 'p' })).toMatchObject({
+      ok: true,
+      output: { content: '', content_kind: 'image', mime_type: 'image/png' },
+      content: [{ type: 'image', mimeType: 'image/png' }],
+    })
     put('g', 'GIF89a is a format.\n')
     expect(await output({ path: 'g' })).toMatchObject({ content: 'GIF89a is a format.\n' })
   })
@@ -215,9 +274,15 @@ describe('encodings', () => {
 describe('what cannot be read', () => {
   it('is answered with the call that shows what is there', async () => {
     mkdirSync(join(booted.root, 'sub/deep'), { recursive: true })
-    expect(await error({ path: 'sub' })).toMatchObject({ code: 'VT_PATH_IS_DIRECTORY', next: { tool: 'unified_search', input: { action: 'list', path: 'sub' } } })
+    expect(await error({ path: 'sub' })).toMatchObject({
+      code: 'VT_PATH_IS_DIRECTORY',
+      next: { tool: 'unified_search', input: { action: 'list', path: 'sub' } },
+    })
     expect(await error({ path: 'sub/none/x/y' })).toMatchObject({ code: 'VT_PATH_NOT_FOUND', next: { input: { path: 'sub' } } })
-    expect(await error({ path: 'run-1a2b3c4d' })).toMatchObject({ code: 'VT_PATH_NOT_FOUND', next: { tool: 'unified_exec', input: { action: 'inspect', session_id: 'run-1a2b3c4d' } } })
+    expect(await error({ path: 'run-1a2b3c4d' })).toMatchObject({
+      code: 'VT_PATH_NOT_FOUND',
+      next: { tool: 'unified_exec', input: { action: 'inspect', session_id: 'run-1a2b3c4d' } },
+    })
   })
 
   it('for lack of permission is a typed error', () => {

@@ -24,12 +24,24 @@ describe('write', () => {
   })
 
   it('leaves an existing file alone until told otherwise', async () => {
-    expect(await write({ path: 'a.txt', content: 'x' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_EXISTS', hint: expect.stringContaining('mode: "overwrite"') } })
-    expect(await write({ path: 'a.txt', content: 'x', mode: 'skip_if_exists' })).toMatchObject({ ok: true, output: { skipped: true, created: false } })
+    expect(await write({ path: 'a.txt', content: 'x' })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_PATH_EXISTS', hint: expect.stringContaining('mode: "overwrite"') },
+    })
+    expect(await write({ path: 'a.txt', content: 'x', mode: 'skip_if_exists' })).toMatchObject({
+      ok: true,
+      output: { skipped: true, created: false },
+    })
     expect(content('a.txt')).toBe('one\ntwo\n')
-    expect(await write({ path: 'a.txt', content: '', overwrite: true, response_format: 'detailed' })).toMatchObject({ ok: true, output: { created: false, diff: expect.stringContaining('-one\n-two\n') } })
+    expect(await write({ path: 'a.txt', content: '', overwrite: true, response_format: 'detailed' })).toMatchObject({
+      ok: true,
+      output: { created: false, diff: expect.stringContaining('-one\n-two\n') },
+    })
     expect(content('a.txt')).toBe('')
-    expect(await write({ path: 'a.txt', content: '', overwrite: true, mode: 'append' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_CONFLICT' } })
+    expect(await write({ path: 'a.txt', content: '', overwrite: true, mode: 'append' })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_INPUT_CONFLICT' },
+    })
   })
 
   it('appends after the last byte, in the encoding of the file', async () => {
@@ -55,17 +67,31 @@ describe('write', () => {
     symlinkSync('../outside', join(booted.root, 'dangling'))
     expect(await code({ path: 'dangling', content: 'x' })).toBe('VT_PATH_OUTSIDE')
     expect(await code({ path: 'none', content: 'x', mode: 'overwrite', expected_hash: '0'.repeat(16) })).toBe('VT_FILE_STALE')
-    expect(readdirSync(booted.root).filter((name) => name !== '.vtcode').sort()).toEqual(['a.txt', 'dangling', 'dir'])
+    expect(
+      readdirSync(booted.root)
+        .filter((name) => name !== '.vtcode')
+        .sort(),
+    ).toEqual(['a.txt', 'dangling', 'dir'])
   })
 
   it('over a file that changed since this session read it is a conflict that shows the change', async () => {
     await booted.call('unified_file', { action: 'read', path: 'a.txt' })
     writeFileSync(join(booted.root, 'a.txt'), 'one\nTWO\n')
     const refused = await write({ path: 'a.txt', content: 'mine', mode: 'overwrite' })
-    expect(refused).toMatchObject({ ok: false, error: { code: 'VT_FILE_STALE', details: { diff: expect.stringContaining('-two\n+TWO\n') }, next: { input: { action: 'read', path: 'a.txt' } } } })
+    expect(refused).toMatchObject({
+      ok: false,
+      error: {
+        code: 'VT_FILE_STALE',
+        details: { diff: expect.stringContaining('-two\n+TWO\n') },
+        next: { input: { action: 'read', path: 'a.txt' } },
+      },
+    })
     const [read] = [await booted.call('unified_file', { action: 'read', path: 'a.txt' })]
     expect(await write({ path: 'a.txt', content: 'mine', mode: 'overwrite' })).toMatchObject({ ok: true })
-    expect(await write({ path: 'a.txt', content: 'again', mode: 'overwrite', expected_hash: (read as any).output.hash })).toMatchObject({ ok: false, error: { code: 'VT_FILE_STALE' } })
+    expect(await write({ path: 'a.txt', content: 'again', mode: 'overwrite', expected_hash: (read as any).output.hash })).toMatchObject({
+      ok: false,
+      error: { code: 'VT_FILE_STALE' },
+    })
     expect(await write({ path: 'a.txt', content: 'again', mode: 'overwrite' })).toMatchObject({ ok: true })
   })
 

@@ -1,0 +1,149 @@
+import { chmodSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { deeds, lay, moments, restart, stateOf, strike } from './deeds.js'
+import { scene, Server, trace } from './process.js'
+
+const failures = [
+  ['pwrite64', 'ENOSPC'],
+  ['pwrite64', 'EDQUOT'],
+  ['fsync,fdatasync', 'EIO'],
+  ['rename,renameat,renameat2', 'EACCES'],
+  ['rename,renameat,renameat2', 'EPERM'],
+  ['rename,renameat,renameat2', 'EXDEV'],
+  ['link,linkat', 'EIO'],
+  ['unlink,unlinkat,rmdir', 'EBUSY'],
+  ['fchmod,chmod', 'EPERM'],
+  ['mkdir,mkdirat', 'ENOSPC'],
+] as const
+
+describe.each(deeds)('$name', (deed) => {
+  it('of which a step fails is an error with all old, or done', async () => {
+    const at = await moments(deed)
+    const stage = scene()
+    const server = await Server.start(stage)
+    for (const [calls, error] of failures) {
+      for (const moment of at(calls)) {
+        const title = `${calls} ${error} ${JSON.stringify(moment)}`
+        const folder = `${error}-${calls.slice(0, 5)}-${moment.thread}-${moment.when}`
+        lay(deed, stage, folder)
+        const detach = await strike(server, moment, calls, `error=${error}`)
+        const answer = await server.call(deed.call(folder))
+        await detach()
+        expect(stateOf(deed, stage, folder), `${title}: ${JSON.stringify(answer)}`).toEqual(answer?.ok ? deed.now : deed.old)
+        if (answer?.ok) continue
+        expect(answer?.error, title).toMatchObject({
+          code: expect.stringMatching(/^VT_(FILE_IO|PATH_PERMISSION)$/),
+          details: { not_applied: true },
+        })
+      }
+    }
+    await server.end()
+    const before = stage.text('EIO-fsync-pool-1/f')
+    await restart(stage)
+    expect(stage.text('EIO-fsync-pool-1/f')).toBe(before)
+    expect(stage.leftovers()).toEqual([])
+    stage.remove()
+  })
+})
+
+describe('writing', () => {
+  it('goes on after short writes', async () => {
+    const stage = scene({ f: `${'x'.repeat(100_000)}end` })
+    const server = await Server.start(stage)
+    // The first write is that of the record for undo. Nothing was written where the tracer says 1,000 bytes: only the length is right.
+    const detach = await strike(server, { thread: 'pool', when: 2 }, 'pwrite64', 'retval=1000')
+    expect(await server.call(['unified_file', { action: 'edit', path: 'f', old_str: 'end', new_str: 'END' }])).toMatchObject({ ok: true })
+    await detach()
+    expect(stage.text('f')!.length).toBe(100_003)
+    expect(stage.text('f')!.endsWith('END')).toBe(true)
+    await server.end()
+    stage.remove()
+  })
+
+  it('is content, fsync, rename, fsync of the folder, with the final mode before any content', async () => {
+    const stage = scene({ 'own/f': 'old' })
+    chmodSync(join(stage.root, 'own/f'), 0o600)
+    const server = await Server.start(stage)
+    const log = join(stage.home, 'log')
+    const calls = 'openat,fchmod,pwrite64,fsync,rename,renameat,renameat2'
+    const detach = await trace(server, [server.child.pid!], ['-f', '-o', log, '-y', '-s', '8', '-e', `trace=${calls}`])
+    await server.call(['unified_file', { action: 'write', path: 'own/f', content: 'new', mode: 'overwrite' }])
+    await detach()
+    // The temporary file and its folder, by whatever path.
+    const own = readFileSync(log, 'utf8')
+      .split('\n')
+      .filter((line) => /own\/\.vtcode-tmp-/.test(line) || /fsync\(\d+<[^>]*\/own>/.test(line) || /rename/.test(line))
+    const order = own.map((line) => /\s(openat|fchmod|pwrite64|fsync|rename)\w*\(/.exec(line)?.[1]).filter((name) => name !== undefined)
+    expect(order.join(' ')).toMatch(/openat.* fchmod pwrite64 fsync .*rename.* fsync/)
+    expect(own.find((line) => /openat.*O_CREAT/.test(line))).toMatch(/O_EXCL.*0600/)
+    await server.end()
+    stage.remove()
+  })
+
+  it('without a descriptor to be had is an error, and the next call is answered', async () => {
+    const stage = scene({ f: 'old' })
+    const server = await Server.start(stage)
+    const edit = { action: 'edit', path: 'f', old_str: 'old', new_str: 'new' }
+    const detach = await trace(
+      server,
+      [server.child.pid!],
+      ['-f', '-o', '/dev/null', '-e', 'trace=openat', '-e', 'inject=openat:error=EMFILE:when=1+'],
+    )
+    const answer = await server.call(['unified_file', edit])
+    await detach()
+    expect(answer).toMatchObject({ ok: false, error: { code: 'VT_FILE_IO', retryable: true } })
+    expect(stage.text('f')).toBe('old')
+    expect(await server.call(['unified_file', edit])).toMatchObject({ ok: true })
+    await server.end()
+    stage.remove()
+  })
+})
+
+/**
+ * The server in name spaces of its own, where a disk of 1 MB in memory is mounted over its workspace, and `fixed` in it read-only;
+ * this needs no rights outside.
+ */
+async function onSmallDisk(files: Record<string, string>) {
+  const stage = scene({ 'fixed/f': 'old', ...files })
+  const workspace = join(stage.home, 'disk')
+  mkdirSync(workspace)
+  const script = `mount -t tmpfs -o size=1m tmpfs "$2" && cp -a "$1/." "$2" &&
+    mount --bind "$2/fixed" "$2/fixed" && mount -o remount,bind,ro "$2/fixed" && shift 2 && exec "$@"`
+  const wrap = ['unshare', '--map-root-user', '--mount', 'sh', '-c', script, 'sh', stage.root, workspace]
+  const server = await Server.start(stage, { workspace, wrap })
+  const inside = `/proc/${server.child.pid}/root${workspace}`
+  return {
+    server,
+    text: (path: string) => stage.text(path, inside),
+    leftovers: () => stage.leftovers(inside),
+    end: async () => {
+      await server.end()
+      stage.remove()
+    },
+  }
+}
+
+describe('a disk that refuses', () => {
+  it('because it is full leaves the original and no temporary file', async () => {
+    const { server, text, leftovers, end } = await onSmallDisk({ f: 'x'.repeat(300_000) })
+    const write = (content: string) => server.call(['unified_file', { action: 'write', path: 'f', content, mode: 'overwrite' }])
+    expect(await write('y'.repeat(900_000))).toMatchObject({ ok: false, error: { code: 'VT_FILE_IO', details: { errno: 'ENOSPC' } } })
+    expect([text('f'), leftovers()]).toEqual(['x'.repeat(300_000), []])
+    expect(await write('small')).toMatchObject({ ok: true })
+    await end()
+  })
+
+  it('because it is read-only leaves everything', async () => {
+    const { server, text, leftovers, end } = await onSmallDisk({})
+    const refused = { ok: false, error: { code: 'VT_FILE_IO', details: { errno: 'EROFS', not_applied: true } } }
+    const path = 'fixed/f'
+    expect(await server.call(['unified_file', { action: 'edit', path, old_str: 'old', new_str: 'new' }])).toMatchObject(refused)
+    expect(await server.call(['unified_file', { action: 'delete', path }])).toMatchObject(refused)
+    expect(await server.call(['unified_file', { action: 'write', path: 'fixed/new/x', content: '' }])).toMatchObject(refused)
+    const input = '*** Begin Patch\n*** Add File: first\n+1\n*** Update File: fixed/f\n-old\n+new\n*** End Patch'
+    expect(await server.call(['apply_patch', { input }])).toMatchObject(refused)
+    expect([text(path), text('first'), leftovers()]).toEqual(['old', undefined, []])
+    await end()
+  })
+})
