@@ -5,7 +5,7 @@ import { count, refusal, remarks } from './answer.js'
 import { filesBelow, type Listing } from './enumerate.js'
 import { languageNamed, languageOf, type Language } from './languages.js'
 import { parentOf } from './entries.js'
-import { largestSearched } from './ripgrep.js'
+import { largestSearched, tooLargeToParse } from './ripgrep.js'
 
 export const symbolTypes = [
   'file', 'module', 'namespace', 'package', 'class', 'method', 'property', 'field', 'constructor', 'enum', 'interface', 'function', 'variable',
@@ -132,7 +132,12 @@ export function remember(version: string, items: Item[]): void {
   if (cache.size > mostCached) cache.delete(cache.keys().next().value!)
 }
 
-export const tooLarge = (handle: Handle, single: boolean): boolean => !single && handle.stat.bytes > largestSearched
+/** Whether a file is left out for its size. Throws VT_INPUT_TOO_LARGE where it is the one that was named. */
+export function tooLarge({ path, stat }: Handle, single: boolean): boolean {
+  if (stat.bytes <= largestSearched) return false
+  if (single) throw tooLargeToParse(path, stat.bytes)
+  return true
+}
 
 /** What the caller's words leave of a file. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
 export async function filterOf(input: OutlineInput, single: boolean): Promise<(items: Item[]) => Item[]> {

@@ -1,5 +1,6 @@
 /** Where in a file a pattern matches. The engine reads the handle that we opened, so what it says is true of a file of the workspace. */
 import type { Context, Handle } from '../../core/index.js'
+import { refusal } from './answer.js'
 import { lines } from './process.js'
 import { ripgrep } from './ripgrep.js'
 import { matching, spansLines, type Pattern } from './search.js'
@@ -28,14 +29,16 @@ export interface Wanted {
 const seconds = 20
 /** In more than this the engine counts lines faster than we do, its start included. */
 const mostBytes = 1_048_576
+/** In a larger file a line may be so long that the engine takes longer to write it down than we to find it. */
+const hugeBytes = 67_108_864
 const mostSubmatches = 100
 
 /** The wanted places of each file. `undefined` when ripgrep cannot be started. */
 export async function places(context: Context, pattern: Pattern, files: Wanted[]): Promise<Place[][] | undefined> {
   const size = files.reduce((sum, { source }) => sum + source.bytes, 0)
-  const plain = size <= mostBytes ? plainText(pattern) : undefined
+  const plain = plainText(pattern)
   const found = new Map<Wanted, Place[]>()
-  for (const file of plain ? files : []) {
+  for (const file of plain ? files.filter(({ source }) => size <= mostBytes || source.bytes > hugeBytes) : []) {
     const { count, places } = await occurrences(context, plain!, file)
     if (plain!.exact || count === file.count) found.set(file, places)
   }
@@ -88,17 +91,24 @@ async function occurrences(context: Context, { text, fold, exact }: Plain, { sou
         start = at + newline + 1
       }
     }
-    for (let hit = bytes.indexOf(needle); hit >= 0 && hit < end; hit = bytes.indexOf(needle, hit + needle.length)) {
+    for (let from = 0; ; ) {
+      const hit = bytes.indexOf(needle, from)
+      if (hit < 0 || hit >= end) break
       upTo(hit)
+      from = hit + needle.length
       if (current?.line_number !== line) {
         if (exact && places.length === limit) return { places, count }
         current = { line_number: line, end_line_number: line, offset: start, submatches: [] }
         if (count++ >= skip && places.length < limit) places.push(current)
       }
-      const from = at + hit - start
+      const column = at + hit - start
       if (current.submatches.length < mostSubmatches) {
-        current.submatches.push({ start: from, end: from + needle.length, text: raw.toString('utf8', hit, hit + needle.length) })
+        current.submatches.push({ start: column, end: column + needle.length, text: raw.toString('utf8', hit, hit + needle.length) })
+        continue
       }
+      // The rest of the line has nothing to tell.
+      from = bytes.indexOf(10, hit)
+      if (from < 0) break
     }
     upTo(end)
     if (exact && places.length === limit && line > places[limit - 1]!.line_number) break
@@ -139,6 +149,7 @@ async function matches(context: Context, pattern: Pattern, files: Wanted[]): Pro
   // Where a match is a line, nothing behind the last one wanted needs to be looked at.
   const enough = several ? [] : ['--max-count', String(Math.max(...files.map(({ skip, limit }) => skip + limit)))]
   const asked = await ripgrep('/', ['--json', ...enough, ...matching(pattern), '--', ...refs], { signal: context.signal, seconds }, stream.take)
+  if (asked?.timed_out) throw refusal('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${seconds} s.`, { retryable: true })
   return asked && files.map(({ handle }) => byRef.get(handle.ref)!.places)
 }
 

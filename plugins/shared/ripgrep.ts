@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { VtError, type Handle, type Workspace } from '../../core/index.js'
+import { refusal } from './answer.js'
 import { lines, run, type Consumer, type Ended, type Limits } from './process.js'
 
 /** Which entries of a directory count; the same for every search action. */
@@ -26,6 +27,9 @@ export interface Asked extends Ended {
 
 /** No search opens a larger file unless it is named. */
 export const largestSearched = 256 * 1024 * 1024
+/** A parser needs many times the memory of what it reads. */
+export const tooLargeToParse = (path: string, bytes: number): VtError =>
+  refusal('VT_INPUT_TOO_LARGE', `'${path}' has ${bytes} bytes; at most ${largestSearched} are parsed.`, { hint: 'Search it with grep, or read it in pages.' })
 /** Where a walk stops. */
 export const walkLimits = { entries: 200_000, seconds: 10 }
 /** Left out of every walk that does not start at or below them, unless a glob names them. */

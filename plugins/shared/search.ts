@@ -52,14 +52,15 @@ export async function search(context: Context, query: Query): Promise<Found | un
   const skipped: string[] = []
   const allowed = await candidates()
   if (allowed === undefined) return undefined
-  const asked = await ask(query.patterns, ['--count', '--stats'], (line) => {
+  // Of a single file nothing needs to be counted but its lines.
+  const asked = await ask(query.patterns, target.kind === 'file' ? ['--count'] : ['--count', '--stats'], (line) => {
     const [, name] = / ignoring (.*): \d+ bytes$/.exec(line) ?? []
     if (name !== undefined) skipped.push(nameOf(Buffer.from(name)))
   })
   if (!asked) return undefined
   const { pairs, rest } = counts(asked.stdout)
-  const searched = Number(/^(\d+) files? searched$/m.exec(rest)?.[1] ?? pairs.length)
-  judge(asked, query, searched > 0)
+  const searched = target.kind === 'file' ? 1 : Number(/^(\d+) files? searched$/m.exec(rest)?.[1] ?? pairs.length)
+  judge(asked, query, target.kind === 'file' ? pairs.length > 0 : searched > 0)
   const files = pairs
     .map(({ name, count }) => ({ file: nameOf(name), count }))
     .filter(({ file }) => (!allowed || allowed.has(file)) && query.only?.(file) !== false && seenBelow(context, target, file))

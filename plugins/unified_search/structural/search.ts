@@ -6,7 +6,7 @@ import { InstallProblem } from '../../shared/ast_grep_install.js'
 import { languageOf, type Language } from '../../shared/languages.js'
 import { withLinks } from '../../shared/linked.js'
 import { lines } from '../../shared/process.js'
-import { largestSearched } from '../../shared/ripgrep.js'
+import { largestSearched, tooLargeToParse } from '../../shared/ripgrep.js'
 import { argumentsFor, errorArguments } from './binary.js'
 import { libraryFor, lookInProcess } from './in_process.js'
 import { engineMissing, fragment, isFragment, refused } from './refuse.js'
@@ -59,9 +59,10 @@ export class Search {
           if (!handle) continue
           const own = path.slice(path.lastIndexOf('.') + 1)
           const extension = languageOf(path)?.id === language.id ? own : (language.extensions[0] ?? own)
-          if (handle.stat.bytes > largestSearched && path !== this.call.input.path) {
+          if (handle.stat.bytes > largestSearched) {
             this.large.push(path)
             await handle.close()
+            if (path === this.call.input.path) throw tooLargeToParse(path, handle.stat.bytes)
           } else opened.push({ path, handle, extension })
         }
         if (!(await this.files(language, opened))) return

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bootKernel } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
@@ -113,3 +113,16 @@ function isRunning(pid: number): boolean {
     return false
   }
 }
+
+it('a file that is too large to be parsed is refused at once where it is named, and a long line is searched', async () => {
+  await using ws = await bootKernel({ files: { 'huge.ts': '', 'long.txt': `${'a'.repeat(80_000_000)}needle ${'aaa '.repeat(1000)}\nneedle\n` } })
+  truncateSync(join(ws.root, 'huge.ts'), 300 * 1024 * 1024)
+  for (const input of [{ action: 'structural', pattern: 'f($A)' }, { action: 'outline' }]) {
+    expect(await ws.call('unified_search', { ...input, path: 'huge.ts' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_TOO_LARGE', hint: expect.stringContaining('grep') } })
+  }
+  expect(await ws.call('unified_search', { action: 'grep', pattern: 'needle', path: 'long.txt' })).toMatchObject({
+    ok: true, output: { total_matches: 2, matches: [{ line_number: 1, column: 80_000_001, text_truncated: true }, { line_number: 2, column: 1, text: 'needle' }] },
+  })
+  const many = await ws.call('unified_search', { action: 'grep', pattern: 'aaa', path: 'long.txt', response_format: 'detailed' })
+  expect(many).toMatchObject({ ok: true, output: { total_matches: 1, matches: [{ line_number: 1, column: 1 }] } })
+})
