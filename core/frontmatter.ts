@@ -28,7 +28,7 @@ export function readFrontmatter(text: string): { fields: Fields; body: string; m
   try {
     return { fields: parse(block), body, mended: false }
   } catch (error) {
-    const quoted = quoteColons(block)
+    const quoted = quoteValues(block)
     if (!(error instanceof Fault) || quoted === block) throw error
     try {
       return { fields: parse(quoted), body, mended: true }
@@ -100,6 +100,6 @@ function guard(source: string, Lexer: typeof import('yaml').Lexer): void {
   }
 }
 
-/** Lines like `key: text with: colon`, which YAML refuses and people write, with their value quoted. */
-const quoteColons = (block: string): string =>
-  block.replace(/^([A-Za-z][\w-]*):[ \t]+(?!["'|>[{&*!])(.*: .*|.*:)$/gm, (_, key: string, value: string) => `${key}: ${JSON.stringify(value.trimEnd())}`)
+/** Lines like `key: text with: colon` or `key: @name`, which YAML refuses and people write, with their value quoted. */
+const quoteValues = (block: string): string =>
+  block.replace(/^([A-Za-z][\w-]*):[ \t]+(?!["'|>[{&*!])(.*: .*|.*:|[@`].*)$/gm, (_, key: string, value: string) => `${key}: ${JSON.stringify(value.trimEnd())}`)

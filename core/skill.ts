@@ -38,7 +38,7 @@ export function parseHead(bytes: Uint8Array, file: string, whole: boolean): Skil
     const head = text.slice(0, text.length - body.length)
     let lines: Map<string, number> | undefined
     const line = (key: string) => (lines ??= linesOfKeys(head)).get(key) ?? 2
-    if (mended) say('VT_SKILL_MENDED', { problem: 'A value with a colon is not quoted, which YAML does not allow.' }, 2)
+    if (mended) say('VT_SKILL_MENDED', { problem: 'A value with a colon, or with @ or ` at its beginning, is not quoted, which YAML does not allow.' }, 2)
     const split = head.slice(3).replace(/\n---[ \t]*\n?$/, '').indexOf('---')
     if (split !== -1) say('VT_SKILL_SPLIT', { line: text.slice(0, split + 3).split('\n').length }, text.slice(0, split + 3).split('\n').length)
     return { skill: skillOf(fields, basename(folderOf(file)), line, say), body, diagnostics }

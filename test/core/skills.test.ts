@@ -49,6 +49,7 @@ describe('front matter is read', () => {
     ['without a body', '---\nname: demo\ndescription: Use it.\n---', { name: 'demo' }],
     ['with a byte order mark, which is reported', `\uFEFF${block('name: demo\ndescription: Use it.')}`, { name: 'demo' }, ['VT_SKILL_MENDED 1']],
     ['with a colon that is not quoted, which is reported', block('name: demo\ndescription: Use when: asked'), { description: 'Use when: asked' }, ['VT_SKILL_MENDED 2']],
+    ['with a reserved sign that is not quoted, which is reported', block('name: demo\ndescription: @State is used'), { description: '@State is used' }, ['VT_SKILL_MENDED 2']],
     ['with hyphens in a value, which other readers end at', block('name: demo\ndescription: a --- b'), { description: 'a --- b' }, ['VT_SKILL_SPLIT 3']],
     ['with the name of another', block('name: other\ndescription: Use it.'), { name: 'demo' }, ['VT_SKILL_NAME 2']],
     ['with a name in capitals', block('name: Demo\ndescription: Use it.'), { name: 'demo' }, ['VT_SKILL_NAME 2']],

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
@@ -89,6 +89,22 @@ describe('vtcode skills validate', () => {
       expect(valid, title).toBe(messages.length === 0)
       expect(errors.map(({ message }) => message), title).toEqual(messages.map((text) => (text.startsWith('re:') ? expect.stringMatching(new RegExp(text.slice(3), 's')) : text)))
       if (lines) expect(errors.map(({ line }) => line), title).toEqual(lines)
+    }
+  })
+
+  it('is that of a port of the reference on skills as they are published, and loading uses every one that has a description', async () => {
+    const file = new URL('../../fixtures/published_skills.json', import.meta.url)
+    const { skills: published } = JSON.parse(readFileSync(file, 'utf8')) as { skills: { from: string; folder: string; head: string; verdict: string[] }[] }
+    const folders = published.map(({ folder }, i) => `v/${i}/${folder}`)
+    for (const [i, { head }] of published.entries()) await made.write(`${folders[i]}/SKILL.md`, head)
+    const ask = async (...flags: string[]) => (JSON.parse((await skills('validate', '--json', ...flags, ...folders.map((folder) => join(made.root, folder)))).stdout) as { skills: { valid: boolean; errors: { message: string }[] }[] }).skills
+    // Of YAML that cannot be read each parser says in its own words why; the list of keys is printed in two ways.
+    const kind = (message: string) => message.replace(/(Invalid YAML in frontmatter|Only ).*/s, '$1')
+    const [strict, lenient] = [await ask(), await ask('--lenient')]
+    expect(published.length).toBeGreaterThan(80)
+    for (const [i, { from, folder, head, verdict }] of published.entries()) {
+      expect(strict[i]!.errors.map(({ message }) => kind(message)).sort(), `${from} ${folder}`).toEqual(verdict.map(kind).sort())
+      if (/^---\n[\s\S]*^description:[\s\S]*^---$/m.test(head)) expect(lenient[i]!.valid, `${from} ${folder}`).toBe(true)
     }
   })
 
