@@ -61,6 +61,7 @@ describe('front matter is read', () => {
     ['with tools as a list', block('name: demo\ndescription: Use it.\nallowed-tools: [Read, Grep]'), { allowed_tools: ['Read', 'Grep'] }, ['VT_SKILL_MENDED 4']],
     ['with metadata that is no map', block('name: demo\ndescription: Use it.\nmetadata: x'), { metadata: {} }, ['VT_SKILL_MENDED 4']],
     ['hidden from models by any word for yes', block('name: demo\ndescription: Use it.\ndisable-model-invocation: On'), { hidden: true }, ['VT_SKILL_KEY 4']],
+    ['with a description of 60 KB, which is cut', block(`name: demo\ndescription: ${'x'.repeat(60_000)}`), { description: `${'x'.repeat(1023)}…` }, ['VT_SKILL_MENDED 3']],
     ['with a long description, which is cut', block(`name: demo\ndescription: ${'é'.repeat(2000)}`), { description: `${'é'.repeat(1023)}…` }, ['VT_SKILL_MENDED 3']],
     ['with invisible characters in the description, which go', block('name: demo\ndescription: "Use\\u200b\\u202e it\\u001b[31m."'), { description: 'Use it[31m.' }],
     ['with keys of JavaScript objects', block('name: demo\ndescription: Use it.\nmetadata:\n  __proto__: x\n  constructor: y'), { name: 'demo' }],
@@ -195,11 +196,13 @@ describe('skills are found', () => {
     const folder = join(workspace.root, '.agents/skills')
     await put(join(folder, 'a/b/c/d/e/SKILL.md'), front('e'))
     expect(codesOf((await kernel()).skills())).toContain('VT_SKILL_LIMIT')
-    await Promise.all(Array.from({ length: 2100 }, (_, i) => put(join(folder, `s${i}/SKILL.md`), front(`s${i}`))))
+    for (let i = 0; i < 10_000; i += 500) await Promise.all(Array.from({ length: 500 }, (_, j) => put(join(folder, `s${i + j}/SKILL.md`), front(`s${i + j}`))))
     const { all, diagnostics } = (await kernel()).skills()
     expect(all.filter(({ layer }) => layer === 'workspace')).toSatisfy((found: unknown[]) => found.length > 0 && found.length < 2000)
     // On a slow machine time may be over first.
     expect(diagnostics.find(({ code }) => code === 'VT_SKILL_LIMIT')?.message).toMatch(/more than 2000 folders|more than 2 s/)
+    // What a model is told of them keeps to its budget too.
+    expect((await kernel()).describe('load_skill')!.description.length).toBeLessThan(9000)
   })
 
   it('in settings of a workspace only inside of it', async () => {

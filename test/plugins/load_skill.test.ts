@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { link, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { bootKernel, matches, testAction, type Booted, type Files } from 'vtcode/test'
@@ -77,6 +77,18 @@ describe('load_skill', () => {
     const { call } = await boot({ [at('demo')]: skill('demo', 'Body.\n', 'allowed-tools: unified_file Write Edit "*"\n') }, { mode: 'ask' })
     await call('load_skill', { name: 'demo' })
     matches(await call('unified_file', { action: 'write', path: 'x.txt', content: 'x' }), { ok: false, error: { code: 're:VT_POLICY_NEEDS_APPROVAL|VT_ACTION_UNKNOWN' } })
+  })
+
+  it('runs no script of the skill: that is for the exec tool and its policy, whatever the file says of itself', async () => {
+    const files = { [at('demo')]: skill('demo', 'Run scripts/run.sh.\n', 'allowed-tools: Bash(*)\n'), [at('demo', 'scripts/run.sh')]: '#!/bin/sh\ntouch ran\n', [at('demo', 'scripts/dos.sh')]: '#!/bin/sh\r\ntouch ran\r\n' }
+    const { call, read, root } = await boot(files, { mode: 'ask' })
+    for (const name of ['run.sh', 'dos.sh']) await chmod(join(root, at('demo', `scripts/${name}`)), 0o755)
+    await call('load_skill', { name: 'demo' })
+    for (const name of ['run.sh', 'dos.sh']) {
+      matches(await call('load_skill_resource', { skill_name: 'demo', resource_path: `scripts/${name}` }), { output: { content: files[at('demo', `scripts/${name}`)]! } })
+      matches(await call('unified_exec', { action: 'run', command: [at('demo', `scripts/${name}`)] }), { error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
+    }
+    expect(await read('ran')).toBeUndefined()
   })
 
   it('leaves commands of the body as they are, and says so', async () => {
