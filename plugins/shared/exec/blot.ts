@@ -8,7 +8,7 @@ import type { Spool } from '../spool.js'
 const longestSecret = 16_384
 
 /** Bytes without their secrets, each of which becomes as many other bytes. */
-export const cleaned = (bytes: Buffer): Buffer => Buffer.from(redactText(bytes.toString('latin1'), sameSize), 'latin1')
+export const withoutSecrets = (bytes: Buffer): Buffer => Buffer.from(redactText(bytes.toString('latin1'), sameSize), 'latin1')
 
 const pending = new Map<string, Promise<void>>()
 

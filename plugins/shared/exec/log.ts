@@ -1,6 +1,6 @@
 import type { Context } from '../../../core/index.js'
 import { openSpool, type Spool } from '../spool.js'
-import { blot, cleaned } from './blot.js'
+import { blot, withoutSecrets } from './blot.js'
 import { countNewlines } from './newlines.js'
 import { kept, Ring } from './ring.js'
 import { shownLength } from './text.js'
@@ -73,7 +73,7 @@ export class StreamLog {
 
   /** Puts the stream on disk, if it is not there yet; answers where. Its secrets leave the file behind the answer, before it is read. */
   async keep(): Promise<string | undefined> {
-    await (this.opening ??= this.open(cleaned))
+    await (this.opening ??= this.open(withoutSecrets))
     void this.clean()
     return this.spool_path
   }

@@ -1,32 +1,20 @@
-import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { bootExec, call, eventually } from './exec.js'
+import { eventually, rounds } from './exec.js'
 
-const descriptors = (): number => readdirSync('/proc/self/fd').length
-const zombies = (): number =>
-  spawnSync('ps', ['-o', 'stat=', '--ppid', String(process.pid)], { encoding: 'utf8' }).stdout.split('\n').filter((state) => state.startsWith('Z')).length
+const batches = rounds(25, 1250)
+const cancelled = rounds(25, 500)
 
-// A fiftieth of the long round of the soak.
-it('200 runs and 25 cancelled ones leave no descriptor, no zombie and no memory behind', async () => {
-  await using booted = await bootExec()
-  const run = (input: object, options: object = {}) => booted.call('unified_exec', { action: 'run', ...input }, options)
-  const batch = (count: number) =>
-    Promise.all(Array.from({ length: count }, (_, index) => run({ command: ['/bin/echo', String(index)], ...(index % 8 === 0 && { tty: true }) })))
-  for (let round = 0; round < 20; round++) await batch(8)
-  const before = { descriptors: descriptors(), memory: process.memoryUsage().rss }
-  for (let round = 0; round < 25; round++) for (const result of await batch(8)) expect(result).toMatchObject({ ok: true, output: { exit_code: 0 } })
-  for (let round = 0; round < 25; round++) {
-    const abort = new AbortController()
-    const pending = run({ command: 'sleep 30 & sleep 30' }, { signal: abort.signal })
-    setTimeout(() => abort.abort(), round)
-    expect(await pending).toMatchObject({ ok: false, error: { code: 'VT_CALL_ABORTED' } })
-  }
-  expect(await eventually(() => descriptors() <= before.descriptors + 2)).toBe(true)
-  expect(await eventually(() => zombies() === 0)).toBe(true)
-  expect(process.memoryUsage().rss - before.memory).toBeLessThan(60_000_000)
-  expect((await call(booted, { action: 'list' })) as object).toMatchObject({ ok: true })
-}, 60_000)
+it(`${batches * 8} runs and ${cancelled} cancelled ones leave no descriptor, no zombie and no memory behind`, async () => {
+  const program = fileURLToPath(new URL('leaks.mjs', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', program, String(batches), String(cancelled)])
+  const { failed, aborted, before, after } = JSON.parse(stdout)
+  expect({ failed, aborted, zombies: after.zombies }).toEqual({ failed: 0, aborted: cancelled, zombies: 0 })
+  expect(after.descriptors).toBeLessThanOrEqual(before.descriptors + 2)
+  expect(after.rss - before.rss, stdout).toBeLessThan(20_000_000)
+}, rounds(120_000, 3_600_000))
 
 it('the program ends with everything it started when it is interrupted', async () => {
   const script = `import { bootKernel } from 'vtcode/test'

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { bootExec, call, error, eventually, lacks, output } from './exec.js'
+import { bootExec, call, error, eventually, lacks, output, rounds } from './exec.js'
 
 let booted: Booted
 beforeEach(async () => {
@@ -50,12 +50,12 @@ describe('writing to pipes', () => {
 
 describe('a terminal', () => {
   it('loses nothing of the tail of a program that ends at once', async () => {
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < rounds(40, 500); round++) {
       const { output: text, exit_code } = await output(booted, { command: 'seq 1 2000; exit 3', tty: true, max_output_tokens: 50_000 })
       expect([text.length, text.endsWith('2000\r\n'), exit_code]).toEqual([10893, true, 3])
     }
-    for (let round = 0; round < 40; round++) expect((await output(booted, { command: ['echo', 'x'], tty: true })).output).toBe('x\r\n')
-  })
+    for (let round = 0; round < rounds(40, 500); round++) expect((await output(booted, { command: ['echo', 'x'], tty: true })).output).toBe('x\r\n')
+  }, 600_000)
 
   it('tells by which signal a program ended', async () => {
     expect(await output(booted, { command: 'kill -TERM $$', tty: true })).toMatchObject({ exit_code: null, signal: 'SIGTERM' })

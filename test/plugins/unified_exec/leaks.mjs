@@ -1,0 +1,46 @@
+// Many commands in a process of its own, whose memory is nobody else's: `node --expose-gc leaks.mjs BATCHES CANCELLED`.
+import { spawnSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { bootKernel } from 'vtcode/test'
+
+const [batches, cancelled] = process.argv.slice(2).map(Number)
+const booted = await bootKernel({ config: { sandbox: { mode: 'off' } } })
+const run = (input, options) => booted.call('unified_exec', { action: 'run', ...input }, options)
+
+async function batch() {
+  const inputs = Array.from({ length: 8 }, (_, index) => ({ command: ['/bin/echo', String(index)], ...(index === 0 && { tty: true }) }))
+  const results = await Promise.all(inputs.map((input) => run(input)))
+  return results.filter(({ ok, output }) => !ok || output.exit_code !== 0).length
+}
+
+/** What a leak would show in: descriptors, the dead that nobody collected, bytes. */
+function state() {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '--ppid', String(process.pid)], { encoding: 'utf8' })
+  globalThis.gc()
+  const { rss, heapUsed } = process.memoryUsage()
+  return { descriptors: readdirSync('/proc/self/fd').length, zombies: stdout.split('\n').filter((stat) => stat.startsWith('Z')).length, rss, heap: heapUsed }
+}
+
+async function abortSome(count) {
+  let aborted = 0
+  for (let round = 0; round < count; round++) {
+    const abort = new AbortController()
+    const pending = run({ command: 'sleep 30 & sleep 30' }, { signal: abort.signal })
+    setTimeout(() => abort.abort(), round % 25)
+    if ((await pending).error?.code === 'VT_CALL_ABORTED') aborted += 1
+  }
+  // What an aborted call started is ended behind its answer.
+  await pause(1000)
+  return aborted
+}
+
+// Code is compiled and pools grow to their size first.
+for (let round = 0; round < 100; round++) await batch()
+await abortSome(25)
+const before = state()
+let failed = 0
+for (let round = 0; round < batches; round++) failed += await batch()
+const aborted = await abortSome(cancelled)
+console.log(JSON.stringify({ failed, aborted, before, after: state() }))
+await booted[Symbol.asyncDispose]()
