@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { problem, report } from './errors.js'
 import { known, readManifest, type Reading } from './manifest.js'
+import { dataFolder } from './premises.js'
 import { filesOf, placesOf, type DiscoverOptions, type Removal, type Source } from './places.js'
 import { fitsProgram, missing, orphans, type Surroundings } from './requires.js'
-import type { Contribution, ContributionInfo, Diagnostic, JsonObject, Kind, Layer, Manifest, ManifestEntry, State } from './types.js'
+import type { Contribution, ContributionInfo, Diagnostic, JsonObject, Kind, Layer, Manifest, ManifestEntry, PackageReader, State } from './types.js'
 import { version } from './version.js'
 
 export interface Discovery {
@@ -12,6 +14,13 @@ export interface Discovery {
   /** What was found and is not used: `invalid` or `inactive`. */
   invalid: ContributionInfo[]
   diagnostics: Diagnostic[]
+  /** Packages of other programs, which may hold skills and nothing else. */
+  packages: PluginRoot[]
+}
+export interface PluginRoot {
+  name: string
+  root: string
+  layer: Layer
 }
 
 const MAX_MANIFESTS = 500
@@ -22,11 +31,11 @@ const MAX_MANIFESTS = 500
  */
 export async function discover(options: DiscoverOptions): Promise<Discovery> {
   const { sources, removals, diagnostics } = placesOf(options)
-  const found: Discovery = { contributions: [], invalid: [], diagnostics }
+  const found: Discovery = { contributions: [], invalid: [], diagnostics, packages: [] }
   const files = new Map<string, string>()
   for (const source of sources) {
     const before = found.invalid.length
-    for await (const [file, reading] of readingsOf(source, found)) admit(source, file, reading, files, found)
+    for await (const [file, reading] of source.form === 'package' ? packageReadings(source, found, options) : readingsOf(source, found)) admit(source, file, reading, files, found)
     const broken = found.invalid.slice(before).find(({ state }) => state === 'invalid')
     if (source.entry?.required && broken) {
       throw problem('VT_RELOAD_REFUSED', { reason: `${source.path} is required and ${broken.id} cannot be loaded` })
@@ -38,9 +47,23 @@ export async function discover(options: DiscoverOptions): Promise<Discovery> {
 }
 
 /** The plugins that take part, each with its folder. */
-export function pluginsOf(contributions: readonly Contribution[]): { name: string; root: string; layer: Layer }[] {
-  const plugins = contributions.filter(({ plugin, layer, skill }) => plugin !== layer && !skill)
-  return [...new Map(plugins.map(({ plugin: name, root, layer }) => [name, { name, root, layer }])).values()]
+export function pluginsOf({ contributions, packages }: Pick<Discovery, 'contributions' | 'packages'>): PluginRoot[] {
+  const plugins = contributions.filter(({ plugin, layer, skill }) => plugin !== layer && !skill).map(({ plugin: name, root, layer }) => ({ name, root, layer }))
+  return [...new Map([...packages, ...plugins].map((plugin) => [plugin.name, plugin])).values()]
+}
+
+/** What a package of another program brings, as one of our own readers understands it. */
+async function* packageReadings(source: Source, found: Discovery, options: DiscoverOptions): AsyncGenerator<[file: string, reading: Reading]> {
+  const reader = found.contributions.find(({ kind, layer, manifest }) => layer === 'builtin' && kind === 'adapter' && manifest.key === 'package')
+  if (!reader) return
+  const { default: read } = (await import(pathToFileURL(resolve(dirname(reader.file), reader.manifest.module!)).href)) as { default: PackageReader }
+  const { root, path, plugin, layer, entry } = source
+  const { workspace, home, env } = options
+  const place = { root, plugin, layer, workspace, env, data: dataFolder({ plugin, layer }, home, workspace), options: (entry?.options ?? {}) as JsonObject }
+  const { manifests, diagnostics, usable = true } = read({ ...place, ...(root !== path && { file: basename(path) }) })
+  found.diagnostics.push(...diagnostics)
+  if (usable && root === path) found.packages.push({ name: plugin, root, layer })
+  for (const { file, manifest } of manifests) yield [file, known(manifest)]
 }
 
 /** The manifests of a source. Those of the program come checked from the catalogue that the build wrote. */

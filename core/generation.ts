@@ -83,7 +83,8 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
 
   const seconds = (settings['plugins'] as { import_timeout_secs?: number } | undefined)?.import_timeout_secs ?? 10
   const verify = async (contribution: Contribution) => {
-    if (needsConsent(contribution) && !(await trust.trusts(contribution))) throw problem('VT_PLUGIN_UNTRUSTED', { id: contribution.id })
+    const answerable = contribution.bringer ?? contribution
+    if (needsConsent(answerable) && !(await trust.trusts(answerable))) throw problem('VT_PLUGIN_UNTRUSTED', { id: contribution.id })
   }
   const log = options.log ?? (() => {})
   const refuse: Premises['refuse'] = (...of) => setAside(found, ...of)
@@ -101,7 +102,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   requireDialects(found.contributions, options.dialects)
   registry.diagnostics.push(...unknownTools(settings, registry))
   for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
-  const skills = skillFinder({ ...places, plugins: pluginsOf(found.contributions), loaded, trust })
+  const skills = skillFinder({ ...places, plugins: pluginsOf(found), loaded, trust })
   const host: Host = {
     home,
     slots: () => [...registry.slots.values()].filter(isListed).map(({ info }) => info),

@@ -23,7 +23,7 @@ export interface DiscoverOptions {
 /** A file or folder of manifests, with what its entry in the settings says about it. */
 export interface Source extends Place {
   /** `plugin` for a folder with a `vtcode.yaml` or `vtcode/`, `skill` for one with a `SKILL.md` too, `folder` and `file` for loose manifests. */
-  form: 'builtin' | 'plugin' | 'skill' | 'folder' | 'file'
+  form: 'builtin' | 'plugin' | 'package' | 'skill' | 'folder' | 'file'
   path: string
   /** Name of the plugin its contributions belong to. */
   plugin: string
@@ -74,6 +74,7 @@ export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded,
     ...entries,
     ...below('user', join(home, 'plugins'), join(user, '.agents', 'plugins')),
     ...below('workspace', join(workspace, '.vtcode', 'plugins'), join(workspace, '.agents', 'plugins')),
+    ...serverFile(workspace, loaded.settings),
     // With a name that no folder of a plugin gives: loading a skill renames nobody.
     ...skills.filter(({ folder }) => markers(folder).length > 0).map(({ name, folder, layer }): Source => ({ form: 'skill', layer, path: folder, root: folder, plugin: `${name}@skill` })),
   ]
@@ -82,6 +83,13 @@ export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded,
   const sources = first.filter(({ layer }) => layer !== 'workspace' || plugins.workspace !== 'off')
   nameApart(sources, diagnostics)
   return { sources, removals, diagnostics }
+}
+
+/** The servers that a workspace lists for every program. */
+function serverFile(workspace: string, settings: Settings): Source[] {
+  const { enabled = true, read_workspace_file: read = true } = (settings['mcp'] ?? {}) as { enabled?: boolean; read_workspace_file?: boolean }
+  const path = join(workspace, '.mcp.json')
+  return enabled && read && existsSync(path) ? [{ form: 'package', layer: 'workspace', path, root: workspace, plugin: 'workspace' }] : []
 }
 
 interface Folders {
@@ -107,8 +115,8 @@ function sourceOf(entry: ManifestEntry, layer: Layer, folders: Folders, diagnost
     return []
   }
   if (!statSync(real).isDirectory()) return [{ form: 'file', layer, path: real, root: dirname(real), plugin: layer, entry }]
-  const plugin = markers(real).length > 0
-  return [{ form: plugin ? 'plugin' : 'folder', layer, path: real, root: real, plugin: plugin ? nameFrom(real) : layer, entry }]
+  const form = formOf(real, certain)
+  return [{ form: form ?? 'folder', layer, path: real, root: real, plugin: form ? nameFrom(real) : layer, entry }]
 }
 
 function packageFolder(name: string, base: string): string | undefined {
@@ -133,14 +141,25 @@ function pluginsIn(dir: string, layer: Layer, diagnostics: Diagnostic[]): Source
     const stat = statSync(path, { throwIfNoEntry: false })
     if (stat && !stat.isDirectory()) return []
     if (!stat || !inside(real, realpathSync(path))) return refuse('is a link that leads out of its folder', 'error')
-    if (markers(path).length === 0) return refuse('holds neither vtcode.yaml nor a folder vtcode', 'warning')
-    return [{ form: 'plugin', layer, path, root: path, plugin: nameFrom(path) }]
+    const form = formOf(path)
+    if (!form) return refuse('holds neither vtcode.yaml nor a folder vtcode, and is no package of a known format', 'warning')
+    return [{ form, layer, path, root: path, plugin: nameFrom(path) }]
   })
 }
 
 /** What makes a folder that of a plugin. */
 export const markers = (root: string): string[] =>
   ['vtcode.yaml', 'vtcode.yml', 'vtcode.json', 'vtcode'].filter((name) => lstatSync(join(root, name), { throwIfNoEntry: false }))
+
+/** What makes a folder a package of another program, whatever else lies in it; and what does so only among plugins. */
+const certain = ['plugin.json', '.claude-plugin/plugin.json', '.codex-plugin/plugin.json', 'gemini-extension.json']
+const likely = [...certain, 'manifest.json', 'package.json', '.mcp.json', 'hooks/hooks.json', 'commands', 'skills', 'SKILL.md']
+
+function formOf(root: string, foreign = likely): 'plugin' | 'package' | undefined {
+  const there = (name: string) => lstatSync(join(root, name), { throwIfNoEntry: false }) !== undefined
+  if (markers(root).length > 0) return 'plugin'
+  return foreign.some(there) ? 'package' : undefined
+}
 
 function nameFrom(root: string): string {
   const name = basename(root).toLowerCase().replace(/[^a-z0-9.-]+/g, '-').replace(/^[.-]+|[.-]+$/g, '')
@@ -157,7 +176,7 @@ function ownedByRoot(dir: string, diagnostics: Diagnostic[]): boolean {
 /** Gives plugins of the same name different ones. */
 function nameApart(sources: Source[], diagnostics: Diagnostic[]): void {
   const owners = new Map<string, string>()
-  const plugins = sources.filter(({ form }) => form === 'plugin' || form === 'skill').sort((a, b) => precedence.indexOf(a.layer) - precedence.indexOf(b.layer))
+  const plugins = sources.filter(({ form, root, path }) => form === 'plugin' || form === 'skill' || (form === 'package' && root === path)).sort((a, b) => precedence.indexOf(a.layer) - precedence.indexOf(b.layer))
   for (const source of plugins) {
     const name = source.plugin
     if (reserved.test(name) || owners.has(name)) {

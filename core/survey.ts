@@ -14,7 +14,7 @@ import type { Trust } from './trust.js'
 export async function survey({ user, trust, ...options }: SettingsOptions & { user: string; trust: Trust }): Promise<TrustItem[]> {
   // Data that waits for consent may name more manifests, so it is followed as if consent were given.
   const loaded = await loadSettings({ ...options, trusted: (id, digest) => id.includes('#') || trust.isTrusted({ id, digest }) })
-  const { contributions } = await discover({ ...options, user, loaded })
+  const { contributions, packages } = await discover({ ...options, user, loaded })
   const found = new Map(loaded.items.map((item) => [item.id, item]))
   for (const contribution of contributions) {
     if (!needsConsent(contribution)) continue
@@ -27,7 +27,7 @@ export async function survey({ user, trust, ...options }: SettingsOptions & { us
   }
   const settings = loaded.settings['skills'] as SkillSettings
   const said = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
-  const skills = findSkills({ ...options, cwd: process.cwd(), user, plugins: pluginsOf(contributions), settings, said, trusted: () => false })
+  const skills = findSkills({ ...options, cwd: process.cwd(), user, plugins: pluginsOf({ contributions, packages }), settings, said, trusted: () => false })
   for (const skill of skills.all.filter(({ layer }) => layer === 'workspace')) {
     // Consent decides whether it is listed, takes a name that another layer has, or brings tools.
     const brings = markers(skill.folder).map((name) => join(skill.folder, name))

@@ -444,6 +444,27 @@ export interface Inference {
   presets?: { when: Schema; set: JsonObject }[]
 }
 
+/** Where a package made for another program lies, and what its texts may name. */
+export interface PackagePlace {
+  readonly root: string
+  /** Read only this file of it: a list of servers. */
+  readonly file?: string
+  readonly plugin: string
+  readonly layer: Layer
+  readonly data: string
+  readonly workspace: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly options: Readonly<JsonObject>
+}
+/** Contract: runs nothing of the package and does not throw; what cannot be used is a diagnostic. */
+export type PackageReader = (place: PackagePlace) => {
+  format: string
+  manifests: readonly { file: string; manifest: Manifest }[]
+  diagnostics: readonly Diagnostic[]
+  /** Without it nothing of the package counts, its skills neither. */
+  usable?: boolean
+}
+
 /** A manifest with where it came from. */
 export interface Contribution {
   /** `<plugin>:<name>`. */
@@ -465,6 +486,8 @@ export interface Contribution {
   readonly manifest: Manifest
   readonly slot?: string
   readonly stage?: Stage
+  /** What brought it, such as the server of a tool: consent to that is consent to this. */
+  readonly bringer?: Contribution
   /** Said by the settings, which have their own consent, rather than by a manifest. */
   readonly said?: true
 }

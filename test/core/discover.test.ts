@@ -121,7 +121,7 @@ describe('a plugin', () => {
     const { ids, diagnostics } = await find()
     expect(ids).toEqual(['two:a user'])
     expect(diagnostics.map(({ severity, message }) => `${severity} ${message.replace(space.home, '~')}`)).toEqual([
-      'warning ~/.vtcode/plugins/none holds neither vtcode.yaml nor a folder vtcode.',
+      'warning ~/.vtcode/plugins/none holds neither vtcode.yaml nor a folder vtcode, and is no package of a known format.',
       'warning ~/.vtcode/plugins/two holds vtcode.yaml and vtcode; only the first is read.',
     ])
   })

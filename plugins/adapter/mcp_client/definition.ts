@@ -24,6 +24,8 @@ export interface Definition {
   tool_timeout_secs?: number
   effects?: Record<string, Effect[]>
   trust_annotations?: boolean
+  /** `${NAME}` in its texts is a variable: foreign packages mean it so. */
+  expand?: boolean
 }
 export interface Launch {
   file: string
@@ -61,7 +63,7 @@ interface Standing {
 /** What starts a server, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
 export async function launchOf(definition: Definition, { contribution, premises, signal }: Standing): Promise<Launch> {
   const { command = '', args = [], cwd, env } = definition
-  const expand = expander(contribution, premises)
+  const expand = expander(definition, contribution, premises)
   const data = premises.dataOf(contribution)
   const base = contribution.said ? premises.workspace : contribution.root
   const values = await resolveValues(env, { contribution, premises, field: 'mcp.env', signal })
@@ -88,7 +90,7 @@ function programOf(command: string, base: string, { id, layer, said }: Contribut
 /** Where a server is reached, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
 export async function addressOf(definition: Definition, { contribution, premises, signal }: Standing): Promise<Address> {
   const { type, url = '', headers, auth } = definition
-  const expand = expander(contribution, premises)
+  const expand = expander(definition, contribution, premises)
   const asking: Asking = { contribution, premises, field: 'mcp.headers', signal }
   const text = expand(url, 'url')
   if (!URL.canParse(text)) throw startFailure(contribution.id, `'${text}' is not a URL`)
@@ -113,9 +115,9 @@ async function authorize(auth: Definition['auth'], url: URL, headers: Record<str
   else throw startFailure(asking.contribution.id, `\`auth\` is none of bearer, basic, header, query: ${String(type)}`)
 }
 
-/** `${NAME}` counts in the settings; in manifests the text is as it is written. */
-function expander(contribution: Contribution, premises: Premises): (text: string, field: string) => string {
-  return (text, field) => (contribution.said ? expandVariables(text, { contribution, premises, field: `mcp.servers.${contribution.name}.${field}` }) : text)
+/** `${NAME}` counts in the settings and where a foreign package means it so; in our manifests the text is as it is written. */
+function expander({ expand = false }: Definition, contribution: Contribution, premises: Premises): (text: string, field: string) => string {
+  return (text, field) => (contribution.said || expand ? expandVariables(text, { contribution, premises, field: `mcp.servers.${contribution.name}.${field}` }) : text)
 }
 
 /** VT_MCP_START, with the end of what the server said. */

@@ -113,7 +113,7 @@ function contributionOf({ contribution, definition, pinned }: Offer, name: strin
     ...(contribution.manifest['secrets'] ? { secrets: contribution.manifest['secrets'] } : {}),
   }
   const { slot: _, stage: __, ...rest } = contribution
-  return [{ ...rest, id: `${contribution.plugin}:${name}`, name: contribution.name, slot: name, stage: 'primary', manifest }]
+  return [{ ...rest, bringer: contribution, id: `${contribution.plugin}:${name}`, name: contribution.name, slot: name, stage: 'primary', manifest }]
 }
 
 /** What a tool may do at worst: what the definition says of it, else everything a server of its kind can do. */

@@ -1,0 +1,39 @@
+import type { PackageReader } from '../../core/index.js'
+import { readAgentPlugin } from './packages/agent_plugins.js'
+import { readClaudePlugin, readServers } from './packages/claude.js'
+import { readGeminiExtension } from './packages/gemini.js'
+import { readBundle } from './packages/mcpb.js'
+import { Package } from './packages/package.js'
+
+/** Reads a plugin made for another program. The first marker that is there decides, even when it is invalid. */
+const packages: PackageReader = (place) => {
+  if (place.file !== undefined) {
+    const found = new Package('.mcp.json', place)
+    const document = found.read(place.file)
+    if (document) readServers(found, document, `${place.root}/${place.file}`)
+    return found
+  }
+  const probe = new Package('package', place)
+  const plugin = probe.read('plugin.json')
+  if (plugin && String(plugin['$schema'] ?? '').startsWith('https://agent-plugins.org/schemas/')) return using('Agent Plugins', (found) => readAgentPlugin(found, plugin))
+  for (const [format, path] of [['Claude Code', '.claude-plugin/plugin.json'], ['Codex', '.codex-plugin/plugin.json']] as const) {
+    const manifest = probe.read(path)
+    if (manifest) return using(format, (found) => readClaudePlugin(found, manifest, `${place.root}/${path}`))
+  }
+  const gemini = probe.read('gemini-extension.json')
+  if (gemini) return using('Gemini', (found) => readGeminiExtension(found, gemini))
+  if (plugin && !('abi_version' in plugin)) return using('bare', (found) => readClaudePlugin(found, plugin, `${place.root}/plugin.json`))
+  const bundle = probe.read('manifest.json')
+  if (bundle && ('manifest_version' in bundle || 'dxt_version' in bundle) && 'server' in bundle) return using('MCPB', (found) => readBundle(found, bundle))
+  const code = probe.read('package.json')
+  if (code && ('pi' in code || 'omp' in code)) return using('pi', (found) => void found.unsupported({ 'Extensions in code': 1 }, `${place.root}/package.json`) !== null)
+  if (probe.diagnostics.length > 0) return { ...probe, usable: false }
+  return using('Claude Code', (found) => readClaudePlugin(found, {}, place.root))
+
+  function using(format: string, read: (found: Package) => boolean) {
+    const found = new Package(format, place)
+    const usable = read(found)
+    return { format, manifests: usable ? found.manifests : [], diagnostics: found.diagnostics, usable }
+  }
+}
+export default packages

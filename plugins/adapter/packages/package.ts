@@ -1,0 +1,68 @@
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import type { Diagnostic, JsonObject, Manifest, PackagePlace } from '../../../core/index.js'
+
+/** What a package brings, and what of it nobody honours. */
+export class Package {
+  readonly manifests: { file: string; manifest: Manifest }[] = []
+  readonly diagnostics: Diagnostic[] = []
+  constructor(
+    readonly format: string,
+    readonly place: PackagePlace,
+  ) {}
+
+  /** A server as a manifest that brings it. */
+  server(name: string, definition: JsonObject, file: string): void {
+    this.manifests.push({ file, manifest: { name, mcp: { server: definition } } })
+  }
+  invalid(problem: string, file: string): void {
+    this.say('VT_FORMAT_INVALID', problem, 'Mend the file that is named, or ask its author.', file)
+  }
+  /** Each part that is there and not honoured, with how much of it there is. */
+  unsupported(parts: Record<string, number>, file: string): void {
+    for (const [part, count] of Object.entries(parts)) {
+      if (count > 0) this.say('VT_FORMAT_UNSUPPORTED', `${part} of the ${this.format} package ${this.place.plugin} (${count}) are not honoured here.`, 'The other parts work.', file)
+    }
+  }
+  private say(code: string, message: string, hint: string, file: string): void {
+    this.diagnostics.push({ code, severity: 'warning', message, hint, files: [file] })
+  }
+
+  /** A JSON document of the package, or nothing and the reason among the diagnostics. A link out of the package is not followed. */
+  read(path: string): JsonObject | undefined {
+    const file = join(this.place.root, path)
+    if (!existsSync(file)) return undefined
+    try {
+      if (!this.holds(path)) throw new Error('it is a link out of the package')
+      const value = JSON.parse(readFileSync(file, 'utf8').replace(/^\ufeff/, '')) as unknown
+      if (!isObject(value)) throw new Error('it is no object')
+      return value
+    } catch (error) {
+      this.invalid(`${file} cannot be used: ${(error as Error).message}.`, file)
+      return undefined
+    }
+  }
+  /** Does a path, after links, lie inside the package? */
+  holds(path: string): boolean {
+    const real = join(this.place.root, path)
+    if (!existsSync(real)) return lstatSync(real, { throwIfNoEntry: false }) === undefined && !relative(this.place.root, real).startsWith('..')
+    const way = relative(realpathSync(this.place.root), realpathSync(real))
+    return !way.startsWith('..') && !way.startsWith('/')
+  }
+  /** How many entries of a folder fit. */
+  count(folder: string, fits: RegExp): number {
+    const path = join(this.place.root, folder)
+    return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => fits.test(name)).length : 0
+  }
+}
+
+export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The text with these variables filled in, in one pass; any other stays as it is. */
+export function fill<T>(value: T, variables: Record<string, string>): T
+export function fill(value: unknown, variables: Record<string, string>): unknown {
+  if (typeof value === 'string') return value.replace(/\$\{([\w/]+)\}/g, (whole, name: string) => (Object.hasOwn(variables, name) ? variables[name]! : whole))
+  if (Array.isArray(value)) return value.map((item) => fill(item, variables))
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, variables)]))
+}

@@ -1,0 +1,144 @@
+import { symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import type { Config, Kernel } from 'vtcode'
+import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
+
+const fixture = fileURLToPath(new URL('../../fixtures/mcp/server.mjs', import.meta.url))
+const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'mcp__*'] } }
+const json = JSON.stringify
+const skill = (name: string): string => `---\nname: ${name}\ndescription: The skill ${name}.\n---\nDo it.\n`
+const environment = json([{ name: 'environment', description: 'Tells it.', inputSchema: { type: 'object' } }])
+/** The server of the fixtures; its list of tools lies in the package. */
+const server = (root: string, ...more: string[]): { command: string; args: string[] } => ({ command: 'node', args: [fixture, root, ...more] })
+
+async function boot(files: Record<string, string>, env: Record<string, string> = {}): Promise<{ vt: Booted; place: TempWorkspace } & AsyncDisposable> {
+  const place = await tempWorkspace(Object.fromEntries(Object.entries(files).map(([path, text]) => [`pack/${path}`, text])))
+  const vt = await bootKernel({ manifests: [join(place.root, 'pack')], config: { automation } as Config, env })
+  const dispose = async (): Promise<void> => {
+    await vt[Symbol.asyncDispose]()
+    await place[Symbol.asyncDispose]()
+  }
+  return { vt, place, [Symbol.asyncDispose]: dispose }
+}
+const told = (kernel: Kernel, code: string): string[] => kernel.diagnostics().flatMap((one) => (one.code === code ? [one.message] : []))
+
+describe('Agent Plugins', () => {
+  const $schema = 'https://agent-plugins.org/schemas/1.0.0/plugin.schema.json'
+  const servers = (mcpServers: object): string => json({ $schema: 'https://agent-plugins.org/schemas/1.0.0/mcp.schema.json', mcpServers })
+
+  it('bring servers with their folders filled in once, and skills', async () => {
+    const lookup = { type: 'stdio', command: 'node', args: [fixture, '${PLUGIN_ROOT}', '${PLUGIN_DATA}/db', '${HOME}', '$${PLUGIN_ROOT}'], env: { CONFIG: '${PLUGIN_ROOT}/c.json' } }
+    const made = { 'plugin.json': json({ $schema, name: 'team-tools' }), 'mcp.json': servers({ lookup }), 'tools.json': environment, 'skills/one/SKILL.md': skill('one') }
+    await using made_ = await boot(made)
+    const { vt, place } = made_
+    const result = await vt.call('mcp__plugin_pack_lookup__environment', {})
+    matches(result, { ok: true, output: { cwd: `${place.root}/pack`, env: { CONFIG: `${place.root}/pack/c.json`, PLUGIN_ROOT: `${place.root}/pack` } } })
+    const { argv, env } = (result as unknown as { output: { argv: string[]; env: Record<string, string> } }).output
+    expect(argv).toEqual([`${env['PLUGIN_DATA']}/db`, '${HOME}', `$${place.root}/pack`])
+    expect(vt.kernel.skills().all.map(({ id }) => id)).toContain('pack:one')
+  })
+
+  it.each([
+    ['another version', { $schema: 'https://agent-plugins.org/schemas/2.0.0/plugin.schema.json', name: 'a' }],
+    ['a wrong name', { $schema, name: 'A--b' }],
+    ['a wrong author', { $schema, name: 'a', author: { name: 'x', phone: '1' } }],
+    ['a wrong fact', { $schema, name: 'a', version: 1 }],
+  ])('with %s are not used at all', async (_, manifest) => {
+    await using made = await boot({ 'plugin.json': json(manifest), 'mcp.json': servers({ s: { type: 'stdio', command: 'node' } }), 'skills/one/SKILL.md': skill('one') })
+    expect(told(made.vt.kernel, 'VT_FORMAT_INVALID')).toHaveLength(1)
+    expect(made.vt.kernel.contributions().some(({ id }) => id.startsWith('pack:'))).toBe(false)
+    expect(made.vt.kernel.skills().all.map(({ id }) => id)).not.toContain('pack:one')
+  })
+
+  it('lose a server that breaks a rule, and only that one', async () => {
+    const bad = {
+      field: { type: 'stdio', command: 'node', url: 'https://a.example' },
+      shell: { type: 'stdio', command: 'node -e 1' },
+      expanded: { type: 'stdio', command: '${PLUGIN_ROOT}/x' },
+      absolute: { type: 'stdio', command: '/bin/sh' },
+      above: { type: 'stdio', command: './../x' },
+      reserved: { type: 'stdio', command: 'node', env: { PLUGIN_ROOT: '/' } },
+      outside: { type: 'stdio', command: 'node', cwd: '${PLUGIN_ROOT}/../..' },
+      kind: { type: 'ws', url: 'wss://a.example' },
+      twice: { type: 'sse', url: 'https://a.example', headers: { A: '1', a: '2' } },
+    }
+    const place = await tempWorkspace()
+    await using made = await boot({ 'plugin.json': json({ $schema, name: 'a' }), 'mcp.json': servers({ ...bad, good: { type: 'stdio', command: 'node', args: [fixture, place.root] } }) })
+    expect(told(made.vt.kernel, 'VT_FORMAT_INVALID')).toHaveLength(Object.keys(bad).length)
+    matches(await made.vt.call('mcp__plugin_pack_good__echo', { text: 'x' }), { ok: true })
+    await place[Symbol.asyncDispose]()
+  })
+
+  it('with another version of the list of servers keep their skills', async () => {
+    await using made = await boot({ 'plugin.json': json({ $schema, name: 'a' }), 'mcp.json': json({ mcpServers: {} }), 'skills/one/SKILL.md': skill('one') })
+    expect(told(made.vt.kernel, 'VT_FORMAT_INVALID')).toHaveLength(1)
+    expect(made.vt.kernel.skills().all.map(({ id }) => id)).toContain('pack:one')
+  })
+
+  it('whose manifest is a link out of the package are not used', async () => {
+    const place = await tempWorkspace({ 'away/plugin.json': json({ $schema, name: 'a' }), 'pack/skills/one/SKILL.md': skill('one') })
+    await symlink(join(place.root, 'away/plugin.json'), join(place.root, 'pack/plugin.json'))
+    await using vt = await bootKernel({ manifests: [join(place.root, 'pack')] })
+    expect(told(vt.kernel, 'VT_FORMAT_INVALID').join()).toMatch(/link out of the package/)
+    expect(vt.kernel.skills().all.map(({ id }) => id)).not.toContain('pack:one')
+    await place[Symbol.asyncDispose]()
+  })
+})
+
+describe('plugins of other programs', () => {
+  it('of Claude Code bring servers and skills as they are; the rest is named', async () => {
+    await using made = await boot(
+      {
+        '.claude-plugin/plugin.json': json({ name: 'pack', version: '1.0.0', lspServers: {} }),
+        '.mcp.json': json({ mcpServers: { s: { ...server('${CLAUDE_PLUGIN_ROOT}', '${TEAM:-none}', '${REGION:-none}') } } }),
+        'tools.json': environment,
+        'skills/one/SKILL.md': skill('one'),
+        'commands/fix.md': 'Fix it.',
+        'hooks/hooks.json': '{}',
+      },
+      { TEAM: 'red' },
+    )
+    matches(await made.vt.call('mcp__plugin_pack_s__environment', {}), { ok: true, output: { argv: ['red', 'none'] } })
+    expect(made.vt.kernel.skills().all.map(({ id }) => id)).toContain('pack:one')
+    expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED').join('\n')).toMatch(/Commands[\s\S]*hooks[\s\S]*lspServers/)
+  })
+
+  it('of Gemini and bundles of MCP bring their servers', async () => {
+    const place = await tempWorkspace({ 'tools.json': environment })
+    await using gemini = await boot({ 'gemini-extension.json': json({ name: 'pack', mcpServers: { s: { ...server(place.root, '${extensionPath}${/}x'), includeTools: ['env*'] } }, contextFileName: 'G.md' }) })
+    matches(await gemini.vt.call('mcp__plugin_pack_s__environment', {}), { ok: true, output: { argv: [`${gemini.place.root}/pack/x`] } })
+    expect(told(gemini.vt.kernel, 'VT_FORMAT_UNSUPPORTED')).toHaveLength(1)
+
+    const config = { command: 'node', args: [fixture, place.root, '${user_config.dirs}', '${__dirname}', 'x${user_config.none}'], env: { A: '${user_config.word}' } }
+    const user_config = { dirs: { default: ['/a', '/b'] }, word: { default: '${HOME} $&' } }
+    const home = await tempWorkspace({ '.vtcode/plugins/bundle/manifest.json': json({ manifest_version: '0.3', name: 'notes', server: { type: 'node', mcp_config: config }, user_config }) })
+    const { createKernel } = await import('vtcode')
+    const kernel = await createKernel({ workspace: place.root, home: home.root, env: { HOME: home.root, PATH: process.env['PATH'] }, mode: 'full-auto', config: { automation } as Config })
+    matches(await kernel.call('mcp__plugin_bundle_notes__environment', {}), { ok: true, output: { argv: ['/a', '/b', `${home.root}/.vtcode/plugins/bundle`, 'x'], env: { A: '${HOME} $&' } } })
+    await kernel.close()
+    await Promise.all([place, home].map((one) => one[Symbol.asyncDispose]()))
+  })
+})
+
+it('the servers that a workspace lists for every program wait for consent, one by one', async () => {
+  const { createKernel, openTrust, survey } = await import('vtcode')
+  const place = await tempWorkspace({ 'tools.json': environment })
+  await place.write('.mcp.json', json({ mcpServers: { s: server(place.root), t: server(place.root) } }))
+  const env = { HOME: place.home, PATH: process.env['PATH'] }
+  const options = { workspace: place.root, home: place.home, env, mode: 'full-auto' as const, config: { automation } as Config }
+  const before = await createKernel(options)
+  expect(before.contributions().filter(({ file }) => file.endsWith('.mcp.json')).map(({ state }) => state)).toEqual(['untrusted', 'untrusted'])
+  expect(await place.read('starts')).toBeUndefined()
+  await before.close()
+  const home = join(place.home, '.vtcode')
+  const trust = openTrust({ home, workspace: place.root, env })
+  const items = await survey({ workspace: place.root, home, user: place.home, env, trust })
+  trust.add(items.filter(({ id }) => id === 'workspace:s'))
+  const after = await createKernel(options)
+  expect(after.list().map(({ slot }) => slot).filter((slot) => slot.startsWith('mcp__'))).toEqual(['mcp__s__environment'])
+  expect(await after.call('mcp__s__environment', {})).toMatchObject({ ok: true })
+  await after.close()
+  await place[Symbol.asyncDispose]()
+})
