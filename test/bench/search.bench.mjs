@@ -55,13 +55,14 @@ async function outlines(ours) {
   ]
 }
 
-/** A pattern that holds a word every match must hold, and one that does not. */
+/** A pattern that holds a word every match must hold, and one that does not, over sources that no rule ignores. */
 async function structurals(ours) {
-  const native = (pattern) => () => runs(astGrep, ['run', '--json=stream', '--lang=js', `--pattern=${pattern}`, '--no-ignore=vcs', 'node_modules/vitest'], root)
-  const query = (pattern) => ours({ action: 'structural', lang: 'js', pattern, path: 'node_modules/vitest' })
+  const path = 'node_modules/zod/src'
+  const native = (pattern) => () => runs(astGrep, ['run', '--json=stream', '--lang=ts', `--pattern=${pattern}`, '--no-ignore=vcs', path], root)
+  const query = (pattern) => ours({ action: 'structural', lang: 'ts', pattern, path })
   return [
-    await versus('structural, with a word', 0.35, query('createRequire($A)'), native('createRequire($A)'), 5),
-    await versus('structural, without', 1.05, query('$A ?? $B'), native('$A ?? $B'), 5),
+    await versus('structural, with a word', 0.35, query('globalRegistry.$M($$$A)'), native('globalRegistry.$M($$$A)'), 9),
+    await versus('structural, without', 1.05, query('$A ?? $B'), native('$A ?? $B'), 9),
   ]
 }
 
