@@ -1,6 +1,4 @@
 /** The thread that reads pages: what a page can do to a parser, it does here. */
-import { getHeapStatistics, setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { parentPort } from 'node:worker_threads'
 import { Defuddle } from 'defuddle/node'
 import { parseHTML } from 'linkedom'
@@ -16,19 +14,14 @@ export interface Job {
 export type Done = { id: number; reading: Reading } | { id: number; failed: string }
 
 const mostLinks = 200
-const tidyBytes = 32 * 2 ** 20
 
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
-
+// Nothing is collected by hand between two pages: no document lives then, V8 forgets the shapes of its nodes, and what it compiled for them is lost.
 parentPort!.on('message', async ({ id, html, url }: Job) => {
   const done: Done = await read(html, url).then(
     (reading) => ({ id, reading }),
     (error: unknown) => ({ id, failed: String(error).slice(0, 200) }),
   )
   parentPort!.postMessage(done)
-  // V8 lets garbage lie as long as the heap may grow; between two pages nobody waits for it to be taken away.
-  if (getHeapStatistics().used_heap_size > tidyBytes) collect()
 })
 parentPort!.postMessage({})
 
