@@ -46,14 +46,42 @@ export default async () => {
       }
     }
     const of = (name) => median(rounds[name])
+    fresh()
+    const memory = { edit: await peak(root, ['unified_file', edit]), patch: (fresh(), await peak(root, ['apply_patch', { input }])) }
+    const room = (name) => ({ goal: 3, ratio: memory[name] / text.length, detail: `× the file; growth of the peak of a process of its own` })
     return [
       { name: 'edit in a 10 MB file, durable', goal: 2, ratio: of('edit') / of('hand'), detail: `× read, replace, write, fsync, rename; ${of('edit').toFixed(0)} ms` },
       { name: 'patch of 3 hunks in a 10 MB file, durable', goal: 2, ratio: of('patch') / of('theirs'), detail: `× \`patch\`, which does not sync; ${of('patch').toFixed(0)} ms` },
+      { name: 'edit in a 10 MB file, memory', ...room('edit') },
+      { name: 'patch of 3 hunks in a 10 MB file, memory', ...room('patch') },
     ]
   } finally {
     await kernel.close()
     rmSync(root, { recursive: true, force: true })
   }
+}
+
+/** How much a call adds to the most memory that a process has needed, once everything is loaded for a small one. */
+async function peak(root, [tool, input]) {
+  const script = `
+    import { writeFileSync } from 'node:fs'
+    import { createKernel } from 'vtcode'
+    const [, root, tool, input] = process.argv
+    const kernel = await createKernel({ workspace: root, home: root + '/home', env: {}, mode: 'auto' })
+    writeFileSync(root + '/small', 'a\\n')
+    await kernel.call('unified_file', { action: 'edit', path: 'small', old_str: 'a', new_str: 'b' }, { session: 'warm' })
+    const patch = '*** Begin Patch\\n*** Update File: small\\n-b\\n+c\\n*** End Patch'
+    await kernel.call('apply_patch', { input: patch }, { session: 'warm' })
+    globalThis.gc()
+    const before = process.memoryUsage().rss
+    const result = await kernel.call(tool, JSON.parse(input), { session: 'measured' })
+    if (!result.ok) throw new Error(result.error.message)
+    console.log(process.resourceUsage().maxRSS * 1024 - before)
+    await kernel.close()`
+  const args = ['--expose-gc', '--input-type=module', '-e', script, root, tool, JSON.stringify(input)]
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  if (stdout === '') throw new Error(stderr)
+  return Number(stdout)
 }
 
 async function milliseconds(run) {

@@ -222,34 +222,52 @@ describe('many edits at once', () => {
     expect(bytes('f').toString()).toBe(lines(100).toUpperCase())
   })
 
-  it('from two processes lose none: each is there, or its caller was told that the file had changed', async () => {
-    put('f', lines(60))
+  it('from two processes wait for each other: all are there; a session that has seen the file is told instead that it changed', async () => {
     const script = `
       const { createKernel } = await import(process.argv[1])
       const kernel = await createKernel({ workspace: process.argv[2], mode: 'auto', env: {}, home: process.argv[3] })
       const mine = Array.from({ length: 30 }, (_, i) => 2 * i + Number(process.argv[4]))
-      const results = await Promise.all(mine.map((i) => kernel.call('unified_file', { action: 'edit', path: 'f', old_str: 'line ' + i + '.', new_str: 'done' })))
+      const edit = (i) => ({ action: 'edit', path: 'f', old_str: 'line ' + i + '.', new_str: 'LINE ' + i + '.' })
+      const session = (i) => (process.argv[5] === 'one' ? 'one' : 'session-' + i)
+      const results = await Promise.all(mine.map((i) => kernel.call('unified_file', edit(i), { session: session(i) })))
       await kernel.close()
       console.log(JSON.stringify(results.map((result, i) => [mine[i], result.ok ? 'ok' : result.error.code])))`
     const index = new URL('../../../dist/core/index.js', import.meta.url).href
-    const run = async (parity: string): Promise<[number, string][]> => {
-      const child = spawn(process.execPath, ['--input-type=module', '-e', script, index, booted.root, booted.home, parity], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      })
+    const run = async (parity: string, sessions: string): Promise<[number, string][]> => {
+      const args = ['--input-type=module', '-e', script, index, booted.root, booted.home, parity, sessions]
+      const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
       let out = ''
       child.stdout.on('data', (chunk) => (out += chunk))
       await once(child, 'close')
       return JSON.parse(out)
     }
-    const outcomes = new Map((await Promise.all([run('0'), run('1')])).flat())
-    expect(outcomes.size).toBe(60)
-    expect([...new Set(outcomes.values())].filter((outcome) => outcome !== 'ok' && outcome !== 'VT_FILE_STALE')).toEqual([])
-    const expected = lines(60)
-      .split('\n')
-      .map((line, i) => (outcomes.get(i) === 'ok' ? 'done' : line))
-      .join('\n')
-    expect(bytes('f').toString()).toBe(expected)
-    expect([...outcomes.values()]).toContain('ok')
+    for (const sessions of ['many', 'one']) {
+      put('f', lines(60))
+      const outcomes = new Map((await Promise.all([run('0', sessions), run('1', sessions)])).flat())
+      const told = [...outcomes.values()].filter((outcome) => outcome !== 'ok')
+      expect([outcomes.size, [...new Set(told)]]).toEqual([60, sessions === 'many' ? [] : told.length > 0 ? ['VT_FILE_STALE'] : []])
+      const expected = lines(60)
+        .split('\n')
+        .map((line, i) => (outcomes.get(i) === 'ok' ? line.toUpperCase() : line))
+      expect(bytes('f').toString()).toBe(expected.join('\n'))
+    }
+  })
+
+  it('of a file of which a part was read are refused once it changed, whatever its size', async () => {
+    const call = (input: object) => booted.call('unified_file', { path: 'f', ...input }, { session })
+    const change = { action: 'edit', old_str: 'needle', new_str: 'pin' }
+    const big = `needle\n${'x'.repeat(99)}\n`.padEnd(17 * 1024 * 1024, 'x')
+    for (const [text, part] of [
+      [big, { offset_lines: 1, page_size_lines: 1 }],
+      ['needle\n', { offset_bytes: 0, page_size_bytes: 3 }],
+    ] as const) {
+      put('f', text)
+      expect(await call({ action: 'read', ...part })).toMatchObject({ ok: true })
+      writeFileSync(join(booted.root, 'f'), `${text}more`)
+      expect(await call(change)).toMatchObject({ ok: false, error: { code: 'VT_FILE_STALE', details: { not_applied: true } } })
+      await call({ action: 'read', ...part })
+      expect(await call(change)).toMatchObject({ ok: true })
+    }
   })
 
   it('beside an editor that writes the same file end as a conflict or on fresh text', async () => {
