@@ -1,4 +1,5 @@
-// Runs the public conformance suite of MCP against `vtcode mcp --http` with the plugin beside this file, in both eras of the protocol.
+// Runs the public conformance suite of MCP in both eras of the protocol: against `vtcode mcp --http` with the plugin beside this file, and
+// against our client of other servers.
 // node run.mjs <suite/dist/index.js> [program] — the suite needs Node 22; the program runs on the `node` of the path.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,9 +17,11 @@ let failed = false
 try {
   const url = await address(server)
   for (const revision of ['2025-11-25', '2026-07-28']) {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [suite, 'server', '--url', url, '--requirements', revision, '-o', join(work, revision)], { encoding: 'utf8' })
-    console.log(`${revision}\n${stdout.slice(stdout.indexOf('=== SUMMARY ===')).trim() || stderr}`)
-    failed ||= status !== 0
+    for (const peer of [['server', '--url', url], ['client', '--command', `node ${here('client.mjs')}`, '--timeout', '120000']]) {
+      const { status, stdout, stderr } = spawnSync(process.execPath, [suite, ...peer, '--requirements', revision, '-o', join(work, revision)], { encoding: 'utf8' })
+      console.log(`${peer[0]} ${revision}: ${status === 0 ? 'passed' : 'FAILED'}\n${stdout.slice(stdout.indexOf('=== SUMMARY ===')).trim() || stderr}`)
+      failed ||= status !== 0
+    }
   }
 } finally {
   server.kill()

@@ -4,6 +4,7 @@ interface Field {
   type?: string
   title?: string
   description?: string
+  default?: Value
   enum?: string[]
   oneOf?: { const: string; title?: string }[]
   items?: { enum?: string[]; anyOf?: { const: string; title?: string }[] }
@@ -12,7 +13,8 @@ interface Form {
   message?: string
   requestedSchema?: { properties?: Record<string, Field>; required?: string[] }
 }
-type Answer = { action: 'accept'; content: Record<string, string | number | boolean | string[]> } | { action: 'decline' }
+type Value = string | number | boolean | string[]
+type Answer = { action: 'accept'; content: Record<string, Value> } | { action: 'decline' }
 
 const declined: Answer = { action: 'decline' }
 
@@ -24,10 +26,10 @@ export async function answerForm(params: unknown, ask: Asker | undefined, signal
   const asked = fields.length > 0 ? fields : ([['confirm', { type: 'boolean' }]] as [string, Field][])
   const answers = await ask(asked.map(([name, field], at) => questionOf(name, field, at === 0 ? message : '')), signal).catch(() => undefined)
   if (!answers) return declined
-  const content: Record<string, string | number | boolean | string[]> = {}
+  const content: Record<string, Value> = {}
   for (const [name, field] of fields) {
     const { selected = [], other } = answers[name] ?? {}
-    const value = valueOf(field, selected, other)
+    const value = valueOf(field, selected, other) ?? field.default
     if (value !== undefined) content[name] = value
     else if (requestedSchema.required?.includes(name)) return declined
   }
@@ -36,8 +38,8 @@ export async function answerForm(params: unknown, ask: Asker | undefined, signal
 }
 
 function questionOf(id: string, field: Field, message: string): Question {
-  const { title = id, description } = field
-  const question = [message, description ?? title].filter(Boolean).join('\n')
+  const { title = id, description, default: usual } = field
+  const question = [message, description ?? title, usual === undefined ? '' : `Without an answer: ${String(usual)}`].filter(Boolean).join('\n')
   const labels = choicesOf(field)
   return { id, header: title.slice(0, 24), question, ...(labels && { options: labels.map((label) => ({ label, description: '' })) }) }
 }
@@ -47,8 +49,8 @@ function choicesOf({ type, enum: plain, oneOf, items }: Field): string[] | undef
   return plain ?? oneOf?.map((option) => option.const) ?? items?.enum ?? items?.anyOf?.map((option) => option.const)
 }
 
-function valueOf(field: Field, selected: string[], other: string | undefined): string | number | boolean | string[] | undefined {
-  if (field.type === 'array') return selected
+function valueOf(field: Field, selected: string[], other: string | undefined): Value | undefined {
+  if (field.type === 'array') return selected.length > 0 ? selected : undefined
   const text = selected[0] ?? other
   if (text === undefined) return undefined
   if (field.type === 'boolean') return text === 'yes' || text === 'true'

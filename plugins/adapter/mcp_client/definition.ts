@@ -3,6 +3,7 @@ import { isAbsolute, resolve } from 'node:path'
 import { VtError, type Contribution, type Effect, type JsonObject, type Premises } from '../../../core/index.js'
 import { findProgram, searchPath } from '../../shared/programs.js'
 import { environment } from '../../shared/process.js'
+import type { LoginOptions } from './login.js'
 import { expandVariables, resolveValue, resolveValues, type Asking } from '../../shared/values.js'
 
 /** A server as a manifest or the settings define it. */
@@ -14,7 +15,7 @@ export interface Definition {
   cwd?: string
   url?: string
   headers?: JsonObject
-  auth?: { type: string; name?: string; value?: unknown; username?: string; password?: unknown }
+  auth?: { type: string; name?: string; value?: unknown; username?: string; password?: unknown; client_id?: string; client_secret?: unknown; scopes?: string[] }
   enabled?: boolean
   required?: boolean
   lazy?: boolean
@@ -37,6 +38,8 @@ export interface Address {
   type: 'streamable-http' | 'sse'
   url: URL
   headers: Record<string, string>
+  /** How to sign in, where the server wants that. */
+  login?: LoginOptions
 }
 
 /** The definition a contribution stands for: its own, or the one of the settings that it names. */
@@ -100,8 +103,15 @@ export async function addressOf(definition: Definition, { contribution, premises
   if (target.username || target.password || target.hash) throw startFailure(contribution.id, 'its URL holds a user name, a password or a fragment')
   const values = await resolveValues(headers, asking)
   const sent = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, typeof headers![name] === 'string' ? expand(value, `headers.${name}`) : value]))
+  const kind = type === 'sse' ? 'sse' : 'streamable-http'
+  if (auth?.type === 'oauth') {
+    const { client_id, client_secret, scopes } = auth
+    const secret = client_secret === undefined ? undefined : await resolveValue(client_secret, { ...asking, field: 'mcp.auth.client_secret' })
+    const login = { server: contribution.id, url: target, premises, client_secret: secret, ...(client_id !== undefined && { client_id }), ...(scopes && { scopes }) }
+    return { type: kind, url: target, headers: sent, login }
+  }
   await authorize(auth, target, sent, asking)
-  return { type: type === 'sse' ? 'sse' : 'streamable-http', url: target, headers: sent }
+  return { type: kind, url: target, headers: sent }
 }
 
 async function authorize(auth: Definition['auth'], url: URL, headers: Record<string, string>, asking: Asking): Promise<void> {
@@ -112,7 +122,7 @@ async function authorize(auth: Definition['auth'], url: URL, headers: Record<str
   else if (type === 'basic') headers['Authorization'] = `Basic ${Buffer.from(`${username}:${secret}`).toString('base64')}`
   else if (type === 'header' && name) headers[name] = secret
   else if (type === 'query' && name) url.searchParams.set(name, secret)
-  else throw startFailure(asking.contribution.id, `\`auth\` is none of bearer, basic, header, query: ${String(type)}`)
+  else throw startFailure(asking.contribution.id, `\`auth\` is none of bearer, basic, header, query, oauth: ${String(type)}`)
 }
 
 /** `${NAME}` counts in the settings and where a foreign package means it so; in our manifests the text is as it is written. */

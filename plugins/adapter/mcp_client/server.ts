@@ -1,13 +1,15 @@
 import { pathToFileURL } from 'node:url'
-import type { Client, Tool, Transport } from '@modelcontextprotocol/client'
+import type { Client, StreamableHTTPClientTransport, Tool, Transport } from '@modelcontextprotocol/client'
 import { problem, version, VtError, type Asker, type Contribution, type Premises } from '../../../core/index.js'
 import { answerForm } from './ask.js'
+import { Login } from './login.js'
 import { addressOf, isRemote, launchOf, startFailure, type Definition } from './definition.js'
 import { Pipe } from './pipe.js'
 
 /** A server that answers: its client and the tools it offers now. */
 export interface Connection {
   client: Client
+  transport: Transport
   tools: ReadonlyMap<string, Tool>
 }
 export interface Standing {
@@ -15,6 +17,9 @@ export interface Standing {
   contribution: Contribution
   premises: Premises
 }
+
+/** Times a user is sent to sign in for one call or connection. */
+const mostLogins = 3
 
 /** Milliseconds before the next start after as many ends in a row. */
 const pauses = [0, 1_000, 2_000, 4_000, 8_000, 16_000]
@@ -32,6 +37,7 @@ export class Server {
   #connection: Promise<Connection> | undefined
   #live: Connection | undefined
   #failures = 0
+  #login: Login | undefined
 
   /** The latest who hold it say what it stands on. */
   standOn(standing: Standing): void {
@@ -61,7 +67,7 @@ export class Server {
     const connection = await this.connect()
     if (ask) this.#askers.add(ask)
     try {
-      const result = await work(connection)
+      const result = await this.#signingIn(connection.transport, () => work(connection))
       this.#failures = 0
       return result
     } catch (error) {
@@ -76,6 +82,7 @@ export class Server {
     this.#ending.abort()
     const connection = await this.#connection?.catch(() => undefined)
     await connection?.client.close().catch(() => {})
+    this.#login?.close()
   }
 
   #lost(): void {
@@ -95,9 +102,11 @@ export class Server {
       // Servers of the first eras end or fall silent when they are asked what they do not know, so that the old greeting comes first.
       return this.#handshake(() => new Pipe(launch, premises.dataOf(contribution)), ['legacy', 'auto'], signal, seconds)
     }
-    const { type, url, headers } = await addressOf(definition, { contribution, premises, signal })
+    const { type, url, headers, login } = await addressOf(definition, { contribution, premises, signal })
+    this.#login?.close()
+    this.#login = login && (await Login.open(login))
     const { StreamableHTTPClientTransport, SSEClientTransport } = await import('@modelcontextprotocol/client')
-    const how = { requestInit: { headers } }
+    const how = { requestInit: { headers }, ...(this.#login && { authProvider: this.#login }) }
     const open = () => (type === 'sse' ? new SSEClientTransport(url, how) : new StreamableHTTPClientTransport(url, { ...how, redirectPolicy: 'same-origin' }))
     return this.#handshake(open as () => Transport, type === 'sse' ? ['legacy'] : ['auto'], signal, seconds)
   }
@@ -108,7 +117,7 @@ export class Server {
     for (const era of eras) {
       const transport = open()
       try {
-        return await this.#greet(transport, era, signal)
+        return await this.#signingIn(transport, (again) => this.#greet(again ? open() : transport, era, signal))
       } catch (error) {
         failure = error
         await transport.close().catch(() => {})
@@ -134,7 +143,7 @@ export class Server {
     client.setRequestHandler('roots/list', () => ({ roots: [{ uri: pathToFileURL(premises.workspace).href, name: 'workspace' }] }))
     client.setRequestHandler('elicitation/create', async ({ params }) => answerForm(params, [...this.#askers].at(-1), this.#ending.signal))
     await client.connect(transport, { signal })
-    const connection: Connection = { client, tools: new Map() }
+    const connection: Connection = { client, transport, tools: new Map() }
     const list = async (): Promise<void> => {
       const { tools } = await client.listTools({}, { signal: this.#ending.signal })
       connection.tools = new Map(tools.map((tool) => [tool.name, tool]))
@@ -149,6 +158,18 @@ export class Server {
     }
     this.#live = connection
     return connection
+  }
+
+  /** Work that may find out that the user has to sign in first, or once more for more rights; then it is begun anew. */
+  async #signingIn<T>(transport: Transport, work: (again: boolean) => Promise<T>): Promise<T> {
+    for (let round = 0; ; round++) {
+      try {
+        return await work(round > 0)
+      } catch (error) {
+        if (!this.#login || (error as Error).name !== 'UnauthorizedError' || round === mostLogins) throw error
+        await (transport as StreamableHTTPClientTransport).finishAuth(await this.#login.answer(this.#ending.signal))
+      }
+    }
   }
 
   #disconnected(): VtError {

@@ -1,0 +1,3 @@
+#!/usr/bin/env node
+// A browser whose user agrees to everything.
+await fetch(process.argv[2])
