@@ -8,6 +8,7 @@ export interface Described {
   session: string
   workspace: string
   asks: boolean
+  client?: object
 }
 /** A context with the line to the program that its methods speak on. */
 export interface Link {
@@ -45,7 +46,7 @@ export function contextOf(described: Described | undefined, send: (frame: Frame)
 
 type Ask = (method: string, ...args: unknown[]) => Promise<unknown>
 
-function make({ plugin, settings, slot, session, workspace, asks }: Described, signal: AbortSignal, ask: Ask, send: (frame: Frame) => void): object {
+function make({ plugin, settings, slot, session, workspace, asks, client }: Described, signal: AbortSignal, ask: Ask, send: (frame: Frame) => void): object {
   const files = Object.fromEntries(asked.map((name) => [name, (...args: unknown[]) => ask(`workspace.${name}`, ...args)]))
   const opened = ['open', 'openFile', 'openDirectory'].map((name) => [name, async (path: string) => handle((await ask(`workspace.${name}`, path)) as Opened, ask)])
   return {
@@ -57,9 +58,11 @@ function make({ plugin, settings, slot, session, workspace, asks }: Described, s
     session: { id: session, state: (key: string, begin: () => unknown) => stateOf(session, key, begin), onClose: () => {} },
     host: { slots: () => ask('host.slots'), describe: (tool: string) => ask('host.describe', tool), skills: () => ask('host.skills') },
     ask: asks ? (questions: unknown) => ask('ask', questions) : undefined,
+    client: client && { ...client, request: (requests: object, state?: unknown) => ask('client.request', requests, state) },
     call: (tool: string, input: unknown) => ask('call', tool, input),
     progress: (update: unknown) => send({ t: 'progress', update }),
     log: (level: string, message: string) => send({ t: 'log', level, message: String(message).slice(0, 2_000) }),
+    changed: (uri: string) => send({ t: 'changed', uri: String(uri).slice(0, 2_000) }),
   }
 }
 

@@ -1,4 +1,4 @@
-import { problem, type Call, type Context, type Contribution, type Handle, type JsonObject, type Over } from '../../../core/index.js'
+import { problem, type Call, type Client, type Context, type Contribution, type Handle, type JsonObject, type Over, type Progress } from '../../../core/index.js'
 
 /** One call of a plugin's process under way, and what it holds open. */
 export class Visit {
@@ -19,6 +19,8 @@ export class Visit {
         return this.context.call(String(first), (second ?? {}) as JsonObject)
       case 'ask':
         return this.context.ask?.(first as Parameters<NonNullable<Context['ask']>>[0], this.context.signal)
+      case 'client.request':
+        return this.context.client?.request(first as Parameters<Client['request']>[0], second)
       case 'host.slots':
         return host.slots()
       case 'host.describe':
@@ -68,6 +70,14 @@ export class Visit {
     if (now - this.last < 10) return
     this.last = now
     this.context.log(level as 'info', message.slice(0, 2_000))
+  }
+
+  progress(update: Progress): void {
+    this.context.progress(update)
+  }
+
+  changed(uri: string): void {
+    this.context.changed(uri)
   }
 
   async end(): Promise<void> {

@@ -158,7 +158,8 @@ export class Ward {
       if (frame['error']) pending.reject(thrown(frame['error']))
       else pending.resolve(frame)
     } else if (frame.t === 'log') pending.visit?.log(String(frame['level']), String(frame['message']))
-    else if (frame.t === 'progress') pending.visit?.['context'].progress(frame['update'] as object)
+    else if (frame.t === 'progress') pending.visit?.progress(frame['update'] as object)
+    else if (frame.t === 'changed') pending.visit?.changed(String(frame['uri']))
     else if (frame.t === 'ask') void this.#answer(frame, pending.visit)
   }
 
@@ -251,13 +252,14 @@ export class Ward {
 const isContext = (value: unknown): boolean => typeof value === 'object' && value !== null && 'workspace' in value && 'signal' in value
 
 /** What of a context is data; the rest is asked for. */
-const described = ({ plugin, settings, slot, session, ask }: Context, { workspace }: Premises): object => ({
+const described = ({ plugin, settings, slot, session, ask, client }: Context, { workspace }: Premises): object => ({
   plugin,
   settings,
   slot,
   session: session.id,
   workspace,
   asks: ask !== undefined,
+  ...(client && { client: { capabilities: client.capabilities, state: client.state } }),
 })
 
 function thrown(error: unknown): Error {
