@@ -43,7 +43,7 @@ const tame = {
   imports: action("return ok({ here: typeof VtError })", "import { ok, VtError } from 'vtcode'"),
 }
 const sources = Object.fromEntries([...Object.entries(hostile).map(([name, { body }]) => [name, body]), ...Object.entries(tame)])
-const files = Object.fromEntries(
+const files: Record<string, string> = Object.fromEntries(
   Object.entries(sources).flatMap(([name, body]) => [
     [`${name}.js`, body],
     [`${name}.yaml`, manifest(name, hostile[name]?.more)],
