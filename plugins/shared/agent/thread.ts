@@ -1,5 +1,6 @@
 import { version, type Kernel, type Workspace } from '../../../core/index.js'
 import { withoutValues } from '../redact.js'
+import { clearable, clearedText } from './context/clearing.js'
 import { nestedInstructions, shownAs } from './context/instructions.js'
 import { systemPrompt, sha256 } from './context/prompt.js'
 import type { AgentProviders } from './dictionary.js'
@@ -21,7 +22,7 @@ import { Queue } from './sessions/queue.js'
 import type { Restored } from './sessions/resume.js'
 import { abandon } from './sessions/settle.js'
 import { apply, emptyState, type State } from './sessions/state.js'
-import type { Store } from './sessions/store.js'
+import { sessionsFolder, type Store } from './sessions/store.js'
 import { settingsOf, type AgentSettings, type Limits } from './settings.js'
 import type { CallPart, Fact, Item, Msg, Outcome, SegmentReason, Usage } from './types.js'
 
@@ -138,6 +139,19 @@ export class Thread {
       const found = await nestedInstructions(this.workspace, this.settings.agent, relative(path, this.workspace.root), this.shown)
       if (found.length > 0) await this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text: shownAs(found) }], origin: 'instructions' } }, true)
     }
+  }
+  /** Takes old results out of the conversation when it has grown long; each is written down first. */
+  async clearOld(): Promise<void> {
+    const old = clearable(this.state, this.settings.harness.tool_result_clearing)
+    if (old.length === 0) return
+    const texts: Record<string, string> = {}
+    for (const [result, call] of old) {
+      const name = `results/${result.call_id}.txt`
+      if (result.spool_path === undefined) await this.store.write(name, withoutValues(result.text))
+      texts[result.call_id] = clearedText(result, call, result.spool_path ?? `${sessionsFolder}/${this.session_id}/${name}`)
+    }
+    await this.commit({ kind: 'cleared', texts }, true)
+    await this.harness('context_cleared', { message: `${old.length} old results left the conversation.` })
   }
   harness(event: string, fields: Omit<Item & { type: 'harness' }, 'id' | 'type' | 'event'> = {}): Promise<void> {
     return this.events.say({ id: this.newId('it'), type: 'harness', event, ...fields })

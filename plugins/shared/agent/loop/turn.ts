@@ -93,6 +93,7 @@ class Turn {
   private async step(withTools: boolean): Promise<void> {
     const { thread, tally, speech, signal } = this
     tally.items = []
+    await thread.clearOld()
     const accepted = await thread.request((line, request, asking) => ask(line, { ...request, ...(!withTools && { tools: [] }) }, { ...asking, speech }, signal))
     const message: Msg = { role: 'assistant', parts: await this.partsOf(accepted, withTools) }
     await thread.commit({ kind: 'message', message }, true)
