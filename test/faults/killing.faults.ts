@@ -42,6 +42,7 @@ describe('a server', () => {
         ]),
         server.call(['unified_file', { action: 'edit', path: 'z', old_str: `count ${zAt + i}\n`, new_str: `count ${zAt + i + 1}\n` }]),
       ])
+      await Promise.race(pending.flat())
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 50))
       await server.kill('SIGKILL')
       const answers = (await Promise.all(pending.flat())).filter((answer) => answer?.ok)
@@ -49,9 +50,9 @@ describe('a server', () => {
       expect(stage.text('x')).toMatch(/^count \d+\n$/)
       expect(stage.text('y')).toBe(stage.text('x'))
       expect(stage.text('z')).toMatch(new RegExp(`^(filler\\n){20000}count \\d+\\n$`))
-      // What was answered is there; one more of each may be that nobody was told of.
+      // What was answered is there; more may be that nobody was told of any more.
       const done = count(stage.text('x')) - at + count(stage.text('z')) - zAt
-      expect([answers.length, answers.length + 1, answers.length + 2]).toContain(done)
+      expect(done).toBeGreaterThanOrEqual(answers.length)
       expect(stage.leftovers()).toEqual([])
     }
     expect(count(stage.text('x'))).toBeGreaterThan(0)
