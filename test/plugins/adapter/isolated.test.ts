@@ -42,9 +42,9 @@ const tame = {
   declines: action('return undefined'),
   imports: action("return ok({ here: typeof VtError })", "import { ok, VtError } from 'vtcode'"),
 }
-const sources = Object.fromEntries([...Object.entries(hostile).map(([name, { body }]) => [name, body]), ...Object.entries(tame)])
+const sources: Record<string, string> = { ...Object.fromEntries(Object.entries(hostile).map(([name, { body }]) => [name, body])), ...tame }
 const files: Record<string, string> = Object.fromEntries(
-  Object.entries(sources).flatMap(([name, body]) => [
+  Object.entries(sources).flatMap(([name, body]): [string, string][] => [
     [`${name}.js`, body],
     [`${name}.yaml`, manifest(name, hostile[name]?.more)],
   ]),
