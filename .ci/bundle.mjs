@@ -19,7 +19,7 @@ export async function bundleProgram() {
     input: { 'core/index': 'core/index.ts', 'core/bin': 'core/bin.ts', 'plugins/surface/mcp/main': 'plugins/surface/mcp/main.ts' },
     platform: 'node',
     // The half of the server that speaks HTTP stays as tsc made it: it is in no hurry.
-    external: (id) => id === './http.js' || (/^(node:|[a-z@])/.test(id) && !/^(core|plugins|@oxc-project)\//.test(id)),
+    external: (id) => id === './http.js' || id === './doctor.js' || (/^(node:|[a-z@])/.test(id) && !/^(core|plugins|@oxc-project)\//.test(id)),
     resolve: { extensionAlias: { '.js': ['.ts'] } },
     transform: { target: 'es2022' },
   })

@@ -80,7 +80,7 @@ export const changed = (server: string, tool: string, what: string): VtError =>
   new VtError({
     code: 'VT_MCP_TOOL_CHANGED',
     message: `The tool ${tool} of the MCP server ${server} ${what}.`,
-    hint: `Look at it with \`vtcode plugins info ${server}\` and agree with \`vtcode plugins update ${server}\`.`,
+    hint: `Look at what the server offers now; to agree to it, delete the file that begins with '${server}-' in ~/.vtcode/mcp.`,
     retryable: false,
   })
 

@@ -5,12 +5,13 @@ import { createServer } from './server.js'
 import { Wire } from './wire.js'
 
 const usage = `Usage: vtcode mcp [--workspace DIR] [--mode plan|ask|auto|full-auto]
+       vtcode mcp --doctor
        vtcode mcp --http [PORT] [--host ADDRESS] [--token-file FILE | --no-token]
 
 Serves the tools to one MCP client over stdin and stdout, or to several over HTTP at http://127.0.0.1:PORT/mcp. The mode is
 auto unless the settings or the flag say otherwise: edits of the workspace go through, the rest asks the client's user, or is
 refused when the client cannot ask. Over HTTP a client shows the token that is printed at the start, or that of the file;
---no-token does without one, on the loopback address only.
+--no-token does without one, on the loopback address only. --doctor starts the server as a client would, and reports.
 `
 
 /** `vtcode mcp`: the tools for MCP clients. */
@@ -20,6 +21,7 @@ export default async function mcp(kernel: Kernel, argv: string[], io: Io): Promi
     io.stdout.write(usage)
     return 0
   }
+  if (argv[0] === '--doctor') return (await import('./doctor.js')).examine(kernel, io)
   const { readHttpFlags, overHttp } = await import('./http.js')
   const flags = readHttpFlags(argv)
   if ('wrong' in flags) {

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -17,13 +17,14 @@ input:
     text: { type: string }
 module: ./probe.js
 `
-const code = `export default async ({ input }, context) => {
+const code = `import { writeFileSync } from 'node:fs'
+export default async ({ input }, context) => {
   if (input.act === 'print') console.log('noise on stdout')
   if (input.act === 'progress') for (let i = 1; i <= 50; i++) { context.progress({ done: i, total: 50, text: 'step ' + i }); await new Promise((r) => setTimeout(r, 20)) }
   if (input.act === 'wait') {
     context.progress({ text: 'waiting' })
     await new Promise((resolve) => context.signal.addEventListener('abort', resolve))
-    console.error('told to stop')
+    writeFileSync(context.workspace.root + '/told', 'to stop')
   }
   return { ok: true, output: { said: input.text ?? '' }, text: 'said ' + input.text, notices: [{ code: 'X_NOTE', message: 'a remark' }], content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] }
 }`
@@ -38,15 +39,12 @@ async function workspace(files: Record<string, string> = {}): Promise<TempWorksp
 
 interface Connected extends AsyncDisposable {
   client: Client
-  stderr: () => string
 }
 async function connect(made: TempWorkspace, flags: string[] = [], options: ConstructorParameters<typeof Client>[1] = {}): Promise<Connected> {
   const client = new Client({ name: 'test', version: '1' }, options)
-  const transport = new StdioClientTransport({ command: process.execPath, args: [bin, ...flags, 'mcp'], cwd: made.root, env: surroundings(made), stderr: 'pipe' })
-  let stderr = ''
-  transport.stderr?.on('data', (chunk) => (stderr += chunk))
+  const transport = new StdioClientTransport({ command: process.execPath, args: [bin, ...flags, 'mcp'], cwd: made.root, env: surroundings(made) })
   await client.connect(transport)
-  return { client, stderr: () => stderr, [Symbol.asyncDispose]: () => client.close() }
+  return { client, [Symbol.asyncDispose]: () => client.close() }
 }
 
 /** A client that writes bytes and sees lines. */
@@ -152,7 +150,7 @@ describe('vtcode mcp', () => {
     const call = connected.client.callTool({ name: 'probe', arguments: { act: 'wait' } }, { signal: stop.signal, onprogress: () => stop.abort() })
     await expect(call).rejects.toThrow()
     expect((await connected.client.callTool(read)).structuredContent).toMatchObject({ content: 'hello\n' })
-    await expect.poll(connected.stderr, { timeout: 10_000 }).toContain('told to stop')
+    await expect.poll(() => existsSync(`${made.root}/told`), { timeout: 10_000 }).toBe(true)
   })
 
   it('asks the client for approval when it can be asked, and does what the answer says', async () => {
@@ -307,3 +305,12 @@ function memory(pid: number): number {
 }
 
 const drained = ({ child }: Raw): Promise<void> => new Promise((resolve) => child.stdin.once('drain', () => resolve()))
+
+describe('--doctor', () => {
+  it('speaks to the server in both revisions and says what came, or what does not start', async () => {
+    await using made = await workspace()
+    const { code, stdout } = await vtcode(made, ['mcp', '--doctor'])
+    expect(stdout).toMatch(/^ok +2025-11-25 .*tools.*one call answered\nok +2026-07-28 .*one call answered\n$/)
+    expect(code).toBe(0)
+  })
+})
