@@ -1,20 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createAgent } from 'vtcode/agent'
-import { scene as open, type Scene } from './inside.js'
+import { scene, type Scene } from './inside.js'
 import { checkMessages } from './invariants.js'
 import { call } from './peer.js'
 
-const held: AsyncDisposable[] = []
-afterEach(async () => {
-  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
-})
-const scene = async (...args: Parameters<typeof open>): Promise<Scene> => {
-  const made = await open(...args)
-  held.push(made)
-  return made
-}
 const env = (s: Scene) => ({ VTCODE_HOME: join(s.booted.home, '.vtcode') })
 const system = (s: Scene, index = 0): string => s.peer.bodies[index].messages[0].content
 

@@ -1,3 +1,4 @@
+import { afterEach } from 'vitest'
 import { createAgent, type AgentOptions, type Outcome, type ThreadEvent } from 'vtcode/agent'
 import { bootKernel, type Boot, type Booted } from 'vtcode/test'
 import { settingsFor, startPeer, type Peer } from './peer.js'
@@ -11,7 +12,7 @@ export interface Scene extends AsyncDisposable {
   readonly waits: number[]
   run(task?: string, options?: AgentOptions, signal?: AbortSignal): Promise<Outcome>
 }
-export async function scene(script: Parameters<typeof startPeer>[0], extra: Parameters<typeof settingsFor>[1] & { boot?: Boot; url?: string } = {}): Promise<Scene> {
+async function open(script: Parameters<typeof startPeer>[0], extra: Parameters<typeof settingsFor>[1] & { boot?: Boot; url?: string } = {}): Promise<Scene> {
   const peer = await startPeer(script)
   const settings = settingsFor({ url: extra.url ?? peer.url }, extra) as Record<string, unknown>
   const booted = await bootKernel({ ...extra.boot, config: { ...settings, ...extra.boot?.config } as never })
@@ -46,3 +47,14 @@ export async function scene(script: Parameters<typeof startPeer>[0], extra: Para
 }
 export const items = (events: readonly any[], type: string): any[] => events.filter((event) => event.type === 'item.completed' && event.item.type === type).map(({ item }) => item)
 export const harness = (events: readonly any[], name: string): any[] => items(events, 'harness').filter(({ event }) => event === name)
+
+const held: AsyncDisposable[] = []
+afterEach(async () => {
+  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
+})
+/** Ends what it is given with the test that has it. */
+export function hold<T extends AsyncDisposable>(one: T): T {
+  held.push(one)
+  return one
+}
+export const scene = async (...args: Parameters<typeof open>): Promise<Scene> => hold(await open(...args))

@@ -1,19 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAgent } from 'vtcode/agent'
-import { afterEach, describe, expect, it } from 'vitest'
-import { harness, items, scene as open, type Scene } from './inside.js'
+import { describe, expect, it } from 'vitest'
+import { harness, items, scene, type Scene } from './inside.js'
 import { checkLog, checkMessages } from './invariants.js'
 import { call, type Answer } from './peer.js'
 
-const held: AsyncDisposable[] = []
-afterEach(async () => {
-  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
-})
-const scene = async (...args: Parameters<typeof open>): Promise<Scene> => {
-  const made = await open(...args)
-  held.push(made)
-  return made
-}
 const list = (path: string) => call('unified_search', { action: 'list', path })
 const read = (path: string) => call('unified_file', { action: 'read', path })
 const write = (path: string, content: string, mode?: string) => call('unified_file', { action: 'write', path, content, ...(mode && { mode }) })

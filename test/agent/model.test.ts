@@ -1,18 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { serve } from '../fixtures/server.js'
-import { harness, items, scene as open, type Scene } from './inside.js'
+import { harness, hold, items, scene } from './inside.js'
 import { checkLog } from './invariants.js'
 import { call, type Format } from './peer.js'
 
-const held: AsyncDisposable[] = []
-afterEach(async () => {
-  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
-})
-const scene = async (...args: Parameters<typeof open>): Promise<Scene> => {
-  const made = await open(...args)
-  held.push(made)
-  return made
-}
 const formats: Format[] = ['openai-chat', 'openai-responses', 'anthropic-messages']
 const write = (path: string, content: string) => call('unified_file', { action: 'write', path, content })
 /** What the tool said, in the request that carries it back. */
@@ -95,7 +86,7 @@ describe('what a model says', () => {
       const first = { id: 'x', choices: [{ index: 0, delta: { content: 'ok' }, finish_reason: 'stop' }] }
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${JSON.stringify(first)}\n\ndata: ${JSON.stringify({ id: 'x', choices: [], usage: usage_said })}\n\ndata: [DONE]\n\n`)
     })
-    held.push(server)
+    hold(server)
     const s = await scene([], { url: server.url, provider: { cost: { input: 2, output: 8, cache_read: 0.5 } } })
     const { usage, total_cost_usd } = await s.run()
     expect(usage).toMatchObject({ input_tokens: 1000, cached_input_tokens: 400, output_tokens: 100 })
@@ -142,7 +133,7 @@ describe('a server of bytes', () => {
       if (typeof answer === 'function') return answer(response)
       response.writeHead(200, head).end(answer)
     })
-    held.push(server)
+    hold(server)
     return server
   }
 
@@ -224,7 +215,7 @@ describe('a provider', () => {
       if (seen.length === 1) return response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":{"message":"expired token-number-1"}}')
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: {"id":"x","choices":[{"index":0,"delta":{"content":"ok token-number-2"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n`)
     })
-    held.push(server)
+    hold(server)
     const script = 'n=$(cat n 2>/dev/null || echo 0); n=$((n+1)); echo $n > n; echo token-number-$n'
     const counter = (await scene([])).booted.home
     const t = await scene([], { url: server.url, provider: { auth: { command: '/bin/sh', args: ['-c', `cd "$0" && ${script}`, counter] } } })
@@ -246,8 +237,7 @@ describe('a provider', () => {
     }
   })
   it('that is down is stood in for by the next model, which gets nothing of what the first noted', async () => {
-    const second = await open([{ content: 'from b' }])
-    held.push(second)
+    const second = await scene([{ content: 'from b' }])
     const settings = { agent: { model: 'peer/m', fallback_models: ['b/y'] } }
     const s = await scene([{ error: { message: 'down' }, status: 500 }], {
       settings,
