@@ -30,7 +30,9 @@ export async function resolve({ slots, tools, routes }: Registry, name: string, 
   const only = 'info' in found ? found : found.only
   const isKnown = (key: string) => (only ? only.shape.names.has(key) : key === 'action')
   const input = read(sent, wanted, isKnown, only)
-  const { slot, raw } = only ? { slot: only, raw: input } : await infer(found as Tool, input)
+  // A tool of another vocabulary may have the name of one that has actions.
+  const acts = only && !isKnown('action') && only.tool.actions.has(String(input['action']))
+  const { slot, raw } = only && !acts ? { slot: only, raw: input } : await infer(acts ? only.tool : (found as Tool), input)
   if (slot.refusal) throw slot.refusal
   const block = slot.primary.manifest.alias
   if (!block) return { slot, raw }

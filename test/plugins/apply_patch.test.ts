@@ -263,4 +263,23 @@ describe('any diff', () => {
       { numRuns: soak ? 3000 : 120 },
     )
   })
+
+  it('changes the line it names and no other byte: line ends of either kind, and a mark', async () => {
+    const words = ['alpha', 'beta', '', '  indented', 'é “x” 😀']
+    const lines = fc.array(fc.tuple(fc.constantFrom(...words), fc.constantFrom('\n', '\r\n')), { maxLength: 12 })
+    const marks = [Buffer.alloc(0), Buffer.from([0xef, 0xbb, 0xbf])]
+    await fc.assert(
+      fc.asyncProperty(lines, lines, fc.constantFrom('\n', '\r\n', ''), fc.constantFrom(...marks), async (above, below, end, mark) => {
+        const own = below.length > 0 && end === '' ? '\n' : end
+        // What comes in ends as the line before it does, and the file with a line end.
+        const given = above.at(-1)?.[1] ?? (own || '\n')
+        const whole = (middle: string) => Buffer.concat([mark, Buffer.from([...above.map((line) => line.join('')), middle, ...below.map((line) => line.join(''))].join(''))])
+        put('f', whole(`only here${own}`))
+        const result = await apply('*** Begin Patch\n*** Update File: f\n@@\n-only here\n+and now this\n*** End Patch')
+        expect(result).toMatchObject({ ok: true })
+        expect(readFileSync(join(booted.root, 'f'))).toEqual(whole(`and now this${given}`))
+      }),
+      { numRuns: soak ? 3000 : 120 },
+    )
+  })
 })

@@ -1,4 +1,5 @@
 import { VtError } from '../../../core/index.js'
+import { recognise } from '../encoding.js'
 import { nearTo } from '../near.js'
 import { readOf } from '../target.js'
 import { Lines } from './lines.js'
@@ -16,7 +17,9 @@ export interface Placed {
 
 /** Places all hunks against the file as it is. Throws VT_PATCH_CONTEXT, VT_PATCH_AMBIGUOUS, VT_PATCH_OVERLAP. */
 export function place(path: string, bytes: Buffer, hunks: readonly Hunk[]): Placed {
-  const lines = new Lines(bytes)
+  // A byte order mark belongs to the file, not to its first line.
+  const { bom } = recognise(bytes)
+  const lines = new Lines(bytes.subarray(bom))
   const hunted = new Hunted(lines)
   const candidates = hunks.map((hunk, index) => {
     const places = placesOf(hunk, lines, hunted)
@@ -30,6 +33,10 @@ export function place(path: string, bytes: Buffer, hunks: readonly Hunk[]): Plac
   for (const { place, hunk } of order) {
     if (place.pass > 1) placed.fuzzy.push({ line: place.at + 1, pass: place.pass })
     render(placed, place, hunk, lines)
+  }
+  for (const span of placed.spans) {
+    span.start += bom
+    span.end += bom
   }
   return placed
 }

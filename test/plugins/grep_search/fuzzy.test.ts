@@ -10,7 +10,7 @@ const files: Files = {
   'out/x.ts': 'createSourceFile\n',
 }
 const fuzzy = async ({ call }: Booted, input: object): Promise<any> => {
-  const result = await call('grep_search', { action: 'fuzzy', ...input })
+  const result = await call('grep_search/fuzzy', { ...input })
   if (!result.ok) throw new Error(JSON.stringify(result.error))
   return { ...result.output, text: result.text }
 }
@@ -63,14 +63,9 @@ describe('a fuzzy search', () => {
   })
 })
 
-it('stands beside an alias that has the name of the tool', async () => {
-  const alias = {
-    name: 'grep_search', kind: 'action', dialect: 'classic', description: 'Search text.',
-    input: { type: 'object', properties: { pattern: { type: 'string' }, mode: { enum: ['exact', 'fuzzy'], default: 'exact' } } },
-    alias: { to: 'unified_search/grep', pass: ['pattern'], cases: { mode: { fuzzy: { to: 'grep_search/fuzzy' } } } },
-  }
-  await using ws = await bootKernel({ files: { ...files, '../classic.json': JSON.stringify(alias) }, manifests: [] })
-  await using classic = await bootKernel({ files, manifests: [`${ws.root}/../classic.json`] })
-  expect(await classic.call('grep_search', { pattern: 'sourcefile', mode: 'fuzzy' })).toMatchObject({ ok: true, output: { matches: [{ score: 0.84 }, {}] } })
-  expect(await classic.call('grep_search', { pattern: 'createFile' })).toMatchObject({ ok: true, output: { matches: [{ file: 'b.ts' }] } })
+it('stands beside the tool of another vocabulary that has its name', async () => {
+  await using ws = await bootKernel({ files })
+  const found = await ws.call('grep_search', { pattern: 'sourcefile', mode: 'fuzzy' })
+  expect(found).toMatchObject({ ok: true, output: { matches: [{ path: expect.any(String), line_number: expect.any(Number) }, {}] } })
+  expect(await ws.call('grep_search', { pattern: 'createFile' })).toMatchObject({ ok: true, output: { matches: [{ path: 'b.ts' }] } })
 })

@@ -11,7 +11,7 @@ const files: Files = {
   'prose.txt': 'plain words\n',
 }
 const similar = async ({ call }: Booted, input: object): Promise<any> => {
-  const result = await call('grep_search', { action: 'similarity', ...input })
+  const result = await call('grep_search/similarity', { ...input })
   if (!result.ok) throw new Error(JSON.stringify(result.error))
   return { ...result.output, text: result.text }
 }
@@ -41,7 +41,7 @@ it('takes types, imports, or all of them', async () => {
 it('of a file without names is refused', async () => {
   await using ws = await bootKernel({ files })
   const refused = async (input: object) => {
-    const result = await ws.call('grep_search', { action: 'similarity', ...input })
+    const result = await ws.call('grep_search/similarity', { ...input })
     return result.ok ? 'ok' : result.error.code
   }
   expect(await refused({ reference_file: 'src/none.ts' })).toBe('VT_SEARCH_NO_REFERENCE')

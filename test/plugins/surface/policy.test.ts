@@ -24,7 +24,7 @@ describe('vtcode policy explain', () => {
     const told = JSON.parse(stdout)
     expect(code).toBe(0)
     expect(told).toMatchObject({ verdict: 'deny', mode: 'auto', decided_by: 'builtin:permission', reason: 'Use unified_file delete.', call: { slot: 'unified_exec/run' } })
-    const { commands } = told.chain.at(-1).notes[0]
+    const { commands } = told.chain.find(({ policy }: { policy: string }) => policy === 'builtin:permission').notes[0]
     expect(commands.map(({ argv, verdict, rule }: Record<string, unknown>) => [(argv as string[]).join(' '), verdict, rule])).toEqual([
       ['touch made', 'ask', undefined],
       ['ls', 'run', 'only reads'],
