@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { spawn } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
@@ -15,9 +16,9 @@ input:
     input: { type: string }
 module: ./echo.js
 `
-const code = `import { writeSync } from 'node:fs'
-export default async ({ input }, { signal }) => {
-  if (input.flag) { writeSync(2, 'running'); await new Promise((resolve) => signal.addEventListener('abort', resolve)) }
+const code = `import { writeFileSync } from 'node:fs'
+export default async ({ input }, { signal, workspace }) => {
+  if (input.flag) { writeFileSync(workspace.root + '/running', ''); await new Promise((resolve) => signal.addEventListener('abort', resolve)) }
   return { ok: true, output: { input }, notices: [{ code: 'X_NOTE', message: 'a remark' }] }
 }`
 
@@ -66,7 +67,7 @@ describe('vtcode call', () => {
     [['call', 'echo_input', '--input', '{broken'], 'not JSON'],
     [['call', '--mode', 'wild', 'echo_input'], "no mode 'wild'"],
     [['--workspace'], '--workspace needs a value'],
-    [['nonsense'], "There is no verb 'nonsense'; known verbs: call"],
+    [['nonsense'], "There is no verb 'nonsense'; known verbs: ask, call"],
     [[], 'Say what to do'],
   ])('ends with 2 and says why for %j', async (argv, reason) => {
     await using made = await workspace()
@@ -82,9 +83,10 @@ describe('vtcode call', () => {
   it('ends with 130 when it is interrupted, after the call has been told', async () => {
     await using made = await workspace()
     const child = spawn(process.execPath, [bin, 'call', 'echo_input', '--flag'], { cwd: made.root, env: surroundings(made) })
-    await new Promise((resolve) => child.stderr.once('data', resolve))
+    const closed = new Promise((resolve) => child.on('close', resolve))
+    await expect.poll(() => existsSync(`${made.root}/running`), { timeout: 30_000 }).toBe(true)
     child.kill('SIGINT')
-    expect(await new Promise((resolve) => child.on('close', resolve))).toBe(130)
+    expect(await closed).toBe(130)
   })
 
   it('takes flags of the program before the verb, behind it, and only before the name of the tool', async () => {
