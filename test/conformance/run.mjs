@@ -19,7 +19,7 @@ try {
   for (const revision of ['2025-11-25', '2026-07-28']) {
     for (const peer of [['server', '--url', url], ['client', '--command', `node ${here('client.mjs')}`, '--timeout', '120000']]) {
       const { status, stdout, stderr } = spawnSync(process.execPath, [suite, ...peer, '--requirements', revision, '-o', join(work, revision)], { encoding: 'utf8' })
-      console.log(`${peer[0]} ${revision}: ${status === 0 ? 'passed' : 'FAILED'}\n${stdout.slice(stdout.indexOf('=== SUMMARY ===')).trim() || stderr}`)
+      console.log(`${peer[0]} ${revision}: ${status === 0 ? 'passed' : 'FAILED'}\n${summary(stdout + stderr)}`)
       failed ||= status !== 0
     }
   }
@@ -28,6 +28,11 @@ try {
   rmSync(work, { recursive: true, force: true })
 }
 process.exit(failed ? 1 : 0)
+
+/** The end of what the suite says; all of it when it came to no end. */
+function summary(said) {
+  return said.slice(Math.max(0, said.lastIndexOf('=== SUMMARY ==='))).trim()
+}
 
 async function address({ stderr }) {
   let said = ''

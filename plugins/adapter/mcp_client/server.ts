@@ -18,8 +18,8 @@ export interface Standing {
   premises: Premises
 }
 
-/** Times a user is sent to sign in for one call or connection. */
-const mostLogins = 3
+/** Times a sign-in counts for one call or connection; the page is opened once more before it is known that it did not help. */
+const mostLogins = 2
 
 /** Milliseconds before the next start after as many ends in a row. */
 const pauses = [0, 1_000, 2_000, 4_000, 8_000, 16_000]
