@@ -39,7 +39,7 @@ export async function complete({ registry, loader, lending }: Place, slot: strin
   if (!found || found.refusal || !offeredInput(found.primary.manifest)) return []
   try {
     const ask = (await loader.exported(found.primary, 'complete')) as Complete | undefined
-    const { workspace, host } = lending
+    const { seen: workspace, host } = lending
     const late = () => new Error('no suggestions in time')
     const values = ask && (await within(Promise.resolve(ask(argument, value, { workspace, host, session })), LIMIT, late))
     return Array.isArray(values) ? values.filter((one) => typeof one === 'string').slice(0, MAX_VALUES) : []

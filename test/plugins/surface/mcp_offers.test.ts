@@ -110,4 +110,18 @@ describe('resources and prompts as slots', () => {
     expect(await strict.call('resource/static_text')).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED', message: 'No resources today.' } })
     expect(await strict.call('prompt/test_simple_prompt')).toMatchObject({ ok: true })
   })
+
+  it('complete no name of a file that a rule of the user hides', async () => {
+    await using offers = await tempWorkspace({
+      'file.yaml': 'name: file\nkind: resource\ndescription: A file by its name.\ntemplate: files://here/{name}\nmodule: ./file.js\n',
+      'file.js': 'export default () => ({ ok: true, output: {} })\nexport const complete = async (_, value, { workspace }) => (await workspace.names(".")).map(({ name }) => name)\n',
+    })
+    const files = { 'open.txt': '', 'secret.txt': '' }
+    await using plain = await bootKernel({ files, manifests: [offers.root] })
+    expect(await plain.kernel.complete('resource/file', 'name', '')).toContain('secret.txt')
+    await using strict = await bootKernel({ files, manifests: [offers.root], config: { policy: { deny: ['Read(secret*)'] } } })
+    const names = await strict.kernel.complete('resource/file', 'name', '')
+    expect(names).toContain('open.txt')
+    expect(names).not.toContain('secret.txt')
+  })
 })
