@@ -1,9 +1,19 @@
 // Measures the program: `npm run bench [name…]`. Each *.bench.mjs exports `default async () => [{ name, goal, ratio, detail }]`;
 // a ratio compares two things measured in this run, so that it means the same on a slow and on a fast machine.
+// Every bench has a process of its own, or the heap of the first would slow the last.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+
+if (process.send) {
+  const { default: bench } = await import(process.argv[2])
+  const measures = await bench()
+  process.send(measures, () => process.exit())
+  await new Promise(() => {})
+}
 
 const folder = dirname(fileURLToPath(import.meta.url))
 const report = join(folder, 'README.md')
@@ -20,14 +30,9 @@ const rows = new Map(previous())
 let failed = false
 for (const name of wanted.length > 0 ? wanted : benches) {
   process.stderr.write(`${name} …\n`)
-  const { default: bench } = await import(pathToFileURL(join(folder, `${name}.bench.mjs`)).href)
-  try {
-    rows.set(name, (await bench()).map(row))
-  } catch (error) {
-    failed = true
-    rows.set(name, [row({ name, goal: Number.NaN, ratio: Number.NaN, detail: `failed: ${error.message.split('\n')[0]}` })])
-    console.error(error)
-  }
+  const { measures, error } = await inProcess(name)
+  failed ||= Boolean(error)
+  rows.set(name, (measures ?? [{ name, goal: Number.NaN, ratio: Number.NaN, detail: `failed: ${error}` }]).map(row))
 }
 
 const lines = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([name, cells]) => cells.map((cell) => `| ${name} | ${cell.join(' | ')} |`))
@@ -40,6 +45,19 @@ Written by \`npm run bench\`, on ${cpus().length} cores with Node ${process.vers
 ${table}
 `)
 process.exitCode = failed ? 1 : 0
+
+/** What a bench measured, or why it could not; what it prints goes to our stderr. */
+async function inProcess(name) {
+  const child = fork(fileURLToPath(import.meta.url), [pathToFileURL(join(folder, `${name}.bench.mjs`)).href], {
+    stdio: ['ignore', 2, 2, 'ipc'],
+    // NaN and Infinity survive structured cloning, not JSON.
+    serialization: 'advanced',
+  })
+  let measures
+  child.on('message', (message) => (measures = message))
+  const [code, signal] = await once(child, 'exit')
+  return measures ? { measures } : { error: `its process ended with ${signal ?? code}` }
+}
 
 /** One line of the table. `goal` is an upper bound, in the unit of `ratio`. */
 function row({ name, goal, ratio, unit = '', detail = '' }) {
