@@ -9,6 +9,7 @@ export interface Constraint {
   max_items_per_call?: number
   max_bytes_per_read?: number
   max_response_bytes?: number
+  max_calls_per_minute?: number
   default_response_format?: string
   allowed_url_schemes?: string[]
   denied_url_hosts?: string[]
@@ -35,17 +36,21 @@ export const classic: Readonly<Record<string, string>> = {
 
 const joined = new WeakMap<Settings, Map<string, Constraint | undefined>>()
 
-/** What the settings say about one slot under its own name, that of its tool or a classic one. */
-export function constraintOf(settings: Settings, { slot, tool }: SlotInfo): Constraint | undefined {
+/** Whether an entry under this name speaks about the slot: its own name, that of its tool or a classic one. */
+export const concerns = (name: string, { slot, tool }: Pick<SlotInfo, 'slot' | 'tool'>): boolean =>
+  name === slot || name === tool || (Object.hasOwn(classic, name) && classic[name] === slot)
+
+/** What the settings say about one slot, all entries that speak about it together. */
+export function constraintOf(settings: Settings, info: SlotInfo): Constraint | undefined {
   const all = settings.policy['constraints'] as Record<string, Constraint> | undefined
   if (!all || Object.keys(all).length === 0) return undefined
   let bySlot = joined.get(settings)
   if (!bySlot) joined.set(settings, (bySlot = new Map()))
-  if (!bySlot.has(slot)) {
-    const named = Object.entries(all).filter(([name]) => name === slot || name === tool || (Object.hasOwn(classic, name) && classic[name] === slot))
-    bySlot.set(slot, named.length > 0 ? named.map(([, constraint]) => constraint).reduce(stricter) : undefined)
+  if (!bySlot.has(info.slot)) {
+    const named = Object.entries(all).filter(([name]) => concerns(name, info))
+    bySlot.set(info.slot, named.length > 0 ? named.map(([, constraint]) => constraint).reduce(stricter) : undefined)
   }
-  return bySlot.get(slot)
+  return bySlot.get(info.slot)
 }
 
 function stricter(a: Constraint, b: Constraint): Constraint {

@@ -26,6 +26,7 @@ export const codes = {
   VT_POLICY_DENIED: ['{reason}', 'Nothing was done. {way}'],
   VT_POLICY_NEEDS_APPROVAL: ['{reason}', 'Nothing was done. {way}'],
   VT_POLICY_REPEATED: ['{reason}', 'Nothing was done. {way}'],
+  VT_POLICY_RATE: ['{reason}', 'Nothing was done. {way}', true],
   VT_GUARD_DUPLICATE: ['{reason}', 'Nothing was done. {way}'],
   VT_POLICY_UNAVAILABLE: ['The policy {id} is not available: {reason}', '`vtcode doctor` says what to mend; until then only reading calls run.'],
   VT_CALL_REISSUED: ['A lifecycle hook changed the input; {slot} ran with {input}.', 'Judge the answer by this input.'],

@@ -2,6 +2,7 @@
 export type * from './types.js'
 export { defineConfig, validateConfigFile } from './config.js'
 export { readContract } from './conform.js'
+export { concerns } from './constraints.js'
 export { digestOf, type TrustItem } from './digest.js'
 export { codes, problem, VtError } from './errors.js'
 export { homeOf } from './generation.js'

@@ -1,10 +1,15 @@
-import type { Policy } from '../../core/index.js'
+import type { Call, Context, Policy } from '../../core/index.js'
+import { placesOf } from '../shared/paths.js'
 import { repeatsOf } from '../shared/repeats.js'
 
+// What was seen longer ago proves nothing about now: somebody else may have changed what the call is about.
+const memoryMs = 60_000
+
 /** Ends a circle: what was refused is not asked again, what keeps failing or answering the same is not run again. */
-const duplicate_calls: Policy = (call, { session, settings }) => {
+const duplicate_calls: Policy = (call, context) => {
+  const { session, settings } = context
   const repeats = repeatsOf(session)
-  const seen = repeats.find(call)
+  const seen = repeats.find(call, settings)
   if (!seen) return undefined
   if (seen.refusal) {
     const { message, hint, next } = seen.refusal
@@ -16,7 +21,7 @@ const duplicate_calls: Policy = (call, { session, settings }) => {
     }
   }
   const limit = (settings.tools as { max_repeated_tool_calls?: number } | undefined)?.max_repeated_tool_calls ?? 2
-  if (limit === 0) return undefined
+  if (limit === 0 || call.at - seen.at > memoryMs) return undefined
   if (seen.failures >= 3 && seen.successes === repeats.successes) {
     return {
       deny: `The same call failed ${seen.failures} times with ${seen.code}.`,
@@ -25,10 +30,20 @@ const duplicate_calls: Policy = (call, { session, settings }) => {
     }
   }
   if (seen.times <= limit * 2) return undefined
-  return {
+  const verdict = {
     deny: `The same call gave the same answer ${seen.times} times; the first was ${seen.first}.`,
     code: 'VT_GUARD_DUPLICATE',
     hint: 'Use the answer you have, ask for another page, or change the input.',
   }
+  return touched(call, context, seen.at).then((changed) => (changed ? undefined : verdict))
 }
 export default duplicate_calls
+
+/** Whether a file that the call names has changed since. */
+async function touched(call: Call, context: Context, since: number): Promise<boolean> {
+  for (const { resolved } of await placesOf(call, context)) {
+    const stat = await context.workspace.stat(resolved).catch(() => undefined)
+    if (!stat || stat.mtime_ms >= since) return true
+  }
+  return false
+}

@@ -8,13 +8,14 @@ export interface Seen {
   /** How often the same answer came, slowly enough for a reader to have read it. */
   times: number
   digest?: string
+  /** When it ended last. */
   at: number
   /** Failures in a row, and how many calls of the session had succeeded by then. */
   failures: number
   code?: string
   successes: number
   /** It was denied, or a person said no. */
-  refusal?: { message: string; hint: string; next?: Next }
+  refusal?: { message: string; hint: string; next?: Next; byPerson: boolean }
 }
 
 const kept = 500
@@ -24,9 +25,13 @@ const readingMs = 500
 /** The memory behind the guard against calls that go in a circle. */
 export class Repeats {
   private readonly seen = new Map<string, Seen>()
+  private settings: unknown
   successes = 0
 
-  find(call: Call): Seen | undefined {
+  /** What is known of this call, while these settings count: what other rules refused is worth asking again. */
+  find(call: Call, settings: unknown): Seen | undefined {
+    if (this.settings !== settings) for (const one of this.seen.values()) delete one.refusal
+    this.settings = settings
     return this.seen.get(identity(call))
   }
 
@@ -43,9 +48,11 @@ export class Repeats {
     const seen = this.note(call)
     if (code.startsWith('VT_POLICY_')) {
       // Without anybody to ask, the next one may find somebody.
-      if (code === 'VT_POLICY_DENIED' || details?.refused === true) seen.refusal = { message, hint, ...(next && { next }) }
+      const byPerson = details?.refused === true
+      if (code === 'VT_POLICY_DENIED' || byPerson) seen.refusal = { message, hint, byPerson, ...(next && { next }) }
       return
     }
+    seen.at = Date.now()
     seen.failures = seen.code === code && seen.successes === this.successes ? seen.failures + 1 : 1
     seen.code = code
     seen.successes = this.successes
@@ -57,8 +64,11 @@ export class Repeats {
     const seen = this.note(call)
     seen.failures = 0
     if (call.effects.some((effect) => effect === 'write' || effect === 'exec')) {
-      // Something may have changed: what was read before is worth reading again.
-      for (const other of this.seen.values()) other.times = 0
+      // Something may have changed: what was read before is worth reading again, and a guard that looks at files may say otherwise now.
+      for (const other of this.seen.values()) {
+        other.times = 0
+        if (other.refusal?.byPerson === false) delete other.refusal
+      }
       return seen
     }
     const digest = digestOf(result)

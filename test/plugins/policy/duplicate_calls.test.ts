@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Boot, type Booted, type TempWorkspace } from 'vtcode/test'
 import type { Result } from 'vtcode'
 
@@ -16,6 +16,7 @@ beforeAll(async () => {
   })
 })
 afterAll(() => plugins[Symbol.asyncDispose]())
+afterEach(() => void vi.useRealTimers())
 
 const boot = (how: Boot = {}): Promise<Booted> => bootKernel({ manifests: [plugins.root], ...how, config: { tools: { max_repeated_tool_calls: 2 }, ...how.config } })
 const codeOf = (result: Result): string => (result.ok ? (result.notices?.[0]?.code ?? 'ok') : result.error.code)
@@ -68,6 +69,26 @@ describe('the guard against circles', () => {
     expect(!first.ok && !again.ok && again.error.hint).toBe(!first.ok && first.error.hint)
   })
 
+  it('takes a denial back when something has changed that the one who denied may have looked at', async () => {
+    const guard = 'test -e allowed || { echo not yet >&2; exit 2; }'
+    await using booted = await boot({ config: { hooks: { PreToolUse: [{ matcher: 'same', hooks: [{ command: guard }] }] } } })
+    const codes = []
+    for (const call of ['same', 'same']) codes.push(codeOf(await booted.call(call)))
+    await booted.call('unified_file', { action: 'write', path: 'allowed', content: '' })
+    codes.push(codeOf(await booted.call('same')))
+    expect(codes).toEqual(['VT_POLICY_DENIED', 'VT_POLICY_REPEATED', 'ok'])
+  })
+
+  it('and when other rules count', async () => {
+    await using booted = await boot({ mode: 'auto' })
+    await booted.write('.vtcode/config.yaml', 'policy: { deny: [same] }')
+    await booted.kernel.reload()
+    expect([codeOf(await booted.call('same')), codeOf(await booted.call('same'))]).toEqual(['VT_POLICY_DENIED', 'VT_POLICY_REPEATED'])
+    await booted.write('.vtcode/config.yaml', '{}')
+    await booted.kernel.reload()
+    expect(codeOf(await booted.call('same'))).toBe('ok')
+  })
+
   it('asks a person once: who said no is not asked again, and a missing approver is no answer', async () => {
     await using booted = await boot({ mode: 'ask' })
     let asked = 0
@@ -77,6 +98,25 @@ describe('the guard against circles', () => {
     expect(codeOf(await booted.call('change', { text: 'x' }, { approve }))).toBe('VT_POLICY_REPEATED')
     expect(asked).toBe(1)
     expect(codeOf(await booted.call('change', { text: 'y' }, { approve: () => true }))).toBe('ok')
+  })
+
+  it('reads a file anew that somebody else has changed meanwhile, and a page that was not read yet', async () => {
+    await using booted = await boot({ files: { 'a.txt': 'one\ntwo\n' } })
+    const read = { action: 'read', path: 'a.txt' }
+    expect((await slowly(booted, 6, 'unified_file', read)).at(-1)).toBe(remark)
+    expect((await booted.call('unified_file', read)).ok).toBe(false)
+    expect(codeOf(await booted.call('unified_file', { ...read, offset_lines: 2 }))).toBe('ok')
+    await booted.write('a.txt', 'three\n')
+    expect(await booted.call('unified_file', read)).toMatchObject({ ok: true, output: { content: 'three\n' } })
+  })
+
+  it('rests on nothing that was seen more than a minute ago', async () => {
+    await using booted = await boot()
+    expect((await slowly(booted, 6, 'same')).at(-1)).toBe(remark)
+    for (let round = 0; round < 3; round += 1) await booted.call('flaky')
+    expect([(await booted.call('same')).ok, codeOf(await booted.call('flaky'))]).toEqual([false, remark])
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 61_000 })
+    expect([codeOf(await booted.call('flaky')), (await booted.call('same')).ok]).toEqual(['FLAKY_FAIL', true])
   })
 
   it('keeps sessions apart and can be switched off', async () => {
