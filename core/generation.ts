@@ -69,7 +69,8 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   if (env['VTCODE_TRUST']) trust.accept(await survey({ ...places, ...said, env, trust }))
   const loaded = await loadSettings({ ...places, ...said, env, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
   const { settings } = loaded
-  const remarks = [...loaded.diagnostics, ...(trust.fault ? [fromError(trust.fault, home)] : [])]
+  const effective = { ...settings, policy: { ...settings.policy, mode: permitted(settings, mode) } }
+  const remarks = [...loaded.diagnostics, ...(trust.fault ? [fromError(trust.fault, home)] : []), ...unacknowledged(settings, effective)]
   const found = await discover({ ...places, env, loaded, skills: loadedSkills })
   found.contributions.push(...serversOf(loaded, workspace.root))
   const untrusted = new Set<string>()
@@ -98,7 +99,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
     await premises.end()
     throw error
   }
-  const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], untrusted }, capped(settings), options.dialects)
+  const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], untrusted }, effective, options.dialects)
   requireDialects(found.contributions, options.dialects)
   registry.diagnostics.push(...unknownTools(settings, registry))
   for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
@@ -118,7 +119,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const hidden = hiddenBy(settings, workspace.root)
   return {
     number,
-    settings: capped(settings),
+    settings: effective,
     get origins() {
       return loaded.origins
     },
@@ -210,9 +211,12 @@ function unknownTools({ policy }: Settings, { tools, slots, routes }: Registry):
 }
 const effects: readonly string[] = ['read', 'write', 'exec', 'net', 'ask'] satisfies Effect[]
 
-/** The mode never exceeds `policy.max_mode`. */
-function capped(settings: Settings): Settings {
-  const { mode, max_mode } = settings.policy
-  if (modes.indexOf(mode) <= modes.indexOf(max_mode)) return settings
-  return { ...settings, policy: { ...settings.policy, mode: max_mode } }
+const unacknowledged = ({ policy: said }: Settings, { policy: { mode, max_mode } }: Settings): Diagnostic[] =>
+  said.mode === 'full-auto' && max_mode === 'full-auto' && mode === 'auto' ? [report('VT_POLICY_FULL_AUTO', {}, [], 'warning')] : []
+
+/** The mode never exceeds `policy.max_mode`, and full-auto is what somebody asked for now, or has said yes to in settings of their own. */
+function permitted({ policy: { mode, max_mode }, automation }: Settings, asked: Mode | undefined): Mode {
+  const { enabled } = (automation as { full_auto: { enabled: boolean } }).full_auto
+  const acknowledged = mode !== 'full-auto' || asked === 'full-auto' || enabled ? mode : 'auto'
+  return modes[Math.min(modes.indexOf(acknowledged), modes.indexOf(max_mode))]!
 }
