@@ -44,6 +44,8 @@ export interface Agent {
    * a task it goes on with a turn that was interrupted, and with what is queued.
    */
   run(task?: string, how?: { signal?: AbortSignal }): Promise<Outcome>
+  /** Shortens the conversation now, keeping above all what `focus` names; `false` when there is nothing to win. */
+  compact(focus?: string, how?: { signal?: AbortSignal }): Promise<boolean>
   /** Queues an input for the next idle boundary; returns its id. Throws VT_LOOP_QUEUE_FULL. */
   followUp(text: string, id?: string): Promise<string>
   close(): Promise<void>
@@ -59,6 +61,12 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
       await thread.start()
       await thread.run(task === undefined ? undefined : { role: 'user', parts: [{ type: 'text', text: task }], origin: 'prompt' }, signal)
       return thread.finish()
+    },
+    async compact(focus, { signal = new AbortController().signal } = {}) {
+      await thread.start()
+      const done = await thread.context.compact('manual', signal, focus === undefined ? {} : { focus })
+      await thread.finish()
+      return done
     },
     followUp: (text, id) => thread.queue.add(text, id === undefined ? {} : { id }),
     close,

@@ -23,6 +23,7 @@ export interface AgentSettings {
     budget_warning_threshold: number
     auto_compaction_enabled: boolean
     auto_compaction_threshold_tokens?: number
+    compact_on_model_switch: boolean
     tool_result_clearing: { enabled: boolean; trigger_tokens: number; keep_tool_uses: number; clear_at_least_tokens: number }
     event_log_path?: string
   }

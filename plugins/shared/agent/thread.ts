@@ -1,7 +1,6 @@
 import { version, type Kernel, type Workspace } from '../../../core/index.js'
-import { withoutValues } from '../redact.js'
-import { clearable, clearedText } from './context/clearing.js'
-import { nestedInstructions, shownAs } from './context/instructions.js'
+import { weightOf } from './context/compaction.js'
+import { LiveContext } from './context/live.js'
 import { systemPrompt, sha256 } from './context/prompt.js'
 import type { AgentProviders } from './dictionary.js'
 import { AgentError, hintOf } from './errors.js'
@@ -11,20 +10,20 @@ import { Approvals } from './loop/approvals.js'
 import { checkBudget } from './loop/budget.js'
 import { Cycles } from './loop/cycles.js'
 import { verdictOf } from './loop/outcome.js'
+import { noBill, Purse } from './loop/purse.js'
 import { runTurn, type TurnEnd } from './loop/turn.js'
 import type { Accepted, Asking, Line, Request } from './model/ask.js'
 import { connect } from './model/connect.js'
 import { toolDefinitions } from './model/prompt.js'
-import { add, addCost, noUsage } from './model/usage.js'
 import { lineOf } from './sessions/journal.js'
 import { manifestOf, type SessionManifest } from './sessions/manifest.js'
 import { Queue } from './sessions/queue.js'
 import type { Restored } from './sessions/resume.js'
 import { abandon } from './sessions/settle.js'
 import { apply, emptyState, type State } from './sessions/state.js'
-import { sessionsFolder, type Store } from './sessions/store.js'
+import type { Store } from './sessions/store.js'
 import { settingsOf, type AgentSettings, type Limits } from './settings.js'
-import type { CallPart, Fact, Item, Msg, Outcome, SegmentReason, Usage } from './types.js'
+import type { Fact, Item, Msg, Outcome, SegmentReason } from './types.js'
 
 export interface ThreadOptions {
   kernel: Kernel
@@ -45,6 +44,8 @@ interface Segment {
   id: string
   system: string
   tools: Request['tools']
+  /** Of prompt and tools, in tokens. */
+  weight: number
 }
 
 /** One conversation: its journal, its events, its inputs. Everything that lasts goes through `commit` and `events`. */
@@ -61,29 +62,24 @@ export class Thread {
   readonly state: State
   readonly cycles = new Cycles()
   readonly approvals: Approvals
+  readonly context = new LiveContext(this)
+  readonly purse = new Purse()
   /** Whether the last attempt to change something was refused because nobody could agree to it. */
   readonly escalation = { refused_change: false }
   readonly newId: ReturnType<typeof idMaker>
   line: Line
   /** How often the model was told that a call in its text is none. */
   corrections = 0
-  private readonly shown = new Set<string>()
   private resumed: Restored | undefined
   private readonly withTools: boolean
-  private readonly store: Store
+  readonly store: Store
   private written: number
   private tail: Promise<void> = Promise.resolve()
   private segment: Segment | undefined
   private fallback = 0
-  private usage: Usage = noUsage
-  private cost: number | null = 0
-  /** Of all runs. */
-  private spent = 0
   private turns = 0
   private began = 0
   private last: TurnEnd = { outcome: 'success', text: '' }
-  /** The user was told that the budget is nearly used up. */
-  warned = false
 
   constructor(options: ThreadOptions) {
     this.kernel = options.kernel
@@ -108,8 +104,7 @@ export class Thread {
   /** Opens the run: from here on what happens is told. */
   async start(): Promise<void> {
     const { session_id, line, kernel } = this
-    this.usage = noUsage
-    this.cost = 0
+    this.purse.run = noBill
     this.turns = 0
     this.began = this.providers.clock.now()
     await this.saveManifest('active')
@@ -119,7 +114,8 @@ export class Thread {
   /** Writes a fact down, then believes it. Secrets of ours that got into it are not written. */
   commit(fact: Fact, durable = false): Promise<void> {
     const turn = fact.kind === 'turn_start' ? this.state.turn + 1 : this.state.turn
-    const line = withoutValues(lineOf(fact, ++this.written, turn, new Date(this.providers.clock.now()).toISOString()))
+    const line = lineOf(fact, ++this.written, turn, new Date(this.providers.clock.now()).toISOString())
+    this.context.changed(fact)
     this.tail = this.tail.then(async () => {
       await this.store.append('messages.jsonl', line, durable)
       apply(this.state, fact, turn)
@@ -130,28 +126,6 @@ export class Thread {
   /** Puts a message of the harness into the conversation. */
   say(text: string): Promise<void> {
     return this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin: 'harness' } }, true)
-  }
-  /** What is written for agents in the folders that the calls of a step went to, once each. */
-  async showNested(calls: readonly CallPart[]): Promise<void> {
-    for (const { input } of calls) {
-      const { path } = (input ?? {}) as { path?: unknown }
-      if (typeof path !== 'string') continue
-      const found = await nestedInstructions(this.workspace, this.settings.agent, relative(path, this.workspace.root), this.shown)
-      if (found.length > 0) await this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text: shownAs(found) }], origin: 'instructions' } }, true)
-    }
-  }
-  /** Takes old results out of the conversation when it has grown long; each is written down first. */
-  async clearOld(): Promise<void> {
-    const old = clearable(this.state, this.settings.harness.tool_result_clearing)
-    if (old.length === 0) return
-    const texts: Record<string, string> = {}
-    for (const [result, call] of old) {
-      const name = `results/${result.call_id}.txt`
-      if (result.spool_path === undefined) await this.store.write(name, withoutValues(result.text))
-      texts[result.call_id] = clearedText(result, call, result.spool_path ?? `${sessionsFolder}/${this.session_id}/${name}`)
-    }
-    await this.commit({ kind: 'cleared', texts }, true)
-    await this.harness('context_cleared', { message: `${old.length} old results left the conversation.` })
   }
   harness(event: string, fields: Omit<Item & { type: 'harness' }, 'id' | 'type' | 'event'> = {}): Promise<void> {
     return this.events.say({ id: this.newId('it'), type: 'harness', event, ...fields })
@@ -169,8 +143,10 @@ export class Thread {
       if (refusal) return (this.last = refusal)
       this.last = await runTurn(this, next, signal)
       this.turns += 1
+      if (this.last.failure?.code === 'VT_SESSION_WRITE') break
       await this.saveManifest('active')
       if (next?.intent_id !== undefined) await this.queue.applied(next.intent_id)
+      await this.context.saveMemory()
       if (this.last.outcome !== 'success') break
       next = await this.queue.next()
     }
@@ -188,41 +164,50 @@ export class Thread {
     return undefined
   }
 
-  /** Asks the model of the thread, or the next one where it cannot be had. */
-  async request(ask: (line: Line, request: Request, asking: Omit<Asking, 'speech'>) => Promise<Accepted>): Promise<Accepted> {
+  /** Asks the model of the thread, or the next one where it cannot be had; once a turn with a shorter conversation. */
+  async request(ask: (line: Line, request: Request, asking: Omit<Asking, 'speech'>) => Promise<Accepted>, signal: AbortSignal): Promise<Accepted> {
     for (;;) {
       const { system, tools } = await this.currentSegment()
-      await checkBudget(this, this.spent, system)
+      await checkBudget(this, system)
       const { facts } = this.line.model
       const request: Request = {
         system,
         messages: this.state.messages,
         tools: facts.supports_tools === false ? [] : tools,
-        max_output_tokens: Math.min(facts.max_output_tokens ?? 32_000, 32_000),
+        max_output_tokens: this.context.room.output,
         session_id: this.session_id,
         ...(this.settings.agent.reasoning_effort !== undefined && { reasoning_effort: this.settings.agent.reasoning_effort }),
       }
       const retrying: Asking['retrying'] = ({ attempt, cause, wait_ms }) =>
         this.harness('model_retry', { message: cause.message, attempt, error_category: cause.category, data: { wait_ms } })
       try {
-        return await ask(this.line, request, { providers: this.providers, retrying })
+        const accepted = await ask(this.line, request, { providers: this.providers, retrying })
+        this.context.answered(accepted)
+        return accepted
       } catch (error) {
-        if (!(error instanceof AgentError) || !replaceable.has(error.code) || !(await this.fallBack(error))) throw error
+        if (!(error instanceof AgentError)) throw error
+        const goesOn = error.code === 'VT_LLM_CONTEXT' ? await this.context.recover(signal) : replaceable.has(error.code) && (await this.fallBack(error, signal))
+        if (!goesOn) throw error
       }
     }
   }
 
-  private async fallBack(error: AgentError): Promise<boolean> {
+  private async fallBack(error: AgentError, signal: AbortSignal): Promise<boolean> {
     const id = this.settings.agent.fallback_models[this.fallback++]
     if (id === undefined) return false
     const from = this.line.model.id
     this.line = await connect(this.kernel, id, this.providers)
     await this.harness('model_fallback', { message: error.message, error_category: error.code, data: { from, to: this.line.model.id } })
+    await this.context.switched(signal)
     return true
   }
 
+  /** What prompt and tools take, in tokens. */
+  get segmentWeight(): number {
+    return this.segment?.weight ?? 0
+  }
   /** The frozen prompt and tools; a new stretch begins where one of them, or the model, changed. */
-  private async currentSegment(): Promise<Segment> {
+  async currentSegment(): Promise<Segment> {
     if (this.segment && this.state.segment?.model === this.line.model.id) return this.segment
     const reason: SegmentReason = this.segment ? 'model_switch' : 'start'
     return this.beginSegment(reason)
@@ -232,7 +217,7 @@ export class Thread {
     const system = await systemPrompt(this.kernel, this.workspace, this.settings, this.providers)
     const tools = this.withTools ? toolDefinitions(this.kernel.tools()) : []
     const texts = { prompt: system, tools: JSON.stringify(tools) }
-    const segment = { id: this.newId('seg'), system, tools }
+    const segment = { id: this.newId('seg'), system, tools, weight: weightOf({ system, tools }) }
     const hashes = { prompt: sha256(texts.prompt), tools: sha256(texts.tools) }
     for (const name of ['prompt', 'tools'] as const) {
       if ((await this.store.read(`prompts/${hashes[name]}`)) === undefined) await this.store.write(`prompts/${hashes[name]}`, texts[name])
@@ -253,18 +238,12 @@ export class Thread {
     return segment
   }
 
-  spend(usage: Usage, cost: number | null): void {
-    this.usage = add(this.usage, usage)
-    this.cost = addCost(this.cost, cost)
-    this.spent += cost ?? 0
-  }
-
   /** The end of the run, told last of all. */
   async finish(): Promise<Outcome> {
     const { outcome, text, failure } = this.last
     const code = outcome === 'success' && this.escalation.refused_change ? 'escalated' : outcome
     const { subtype, exit_code } = verdictOf(code)
-    const known = { session_id: this.session_id, subtype, usage: this.usage, total_cost_usd: this.cost, num_turns: this.turns }
+    const known = { session_id: this.session_id, subtype, usage: this.purse.run.usage, total_cost_usd: this.purse.run.cost, num_turns: this.turns }
     await this.events.emit({
       type: 'thread.completed',
       outcome_code: code,
@@ -291,7 +270,5 @@ export class Thread {
     await this.store.close()
   }
 }
-
-const relative = (path: string, root: string): string => (path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path.replace(/^\.\//, ''))
 
 const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])

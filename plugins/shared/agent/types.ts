@@ -38,6 +38,8 @@ export interface ResultPart {
   text: string
   is_error: boolean
   spool_path?: string
+  /** Files that are different since the call, as far as it is known. */
+  changed?: string[]
 }
 export type Part = TextPart | ReasoningPart | CallPart | ResultPart
 export interface Msg {
@@ -68,12 +70,32 @@ export type Fact =
   /** A step of the model, or the results of all its calls. */
   | { kind: 'message'; message: Msg }
   | { kind: 'call_start'; call_id: string; name: string; input: unknown; effects: readonly Effect[] }
-  | { kind: 'call_end'; call_id: string; text: string; is_error: boolean; spool_path?: string }
-  | { kind: 'compaction'; keep_from: number; inserted: Msg[]; history_path: string }
+  | { kind: 'call_end'; call_id: string; text: string; is_error: boolean; spool_path?: string; changed?: string[] }
+  /** The messages before `keep_from` gave way to `inserted`; they lie in `history_path`. */
+  | { kind: 'compaction'; keep_from: number; inserted: Msg[]; history_path: string; summary: Summary }
   /** Results whose text left the live context: call_id → what stands there now. */
   | { kind: 'cleared'; texts: Record<string, string> }
-  | { kind: 'revert'; to_turn: number; scope: 'conversation' | 'code' | 'both' }
+  /** A turn of its own that brings back what was before turn `to_turn`. */
+  | { kind: 'revert'; to_turn: number; scope: RevertScope }
   | { kind: 'note'; text: string }
+export type RevertScope = 'conversation' | 'code' | 'both'
+/** What a model says of a conversation before the conversation is shortened. */
+export interface Summary {
+  goal: string
+  constraints: string[]
+  done: string[]
+  in_progress: string[]
+  blocked: string[]
+  decisions: string[]
+  next_steps: string[]
+  facts: GroundedFact[]
+  open_questions: string[]
+  critical_context: string
+}
+export interface GroundedFact {
+  fact: string
+  source: string
+}
 /** One line of messages.jsonl; `n` has no gap, `crc` is the CRC-32 of the line without it, in hex. */
 export type JournalRecord = Fact & { n: number; ts: string; turn: number; crc: string }
 
@@ -196,6 +218,7 @@ export type OutcomeCode =
   | 'budget_limit_reached'
   | 'tool_loop_limit_reached'
   | 'loop_detected'
+  | 'handed_off'
   | 'escalated'
   | 'failed'
   | 'cancelled'

@@ -13,9 +13,8 @@ const kept = new Set(['load_skill', 'load_skill_resource', 'task_tracker'])
  */
 export function clearable(state: State, { enabled, trigger_tokens, keep_tool_uses, clear_at_least_tokens }: AgentSettings['harness']['tool_result_clearing']): [ResultPart, CallPart][] {
   if (!enabled || sizeOf(state.messages) < trigger_tokens) return []
-  const before = new Set(state.before.get(state.turn) ?? [])
   const calls = new Map(state.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'tool_call' ? [[part.call_id, part] as const] : []))))
-  const results = state.messages.flatMap((message) => (before.has(message) ? message.parts : [])).filter((part) => part.type === 'tool_result')
+  const results = state.messages.slice(0, state.earlier).flatMap(({ parts }) => parts).filter((part) => part.type === 'tool_result')
   const all = state.messages.reduce((sum, { parts }) => sum + parts.filter(({ type }) => type === 'tool_result').length, 0)
   const old = results.slice(0, Math.max(0, all - keep_tool_uses)).filter(({ is_error, name, text }) => !is_error && !kept.has(name) && !text.startsWith('[cleared '))
   const won = old.reduce((sum, { text }) => sum + tokensOf(text), 0)

@@ -3,14 +3,15 @@ import { costOf, noUsage, sizeOf, tokensOf } from '../model/usage.js'
 import type { Thread } from '../thread.js'
 
 /** Before anything is sent: what it would cost at least must fit into what is left. Throws VT_LOOP_BUDGET, VT_LLM_UNPRICED. */
-export async function checkBudget(thread: Thread, spent: number, system: string): Promise<void> {
+export async function checkBudget(thread: Thread, system: string): Promise<void> {
+  const { spent } = thread.purse
   const { max_budget_usd: budget, allow_unpriced, budget_warning_threshold } = thread.settings.harness
   if (budget === undefined) return
   const { id, facts } = thread.line.model
   if (!facts.cost && !allow_unpriced) throw new AgentError('VT_LLM_UNPRICED', `The model ${id} has no price, so the budget of ${budget} USD cannot be held.`)
   const planned = costOf({ ...noUsage, input_tokens: sizeOf(thread.state.messages) + tokensOf(system) }, facts.cost) ?? 0
   if (spent + planned > budget) throw new AgentError('VT_LOOP_BUDGET', `The budget of ${budget} USD is used up: ${spent.toFixed(4)} USD were spent.`)
-  if (thread.warned || spent <= budget * budget_warning_threshold) return
-  thread.warned = true
+  if (thread.purse.warned || spent <= budget * budget_warning_threshold) return
+  thread.purse.warned = true
   await thread.harness('limit_reached', { message: `${spent.toFixed(4)} of ${budget} USD are spent.` })
 }

@@ -2,7 +2,7 @@ import type { Effect, JsonObject, Result } from '../../../../core/index.js'
 import { messageOf } from '../errors.js'
 import { settle } from '../sessions/settle.js'
 import { resultPart } from '../sessions/state.js'
-import type { CallOutcome, CallPart, Item, Msg } from '../types.js'
+import type { CallOutcome, CallPart, FileChange, Item, Msg } from '../types.js'
 import type { Thread } from '../thread.js'
 import { changesOf } from './changes.js'
 import { effectsOf, isQuiet } from './effects.js'
@@ -75,8 +75,9 @@ async function makeCall(thread: Thread, tally: Tally, { call, effects }: Planned
   const duration_ms = providers.clock.now() - began
   const answer = refused ? textOfResult(result) : tally.note(call, effects, result, textOfResult(result), duration_ms)
   const told = refused || signal.aborted || !isQuiet(effects) ? answer : folded(thread, call, answer)
-  await thread.commit({ kind: 'call_end', call_id, ...told }, true)
-  await report(thread, invocation, result, answer, duration_ms, signal)
+  const changes = result.ok ? changesOf(name, input as JsonObject, result.output) : []
+  await thread.commit({ kind: 'call_end', call_id, ...told, ...(changes.length > 0 && { changed: changes.map(({ path }) => path) }) }, true)
+  await report(thread, invocation, { result, answer, changes, duration_ms }, signal)
 }
 
 /** Runs a call; a reading one that failed for a passing reason is tried again. */
@@ -105,7 +106,15 @@ function folded(thread: Thread, call: CallPart, answer: Answer): Answer {
   return { ...answer, text: `Same result as call ${earlier.call_id} above (${Buffer.byteLength(text)} bytes).${remarks}` }
 }
 
-async function report({ events, newId }: Thread, invocation: Item & { type: 'tool_invocation' }, result: Result, answer: Answer, duration_ms: number, signal: AbortSignal): Promise<void> {
+/** What came of a call, for the record. */
+interface Made {
+  result: Result
+  answer: Answer
+  changes: FileChange[]
+  duration_ms: number
+}
+
+async function report({ events, newId }: Thread, invocation: Item & { type: 'tool_invocation' }, { result, answer, changes, duration_ms }: Made, signal: AbortSignal): Promise<void> {
   const { call_id, tool_call_id } = invocation
   const cancelled = !result.ok && (result.error.code === 'VT_CALL_ABORTED' || signal.aborted)
   const status = cancelled ? 'cancelled' : result.ok ? 'completed' : 'failed'
@@ -124,7 +133,6 @@ async function report({ events, newId }: Thread, invocation: Item & { type: 'too
     duration_ms,
     bytes: Buffer.byteLength(answer.text),
   })
-  const changes = result.ok ? changesOf(invocation.tool_name, invocation.arguments as JsonObject, result.output) : []
   if (changes.length > 0) await events.say({ id: newId('it'), type: 'file_change', changes, status: 'completed', call_id })
   await events.complete({ ...invocation, status, outcome: outcomeOf(result, cancelled) })
 }

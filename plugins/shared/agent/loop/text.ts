@@ -7,7 +7,7 @@ export function textOfResult(result: Result): { text: string; is_error: boolean;
   const remarks = (result.notices ?? []).map(({ code, message }) => `\n[${code}] ${message}`).join('')
   if (result.ok) {
     const text = result.text ?? JSON.stringify(result.output)
-    const spool_path = /Full output: (\S+) \(/.exec(text)?.[1] ?? (typeof result.output['spool_path'] === 'string' ? result.output['spool_path'] : undefined)
+    const spool_path = /the whole text is in (\S+),/.exec(text)?.[1] ?? (typeof result.output['spool_path'] === 'string' ? result.output['spool_path'] : undefined)
     return { text: text + remarks, is_error: false, ...(spool_path !== undefined && { spool_path }) }
   }
   const { code, message, hint, next } = result.error

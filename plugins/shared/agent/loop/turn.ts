@@ -1,13 +1,14 @@
 import { AgentError, messageOf } from '../errors.js'
 import { Speech } from '../events/speech.js'
 import { ask, type Accepted } from '../model/ask.js'
-import { add, addCost, costOf, noUsage } from '../model/usage.js'
+import { costOf } from '../model/usage.js'
 import { textOf, unanswered } from '../sessions/state.js'
 import type { Thread } from '../thread.js'
-import type { Msg, OutcomeCode, Part, Usage } from '../types.js'
+import type { Msg, OutcomeCode, Part } from '../types.js'
 import { readArguments } from './arguments.js'
 import { makeCalls } from './calls.js'
 import { effectsOf } from './effects.js'
+import { noBill, together, type Bill } from './purse.js'
 import { Tally } from './tally.js'
 
 /** How a turn ended; `failure` is what it failed with. */
@@ -27,7 +28,7 @@ export async function runTurn(thread: Thread, input: Msg | undefined, signal: Ab
   try {
     const end = await turn.steps()
     await thread.commit({ kind: 'turn_end', status: 'completed' }, true)
-    await thread.events.emit({ type: 'turn.completed', usage: turn.usage, cost_usd: turn.cost, limits: turn.tally.limits })
+    await thread.events.emit({ type: 'turn.completed', usage: turn.bill.usage, cost_usd: turn.bill.cost, limits: turn.tally.limits })
     return end
   } catch (error) {
     return await turn.fail(error)
@@ -37,8 +38,7 @@ export async function runTurn(thread: Thread, input: Msg | undefined, signal: Ab
 }
 
 class Turn {
-  usage: Usage = noUsage
-  cost: number | null = 0
+  bill = noBill
   readonly tally: Tally
   private readonly speech: Speech
 
@@ -71,7 +71,7 @@ class Turn {
         await makeCalls(thread, tally, calls, signal)
         tally.limits.tool_loops += 1
         await this.stepDone()
-        await thread.showNested(calls)
+        await thread.context.showNested(calls)
         continue
       }
       signal.throwIfAborted()
@@ -87,23 +87,23 @@ class Turn {
     }
   }
 
-  private pending: { accepted: Accepted; cost: number | null; model: string } | undefined
+  private first = true
+  private pending: { accepted: Accepted; bill: Bill; model: string } | undefined
 
   /** One answer of the model, written down before anything of it is done. */
   private async step(withTools: boolean): Promise<void> {
     const { thread, tally, speech, signal } = this
     tally.items = []
-    await thread.clearOld()
-    const accepted = await thread.request((line, request, asking) => ask(line, { ...request, ...(!withTools && { tools: [] }) }, { ...asking, speech }, signal))
+    await thread.context.makeRoom(this.first, signal)
+    this.first = false
+    const accepted = await thread.request((line, request, asking) => ask(line, { ...request, ...(!withTools && { tools: [] }) }, { ...asking, speech }, signal), signal)
     const message: Msg = { role: 'assistant', parts: await this.partsOf(accepted, withTools) }
     await thread.commit({ kind: 'message', message }, true)
     tally.items.push(...(await speech.end('completed')))
     const { model } = thread.line
-    const cost = costOf(accepted.usage, model.facts.cost)
-    this.usage = add(this.usage, accepted.usage)
-    this.cost = addCost(this.cost, cost)
-    thread.spend(accepted.usage, cost)
-    this.pending = { accepted, cost, model: model.id }
+    const bill = thread.purse.pay({ usage: accepted.usage, cost: costOf(accepted.usage, model.facts.cost) })
+    this.bill = together(this.bill, bill)
+    this.pending = { accepted, bill, model: model.id }
   }
 
   private async partsOf({ parts, finish }: Accepted, withTools: boolean): Promise<Part[]> {
@@ -126,16 +126,16 @@ class Turn {
   /** The step is over, with the calls it asked for. */
   private async stepDone(): Promise<void> {
     if (!this.pending) return
-    const { accepted, cost, model } = this.pending
+    const { accepted, bill, model } = this.pending
     this.pending = undefined
-    const { finish, usage, ttft_ms, duration_ms, attempts } = accepted
+    const { finish, ttft_ms, duration_ms, attempts } = accepted
     await this.thread.events.emit({
       type: 'step.completed',
       step: this.thread.state.steps,
       model,
       finish_reason: finish,
-      usage,
-      cost_usd: cost,
+      usage: bill.usage,
+      cost_usd: bill.cost,
       ttft_ms,
       duration_ms,
       attempts,
@@ -167,10 +167,10 @@ class Turn {
     await this.stepDone()
     await thread.commit({ kind: 'turn_end', status: 'failed', code: failure.code }, true)
     await thread.events.say({ id: thread.newId('it'), type: 'agent_message', text: failure.message, status: 'completed' })
-    await thread.events.emit({ type: 'turn.failed', message: failure.message, code: failure.code, usage: this.usage })
+    await thread.events.emit({ type: 'turn.failed', message: failure.message, code: failure.code, usage: this.bill.usage })
     return { outcome: outcomeOf(failure.code), text: failure.message, failure }
   }
 }
 
 const outcomeOf = (code: string): OutcomeCode =>
-  code === 'VT_CANCELLED' ? 'cancelled' : code === 'VT_LOOP_BUDGET' ? 'budget_limit_reached' : 'failed'
+  code === 'VT_CANCELLED' ? 'cancelled' : code === 'VT_LOOP_BUDGET' ? 'budget_limit_reached' : code === 'VT_CONTEXT_STUCK' ? 'handed_off' : 'failed'

@@ -31,13 +31,15 @@ export interface Accepted {
   parts: Read['parts']
   finish: FinishReason
   usage: Usage
+  /** What the server counted of the whole answer that was taken, request and all; absent when it counted nothing. */
+  counted?: number
   ttft_ms: number
   duration_ms: number
   attempts: number
 }
 export interface Asking {
   providers: AgentProviders
-  speech: Speech
+  speech: Pick<Speech, 'grew' | 'end'>
   /** Told before each wait. */
   retrying: (retry: { attempt: number; cause: Cause; wait_ms: number }) => Promise<void>
 }
@@ -87,7 +89,7 @@ function waitFor(cause: Cause, attempt: number, left: Record<'request' | 'stream
 
 const retryAt = ({ wait_ms }: Cause, { clock }: AgentProviders) => (wait_ms === undefined ? {} : { retry_at: new Date(clock.now() + wait_ms).toISOString() })
 
-async function once(line: Line, request: Request, seen: { text: string; begun: boolean }, { clock }: AgentProviders, speech: Speech, outer: AbortSignal): Promise<Omit<Accepted, 'attempts'>> {
+async function once(line: Line, request: Request, seen: { text: string; begun: boolean }, { clock }: AgentProviders, speech: Asking['speech'], outer: AbortSignal): Promise<Omit<Accepted, 'attempts'>> {
   const began = clock.now()
   const { entry } = line.model
   const { first_token_ms, idle_ms } = { ...limits, ...entry.timeouts }
@@ -110,7 +112,8 @@ async function once(line: Line, request: Request, seen: { text: string; begun: b
   })
   if (read.finish === 'content-filter') throw new AgentError('VT_LLM_REFUSED', `The model ${line.model.id} refused to go on.`)
   if (read.finish === 'tool-calls' && !read.parts.some(({ type }) => type === 'raw_call')) throw new Cut('The answer announced calls and held none.')
-  return { ...read, usage: usageOf(read.usage, () => sizeOf(request.messages), seen.text), ttft_ms: ttft_ms ?? 0, duration_ms: clock.now() - began }
+  const usage = usageOf(read.usage, () => sizeOf(request.messages), seen.text)
+  return { ...read, usage, ...(!usage.estimated && { counted: usage.input_tokens + usage.output_tokens }), ttft_ms: ttft_ms ?? 0, duration_ms: clock.now() - began }
 }
 
 /** What the formats understand beyond the common ground. */

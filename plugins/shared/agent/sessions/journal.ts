@@ -1,9 +1,10 @@
 import { crc32 } from 'node:zlib'
+import { withoutValues } from '../../redact.js'
 import type { Fact, JournalRecord } from '../types.js'
 
-/** The line of a record, with its number and checksum. */
+/** The line of a record, with its number and checksum. Secrets of ours that got into it are not written. */
 export function lineOf(fact: Fact, n: number, turn: number, ts: string): string {
-  const body = JSON.stringify({ n, ts, turn, ...fact })
+  const body = withoutValues(JSON.stringify({ n, ts, turn, ...fact }))
   return `${body.slice(0, -1)},"crc":"${sum(body)}"}\n`
 }
 

@@ -35,8 +35,9 @@ export class Queue {
     this.content = { v: 1, pending: pending.filter(({ id }) => !known.includes(id)), applied: [...new Set([...applied, ...known])].slice(-most.applied) }
   }
 
-  get waiting(): number {
-    return this.content.pending.length
+  /** What waits, the oldest first. */
+  get pending(): readonly Pending[] {
+    return this.content.pending
   }
 
   /** Throws VT_LOOP_QUEUE_FULL. An input that was there before is not there twice. */

@@ -4,7 +4,7 @@ import { add } from '../model/usage.js'
 import type { Thread } from '../thread.js'
 import { readJournal } from './journal.js'
 import { readLog, type Owed } from './owed.js'
-import { apply, emptyState, type State } from './state.js'
+import { replay, type State } from './state.js'
 import type { Store } from './store.js'
 
 /** What a session was when its last process ended, however it ended. */
@@ -21,8 +21,7 @@ export async function restore(store: Store, id: string): Promise<Restored> {
   const journal = readJournal((await store.read('messages.jsonl')) ?? '')
   if (journal.damaged !== undefined) throw new AgentError('VT_SESSION_CORRUPT', `Line ${journal.damaged} of the journal of session ${id} is damaged.`)
   if (journal.torn) await store.cut('messages.jsonl', journal.bytes)
-  const state = emptyState()
-  for (const record of journal.records) apply(state, record, record.turn)
+  const state = replay(journal.records)
   const owed = readLog((await store.read('events.jsonl')) ?? '')
   if (owed.torn) await store.cut('events.jsonl', owed.bytes)
   return { state, records: journal.records.length, owed, torn: journal.torn }

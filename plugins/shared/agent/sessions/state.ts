@@ -1,4 +1,5 @@
-import type { CallPart, Fact, Msg, ResultPart } from '../types.js'
+import { mergeSummaries, noSummary } from '../context/summary.js'
+import type { CallPart, Fact, JournalRecord, Msg, ResultPart, Summary } from '../types.js'
 
 type CallStart = Fact & { kind: 'call_start' }
 type CallEnd = Fact & { kind: 'call_end' }
@@ -15,13 +16,20 @@ export interface State {
   started: Map<string, CallStart>
   ended: Map<string, CallEnd>
   segment: (Fact & { kind: 'segment' }) | undefined
-  /** The messages before each turn, for going back. */
-  before: Map<number, Msg[]>
+  /** How many of the messages were there before the turn. */
+  earlier: number
   /** Inputs that were taken from the queue. */
   applied: string[]
   compactions: number
+  /** What the compactions so far found, the newest last; of the last one `goal` and the like. */
+  summary: Summary
+  /** Where the conversation lies as it was before the last compaction. */
+  history_path: string | undefined
+  /** Files that calls changed, the latest last. */
+  touched: string[]
   first_prompt: string
 }
+const mostTouched = 200
 
 export const emptyState = (): State => ({
   messages: [],
@@ -31,9 +39,12 @@ export const emptyState = (): State => ({
   started: new Map(),
   ended: new Map(),
   segment: undefined,
-  before: new Map(),
+  earlier: 0,
   applied: [],
   compactions: 0,
+  summary: noSummary,
+  history_path: undefined,
+  touched: [],
   first_prompt: '',
 })
 
@@ -44,8 +55,8 @@ export function apply(state: State, fact: Fact, turn: number): void {
       state.segment = fact
       return
     case 'turn_start':
-      state.before.set(turn, state.messages)
       state.turn = turn
+      state.earlier = state.messages.length
       state.open = { turn_id: fact.turn_id, input: fact.input }
       state.messages = [...state.messages, fact.input]
       state.first_prompt ||= textOf(fact.input)
@@ -65,19 +76,49 @@ export function apply(state: State, fact: Fact, turn: number): void {
       return
     case 'call_end':
       state.ended.set(fact.call_id, fact)
+      touch(state, fact.changed ?? [])
       return
     case 'compaction':
       state.messages = [...fact.inserted, ...state.messages.slice(fact.keep_from)]
+      state.earlier = Math.max(0, state.earlier - fact.keep_from) + fact.inserted.length
       state.compactions += 1
+      state.summary = mergeSummaries(state.summary, fact.summary)
+      state.history_path = fact.history_path
       return
     case 'cleared':
       state.messages = state.messages.map((message) => cleared(message, fact.texts))
       return
     case 'revert':
-      if (fact.scope !== 'code') state.messages = state.before.get(fact.to_turn) ?? []
+      state.turn = turn
       return
     case 'note':
   }
+}
+
+/** What a whole journal says. A conversation that was taken back is what it was: the records before that turn, read once more. */
+export function replay(records: readonly JournalRecord[]): State {
+  const state = emptyState()
+  for (const [index, record] of records.entries()) {
+    apply(state, record, record.turn)
+    if (record.kind === 'revert' && record.scope !== 'code') takeBack(state, before(records.slice(0, index), record.to_turn))
+  }
+  return state
+}
+
+/** The records before a turn. */
+export function before(records: readonly JournalRecord[], turn: number): readonly JournalRecord[] {
+  const first = records.findIndex((record) => (record.kind === 'turn_start' || record.kind === 'revert') && record.turn >= turn)
+  return first < 0 ? records : records.slice(0, first)
+}
+
+/** The conversation becomes what those records say; the numbers of turns, steps and calls go on. */
+function takeBack(state: State, records: readonly JournalRecord[]): void {
+  const { messages, summary, history_path, compactions } = replay(records)
+  Object.assign(state, { messages, summary, history_path, compactions: Math.max(compactions, state.compactions), earlier: messages.length, open: undefined })
+}
+
+function touch(state: State, paths: readonly string[]): void {
+  if (paths.length > 0) state.touched = [...state.touched.filter((path) => !paths.includes(path)), ...paths].slice(-mostTouched)
 }
 
 function cleared(message: Msg, texts: Record<string, string>): Msg {
@@ -95,7 +136,7 @@ export function unanswered({ messages }: State): CallPart[] {
 export const textOf = ({ parts }: Msg): string => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 
 /** A result as the model gets it. */
-export const resultPart = ({ call_id, tool_call_id, name }: CallPart, { text, is_error, spool_path }: Pick<ResultPart, 'text' | 'is_error' | 'spool_path'>): ResultPart => ({
+export const resultPart = ({ call_id, tool_call_id, name }: CallPart, { text, is_error, spool_path, changed }: Pick<ResultPart, 'text' | 'is_error' | 'spool_path' | 'changed'>): ResultPart => ({
   type: 'tool_result',
   call_id,
   tool_call_id,
@@ -103,4 +144,5 @@ export const resultPart = ({ call_id, tool_call_id, name }: CallPart, { text, is
   text,
   is_error,
   ...(spool_path !== undefined && { spool_path }),
+  ...(changed && { changed }),
 })

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { mkdir, open, readFile, rename, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Handle, Workspace } from '../../../../core/index.js'
+import { historyFolder } from '../../history.js'
 import { ownFolder } from '../../own_folder.js'
 import { AgentError, messageOf } from '../errors.js'
 import { holdSession } from './lock.js'
@@ -13,6 +14,8 @@ export interface Store {
   /** Writes a small file whole. */
   write(name: string, text: string): Promise<void>
   read(name: string): Promise<string | undefined>
+  /** Keeps what left the conversation, beside the session; returns its workspace-relative path. */
+  archive(name: string, text: string): Promise<string>
   /** Cuts a log to its first bytes. */
   cut(log: Log, bytes: number): Promise<void>
   close(): Promise<void>
@@ -23,7 +26,7 @@ export const sessionsFolder = '.vtcode/sessions'
 /** Ids are names of folders. */
 export const validId = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id)
 
-const { O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_APPEND, O_NOFOLLOW = 0 } = constants
+const { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND, O_NOFOLLOW = 0 } = constants
 
 /** A session on disk, held against other writers until it is closed. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND. */
 export async function openStore(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> {
@@ -31,7 +34,7 @@ export async function openStore(workspace: Workspace, id: string, how: { must_ex
   if (how.must_exist && !(validId(id) && (await workspace.stat(`${path}/messages.jsonl`)))) throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${id}' in this workspace.`)
   const folder = await ownFolder(workspace, path)
   try {
-    return new Disk(folder, await holdSession(workspace, path, folder))
+    return new Disk(workspace, folder, await holdSession(workspace, path, folder))
   } catch (error) {
     await folder.close()
     throw error
@@ -42,6 +45,7 @@ class Disk implements Store {
   private readonly logs = new Map<Log, Promise<FileHandle>>()
 
   constructor(
+    private readonly workspace: Workspace,
     private readonly folder: Handle,
     private readonly release: () => Promise<void>,
   ) {}
@@ -66,20 +70,18 @@ class Disk implements Store {
 
   async write(name: string, text: string): Promise<void> {
     const path = `${this.folder.ref}/${name}`
+    if (name.includes('/')) await mkdir(dirname(path), { mode: 0o700, recursive: true }).catch(() => {})
+    await writeWhole(path, name, text)
+  }
+
+  async archive(name: string, text: string): Promise<string> {
+    const folder = await ownFolder(this.workspace, historyFolder)
     try {
-      if (name.includes('/')) await mkdir(dirname(path), { mode: 0o700, recursive: true })
-      const temp = `${path}.${process.pid}.tmp`
-      const file = await open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-      try {
-        await file.writeFile(text)
-        await file.datasync()
-      } finally {
-        await file.close()
-      }
-      await rename(temp, path)
-    } catch (error) {
-      throw new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${messageOf(error)}.`)
+      await writeWhole(`${folder.ref}/${name}`, name, text)
+    } finally {
+      await folder.close()
     }
+    return `${historyFolder}/${name}`
   }
 
   read(name: string): Promise<string | undefined> {
@@ -98,6 +100,23 @@ class Disk implements Store {
   }
 }
 
+/** The old file or the new one, never a part. */
+async function writeWhole(path: string, name: string, text: string): Promise<void> {
+  const temp = `${path}.${process.pid}.tmp`
+  try {
+    const file = await open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
+    try {
+      await file.writeFile(text)
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
+    await rename(temp, path)
+  } catch (error) {
+    throw new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${messageOf(error)}.`)
+  }
+}
+
 /** A session that ends with the program. */
 export function memoryStore(): Store {
   const files = new Map<string, string>()
@@ -105,6 +124,7 @@ export function memoryStore(): Store {
     append: async (log, line) => void files.set(log, (files.get(log) ?? '') + line),
     write: async (name, text) => void files.set(name, text),
     read: async (name) => files.get(name),
+    archive: async (name, text) => (files.set(name, text), `${historyFolder}/${name}`),
     cut: async (log, bytes) => void files.set(log, Buffer.from(files.get(log) ?? '').subarray(0, bytes).toString()),
     close: async () => {},
   }

@@ -1,0 +1,121 @@
+import { withoutValues } from '../../redact.js'
+import type { Accepted } from '../model/ask.js'
+import { sizeOf } from '../model/usage.js'
+import { sessionsFolder } from '../sessions/store.js'
+import type { Thread } from '../thread.js'
+import type { CallPart, CompactTrigger, Fact, ResultPart } from '../types.js'
+import { clearable, clearedText } from './clearing.js'
+import { compact } from './compaction.js'
+import { envelopeOf } from './envelope.js'
+import { nestedInstructions, shownAs } from './instructions.js'
+import { roomOf, type Room } from './window.js'
+
+/** What the model is told at a time: how large it is, what leaves it and what joins it. */
+export class LiveContext {
+  /** The last shortening won little. */
+  vain = false
+  /** Folders whose instructions were shown. */
+  private readonly shown = new Set<string>()
+  /** What the server counted when it last answered, and how many messages that were. */
+  private counted: { tokens: number; messages: number } | undefined
+  /** What the model's window turned out to be at most. */
+  private lowered = Infinity
+  private recovered = false
+
+  constructor(private readonly thread: Thread) {}
+
+  get room(): Room {
+    return roomOf(this.thread.line.model, this.thread.settings, this.lowered)
+  }
+
+  /** What the next request would take, in tokens: what the server counted, and about what came since. */
+  get size(): number {
+    const { state, segmentWeight } = this.thread
+    if (this.counted) return this.counted.tokens + sizeOf(state.messages.slice(this.counted.messages))
+    return segmentWeight + sizeOf(state.messages)
+  }
+
+  /** Notes what the server counted for an answer that is about to join the conversation. */
+  answered({ counted }: Accepted): void {
+    this.counted = counted === undefined ? undefined : { tokens: counted, messages: this.thread.state.messages.length + 1 }
+  }
+  /** After these the old count means nothing. */
+  changed({ kind }: Fact): void {
+    if (kind === 'cleared' || kind === 'compaction') this.counted = undefined
+  }
+
+  /** Shortens the conversation where it is about to be too long; before the first step of a turn a little earlier. */
+  async makeRoom(first: boolean, signal: AbortSignal): Promise<void> {
+    if (first) this.recovered = false
+    await this.clearOld()
+    if (!this.thread.settings.harness.auto_compaction_enabled) return
+    await this.thread.currentSegment()
+    const { soft, hard } = this.room
+    const { size } = this
+    if (size >= (first ? soft : hard)) await this.compact('auto', signal, { must: size >= hard })
+  }
+
+  /** Shortens the conversation now; `false` when there is nothing to win. */
+  async compact(trigger: CompactTrigger, signal: AbortSignal, how: { focus?: string; must?: boolean } = {}): Promise<boolean> {
+    const done = await compact(this.thread, trigger, signal, how)
+    // What was shown to the model may have left with the rest.
+    if (done) this.shown.clear()
+    return done
+  }
+
+  /** The server found the conversation too long: a window that was only assumed is smaller. One try with less, once a turn. */
+  async recover(signal: AbortSignal): Promise<boolean> {
+    if (this.recovered) return false
+    this.recovered = true
+    if (this.thread.line.model.sources['context_window'] === 'assumed') this.lowered = Math.floor(0.8 * this.size)
+    return this.compact('recovery', signal, { must: true })
+  }
+
+  /** Another model goes on: its window may be smaller. */
+  async switched(signal: AbortSignal): Promise<void> {
+    this.counted = undefined
+    this.lowered = Infinity
+    const must = this.size > this.room.hard
+    if (must || this.thread.settings.harness.compact_on_model_switch) await this.compact('model_switch', signal, { must })
+  }
+
+  /** Takes old results out of the conversation when it has grown long; each is written down first. */
+  private async clearOld(): Promise<void> {
+    const { thread } = this
+    const old = clearable(thread.state, thread.settings.harness.tool_result_clearing)
+    if (old.length === 0) return
+    const texts: Record<string, string> = {}
+    for (const [result, call] of old) texts[result.call_id] = clearedText(result, call, await this.keepResult(result))
+    await thread.commit({ kind: 'cleared', texts }, true)
+    await thread.harness('context_cleared', { message: `${old.length} old results left the conversation.` })
+  }
+
+  /** Where the whole text of a result lies, written there unless it lies somewhere. */
+  async keepResult({ call_id, spool_path, text }: ResultPart): Promise<string> {
+    if (spool_path !== undefined) return spool_path
+    const name = `results/${call_id}.txt`
+    await this.thread.store.write(name, withoutValues(text))
+    return `${sessionsFolder}/${this.thread.session_id}/${name}`
+  }
+
+  /** What is written for agents in the folders that the calls of a step went to, once each. */
+  async showNested(calls: readonly CallPart[]): Promise<void> {
+    const { thread } = this
+    for (const { input } of calls) {
+      const { path } = (input ?? {}) as { path?: unknown }
+      if (typeof path !== 'string') continue
+      const found = await nestedInstructions(thread.workspace, thread.settings.agent, relative(path, thread.workspace.root), this.shown)
+      if (found.length > 0) await thread.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text: shownAs(found) }], origin: 'instructions' } }, true)
+    }
+  }
+
+  /** Writes down what the session remembers of itself. */
+  async saveMemory(archive?: string): Promise<void> {
+    const { state, session_id, queue, providers, store, settings } = this.thread
+    const text = withoutValues(JSON.stringify(envelopeOf(state, session_id, queue.pending, providers.clock.now())))
+    await store.write('memory.json', text)
+    if (archive !== undefined && settings.context.dynamic.persist_history) await store.archive(archive, text)
+  }
+}
+
+const relative = (path: string, root: string): string => (path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path.replace(/^\.\//, ''))
