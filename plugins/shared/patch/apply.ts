@@ -1,5 +1,5 @@
 import { ok, problem, VtError, type Call, type Context, type Notice, type Result } from '../../../core/index.js'
-import { Changes } from '../changes.js'
+import { Changes, countLines } from '../changes.js'
 import { clip, diffOf, diffTexts } from '../diff.js'
 import { missingParents, recorded } from '../history.js'
 import { readsOf } from '../reads.js'
@@ -89,7 +89,7 @@ async function applySection(section: Section, view: View, notices: Notice[]): Pr
   }
   if (section.op === 'delete') {
     const file = await view.going(path)
-    const removed = linesIn(file.now.changes.bytes)
+    const removed = countLines(file.now.changes.bytes)
     delete (file as FileView).now
     return { path, op: 'delete', added: 0, removed }
   }
@@ -145,5 +145,3 @@ function lineOf({ op, path, to, added, removed }: Change): string {
   if (op === 'delete') return `D ${path}`
   return op === 'move' ? `R ${path} -> ${to}` : `M ${path} (+${added} -${removed})`
 }
-
-const linesIn = (bytes: Buffer): number => bytes.toString('latin1').split('\n').length - (bytes.length === 0 || bytes.at(-1) === 10 ? 1 : 0)

@@ -2,7 +2,7 @@ import { fold } from '../fold.js'
 import { asBytes, type Lines } from './lines.js'
 import type { Hunk, Line } from './types.js'
 
-/** A place where the old lines of a hunk could stand: the 0-based line they begin at and the one behind them. */
+/** A place where the old lines of a hunk could stand: the byte their first line begins at and the one behind their last. */
 export interface Place {
   at: number
   end: number
@@ -19,94 +19,97 @@ const folded = (text: string): string =>
 const passes: ((text: string) => string)[] = [(text) => text, trimEnd, trim, folded]
 
 /** Every place a hunk could go to by the strictest pass that finds one; anchors, the end of the file and the hint narrow them down. */
-export function placesOf(hunk: Hunk, lines: Lines, hunted: Hunted): Place[] {
+export function placesOf(hunk: Hunk, lines: Lines): Place[] {
   const own = hunk.lines.map(({ kind, text }) => ({ kind, text: asBytes(text) }))
-  if (!own.some(({ kind }) => kind !== '+')) return insertion(hunk, own, lines, hunted)
-  const found = search(hunk, own, lines, hunted)
+  if (!own.some(({ kind }) => kind !== '+')) return insertion(hunk, own, lines)
+  const found = search(hunk, own, lines)
   if (found.length > 0) return found
   const shorter = withoutTrailingBlank(own)
-  return shorter.length < own.length && shorter.some(({ kind }) => kind !== '+') ? search(hunk, shorter, lines, hunted) : []
+  return shorter.length < own.length && shorter.some(({ kind }) => kind !== '+') ? search(hunk, shorter, lines) : []
 }
 
-/** The lines of a file as each pass sees them, worked out once when first needed. */
-export class Hunted {
-  private readonly seen: (string[] | undefined)[] = []
-  constructor(private readonly lines: Lines) {}
-
-  texts(pass: number): string[] {
-    return (this.seen[pass] ??= pass === 1 ? this.lines.texts : this.lines.texts.map(passes[pass - 1]!))
-  }
-  /** Where a line stands. */
-  at(pass: number, text: string): number[] {
-    const texts = this.texts(pass)
-    const found: number[] = []
-    for (let at = texts.indexOf(text); at !== -1; at = texts.indexOf(text, at + 1)) found.push(at)
-    return found
+/** Where a block of lines stands, as a pass sees them. */
+function* occurrences(block: readonly string[], pass: number, lines: Lines): Generator<{ at: number; end: number }> {
+  const seen = passes[pass - 1]!
+  const wanted = block.map(seen)
+  // The longest line stands in the fewest places, and white space aside it stands there as it is.
+  const rare = wanted.reduce((best, text, index) => (text.length > wanted[best]!.length ? index : best), 0)
+  const found = pass < passes.length && wanted[rare] !== '' ? lines.holding(wanted[rare]!) : lines.all()
+  for (const line of found) {
+    const at = lines.back(line, rare)
+    const end = at !== undefined && follow(at, wanted, seen, lines)
+    if (end) yield { at, end }
   }
 }
 
-/** Lines behind which a hunk goes by its anchors, `undefined` without any; empty if an anchor is missing. */
-export function anchored({ anchors }: Hunk, hunted: Hunted): number[] | undefined {
+/** The end of the lines that begin at a place, if they are those that are wanted. */
+function follow(at: number, wanted: readonly string[], seen: (text: string) => string, lines: Lines): number | undefined {
+  for (const text of wanted) {
+    if (at >= lines.length || seen(lines.text(at)) !== text) return undefined
+    at = lines.after(at)
+  }
+  return at
+}
+
+/** Lines that a hunk goes behind by its anchors, `undefined` without any; empty if an anchor is missing. */
+export function anchored({ anchors }: Pick<Hunk, 'anchors'>, lines: Lines): number[] | undefined {
   if (anchors.length === 0) return undefined
   for (let pass = 1; pass <= passes.length; pass++) {
-    const [first, ...rest] = anchors.map((anchor) => passes[pass - 1]!(asBytes(anchor)))
-    const ends = hunted
-      .at(pass, first!)
-      .map((start) =>
-        rest.reduce<number | undefined>((at, anchor) => (at === undefined ? at : hunted.at(pass, anchor).find((next) => next > at)), start),
-      )
+    const [first, ...rest] = anchors.map((anchor) => [...occurrences([asBytes(anchor)], pass, lines)].map(({ at }) => at))
+    const ends = first!.map((start) =>
+      rest.reduce<number | undefined>((at, places) => (at === undefined ? at : places.find((next) => next > at)), start),
+    )
     const found = [...new Set(ends.filter((end) => end !== undefined))]
     if (found.length > 0) return found
   }
   return []
 }
 
-function search(hunk: Hunk, own: Line[], lines: Lines, hunted: Hunted): Place[] {
+function search(hunk: Hunk, own: Line[], lines: Lines): Place[] {
   const block = own.filter(({ kind }) => kind !== '+').map(({ text }) => text)
   for (let pass = 1; pass <= passes.length; pass++) {
-    const wanted = block.map(passes[pass - 1]!)
-    const texts = hunted.texts(pass)
-    // The longest line stands in the fewest places.
-    const rare = wanted.reduce((best, text, index) => (text.length > wanted[best]!.length ? index : best), 0)
-    const starts = hunted.at(pass, wanted[rare]!).map((at) => at - rare)
-    const matching = starts.filter((at) => at >= 0 && wanted.every((text, index) => texts[at + index] === text))
-    const places = matching.flatMap((at) => {
-      const shifted = pass < 3 ? own : reindented(own, block, lines.texts.slice(at, at + block.length))
-      return shifted ? [{ at, end: at + block.length, pass, lines: shifted }] : []
-    })
-    const narrowed = narrow(places, hunk, lines, hunted)
+    const places: Place[] = []
+    for (const { at, end } of occurrences(block, pass, lines)) {
+      const shifted = pass < 3 ? own : reindented(own, block, at, lines)
+      if (shifted) places.push({ at, end, pass, lines: shifted })
+    }
+    const narrowed = narrow(places, hunk, lines)
     if (narrowed.length > 0) return narrowed
   }
   return []
 }
 
-function narrow(places: Place[], hunk: Hunk, lines: Lines, hunted: Hunted): Place[] {
-  const behind = anchored(hunk, hunted)
+function narrow(places: Place[], hunk: Hunk, lines: Lines): Place[] {
+  const behind = anchored(hunk, lines)
   let left = behind
     ? [...new Set(behind.map((anchor) => places.find(({ at }) => at >= anchor)).filter((place) => place !== undefined))]
     : places
-  if (hunk.atEnd) left = left.filter(({ end }) => end === lines.texts.length)
-  const { hint } = hunk
-  if (hint === undefined || left.length < 2) return left
-  const distance = ({ at }: Place) => Math.abs(at - (hint - 1))
-  const [nearest, next] = left.toSorted((a, b) => distance(a) - distance(b)) as [Place, Place]
-  return distance(nearest) < distance(next) ? [nearest] : left
+  if (hunk.atEnd) left = left.filter(({ end }) => end === lines.length)
+  if (hunk.hint === undefined || left.length < 2) return left
+  const expected = lines.skip(0, hunk.hint - 1)
+  const [under, over] = [left.findLast(({ at }) => at <= expected), left.find(({ at }) => at > expected)]
+  if (!under || !over) return [(under ?? over)!]
+  const middle = lines.number(expected)
+  const nearer = middle - lines.number(under.at) - (lines.number(over.at) - middle)
+  return nearer === 0 ? left : [nearer < 0 ? under : over]
 }
 
-function insertion(hunk: Hunk, own: Line[], { texts }: Lines, hunted: Hunted): Place[] {
+function insertion(hunk: Hunk, own: Line[], lines: Lines): Place[] {
   const here = (at: number): Place => ({ at, end: at, pass: 1, lines: own })
-  const behind = anchored(hunk, hunted)
-  if (behind) return behind.map((anchor) => here(anchor + 1))
-  return [here(hunk.hint === undefined ? texts.length : Math.max(0, Math.min(hunk.hint - 1, texts.length)))]
+  const behind = anchored(hunk, lines)
+  if (behind) return behind.map((anchor) => here(lines.after(anchor)))
+  return [here(hunk.hint === undefined ? lines.length : lines.skip(0, hunk.hint - 1))]
 }
 
 /** The lines with the indentation of the file, if it differs by one and the same piece everywhere. */
-function reindented(own: Line[], block: string[], found: string[]): Line[] | undefined {
+function reindented(own: Line[], block: string[], at: number, lines: Lines): Line[] | undefined {
   const indent = (text: string) => /^[ \t]*/.exec(text)![0]
   let change: { add: string; drop: string } | undefined
-  for (const [index, text] of block.entries()) {
+  for (const text of block) {
+    const found = lines.text(at)
+    at = lines.after(at)
     if (trim(text) === '') continue
-    const [ours, theirs] = [indent(text), indent(found[index]!)]
+    const [ours, theirs] = [indent(text), indent(found)]
     const own = theirs.endsWith(ours)
       ? { add: theirs.slice(0, theirs.length - ours.length), drop: '' }
       : ours.endsWith(theirs)

@@ -3,7 +3,7 @@ import { recognise } from '../encoding.js'
 import { nearTo } from '../near.js'
 import { readOf } from '../target.js'
 import { Lines } from './lines.js'
-import { anchored, Hunted, placesOf, type Place } from './match.js'
+import { anchored, placesOf, type Place } from './match.js'
 import type { Hunk } from './types.js'
 
 /** What the hunks of one section do to a file. */
@@ -20,18 +20,17 @@ export function place(path: string, bytes: Buffer, hunks: readonly Hunk[]): Plac
   // A byte order mark belongs to the file, not to its first line.
   const { bom } = recognise(bytes)
   const lines = new Lines(bytes.subarray(bom))
-  const hunted = new Hunted(lines)
   const candidates = hunks.map((hunk, index) => {
-    const places = placesOf(hunk, lines, hunted)
-    if (places.length === 0) throw missing(path, bytes, hunk, index, hunted)
-    if (places.length > 1 && places[0]!.pass > 1) throw ambiguous(path, index, places)
+    const places = placesOf(hunk, lines)
+    if (places.length === 0) throw missing(path, bytes, hunk, index, lines)
+    if (places.length > 1 && places[0]!.pass > 1) throw ambiguous(path, index, places, lines)
     return places
   })
-  const chosen = choose(path, candidates)
+  const chosen = choose(path, candidates, lines)
   const order = chosen.map((place, index) => ({ place, hunk: hunks[index]! })).sort((a, b) => a.place.at - b.place.at)
   const placed: Placed = { spans: [], added: 0, removed: 0, fuzzy: [] }
   for (const { place, hunk } of order) {
-    if (place.pass > 1) placed.fuzzy.push({ line: place.at + 1, pass: place.pass })
+    if (place.pass > 1) placed.fuzzy.push({ line: lines.number(place.at), pass: place.pass })
     render(placed, place, hunk, lines)
   }
   for (const span of placed.spans) {
@@ -42,19 +41,23 @@ export function place(path: string, bytes: Buffer, hunks: readonly Hunk[]): Plac
 }
 
 /** The one way to give each hunk a place in order and without overlap. */
-function choose(path: string, candidates: Place[][]): Place[] {
+function choose(path: string, candidates: Place[][], lines: Lines): Place[] {
   // From the last hunk to the first: in how many ways (0, 1, many) the rest can follow each place.
   const ways: number[][] = []
   for (let index = candidates.length - 1; index >= 0; index--) {
     const next = candidates[index + 1]
-    ways[index] = candidates[index]!.map(({ end }) =>
-      next ? next.reduce((sum, { at }, other) => (at >= end ? Math.min(2, sum + ways[index + 1]![other]!) : sum), 0) : 1,
-    )
+    let [sum, other] = [0, next?.length ?? 0]
+    // Places are in order: what can follow a place can follow those before it too.
+    ways[index] = candidates[index]!.map(() => 0)
+    for (const [at, { end }] of [...candidates[index]!.entries()].reverse()) {
+      while (next && other > 0 && next[other - 1]!.at >= end) sum = Math.min(2, sum + ways[index + 1]![--other]!)
+      ways[index]![at] = next ? sum : 1
+    }
   }
   const total = (ways[0] ?? []).reduce((sum, count) => sum + count, 0)
   if (total > 1) {
     const index = candidates.findIndex((places, at) => places.filter((_, other) => ways[at]![other]! > 0).length > 1)
-    throw ambiguous(path, index, candidates[index]!)
+    throw ambiguous(path, index, candidates[index]!, lines)
   }
   if (total === 1) {
     const chosen: Place[] = []
@@ -63,7 +66,7 @@ function choose(path: string, candidates: Place[][]): Place[] {
     return chosen
   }
   const several = candidates.findIndex((places) => places.length > 1)
-  if (several !== -1) throw ambiguous(path, several, candidates[several]!)
+  if (several !== -1) throw ambiguous(path, several, candidates[several]!, lines)
   const chosen = candidates.map(([only]) => only!)
   const sorted = [...chosen.entries()].sort(([, a], [, b]) => a.at - b.at || a.end - b.end)
   const clash = sorted.findIndex(([, place], index) => index > 0 && place.at < sorted[index - 1]![1].end)
@@ -71,44 +74,49 @@ function choose(path: string, candidates: Place[][]): Place[] {
     throw overlap(
       path,
       [sorted[clash - 1]![0], sorted[clash]![0]].sort((a, b) => a - b),
-      sorted[clash]![1],
+      lines.number(sorted[clash]![1].at),
     )
   return chosen
 }
 
 function render(placed: Placed, place: Place, hunk: Hunk, lines: Lines): void {
-  let at = place.at
-  let start = at
+  let [start, at] = [place.at, place.at]
   let by: string[] = []
+  let gone = 0
   const flush = (final: boolean) => {
     if (at > start || by.length > 0) placed.spans.push(spanOf(lines, start, at, by, final && hunk.newline === false))
-    placed.removed += at - start
+    placed.removed += gone
     placed.added += by.length
     by = []
+    gone = 0
   }
   for (const { kind, text } of place.lines) {
-    if (kind === ' ') {
+    if (kind === '+') by.push(text)
+    else if (kind === '-') {
+      at = lines.after(at)
+      gone++
+    } else {
       flush(false)
-      start = ++at
-    } else if (kind === '-') at++
-    else by.push(text)
+      start = at = lines.after(at)
+    }
   }
   flush(true)
 }
 
-/** Lines `start` to `end` (0-based, exclusive) replaced by others, with the line ends of their surroundings. */
+/** The lines from `start` to `end` replaced by others, with the line ends of their surroundings. */
 function spanOf(lines: Lines, start: number, end: number, by: string[], open: boolean): Placed['spans'][number] {
-  const lineEnd = lines.end(start - 1) || lines.end(start) || lines.end(end) || lines.usualEnd
+  const before = lines.back(start, 1)
+  const lineEnd = lines.end(before) || lines.end(start) || lines.end(end) || lines.usualEnd
   // Behind a last line that has no end, that line gets one first.
-  const unfinished = by.length > 0 && start > 0 && lines.end(start - 1) === ''
+  const unfinished = by.length > 0 && before !== undefined && lines.end(before) === ''
   const text = (unfinished ? lineEnd : '') + by.join(lineEnd) + (by.length > 0 && !open ? lineEnd : '')
-  return { start: lines.offset(start), end: lines.offset(end), by: Buffer.from(text, 'latin1') }
+  return { start, end, by: Buffer.from(text, 'latin1') }
 }
 
-function missing(path: string, bytes: Buffer, hunk: Hunk, index: number, hunted: Hunted): VtError {
+function missing(path: string, bytes: Buffer, hunk: Hunk, index: number, lines: Lines): VtError {
   const anchor =
-    anchored(hunk, hunted)?.length === 0
-      ? (hunk.anchors.find((one) => anchored({ ...hunk, anchors: [one] }, hunted)?.length === 0) ?? hunk.anchors[0]!)
+    anchored(hunk, lines)?.length === 0
+      ? (hunk.anchors.find((one) => anchored({ anchors: [one] }, lines)?.length === 0) ?? hunk.anchors[0]!)
       : undefined
   const expected =
     anchor ??
@@ -135,8 +143,8 @@ function missing(path: string, bytes: Buffer, hunk: Hunk, index: number, hunted:
   })
 }
 
-function ambiguous(path: string, index: number, places: Place[]): VtError {
-  const line_numbers = places.slice(0, 20).map(({ at }) => at + 1)
+function ambiguous(path: string, index: number, places: Place[], lines: Lines): VtError {
+  const line_numbers = places.slice(0, 20).map(({ at }) => lines.number(at))
   const message = `Hunk ${index + 1} fits in ${places.length} places of '${path}': lines ${line_numbers.slice(0, 5).join(', ')}.`
   const first = Math.max(1, line_numbers[0]! - 3)
   const next = readOf(path, { offset_lines: first, page_size_lines: Math.min(200, (line_numbers[1] ?? first) + 4 - first) })
@@ -150,10 +158,10 @@ function ambiguous(path: string, index: number, places: Place[]): VtError {
   })
 }
 
-const overlap = (path: string, hunks: number[], { at }: Place): VtError =>
+const overlap = (path: string, hunks: number[], line: number): VtError =>
   new VtError({
     code: 'VT_PATCH_OVERLAP',
-    message: `Hunks ${hunks.map((index) => index + 1).join(' and ')} overlap in '${path}' at line ${at + 1}.`,
+    message: `Hunks ${hunks.map((index) => index + 1).join(' and ')} overlap in '${path}' at line ${line}.`,
     hint: 'Join them into one hunk.',
     retryable: false,
     details: { path, hunks },
