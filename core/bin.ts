@@ -8,6 +8,8 @@ import type { Io, Kernel, KernelOptions } from './types.js'
 const interrupted = 130
 // Verbs that nobody sits in front of start in a mode that goes on without asking; one that only answers cannot change anything.
 const modes: Record<string, Pick<KernelOptions, 'mode' | 'default_mode'>> = { mcp: { default_mode: 'auto' }, exec: { default_mode: 'auto' }, ask: { mode: 'plan' } }
+// Verbs that tell what is there, and start nothing of anybody to know more.
+const looking = new Set(['config', 'dependencies', 'docs', 'doctor', 'help', 'models', 'plugins', 'policy', 'sessions', 'setup', 'skills', 'trust', 'undo'])
 const stop = new AbortController()
 
 process.on('SIGINT', () => (stop.signal.aborted ? process.exit(interrupted) : stop.abort()))
@@ -29,7 +31,7 @@ async function main(argv: string[]): Promise<number> {
   const helpful = verb === undefined && (process.stdin.isTTY || rest.includes('--help') || rest.includes('-h'))
   const env = { ...process.env, ...(options.home !== undefined && { HOME: options.home }) }
   const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env, signal: stop.signal }
-  const kernel = await createKernel({ ...(verb !== undefined && Object.hasOwn(modes, verb) ? modes[verb] : {}), ...options, env, surface: verb ?? 'help' })
+  const kernel = await createKernel({ ...(verb !== undefined && Object.hasOwn(modes, verb) ? modes[verb] : {}), ...options, env, surface: verb ?? 'help', looking: looking.has(verb ?? 'help') })
   try {
     const surface = verb === undefined && !helpful ? undefined : await kernel.surface(verb ?? 'help')
     return surface ? await surface(kernel, rest, io) : usage(kernel, verb)

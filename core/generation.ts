@@ -9,7 +9,7 @@ import { clean } from './clean.js'
 import { createLoader, type Loader } from './loader.js'
 import { discover, pluginsOf } from './discover.js'
 import { bind } from './bind.js'
-import { isListed, slotsOf, toolInfo, type Registry } from './registry.js'
+import { effectsOf, isListed, slotsOf, toolInfo, type Registry } from './registry.js'
 import { itemForSkill, needsConsent } from './digest.js'
 import { fromError } from './manifest.js'
 import { nearest } from './nearest.js'
@@ -90,7 +90,10 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const log = options.log ?? (() => {})
   const refuse: Premises['refuse'] = (...of) => setAside(found, ...of)
   const remark: Premises['remark'] = ({ file }, error) => found.diagnostics.push({ ...fromError(error, file), severity: 'warning' })
-  const premises = premisesOf({ settings, workspace: workspace.root, home, env, report, renew, log, refuse, remark, quarantine: (...of) => quarantined(registry, ...of) })
+  const quarantine: Premises['quarantine'] = (...of) => quarantined(registry, ...of)
+  const rights: Premises['rightsOf'] = (one) => rightsOf(registry, found.contributions, one)
+  const { looking = false } = options
+  const premises = premisesOf({ settings, workspace: workspace.root, home, looking, env, report, renew, log, refuse, remark, quarantine, rightsOf: rights })
   const adapters = new Map<string, Contribution>()
   const loader = createLoader({ adapters, premises: premises.of, isolates: isolating(settings), limit: seconds * 1000, verify, report })
   try {
@@ -144,6 +147,12 @@ function quarantined({ infos }: Registry, { id }: Contribution, reason: string):
   if (info) Object.assign(info, { state: 'quarantined', reason })
 }
 
+/** A plugin is one process, so that it has the rights of all its actions together; a loose manifest stands for itself. */
+function rightsOf({ slots }: Registry, all: readonly Contribution[], { id, plugin, layer }: Contribution): Effect[] {
+  const own = all.filter((one) => (plugin === layer ? one.id === id : one.plugin === plugin) && one.slot !== undefined)
+  return [...new Set(own.flatMap((one) => [...effectsOf(one), ...(slots.get(one.slot!)?.info.effects ?? [])]))]
+}
+
 /** Modules that are not ours run in a process of their own; surfaces and adapters never do, others where the user's settings say so. */
 function isolating(settings: Settings): (contribution: Contribution) => boolean {
   const { isolate = 'auto', settings: own = {} } = (settings['plugins'] ?? {}) as { isolate?: string; settings?: Record<string, { isolate?: string }> }
@@ -171,7 +180,8 @@ function setAside(found: Found, contribution: Contribution, state: ContributionI
   const { id, kind, layer, file } = contribution
   found.contributions = found.contributions.filter((other) => other !== contribution)
   found.invalid.push({ id, kind, layer, file, state, reason: error.message })
-  found.diagnostics.push(fromError(error, file))
+  // What the user switched off is nothing to mend.
+  found.diagnostics.push({ ...fromError(error, file), ...(state === 'inactive' && { severity: 'info' as const }) })
 }
 
 interface Finder extends Omit<SkillPlaces, 'cwd' | 'settings' | 'said' | 'trusted'> {

@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { moduleOf } from './alias.js'
 import { BroughtSkills } from './bring.js'
 import { createCaller } from './call.js'
 import { withSkills } from './catalogue.js'
@@ -114,7 +115,9 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     async probe() {
       const { slots, policies, compactors, surfaces, adapters } = generation.registry
       const chains = [...slots.values()].flatMap(({ chain }) => chain)
-      await Promise.allSettled([...chains, ...policies, ...compactors, ...surfaces.values(), ...adapters.values()].map(generation.loader.load))
+      // An alias that is data has nothing to load.
+      const loadable = [...chains, ...policies, ...compactors, ...surfaces.values(), ...adapters.values()].filter(({ manifest }) => !manifest.alias || moduleOf(manifest) !== undefined)
+      await Promise.allSettled(loadable.map(generation.loader.load))
       return diagnostics()
     },
     onReload(run) {

@@ -123,10 +123,14 @@ export interface Premises {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The folder where the plugin of a contribution may keep what it likes; it need not exist yet. */
   dataOf(contribution: Contribution): string
+  /** The worst that the actions of its plugin may do: what they declare, and what belongs to the slots they serve. */
+  rightsOf(contribution: Contribution): readonly Effect[]
   /** What the settings say under the options of a contribution. */
   optionsOf(contribution: Contribution): Readonly<JsonObject>
   /** Called once, when no call of the generation is left. Contract: must not reject. */
   onEnd(run: () => void | Promise<void>): void
+  /** Somebody only looks at what is there: nothing of a plugin may be started to find out more. */
+  readonly looking: boolean
   /** A failure outside a call, put down to a contribution. */
   report(contribution: Contribution, error: unknown): void
   /** Sets a contribution aside while the generation is built. */
@@ -669,6 +673,8 @@ export interface KernelOptions {
   home?: string
   env?: Record<string, string | undefined>
   surface?: string
+  /** Only to look at what is there: a server whose tools are not known yet is not started to ask for them. */
+  looking?: boolean
   log?: (level: string, message: string) => void
 }
 export interface Kernel {

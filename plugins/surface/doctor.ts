@@ -43,7 +43,7 @@ async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
     },
     trust: items.map(({ id, digest }) => ({ id, trusted: store.isTrusted({ id, digest }) })),
     web: { private_hosts: (kernel.settings['web'] as { private_hosts: string[] }).private_hosts },
-    sandbox: await sandboxOf(kernel.settings['sandbox'] as unknown as SandboxSettings),
+    sandbox: await sandboxOf(kernel.settings['sandbox'] as unknown as Parameters<typeof sandboxOf>[0]),
     slots: kernel.list().map(({ slot, chain }) => ({ slot, chain: chain.map((id) => link(id, states.get(id))) })),
     contributions,
     skills: kernel.skills().all.map(({ id, state, file, reason }) => ({ id, state, file, ...(reason !== undefined && { reason }) })),
@@ -53,10 +53,12 @@ async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
 }
 
 /** Where commands run: `used` when bubblewrap is there and holds, otherwise `missing` says why it is not. */
-async function sandboxOf({ mode, network }: SandboxSettings) {
-  const found = mode === 'off' ? { missing: 'the settings switch it off' } : await sandbox()
-  const missing = 'missing' in found ? found.missing : undefined
-  return { mode, network, used: missing === undefined, ...(missing !== undefined && { missing }) }
+async function sandboxOf({ mode, network, plugins }: SandboxSettings & { plugins: SandboxSettings['mode'] }) {
+  const of = async (use: SandboxSettings['mode']) => {
+    const found = use === 'off' ? { missing: 'the settings switch it off' } : await sandbox()
+    return { mode: use, used: 'tools' in found, ...('missing' in found && { missing: found.missing }) }
+  }
+  return { ...(await of(mode)), network, plugins: await of(plugins) }
 }
 
 const link = (id: string, info: ContributionInfo | undefined) => ({ id, stage: info?.stage, state: info?.state })
@@ -70,6 +72,12 @@ function confinement({ mode, network, missing }: Examination['sandbox']): string
   if (missing === undefined) return `commands run in bubblewrap: only the workspace is written, the network is ${network ? 'on' : 'off (sandbox.network)'}, nothing outlives its session`
   if (mode === 'required') return `required, and ${missing}: no command runs`
   return `none, for ${missing}: commands do what you can do, and a process that leaves its group may outlive its session`
+}
+
+function keeping({ mode, missing }: Examination['sandbox']['plugins']): string {
+  if (missing === undefined) return 'each plugin runs in bubblewrap: of files, network and programs it has what its effects say'
+  if (mode === 'required') return `a sandbox is required for plugins, and ${missing}: none in code runs`
+  return `without one for plugins, for ${missing}: a process of its own keeps their faults apart, not their intentions`
 }
 
 function render({ program, node, platform, paths, web, sandbox, slots, contributions, skills, tools, diagnostics }: Examination, io: Io): string {
@@ -86,6 +94,7 @@ function render({ program, node, platform, paths, web, sandbox, slots, contribut
     `skills     ${skills.length} found, ${skills.filter(({ state }) => state === 'active').length} active`,
     `programs   ${there}`,
     `sandbox    ${confinement(sandbox)}`,
+    `           ${keeping(sandbox.plugins)}`,
     // An exemption from the rule of public addresses is nothing to mend, and something to know.
     ...(web.private_hosts.length > 0 ? [`web        ${yellow('may reach')} ${web.private_hosts.map(oneLine).join(', ')}, public or not`] : []),
     '',

@@ -1,7 +1,7 @@
 /** The process of a plugin: imports its modules, calls them, and passes on what they ask of the program. */
 import { Socket } from 'node:net'
 import { importForeign, plain, problem, type Problem } from '../../../core/index.js'
-import { contextOf, type Described, type Link } from './context.js'
+import { closeSessions, contextOf, type Described, type Link } from './context.js'
 import { frames, type Frame } from './frames.js'
 
 const pipe = new Socket({ fd: 3 })
@@ -11,18 +11,25 @@ const RESULT_BYTES = 32 * 1_048_576
 
 const { send } = frames(pipe, (frame) => void take(frame), () => process.exit(1))
 pipe.on('close', () => process.exit(0))
+send({ t: 'ready' })
 
 async function take(frame: Frame): Promise<void> {
   const number = Number(frame['n'])
   if (frame.t === 'answer' || frame.t === 'abort') return running.get(number)?.take(frame)
   if (frame.t === 'end') return leave()
   try {
-    send(frame.t === 'load' ? { t: 'done', n: number, ...(await load(String(frame['file']))) } : { t: 'done', n: number, ...(await call(frame, number)) })
+    send({ t: 'done', n: number, ...(await act(frame, number)) })
   } catch (error) {
     send({ t: 'done', n: number, error: told(error) })
   } finally {
     running.delete(number)
   }
+}
+
+async function act(frame: Frame, number: number): Promise<object> {
+  if (frame.t === 'load') return load(String(frame['file']))
+  if (frame.t === 'close') return closeSessions([String(frame['session'])]).then(() => ({}))
+  return call(frame, number)
 }
 
 async function load(file: string): Promise<{ complete: boolean }> {
@@ -54,6 +61,7 @@ function told(error: unknown): object {
 }
 
 async function leave(): Promise<void> {
+  await closeSessions()
   const disposing = [...modules.values()].map(async ({ dispose }) => (typeof dispose === 'function' ? (dispose as () => unknown)() : undefined))
   await Promise.allSettled(disposing)
   process.exit(0)

@@ -16,7 +16,11 @@ export interface Link {
   take(frame: Frame): void
 }
 
-const sessions = new Map<string, Map<string, unknown>>()
+interface Kept {
+  state: Map<string, unknown>
+  closing: (() => unknown)[]
+}
+const sessions = new Map<string, Kept>()
 const asked = ['normalize', 'stat', 'read', 'text', 'names', 'measure', 'write', 'remove', 'rename', 'copy']
 
 /**
@@ -55,7 +59,7 @@ function make({ plugin, settings, slot, session, workspace, asks, client }: Desc
     settings,
     slot,
     workspace: { root: workspace, ...files, ...Object.fromEntries(opened) },
-    session: { id: session, state: (key: string, begin: () => unknown) => stateOf(session, key, begin), onClose: () => {} },
+    session: { id: session, state: (key: string, begin: () => unknown) => stateOf(session, key, begin), onClose: (run: () => unknown) => void keptOf(session).closing.push(run) },
     host: { slots: () => ask('host.slots'), describe: (tool: string) => ask('host.describe', tool), skills: () => ask('host.skills') },
     ask: asks ? (questions: unknown) => ask('ask', questions) : undefined,
     client: client && { ...client, request: (requests: object, state?: unknown) => ask('client.request', requests, state) },
@@ -79,11 +83,26 @@ function handle({ id, ...about }: Opened, ask: Ask): object {
   return { ...about, read: (offset: number, length: number) => ask('handle.read', id, offset, length), close, [Symbol.asyncDispose]: close }
 }
 
+function keptOf(session: string): Kept {
+  const kept = sessions.get(session) ?? { state: new Map<string, unknown>(), closing: [] }
+  sessions.set(session, kept)
+  return kept
+}
+
 function stateOf(session: string, key: string, begin: () => unknown): unknown {
-  const state = sessions.get(session) ?? new Map<string, unknown>()
-  sessions.set(session, state)
+  const { state } = keptOf(session)
   if (!state.has(key)) state.set(key, begin())
   return state.get(key)
+}
+
+/** Runs what was to be run when these sessions close, of this process all of them, and forgets their state. */
+export async function closeSessions(ids: Iterable<string> = [...sessions.keys()]): Promise<void> {
+  const closing = [...ids].flatMap((id) => {
+    const kept = sessions.get(id)
+    sessions.delete(id)
+    return kept?.closing ?? []
+  })
+  await Promise.allSettled(closing.map(async (run) => run()))
 }
 
 /** An error of the program looks here as it does there: plugins go by its `code`. */

@@ -1,12 +1,14 @@
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { problem, VtError, type Call, type Context, type Contribution, type Premises, type Problem } from '../../../core/index.js'
+import { problem, VtError, type Call, type Context, type Contribution, type Premises, type Session } from '../../../core/index.js'
 import { environment, settles, signalGroup, start, tail } from '../../shared/process.js'
 import { resolveValues } from '../../shared/values.js'
+import { cell } from './cell.js'
 import { frames, type Frame } from './frames.js'
+import { residentMb } from './memory.js'
+import { described, endOf, isContext, lastLine, thrown } from './told.js'
 import { Visit } from './visit.js'
 
 interface Limits {
@@ -27,6 +29,7 @@ interface Loaded {
 
 const child = fileURLToPath(new URL('./child.js', import.meta.url))
 const MAX_LOG = 262_144
+const START_MS = 30_000
 const IDLE_MS = 300_000
 /** What a handler may take to stop once it was told to. */
 const STOP_MS = 2_000
@@ -40,6 +43,8 @@ const FAULTS_MS = 600_000
 export class Ward {
   #process: ChildProcess | undefined
   #send: (frame: Frame) => void = () => {}
+  #starting: Promise<void> | undefined
+  #ready = (): void => {}
   #pending = new Map<number, Pending>()
   #imported = new Map<string, Promise<Loaded>>()
   #stderr = tail(MAX_LOG)
@@ -48,6 +53,7 @@ export class Ward {
   #idle: NodeJS.Timeout | undefined
   #watching: NodeJS.Timeout | undefined
   #numbers = 0
+  readonly #sessions = new Set<string>()
   readonly #limits: Limits
 
   constructor(
@@ -81,6 +87,7 @@ export class Ward {
     // A process that has ended has forgotten its modules.
     await this.load(contribution, file)
     const context = isContext(args.at(-1)) ? (args.at(-1) as Context) : undefined
+    if (context) this.#follow(context.session)
     const data = context ? args.slice(0, -1) : args
     const call = data.find((arg): arg is Call => typeof (arg as Call | undefined)?.slot === 'string')
     const visit = context && new Visit(contribution, call, context)
@@ -94,6 +101,19 @@ export class Ward {
       void visit?.end()
       this.#rest()
     }
+  }
+
+  /** Passes the end of a session on. Who takes long over it is not waited for. */
+  #follow(session: Session): void {
+    const { id } = session
+    if (this.#sessions.has(id)) return
+    this.#sessions.add(id)
+    session.onClose(async () => {
+      this.#sessions.delete(id)
+      if (!this.#process) return
+      await settles(this.#ask({ t: 'close', session: id }), STOP_MS)
+      this.#rest()
+    })
   }
 
   /** Tells the modules that it is over, then ends what is left. */
@@ -111,18 +131,26 @@ export class Ward {
     return new Promise((resolve) => (running ? running.once('close', () => resolve()) : resolve()))
   }
 
-  async #started(): Promise<void> {
-    if (this.#process) return
+  /** One process, however many call at once. */
+  #started(): Promise<void> {
+    this.#starting ??= this.#start().catch((error: unknown) => {
+      this.#starting = undefined
+      throw error
+    })
+    return this.#starting
+  }
+
+  async #start(): Promise<void> {
     const { contribution, premises } = this
     const { max_memory_mb: memory = 512, settings = {} } = this.#limits
     const data = premises.dataOf(contribution)
     mkdirSync(data, { recursive: true, mode: 0o700 })
     const said = { ...settings[contribution.plugin]?.env, ...settings[contribution.id]?.env }
     const own = await resolveValues(said, { contribution: { ...contribution, layer: 'user' }, premises, field: 'plugins.settings.env', signal: AbortSignal.timeout(10_000) })
-    if (this.#process) return
     const env = { ...environment(), VTCODE_WORKSPACE: premises.workspace, ...own, PLUGIN_ROOT: contribution.root, PLUGIN_DATA: data }
     const args = [`--max-old-space-size=${memory}`, '--no-warnings', child]
-    const running = start({ file: process.execPath, args, cwd: data, env }, ['ignore', 'pipe', 'pipe', 'pipe'])
+    const launch = await cell({ file: process.execPath, args, cwd: data, env }, contribution, premises)
+    const running = start(launch, ['ignore', 'pipe', 'pipe', 'pipe'])
     this.#process = running
     this.#reason = undefined
     this.#stderr = tail(MAX_LOG)
@@ -137,20 +165,24 @@ export class Ward {
     running.unref()
     for (const stream of [running.stdout, running.stderr, pipe]) (stream as unknown as { unref?: () => void }).unref?.()
     this.#watch(running, memory)
+    // What a busy machine takes to start Node is not the plugin's time.
+    await settles(new Promise<void>((resolve) => (this.#ready = resolve)), START_MS)
   }
 
   #ask(frame: Frame, visit?: Visit): Promise<Frame> & { number: number } {
     const number = ++this.#numbers
     clearTimeout(this.#idle)
     const answer = new Promise<Frame>((resolve, reject) => {
+      if (!this.#process) return reject(problem('VT_PLUGIN_CRASHED', { id: this.contribution.id, reason: this.#reason ?? 'its process is gone' }, { retryable: true }))
       this.#pending.set(number, { resolve, reject, ...(visit && { visit }) })
-      ;(this.#process?.stdio[3] as unknown as { ref?: () => void } | undefined)?.ref?.()
+      ;(this.#process.stdio[3] as unknown as { ref?: () => void }).ref?.()
       this.#send({ ...frame, n: number })
     })
     return Object.assign(answer, { number })
   }
 
   #take(frame: Frame): void {
+    if (frame.t === 'ready') return this.#ready()
     const pending = this.#pending.get(Number(frame['n']))
     if (!pending) return
     if (frame.t === 'done') {
@@ -196,6 +228,8 @@ export class Ward {
   #closed(process: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
     if (this.#process !== process) return
     this.#process = undefined
+    this.#starting = undefined
+    this.#ready()
     clearInterval(this.#watching)
     this.#imported.clear()
     const left = [...this.#pending.values()]
@@ -204,7 +238,7 @@ export class Ward {
     if (planned) return
     // Nothing it started outlives it.
     if (process.pid !== undefined) signalGroup(process.pid, 'SIGKILL')
-    const reason = this.#reason ?? `${signal ? `its process was ended by ${signal}` : `its process ended with exit code ${code}`}${lastLine(this.#stderr.text())}`
+    const reason = this.#reason ?? `${endOf(code, signal)}${lastLine(this.#stderr.text())}`
     this.#reason = reason
     const crash = problem('VT_PLUGIN_CRASHED', { id: this.contribution.id, reason }, { retryable: true })
     this.#fault(crash)
@@ -233,7 +267,7 @@ export class Ward {
   /** Buffers lie outside the heap that Node limits, so that what the system counts is looked at too. */
   #watch({ pid }: ChildProcess, memory: number): void {
     this.#watching = setInterval(() => {
-      void resident(pid).then((mb) => {
+      void residentMb(pid).then((mb) => {
         if (mb > memory + BASE_MB) this.#kill(`took more than ${memory} MB of memory`)
       })
     }, MEMORY_MS)
@@ -246,38 +280,5 @@ export class Ward {
     clearTimeout(this.#idle)
     this.#idle = setTimeout(() => void this.end(), IDLE_MS)
     this.#idle.unref()
-  }
-}
-
-const isContext = (value: unknown): boolean => typeof value === 'object' && value !== null && 'workspace' in value && 'signal' in value
-
-/** What of a context is data; the rest is asked for. */
-const described = ({ plugin, settings, slot, session, ask, client }: Context, { workspace }: Premises): object => ({
-  plugin,
-  settings,
-  slot,
-  session: session.id,
-  workspace,
-  asks: ask !== undefined,
-  ...(client && { client: { capabilities: client.capabilities, state: client.state } }),
-})
-
-function thrown(error: unknown): Error {
-  const { message, stack, problem } = error as { message: string; stack?: string; problem?: Problem }
-  if (problem && typeof problem.code === 'string') return new VtError({ ...problem, message: String(problem.message), hint: String(problem.hint ?? ''), retryable: problem.retryable === true })
-  return Object.assign(new Error(String(message)), stack ? { stack: String(stack) } : {})
-}
-
-const lastLine = (text: string): string => {
-  const line = text.trim().split('\n').filter((one) => /^\s*(?:\w*Error|Uncaught|FATAL|\[)/.test(one)).at(0)
-  return line ? `: ${line.trim().slice(0, 200)}` : ''
-}
-
-async function resident(pid: number | undefined): Promise<number> {
-  try {
-    const pages = (await readFile(`/proc/${pid}/statm`, 'utf8')).split(' ')[1]
-    return (Number(pages) * 4096) / 1_048_576
-  } catch {
-    return 0
   }
 }

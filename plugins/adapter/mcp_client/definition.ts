@@ -130,6 +130,10 @@ function expander({ expand = false }: Definition, contribution: Contribution, pr
   return (text, field) => (contribution.said || expand ? expandVariables(text, { contribution, premises, field: `mcp.servers.${contribution.name}.${field}` }) : text)
 }
 
+/** VT_MCP_START for a server that nobody tried to start. */
+export const leftAlone = (id: string, reason: string): VtError =>
+  new VtError({ code: 'VT_MCP_START', message: `The MCP server ${id} is not started: ${reason}.`, hint: 'Nothing is wrong with it.', retryable: false })
+
 /** VT_MCP_START, with the end of what the server said. */
 export const startFailure = (id: string, reason: string, stderr_tail = ''): VtError =>
   new VtError({

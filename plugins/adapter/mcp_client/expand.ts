@@ -1,7 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/client'
 import { problem, VtError, type Contribution, type Effect, type JsonObject, type Premises } from '../../../core/index.js'
 import { globs } from './globs.js'
-import { definitionOf, isRemote, startFailure, type Definition } from './definition.js'
+import { definitionOf, isRemote, leftAlone, startFailure, type Definition } from './definition.js'
 import { wireNames, type Named } from './names.js'
 import { digest, Pins } from './pins.js'
 import { hold, width } from './pool.js'
@@ -37,7 +37,11 @@ async function offersOf(contribution: Contribution, premises: Premises): Promise
   const limits = (premises.settings['mcp'] ?? {}) as Limits
   const off = definition.enabled === false ? '`enabled` is false' : excluded(server, limits)
   if (off !== undefined) {
-    premises.refuse(contribution, 'inactive', startFailure(contribution.id, off))
+    premises.refuse(contribution, 'inactive', leftAlone(contribution.id, off))
+    return []
+  }
+  if (premises.looking && !new Pins(server, definition, contribution, premises).read()) {
+    premises.refuse(contribution, 'inactive', leftAlone(contribution.id, 'its tools are not known yet, and nobody needs them now; the next call or `vtcode tools` asks for them'))
     return []
   }
   try {
@@ -59,7 +63,7 @@ async function toolsOf(server: string, definition: Definition, contribution: Con
   const running = hold(definition, contribution, premises)
   const pins = new Pins(server, definition, contribution, premises)
   let pinned = pins.read()
-  if (!pinned || definition.lazy === false) await running.connect()
+  if (!pinned || (definition.lazy === false && !premises.looking)) await running.connect()
   const live = running.tools && [...running.tools.values()]
   if (!pinned) pins.write((pinned = live ?? []))
   const seen = view(live ?? pinned)

@@ -41,6 +41,8 @@ export class Server {
 
   /** The latest who hold it say what it stands on. */
   standOn(standing: Standing): void {
+    // Who reloads wants it tried again.
+    if (this.#standing && standing.premises !== this.#standing.premises) this.#failures = 0
     this.#standing = standing
   }
   /** Told of the tools at every connection and whenever the server says that they changed. */
@@ -89,11 +91,17 @@ export class Server {
     this.#failures++
     this.#connection = undefined
     this.#live = undefined
+    const { contribution, premises } = this.#standing
+    if (this.#failures === pauses.length) premises.quarantine(contribution.bringer ?? contribution, this.#abandoned)
+  }
+
+  get #abandoned(): string {
+    return `it failed ${pauses.length} times in a row and is left alone until a reload`
   }
 
   async #start(): Promise<Connection> {
     const { definition, contribution, premises } = this.#standing
-    if (this.#failures >= pauses.length) throw startFailure(contribution.id, `it failed ${this.#failures} times in a row and is left alone until a reload`)
+    if (this.#failures >= pauses.length) throw startFailure(contribution.id, this.#abandoned)
     await pause(pauses[this.#failures]!, this.#ending.signal)
     const seconds = definition.startup_timeout_secs ?? 30
     const signal = AbortSignal.any([this.#ending.signal, AbortSignal.timeout(seconds * 1000)])

@@ -16,6 +16,8 @@ export interface Confinement {
   cwd: string
   /** Absolute folders to show where the profile would hide them. */
   shown: string[]
+  /** False: of the machine only what Node itself needs is there to be seen, and no program to be run. */
+  programs?: boolean
   settings: Omit<SandboxSettings, 'mode'>
 }
 
@@ -29,21 +31,22 @@ interface Tools {
 export function confined(tools: Tools, launch: Launch, where: Confinement): Launch {
   const { TMPDIR: _, ...env } = launch.env
   // The outer process must outlive the signals that are meant for the command; its own end would be a SIGKILL for everything inside.
-  const outer = ['--ignore-signal=INT,QUIT,TSTP,TERM,HUP', tools.bwrap, ...profile(where), '--chdir', where.cwd, '--']
+  const outer = ['--ignore-signal=INT,QUIT,TSTP,TERM,HUP', tools.bwrap, ...profile(where, tools), '--chdir', where.cwd, '--']
   const limits = [tools.prlimit, '--nproc=1024', '--fsize=1073741824', '--nofile=1024', '--core=0']
   const inner = [...limits, tools.env, '--default-signal=INT,QUIT,TSTP,TERM,HUP', launch.file, ...launch.args]
   return { file: tools.env, args: [...outer, ...inner], cwd: launch.cwd, env: { ...env, HOME: '/tmp' } }
 }
 
-function profile({ workspace, writable, shown, settings }: Confinement): string[] {
+function profile({ workspace, writable, shown, settings, programs = true }: Confinement, { env, prlimit }: Tools): string[] {
   const within = (path: string): string => (isAbsolute(path) ? path : join(workspace, path))
   const guarded = [...steering, ...settings.deny_write].map(within)
   return [
     ...['user', 'pid', 'ipc', 'uts', 'cgroup-try', ...(settings.network ? [] : ['net'])].map((name) => `--unshare-${name}`),
     ...['--disable-userns', '--cap-drop', 'ALL', '--die-with-parent'],
-    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+    ...(programs ? ['--ro-bind', '/', '/'] : [...essentials, process.execPath, env, prlimit].flatMap((path) => ['--ro-bind-try', path, path])),
+    ...['--dev', '/dev', '--proc', '/proc'],
     ...['--size', '268435456', '--tmpfs', '/tmp', '--size', '67108864', '--tmpfs', '/dev/shm'],
-    ...[...secrets, ...settings.deny_read].map(fromHome).filter((path) => !settings.readable.includes(path)).flatMap(hidden),
+    ...(programs ? [...secrets, ...settings.deny_read].map(fromHome).filter((path) => !settings.readable.includes(path)).flatMap(hidden) : []),
     ...[writable ? '--bind' : '--ro-bind', workspace, workspace],
     ...settings.writable.map(fromHome).flatMap((path) => ['--bind-try', path, path]),
     ...guarded.flatMap((path) => ['--ro-bind-try', path, path]),
@@ -51,6 +54,11 @@ function profile({ workspace, writable, shown, settings }: Confinement): string[
   ]
 }
 
+/** What Node needs: its libraries, how names are resolved, whom to trust, what time it is. */
+const essentials = [
+  ...['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/usr/local/lib', '/usr/share'],
+  ...['ld.so.cache', 'resolv.conf', 'hosts', 'nsswitch.conf', 'ssl', 'pki', 'ca-certificates', 'localtime', 'passwd', 'group'].map((name) => `/etc/${name}`),
+]
 /** What steers other programs stays as it is, where it exists; bubblewrap cannot guard what does not. */
 const steering = [
   ...['.git/config', '.git/hooks', '.vtcode', '.mcp.json', '.agents', '.claude', '.husky'],

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -212,6 +212,32 @@ describe('a server', () => {
     server.close()
     other.close()
   })
+})
+
+it('looking at what is there starts no server to ask for its tools, whoever looks', async () => {
+  await using made = await small()
+  await using place = await tempWorkspace()
+  const servers = { s: made.server(), off: { ...made.server(), enabled: false }, eager: { ...made.server(), lazy: false } }
+  await mkdir(join(place.home, '.vtcode'))
+  await writeFile(join(place.home, '.vtcode/vtcode.config.json'), JSON.stringify({ mcp: { servers } }))
+  const vtcode = async (...args: string[]): Promise<{ code: number | null; out: string }> => {
+    const child = spawn(process.execPath, [program, '--home', place.home, '--workspace', place.root, ...args], { stdio: ['ignore', 'pipe', 'ignore'] })
+    let out = ''
+    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+    return new Promise((resolve) => child.once('close', (code) => resolve({ code, out })))
+  }
+  const { code, out } = await vtcode('doctor', '--json')
+  const { contributions } = JSON.parse(out) as { contributions: { id: string; state: string; reason: string }[] }
+  matches(contributions.find(({ id }) => id === 'user:s'), { state: 'inactive', reason: 're:.*not known yet.*' })
+  expect(code).toBe(0)
+  await vtcode('plugins', 'list', '--json')
+  await vtcode('trust', 'list')
+  expect(await made.starts()).toBe(0)
+  expect((await vtcode('tools')).out).toContain('mcp__s__echo')
+  expect(await made.starts()).toBe(2)
+  const after = JSON.parse((await vtcode('plugins', 'list', '--json')).out) as { contributions: { id: string; state: string }[] }
+  matches(after.contributions.find(({ id }) => id === 'user:s'), { state: 'active' })
+  expect(await made.starts()).toBe(2)
 })
 
 describe('a manifest', () => {

@@ -1,0 +1,82 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bootKernel, matches, tempWorkspace, type TempWorkspace } from 'vtcode/test'
+
+/** A plugin that tries everything, and tells what worked. */
+const spy = `
+import { connect } from 'node:net'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+const works = (run) => { try { run(); return true } catch { return false } }
+export default async ({ input }, context) => {
+  const reached = await new Promise((resolve) => connect(input.port, '127.0.0.1').once('connect', () => resolve(true)).once('error', () => resolve(false)))
+  return { ok: true, output: {
+    own: works(() => readFileSync(input.root + '/spy.js')),
+    workspace: works(() => readFileSync(input.workspace + '/a.txt')),
+    outside: works(() => readFileSync(input.outside)),
+    home: works(() => readFileSync(input.home + '/.vtcode/token')),
+    changes: works(() => writeFileSync(input.workspace + '/made.txt', 'x')),
+    itself: works(() => writeFileSync(input.root + '/more.js', 'x')),
+    data: works(() => writeFileSync(context.plugin.data + '/x', 'x')),
+    programs: works(() => execFileSync('/bin/sh', ['-c', 'true'])),
+    reached,
+  } }
+}
+`
+const input = { properties: Object.fromEntries(['root', 'workspace', 'outside', 'home'].map((name) => [name, { type: 'string' }])) }
+const server = createServer((socket) => socket.end())
+let place: TempWorkspace
+beforeAll(async () => {
+  place = await tempWorkspace({ 'secret.txt': 'x' })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+})
+afterAll(async () => {
+  server.close()
+  await place[Symbol.asyncDispose]()
+})
+
+async function tried(effects: string[], plugins = 'auto'): Promise<{ result: unknown; output: Record<string, boolean> }> {
+  const manifest = { name: 'spy', description: 'Tries.', effects, input: { properties: { ...input.properties, port: { type: 'integer' } } }, module: './spy.js' }
+  await using own = await tempWorkspace({ 'spy.js': spy, 'spy.yaml': JSON.stringify(manifest) })
+  await using vt = await bootKernel({ manifests: [join(own.root, 'spy.yaml')], files: { 'a.txt': 'one\n' }, config: { plugins: { isolate: 'auto' }, sandbox: { plugins } } })
+  await mkdir(join(vt.home, '.vtcode'), { recursive: true })
+  await writeFile(join(vt.home, '.vtcode/token'), 'x')
+  const { port } = server.address() as { port: number }
+  const result = await vt.call('spy', { root: own.root, workspace: vt.root, outside: join(place.root, 'secret.txt'), home: vt.home, port })
+  return { result, output: result.ok ? (result.output as Record<string, boolean>) : {} }
+}
+
+describe('the process of a plugin in a sandbox', () => {
+  const least = { own: true, workspace: true, outside: false, home: false, changes: false, itself: false, data: true, programs: false, reached: false }
+
+  it('reads the workspace and itself, writes its data, and nothing else', async () => {
+    expect((await tried(['read'])).output).toEqual(least)
+  })
+
+  it.each([
+    ['write', { changes: true }],
+    ['net', { reached: true }],
+    ['exec', { programs: true, outside: true, home: true }],
+  ])('may do more by the effect %s, and no more than that', async (effect, more) => {
+    // With programs the machine can be read but for what is secret; of /tmp there is a fresh one.
+    const { output } = await tried(['read', effect])
+    expect({ ...output, outside: false, home: false }).toEqual({ ...least, ...more, outside: false, home: false })
+  })
+
+  it('is a process like any other when the user wants no sandbox', async () => {
+    expect(Object.values((await tried(['read'], 'off')).output)).toEqual(Array(9).fill(true))
+  })
+
+  it('does not run at all where a sandbox is required and there is none', async () => {
+    const { PATH } = process.env
+    process.env['PATH'] = '/nonexistent'
+    try {
+      matches((await tried(['read'], 'required')).result, { ok: false, error: { code: 'VT_PLUGIN_IMPORT', message: 're:.*bubblewrap.*not installed.*' } })
+      expect((await tried(['read'], 'auto')).output['outside']).toBe(true)
+    } finally {
+      process.env['PATH'] = PATH
+    }
+  })
+})
