@@ -11,6 +11,7 @@ import { effectsIn } from './infer.js'
 import { confine, toolName } from './input.js'
 import { explanation, failed, judge } from './judge.js'
 import { Cancel } from './limits.js'
+import { renamed } from './listing.js'
 import { first } from './loader.js'
 import { freeze, plain } from './plain.js'
 import { failure, notApplied } from './result.js'
@@ -180,7 +181,11 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
   }
 
   return {
-    call: (tool, input, options) => invoke(tool, input, options, 0),
+    async call(tool, input, options) {
+      const { registry } = current()
+      const result = await invoke(tool, input, options, 0)
+      return registry.each ? renamed(registry, result) : result
+    },
     explain,
     async retire(generation) {
       if (await generation.life.over(RETIRE_MS)) return

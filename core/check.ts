@@ -29,9 +29,10 @@ export async function resolve({ slots, tools, routes }: Registry, name: string, 
   }
   const only = 'info' in found ? found : found.only
   const isKnown = (key: string) => (only ? only.shape.names.has(key) : key === 'action')
-  const input = read(sent, wanted, isKnown, only)
-  // A tool of another vocabulary may have the name of one that has actions.
-  const acts = only && !isKnown('action') && only.tool.actions.has(String(input['action']))
+  const said = read(sent, wanted, isKnown, only)
+  const input = only?.info.action !== undefined && said['action'] === only.info.action && !isKnown('action') ? withoutAction(said) : said
+  // A tool of another vocabulary may have the name of one that has actions; the name of one action never leads to another.
+  const acts = only && only.info.action === undefined && !isKnown('action') && only.tool.actions.has(String(input['action']))
   const { slot, raw } = only && !acts ? { slot: only, raw: input } : await infer(acts ? only.tool : (found as Tool), input)
   if (slot.refusal) throw slot.refusal
   const block = slot.primary.manifest.alias
@@ -44,6 +45,8 @@ export async function resolve({ slots, tools, routes }: Registry, name: string, 
   if (next.refusal) throw next.refusal
   return { slot: next, raw: translated, alias: { slot, part, given } }
 }
+
+const withoutAction = ({ action: _, ...input }: JsonObject): JsonObject => input
 
 /** The input as plain data, without the wrappers of function-calling wires. */
 function read(sent: unknown, tool: string, known: (key: string) => boolean, slot: Slot | undefined): JsonObject {

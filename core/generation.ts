@@ -9,7 +9,8 @@ import { clean } from './clean.js'
 import { createLoader, type Loader } from './loader.js'
 import { discover, pluginsOf } from './discover.js'
 import { bind } from './bind.js'
-import { effectsOf, isListed, slotsOf, toolInfo, type Registry } from './registry.js'
+import { toolInfo } from './listing.js'
+import { effectsOf, isListed, slotsOf, type Registry } from './registry.js'
 import { itemForSkill, needsConsent } from './digest.js'
 import { fromError } from './manifest.js'
 import { nearest } from './nearest.js'
@@ -137,7 +138,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
 
 /** A vocabulary that no tool belongs to is a slip of the pen. Throws VT_CONFIG_INVALID. */
 function requireDialects(contributions: readonly Contribution[], chosen: readonly string[] = []): void {
-  const known = new Set(['unified', ...contributions.flatMap(({ manifest }) => manifest.dialect ?? [])])
+  const known = new Set(['unified', 'each', ...contributions.flatMap(({ manifest }) => manifest.dialect ?? [])])
   const strange = chosen.find((name) => !known.has(name))
   if (strange !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `There is no dialect '${strange}'; known: ${[...known].sort().join(', ')}.` })
 }

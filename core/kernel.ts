@@ -8,9 +8,9 @@ import { Sessions } from './context.js'
 import { texts, VtError } from './errors.js'
 import type { OnFault } from './faults.js'
 import { buildGeneration, homeOf, type Generation, type Surroundings } from './generation.js'
+import { listTools } from './listing.js'
 import { first } from './loader.js'
 import { complete, offersOf } from './offers.js'
-import { isListed, slotsOf, toolInfo } from './registry.js'
 import type { Diagnostic, Kernel, KernelOptions, Skill, SurfaceMain } from './types.js'
 import { openWorkspace } from './workspace.js'
 
@@ -100,7 +100,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
       const tool = generation.lending.host.describe(name)
       return tool && withSkills(tool, generation)
     },
-    tools: () => [...generation.registry.tools.values()].filter((tool) => slotsOf(tool).some(isListed)).flatMap((tool) => withSkills(toolInfo(tool), generation) ?? []),
+    tools: () => listTools(generation.registry).flatMap((tool) => withSkills(tool, generation) ?? []),
     contributions: () => generation.registry.infos,
     offers: (kind) => offersOf(generation.registry, kind),
     complete: (slot, argument, value, session = 'main') => complete(generation, slot, argument, value, session),

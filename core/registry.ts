@@ -1,8 +1,7 @@
 import { targetsOf } from './alias.js'
-import { flatten } from './flat.js'
 import { fold, shapeOf, type Shape } from './input.js'
 import { offeredInput } from './offers.js'
-import type { Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Schema, SlotInfo, ToolInfo } from './types.js'
+import type { Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Schema, SlotInfo } from './types.js'
 
 /** A slot with the contributions that serve it, in the order they are asked. */
 export interface Slot {
@@ -33,6 +32,8 @@ export interface Tool {
 export interface Registry {
   /** The vocabularies that are advertised. */
   readonly dialects: readonly string[]
+  /** Is each action of the unified vocabulary advertised as a tool of its own? */
+  readonly each: boolean
   readonly slots: Map<string, Slot>
   readonly tools: Map<string, Tool>
   /** Tool names that stand for another one. */
@@ -48,7 +49,9 @@ export interface Registry {
 }
 
 export const emptyRegistry = (dialects: readonly string[] = ['unified']): Registry => ({
-  dialects,
+  // `each` is the unified vocabulary, one tool per action.
+  dialects: dialects.map((name) => (name === 'each' ? 'unified' : name)),
+  each: dialects.includes('each'),
   slots: new Map(),
   tools: new Map(),
   routes: new Map(),
@@ -91,7 +94,7 @@ export function addSlot(registry: Registry, id: string, { primary, chain, refusa
     chain: chain.map((contribution) => contribution.id),
   })
   const tool = registry.tools.get(name) ?? makeTool(name)
-  const slot: Slot = { info, tool, primary, chain, shape: shapeOf(input), example: exampleOf(info), chosen: isChosen(primary, registry.dialects), ...(refusal && { refusal }) }
+  const slot: Slot = { info, tool, primary, chain, shape: shapeOf(input), example: exampleOf(info, registry.each), chosen: isChosen(primary, registry.dialects), ...(refusal && { refusal }) }
   registry.tools.set(name, tool)
   registry.slots.set(id, slot)
   if (action === undefined) tool.only = slot
@@ -99,6 +102,7 @@ export function addSlot(registry: Registry, id: string, { primary, chain, refusa
     tool.actions.set(action, slot)
     for (const word of manifest.infer?.synonyms ?? []) if (!tool.words.has(fold(word))) tool.words.set(fold(word), slot)
     tool.words.set(fold(action), slot)
+    if (!registry.routes.has(`${name}_${action}`)) registry.routes.set(`${name}_${action}`, id)
   }
   for (const former of manifest.aliases ?? []) if (!registry.routes.has(former)) registry.routes.set(former, id)
   return slot
@@ -133,11 +137,12 @@ function schemaOf(id: string, { manifest }: Contribution, { policies, compactors
   }
 }
 
-function exampleOf({ tool, action, example, input }: SlotInfo): string {
+function exampleOf({ tool, action, example, input }: SlotInfo, each: boolean): string {
   if (typeof example === 'string') return `Example: ${example}`
   const properties = (input['properties'] ?? {}) as Record<string, Schema>
   const required = (input['required'] ?? []) as string[]
   const made = example ?? Object.fromEntries(required.map((name) => [name, sample(properties[name] ?? {})]))
+  if (each && action !== undefined) return `Example: ${tool}_${action} ${JSON.stringify(made)}`
   return `Example: ${tool} ${JSON.stringify({ ...(action !== undefined && { action }), ...made })}`
 }
 
@@ -192,17 +197,10 @@ function isChosen({ manifest: { dialect }, layer }: Contribution, dialects: read
   const own = dialect === undefined ? (layer === 'builtin' ? ['unified'] : undefined) : [dialect].flat()
   return own === undefined || own.some((name) => dialects.includes(name))
 }
-export const slotsOf = (tool: Tool): Slot[] => (tool.only ? [tool.only] : [...tool.actions.values()])
-
-/** One tool as a model sees it: all its actions behind one flat schema. */
-export function toolInfo(tool: Tool): ToolInfo {
-  const slots = slotsOf(tool).filter(isListed)
-  const effects = [...new Set(slots.flatMap((slot) => slot.info.effects))]
-  if (tool.only) {
-    const { info } = tool.only
-    return { name: tool.name, description: info.description, input: info.input, ...(info.output && { output: info.output }), effects, actions: [] }
-  }
-  const input = flatten(slots.map(({ info, shape }) => ({ action: info.action!, properties: shape.properties, defs: info.input['$defs'] as JsonObject | undefined })))
-  const description = slots.map(({ info }) => `${info.action}: ${info.description}`).join('\n')
-  return { name: tool.name, description, input, effects, actions: slots.map(({ info }) => info.action!) }
+/** The name of an action as a tool of its own; nothing where another has it or wires would not carry it. */
+export function splitName({ tools, routes }: Registry, { info: { slot, tool, action } }: Slot): string | undefined {
+  const name = `${tool}_${action}`
+  return routes.get(name) === slot && !tools.has(name) && name.length <= 64 ? name : undefined
 }
+
+export const slotsOf = (tool: Tool): Slot[] => (tool.only ? [tool.only] : [...tool.actions.values()])

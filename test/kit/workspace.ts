@@ -43,6 +43,8 @@ export interface Boot {
   manifests?: (string | ManifestEntry)[]
   /** Added to an environment of PATH and the temporary home. */
   env?: Record<string, string>
+  /** Vocabularies that are advertised; default `unified`. */
+  dialects?: string[]
 }
 export interface Booted extends TempWorkspace {
   readonly kernel: Kernel
@@ -69,6 +71,7 @@ export async function bootKernel(how: Boot = {}): Promise<Booted> {
       mode: how.mode ?? 'full-auto',
       config: { automation: everything, tools: unguarded, ...how.config, plugins: { ...inProcess, ...(how.config?.['plugins'] as object) }, manifests: ['builtin', ...manifests, ...(how.config?.manifests ?? [])] },
       surface: 'test',
+      ...(how.dialects && { dialects: how.dialects }),
     })
     const dispose = async (): Promise<void> => {
       await kernel.close()

@@ -1,0 +1,90 @@
+import { flatten } from './flat.js'
+import { isListed, slotsOf, splitName, type Registry, type Slot, type Tool } from './registry.js'
+import type { JsonObject, Next, Result, Schema, ToolInfo } from './types.js'
+
+/** One tool with everything that is known of it: all its actions behind one flat schema. */
+export function toolInfo(tool: Tool): ToolInfo {
+  if (tool.only) return single(tool.name, tool.only)
+  const slots = slotsOf(tool).filter(isListed)
+  const description = slots.map(({ info }) => `${info.action}: ${info.description}`).join('\n')
+  return grouped(tool, slots, description)
+}
+
+/**
+ * The tools as a model is shown them. It reads the whole list before each of its steps, so of a tool with actions that says what a
+ * choice needs: of each action the required properties and the first paragraph, of each property its type, choices and words. Limits
+ * are named by the check that finds them broken; `unified_search tools` with detail_level full answers everything about one action.
+ */
+export function listTools(registry: Registry): ToolInfo[] {
+  const tools = [...registry.tools.values()].filter((tool) => slotsOf(tool).some(isListed))
+  return tools.flatMap((tool): ToolInfo[] => {
+    if (tool.only) return [plain(single(tool.name, tool.only))]
+    const slots = slotsOf(tool).filter(isListed)
+    const names = registry.each ? slots.map((slot) => splitName(registry, slot)) : []
+    // A tool whose actions cannot all have a name of their own stays whole.
+    if (names.length > 0 && names.every((name) => name !== undefined)) return slots.map((slot, at) => plain(single(names[at]!, slot)))
+    return [brief(grouped(tool, slots, slots.map(line).join('\n')))]
+  })
+}
+
+/** The follow-up calls of an answer by the names that the list shows. */
+export function renamed(registry: Registry, result: Result): Result {
+  if (!result.ok) {
+    const next = result.error.next && byListedName(registry, result.error.next)
+    return next ? { ...result, error: { ...result.error, next } } : result
+  }
+  const next = isCall(result.output['next']) && byListedName(registry, result.output['next'])
+  return next ? { ...result, output: { ...result.output, next } } : result
+}
+
+const isCall = (value: unknown): value is Next => isObject(value) && typeof value['tool'] === 'string' && isObject(value['input'])
+
+function byListedName(registry: Registry, { tool, input: { action, ...input } }: Next): Next | undefined {
+  const slot = registry.slots.get(`${tool}/${String(action)}`)
+  const name = slot && splitName(registry, slot)
+  return name === undefined ? undefined : { tool: name, input }
+}
+
+function single(name: string, { info }: Slot): ToolInfo {
+  return { name, description: info.description, input: info.input, ...(info.output && { output: info.output }), effects: [...info.effects], actions: [] }
+}
+
+function grouped({ name }: Tool, slots: readonly Slot[], description: string): ToolInfo {
+  const input = flatten(slots.map(({ info, shape }) => ({ action: info.action!, properties: shape.properties, defs: info.input['$defs'] as JsonObject | undefined })))
+  const effects = [...new Set(slots.flatMap(({ info }) => info.effects))]
+  return { name, description, input, effects, actions: slots.map(({ info }) => info.action!) }
+}
+
+function line({ info: { action, description, input } }: Slot): string {
+  const required = (input['required'] ?? []) as string[]
+  return `${action}${required.length > 0 ? `(${required.join(', ')})` : ''}: ${description.split('\n', 1)[0]}`
+}
+
+const LONG = 16
+const limits = new Set(['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'minimum', 'maximum', 'minProperties', 'maxProperties', 'default'])
+/** Members that hold schemas by name, and those that hold no schemas at all. */
+const named = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+const data = new Set(['enum', 'const', 'default', 'examples', 'required', 'dependentRequired'])
+
+/** Our own annotations and formats are for the kernel; a client's schema compiler may refuse what it does not know. The catalogue takes `x-values` off. */
+const isPublic = (key: string, value: unknown): boolean => (!key.startsWith('x-') || key === 'x-values') && !(key === 'format' && /^(?:workspace-|command$)/.test(String(value)))
+const isTelling = (key: string, value: unknown): boolean => isPublic(key, value) && !limits.has(key) && !(key === 'enum' && (value as unknown[]).length > LONG)
+
+const plain = (tool: ToolInfo): ToolInfo => ({ ...tool, input: pick(tool.input, isPublic, () => true) as Schema })
+const brief = (tool: ToolInfo): ToolInfo => ({ ...tool, input: pick(tool.input, isTelling, (schema) => !(isObject(schema) && schema['deprecated'] === true)) as Schema })
+
+/** A schema with the keywords and the named parts that are wanted. */
+function pick(schema: unknown, wanted: (key: string, value: unknown) => boolean, shown: (schema: unknown) => boolean): unknown {
+  if (Array.isArray(schema)) return schema.map((one) => pick(one, wanted, shown))
+  if (!isObject(schema)) return schema
+  const entries = Object.entries(schema).filter(([key, value]) => wanted(key, value))
+  return Object.fromEntries(
+    entries.map(([key, value]) => {
+      if (data.has(key) || !isObject(value) || !named.has(key)) return [key, data.has(key) ? value : pick(value, wanted, shown)]
+      const parts = Object.entries(value).filter(([, part]) => shown(part))
+      return [key, Object.fromEntries(parts.map(([name, part]) => [name, pick(part, wanted, shown)]))]
+    }),
+  )
+}
+
+const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
