@@ -1,11 +1,12 @@
 import type { Call, Context, Effect, Policy, Verdict } from '../../core/index.js'
 import { approvalsFor } from './permission/approvals.js'
-import { commandHit, judgeCommands } from './permission/commands.js'
+import { judgeCommands } from '../shared/rules/commands.js'
 import { explainCommands } from './permission/explain.js'
-import { factsOf, type Facts } from './permission/facts.js'
+import { factsOf, type Facts } from '../shared/rules/facts.js'
 import { inspection } from './permission/inspections.js'
 import { rulesLift, word, type Word } from './permission/modes.js'
-import { rulesOf, type Blocks, type Rule, type RuleSet } from './permission/rules.js'
+import { hit } from '../shared/rules/hit.js'
+import { rulesOf, type Blocks, type Rule, type RuleSet } from '../shared/rules/rules.js'
 import { verdict } from './permission/words.js'
 
 /** Rules, the mode of the session and what is known of commands, all consulted before a question is raised. */
@@ -31,19 +32,6 @@ function byRule(call: Call, kind: 'deny' | 'ask', rule: Rule, { explain }: Conte
   const change = `the user changes the rule '${rule.text}'`
   const way = kind === 'deny' ? change : `the user answers the question, or ${change.replace('the user ', '')}`
   return verdict(call, { kind, reason: rule.reason ?? `The rule '${rule.text}' ${kind === 'deny' ? 'denies' : 'asks before'} this.`, way })
-}
-
-/** The first rule that speaks about this call and whose spec meets any part of it. */
-async function hit(facts: Facts, rules: readonly Rule[]): Promise<Rule | undefined> {
-  for (const rule of rules) if (rule.applies(facts) && (await meets(facts, rule))) return rule
-  return rules.length > 0 && facts.hasCommand ? commandHit(facts, rules) : undefined
-}
-
-async function meets(facts: Facts, rule: Rule): Promise<boolean> {
-  if (rule.path) return (await facts.places()).some(({ given, resolved }) => rule.path!(given) || rule.path!(resolved))
-  if (rule.host) return rule.host(facts.host() ?? '')
-  if (rule.input) return rule.input(facts.call)
-  return !rule.command
 }
 
 interface Objection {

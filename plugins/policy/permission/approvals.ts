@@ -4,9 +4,9 @@ import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Context, JsonObject, Lasting } from '../../../core/index.js'
 import { ownFolder } from '../../shared/own_folder.js'
-import { folderOf } from './commands.js'
-import type { Facts } from './facts.js'
-import { readCommand } from './shell.js'
+import { folderOf } from '../../shared/rules/commands.js'
+import type { Facts } from '../../shared/rules/facts.js'
+import { readCommand } from '../../shared/rules/shell.js'
 
 /** What a yes may be remembered for: `covers` says it to a person, `key` is the same for a machine. */
 interface Scope {

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../core/index.js'
-import { covering, readsOnly } from './commands.js'
-import type { Facts } from './facts.js'
-import type { RuleSet } from './rules.js'
-import { readCommand, type Argv } from './shell.js'
+import { covering, readsOnly } from '../../shared/rules/commands.js'
+import type { Facts } from '../../shared/rules/facts.js'
+import type { RuleSet } from '../../shared/rules/rules.js'
+import { readCommand, type Argv } from '../../shared/rules/shell.js'
 
 /** Which rule decides each program of the command lines of a call, and what else of a line stands against it. */
 export async function explainCommands(facts: Facts, rules: RuleSet): Promise<JsonObject> {

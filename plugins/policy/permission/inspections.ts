@@ -1,6 +1,6 @@
-import type { Facts } from './facts.js'
+import type { Facts } from '../../shared/rules/facts.js'
 import type { Next } from '../../../core/index.js'
-import { readCommand } from './shell.js'
+import { readCommand } from '../../shared/rules/shell.js'
 
 /** The call that answers what a plain inspection by a command wanted to know. */
 export function inspection(facts: Facts): Next | undefined {

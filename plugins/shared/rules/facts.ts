@@ -1,5 +1,5 @@
 import type { Call, Context, JsonObject, Workspace } from '../../../core/index.js'
-import { placesOf, propertiesOf, type Place } from '../../shared/paths.js'
+import { placesOf, propertiesOf, type Place } from '../paths.js'
 
 /** What rules may ask about one call; everything that costs something is found out once, when first asked for. */
 export interface Facts {

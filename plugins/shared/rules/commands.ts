@@ -1,4 +1,4 @@
-import { searchPath, findProgram } from '../../shared/programs.js'
+import { searchPath, findProgram } from '../programs.js'
 import type { Facts } from './facts.js'
 import { readOnlyFiles } from './read_only.js'
 import type { Rule } from './rules.js'
