@@ -62,10 +62,10 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
       const checked = await check(generation, target, options, depth)
       call = checked.call
       run = start(generation, target.slot.info, call, options, depth)
-      const { prePolicy, execute, postCompaction } = pipelines.get(generation) ?? (await build(generation))
+      const { prePolicy, execute, postCompaction, answer } = pipelines.get(generation) ?? (await build(generation))
       const verdict = await prePolicy.promise(undefined, call)
       if (verdict && 'deny' in verdict && verdict.instead && !again) return await reissued(target, verdict.instead, options, depth)
-      const refused = await judge(generation.registry, call, run, verdict)
+      const refused = await judge(generation.registry, call, run, verdict, answer)
       begun = true
       const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
       const said = target.alias ? await translated(generation, target.alias, result) : result

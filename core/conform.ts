@@ -29,7 +29,7 @@ async function compile(name: Contract): Promise<ValidateFunction> {
   // Run once or twice in a process: optimised code and a check of our own schema cost three times what they save.
   const once = { code: { optimize: false }, validateSchema: false }
   const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true, verbose: true, logger: false, ...once })
-  ajv.addVocabulary(['x-workspace', 'x-merge', 'x-tightens', 'x-unlimited', 'x-free-value', 'x-keeps-own', 'x-moved'])
+  ajv.addVocabulary(['x-workspace', 'x-merge', 'x-tightens', 'x-unlimited', 'x-free-value', 'x-keeps-own', 'x-moved', 'x-fired', 'x-said-by'])
   return ajv.compile(readContract(name))
 }
 

@@ -1,6 +1,6 @@
 import type { Cancel } from './limits.js'
 import { freeze } from './plain.js'
-import type { CallOptions, Call, Context, Contribution, Host, JsonObject, LogLevel, Progress, Result, Session, Settings, SlotInfo, Workspace } from './types.js'
+import type { CallOptions, Call, Context, Contribution, Host, JsonObject, Judged, LogLevel, Progress, Result, Session, Settings, SlotInfo, Workspace } from './types.js'
 
 /** The sessions of a kernel: state that outlives a call, by id. */
 export class Sessions {
@@ -50,6 +50,7 @@ export interface Run {
   /** Collects what policies say of themselves when a call is only explained. */
   readonly notes: { policy: string; note: JsonObject }[] | undefined
   over: boolean
+  judged?: Judged
 }
 
 /** What a generation lends to every context. */
@@ -108,6 +109,9 @@ class CallContext implements Context {
   get explain() {
     const { notes } = this.run
     return notes && ((note: JsonObject) => void notes.push({ policy: this.contribution.id, note }))
+  }
+  get judged() {
+    return this.run.judged
   }
   get ask() {
     return this.run.options.ask

@@ -30,6 +30,7 @@ export const codes = {
   VT_POLICY_RATE: ['{reason}', 'Nothing was done. {way}', true],
   VT_GUARD_DUPLICATE: ['{reason}', 'Nothing was done. {way}'],
   VT_POLICY_UNAVAILABLE: ['The policy {id} is not available: {reason}', '`vtcode doctor` says what to mend; until then only reading calls run.'],
+  VT_HOOK_NEVER: ["'hooks' names {event}, an event that is never fired here{nearest}.", 'Correct the name; its hooks do not run.'],
   VT_CALL_REISSUED: ['A lifecycle hook changed the input; {slot} ran with {input}.', 'Judge the answer by this input.'],
   VT_CALL_ABORTED: ['The call was aborted by the caller.', 'Call again when the result is wanted.'],
   VT_CALL_FAILED: ['The plugin {plugin} failed: {reason}', 'See `vtcode doctor`; the other tools still work.'],

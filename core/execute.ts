@@ -7,7 +7,7 @@ import { Gate } from './limits.js'
 import { first } from './loader.js'
 import { plain } from './plain.js'
 import { notApplied } from './result.js'
-import type { Call, Compactor, Contribution, Failure, Handler, Policy, Problem, Result } from './types.js'
+import type { Answerer, Call, Compactor, Contribution, Failure, Handler, Policy, Problem, Result } from './types.js'
 
 const DEFAULT_SECONDS = 60
 const DEFAULT_CONCURRENCY = 8
@@ -44,6 +44,10 @@ export function execution(generation: Generation, runOf: (call: Call) => Run, re
       const ask = (main: Policy) => main(call, contextOf(lending, contribution, runOf(call)))
       const main = mainOf(contribution)
       return isPromise(main) ? main.then(ask) : ask(main as Policy)
+    },
+    async answer(contribution, request) {
+      const said = (await loader.exported(contribution, 'answer')) as Answerer | undefined
+      return said?.(request, contextOf(lending, contribution, runOf(request.call)))
     },
     shrink(contribution, result, call) {
       const ask = (main: Compactor) => main(result, call, contextOf(lending, contribution, runOf(call)))

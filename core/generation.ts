@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import { loadSettings } from './config.js'
 import type { Lending } from './context.js'
 import { hiddenBy } from './conceal.js'
+import { readContract } from './conform.js'
 import { classic } from './constraints.js'
 import { problem, report } from './errors.js'
 import { Life } from './limits.js'
@@ -105,7 +106,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   }
   const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], untrusted }, effective, options.dialects)
   requireDialects(found.contributions, options.dialects)
-  registry.diagnostics.push(...unknownTools(settings, registry))
+  registry.diagnostics.push(...unknownTools(settings, registry), ...unknownEvents(settings))
   for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
   const skills = skillFinder({ ...places, plugins: pluginsOf(found), loaded, trust })
   const host: Host = {
@@ -219,6 +220,19 @@ function unknownTools({ policy }: Settings, { tools, slots, routes }: Registry):
       const like = nearest(name, known)
       return report('VT_POLICY_UNKNOWN_TOOL', { name, nearest: like ? `; nearest: ${like}` : '' }, [], 'warning')
     })
+}
+/** Hooks for what never happens: a slip in the name leaves a guard standing beside the door. */
+function unknownEvents(settings: Settings): Diagnostic[] {
+  const named = Object.keys(settings['hooks'] as object)
+  if (named.length === 0) return []
+  const { hooks } = readContract('config.1.json')['properties'] as Record<string, { 'x-fired'?: string[] }>
+  const fired = hooks!['x-fired']!
+  const folded = (event: string) => event.replaceAll('_', '').toLowerCase()
+  const unknown = named.filter((event) => !fired.some((known) => folded(known) === folded(event)))
+  return unknown.map((event) => {
+    const like = nearest(event, fired)
+    return report('VT_HOOK_NEVER', { event, nearest: like ? `; nearest: ${like}` : '' }, [], 'warning')
+  })
 }
 const effects: readonly string[] = ['read', 'write', 'exec', 'net', 'ask'] satisfies Effect[]
 

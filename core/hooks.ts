@@ -5,7 +5,7 @@ import { first } from './loader.js'
 import { within } from './limits.js'
 import { weigh } from './plain.js'
 import { covering, type Registry } from './registry.js'
-import type { Call, Compactor, Contribution, Policy, Result, Verdict } from './types.js'
+import type { Answer, Answerer, Approval, Call, Compactor, Contribution, Policy, Result, Verdict } from './types.js'
 
 /** The three pipelines of one generation, in the order a call meets them. */
 export interface Pipelines {
@@ -14,6 +14,8 @@ export interface Pipelines {
   postCompaction: AsyncSeriesWaterfallHook<[Result, Call]>
   /** The policies one by one, as the pipeline asks them. */
   judges: Judge[]
+  /** What policies answer in the place of a person. Contract: never rejects. */
+  answer(request: Approval): Promise<Answer | undefined>
 }
 export interface Judge {
   policy: string
@@ -25,6 +27,8 @@ export interface Judge {
 export interface Taps {
   handle(contribution: Contribution, call: Call): Promise<Result | undefined>
   judge(contribution: Contribution, call: Call): ReturnType<Policy> | Promise<ReturnType<Policy>>
+  /** Nothing for a policy without `answer`. */
+  answer(contribution: Contribution, request: Approval): Promise<Awaited<ReturnType<Answerer>>>
   shrink(contribution: Contribution, result: Result, call: Call): ReturnType<Compactor> | Promise<ReturnType<Compactor>>
 }
 
@@ -68,7 +72,29 @@ export function buildPipelines(registry: Registry, taps: Taps): Pipelines {
       covers(call.slot) ? shrunk(compactor, result, () => taps.shrink(compactor, result, call)) : result,
     )
   }
-  return { prePolicy, execute, postCompaction, judges }
+  const answering = registry.policies.map((policy) => ({ policy, covers: covering(policy.manifest.slots) }))
+  const answer: Pipelines['answer'] = async (request) => {
+    let yes: Answer | undefined
+    for (const { policy, covers } of answering) {
+      if (!covers(request.call.slot)) continue
+      const said = await answerOf(policy, () => taps.answer(policy, request))
+      if (said && 'deny' in said) return said
+      if (policy.layer !== 'workspace') yes ??= said
+    }
+    return yes
+  }
+  return { prePolicy, execute, postCompaction, judges, answer }
+}
+
+async function answerOf({ manifest }: Contribution, ask: () => ReturnType<Taps['answer']>): Promise<Answer | undefined> {
+  try {
+    const said = await within(ask(), limitOf(manifest, POLICY_MS), () => new Error('it does not answer'))
+    if (typeof said !== 'object' || said === null) return undefined
+    if ('deny' in said) return typeof said.deny === 'string' ? said : undefined
+    return ['once', 'session', 'always'].includes(said.allow) ? said : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** A policy that throws, hangs or talks nonsense denies. */

@@ -1,9 +1,9 @@
 import type { Run } from './context.js'
 import { codes, problem, type Code } from './errors.js'
-import type { Judge } from './hooks.js'
+import type { Judge, Pipelines } from './hooks.js'
 import type { Registry } from './registry.js'
 import { notApplied } from './result.js'
-import type { Approved, Call, Explanation, Failure, JsonObject, Verdict } from './types.js'
+import type { Approval, Approved, Call, Explanation, Failure, JsonObject, Verdict } from './types.js'
 
 export const failed = (...of: Parameters<typeof problem>): Failure => ({ ok: false, error: problem(...of).problem })
 
@@ -14,12 +14,23 @@ export function worse(a: Verdict | undefined, b: Verdict | undefined): Verdict |
 }
 
 /** The failure a verdict means, after asking where it asks; nothing when the call may run. */
-export async function judge(registry: Registry, call: Call, run: Run, verdict: Verdict | undefined): Promise<Failure | undefined> {
+export async function judge(registry: Registry, call: Call, run: Run, verdict: Verdict | undefined, standIn: Pipelines['answer']): Promise<Failure | undefined> {
   const missing = unavailable(registry, call)
-  if (missing) return missing
-  if (!verdict) return undefined
-  const answer = 'ask' in verdict ? await approval(call, run, verdict) : undefined
-  if (answer?.decision === 'allow') return undefined
+  run.judged = missing ? 'denied' : 'run'
+  if (missing || !verdict) return missing
+  if ('deny' in verdict) return refusal(run, verdict)
+  const request = { call, reasons: [verdict.ask], ...(verdict.lasting && { covers: verdict.lasting.covers }) }
+  const stood = await standIn(request)
+  if (stood && 'deny' in stood) return refusal(run, { deny: stood.deny })
+  const answer = stood ? { decision: 'allow' as const, scope: stood.allow } : await approval(request, run)
+  if (answer?.decision !== 'allow') return refusal(run, verdict, answer)
+  await verdict.lasting?.keep(answer.scope ?? 'once')
+  run.judged = 'allowed'
+  return undefined
+}
+
+function refusal(run: Run, verdict: Verdict, answer?: Reply): Failure {
+  run.judged = 'deny' in verdict ? 'denied' : 'asked'
   const [code, reason] = 'deny' in verdict ? ([codeOf(verdict.code), verdict.deny] as const) : (['VT_POLICY_NEEDS_APPROVAL', verdict.ask] as const)
   // Somebody was asked and said no: asking again would only be a nuisance.
   const refused = answer?.decision === 'deny'
@@ -36,19 +47,23 @@ function unavailable({ missing: [missing] }: Registry, call: Call): Failure | un
 
 const codeOf = (named: string | undefined): Code => (named !== undefined && Object.hasOwn(codes, named) ? (named as Code) : 'VT_POLICY_DENIED')
 
-type Answer = Exclude<Approved, boolean | undefined>
+type Reply = Exclude<Approved, boolean | undefined>
 
-async function approval(call: Call, { options, cancel }: Run, { ask, lasting }: Verdict & { ask: string }): Promise<Answer | undefined> {
+async function approval(request: Approval, { options, cancel }: Run): Promise<Reply | undefined> {
   let answer: Approved
   try {
-    answer = await options.approve?.({ call, reasons: [ask], ...(lasting && { covers: lasting.covers }) })
+    answer = await options.approve?.(request)
   } catch {
     answer = false
   }
   if (cancel.aborted || answer === undefined) return undefined
-  if (typeof answer !== 'object' || answer === null) answer = { decision: answer === true ? 'allow' : 'deny' }
-  if (answer.decision === 'allow') await lasting?.keep(answer.scope === 'session' || answer.scope === 'always' ? answer.scope : 'once')
-  return answer.decision === 'allow' || answer.decision === 'deny' ? answer : { ...answer, decision: 'cancel' }
+  if (typeof answer !== 'object' || answer === null) return { decision: answer === true ? 'allow' : 'deny' }
+  const { decision, scope, followup } = answer
+  return {
+    decision: decision === 'allow' || decision === 'deny' ? decision : 'cancel',
+    scope: scope === 'session' || scope === 'always' ? scope : 'once',
+    ...(followup !== undefined && { followup }),
+  }
 }
 
 /** Asks every policy in turn, also behind a denial, so that each is heard. */

@@ -92,6 +92,7 @@ export function merge(schema: Schema, sources: readonly Source[]): Merged {
       }
       return
     }
+    if (node['x-said-by'] === true) value = signed(value, source)
     const objection = source.layer === 'workspace' ? objectionTo(node, value, own, standing) : undefined
     if (objection) return ignore(source, path, value, objection)
     const before = target[key]
@@ -140,6 +141,9 @@ export function merge(schema: Schema, sources: readonly Source[]): Merged {
     origins.get(key)!.overridden.push({ layer, file, ...(number !== undefined && { line: number }), value, reason: remark.message })
   }
 }
+
+/** Items that bear who said them, for readers to whom it matters; what they say of it themselves does not count. */
+const signed = (value: unknown, { layer }: Source): unknown => (Array.isArray(value) ? value.map((item) => (isObject(item) ? { ...item, layer } : (item as unknown))) : value)
 
 /** A list that joins, a list joined by name, or the new value; `null` is the default again. */
 function joined(node: Schema, before: unknown, value: unknown): unknown {

@@ -83,6 +83,7 @@ export type Verdict = ({ deny: string; code?: string } | { ask: string }) & {
   /** With a question: what an answer may be remembered for. */
   lasting?: Lasting
 }
+export type Judged = 'run' | 'allowed' | 'asked' | 'denied'
 /** What a person may agree to beyond one call. */
 export interface Lasting {
   /** In words: nothing broader than this is remembered. */
@@ -100,6 +101,12 @@ export type Handler<Input = any, Output = JsonObject> = (
 ) => Result<Output> | undefined | Promise<Result<Output> | undefined>
 /** Contract: no objection is `undefined`. A throw, nonsense or 5 s without an answer denies. */
 export type Policy = (call: Call, context: Context) => Verdict | undefined | Promise<Verdict | undefined>
+/**
+ * A policy's module may also export `answer`: it is asked when the policies together come to a question, before a person is. A no of one
+ * is a denial; a yes counts from what is not the workspace's. Contract: `undefined`, a throw or no answer in time leaves it to the person.
+ */
+export type Answerer = (request: Approval, context: Context) => Answer | undefined | Promise<Answer | undefined>
+export type Answer = { deny: string } | { allow: 'once' | 'session' | 'always' }
 /** Contract: keeps `ok` and `error.code`, never grows the result. A throw or 2 s without an answer is passed over with a notice. */
 export type Compactor = (result: Result, call: Call, context: Context) => Result | Promise<Result>
 /** Contract: turns one manifest that has the adapter's key into a handler. Called once a generation, at the first call of the slot; a throw is VT_PLUGIN_IMPORT. */
@@ -167,6 +174,8 @@ export interface Context {
   readonly host: Host
   /** Present when a call is only explained: a policy says what it went by, and starts nothing. */
   readonly explain: ((note: JsonObject) => void) | undefined
+  /** What became of the call before its policies: `allowed` when a question was answered by yes. For compactors; absent where no policy was asked. */
+  readonly judged: Judged | undefined
   /** Puts questions to the user; absent when nobody can be asked. */
   readonly ask: Asker | undefined
   /** The program at the other end of the connection; absent where none can be asked. */

@@ -1,21 +1,23 @@
-import type { Call, Compactor, JsonObject, Notice, Result } from '../../core/index.js'
-import { hookRemarks } from '../shared/hook_remarks.js'
-import { cut, hooksFor, runHooks, specific, type Ran } from '../shared/hooks.js'
+import type { Call, Compactor, Context, JsonObject, Notice, Result } from '../../core/index.js'
+import { hooksFor, hooksIn, runHooks, type Ran } from '../shared/hooks/call.js'
+import { hookRemarks } from '../shared/hooks/remarks.js'
+import { cut, specific } from '../shared/hooks/run.js'
 
 /** PostToolUse and PostToolUseFailure: programs of the user see what came of a call, remark on it and may replace the output; `ok` stays. */
-const hook_results: Compactor = async (result, call, context) => {
-  if (Object.keys((context.settings.hooks ?? {}) as object).length === 0) return result
+const hook_results: Compactor = (result, call, context) => (hooksIn(context) ? told(result, call, context) : result)
+export default hook_results
+
+async function told(result: Result, call: Call, context: Context): Promise<Result> {
   const before = hookRemarks(context.session).take(call)
   // What was refused has not been used.
   const used = result.ok || result.error.details?.not_applied !== true
   const event = result.ok ? 'PostToolUse' : 'PostToolUseFailure'
-  const entries = used ? await hooksFor(event, call, context) : []
-  const ran = await runHooks(event, entries, call, context, extra(result, call))
+  const chosen = used ? await hooksFor(event, call, context) : []
+  const ran = await runHooks(event, chosen, call, context, extra(result, call))
   const notices = [...before, ...ran.flatMap(remarksOf)]
   const replaced = result.ok ? ran.reduce(replace, result) : result
   return notices.length === 0 ? replaced : { ...replaced, notices: [...(replaced.notices ?? []), ...notices] }
 }
-export default hook_results
 
 const extra = (result: Result, call: Call): JsonObject => ({ ...(result.ok ? { tool_response: result.output } : { error: result.error.message }), duration_ms: Date.now() - call.at })
 

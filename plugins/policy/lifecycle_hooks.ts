@@ -1,26 +1,60 @@
-import type { Call, JsonObject, Policy, Session, Verdict } from '../../core/index.js'
-import { hookRemarks } from '../shared/hook_remarks.js'
-import { cut, hooksFor, runHooks, specific, type Ran } from '../shared/hooks.js'
+import type { Answerer, Call, Context, JsonObject, Policy, Session, Verdict } from '../../core/index.js'
+import { hooksFor, hooksIn, runHooks, type Ran } from '../shared/hooks/call.js'
+import { hookRemarks } from '../shared/hooks/remarks.js'
+import { cut, shown, specific, type Said } from '../shared/hooks/run.js'
 
 /** PreToolUse: programs of the user may deny, ask, or want another input; none of them lowers what another policy says. */
-const lifecycle_hooks: Policy = async (call, context) => {
-  if (Object.keys((context.settings.hooks ?? {}) as object).length === 0) return undefined
-  const entries = await hooksFor('PreToolUse', call, context)
-  if (entries.length === 0) return undefined
-  if (context.explain) return void context.explain({ hooks: entries.map(({ command, args = [] }) => [command, ...args].join(' ')) })
-  const ran = await runHooks('PreToolUse', entries, call, context, {})
+const lifecycle_hooks: Policy = (call, context) => (hooksIn(context) ? preToolUse(call, context) : undefined)
+export default lifecycle_hooks
+
+async function preToolUse(call: Call, context: Context): Promise<Verdict | undefined> {
+  const chosen = await hooksFor('PreToolUse', call, context)
+  if (chosen.length === 0) return undefined
+  if (context.explain) return void context.explain({ hooks: chosen.map(({ entry }) => shown(entry)) })
+  const ran = await runHooks('PreToolUse', chosen, call, context, {})
   const verdicts = ran.flatMap((one) => verdictOf(one, call, context.session) ?? [])
   const worst = verdicts.find((verdict) => 'deny' in verdict) ?? verdicts[0]
   return worst ?? anotherInput(ran, call)
 }
-export default lifecycle_hooks
 
-function verdictOf({ entry, said }: Ran, call: Call, session: Session): Verdict | undefined {
-  const remark = (code: string, message: string): void => hookRemarks(session).add(call, { code, message: cut(message) })
+/** PermissionRequest: before a person is asked a hook may say no, and one that the user's own settings name may say yes. */
+export const answer: Answerer = async ({ call, covers }, context) => {
+  if (!hooksIn(context)) return undefined
+  const chosen = await hooksFor('PermissionRequest', call, context)
+  const permission_suggestions = covers === undefined ? [] : [{ type: 'addRules', behavior: 'allow', destination: 'session', covers }]
+  const ran = await runHooks('PermissionRequest', chosen, call, context, { permission_suggestions })
+  const answers = ran.map((one) => ({ one, said: permissionIn(one.said) }))
+  const no = answers.find(({ said }) => said && 'deny' in said)
+  if (no) return no.said
+  for (const { one, said } of answers) {
+    if (one.said.kind === 'failed') remarks(call, context.session)('VT_HOOK_FAILED', one.said.reason)
+    if (said && one.group.layer !== 'workspace') return said
+    if (said) remarks(call, context.session)('VT_HOOK_IGNORED', 'A lifecycle hook of the workspace allows the call; only those of the user answer for a person.')
+  }
+  return undefined
+}
+
+function permissionIn(said: Said): Awaited<ReturnType<Answerer>> {
+  if (said.kind === 'block') return { deny: said.reason }
+  if (said.kind === 'failed') return undefined
+  const { behavior, message, updatedInput, updatedPermissions } = (specific(said.json)['decision'] ?? {}) as JsonObject
+  if (behavior === 'deny') return { deny: cut(String(message ?? 'A lifecycle hook refuses.')) }
+  // What a person would agree to is this call; another input has to come as a call of its own.
+  if (behavior !== 'allow' || updatedInput !== undefined) return undefined
+  const lasting = Array.isArray(updatedPermissions) ? (updatedPermissions as { destination?: string }[]).map(({ destination }) => destination) : []
+  return { allow: lasting.length === 0 ? 'once' : lasting.every((where) => where === 'session') ? 'session' : 'always' }
+}
+
+const remarks = (call: Call, session: Session) => (code: string, message: string): void => hookRemarks(session).add(call, { code, message: cut(message) })
+
+function verdictOf({ entry, group, said }: Ran, call: Call, session: Session): Verdict | undefined {
+  const remark = remarks(call, session)
   if (said.kind === 'block') return { deny: said.reason }
   if (said.kind === 'failed') {
-    const word = entry.on_error ?? entry.onError ?? 'deny'
     remark('VT_HOOK_FAILED', said.reason)
+    // Programs written for others end with 1 when they merely failed, and their users do not expect that to stop anything.
+    const usual = group.dialect === undefined || group.dialect === 'unified' ? 'deny' : said.exited ? 'allow' : 'ask'
+    const word = entry.on_error ?? entry.onError ?? usual
     return word === 'allow' ? undefined : word === 'ask' ? { ask: said.reason } : { deny: said.reason }
   }
   const { json } = said
@@ -38,15 +72,18 @@ function verdictOf({ entry, said }: Ran, call: Call, session: Session): Verdict 
 
 /** The input that the hooks agree on, where it is another than the caller's. */
 function anotherInput(ran: readonly Ran[], call: Call): Verdict | undefined {
-  const wanted = ran.flatMap(({ said }) => {
+  const wanted: JsonObject[] = []
+  for (const { said, word } of ran) {
     const input = said.kind === 'said' ? specific(said.json)['updatedInput'] : undefined
-    return typeof input === 'object' && input !== null && !Array.isArray(input) ? [input as JsonObject] : []
-  })
-  const different = new Set(wanted.map(canonical))
+    if (typeof input !== 'object' || input === null || Array.isArray(input)) continue
+    if (!word.back) return { deny: `A lifecycle hook wants another input for ${word.tool_name}, which is only a part of this call.` }
+    wanted.push(word.back(input as JsonObject))
+  }
+  const different = new Map(wanted.map((input) => [canonical(input), input]))
   different.delete(canonical(call.given))
   if (different.size === 0) return undefined
   if (different.size > 1) return { deny: 'Two lifecycle hooks want different inputs for this call.' }
-  return { deny: 'A lifecycle hook wants another input once more.', instead: wanted.find((input) => canonical(input) !== canonical(call.given))! }
+  return { deny: 'A lifecycle hook wants another input once more.', instead: [...different.values()][0]! }
 }
 
 const canonical = (input: Readonly<JsonObject>): string => JSON.stringify(Object.entries(input).filter(([name]) => name !== 'action').sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -31,12 +31,18 @@ const formatOf = (property: JsonObject | undefined): unknown =>
   property?.format ?? (property?.items as JsonObject | undefined)?.format ??
   ((property?.anyOf ?? property?.oneOf) as JsonObject[] | undefined)?.map(formatOf).find((format) => format !== undefined)
 
-// A patch names its files in its own text, in either of the two notations. Read generously: a name too many only asks once more.
-function patchPaths(input: Readonly<JsonObject>): string[] {
+const patchPaths = (input: Readonly<JsonObject>): string[] => patchedPaths(input).map(({ path }) => path)
+
+/**
+ * The files that a patch names in its own text, in either of the two notations, and whether it makes them. Read generously: a name
+ * too many only asks once more.
+ */
+export function patchedPaths(input: Readonly<JsonObject>): { path: string; is_new: boolean }[] {
   const text = [input.input, input.patch].filter((value) => typeof value === 'string').join('\n')
-  const sections = [...text.matchAll(/^\s*\*{3}\s*(?:(?:Add|Update|Delete)\s+File|Move\s+to):\s*(.+?)\s*$/gim)].map((match) => match[1]!)
-  const diffs = [...text.matchAll(/^(?:---|\+\+\+|rename from|rename to|copy to) "?([^\t\n"]+)/gm)].map((match) => match[1]!.trim())
-  return [...sections, ...diffs.filter((path) => path !== '/dev/null').flatMap((path) => [path, path.replace(/^[ab]\//, '')])]
+  const sections = [...text.matchAll(/^\s*\*{3}\s*((?:Add|Update|Delete)\s+File|Move\s+to):\s*(.+?)\s*$/gim)].map(([, verb, path]) => ({ path: path!, is_new: /^(add|move)/i.test(verb!) }))
+  const made = new Set([...text.matchAll(/^--- "?\/dev\/null[^\n]*\n\+\+\+ "?([^\t\n"]+)/gm)].map(([, path]) => path!.trim()))
+  const diffs = [...text.matchAll(/^(---|\+\+\+|rename from|rename to|copy to) "?([^\t\n"]+)/gm)].map(([, verb, path]) => ({ path: path!.trim(), is_new: made.has(path!.trim()) || / to$/.test(verb!) }))
+  return [...sections, ...diffs.filter(({ path }) => path !== '/dev/null').flatMap(({ path, is_new }) => [{ path, is_new }, { path: path.replace(/^[ab]\//, ''), is_new }])]
 }
 
 // Links are followed to where something would be made, too: a link may lead to what is not there yet.

@@ -1,5 +1,7 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { createKernel, homeOf, openTrust, survey, type Config, type Result } from 'vtcode'
+import { createKernel, homeOf, openTrust, survey, type Approval, type Config, type JsonObject, type Result } from 'vtcode'
 import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
 
 type Entry = Record<string, unknown>
@@ -40,7 +42,7 @@ describe('a PreToolUse hook', () => {
     ['is ended by a signal', { command: 'kill -9 $$' }, 'deny', 'signal'],
     ['hangs', { command: 'sleep 30', timeout: 1 }, 'deny', 'within 1 s'],
     ['does not exist', { command: 'no_such_program_here', args: [] }, 'deny', 'not found'],
-    ['is of a kind that is not served', { type: 'http', url: 'http://x' }, 'deny', 'http'],
+    ['is of a kind that is not served', { type: 'prompt', prompt: 'Is it wise?' }, 'deny', 'prompt'],
     ['has arguments that no shell reads', { command: 'test', args: ['$(exit 3)', '=', '$(exit 3)'] }, 'run'],
   ])('that %s', async (_, entry, expected, reason) => {
     await using booted = await boot([entry])
@@ -85,6 +87,171 @@ describe('a PreToolUse hook', () => {
     const told = await other.kernel.explain('unified_file', { action: 'read', path: 'a.txt' })
     expect(told.chain.find(({ policy }) => policy.endsWith('lifecycle_hooks'))).toMatchObject({ notes: [{ hooks: ['touch started'] }] })
     expect(await other.read('started')).toBeUndefined()
+  })
+})
+
+describe('the `if` of a hook', () => {
+  it.each<[rule: string, tool: string, input: JsonObject, expected: string]>([
+    ['Bash(git push *)', 'unified_exec', { action: 'run', command: 'git push origin' }, 'deny'],
+    ['Bash(git push *)', 'unified_exec', { action: 'run', command: 'true && env X=1 git push' }, 'deny'],
+    ['Bash(git push *)', 'unified_exec', { action: 'run', command: 'echo git push' }, 'run'],
+    ['Bash(git push *)', 'unified_exec', { action: 'run', command: 'echo "unclosed' }, 'deny'],
+    ['Bash(git push *)', 'unified_exec', { action: 'run', command: 'echo 1; f() { echo 2; }' }, 'deny'],
+    ['Bash(git push *)', 'unified_file', { action: 'read', path: 'a.txt' }, 'run'],
+    ['Read(a.*)', 'unified_file', { action: 'read', path: 'a.txt' }, 'deny'],
+    ['Read(a.*)', 'unified_file', { action: 'read', path: 'b.txt' }, 'run'],
+    ['Edit', 'unified_file', { action: 'write', path: 'n', content: '' }, 'deny'],
+    ['Edit', 'unified_file', { action: 'read', path: 'a.txt' }, 'run'],
+    ['no rule at all (', 'unified_file', { action: 'read', path: 'a.txt' }, 'deny'],
+  ])('%s before %s %j: %s', async (rule, tool, input, expected) => {
+    await using booted = await boot([{ command: 'exit 2', if: rule }], undefined, { automation: { full_auto: { enabled: true, allowed_tools: ['exec'] } }, policy: { allow: ['exec'] }, sandbox: { mode: 'off' } } as Config)
+    expect(word(await booted.call(tool, input))).toBe(expected)
+  })
+})
+
+describe('a hook for another program', () => {
+  const told = async (tool: string, input: JsonObject, dialect = 'claude', event = 'PreToolUse'): Promise<JsonObject[]> => {
+    const hooks = { [event]: [{ dialect, hooks: [{ command: 'cat >> seen' }] }] }
+    await using booted = await bootKernel({ config: { hooks } as Config, files: { 'a.txt': 'one\ntwo\n', 'd/x': '' } })
+    await booted.call(tool, input)
+    const lines = ((await booted.read('seen')) ?? '').split('\n').filter(Boolean).map((line) => JSON.parse(line.replaceAll(booted.root, '/ws')) as JsonObject)
+    return lines.map(({ tool_name, tool_input }) => ({ tool_name, tool_input })).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+  }
+  it.each<[tool: string, input: JsonObject, ...JsonObject[]]>([
+    ['unified_exec', { action: 'run', command: 'true', timeout_secs: 3, background: false }, { tool_name: 'Bash', tool_input: { command: 'true', timeout: 3000, run_in_background: false } }],
+    ['unified_exec', { action: 'run', command: ['echo', 'a b'] }, { tool_name: 'Bash', tool_input: { command: 'echo a b' } }],
+    ['unified_file', { action: 'read', path: 'a.txt', offset_lines: 2, page_size_lines: 1 }, { tool_name: 'Read', tool_input: { file_path: '/ws/a.txt', offset: 2, limit: 1 } }],
+    ['unified_file', { action: 'write', path: 'n', content: 'x' }, { tool_name: 'Write', tool_input: { file_path: '/ws/n', content: 'x' } }],
+    ['unified_file', { action: 'edit', path: 'a.txt', old_str: 'one', new_str: '1' }, { tool_name: 'Edit', tool_input: { file_path: '/ws/a.txt', old_string: 'one', new_string: '1' } }],
+    ['unified_file', { action: 'edit', path: 'a.txt', edits: [{ old_str: 'one', new_str: '1' }, { old_str: 'two', new_str: '2' }] },
+      { tool_name: 'Edit', tool_input: { file_path: '/ws/a.txt', old_string: 'one', new_string: '1', replace_all: false } }, { tool_name: 'Edit', tool_input: { file_path: '/ws/a.txt', old_string: 'two', new_string: '2', replace_all: false } }],
+    ['apply_patch', { input: '*** Begin Patch\n*** Add File: n\n+x\n*** Update File: a.txt\n@@\n-one\n+1\n*** Delete File: d/x\n*** End Patch' },
+      { tool_name: 'Edit', tool_input: { file_path: '/ws/a.txt' } }, { tool_name: 'Edit', tool_input: { file_path: '/ws/d/x' } }, { tool_name: 'Write', tool_input: { file_path: '/ws/n' } }],
+    ['unified_file', { action: 'move', path: 'a.txt', destination: 'b.txt' }, { tool_name: 'Edit', tool_input: { file_path: '/ws/a.txt' } }, { tool_name: 'Write', tool_input: { file_path: '/ws/b.txt' } }],
+    ['unified_file', { action: 'copy', path: 'a.txt', destination: 'b.txt' }, { tool_name: 'Write', tool_input: { file_path: '/ws/b.txt' } }],
+    ['unified_file', { action: 'delete', path: 'a.txt' }, { tool_name: 'Edit', tool_input: { file_path: '/ws/a.txt' } }],
+    ['unified_search', { action: 'grep', pattern: 'x', path: 'd' }, { tool_name: 'Grep', tool_input: { pattern: 'x', path: 'd' } }],
+    ['unified_search', { action: 'tools', keyword: 'x' }, { tool_name: 'unified_search/tools', tool_input: { keyword: 'x' } }],
+  ])('is told of %s %j in its words', async (tool, input, ...expected) => {
+    expect(await told(tool, input)).toEqual(expected)
+  })
+
+  it('gets the names of Gemini under the events of Gemini', async () => {
+    expect(await told('unified_file', { action: 'read', path: 'a.txt' }, 'gemini', 'BeforeTool')).toEqual([{ tool_name: 'read_file', tool_input: { file_path: '/ws/a.txt' } }])
+  })
+
+  it('fails as its users expect: another exit code stops nothing, a broken answer asks; what it wants instead is read in its words', async () => {
+    const run = async (command: string, input: JsonObject = { action: 'read', path: 'a.txt' }): Promise<Result> => {
+      await using booted = await bootKernel({ mode: 'auto', config: { hooks: { PreToolUse: [{ dialect: 'claude', hooks: [{ command }] }] } } as Config, files: { 'a.txt': 'one\n', 'b.txt': 'two\n' } })
+      return await booted.call('unified_file', input)
+    }
+    expect(word(await run('exit 1'))).toBe('run')
+    expect(word(await run("echo '{'"))).toBe('ask')
+    expect(word(await run('exit 2'))).toBe('deny')
+    const wants = (input: JsonObject): string => `printf %s '${JSON.stringify({ hookSpecificOutput: { updatedInput: input } })}'`
+    expect(await run(wants({ file_path: 'b.txt' }))).toMatchObject({ ok: true, output: { content: 'two\n' } })
+    expect(word(await run(wants({ file_path: '../out' })))).toBe('VT_PATH_OUTSIDE')
+    expect(word(await run(wants({ file_path: 'x' }), { action: 'move', path: 'a.txt', destination: 'c.txt' }))).toBe('deny')
+  })
+})
+
+describe('a PermissionRequest hook', () => {
+  const decides = (decision: object): string => say({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } })
+  const ask = async (command: string, files: Record<string, string> = {}, more: Config = {}) => {
+    const booted = await bootKernel({ mode: 'ask', files, config: { hooks: { PermissionRequest: [{ matcher: 'Write', hooks: [{ command }] }] }, ...more } as Config })
+    const asked: Approval[] = []
+    const call = (path: string, approved = false) => booted.call('unified_file', { action: 'write', path, content: '' }, { approve: (request) => (asked.push(request), approved) })
+    return { booted, asked, call, [Symbol.asyncDispose]: booted[Symbol.asyncDispose] }
+  }
+  it('answers in the place of a person: by no, by yes, or not at all', async () => {
+    await using no = await ask(decides({ behavior: 'deny', message: 'Not on a Sunday.' }))
+    expect([await no.call('n', true), no.asked]).toMatchObject([{ ok: false, error: { code: 'VT_POLICY_DENIED', message: 'Not on a Sunday.', details: { not_applied: true } } }, []])
+    await using yes = await ask(decides({ behavior: 'allow' }))
+    expect([(await yes.call('n')).ok, yes.asked]).toEqual([true, []])
+    expect(JSON.parse((await yes.booted.read('seen'))!)).toMatchObject({ hook_event_name: 'PermissionRequest', tool_name: 'unified_file/write', tool_input: { path: 'n' }, permission_suggestions: [{ behavior: 'allow' }] })
+    for (const command of ['true', 'exit 1', 'echo {', decides({ behavior: 'allow', updatedInput: { path: 'other' } }), decides({ behavior: 'perhaps' })]) {
+      await using none = await ask(command)
+      expect([command, (await none.call('n', true)).ok, none.asked.length]).toEqual([command, true, 1])
+    }
+  })
+  it('is not asked where nobody would be, nor where a policy denies', async () => {
+    await using scene = await ask(decides({ behavior: 'allow' }), {}, { policy: { deny: ['Edit(/kept/**)'], allow: ['Edit(/free/**)'] } } as Config)
+    expect((await scene.call('free/n')).ok).toBe(true)
+    expect(word(await scene.call('kept/n'))).toBe('deny')
+    expect(word(await scene.call('.git/config'))).toBe('deny')
+    expect(await scene.booted.read('seen')).toBeUndefined()
+  })
+  it('of the user may allow for longer, one of the workspace may only say no', async () => {
+    await using workspace = await tempWorkspace({ '.vtcode/config.yaml': `hooks: { PermissionRequest: [{ hooks: [{ command: ${JSON.stringify(decides({ behavior: 'allow' }))} }] }] }` })
+    const env = { HOME: workspace.home, PATH: process.env.PATH }
+    const home = homeOf({ env })
+    const trust = openTrust({ home, workspace: workspace.root, env })
+    trust.add(await survey({ workspace: workspace.root, home, user: workspace.home, env, trust }))
+    const kernel = await createKernel({ workspace: workspace.root, home: workspace.home, env, mode: 'ask' })
+    const result = await kernel.call('unified_file', { action: 'write', path: 'n', content: '' })
+    expect([word(result), codes(result), await workspace.read('seen')]).toEqual(['ask', ['VT_HOOK_IGNORED'], expect.any(String)])
+    await kernel.close()
+    await using scene = await ask(decides({ behavior: 'allow', updatedPermissions: [{ type: 'addRules', destination: 'session' }] }))
+    await scene.call('n')
+    await scene.booted.write('seen', 'asked no more')
+    await scene.call('n')
+    expect(await scene.booted.read('seen')).toBe('asked no more')
+  })
+})
+
+describe('a hook that is a service', () => {
+  const serve = async (answer: (request: IncomingMessage, body: string) => [status: number, body: string]) => {
+    const requests: { headers: IncomingMessage['headers']; body: string }[] = []
+    const server = createServer((request, response) => {
+      let body = ''
+      request.on('data', (chunk) => (body += String(chunk))).on('end', () => {
+        requests.push({ headers: request.headers, body })
+        const [status, text] = answer(request, body)
+        response.writeHead(status, { 'content-type': 'application/json', ...(status === 302 && { location: '/elsewhere' }) }).end(text)
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+    return { url, requests, [Symbol.asyncDispose]: () => new Promise<void>((resolve) => (server.closeAllConnections(), server.close(() => resolve()))) }
+  }
+  const local = { web: { private_hosts: ['127.0.0.1'] } } as unknown as Config
+
+  it('is posted the event through the one fetcher, with the variables it may have, and decides like any other', async () => {
+    process.env['HOOK_TEST_TOKEN'] = 'hook-canary-1234567890'
+    await using service = await serve(() => [200, JSON.stringify({ hookSpecificOutput: { permissionDecision: 'deny', permissionDecisionReason: 'The service objects.' } })])
+    await using booted = await boot([{ type: 'http', url: service.url, headers: { Authorization: 'Bearer $HOOK_TEST_TOKEN', 'X-Home': '${HOME}' }, allowedEnvVars: ['HOOK_TEST_TOKEN'] }], undefined, local)
+    expect(await read(booted)).toMatchObject({ ok: false, error: { code: 'VT_POLICY_DENIED', message: 'The service objects.' } })
+    expect(service.requests).toMatchObject([{ headers: { authorization: 'Bearer hook-canary-1234567890', 'x-home': '', 'content-type': 'application/json' } }])
+    expect(JSON.parse(service.requests[0]!.body)).toMatchObject({ hook_event_name: 'PreToolUse', tool_name: 'unified_file/read' })
+  })
+  it.each<[string, [number, string], string]>([
+    ['says nothing', [200, ''], 'run'],
+    ['has no objection', [204, ''], 'run'],
+    ['answers no JSON', [200, 'fine'], 'deny'],
+    ['answers broken JSON', [200, '{'], 'deny'],
+    ['fails', [500, '{}'], 'deny'],
+    ['points elsewhere', [302, ''], 'deny'],
+    ['answers too much', [200, `{"x":"${'x'.repeat(1_100_000)}"}`], 'deny'],
+  ])('that %s', async (_, answer, expected) => {
+    await using service = await serve(() => answer)
+    await using booted = await boot([{ type: 'http', url: service.url }], undefined, local)
+    expect(word(await read(booted))).toBe(expected)
+  })
+  it('is reached only where the rules of the web let it be', async () => {
+    await using service = await serve(() => [200, '{}'])
+    for (const url of [service.url, 'http://example.org/hook', 'file:///etc/passwd', 'nonsense']) {
+      await using booted = await boot([{ type: 'http', url }])
+      expect([url, word(await read(booted))]).toEqual([url, 'deny'])
+    }
+    expect(service.requests).toEqual([])
+  })
+})
+
+describe('hooks for what never happens', () => {
+  it('are remarked on with the nearest event, also where other programs know it', async () => {
+    await using booted = await bootKernel({ config: { hooks: { PreToolUs: [], pre_tool_use: [], BeforeTool: [], InstructionsLoaded: [{ hooks: [{ command: 'true' }] }] } } as Config })
+    const said = booted.kernel.diagnostics().filter(({ code }) => code === 'VT_HOOK_NEVER')
+    expect(said.map(({ message }) => message)).toEqual([expect.stringMatching(/PreToolUs,.*PreToolUse/), expect.stringContaining('InstructionsLoaded')])
   })
 })
 

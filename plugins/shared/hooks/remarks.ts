@@ -1,4 +1,4 @@
-import type { Call, Notice, Session } from '../../core/index.js'
+import type { Call, Notice, Session } from '../../../core/index.js'
 
 const most = 1000
 

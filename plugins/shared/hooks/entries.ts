@@ -1,0 +1,63 @@
+import type { Layer } from '../../../core/index.js'
+
+/** One hook; the field names of Claude Code and our own. */
+export interface HookEntry {
+  type?: string
+  command?: string
+  args?: string[]
+  url?: string
+  headers?: Record<string, string>
+  /** Variables of our environment that `$NAME` in a header may name. */
+  allowedEnvVars?: string[]
+  /** A rule, `Tool` or `Tool(spec)`: for other calls the hook does not run. */
+  if?: string
+  timeout?: number
+  timeout_secs?: number
+  on_error?: OnError
+  onError?: OnError
+  async?: boolean
+}
+export type OnError = 'deny' | 'ask' | 'allow'
+/** Whose names of tools and inputs a hook is told: ours, or those of the program it was written for. */
+export type Dialect = 'unified' | 'claude' | 'gemini'
+/** Hooks with one matcher, as the settings or a package say them. */
+export interface HookGroup {
+  matcher?: string
+  hooks?: HookEntry[]
+  dialect?: Dialect
+  /** Who said it: the merging of the settings writes it down. */
+  layer?: Layer
+}
+/** The block `hooks` of the settings: event to groups. */
+export type HookBlock = Readonly<Record<string, readonly HookGroup[]>>
+
+export type HookEvent =
+  | 'PreToolUse' | 'PermissionRequest' | 'PostToolUse' | 'PostToolUseFailure' | 'Notification' | 'SessionStart' | 'SessionEnd'
+  | 'UserPromptSubmit' | 'Stop' | 'SubagentStart' | 'SubagentStop' | 'PreCompact' | 'PostCompact'
+
+/** Words of Gemini for events of ours. */
+const known: Record<string, string> = { beforetool: 'pretooluse', aftertool: 'posttooluse', beforeagent: 'userpromptsubmit', afteragent: 'stop', precompress: 'precompact' }
+
+// `PreToolUse` and `pre_tool_use` are one event.
+const folded = (event: string): string => {
+  const plain = event.replaceAll('_', '').toLowerCase()
+  return known[plain] ?? plain
+}
+
+/** The groups for an event, in the order of the settings. */
+export const groupsFor = (block: HookBlock | undefined, event: HookEvent): HookGroup[] =>
+  Object.entries(block ?? {}).flatMap(([name, groups]) => (folded(name) === folded(event) ? [...groups] : []))
+
+/** A list of exact names, or a linear-time regular expression that may match anywhere. One that cannot be read matches everything: a guard is not lost to a slip. */
+export async function matches(matcher: string | undefined, names: readonly string[]): Promise<boolean> {
+  if (matcher === undefined || matcher === '' || matcher === '*') return true
+  if (/^[\w\-,|\s/]+$/.test(matcher)) return matcher.split(/[,|]/).some((name) => names.includes(name.trim()))
+  if (matcher.length > 512) return true
+  const { RE2JS } = await import('re2js')
+  try {
+    const pattern = RE2JS.compile(matcher)
+    return names.some((name) => pattern.matcher(name).find())
+  } catch {
+    return true
+  }
+}
