@@ -2,8 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import { ok, problem, type Call, type Context, type Handle, type Handler, type Next } from '../../core/index.js'
 import { count, fitting, notice, refusal, remarks } from './answer.js'
 import { existing } from './entries.js'
+import type { Place } from './events.js'
 import { cut, excerpt } from './excerpt.js'
-import type { Place, Wanted } from './places.js'
+import { holds, type Wanted } from './places.js'
 import { patternRefusal, seconds, spansLines, type Counted, type Found, type Pattern, type Query } from './search.js'
 import { chomp, codePointsBetween, isBinary, linesAfter, linesBefore, sourceOf, type Source } from './source.js'
 
@@ -64,6 +65,7 @@ export const grepWith = (engine: Engine): Handler<GrepInput, GrepOutput> => asyn
   const found = await engine.search(context, {
     ...pattern,
     path: input.path,
+    where: true,
     every: input.logic !== 'OR' && pattern.patterns.length > 1,
     include_hidden: input.include_hidden,
     globs: [input.globs ?? []].flat(),
@@ -93,9 +95,7 @@ const emptyPattern = (path: string) =>
     hint: `To look at a file: unified_file {"action":"read","path":…}; at a directory: unified_search ${JSON.stringify({ action: 'list', path })}.`,
   })
 
-interface Part {
-  file: string
-  count: number
+interface Part extends Counted {
   skip: number
   limit: number
 }
@@ -104,9 +104,10 @@ interface Part {
 function page(files: Counted[], skip: number, limit: number): Part[] {
   const parts: Part[] = []
   let before = 0
-  for (const { file, count } of files) {
+  for (const file of files) {
     if (before >= skip + limit) break
-    const part = { file, count, skip: Math.max(0, skip - before), limit: Math.min(count, skip + limit - before) - Math.max(0, skip - before) }
+    const { count } = file
+    const part = { ...file, skip: Math.max(0, skip - before), limit: Math.min(count, skip + limit - before) - Math.max(0, skip - before) }
     if (part.limit > 0) parts.push(part)
     before += count
   }
@@ -157,14 +158,24 @@ async function look(engine: Engine, context: Context, pattern: Pattern, parts: P
 
 /** Adds what is found in open files. False when the engine cannot be started. */
 async function add(engine: Engine, context: Context, pattern: Pattern, files: (Part & Wanted)[], input: GrepInput, shown: Shown): Promise<boolean> {
-  const found = await engine.places(context, pattern, files)
-  if (!found) return false
+  const known = await Promise.all(files.map(told))
+  const others = files.filter((_, index) => !known[index])
+  const looked = others.length === 0 ? [] : await engine.places(context, pattern, others)
+  if (!looked) return false
   const several = spansLines(pattern)
   for (const [index, { file, source, limit }] of files.entries()) {
-    if (found[index]!.length < limit) shown.gone.push(file)
-    for (const place of found[index]!) shown.matches.push(await match(source, file, place, input.context_lines, several))
+    const places = known[index] ?? looked.shift()!
+    if (places.length < limit) shown.gone.push(file)
+    for (const place of places) shown.matches.push(await match(source, file, place, input.context_lines, several))
   }
   return true
+}
+
+/** The places that the search told of, if the file that was opened holds them. */
+async function told({ places, source, skip, limit }: Part & Wanted): Promise<Place[] | undefined> {
+  const wanted = places?.slice(skip, skip + limit).flatMap((place) => place()) ?? []
+  for (const place of wanted) if (!(await holds(source, place))) return undefined
+  return wanted.length === limit ? wanted : undefined
 }
 
 /** Code points of one line that are shown. */

@@ -1,20 +1,11 @@
 /** Where in a file a pattern matches. The engine reads the handle that we opened, so what it says is true of a file of the workspace. */
 import type { Context, Handle } from '../../core/index.js'
 import { refusal } from './answer.js'
-import { lines } from './process.js'
+import { events, type Place } from './events.js'
 import { ripgrep } from './ripgrep.js'
 import { matching, spansLines, type Pattern } from './search.js'
 import type { Source } from './source.js'
 
-/** One matching line, or one match that spans several. Offsets are bytes as the engine counts them. */
-export interface Place {
-  line_number: number
-  end_line_number: number
-  /** Where the first line starts in the file. */
-  offset: number
-  /** Bytes from the start of the line. */
-  submatches: { start: number; end: number; text: string }[]
-}
 /** A file that was opened, and which of its places are wanted. */
 export interface Wanted {
   handle: Handle
@@ -126,65 +117,31 @@ function lower(bytes: Buffer): Buffer {
   return copy
 }
 
-type Text = { text: string } | { bytes: string }
-interface MatchEvent {
-  data: { lines: Text; line_number: number; absolute_offset: number; submatches: { match: Text; start: number; end: number }[] }
-}
-
-/** The places as ripgrep's `--json` tells them, read as it comes. */
+/** The places as ripgrep tells them, read as it comes. */
 async function matches(context: Context, pattern: Pattern, files: Wanted[]): Promise<Place[][] | undefined> {
   const byRef = new Map(files.map(({ handle, skip, limit }) => [handle.ref, { skip, limit, places: [] as Place[] }]))
   const several = spansLines(pattern)
   let current: { skip: number; limit: number; places: Place[] } | undefined
-  const stream = lines((line) => {
-    // `{"type":"begin"` and `{"type":"match"`: one byte tells them from the rest.
-    if (line[9] === 0x62) current = byRef.get((JSON.parse(line.toString()) as { data: { path: { text: string } } }).data.path.text)
-    if (line[9] !== 0x6d || !current || current.places.length >= current.limit) return
-    const event = parse(line)
-    for (const place of event ? (several ? each(event) : [whole(event)]) : []) {
-      if (current.skip-- <= 0 && current.places.length < current.limit) current.places.push(place)
-    }
+  const take = events(several, {
+    file: (name) => (current = byRef.get(name.toString())),
+    match(places) {
+      if (!current || current.places.length >= current.limit) return
+      for (const place of places()) if (current.skip-- <= 0 && current.places.length < current.limit) current.places.push(place)
+    },
   })
   const refs = files.map(({ handle }) => handle.ref)
   // Where a match is a line, nothing behind the last one wanted needs to be looked at.
   const enough = several ? [] : ['--max-count', String(Math.max(...files.map(({ skip, limit }) => skip + limit)))]
-  const asked = await ripgrep('/', ['--json', ...enough, ...matching(pattern), '--', ...refs], { signal: context.signal, seconds }, stream.take)
+  const asked = await ripgrep('/', ['--json', ...enough, ...matching(pattern), '--', ...refs], { signal: context.signal, seconds }, take)
   if (asked?.timed_out) throw refusal('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${seconds} s.`, { retryable: true })
   return asked && files.map(({ handle }) => byRef.get(handle.ref)!.places)
 }
 
-const bytesOf = (text: Text): Buffer => ('text' in text ? Buffer.from(text.text) : Buffer.from(text.bytes, 'base64'))
-
-function parse(line: Buffer): MatchEvent | undefined {
-  try {
-    return JSON.parse(line.toString()) as MatchEvent
-  } catch {
-    // The middle of a long line is missing. Inside JSON text quotes are escaped, so this is where the line itself ends.
-    const end = line.lastIndexOf('"},"line_number":')
-    return end < 0 ? undefined : (JSON.parse(`{"data":{"lines":{"text":"${line.toString('utf8', end)}`) as MatchEvent)
+/** Whether an open file has what was told of it under its name, byte for byte where it would be shown. */
+export async function holds(source: Source, { offset, submatches }: Place): Promise<boolean> {
+  if (offset > 0 && (await source.read(offset - 1, 1))[0] !== 10) return false
+  for (const { start, end, text } of submatches) {
+    if ((await source.read(offset + start, end - start)).toString() !== text) return false
   }
-}
-
-function whole({ data }: MatchEvent): Place {
-  const submatches = data.submatches.slice(0, mostSubmatches).map(({ match, start, end }) => ({ start, end, text: bytesOf(match).toString() }))
-  return { line_number: data.line_number, end_line_number: data.line_number, offset: data.absolute_offset, submatches }
-}
-
-/** One place for each match: where matches span lines, ripgrep joins those that touch the same lines. */
-function each({ data }: MatchEvent): Place[] {
-  const bytes = bytesOf(data.lines)
-  return data.submatches.map(({ match, start, end }) => {
-    const before = bytes.subarray(0, start)
-    const from = before.lastIndexOf(10) + 1
-    const line_number = data.line_number + newlines(before)
-    const inside = newlines(bytes.subarray(start, Math.max(start, end - 1)))
-    const submatches = [{ start: start - from, end: end - from, text: bytesOf(match).toString() }]
-    return { line_number, end_line_number: line_number + inside, offset: data.absolute_offset + from, submatches }
-  })
-}
-
-function newlines(text: Buffer): number {
-  let count = 0
-  for (let at = text.indexOf(10); at >= 0; at = text.indexOf(10, at + 1)) count++
-  return count
+  return true
 }

@@ -83,7 +83,9 @@ export async function withWalk<T>(
   if (discovery.include_hidden) flags.push('--hidden')
   if (discovery.include_ignored) flags.push('--no-ignore')
   if (discovery.max_depth !== undefined) flags.push('--max-depth', String(discovery.max_depth))
-  for (const name of discovery.left_out ?? leftOutBelow(directory.path, discovery.globs)) flags.push('-g', `!**/${name}`)
+  // Each glob is tried on every entry; a name with a dot is hidden anyway, unless a glob brings it back.
+  const hidden = (name: string): boolean => name.startsWith('.') && !discovery.include_hidden && !choose(discovery.globs)
+  for (const name of discovery.left_out ?? leftOutBelow(directory.path, discovery.globs)) if (!hidden(name)) flags.push('-g', `!**/${name}`)
   for (const glob of discovery.globs ?? []) flags.push('-g', glob)
   // A type narrows where a glob would bring ignored files back.
   for (const extension of discovery.file_extensions ?? []) flags.push('--type-add', `vtcode:*.${literal(extension.replace(/^\./, ''))}`)

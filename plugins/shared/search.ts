@@ -3,8 +3,10 @@ import { encodeName, problem, type Context, type Handle, type Next } from '../..
 import { refusal } from './answer.js'
 import { existing, tellable } from './entries.js'
 import { filesBelow, seenBelow } from './enumerate.js'
+import { events, type Told } from './events.js'
 import { cut } from './excerpt.js'
 import { byPath, inPathOrder } from './order.js'
+import type { Consumer } from './process.js'
 import { choose, largestSearched, ripgrep, withWalk, type Asked, type Discovery } from './ripgrep.js'
 
 export interface Pattern {
@@ -20,11 +22,15 @@ export interface Query extends Pattern, Discovery {
   every?: boolean
   /** Files whose matches count. */
   only?: (file: string) => boolean
+  /** Whether it helps to be told where the matches are. */
+  where?: boolean
 }
 export interface Counted {
   file: string
   /** Matching lines; matches, where one may span several lines. */
   count: number
+  /** Where they are, if that was asked for and they are few. As the engine told of the name: believe it when the opened file holds them. */
+  places?: Told[]
 }
 export interface Found {
   /** In path order. */
@@ -45,24 +51,29 @@ export class PatternProblem extends Error {}
 
 export const seconds = 30
 
+/** Matches that are told with their places, and the bytes in which ripgrep may tell them: beyond, counting alone is faster. */
+const few = { places: 5000, bytes: 8_388_608 }
+/** In a larger file that is named a single line may be longer than what is worth being told. */
+const largestTold = 16_777_216
+
 /** Counts the matches of a query. `undefined` when ripgrep cannot be started. Throws PatternProblem, VT_PATH_*, VT_INPUT_INVALID. */
 export async function search(context: Context, query: Query): Promise<Found | undefined> {
   await using target = await context.workspace.open(query.path)
   const nameOf = namesIn(target)
-  const skipped: string[] = []
+  const skipped = new Set<string>()
+  const note = (line: string) => {
+    const [, name] = / ignoring (.*): \d+ bytes$/.exec(line) ?? []
+    if (name !== undefined) skipped.add(nameOf(Buffer.from(name)))
+  }
   const allowed = await candidates()
   if (allowed === undefined) return undefined
-  // Of a single file nothing needs to be counted but its lines.
-  const asked = await ask(query.patterns, target.kind === 'file' ? ['--count'] : ['--count', '--stats'], (line) => {
-    const [, name] = / ignoring (.*): \d+ bytes$/.exec(line) ?? []
-    if (name !== undefined) skipped.push(nameOf(Buffer.from(name)))
-  })
-  if (!asked) return undefined
-  const { pairs, rest } = counts(asked.stdout)
-  const searched = target.kind === 'file' ? 1 : Number(/^(\d+) files? searched$/m.exec(rest)?.[1] ?? pairs.length)
-  judge(asked, query, target.kind === 'file' ? pairs.length > 0 : searched > 0)
-  const files = pairs
-    .map(({ name, count }) => ({ file: nameOf(name), count }))
+  const told = query.where && (target.kind === 'directory' || target.stat.bytes <= largestTold) ? await tell() : 'too much'
+  const counted = told === 'too much' ? await count() : told
+  if (!counted) return undefined
+  const { asked, searched } = counted
+  judge(asked, query, target.kind === 'file' ? counted.files.length > 0 : searched > 0)
+  const files = counted.files
+    .map(({ name, ...rest }) => ({ file: nameOf(name), ...rest }))
     .filter(({ file }) => (!allowed || allowed.has(file)) && query.only?.(file) !== false && seenBelow(context, target, file))
   return {
     files: inPathOrder(files, ({ file }) => file),
@@ -70,7 +81,49 @@ export async function search(context: Context, query: Query): Promise<Found | un
     searched,
     incomplete: asked.timed_out,
     complaints: target.kind === 'file' ? [] : await tellable(context, target.path, asked.complaints),
-    skipped: await existing(context, skipped.sort(byPath)),
+    skipped: await existing(context, [...skipped].sort(byPath)),
+  }
+
+  /** One run that tells every match; `too much` where there are many, or where a file that was named is no text. */
+  async function tell(): Promise<Counts | 'too much' | undefined> {
+    const files: { name: Buffer; places: Told[] }[] = []
+    const several = spansLines(query)
+    const left = { ...few }
+    let [searched, binary] = [0, false]
+    const read = events(several, {
+      file: (name) => files.push({ name, places: [] }),
+      match(places) {
+        // Of lines it is enough to know that they are there until they are shown.
+        const found = several ? places().map((place) => () => [place]) : [places]
+        left.places -= found.length
+        files.at(-1)!.places.push(...found)
+      },
+      binary() {
+        // A walk leaves such a file out, whatever was found before its first NUL.
+        binary = true
+        files.pop()
+      },
+      searched: (files) => (searched = files),
+    })
+    // ripgrep keeps what it tells of a file until it is through with it.
+    const asked = await ask(query.patterns, ['--json', '--max-count', String(few.places + 1)], (chunk) => {
+      left.bytes -= chunk.length
+      void read(chunk)
+      return left.places < 0 || left.bytes < 0 ? false : undefined
+    }, note)
+    if (!asked) return undefined
+    if (asked.stopped || (binary && target.kind === 'file')) return 'too much'
+    return { asked, searched, files: files.map((file) => ({ ...file, count: file.places.length })) }
+  }
+
+  async function count(): Promise<Counts | undefined> {
+    const chunks: Buffer[] = []
+    // A file that was searched without a match tells how many were; ripgrep's own statistics look at each match twice.
+    const how = target.kind === 'file' ? ['--count'] : ['--count', '--include-zero']
+    const asked = await ask(query.patterns, how, (chunk) => void chunks.push(chunk), note)
+    if (!asked) return undefined
+    const { pairs, zeros } = counts(Buffer.concat(chunks))
+    return { asked, searched: target.kind === 'file' ? 1 : pairs.length + zeros, files: pairs }
   }
 
   /** The files whose matches count: `false` for all, `undefined` without ripgrep. */
@@ -81,9 +134,10 @@ export async function search(context: Context, query: Query): Promise<Found | un
       sets.push(new Set(files))
     }
     for (const pattern of query.every ? query.patterns : []) {
-      const asked = await ask([pattern], ['--count'])
+      const chunks: Buffer[] = []
+      const asked = await ask([pattern], ['--count'], (chunk) => void chunks.push(chunk))
       if (!asked) return undefined
-      const { pairs } = counts(asked.stdout)
+      const { pairs } = counts(Buffer.concat(chunks))
       judge(asked, query, pairs.length > 0)
       sets.push(new Set(pairs.map(({ name }) => nameOf(name))))
     }
@@ -91,19 +145,23 @@ export async function search(context: Context, query: Query): Promise<Found | un
     return first ? new Set([...first].filter((file) => others.every((other) => other.has(file)))) : false
   }
 
-  async function ask(patterns: string[], how: string[], onLog?: (line: string) => void): Promise<(Asked & { stdout: Buffer }) | undefined> {
+  async function ask(patterns: string[], how: string[], take: Consumer, onLog?: (line: string) => void): Promise<Asked | undefined> {
     const limits = { signal: context.signal, seconds }
-    const chunks: Buffer[] = []
-    const take = (chunk: Buffer) => void chunks.push(chunk)
     const args = [...how, '--null', '--with-filename', ...matching({ ...query, patterns })]
     // The handle's own name, not its path: it cannot be swapped, and may be no text.
-    const asked = await (target.kind === 'file'
+    return target.kind === 'file'
       ? ripgrep('/', [...args, '--', target.ref], limits, take)
       : withWalk(context.workspace, target, query, (flags) =>
           ripgrep(target.ref, [...args, ...flags, '--max-filesize', String(largestSearched), '--', './'], limits, take, onLog),
-        ))
-    return asked && { ...asked, stdout: Buffer.concat(chunks) }
+        )
   }
+}
+
+/** What one run came to. */
+interface Counts {
+  asked: Asked
+  searched: number
+  files: { name: Buffer; count: number; places?: Told[] }[]
 }
 
 /** How ripgrep is told what to look for. */
@@ -118,17 +176,18 @@ export function matching({ patterns, literal, case_sensitive }: Pattern): string
 export const spansLines = ({ patterns, literal = false }: Pattern): boolean =>
   patterns.some((pattern) => pattern.includes('\n') || (!literal && /(?<!\\)(\\\\)*\\n/.test(pattern)))
 
-/** `name NUL count` pairs, and the text behind them. */
-function counts(bytes: Buffer): { pairs: { name: Buffer; count: number }[]; rest: string } {
+/** `name NUL count` pairs, and how many counts are zero. */
+function counts(bytes: Buffer): { pairs: { name: Buffer; count: number }[]; zeros: number } {
   const pairs: { name: Buffer; count: number }[] = []
-  let start = 0
+  let [start, zeros] = [0, 0]
   for (let nul = bytes.indexOf(0); nul >= 0; nul = bytes.indexOf(0, start)) {
     const end = bytes.indexOf(10, nul)
     if (end < 0) break
-    pairs.push({ name: bytes.subarray(start, nul), count: Number(bytes.toString('latin1', nul + 1, end)) })
+    if (bytes[nul + 1] === 0x30) zeros++
+    else pairs.push({ name: bytes.subarray(start, nul), count: Number(bytes.toString('latin1', nul + 1, end)) })
     start = end + 1
   }
-  return { pairs, rest: bytes.toString('latin1', start) }
+  return { pairs, zeros }
 }
 
 /** How ripgrep's names of files read in an answer. */
