@@ -9,6 +9,7 @@ import { idMaker } from './ids.js'
 import { Approvals } from './loop/approvals.js'
 import { checkBudget } from './loop/budget.js'
 import { Cycles } from './loop/cycles.js'
+import { Lifecycle } from './loop/lifecycle.js'
 import { verdictOf } from './loop/outcome.js'
 import { noBill, Purse } from './loop/purse.js'
 import { runTurn, type TurnEnd } from './loop/turn.js'
@@ -20,7 +21,7 @@ import { manifestOf, type SessionManifest } from './sessions/manifest.js'
 import { Queue } from './sessions/queue.js'
 import type { Restored } from './sessions/resume.js'
 import { abandon } from './sessions/settle.js'
-import { apply, emptyState, type State } from './sessions/state.js'
+import { apply, emptyState, textOf, type State } from './sessions/state.js'
 import type { Store } from './sessions/store.js'
 import { settingsOf, type AgentSettings, type Limits } from './settings.js'
 import type { Fact, Item, Msg, Outcome, SegmentReason } from './types.js'
@@ -63,6 +64,7 @@ export class Thread {
   readonly cycles = new Cycles()
   readonly approvals: Approvals
   readonly context = new LiveContext(this)
+  readonly lifecycle: Lifecycle
   readonly purse = new Purse()
   /** Whether the last attempt to change something was refused because nobody could agree to it. */
   readonly escalation = { refused_change: false }
@@ -94,7 +96,8 @@ export class Thread {
     this.settings = settingsOf(options.kernel, options.limits)
     this.newId = idMaker(options.providers.clock, options.providers.random)
     this.events = new Events(options.thread_id, options.providers.clock, options.restored?.owed.seq)
-    this.approvals = new Approvals(this.events, options.providers)
+    this.lifecycle = new Lifecycle(this, options.restored ? 'resume' : 'startup')
+    this.approvals = new Approvals(this.events, options.providers, (message) => this.lifecycle.waiting(message))
     this.queue = new Queue(options.store, options.providers.clock)
     this.state = options.restored?.state ?? emptyState()
     this.resumed = options.restored
@@ -135,11 +138,12 @@ export class Thread {
   async run(input: Msg | undefined, signal: AbortSignal): Promise<TurnEnd> {
     if (this.resumed) await this.harness('resumed', this.resumed.torn ? { message: 'The last line of the journal was not finished; it counts as never written.' } : {})
     this.resumed = undefined
+    await this.lifecycle.begin(signal)
     // A new task does not continue what was interrupted.
     if (input && this.state.open) await abandon(this)
     let next: Msg | undefined = input ?? (this.state.open ? undefined : await this.queue.next())
     while (next || this.state.open) {
-      const refusal = this.refuseTurn(next)
+      const refusal = this.refuseTurn(next) ?? (next && (await this.blocked(next, signal)))
       if (refusal) return (this.last = refusal)
       this.last = await runTurn(this, next, signal)
       this.turns += 1
@@ -162,6 +166,14 @@ export class Thread {
     const over = harness.max_run_wall_clock_secs > 0 && this.providers.clock.now() - this.began > harness.max_run_wall_clock_secs * 1000
     if (over || (max_turns > 0 && this.turns >= max_turns)) return { ...this.last, outcome: 'turn_limit_reached' }
     return undefined
+  }
+
+  /** An input that a hook objects to leaves no trace in the conversation, and is not taken from the queue again. */
+  private async blocked(input: Msg, signal: AbortSignal): Promise<TurnEnd | undefined> {
+    const reason = await this.lifecycle.prompt(textOf(input), signal)
+    if (reason === undefined) return undefined
+    if (input.intent_id !== undefined) await this.queue.applied(input.intent_id)
+    return { outcome: 'failed', text: '', failure: new AgentError('VT_PROMPT_BLOCKED', `A lifecycle hook objects to the input: ${reason}`) }
   }
 
   /** Asks the model of the thread, or the next one where it cannot be had; once a turn with a shorter conversation. */
@@ -266,6 +278,8 @@ export class Thread {
   /** Waits for what is being written, and lets go of the session. */
   async close(): Promise<void> {
     await this.tail.catch(() => {})
+    const { outcome } = this.last
+    await this.lifecycle.end(outcome === 'success' ? 'completed' : outcome === 'cancelled' ? 'cancelled' : 'error')
     await this.kernel.endSession(this.session_id)
     await this.store.close()
   }

@@ -23,6 +23,7 @@ const worthwhile = 0.2
 export async function compact(thread: Thread, trigger: CompactTrigger, signal: AbortSignal, { focus, must = false }: { focus?: string; must?: boolean } = {}): Promise<boolean> {
   const { state, session_id, events, context } = thread
   if (!must && state.messages.length < fewest) return false
+  if (!(await thread.lifecycle.mayCompact(trigger, signal)) && !must) return false
   await thread.currentSegment()
   const tokens_before = context.size
   const original_message_count = state.messages.length
@@ -64,6 +65,7 @@ export async function compact(thread: Thread, trigger: CompactTrigger, signal: A
   const vain = (tokens_before - tokens_after) / tokens_before < worthwhile
   if (vain && context.vain) throw new AgentError('VT_CONTEXT_STUCK', `Shortening the conversation twice won less than ${worthwhile * 100} % each time; it has ${tokens_after} tokens.`)
   context.vain = vain
+  await thread.lifecycle.compacted(trigger, signal)
   return true
 }
 

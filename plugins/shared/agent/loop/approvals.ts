@@ -10,6 +10,7 @@ export class Approvals {
   constructor(
     private readonly events: Events,
     private readonly providers: Pick<AgentProviders, 'approve' | 'clock'>,
+    private readonly waiting: (message: string) => void,
   ) {}
 
   ask(call: CallPart, request: Approval, signal: AbortSignal): Promise<Approved> {
@@ -21,6 +22,7 @@ export class Approvals {
   private async askNow({ call_id, name }: CallPart, request: Approval, signal: AbortSignal): Promise<Approved> {
     const began = this.providers.clock.now()
     await this.events.emit({ type: 'permission.requested', tool_name: name, call_id, reason: request.reasons.join(' '), policy: 'permission' })
+    this.waiting(`${name} waits for an approval. ${request.reasons.join(' ')}`)
     let answer: Approved
     try {
       answer = signal.aborted ? undefined : await this.providers.approve!(request)

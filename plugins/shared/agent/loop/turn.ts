@@ -60,6 +60,7 @@ class Turn {
     const named = intent_id === undefined ? {} : { intent_id }
     if (origin === 'queue') await thread.events.emit({ type: 'interjected', source: 'queue', image_count: 0, redirect_kind: 'interjection', ...named })
     await thread.events.say({ id: thread.newId('it'), type: 'user_message', text: textOf(message), origin, ...named })
+    await thread.lifecycle.sayNotes()
   }
 
   /** Step after step until the model asks for nothing more. */
@@ -82,8 +83,12 @@ class Turn {
       if (unanswered(thread.state).length > 0) continue
       const text = textOf(thread.state.messages.at(-1)!)
       await this.stepDone()
-      if (!pseudoCall.test(text)) return { outcome: 'success', text }
-      await this.correct()
+      if (pseudoCall.test(text)) await this.correct()
+      else {
+        const left = await thread.lifecycle.stop(text, signal)
+        if (left === undefined) return { outcome: 'success', text }
+        await thread.say(left)
+      }
     }
   }
 
