@@ -150,7 +150,8 @@ async function prune(workspace: Workspace, current: string): Promise<void> {
   const found = []
   for (const { name, kind } of await workspace.names(sessionsFolder)) {
     const stat = kind === 'directory' && name !== current ? await workspace.stat(`${sessionsFolder}/${name}/calls.jsonl`) : undefined
-    if (stat) found.push({ name, mtime_ms: stat.mtime_ms })
+    // A conversation is kept by rules of its own.
+    if (stat && !(await workspace.stat(`${sessionsFolder}/${name}/manifest.json`))) found.push({ name, mtime_ms: stat.mtime_ms })
   }
   found.sort((a, b) => b.mtime_ms - a.mtime_ms)
   for (const [index, { name, mtime_ms }] of found.entries()) {

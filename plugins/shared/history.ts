@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Call, Context, Workspace } from '../../core/index.js'
+import type { Workspace } from '../../core/index.js'
 
 // What a changing call replaces is kept below .vtcode/history/<session>/<checkpoint>/: record.json says what was done, a file
 // named by the index of a step holds what was there before. A checkpoint is written before anything changes.
@@ -36,17 +36,31 @@ export interface Checkpoint {
   steps: Step[]
 }
 
-/** Runs `change` with what it replaces kept for undo. If it fails the checkpoint goes again. `folder` is where a step may move things. */
-export async function recorded<T>({ slot, id }: Call, context: Context, steps: Step[], change: (folder: string) => Promise<T>): Promise<T> {
-  const { workspace, session } = context
+/** Who changes something: the slot, the id of its call, the session. */
+export interface Author {
+  slot: string
+  id: string
+}
+interface Place {
+  workspace: Workspace
+  session: { id: string }
+}
+/** Where the checkpoints of a session lie. */
+export const historyOf = (session: string): string => `${historyFolder}/${session.replace(/[^\w.-]|^\.+/g, '_')}`
+
+/**
+ * Runs `change` with what it replaces kept for undo. If it fails the checkpoint goes again. `folder` is where a step may move things.
+ * What was kept already, because the change could not wait, is named by `kept`, the file for each step.
+ */
+export async function recorded<T>({ slot, id }: Author, { workspace, session }: Place, steps: Step[], change: (folder: string) => Promise<T>, kept?: string[]): Promise<T> {
   const bytes = steps.reduce((sum, step) => sum + bytesKept(step), 0)
   const name = `${String(Date.now()).padStart(14, '0')}-${randomBytes(3).toString('hex')}-${bytes}`
-  const folder = `${historyFolder}/${session.id.replace(/[^\w.-]|^\.+/g, '_')}/${name}`
+  const folder = `${historyOf(session.id)}/${name}`
   const record: Checkpoint = { id, slot, session: session.id, time: new Date().toISOString(), steps }
   try {
     await ignored(workspace)
     for (const [index, step] of steps.entries()) {
-      if ('before' in step && step.before) await workspace.keep('to' in step ? step.to : step.path, `${folder}/${index}`)
+      if ('before' in step && step.before) await workspace.keep(kept?.[index] ?? ('to' in step ? step.to : step.path), `${folder}/${index}`)
     }
     await workspace.write(`${folder}/record.json`, Buffer.from(JSON.stringify(record)), 'nothing', { mode: 0o600 })
     return await change(folder)

@@ -93,7 +93,7 @@ async function restored(workspace: Workspace, path: string, kept: string, { sha2
 }
 
 /** The version of a file that is there now, if anything is. Throws VT_FILE_STALE for what is no file. */
-async function versionAt(workspace: Workspace, path: string): Promise<Version | undefined> {
+export async function versionAt(workspace: Workspace, path: string): Promise<Version | undefined> {
   const stat = await workspace.stat(path)
   if (!stat) return undefined
   if (stat.kind !== 'file') throw changed(path)
@@ -105,7 +105,7 @@ const changed = (path: string): VtError =>
   problem('VT_FILE_STALE', { path }, { hint: 'It was changed since; undo that first, or restore the file by hand.' })
 
 /** A history may have come with a repository: what no tool may write is not restored from it. */
-async function refuseForeign(workspace: Workspace, path: string): Promise<void> {
+export async function refuseForeign(workspace: Workspace, path: string): Promise<void> {
   const names = path.toLowerCase().split('/')
   const outside = names.includes('.git') || (names[0] === '.vtcode' && names[1] !== 'plans')
   if (outside || (await resolvedParent(workspace, path))) throw problem('VT_PATH_OUTSIDE', { path })

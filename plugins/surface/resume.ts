@@ -12,18 +12,24 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
   const command = withFlags(described.argument('[session]', 'its id; without one --last').argument('[task...]', 'what to do next'))
     .option('--last', 'the session that was used last')
     .option('--continue-turn', 'go on with the turn that was interrupted')
-    .action(async (first: string | undefined, rest: string[], flags: Flags & { last?: true; continueTurn?: true }) => {
+    .option('--fork', 'begin a new session with the conversation of that one, which stays as it is')
+    .option('--summarize', 'with --fork: begin with what that one remembers instead')
+    .action(async (first: string | undefined, rest: string[], flags: Flags & { last?: true; continueTurn?: true; fork?: true; summarize?: true }) => {
       const named = first?.startsWith('ses_') && !flags.last
       const task = [...(named || first === undefined ? [] : [first]), ...rest].join(' ')
       if (!named && !flags.last) {
         say(io, 'error', 'Say which session: its id, or --last. `vtcode sessions list` shows them.')
         code = 2
-      } else if (task === '' && !flags.continueTurn) {
+      } else if (flags.summarize && !flags.fork) {
+        say(io, 'error', '--summarize belongs to --fork.')
+        code = 2
+      } else if (task === '' && (!flags.continueTurn || flags.fork)) {
         say(io, 'error', 'Say what to do next, or --continue-turn.')
         code = 2
       } else {
         const people = interactive(io) ? { providers: { approve: approver(io), ask: asker(io) } } : {}
-        code = await work(kernel, task === '' ? undefined : task, flags, io, { surface: 'resume', resume: named ? first! : 'last', ...people })
+        const forked = flags.fork ? { fork: flags.summarize ? ('summarized' as const) : ('full_copy' as const) } : {}
+        code = await work(kernel, task === '' ? undefined : task, flags, io, { surface: 'resume', resume: named ? first! : 'last', ...forked, ...people })
       }
     })
   return run(command, argv, () => code)

@@ -5,10 +5,12 @@ import { run, verb } from '../shared/verbs.js'
 
 /** `vtcode sessions`: the conversations of this workspace. */
 export default async function sessions(kernel: Kernel, argv: string[], io: Io): Promise<number> {
-  const [{ listSessions }, { repair }, { openStore, sessionsFolder }] = await Promise.all([
+  const [{ listSessions }, { collect, removeSession }, { repair }, { openStore }, { settingsOf }] = await Promise.all([
     import('../shared/agent/sessions/manifest.js'),
+    import('../shared/agent/sessions/retention.js'),
     import('../shared/agent/sessions/resume.js'),
     import('../shared/agent/sessions/store.js'),
+    import('../shared/agent/settings.js'),
   ])
   let code = 0
   const within = async (what: (workspace: Workspace) => Promise<void>) => {
@@ -31,7 +33,7 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
         await store.close()
       }
     })
-  const command = verb('sessions', 'Lists the sessions of this workspace; shows, names, mends and deletes them.', io)
+  const command = verb('sessions', 'Lists the sessions of this workspace; shows, names, flags, mends and deletes them.', io)
   command.command('list', { isDefault: true }).option('--json').action(({ json }: { json?: true }) =>
     within(async (workspace) => {
       const all = await listSessions(workspace)
@@ -40,12 +42,10 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
     }),
   )
   command.command('show <id>').action((id: string) => holding(id, async (store) => void io.stdout.write(`${(await store.read('manifest.json')) ?? '{}'}\n`)))
-  command.command('rename <id> <title...>').action((id: string, title: string[]) =>
-    holding(id, async (store) => {
-      const manifest = JSON.parse((await store.read('manifest.json')) ?? '{}') as object
-      await store.write('manifest.json', JSON.stringify({ ...manifest, title: title.join(' ').slice(0, 160) }))
-    }),
-  )
+  const marked = (id: string, mark: object) =>
+    holding(id, async (store) => store.write('manifest.json', JSON.stringify({ ...(JSON.parse((await store.read('manifest.json')) ?? '{}') as object), ...mark })))
+  command.command('rename <id> <title...>').action((id: string, title: string[]) => marked(id, { title: title.join(' ').slice(0, 160) }))
+  command.command('flag <id>').addArgument(command.createArgument('<flag>').choices(['no-export'])).action((id: string) => marked(id, { no_export: true }))
   command.command('repair <id>').action((id: string) =>
     holding(id, async (store) => {
       const cut = await repair(store)
@@ -53,9 +53,12 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
     }),
   )
   command.command('delete <id>').action((id: string) =>
+    within((workspace) => removeSession(workspace, id)),
+  )
+  command.command('gc').description('deletes what is beyond the bounds of `sessions` in the settings').action(() =>
     within(async (workspace) => {
-      await (await openStore(workspace, id, { must_exist: true })).close()
-      await workspace.remove(`${sessionsFolder}/${id}`, { recursive: true })
+      const gone = await collect(workspace, settingsOf(kernel).sessions, Date.now())
+      io.stdout.write(gone.map((id) => `${id}\n`).join(''))
     }),
   )
   return run(command, argv, () => code)

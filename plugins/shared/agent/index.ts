@@ -1,11 +1,12 @@
-import { openWorkspace, type Kernel, type Workspace } from '../../../core/index.js'
+import { openWorkspace, type Kernel } from '../../../core/index.js'
 import { dictionary, type AgentProviders } from './dictionary.js'
-import { AgentError } from './errors.js'
 import type { Sink } from './events/log.js'
 import { idMaker } from './ids.js'
 import { connect } from './model/connect.js'
-import { listSessions } from './sessions/manifest.js'
+import { fork } from './sessions/fork.js'
+import { lastSession } from './sessions/manifest.js'
 import { payOwed, restore } from './sessions/resume.js'
+import { collect } from './sessions/retention.js'
 import { memoryStore, openStore } from './sessions/store.js'
 import { settingsOf, type Limits } from './settings.js'
 import { Thread } from './thread.js'
@@ -25,6 +26,8 @@ export interface AgentOptions {
   surface?: string
   /** Goes on with a session: its id, or `last`. */
   resume?: string
+  /** With `resume`: not that session goes on but a new one, with its whole conversation or with what it remembers. */
+  fork?: 'full_copy' | 'summarized'
   /** `false`: the model gets no tools. */
   tools?: boolean
   /** Tighter than the settings, for this run. */
@@ -82,8 +85,10 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
   const newId = idMaker(providers.clock, providers.random)
   const workspace = openWorkspace(kernel.workspace)
   try {
-    const session_id = options.resume === undefined ? newId('ses') : options.resume === 'last' ? await lastSession(workspace) : options.resume
-    const must_exist = options.resume !== undefined
+    const from = options.resume === 'last' ? await lastSession(workspace) : options.resume
+    const session_id = from === undefined || options.fork ? newId('ses') : from
+    if (from !== undefined && options.fork) await fork(workspace, from, session_id, options.fork, providers.clock)
+    const must_exist = from !== undefined
     const store = providers.session === 'memory' ? memoryStore() : await openStore(workspace, session_id, { must_exist })
     const restored = must_exist ? await restore(store, session_id).catch((error: unknown) => store.close().then(() => Promise.reject(error))) : undefined
     const thread = new Thread({
@@ -108,6 +113,8 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
     if (options.onEvent) thread.events.add(options.onEvent)
     const close = async () => {
       await thread.close()
+      // Old sessions make room for new ones; that is no reason for a run to fail.
+      if (!must_exist && providers.session === 'disk') await collect(workspace, settings.sessions, providers.clock.now(), session_id).catch(() => [])
       workspace.close()
     }
     return { thread, close }
@@ -115,10 +122,4 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
     workspace.close()
     throw error
   }
-}
-
-async function lastSession(workspace: Workspace): Promise<string> {
-  const [last] = await listSessions(workspace)
-  if (!last) throw new AgentError('VT_SESSION_NOT_FOUND', 'There is no session in this workspace yet.')
-  return last.session_id
 }

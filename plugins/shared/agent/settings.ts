@@ -30,6 +30,7 @@ export interface AgentSettings {
   context: { max_context_tokens: number; dynamic: { retained_user_messages: number; persist_history: boolean } }
   tools: { max_tool_loops: number; max_conversation_turns: number }
   automation: { full_auto: { max_turns: number } }
+  checkpoints: { enabled: boolean }
   sessions: { max_count: number; max_age_days: number; max_total_mb: number }
 }
 

@@ -23,6 +23,7 @@ import type { Restored } from './sessions/resume.js'
 import { abandon } from './sessions/settle.js'
 import { apply, emptyState, textOf, type State } from './sessions/state.js'
 import type { Store } from './sessions/store.js'
+import { Watch } from './sessions/watch.js'
 import { settingsOf, type AgentSettings, type Limits } from './settings.js'
 import type { Fact, Item, Msg, Outcome, SegmentReason } from './types.js'
 
@@ -66,6 +67,7 @@ export class Thread {
   readonly context = new LiveContext(this)
   readonly lifecycle: Lifecycle
   readonly purse = new Purse()
+  readonly watch: Watch
   /** Whether the last attempt to change something was refused because nobody could agree to it. */
   readonly escalation = { refused_change: false }
   readonly newId: ReturnType<typeof idMaker>
@@ -98,6 +100,7 @@ export class Thread {
     this.events = new Events(options.thread_id, options.providers.clock, options.restored?.owed.seq)
     this.lifecycle = new Lifecycle(this, options.restored ? 'resume' : 'startup')
     this.approvals = new Approvals(this.events, options.providers, (message) => this.lifecycle.waiting(message))
+    this.watch = new Watch(options.workspace, options.session_id)
     this.queue = new Queue(options.store, options.providers.clock)
     this.state = options.restored?.state ?? emptyState()
     this.resumed = options.restored
@@ -110,8 +113,9 @@ export class Thread {
     this.purse.run = noBill
     this.turns = 0
     this.began = this.providers.clock.now()
-    await this.saveManifest('active')
-    await this.events.emit({ type: 'thread.started', session_id, model: line.model.id, mode: kernel.settings.policy.mode, cwd: kernel.workspace, version })
+    const { parent_thread_id } = await this.saveManifest('active')
+    const forked = parent_thread_id === undefined ? {} : { parent_thread_id }
+    await this.events.emit({ type: 'thread.started', session_id, model: line.model.id, mode: kernel.settings.policy.mode, cwd: kernel.workspace, version, ...forked })
   }
 
   /** Writes a fact down, then believes it. Secrets of ours that got into it are not written. */
@@ -270,9 +274,10 @@ export class Thread {
     return { outcome_code: code, exit_code, text, ...known, ...(error && { error }) }
   }
 
-  private async saveManifest(status: SessionManifest['status']): Promise<void> {
-    const before = await this.store.read('manifest.json')
-    await this.store.write('manifest.json', JSON.stringify(manifestOf(this, status, before)))
+  private async saveManifest(status: SessionManifest['status']): Promise<SessionManifest> {
+    const manifest = manifestOf(this, status, await this.store.read('manifest.json'))
+    await this.store.write('manifest.json', JSON.stringify(manifest))
+    return manifest
   }
 
   /** Waits for what is being written, and lets go of the session. */
@@ -281,6 +286,7 @@ export class Thread {
     const { outcome } = this.last
     await this.lifecycle.end(outcome === 'success' ? 'completed' : outcome === 'cancelled' ? 'cancelled' : 'error')
     await this.kernel.endSession(this.session_id)
+    await this.watch.close()
     await this.store.close()
   }
 }

@@ -134,6 +134,39 @@ describe('a session', () => {
     expect(await vtcode(place, ['exec', 'resume', '--last', 'well?'])).toMatchObject({ code: 0, out: 'fine\n' })
   })
 
+  it('can be forked: the new one has the whole conversation or what is remembered of it, the old one stays as it is', async () => {
+    const { peer, place } = await scene([...['1', '2', '3', '4', '5'].map((n) => ({ content: `answer ${n}` })), { content: 'copied' }, { content: 'summarised' }])
+    for (const n of ['1', '2', '3', '4', '5']) await vtcode(place, ['exec', `question ${n}`, ...(n === '1' ? [] : ['--resume', 'last'])])
+    const parent = sessionOf(place)
+    const before = readFileSync(journal(place, parent), 'utf8')
+    const said = () => peer.bodies.at(-1).messages.slice(1).map(({ content }: any) => content)
+    expect(await vtcode(place, ['resume', parent, '--fork', 'and now?'])).toMatchObject({ code: 0, out: 'copied\n' })
+    expect(said()).toEqual([...['1', '2', '3', '4', '5'].flatMap((n) => [`question ${n}`, `answer ${n}`]), 'and now?'])
+    expect(await vtcode(place, ['resume', parent, '--fork', '--summarize', 'and then?'])).toMatchObject({ code: 0, out: 'summarised\n' })
+    expect(peer.bodies).toHaveLength(7)
+    const [memory, summary, ...words] = said()
+    expect(memory).toContain(`.vtcode/sessions/${parent}/messages.jsonl`)
+    expect(summary).toContain('Goal: question 1')
+    expect(words).toEqual(['question 2', 'question 3', 'question 4', 'question 5', 'and then?'])
+    expect(readFileSync(journal(place, parent), 'utf8')).toBe(before)
+    const all = JSON.parse((await vtcode(place, ['sessions', 'list', '--json'])).out)
+    expect(all.filter(({ parent_session_id }: any) => parent_session_id === parent).map(({ fork_mode }: any) => fork_mode).sort()).toEqual(['full_copy', 'summarized'])
+    for (const { session_id, fork_mode } of all) {
+      const log = logOf(place, session_id)
+      checkLog(log)
+      if (fork_mode) expect(log[0].parent_thread_id).toMatch(/^th_/)
+    }
+    expect((await vtcode(place, ['resume', 'ses_nothere', '--fork', 'x'])).err).toContain('VT_SESSION_NOT_FOUND')
+    expect((await vtcode(place, ['resume', parent, '--summarize', 'x'])).code).toBe(2)
+  })
+
+  it('that held a secret of ours is whole all the same: what is written has its checksum', async () => {
+    const { place } = await scene([{ toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'key-of-the-peer-0123' })] }, { content: 'I saw key-of-the-peer-0123.' }, { content: 'still here' }])
+    await vtcode(place, ['exec', '--mode', 'auto', 'go'])
+    expect(readFileSync(journal(place), 'utf8')).not.toContain('key-of-the-peer-0123')
+    expect(await vtcode(place, ['exec', '--resume', 'last', 'more'])).toMatchObject({ code: 0, out: 'still here\n' })
+  })
+
   it('that is not there, and a disk that takes no journal, are said', async () => {
     const { place } = await scene([{ content: 'ok' }])
     expect(await vtcode(place, ['resume', 'ses_nothere', 'x'])).toMatchObject({ code: 1, err: expect.stringContaining("VT_SESSION_NOT_FOUND: There is no session 'ses_nothere'") })

@@ -1,5 +1,7 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
-import { home, startPeer, vtcode } from '../../agent/peer.js'
+import { call, home, startPeer, vtcode } from '../../agent/peer.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {
@@ -21,4 +23,41 @@ it('vtcode sessions lists, shows, names, mends and deletes', async () => {
   expect((await vtcode(place, ['sessions', 'delete', second.session_id])).code).toBe(0)
   expect((await vtcode(place, ['sessions'])).out).toMatch(/^ses_\w+ {2}\S+ {2}1 turns {2}my title\n$/)
   for (const id of ['../../x', 'ses_none']) expect(await vtcode(place, ['sessions', 'delete', id])).toMatchObject({ code: 1, err: expect.stringContaining('VT_SESSION_NOT_FOUND') })
+})
+
+it('vtcode sessions gc deletes what is beyond the bounds: the oldest first, nothing with a name or in use, and what was kept for it', async () => {
+  const peer = await startPeer(Array.from({ length: 5 }, () => ({ toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x', mode: 'overwrite' })] })).flatMap((step) => [step, { content: 'ok' }]))
+  const place = await home(peer, {}, { settings: { sessions: { max_count: 3 } } })
+  held.push(peer, place)
+  const ids = async (): Promise<string[]> => JSON.parse((await vtcode(place, ['sessions', 'list', '--json'])).out).map(({ session_id }: any) => session_id)
+  await vtcode(place, ['exec', '--mode', 'auto', 'one'])
+  const [named] = await ids()
+  await vtcode(place, ['sessions', 'rename', named!, 'keep', 'me'])
+  await vtcode(place, ['sessions', 'flag', named!, 'no-export'])
+  for (const word of ['two', 'three']) await vtcode(place, ['exec', '--mode', 'auto', word])
+  const [, second] = await ids()
+  expect(existsSync(join(place.root, '.vtcode/history', second!))).toBe(true)
+  // A run makes room for itself.
+  await vtcode(place, ['exec', '--mode', 'auto', 'four'])
+  const left = await ids()
+  expect([left.length, left.includes(named!), left.includes(second!)]).toEqual([3, true, false])
+  expect(existsSync(join(place.root, '.vtcode/history', second!))).toBe(false)
+  expect(JSON.parse((await vtcode(place, ['sessions', 'show', named!])).out)).toMatchObject({ title: 'keep me', no_export: true })
+  expect((await vtcode(place, ['-c', 'sessions.max_count=1', 'sessions', 'gc'])).out.split('\n').filter(Boolean)).toHaveLength(2)
+  expect(await ids()).toEqual([named])
+})
+
+it('a conversation outlives the records of many single calls', async () => {
+  const peer = await startPeer([{ toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'ok' }])
+  const place = await home(peer)
+  held.push(peer, place)
+  await vtcode(place, ['exec', 'go'])
+  for (let index = 0; index < 60; index++) {
+    const folder = join(place.root, '.vtcode/sessions', `old-${index}`)
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'calls.jsonl'), '{}\n')
+  }
+  await vtcode(place, ['call', 'unified_search', 'list'])
+  expect((await vtcode(place, ['sessions'])).out).toMatch(/^ses_/)
+  expect(readdirSync(join(place.root, '.vtcode/sessions')).length).toBeLessThan(60)
 })

@@ -1,6 +1,6 @@
 import type { Effect, JsonObject, Result } from '../../../../core/index.js'
 import { messageOf } from '../errors.js'
-import { settle } from '../sessions/settle.js'
+import { recording, settle } from '../sessions/settle.js'
 import { resultPart } from '../sessions/state.js'
 import type { CallOutcome, CallPart, FileChange, Item, Msg } from '../types.js'
 import type { Thread } from '../thread.js'
@@ -71,13 +71,29 @@ async function makeCall(thread: Thread, tally: Tally, { call, effects }: Planned
   await events.start(invocation)
   const began = providers.clock.now()
   const refused = settled ? undefined : signal.aborted ? describeFault('VT_CALL_ABORTED', 'The run was cancelled before this call began.') : (call.fault ?? tally.refuse(call))
-  const result: Result = settled ?? (refused ? { ok: false, error: { retryable: false, ...refused } } : await run(thread, call, effects, signal))
+  const { result, changed }: Came = settled || refused ? { result: settled ?? { ok: false, error: { retryable: false, ...refused! } }, changed: [] } : await watched(thread, call, effects, signal)
   const duration_ms = providers.clock.now() - began
   const answer = refused ? textOfResult(result) : tally.note(call, effects, result, textOfResult(result), duration_ms)
   const told = refused || signal.aborted || !isQuiet(effects) ? answer : folded(thread, call, answer)
-  const changes = result.ok ? changesOf(name, input as JsonObject, result.output) : []
+  const changes = [...(result.ok ? changesOf(name, input as JsonObject, result.output) : []), ...changed]
   await thread.commit({ kind: 'call_end', call_id, ...told, ...(changes.length > 0 && { changed: changes.map(({ path }) => path) }) }, true)
   await report(thread, invocation, { result, answer, changes, duration_ms }, signal)
+}
+
+interface Came {
+  result: Result
+  /** What the call did to files that the session knows, where the tool does not say it. */
+  changed: FileChange[]
+}
+
+/** Runs a call, with an eye on files where it may change what no tool of ours records. */
+async function watched(thread: Thread, call: CallPart, effects: readonly Effect[], signal: AbortSignal): Promise<Came> {
+  if (isQuiet(effects) || recording.has(call.name) || !thread.settings.checkpoints.enabled) return { result: await run(thread, call, effects, signal), changed: [] }
+  const { state, watch } = thread
+  const after = await watch.before([...new Set([...state.named, ...state.touched])])
+  const result = await run(thread, call, effects, signal)
+  // A change that cannot be kept for later is a change all the same; the call is not to blame.
+  return { result, changed: await after(call.call_id).catch(() => []) }
 }
 
 /** Runs a call; a reading one that failed for a passing reason is tried again. */

@@ -1,8 +1,10 @@
 import { version, type Workspace } from '../../../../core/index.js'
 import { withoutValues } from '../../redact.js'
+import { AgentError } from '../errors.js'
 import type { Thread } from '../thread.js'
 import { sessionsFolder } from './store.js'
 
+export type ForkMode = 'full_copy' | 'summarized'
 /** What `sessions list` shows; `manifest.json` of each session. */
 export interface SessionManifest {
   v: 1
@@ -18,6 +20,11 @@ export interface SessionManifest {
   step_count: number
   event_count: number
   title?: string
+  /** Where it was forked from. */
+  parent_session_id?: string
+  parent_thread_id?: string
+  fork_mode?: ForkMode
+  no_export?: true
   first_prompt: string
   vtcode_version: string
 }
@@ -39,10 +46,16 @@ export function manifestOf({ providers, session_id, thread_id, kernel, line, sta
     turn_count: state.turn,
     step_count: state.steps,
     event_count: events.count,
-    ...(before?.title !== undefined && { title: before.title }),
+    ...kept(before),
     first_prompt: withoutValues(state.first_prompt.slice(0, 160)),
     vtcode_version: version,
   }
+}
+
+/** What no run changes. */
+function kept({ title, parent_session_id, parent_thread_id, fork_mode, no_export }: Partial<SessionManifest> = {}): Partial<SessionManifest> {
+  const all = { title, parent_session_id, parent_thread_id, fork_mode, no_export }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
 }
 
 /** The sessions of a workspace, the one used last first. */
@@ -57,7 +70,14 @@ export async function listSessions(workspace: Workspace): Promise<SessionManifes
   return found.sort((a, b) => (a.updated_at < b.updated_at ? 1 : -1))
 }
 
-function asManifest(text: string): SessionManifest | undefined {
+/** The id of the session that was used last. Throws VT_SESSION_NOT_FOUND. */
+export async function lastSession(workspace: Workspace): Promise<string> {
+  const [last] = await listSessions(workspace)
+  if (!last) throw new AgentError('VT_SESSION_NOT_FOUND', 'There is no session in this workspace yet.')
+  return last.session_id
+}
+
+export function asManifest(text: string): SessionManifest | undefined {
   try {
     return JSON.parse(text) as SessionManifest
   } catch {

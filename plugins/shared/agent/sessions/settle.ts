@@ -9,7 +9,7 @@ import type { CallPart } from '../types.js'
 import { resultPart, unanswered } from './state.js'
 
 // Tools of ours that keep what they replace: of them it can be told whether a change was made.
-const recording = new Set(['unified_file', 'apply_patch'])
+export const recording = new Set(['unified_file', 'apply_patch'])
 
 /**
  * What became of a call that a killed process had begun. Nothing is `undefined`: it did nothing, and can be made. A command is never

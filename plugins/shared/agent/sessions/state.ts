@@ -27,9 +27,11 @@ export interface State {
   history_path: string | undefined
   /** Files that calls changed, the latest last. */
   touched: string[]
+  /** Paths that calls named, the latest last. */
+  named: string[]
   first_prompt: string
 }
-const mostTouched = 200
+const most = { touched: 200, named: 500 }
 
 export const emptyState = (): State => ({
   messages: [],
@@ -45,6 +47,7 @@ export const emptyState = (): State => ({
   summary: noSummary,
   history_path: undefined,
   touched: [],
+  named: [],
   first_prompt: '',
 })
 
@@ -73,10 +76,11 @@ export function apply(state: State, fact: Fact, turn: number): void {
       return
     case 'call_start':
       state.started.set(fact.call_id, fact)
+      state.named = latest(state.named, [(fact.input as { path?: unknown } | null)?.path].filter((path) => typeof path === 'string'), most.named)
       return
     case 'call_end':
       state.ended.set(fact.call_id, fact)
-      touch(state, fact.changed ?? [])
+      state.touched = latest(state.touched, fact.changed ?? [], most.touched)
       return
     case 'compaction':
       state.messages = [...fact.inserted, ...state.messages.slice(fact.keep_from)]
@@ -117,9 +121,8 @@ function takeBack(state: State, records: readonly JournalRecord[]): void {
   Object.assign(state, { messages, summary, history_path, compactions: Math.max(compactions, state.compactions), earlier: messages.length, open: undefined })
 }
 
-function touch(state: State, paths: readonly string[]): void {
-  if (paths.length > 0) state.touched = [...state.touched.filter((path) => !paths.includes(path)), ...paths].slice(-mostTouched)
-}
+/** Each once, the new ones last. */
+const latest = (old: string[], paths: readonly string[], count: number): string[] => (paths.length > 0 ? [...old.filter((path) => !paths.includes(path)), ...paths].slice(-count) : old)
 
 function cleared(message: Msg, texts: Record<string, string>): Msg {
   const touched = message.parts.some((part) => part.type === 'tool_result' && Object.hasOwn(texts, part.call_id))

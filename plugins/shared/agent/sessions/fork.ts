@@ -1,0 +1,51 @@
+import type { Workspace } from '../../../../core/index.js'
+import { envelopeOf, shownMemory } from '../context/envelope.js'
+import { plainSummary, shownSummary } from '../context/summary.js'
+import type { Clock } from '../dictionary.js'
+import { AgentError } from '../errors.js'
+import type { Fact, JournalRecord, Msg } from '../types.js'
+import { lineOf, readJournal } from './journal.js'
+import { asManifest, type ForkMode } from './manifest.js'
+import { before, replay } from './state.js'
+import { openStore, sessionsFolder, validId } from './store.js'
+
+const wordsKept = 4
+
+/**
+ * Makes a session out of another, which stays as it is and may be in use: with its whole conversation, or with what it remembers, a
+ * summary and the last words of the user. A turn under way is not taken along. No model is asked.
+ */
+export async function fork(workspace: Workspace, from: string, to: string, mode: ForkMode, clock: Clock): Promise<void> {
+  const parent = `${sessionsFolder}/${from}`
+  const text = validId(from) ? await workspace.text(`${parent}/messages.jsonl`).catch(() => undefined) : undefined
+  if (text === undefined) throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${from}' in this workspace.`)
+  const { records, damaged } = readJournal(text)
+  if (damaged !== undefined) throw new AgentError('VT_SESSION_CORRUPT', `Line ${damaged} of the journal of session ${from} is damaged.`)
+  const manifest = asManifest((await workspace.text(`${parent}/manifest.json`).catch(() => '')) || '{}')
+  const whole = closed(records)
+  const store = await openStore(workspace, to, { must_exist: false })
+  try {
+    const now = new Date(clock.now()).toISOString()
+    if (mode === 'full_copy') for (const { n, ts, turn, crc: _, ...fact } of whole) await store.append('messages.jsonl', lineOf(fact, n, turn, ts), false)
+    else await store.append('messages.jsonl', lineOf(handOver(whole, to, `${parent}/messages.jsonl`, clock.now()), 1, 0, now), true)
+    await store.write('manifest.json', JSON.stringify({ ...manifest, session_id: to, title: undefined, parent_session_id: from, parent_thread_id: manifest?.thread_id, fork_mode: mode, created_at: now, updated_at: now }))
+  } finally {
+    await store.close()
+  }
+}
+
+/** The records up to the end of the last turn that ended. */
+function closed(records: readonly JournalRecord[]): readonly JournalRecord[] {
+  const { open, turn } = replay(records)
+  return open ? before(records, turn) : records
+}
+
+/** What a summarised session begins with. */
+function handOver(records: readonly JournalRecord[], to: string, history_path: string, now: number): Fact {
+  const state = replay(records)
+  const summary = plainSummary(state.messages, state.summary)
+  const words = state.messages.filter(({ role, origin }) => role === 'user' && origin !== 'harness' && origin !== 'instructions').slice(-wordsKept)
+  const message = (text: string): Msg => ({ role: 'user', parts: [{ type: 'text', text }], origin: 'harness' })
+  const memory = envelopeOf({ ...state, summary, history_path }, to, [], now)
+  return { kind: 'compaction', keep_from: 0, inserted: [message(shownMemory(memory)), message(shownSummary(summary)), ...words], history_path, summary }
+}

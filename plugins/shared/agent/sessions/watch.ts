@@ -1,0 +1,80 @@
+import type { EntryStat, Workspace } from '../../../../core/index.js'
+import { historyOf, recorded, type Step } from '../../history.js'
+import { sameVersion } from '../../reads.js'
+import { sha256 } from '../../target.js'
+import type { FileChange } from '../types.js'
+
+const largest = 64 * 1024 * 1024
+
+interface Copy {
+  stat: EntryStat
+  sha256: string
+  /** Where the bytes are kept. */
+  file: string
+}
+
+/**
+ * What commands do to the files that a session knows: no tool of ours writes there, so the files are copied before a command and
+ * compared after it. What changed becomes a checkpoint like any other. One version of a file is copied once.
+ */
+export class Watch {
+  private readonly copies = new Map<string, Copy>()
+  private readonly folder: string
+
+  constructor(
+    private readonly workspace: Workspace,
+    private readonly session: string,
+  ) {
+    this.folder = `${historyOf(session)}/copies`
+  }
+
+  /** Copies those of `paths` that are files; returns what says, after the command, what it changed. */
+  async before(paths: readonly string[]): Promise<(id: string) => Promise<FileChange[]>> {
+    const known = new Map<string, Copy | undefined>()
+    for (const path of paths) if (isWatched(path)) known.set(path, await this.copy(path).catch(() => undefined))
+    return (id) => this.compare(known, id)
+  }
+
+  /** The copies are of use while commands run; checkpoints have names of their own for what they keep. */
+  async close(): Promise<void> {
+    if (this.copies.size > 0) await this.workspace.remove(this.folder, { recursive: true }).catch(() => {})
+  }
+
+  private async copy(path: string): Promise<Copy | undefined> {
+    const stat = await this.workspace.stat(path)
+    if (stat?.kind !== 'file' || stat.bytes > largest) return undefined
+    const known = this.copies.get(path)
+    if (known && sameVersion(known.stat, stat)) return { ...known, stat }
+    const bytes = await this.workspace.read(path)
+    const hash = sha256(bytes)
+    const file = `${this.folder}/${hash}`
+    if (!(await this.workspace.stat(file))) await this.workspace.write(file, bytes, 'anything', { mode: 0o600 })
+    const copy = { stat, sha256: hash, file }
+    this.copies.set(path, copy)
+    return copy
+  }
+
+  private async compare(known: ReadonlyMap<string, Copy | undefined>, id: string): Promise<FileChange[]> {
+    const steps: Step[] = []
+    const kept: string[] = []
+    const changes: FileChange[] = []
+    for (const [path, copy] of known) {
+      const stat = await this.workspace.stat(path).catch(() => undefined)
+      const same = copy ? stat !== undefined && sameVersion(stat, copy.stat) && stat.mode === copy.stat.mode : stat?.kind !== 'file'
+      if (same || (stat && stat.kind !== 'file')) continue
+      const before = copy && { sha256: copy.sha256, mode: copy.stat.mode & 0o7777, bytes: copy.stat.bytes }
+      if (!stat) steps.push({ op: 'remove', path, before: before! })
+      else {
+        const after = await this.workspace.read(path).then(sha256, () => undefined)
+        if (after === undefined || (after === copy?.sha256 && stat.mode === copy.stat.mode)) continue
+        steps.push({ op: 'write', path, ...(before && { before }), after, made: [] })
+      }
+      kept.push(copy?.file ?? '')
+      changes.push({ path, kind: !stat ? 'delete' : copy ? 'update' : 'add' })
+    }
+    if (steps.length > 0) await recorded({ slot: 'unified_exec/run', id }, { workspace: this.workspace, session: { id: this.session } }, steps, async () => {}, kept)
+    return changes
+  }
+}
+
+const isWatched = (path: string): boolean => !/^(\/|\.\.?$|\.\.\/|\.vtcode(\/|$))/.test(path) && !path.split('/').includes('.git')

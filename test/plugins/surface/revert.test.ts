@@ -1,0 +1,105 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { call, home, startPeer, vtcode, type Answer, type Home, type Peer } from '../../agent/peer.js'
+
+const held: AsyncDisposable[] = []
+afterEach(async () => {
+  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
+})
+const exec = (command: string): Answer => ({ toolCalls: [call('unified_exec', { action: 'run', command })] })
+const file = (input: object): Answer => ({ toolCalls: [call('unified_file', input)] })
+async function scene(script: Answer[], files = {}): Promise<{ peer: Peer; place: Home }> {
+  const peer = await startPeer(script)
+  const place = await home(peer, files, { settings: { automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net'] } } } })
+  held.push(peer, place)
+  return { peer, place }
+}
+const task = (place: Home, ...args: string[]) => vtcode(place, ['exec', '--quiet', '--mode', 'full-auto', ...args])
+const revert = async (place: Home, ...args: string[]) => {
+  const ran = await vtcode(place, ['revert', ...args, '--json'])
+  return { ...ran, answer: ran.code === 0 ? JSON.parse(ran.out) : undefined }
+}
+/** What is in the workspace but our own files, with modes. */
+function tree(place: Home): string {
+  const listed = execFileSync('sh', ['-c', "find . -path ./.vtcode -prune -o -type f -printf '%m %p ' -exec sha256sum {} \\; | sort"], { cwd: place.root, encoding: 'utf8' })
+  return listed.replace(/ {2}\.\/\S+/g, '')
+}
+
+describe('vtcode revert', () => {
+  it('brings back files and conversation as they were before a turn, what commands did included, and can be reverted itself', async () => {
+    const { peer, place } = await scene(
+      [
+        file({ action: 'read', path: 'crlf.txt' }),
+        file({ action: 'edit', path: 'run.sh', old_str: 'one', new_str: 'two' }),
+        file({ action: 'write', path: 'sub/new.txt', content: 'new\n' }),
+        { content: 'first' },
+        file({ action: 'read', path: 'gone.txt' }),
+        exec("sed -i 's/two/three/' run.sh && rm gone.txt && chmod 600 crlf.txt && mkdir -p far && echo x > far/unseen.txt"),
+        file({ action: 'move', path: 'sub/new.txt', destination: 'moved/there.txt' }),
+        file({ action: 'delete', path: 'crlf.txt' }),
+        { content: 'second' },
+        { content: 'third' },
+      ],
+      { 'run.sh': 'echo one\n', 'crlf.txt': 'a\r\nb\r\n', 'gone.txt': 'to go\n' },
+    )
+    chmodSync(join(place.root, 'run.sh'), 0o755)
+    chmodSync(join(place.root, 'crlf.txt'), 0o640)
+    const begin = tree(place)
+    expect(await task(place, 'begin')).toMatchObject({ code: 0, out: 'first\n' })
+    const one = tree(place)
+    expect((await task(place, '--resume', 'last', 'go on')).code).toBe(0)
+    const two = tree(place)
+    expect(existsSync(join(place.root, 'gone.txt'))).toBe(false)
+
+    expect((await revert(place, '--turn', '2', '--dry-run')).answer.reverted.sort()).toEqual(['crlf.txt', 'gone.txt', 'moved/there.txt', 'run.sh', 'sub/new.txt'])
+    expect(tree(place)).toBe(two)
+    const { answer } = await revert(place, '--turn', '2')
+    expect(answer).toMatchObject({ turn: 3, skipped: [], unrevertable: ['far/unseen.txt'] })
+    const unseen = '644 ./far/unseen.txt'
+    expect(tree(place).split('\n').filter((line) => !line.startsWith(unseen)).join('\n')).toBe(one)
+    expect(statSync(join(place.root, 'run.sh')).mode & 0o777).toBe(0o755)
+    expect((await task(place, '--resume', 'last', 'and now?')).code).toBe(0)
+    const asked = peer.bodies.at(-1).messages.filter(({ role, content }: any) => role !== 'tool' && content).map(({ content }: any) => content)
+    expect(asked.slice(1)).toEqual(['begin', 'first', 'and now?'])
+
+    expect((await revert(place, '--turn', '3')).code).toBe(0)
+    expect(tree(place)).toBe(two)
+    expect((await revert(place, '--turn', '1')).code).toBe(0)
+    expect(tree(place).split('\n').filter((line) => !line.startsWith(unseen)).join('\n')).toBe(begin)
+  }, 120_000)
+
+  it('refuses what somebody else changed since, all of it, unless it is told to', async () => {
+    const { place } = await scene([file({ action: 'edit', path: 'a.txt', old_str: 'one', new_str: 'two' }), file({ action: 'edit', path: 'b.txt', old_str: 'one', new_str: 'two' }), { content: 'ok' }], { 'a.txt': 'one\n', 'b.txt': 'one\n' })
+    await task(place, 'go')
+    writeFileSync(join(place.root, 'a.txt'), 'mine\n')
+    const refused = await vtcode(place, ['revert', '--turn', '1'])
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('VT_REVERT_CONFLICT: Changed since by somebody else: a.txt')])
+    expect([await place.read('a.txt'), await place.read('b.txt')]).toEqual(['mine\n', 'two\n'])
+    expect((await revert(place, '--turn', '1', '--scope', 'code', '--paths', 'b.txt')).answer.reverted).toEqual(['b.txt'])
+    expect([await place.read('a.txt'), await place.read('b.txt')]).toEqual(['mine\n', 'one\n'])
+    expect((await revert(place, '--turn', '1', '--force')).code).toBe(0)
+    expect(await place.read('a.txt')).toBe('one\n')
+  })
+
+  it('says what cannot be: no such turn, no such session, no number', async () => {
+    const { place } = await scene([{ content: 'ok' }])
+    expect((await vtcode(place, ['revert', '--turn', '1'])).err).toContain('VT_SESSION_NOT_FOUND')
+    await task(place, 'go')
+    expect(await vtcode(place, ['revert', '--turn', '5'])).toMatchObject({ code: 1, err: expect.stringContaining('VT_REVERT_NO_CHECKPOINT') })
+    expect((await vtcode(place, ['revert', '--turn', 'x'])).code).toBe(2)
+    expect((await vtcode(place, ['revert'])).code).toBe(2)
+  })
+
+  it('runs no program of the repository while it watches and restores', async () => {
+    const { place } = await scene([file({ action: 'read', path: 'a.txt' }), exec('true'), file({ action: 'edit', path: 'a.txt', old_str: 'one', new_str: 'two' }), { content: 'ok' }], { 'a.txt': 'one\n', '.gitattributes': '* filter=evil\n' })
+    const ran = join(place.root, 'ran')
+    spawnSync('git', ['init', '-q'], { cwd: place.root })
+    for (const [key, value] of [['filter.evil.clean', `touch ${ran}`], ['filter.evil.smudge', `touch ${ran}`], ['core.fsmonitor', `touch ${ran}`]]) spawnSync('git', ['config', key!, value!], { cwd: place.root })
+    cpSync('/bin/true', join(place.root, '.git/hooks/post-checkout'))
+    await task(place, 'go')
+    expect((await revert(place, '--turn', '1')).answer.reverted).toEqual(['a.txt'])
+    expect([existsSync(ran), readFileSync(join(place.root, 'a.txt'), 'utf8')]).toEqual([false, 'one\n'])
+  })
+})
