@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
-import type { Call, Context, JsonObject, Result, Workspace } from '../../core/index.js'
+import type { Call, Context, JsonObject, Judged, Result, Workspace } from '../../core/index.js'
 import { ownFolder } from './own_folder.js'
 import { redact } from './redact.js'
 
@@ -21,9 +21,11 @@ export interface Entry {
   code?: string
   message?: string
   notices?: string[]
+  /** What its policies came to; absent for a call that was refused before they were asked. */
+  verdict?: Judged
   /** Absent over 2 KiB. */
   input?: JsonObject
-  /** Size of the structured answer. */
+  /** Size of the answer: its text, or without one its structured form. */
   bytes: number
   ms: number
 }
@@ -88,7 +90,7 @@ export function callsOf({ session, workspace }: Pick<Context, 'session' | 'works
 }
 
 /** What is worth keeping of a call and its answer. */
-export function entryOf(call: Call, result: Result): Entry {
+export function entryOf(call: Call, result: Result, verdict?: Judged): Entry {
   const { id, slot, session, mode, caller, at } = call
   const input = redact(call.given)
   return {
@@ -102,9 +104,10 @@ export function entryOf(call: Call, result: Result): Entry {
     mode,
     ok: result.ok,
     ...(!result.ok && { code: result.error.code, message: result.error.message.slice(0, most.message) }),
+    ...(verdict && { verdict }),
     ...(result.notices && { notices: result.notices.map(({ code }) => code) }),
     ...(isSmall(input) && { input }),
-    bytes: result.ok && result.text !== undefined ? Buffer.byteLength(result.text) : 0,
+    bytes: result.ok ? Buffer.byteLength(result.text ?? JSON.stringify(result.output)) : 0,
     ms: Date.now() - at,
   }
 }

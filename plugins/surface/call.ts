@@ -1,7 +1,8 @@
-import type { Approval, Approved, Io, JsonObject, Kernel } from '../../core/index.js'
+import type { Approval, Io, JsonObject, Kernel } from '../../core/index.js'
+import { approver } from '../shared/approver.js'
 import { readInput, takeTool, UsageError } from '../shared/fields.js'
 import { asker } from '../shared/questions.js'
-import { confirm, interactive, line, oneLine, printable, say } from '../shared/terminal.js'
+import { interactive, say } from '../shared/terminal.js'
 
 const usage = `Usage: vtcode call [--workspace DIR] [--mode M] [--config FILE|key=value] [--session ID] <tool> [action] [--field value …]
 
@@ -38,11 +39,17 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
   for (const { severity, message, hint } of kernel.diagnostics()) {
     if (severity !== 'info') say(io, severity, hint ? `${message} ${hint}` : message)
   }
+  const approve = approver(io)
+  const asked = async (request: Approval) => {
+    const { notify } = await import('../shared/hooks/fire.js')
+    notify(kernel, request.call.session, 'permission_prompt', `${request.call.slot} waits for an approval. ${request.reasons.join(' ')}`)
+    return approve(request)
+  }
   const result = await kernel.call(tool, input, {
     signal: io.signal,
     surface: 'call',
     ...(session !== undefined && { session }),
-    ...(interactive(io) && { approve: (request) => approve(request, io), ask: asker(io) }),
+    ...(interactive(io) && { approve: asked, ask: asker(io) }),
   })
   for (const { code, message } of result.notices ?? []) say(io, 'info', `${code}: ${message}`)
   io.stdout.write(`${JSON.stringify(result, null, io.stdout.isTTY ? 2 : 0)}\n`)
@@ -55,13 +62,4 @@ function takeSession(words: string[]): string | undefined {
   const [, id] = words.splice(0, 2)
   if (id === undefined) throw new UsageError('--session needs the id of a session.')
   return id
-}
-
-async function approve({ call, reasons, covers }: Approval, io: Io): Promise<Approved> {
-  io.stderr.write(printable(`${call.slot} ${JSON.stringify(call.input, null, 2)}\n${reasons.map((reason) => `  ${reason}\n`).join('')}`))
-  if (covers === undefined) return confirm(io, 'Do it?')
-  io.stderr.write(`  a = always do ${oneLine(covers)}\n`)
-  const answer = await line(io, 'Do it? [y/N/a] ')
-  if (answer === 'a' || answer === 'always') return { decision: 'allow', scope: 'always' }
-  return answer === 'y' || answer === 'yes'
 }

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import type { Io, Kernel } from '../../core/index.js'
-import { approver } from '../shared/agent/faces/approver.js'
+import { approver } from '../shared/approver.js'
 import { refusal } from '../shared/agent/faces/refusal.js'
 import { asker } from '../shared/questions.js'
 import { interactive, say } from '../shared/terminal.js'

@@ -3,7 +3,7 @@ import { withFlags, work, type Flags } from '../shared/agent/faces/work.js'
 import { asker } from '../shared/questions.js'
 import { interactive, say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
-import { approver } from '../shared/agent/faces/approver.js'
+import { approver } from '../shared/approver.js'
 
 /** `vtcode resume`: goes on with a session, whatever ended it. */
 export default async function resume(kernel: Kernel, argv: string[], io: Io): Promise<number> {

@@ -46,7 +46,9 @@ export function createServer(kernel: Kernel, sdk: Sdk, session: string): Server 
     const asking = new Asking(sdk, server, codecOf(sdk), context)
     const options: CallOptions = { signal: context.mcpReq.signal, session, surface: how.surface, ...asking.options, ...reporting(context), onLog: logging(context) }
     const result = await kernel.call(tool, input, options)
-    return (await asking.open(result)) ?? how.answer(result)
+    const open = await asking.open(result)
+    if (open) void import('../../shared/hooks/fire.js').then(({ notify }) => notify(kernel, session, 'permission_prompt', `${tool} waits for an answer of the user.`))
+    return open ?? how.answer(result)
   }
   const refuse = (message: string, data?: unknown) => new sdk.ProtocolError(INVALID_PARAMS, message, data)
   const paged = <T>(items: readonly T[], params: { cursor?: string | undefined } | undefined) => {

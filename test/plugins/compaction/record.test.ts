@@ -22,6 +22,20 @@ describe('the record of calls', () => {
     expect(first!.ms).toBeGreaterThanOrEqual(0)
   })
 
+  it('says what the policies came to, and how large the answer was', async () => {
+    await using booted = await bootKernel({ files: { 'a.txt': 'x'.repeat(100) }, mode: 'ask', config: { policy: { deny: ['unified_file/delete'] } } as never })
+    const write = { action: 'write', path: 'n', content: '' }
+    await booted.call('unified_file', { action: 'read', path: 'a.txt', response_format: 'detailed' })
+    await booted.call('unified_file', write)
+    await booted.call('unified_file', write, { approve: () => false })
+    await booted.call('unified_file', { ...write, path: 'm' }, { approve: () => true })
+    await booted.call('unified_file', { action: 'delete', path: 'a.txt' })
+    await booted.call('unified_file', { action: 'read', path: '../out' })
+    const entries = await lines(booted)
+    expect(entries.map(({ verdict }) => verdict)).toEqual(['run', 'asked', 'asked', 'allowed', 'denied', undefined])
+    expect(entries[0]!.bytes).toBeGreaterThan(100)
+  })
+
   it('has a line for calls that are refused before they are any: wrong input, no such tool, a path that leads out', async () => {
     await using booted = await bootKernel()
     const secret = `ghp_${'aB3'.repeat(12)}`

@@ -1,8 +1,12 @@
+import { execFileSync } from 'node:child_process'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createKernel, type Approval, type Approved, type CallOptions, type Kernel, type Mode } from 'vtcode'
+import { createKernel, type Approval, type Approved, type CallOptions, type Kernel, type Mode, type Result } from 'vtcode'
 import { bootKernel, tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { bin, surroundings } from '../../surface/program.js'
 
 /** A kernel whose person is asked, counted and answers as told. */
 async function person(workspace: TempWorkspace, answer: Approved = { decision: 'allow', scope: 'always' }, mode: Mode = 'auto', config = {}) {
@@ -107,4 +111,54 @@ describe('a tool that is a program', () => {
     expect(await greet({ name: 'c', style: 'loud' })).toBe(0)
     expect(await greet({ name: 'c', style: 'quiet' })).toBe(1)
   })
+})
+
+describe('a person', () => {
+  const command = (made: TempWorkspace, text: string, steps?: [seen: string, keys: string][]): { screen: string; result: Result } => {
+    const argv = [process.execPath, bin, '--mode', 'ask', 'call', 'unified_exec', '--input', JSON.stringify({ action: 'run', command: text })]
+    const how = { cwd: made.root, encoding: 'utf8', env: surroundings(made), stdio: ['ignore', 'pipe', 'ignore'] } as const
+    if (!steps) return { screen: '', result: JSON.parse(execFileSync('sh', ['-c', '"$@" || true', 'sh', ...argv], how)) as Result }
+    const said = JSON.parse(execFileSync('python3', [new URL('../../../fixtures/answer.py', import.meta.url).pathname, JSON.stringify(steps), ...argv], how)) as { screen: string; stdout: string }
+    return { screen: said.screen, result: JSON.parse(said.stdout) as Result }
+  }
+  const codeOf = ({ result }: { result: Result }): string => (result.ok ? 'ok' : result.error.code)
+
+  it('at a terminal sees what "always" would cover, and is asked again for everything else', async () => {
+    await using made = await tempWorkspace()
+    const once = command(made, 'touch made', [['[y/N/s/a]', 'y\r']])
+    expect([codeOf(once), once.screen]).toEqual(['ok', expect.stringContaining("s = for this session, a = always: `touch made` in '.'")])
+    for (const keys of ['n\r', '\r', 'perhaps\r', '\u0003']) expect([keys, codeOf(command(made, 'touch made', [['[y/N/s/a]', keys]]))]).toEqual([keys, 'VT_POLICY_NEEDS_APPROVAL'])
+    expect(codeOf(command(made, 'touch made'))).toBe('VT_POLICY_NEEDS_APPROVAL')
+    expect(codeOf(command(made, 'touch made', [['[y/N/s/a]', 'a\r']]))).toBe('ok')
+    expect(codeOf(command(made, 'touch  "made"'))).toBe('ok')
+    expect(codeOf(command(made, 'touch other'))).toBe('VT_POLICY_NEEDS_APPROVAL')
+  }, 120_000)
+
+  it('behind an MCP client chooses how long a yes counts: once, for the connection, always', async () => {
+    await using made = await tempWorkspace()
+    const scene = async (remember: string | undefined): Promise<[codes: string[], asked: number, shown: string]> => {
+      const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: { form: {} } } })
+      await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], cwd: made.root, env: surroundings(made) }))
+      let asked = 0
+      let shown = ''
+      client.setRequestHandler('elicitation/create', ({ params }) => {
+        asked += 1
+        shown = JSON.stringify(params)
+        return { action: 'accept', content: { approve: true, ...(remember !== undefined && { remember }) } }
+      })
+      const codes = []
+      for (const text of ['touch made', 'touch made']) {
+        const { structuredContent } = await client.callTool({ name: 'unified_exec', arguments: { action: 'run', command: text } })
+        codes.push((structuredContent as { error?: { code: string } }).error?.code ?? 'ok')
+      }
+      await client.close()
+      return [codes, asked, shown]
+    }
+    const ok = ['ok', 'ok']
+    expect(await scene(undefined)).toEqual([ok, 2, expect.stringContaining("session and always cover `touch made` in '.'")])
+    expect(await scene('for ever')).toEqual([ok, 2, expect.anything()])
+    expect((await scene('session')).slice(0, 2)).toEqual([ok, 1])
+    expect((await scene('always')).slice(0, 2)).toEqual([ok, 1])
+    expect((await scene(undefined)).slice(0, 2)).toEqual([ok, 0])
+  }, 120_000)
 })
