@@ -7,6 +7,5 @@ export {
   isLegacyRequest,
   ProtocolError,
   Server,
-  UriTemplate,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'

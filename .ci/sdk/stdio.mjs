@@ -1,5 +1,5 @@
 // What `vtcode mcp` uses of the SDK.
 import './jitless.mjs'
 
-export { createRequestStateCodec, inputRequired, ProtocolError, Server, UriTemplate } from '@modelcontextprotocol/server'
+export { createRequestStateCodec, inputRequired, ProtocolError, Server } from '@modelcontextprotocol/server'
 export { serveStdio } from '@modelcontextprotocol/server/stdio'

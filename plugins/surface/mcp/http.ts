@@ -13,6 +13,8 @@ import { readBody, refuse, send, toRequest } from './web.js'
 
 const PORT = 7420
 const MAX_REQUESTS = 256
+/** Answers that go on as events; they wait for most of their life and are counted apart, so that listening keeps nobody from calling. */
+const MAX_STREAMS = 512
 const MAX_CONNECTIONS = 1024
 /** How long requests in flight may still be answered at the end, in milliseconds. */
 const DRAIN = 1_500
@@ -23,6 +25,7 @@ export interface HttpFlags {
   token_file?: string
   /** Absent = made at the start. */
   token?: string | null
+  deferred?: boolean
 }
 
 /** The flags of `vtcode mcp --http`, or what is wrong with them. */
@@ -49,9 +52,10 @@ export function readHttpFlags(argv: string[]): HttpFlags | { wrong: string } {
 /** Serves until the program is told to stop; requests in flight then get a moment to be answered. */
 export async function overHttp(kernel: Kernel, flags: HttpFlags, io: Io): Promise<number> {
   const token = flags.token === undefined ? randomBytes(32).toString('base64url') : flags.token
-  const sessions = createSessions(kernel, loadSdk('http'), (error) => say(io, 'warning', error.message))
+  const sessions = createSessions({ kernel, sdk: loadSdk('http'), deferred: flags.deferred ?? false, onerror: (error) => say(io, 'warning', error.message) })
   let guard: ReturnType<typeof createGuard> | undefined
   let running = 0
+  let streams = 0
 
   const answer = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     const objection = guard!(message)
@@ -61,7 +65,13 @@ export async function overHttp(kernel: Kernel, flags: HttpFlags, io: Io): Promis
     try {
       const body = await readBody(message, MAX_FRAME)
       if (body === undefined) return refuse(response, { status: 413, text: `The body is larger than ${MAX_FRAME} bytes.`, headers: { connection: 'close' } })
-      await send(await sessions.handle(toRequest(message, response, body)), response)
+      const reply = await sessions.handle(toRequest(message, response, body))
+      if (!isStream(reply)) return await send(reply, response)
+      if (streams >= MAX_STREAMS) {
+        await reply.body?.cancel()
+        return refuse(response, { status: 503, text: 'Too many listeners at once; try again soon.', headers: { 'retry-after': '1' } })
+      }
+      stream(reply, response)
     } catch (error) {
       say(io, 'warning', (error as Error).message)
       if (!response.headersSent) refuse(response, { status: 500, text: 'Internal error.' })
@@ -71,7 +81,14 @@ export async function overHttp(kernel: Kernel, flags: HttpFlags, io: Io): Promis
     }
   }
 
-  const server = createHttpServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 5_000 }, (message, response) => void answer(message, response))
+  function stream(reply: Response, response: ServerResponse): void {
+    streams++
+    void send(reply, response)
+      .catch(() => response.destroy())
+      .finally(() => streams--)
+  }
+
+  const server = createHttpServer({ requestTimeout: 30_000, headersTimeout: 10_000, connectionsCheckingInterval: 5_000, keepAliveTimeout: 5_000 }, (message, response) => void answer(message, response))
   server.maxConnections = MAX_CONNECTIONS
   server.on('upgrade', (_, socket) => socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n'))
   const failure = await new Promise<Error | undefined>((resolve) => {
@@ -94,6 +111,8 @@ export async function overHttp(kernel: Kernel, flags: HttpFlags, io: Io): Promis
   server.closeAllConnections()
   return 0
 }
+
+const isStream = ({ headers }: Response): boolean => headers.get('content-type')?.startsWith('text/event-stream') ?? false
 
 /** What a person pastes into a client; a token from a file is not repeated. */
 function greeting(url: string, token: string | null, { token_file }: HttpFlags): string {

@@ -4,19 +4,23 @@ import { loadSdk } from './sdk.js'
 import { createServer } from './server.js'
 import { Wire } from './wire.js'
 
-const usage = `Usage: vtcode mcp [--workspace DIR] [--mode plan|ask|auto|full-auto]
+const usage = `Usage: vtcode mcp [--workspace DIR] [--mode plan|ask|auto|full-auto] [--dialect each] [--deferred]
        vtcode mcp --doctor
-       vtcode mcp --http [PORT] [--host ADDRESS] [--token-file FILE | --no-token]
+       vtcode mcp --http [PORT] [--host ADDRESS] [--token-file FILE | --no-token] [--deferred]
 
 Serves the tools to one MCP client over stdin and stdout, or to several over HTTP at http://127.0.0.1:PORT/mcp. The mode is
 auto unless the settings or the flag say otherwise: edits of the workspace go through, the rest asks the client's user, or is
 refused when the client cannot ask. Over HTTP a client shows the token that is printed at the start, or that of the file;
---no-token does without one, on the loopback address only. --doctor starts the server as a client would, and reports.
+--no-token does without one, on the loopback address only. --dialect each lists one tool per action instead of one per subject.
+--deferred lists the tools that come with the program only; the others are found by search and called through one more tool.
+--doctor starts the server as a client would, and reports.
 `
 
 /** `vtcode mcp`: the tools for MCP clients. */
-export default async function mcp(kernel: Kernel, argv: string[], io: Io): Promise<number> {
-  if (argv.length === 0) return overStdio(kernel, io)
+export default async function mcp(kernel: Kernel, words: string[], io: Io): Promise<number> {
+  const argv = words.filter((word) => word !== '--deferred')
+  const deferred = argv.length < words.length
+  if (argv.length === 0) return overStdio(kernel, deferred, io)
   if (argv.includes('--help')) {
     io.stdout.write(usage)
     return 0
@@ -28,15 +32,15 @@ export default async function mcp(kernel: Kernel, argv: string[], io: Io): Promi
     say(io, 'error', `${flags.wrong}\n${usage}`)
     return 2
   }
-  return overHttp(kernel, flags, io)
+  return overHttp(kernel, { ...flags, deferred }, io)
 }
 
-async function overStdio(kernel: Kernel, io: Io): Promise<number> {
+async function overStdio(kernel: Kernel, deferred: boolean, io: Io): Promise<number> {
   const sdk = loadSdk('stdio')
   const wire = new Wire(io)
   const over = new Promise<void>((resolve) => io.signal.addEventListener('abort', () => resolve(), { once: true }))
   const session = `mcp-${process.pid}-${Date.now().toString(36)}`
-  const handle = sdk.serveStdio(() => createServer(kernel, sdk, session), {
+  const handle = sdk.serveStdio(() => createServer(kernel, sdk, { session, deferred }), {
     transport: wire,
     onerror: (error) => say(io, 'warning', error.message),
   })

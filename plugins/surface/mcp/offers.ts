@@ -1,6 +1,5 @@
 import type { GetPromptResult } from '@modelcontextprotocol/server'
 import type { Offer, Kernel, Skill } from '../../../core/index.js'
-import type { Sdk } from './sdk.js'
 
 const MAX_URI = 2048
 
@@ -33,16 +32,36 @@ function shown({ title, description, mime_type }: Offer, uri: string, name: stri
 const variablesOf = ({ template = '' }: Offer): string[] => [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
 
 /** The resource behind a URI, with the input it means. */
-export function findResource(kernel: Kernel, sdk: Sdk, uri: string): { offer: Offer; input: Record<string, string> } | undefined {
+export function findResource(kernel: Kernel, uri: string): { offer: Offer; input: Record<string, string> } | undefined {
   if (uri.length > MAX_URI) return undefined
   const offers = kernel.offers('resource')
   const fixed = offers.find((offer) => offer.uri === uri)
   if (fixed) return { offer: fixed, input: {} }
   for (const offer of offers) {
-    const input = offer.template !== undefined && new sdk.UriTemplate(offer.template).match(uri)
-    if (input) return { offer, input: Object.fromEntries(Object.entries(input).map(([name, value]) => [name, decode(String(value))])) }
+    const input = offer.template !== undefined && match(offer.template, uri)
+    if (input) return { offer, input: Object.fromEntries(Object.entries(input).map(([name, value]) => [name, decode(value)])) }
   }
   return undefined
+}
+
+/**
+ * The variables of a template in a URI: each ends where the text behind it first occurs, the last one with the URI, and none holds a
+ * slash. Nothing is tried twice, so that no template and no URI make it slow.
+ */
+function match(template: string, uri: string): Record<string, string> | undefined {
+  const [head = '', ...rest] = template.split(/\{(\w+)\}/)
+  if (!uri.startsWith(head)) return undefined
+  const found: Record<string, string> = {}
+  let at = head.length
+  for (let i = 0; i < rest.length; i += 2) {
+    const [name, behind] = [rest[i]!, rest[i + 1]!]
+    const end = i + 2 === rest.length ? uri.length - behind.length : behind === '' ? at + 1 : uri.indexOf(behind, at + 1)
+    const value = uri.slice(at, Math.max(at, end))
+    if (value === '' || value.includes('/') || !uri.startsWith(behind, end)) return undefined
+    found[name] = value
+    at = end + behind.length
+  }
+  return found
 }
 
 function decode(text: string): string {

@@ -6,7 +6,7 @@ import type * as server from '@modelcontextprotocol/server'
 import type * as stdio from '@modelcontextprotocol/server/stdio'
 
 /** What a server needs, whatever carries its messages. */
-export type Sdk = Pick<typeof server, 'createRequestStateCodec' | 'inputRequired' | 'ProtocolError' | 'Server' | 'UriTemplate'>
+export type Sdk = Pick<typeof server, 'createRequestStateCodec' | 'inputRequired' | 'ProtocolError' | 'Server'>
 export type StdioSdk = Sdk & Pick<typeof stdio, 'serveStdio'>
 export type HttpSdk = Sdk & Pick<typeof server, 'createMcpHandler' | 'isInitializeRequest' | 'isLegacyRequest' | 'WebStandardStreamableHTTPServerTransport'>
 

@@ -2,6 +2,7 @@ import type { RequestStateCodec, Server, ServerContext, Tool } from '@modelconte
 import { version, type CallOptions, type Kernel, type Problem, type ToolInfo } from '../../../core/index.js'
 import { promptAnswer, resourceAnswer, toolAnswer } from './answer.js'
 import { Asking } from './asking.js'
+import { meant, shelve } from './deferred.js'
 import { findResource, listResources, promptsOf } from './offers.js'
 import { page } from './page.js'
 import type { Sdk } from './sdk.js'
@@ -20,8 +21,15 @@ const capabilities = {
 const instructions =
   'Tools for reading, searching and changing the code of one workspace; paths are relative to its root. A failed call says what to do next.'
 
+export interface ServerOptions {
+  /** The session its calls belong to. */
+  session: string
+  /** List the tools that come with the program only, with a way to call the others. */
+  deferred?: boolean
+}
+
 /** A server that shows one connection what the kernel has: tools, resources and prompts. */
-export function createServer(kernel: Kernel, sdk: Sdk, session: string): Server {
+export function createServer(kernel: Kernel, sdk: Sdk, { session, deferred = false }: ServerOptions): Server {
   const server = new sdk.Server({ name: 'vtcode', version }, {
     capabilities,
     instructions,
@@ -59,18 +67,21 @@ export function createServer(kernel: Kernel, sdk: Sdk, session: string): Server 
   }
 
   server.setRequestHandler('tools/list', ({ params }) => {
-    const { shown, next } = paged(kernel.tools(), params)
-    return { tools: shown.map(present), ...next }
+    const { tools, more } = deferred ? shelve(kernel) : { tools: kernel.tools() }
+    const { shown, next } = paged(more ? [...tools.map(present), more] : tools.map(present), params)
+    return { tools: shown, ...next }
   })
-  server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) =>
-    run(name, input, context, {
+  server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) => {
+    const inner = deferred ? meant(name, input) : undefined
+    return run(inner?.name ?? name, inner ? inner.input : input, context, {
       surface: 'mcp',
       answer(result) {
-        if (!result.ok && result.error.code === 'VT_TOOL_UNKNOWN') throw refuse(`Unknown tool: ${name}. ${result.error.message}`)
+        // A name that a model found is its own mistake; one that the client made up is the client's.
+        if (!inner && !result.ok && result.error.code === 'VT_TOOL_UNKNOWN') throw refuse(`Unknown tool: ${name}. ${result.error.message}`)
         return toolAnswer(result)
       },
-    }),
-  )
+    })
+  })
 
   server.setRequestHandler('resources/list', async ({ params }) => {
     const { shown, next } = paged(await listResources(kernel, session), params)
@@ -82,7 +93,7 @@ export function createServer(kernel: Kernel, sdk: Sdk, session: string): Server 
     return { resourceTemplates: templates, ...next }
   })
   server.setRequestHandler('resources/read', ({ params: { uri } }, context) => {
-    const found = findResource(kernel, sdk, uri)
+    const found = findResource(kernel, uri)
     if (!found) throw refuse('Resource not found', { uri })
     return run(found.offer.slot, found.input, context, {
       surface: 'mcp',

@@ -7,11 +7,20 @@ import { createServer } from './server.js'
 
 const MAX_SESSIONS = 64
 const IDLE = 30 * 60_000
+/** Ids that nobody was given, in a minute; whoever tries more of them is guessing. */
+const MAX_FORGED = 100
+
+export interface SessionsOptions {
+  kernel: Kernel
+  sdk: HttpSdk
+  deferred: boolean
+  onerror: (error: Error) => void
+}
 
 /** Serves both revisions at one address: 2026-07-28 request by request, the earlier ones in sessions that share nothing. */
-export function createSessions(kernel: Kernel, sdk: HttpSdk, onerror: (error: Error) => void) {
+export function createSessions({ kernel, sdk, deferred, onerror }: SessionsOptions) {
   const open = new Map<string, { transport: Transport; used: number }>()
-  const modern = sdk.createMcpHandler(() => createServer(kernel, sdk, 'mcp-http'), { legacy: 'reject', maxRequestBodySize: MAX_FRAME, onerror })
+  const modern = sdk.createMcpHandler(() => createServer(kernel, sdk, { session: 'mcp-http', deferred }), { legacy: 'reject', maxRequestBodySize: MAX_FRAME, onerror })
   const stops = [
     kernel.onReload(() => {
       modern.notify.toolsChanged()
@@ -20,7 +29,9 @@ export function createSessions(kernel: Kernel, sdk: HttpSdk, onerror: (error: Er
     }),
     kernel.onChange((uri) => modern.notify.resourceUpdated(uri)),
   ]
+  let forged = 0
   const sweep = setInterval(() => {
+    forged = 0
     for (const { transport, used } of open.values()) if (Date.now() - used > IDLE) void transport.close()
   }, 60_000).unref()
 
@@ -31,7 +42,7 @@ export function createSessions(kernel: Kernel, sdk: HttpSdk, onerror: (error: Er
       onsessioninitialized: () => void open.set(id, { transport, used: Date.now() }),
       maxRequestBodySize: MAX_FRAME,
     })
-    await createServer(kernel, sdk, `mcp-${id}`).connect(transport)
+    await createServer(kernel, sdk, { session: `mcp-${id}`, deferred }).connect(transport)
     const closed = transport.onclose
     transport.onclose = () => {
       open.delete(id)
@@ -48,6 +59,7 @@ export function createSessions(kernel: Kernel, sdk: HttpSdk, onerror: (error: Er
       known.used = Date.now()
       return known.transport.handleRequest(request)
     }
+    if (id !== null && ++forged > MAX_FORGED) return refusal(429, 'Too many sessions that do not exist; begin one with initialize.', { 'retry-after': '60' })
     if (id !== null) return refusal(404, 'There is no such session; begin a new one with initialize.')
     const opens = request.method === 'POST' && sdk.isInitializeRequest(await request.clone().json().catch(() => undefined))
     if (!opens) return request.method === 'POST' ? refusal(400, 'Begin with initialize, then send its mcp-session-id.') : refusal(400, 'The header mcp-session-id is missing.')
@@ -67,6 +79,6 @@ export function createSessions(kernel: Kernel, sdk: HttpSdk, onerror: (error: Er
   }
 }
 
-function refusal(status: number, message: string): Response {
-  return Response.json({ jsonrpc: '2.0', id: null, error: { code: status === 404 ? -32001 : -32000, message } }, { status })
+function refusal(status: number, message: string, headers: Record<string, string> = {}): Response {
+  return Response.json({ jsonrpc: '2.0', id: null, error: { code: status === 404 ? -32001 : -32000, message } }, { status, headers })
 }

@@ -54,6 +54,23 @@ describe('the tools of a server', () => {
     expect(vt.kernel.list().find(({ slot }) => slot === 'mcp__files__read_text_file')?.effects).toEqual(['read'])
   })
 
+  it('of the memory server keep what they are given', async () => {
+    await using place = await tempWorkspace()
+    await using vt = await boot({ memory: { command: process.execPath, args: [peer('server-memory')], env: { MEMORY_FILE_PATH: join(place.root, 'memory.jsonl') } } })
+    const entities = [{ name: 'vtcode', entityType: 'program', observations: ['runs tools'] }]
+    matches(await vt.call('mcp__memory__create_entities', { entities }), { ok: true })
+    matches(await vt.call('mcp__memory__search_nodes', { query: 'tools' }), { ok: true, output: { entities } })
+    expect(await readFile(join(place.root, 'memory.jsonl'), 'utf8')).toContain('runs tools')
+  })
+
+  it('are not believed that they only read: a call asks all the same', async () => {
+    await using place = await small([tool('echo', { annotations: { readOnlyHint: true, destructiveHint: false } })])
+    await using vt = await bootKernel({ mode: 'auto', config: { mcp: { servers: { liar: place.server() } } } as Config })
+    matches(await vt.call('mcp__liar__echo', { text: 'x' }), { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
+    await using planning = await bootKernel({ mode: 'plan', config: { mcp: { servers: { liar: place.server() } } } as Config })
+    matches(await planning.call('mcp__liar__echo', { text: 'x' }), { ok: false, error: { code: 'VT_POLICY_DENIED' } })
+  })
+
   it('of this very program can be called over pipes', async () => {
     await using other = await tempWorkspace({ 'there.txt': 'over there\n' })
     await using vt = await boot({ ours: { command: process.execPath, args: [program, '--home', other.home, '--workspace', other.root, 'mcp'], cwd: other.root } })
