@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { problem, report } from './errors.js'
-import { known, readManifest, type Reading } from './manifest.js'
+import { known, manifestFiles, readManifest, type Reading } from './manifest.js'
 import { dataFolder } from './premises.js'
 import { filesOf, placesOf, type DiscoverOptions, type Removal, type Source } from './places.js'
 import { fitsProgram, missing, orphans, type Surroundings } from './requires.js'
-import type { Contribution, ContributionInfo, Diagnostic, JsonObject, Kind, Layer, Manifest, ManifestEntry, PackageReader, State } from './types.js'
+import type { Contribution, ContributionInfo, Diagnostic, JsonObject, Kind, Layer, Manifest, ManifestEntry, PackageReader, PackageSkills, State } from './types.js'
 import { version } from './version.js'
 
 export interface Discovery {
@@ -21,6 +21,8 @@ export interface PluginRoot {
   name: string
   root: string
   layer: Layer
+  /** Of a package whose reader knows where its skills lie. */
+  skills?: () => PackageSkills
 }
 
 const MAX_MANIFESTS = 500
@@ -49,7 +51,7 @@ export async function discover(options: DiscoverOptions): Promise<Discovery> {
 /** The plugins that take part, each with its folder. */
 export function pluginsOf({ contributions, packages }: Pick<Discovery, 'contributions' | 'packages'>): PluginRoot[] {
   const plugins = contributions.filter(({ plugin, layer, skill }) => plugin !== layer && !skill).map(({ plugin: name, root, layer }) => ({ name, root, layer }))
-  return [...new Map([...packages, ...plugins].map((plugin) => [plugin.name, plugin])).values()]
+  return [...new Map([...plugins, ...packages].map((plugin) => [plugin.name, plugin])).values()]
 }
 
 /** What a package of another program brings, as one of our own readers understands it. */
@@ -60,10 +62,21 @@ async function* packageReadings(source: Source, found: Discovery, options: Disco
   const { root, path, plugin, layer, entry } = source
   const { workspace, home, env } = options
   const place = { root, plugin, layer, workspace, env, data: dataFolder({ plugin, layer }, home, workspace), options: (entry?.options ?? {}) as JsonObject }
-  const { manifests, diagnostics, usable = true } = read({ ...place, ...(root !== path && { file: basename(path) }) })
+  const { manifests, native, diagnostics, skills, usable = true } = read({ ...place, ...(root !== path && { file: basename(path) }) })
   found.diagnostics.push(...diagnostics)
-  if (usable && root === path) found.packages.push({ name: plugin, root, layer })
+  if (usable && root === path) found.packages.push({ name: plugin, root, layer, ...(skills && { skills }) })
   for (const { file, manifest } of manifests) yield [file, known(manifest)]
+  if (usable && native) yield* nativeReadings(source, native)
+}
+
+/** What a package brings for this program, in our own form; what it says of all of them holds where they say nothing. */
+async function* nativeReadings(source: Source, { folder, vtcode, options }: NonNullable<ReturnType<PackageReader>['native']>): AsyncGenerator<[file: string, reading: Reading]> {
+  for (const name of manifestFiles(folder).filter((name) => name !== 'hooks.json')) {
+    const file = join(folder, name)
+    const { manifest, ...reading } = await readManifest(file, source)
+    const own = Object.hasOwn(options, reading.name) && { options: options[reading.name]! }
+    yield [file, { ...reading, ...own, ...(manifest && { manifest: vtcode === undefined ? manifest : { vtcode, ...manifest } }) }]
+  }
 }
 
 /** The manifests of a source. Those of the program come checked from the catalogue that the build wrote. */
@@ -99,7 +112,7 @@ function admit(source: Source, file: string, reading: Reading, files: Map<string
     put('invalid', duplicate.message)
   } else {
     files.set(id, file)
-    const options = entry?.options && { options: entry.options as JsonObject }
+    const options = (reading.options ?? entry?.options) && { options: { ...reading.options, ...(entry?.options as JsonObject) } }
     const isolate = entry?.isolate && layer !== 'workspace' && { isolate: entry.isolate }
     const skill = source.form === 'skill' && { skill: true as const }
     found.contributions.push({ id, name, plugin, kind: kind as Kind, layer, file, root, manifest, ...skill, ...served, ...options, ...isolate })

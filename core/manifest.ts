@@ -6,7 +6,7 @@ import { conform, readContract } from './conform.js'
 import { inside, type Data } from './data.js'
 import { problem, report, VtError, type Code, type Values } from './errors.js'
 import { load } from './explorer.js'
-import type { Diagnostic, Kind, Layer, Manifest, Schema, Stage } from './types.js'
+import type { Diagnostic, Kind, Layer, Manifest, Schema, Stage, JsonObject } from './types.js'
 
 /** What one manifest file turned out to be; without `manifest` it is invalid and `diagnostics` say why. */
 export interface Reading {
@@ -16,6 +16,8 @@ export interface Reading {
   kind: Kind | 'unknown'
   slot?: string
   stage?: Stage
+  /** Values for its options, where the package that brings it says some. */
+  options?: JsonObject
   diagnostics: Diagnostic[]
 }
 export interface Place {

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { closedToOthers, inside } from './data.js'
@@ -157,8 +157,17 @@ const likely = [...certain, 'manifest.json', 'package.json', '.mcp.json', 'hooks
 
 function formOf(root: string, foreign = likely): 'plugin' | 'package' | undefined {
   const there = (name: string) => lstatSync(join(root, name), { throwIfNoEntry: false }) !== undefined
-  if (markers(root).length > 0) return 'plugin'
+  if (markers(root).length > 0) return isAgentPlugin(root) ? 'package' : 'plugin'
   return foreign.some(there) ? 'package' : undefined
+}
+
+/** The open format comes before our own: what we understand of such a package lies in its `dev.vtcode`. */
+function isAgentPlugin(root: string): boolean {
+  try {
+    return readFileSync(join(root, 'plugin.json'), 'utf8').includes('"https://agent-plugins.org/schemas/')
+  } catch {
+    return false
+  }
 }
 
 function nameFrom(root: string): string {

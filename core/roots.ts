@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inside } from './data.js'
 import { report } from './errors.js'
-import type { Diagnostic, Layer } from './types.js'
+import type { Diagnostic, Layer, PackageSkills, PackageText } from './types.js'
 
 export interface SkillSettings {
   roots: string[]
@@ -22,7 +22,7 @@ export interface SkillPlaces {
   /** What `~` stands for. */
   user: string
   /** Plugins that may hold a folder `skills`. */
-  plugins: readonly { name: string; root: string; layer: Layer }[]
+  plugins: readonly { name: string; root: string; layer: Layer; skills?: () => PackageSkills }[]
   settings: SkillSettings
   /** Who said the i-th entry of `skills.roots`, and in which file. */
   said: (index: number) => { layer: Layer; file: string } | undefined
@@ -38,6 +38,8 @@ export interface Root {
   prefix: string
   /** Why none of its skills is used. */
   off?: string
+  /** Instead of what lies there: what a package brings as text. */
+  texts?: readonly PackageText[]
 }
 const program = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -57,7 +59,13 @@ export function rootsOf(places: SkillPlaces, diagnostics: Diagnostic[]): Root[] 
   const own = [join(home, 'skills'), ...['.agents', ...claude].map((name) => join(user, name, 'skills'))]
   roots.push(...own.map((path): Root => ({ path, layer: 'user', prefix: 'user' })))
   roots.push({ path: '/etc/vtcode/skills', layer: 'admin', prefix: 'admin' })
-  roots.push(...plugins.map(({ name, root, layer }): Root => ({ path: join(root, 'skills'), layer, prefix: name })))
+  const texts: Root[] = []
+  for (const { name, root, layer, skills } of plugins) {
+    const found = skills?.() ?? { folders: [join(root, 'skills')], texts: [], diagnostics: [] }
+    diagnostics.push(...found.diagnostics)
+    roots.push(...found.folders.map((path): Root => ({ path, layer, prefix: name })))
+    texts.push({ path: root, layer, prefix: name, texts: found.texts })
+  }
   roots.push({ path: join(program, 'skills'), layer: 'builtin', prefix: 'builtin', ...(!settings.bundled && { off: 'skills.bundled is off' }) })
 
   // A workspace that is the home folder has its skills read once, as the user's.
@@ -70,7 +78,7 @@ export function rootsOf(places: SkillPlaces, diagnostics: Diagnostic[]): Root[] 
       diagnostics.push(report('VT_SKILL_ROOT', { path: root.path, problem: 'leads out of the workspace' }, [root.path], 'warning'))
     } else if (root.layer !== 'admin' || ownedByRoot(path, diagnostics)) real.set(path, { ...root, path })
   }
-  return [...real.values()]
+  return [...real.values(), ...texts]
 }
 
 function root(entry: string, index: number, { workspace, user, said }: SkillPlaces, diagnostics: Diagnostic[]): Root | undefined {

@@ -23,6 +23,10 @@ export const bounds = { depth: 4, folders: 2000, skills: 10_000, ms: 2000, wait:
 
 /** Goes through a root, nearest folders first; a folder that is a skill is not gone through further. */
 export function search(root: Root, finding: Finding, cache: SkillCache): void {
+  if (root.texts) {
+    for (const { body, file, ...skill } of root.texts) add(root, root.path, { skill, body, diagnostics: [] }, finding, file, body)
+    return
+  }
   const known = root.layer === 'builtin' ? catalogued(root.path) : undefined
   if (known) {
     for (const skill of known) add(root, skill.folder, skill.reading, finding)
@@ -139,7 +143,7 @@ function skip(finding: Finding, path: string, reason: string): void {
   finding.diagnostics.push(report('VT_SKILL_INVALID', { problem: `${path}: ${reason}` }, [path]))
 }
 
-function add(root: Root, folder: string, { skill, diagnostics }: SkillReading, finding: Finding, file = join(folder, 'SKILL.md')): void {
+function add(root: Root, folder: string, { skill, diagnostics }: SkillReading, finding: Finding, file = join(folder, 'SKILL.md'), body?: string): void {
   finding.diagnostics.push(...diagnostics)
   if (!skill) {
     const { message, files } = diagnostics.at(-1)!
@@ -148,7 +152,7 @@ function add(root: Root, folder: string, { skill, diagnostics }: SkillReading, f
   }
   const { layer, prefix, off } = root
   const scope = layer === 'builtin' ? 'bundled' : layer === 'workspace' ? 'workspace' : 'user'
-  finding.all.push({ ...skill, id: `${prefix}:${skill.name}`, layer, scope, folder, file, also_at: [], state: 'active', ...(off !== undefined && { state: 'inactive', reason: off }) })
+  finding.all.push({ ...skill, id: `${prefix}:${skill.name}`, layer, scope, folder, file, also_at: [], state: 'active', ...(body !== undefined && { body }), ...(off !== undefined && { state: 'inactive', reason: off }) })
 }
 
 /** The bundled skills as the build read them, so that a start parses none. */

@@ -49,6 +49,22 @@ export function parseHead(bytes: Uint8Array, file: string, whole: boolean): Skil
   }
 }
 
+/** A command or prompt of another program as a skill of this name: it needs no front matter, its first line describes it. Contract as of `parseSkill`. */
+export function parseCommand(bytes: Uint8Array, file: string, name: string): SkillReading {
+  const diagnostics: Diagnostic[] = []
+  try {
+    const { text: whole } = decodeSkill(bytes, true)
+    const { fields, body }: { fields: Fields; body: string } = /^---[ \t]*\n/.test(whole) ? readFrontmatter(whole) : { fields: {}, body: whole }
+    const first = body.split('\n').map((line) => line.replace(/^#+\s*/, '').trim()).find(Boolean)
+    const said = { ...fields, name, description: text(fields['description'])?.trim() || first }
+    const skill = skillOf(said, name, () => 2, (code, values, line) => void diagnostics.push(report(code, values, [`${file}:${line}`], 'warning')))
+    return { skill, body, diagnostics }
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return refused(error.message, file, error.line)
+  }
+}
+
 function splitText(text: string, whole: boolean): ReturnType<typeof readFrontmatter> {
   try {
     return readFrontmatter(text)

@@ -53,7 +53,7 @@ function settle(finding: Finding, isTrusted: (skill: Skill) => boolean): void {
     for (const loser of rivals) {
       if (loser === winner) continue
       const first = finding.all.indexOf(loser) < finding.all.indexOf(winner)
-      if (digest(winner.folder) !== undefined && digest(loser.folder) === digest(winner.folder)) {
+      if (loser.body === undefined && digest(winner.folder) !== undefined && digest(loser.folder) === digest(winner.folder)) {
         winner.also_at = [...winner.also_at, loser.folder]
         finding.all.splice(finding.all.indexOf(loser), 1)
         continue

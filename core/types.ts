@@ -473,10 +473,24 @@ export interface PackagePlace {
 export type PackageReader = (place: PackagePlace) => {
   format: string
   manifests: readonly { file: string; manifest: Manifest }[]
+  /** Manifests in our own form that it brings for this program. */
+  native?: { folder: string; vtcode?: string; options: Readonly<Record<string, JsonObject>> }
   diagnostics: readonly Diagnostic[]
+  /** Its skills, looked for when somebody asks for skills; without it they lie in `skills`. Contract: does not throw. */
+  skills?: () => PackageSkills
   /** Without it nothing of the package counts, its skills neither. */
   usable?: boolean
 }
+
+/** What of a package is text for models. */
+export interface PackageSkills {
+  /** Folders of skills, and folders that are one; real paths inside the package. */
+  folders: readonly string[]
+  /** Commands and prompts, which are read as skills. */
+  texts: readonly PackageText[]
+  diagnostics: readonly Diagnostic[]
+}
+export type PackageText = Pick<Skill, 'name' | 'description' | 'metadata' | 'allowed_tools' | 'hidden' | 'prompt' | 'file'> & Partial<Pick<Skill, 'argument_hint'>> & { readonly body: string }
 
 /** A manifest with where it came from. */
 export interface Contribution {
@@ -535,6 +549,8 @@ export interface Skill {
   readonly file: string
   readonly state: State
   readonly reason?: string
+  /** The instructions, where they are a command or a prompt of a package; else they are read from `file`. */
+  readonly body?: string
   /** Folders that hold the same files. */
   readonly also_at: readonly string[]
   readonly license?: string

@@ -4,6 +4,7 @@ import { readClaudePlugin, readServers } from './packages/claude.js'
 import { readGeminiExtension } from './packages/gemini.js'
 import { readBundle } from './packages/mcpb.js'
 import { Package } from './packages/package.js'
+import { readPi } from './packages/pi.js'
 
 /** Reads a plugin made for another program. The first marker that is there decides, even when it is invalid. */
 const packages: PackageReader = (place) => {
@@ -11,7 +12,7 @@ const packages: PackageReader = (place) => {
     const found = new Package('.mcp.json', place)
     const document = found.read(place.file)
     if (document) readServers(found, document, `${place.root}/${place.file}`)
-    return found
+    return { format: found.format, manifests: found.manifests, diagnostics: found.diagnostics }
   }
   const probe = new Package('package', place)
   const plugin = probe.read('plugin.json')
@@ -26,14 +27,15 @@ const packages: PackageReader = (place) => {
   const bundle = probe.read('manifest.json')
   if (bundle && ('manifest_version' in bundle || 'dxt_version' in bundle) && 'server' in bundle) return using('MCPB', (found) => readBundle(found, bundle))
   const code = probe.read('package.json')
-  if (code && ('pi' in code || 'omp' in code)) return using('pi', (found) => void found.unsupported({ 'Extensions in code': 1 }, `${place.root}/package.json`) !== null)
-  if (probe.diagnostics.length > 0) return { ...probe, usable: false }
+  if (code && ('pi' in code || 'omp' in code)) return using('omp' in code ? 'omp' : 'pi', (found) => readPi(found, code))
+  if (probe.diagnostics.length > 0) return { format: probe.format, manifests: [], diagnostics: probe.diagnostics, usable: false }
   return using('Claude Code', (found) => readClaudePlugin(found, {}, place.root))
 
   function using(format: string, read: (found: Package) => boolean) {
     const found = new Package(format, place)
     const usable = read(found)
-    return { format, manifests: usable ? found.manifests : [], diagnostics: found.diagnostics, usable }
+    const { manifests, diagnostics, native, skills } = found
+    return { format, manifests: usable ? manifests : [], diagnostics, usable, ...(native && { native }), ...(skills && { skills }) }
   }
 }
 export default packages

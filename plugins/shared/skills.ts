@@ -72,6 +72,7 @@ const largest = 1024 * 1024
 
 /** The skill as its file stands now, or why it cannot be used. */
 export async function readSkill(skill: Skill, folder: Folder): Promise<{ text: SkillText; body: string } | Result> {
+  if (skill.body !== undefined) return { text: skill, body: skill.body }
   await using file = await folder.open(basename(skill.file))
   const bytes = await file.read(0, largest + 1)
   const { skill: text, body, diagnostics } = parseSkill(bytes, skill.file)
@@ -85,6 +86,7 @@ const most = { files: 200, depth: 4, entries: 2000 }
 
 /** The files beside the `SKILL.md`, sorted; hidden ones and what leads out of the skill are left out. */
 export async function resourcesOf(skill: Skill, folder: Folder): Promise<string[]> {
+  if (skill.body !== undefined) return []
   const found: string[] = []
   let entries = 0
   const walk = async (way: string, depth: number): Promise<void> => {

@@ -1,5 +1,8 @@
-/** Agent Plugins 1.0.0, https://agent-plugins.org: `plugin.json`, `mcp.json`, `skills/`. */
-import type { JsonObject } from '../../../core/index.js'
+/** Agent Plugins 1.0.0, https://agent-plugins.org: `plugin.json`, `mcp.json`, `skills/`, and of clients' own parts `dev.vtcode`. */
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import type { JsonObject, PackageSkills } from '../../../core/index.js'
+import { validate } from '../../shared/skill_strict.js'
 import { fill, isObject, type Package } from './package.js'
 
 const schemaOf = (name: string): string => `https://agent-plugins.org/schemas/1.0.0/${name}.schema.json`
@@ -22,8 +25,40 @@ export function readAgentPlugin(found: Package, manifest: JsonObject): boolean {
   const strange = Object.keys(manifest).filter((key) => !known.includes(key))
   if (strange.length > 0) found.unsupported({ [`Unknown keys (${strange.join(', ')})`]: strange.length }, file)
   if (manifest['extensions'] !== undefined && !isObject(manifest['extensions'])) found.invalid(`${file}: 'extensions' is no object and is ignored.`, file)
+  for (const marker of ['vtcode.yaml', 'vtcode.yml', 'vtcode.json', 'vtcode']) {
+    if (existsSync(join(found.place.root, marker))) found.invalid(`${join(found.place.root, marker)} is not read beside an Agent Plugins manifest; it belongs into dev.vtcode/.`, file)
+  }
   readServers(found)
+  readOwnPart(found, isObject(manifest['extensions']) ? manifest['extensions']['dev.vtcode'] : undefined, file)
+  found.skills = () => childSkills(found)
   return true
+}
+
+/** The manifests for this program, in `dev.vtcode/`, and what `extensions` says of them. */
+function readOwnPart(found: Package, said: unknown, file: string): void {
+  const { vtcode, options = {} } = isObject(said) ? said : {}
+  if (said !== undefined && (!isObject(said) || (vtcode !== undefined && typeof vtcode !== 'string') || !isObject(options) || !Object.values(options).every(isObject))) {
+    return found.invalid(`${file}: 'extensions.dev.vtcode' holds a range \`vtcode\` and \`options\` by the names of contributions; as it is not, the folder dev.vtcode is left out.`, file)
+  }
+  const folder = found.folder('dev.vtcode')
+  if (folder) found.native = { folder, options: options as Record<string, JsonObject>, ...(vtcode !== undefined && { vtcode: vtcode as string }) }
+}
+
+/** The immediate children of `skills` that hold exactly a `SKILL.md`, and keep to the open format; a key it does not know is no fault. */
+function childSkills(found: Package): PackageSkills {
+  const before = found.diagnostics.length
+  const root = found.folder('skills')
+  const folders = (root ? readdirSync(root) : []).sort().flatMap((name) => {
+    const folder = join(root!, name)
+    const file = join(folder, 'SKILL.md')
+    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory() || !readdirSync(folder).includes('SKILL.md')) return []
+    if (found.leads(`skills/${name}/SKILL.md`) === undefined || !statSync(file).isFile()) return []
+    const [wrong] = validate(folder).complaints.filter(({ message }) => !message.startsWith('Unexpected fields'))
+    if (!wrong) return [realpathSync(folder)]
+    found.invalid(`${file}: the skill is left out: ${wrong.message}.`, `${file}${wrong.line === undefined ? '' : `:${wrong.line}`}`)
+    return []
+  })
+  return { folders, texts: [], diagnostics: found.diagnostics.splice(before) }
 }
 
 function faultOf({ $schema, name, author, ...facts }: JsonObject): string | undefined {
@@ -63,19 +98,40 @@ function faultOfServer(server: JsonObject, found: Package): string | undefined {
   if (!fields) return `its type is ${JSON.stringify(server['type'])}`
   const odd = Object.keys(server).find((key) => !fields.includes(key))
   if (odd !== undefined) return `'${odd}' does not belong to a server of type ${String(server['type'])}`
-  const { command, args, env, cwd, url, headers } = server
-  const texts = (value: unknown): boolean => value === undefined || (isObject(value) && Object.values(value).every((text) => typeof text === 'string'))
-  if (server['type'] !== 'stdio') {
-    if (typeof url !== 'string' || !texts(headers)) return 'its URL or headers are no texts'
-    const names = Object.keys((headers ?? {}) as object).map((name) => name.toLowerCase())
-    return new Set(names).size < names.length ? 'a header stands there twice' : undefined
-  }
-  if (typeof command !== 'string' || /\s|\$\{/.test(command) || !(command.startsWith('./') || !/[/\\]/.test(command))) return `its command ${JSON.stringify(command)} is no single word or ./path`
+  return server['type'] === 'stdio' ? faultOfProgram(server, found) : faultOfAddress(server)
+}
+
+const texts = (value: unknown): boolean => value === undefined || (isObject(value) && Object.values(value).every((text) => typeof text === 'string'))
+
+function faultOfAddress({ url, headers }: JsonObject): string | undefined {
+  if (typeof url !== 'string' || !texts(headers)) return 'its URL or headers are no texts'
+  if (!URL.canParse(url)) return 'its URL is not absolute'
+  const { protocol, hostname, username, password } = new URL(url)
+  if (username || password || url.includes('#')) return 'its URL holds a user name, a password or a fragment'
+  const local = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+  if (protocol !== 'https:' && !(protocol === 'http:' && local)) return 'its URL is not https, and not of this machine'
+  const said = Object.entries((headers ?? {}) as Record<string, string>)
+  const names = said.map(([name]) => name.toLowerCase())
+  if (new Set(names).size < names.length) return 'a header stands there twice'
+  return said.some(([name, text]) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) ? 'a header is none of HTTP' : undefined
+}
+
+function faultOfProgram({ command, args, env, cwd }: JsonObject, found: Package): string | undefined {
+  // A bare word with blanks is a command line; in a path they are part of it.
+  if (typeof command !== 'string' || command.includes('${') || !(command.startsWith('./') || !/[\s/\\]/.test(command)) || command === '') return `its command ${JSON.stringify(command)} is no single word or ./path`
   if (command.startsWith('./') && !found.holds(command)) return 'its command leads out of the package'
   if (args !== undefined && !(Array.isArray(args) && args.every((arg) => typeof arg === 'string'))) return "'args' is no list of texts"
   if (!texts(env) || Object.keys((env ?? {}) as object).some((name) => name === 'PLUGIN_ROOT' || name === 'PLUGIN_DATA')) return "'env' is not texts, or sets what the program sets"
   if (cwd === undefined) return undefined
-  const [, inside] = /^(?:\.|\$\{PLUGIN_ROOT\})((?:\/.*)?)$/s.exec(String(cwd)) ?? []
-  if (inside === undefined && !/^\$\{PLUGIN_DATA\}(?:\/(?!.*\.\.).*)?$/s.test(String(cwd))) return "'cwd' is neither ./…, ${PLUGIN_ROOT} nor ${PLUGIN_DATA}"
-  return inside !== undefined && !found.holds(`.${inside}`) ? 'its cwd leads out of the package' : undefined
+  const [, place, way] = /^(\.|\$\{PLUGIN_ROOT\}|\$\{PLUGIN_DATA\})((?:\/.*)?)$/s.exec(String(cwd)) ?? []
+  if (typeof cwd !== 'string' || place === undefined || (place === '.' && !way)) return "'cwd' is neither ./…, ${PLUGIN_ROOT} nor ${PLUGIN_DATA}"
+  const kept = place === '${PLUGIN_DATA}' ? staysIn(found.place.data, way!) : found.holds(`.${way}`)
+  return kept ? undefined : 'its cwd leads out of its folder'
+}
+
+/** Does a path below a folder that need not exist yet stay there, by its text and after links? */
+function staysIn(folder: string, way: string): boolean {
+  const inside = (from: string, to: string): boolean => !/^\.\.(?:\/|$)/.test(relative(from, to))
+  const path = join(folder, way)
+  return inside(folder, path) && (!existsSync(path) || inside(realpathSync(folder), realpathSync(path)))
 }

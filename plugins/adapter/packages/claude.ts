@@ -1,6 +1,7 @@
 /** Plugins of Claude Code and Codex, and the bare `.mcp.json` that many programs read. */
 import type { JsonObject } from '../../../core/index.js'
-import { fill, isObject, type Package } from './package.js'
+import { fill, foldersOf, isObject, type Package } from './package.js'
+import { skillsIn } from './skills.js'
 
 const facts: Record<string, 'string' | 'object'> = { name: 'string', version: 'string', description: 'string', license: 'string', homepage: 'string' }
 const looks = ['lspServers', 'outputStyles', 'workflows', 'monitors', 'themes', 'channels', 'settings', 'dependencies', 'apps', 'interface', 'userConfig']
@@ -18,9 +19,12 @@ export function readClaudePlugin(found: Package, manifest: JsonObject, file: str
   const document = inline ?? (found.holds(path) ? found.read(path) : undefined)
   if (document) readServers(found, document, inline ? file : `${found.place.root}/${path}`)
   const hooks = isObject(manifest['hooks']) ? Object.keys(manifest['hooks']).length : 0
+  const listed = (key: string): string[] => (typeof manifest[key] === 'string' || Array.isArray(manifest[key]) ? [manifest[key]].flat().map(String) : [])
+  const commands = manifest['commands'] === undefined ? ['commands'] : listed('commands')
+  found.skills = () => skillsIn(found, { skills: ['skills', ...listed('skills'), ...(found.leads('SKILL.md') ? ['.'] : [])], commands })
   found.unsupported(
     {
-      Commands: found.count('commands', /\.md$/),
+      'Commands as objects': isObject(manifest['commands']) ? Object.keys(manifest['commands']).length : 0,
       'Agent definitions': found.count('agents', /\.md$/),
       'Lifecycle hooks': hooks + found.count('hooks', /\.json$/),
       'Programs in bin/': found.count('bin', /./),
@@ -33,8 +37,7 @@ export function readClaudePlugin(found: Package, manifest: JsonObject, file: str
 
 /** `{ mcpServers: {…} }` or the bare map. */
 export function readServers(found: Package, document: JsonObject, file: string): void {
-  const { root, data, workspace } = found.place
-  const variables = { CLAUDE_PLUGIN_ROOT: root, CLAUDE_PLUGIN_DATA: data, CLAUDE_PROJECT_DIR: workspace, PLUGIN_ROOT: root, PLUGIN_DATA: data }
+  const variables = foldersOf(found.place)
   for (const [name, said] of Object.entries(isObject(document['mcpServers']) ? document['mcpServers'] : document)) {
     const definition = isObject(said) ? serverOf(fill(said, variables)) : undefined
     if (definition) found.server(name, definition, file)

@@ -1,8 +1,9 @@
 /** MCP bundles (MCPB, formerly DXT): `manifest.json` with one server. */
 import { sep } from 'node:path'
-import type { JsonObject } from '../../../core/index.js'
+import type { JsonObject, PackageText } from '../../../core/index.js'
 import { texts } from './claude.js'
 import { fill, isObject, type Package } from './package.js'
+import { skillsIn, textOf } from './skills.js'
 
 export function readBundle(found: Package, manifest: JsonObject): boolean {
   const { root, env, options } = found.place
@@ -22,8 +23,18 @@ export function readBundle(found: Package, manifest: JsonObject): boolean {
   const args = (Array.isArray(config['args']) ? config['args'] : []).flatMap((arg) => argumentOf(String(arg), variables, values))
   const given = Object.fromEntries(Object.entries(isObject(config['env']) ? texts(config['env']) : {}).map(([name, text]) => [name, argumentOf(text, variables, values).join(' ')]))
   found.server(String(manifest['name']), { type: 'stdio', command: fill(String(config['command']), variables), args, env: given }, file)
-  found.unsupported({ Prompts: Array.isArray(manifest['prompts']) ? manifest['prompts'].length : 0 }, file)
+  const prompts = (Array.isArray(manifest['prompts']) ? manifest['prompts'] : []).filter(isObject)
+  found.skills = () => skillsIn(found, { skills: [], more: () => prompts.flatMap((prompt) => promptOf(found, prompt, file) ?? []) })
+  found.unsupported({ 'Prompts that the server makes': manifest['prompts_generated'] === true ? 1 : 0, [`A server of type ${String(server['type'])}`]: server['type'] === 'uv' ? 1 : 0 }, file)
   return true
+}
+
+/** A prompt with a text; `${arguments.x}` in it says what the user is to fill in. */
+function promptOf(found: Package, { name, description, text, arguments: args }: JsonObject, file: string): PackageText | undefined {
+  if (typeof name !== 'string' || typeof text !== 'string') return void found.invalid(`${file}: a prompt has no name or no text.`, file)
+  const hint = Array.isArray(args) && args.length > 0 ? `argument-hint: ${JSON.stringify(args.join(' '))}\n` : ''
+  const said = typeof description === 'string' ? `description: ${JSON.stringify(description)}\n` : ''
+  return textOf(found, file, name, 'prompt', Buffer.from(`---\n${said}${hint}---\n${text}`))
 }
 
 function defaultsOf(config: unknown): JsonObject {

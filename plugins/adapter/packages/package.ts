@@ -1,9 +1,11 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import type { Diagnostic, JsonObject, Manifest, PackagePlace } from '../../../core/index.js'
+import type { Diagnostic, JsonObject, Manifest, PackagePlace, PackageReader, PackageSkills } from '../../../core/index.js'
 
 /** What a package brings, and what of it nobody honours. */
 export class Package {
+  native?: ReturnType<PackageReader>['native']
+  skills?: () => PackageSkills
   readonly manifests: { file: string; manifest: Manifest }[] = []
   readonly diagnostics: Diagnostic[] = []
   constructor(
@@ -42,6 +44,25 @@ export class Package {
       return undefined
     }
   }
+  /** The real path of what lies there and inside; nothing where nothing lies, and for a way out the reason among the diagnostics. */
+  leads(path: string): string | undefined {
+    const file = join(this.place.root, path)
+    if (!existsSync(file)) return undefined
+    if (this.holds(path)) return realpathSync(file)
+    this.invalid(`${file} leads out of the package and is not looked into.`, file)
+    return undefined
+  }
+  /** The real path of a folder there; one that is no folder is reported. */
+  folder(path: string): string | undefined {
+    const found = this.leads(path)
+    if (found === undefined || statSync(found).isDirectory()) return found
+    this.invalid(`${join(this.place.root, path)} is no folder.`, join(this.place.root, path))
+    return undefined
+  }
+  /** The folders of the package in a text, filled in. */
+  filled(text: string): string {
+    return fill(text, foldersOf(this.place))
+  }
   /** Does a path, after links, lie inside the package? */
   holds(path: string): boolean {
     const real = join(this.place.root, path)
@@ -55,6 +76,15 @@ export class Package {
     return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => fits.test(name)).length : 0
   }
 }
+
+/** The names that texts of packages have for their folders. */
+export const foldersOf = ({ root, data, workspace }: PackagePlace): Record<string, string> => ({
+  CLAUDE_PLUGIN_ROOT: root,
+  CLAUDE_PLUGIN_DATA: data,
+  CLAUDE_PROJECT_DIR: workspace,
+  PLUGIN_ROOT: root,
+  PLUGIN_DATA: data,
+})
 
 export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { parseSkill, type Io } from '../../../core/index.js'
 import { printable, say } from '../../shared/terminal.js'
-import { validate, type Complaint } from './strict.js'
+import { validate, type Complaint } from '../../shared/skill_strict.js'
 
 interface Checked {
   path: string

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { dirname, join, resolve } from 'node:path'
 import { parseSkill, type Io } from '../../../core/index.js'
 import { say } from '../../shared/terminal.js'
-import { validate } from './strict.js'
+import { validate } from '../../shared/skill_strict.js'
 
 const template = new URL('../../../skills/skill-creator/assets/template.md', import.meta.url)
 

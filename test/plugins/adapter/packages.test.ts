@@ -102,7 +102,7 @@ describe('plugins of other programs', () => {
     )
     matches(await made.vt.call('mcp__plugin_pack_s__environment', {}), { ok: true, output: { argv: ['red', 'none'] } })
     expect(made.vt.kernel.skills().all.map(({ id }) => id)).toContain('pack:one')
-    expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED').join('\n')).toMatch(/Commands[\s\S]*hooks[\s\S]*lspServers/)
+    expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED').join('\n')).toMatch(/hooks[\s\S]*lspServers/)
   })
 
   it('of Gemini and bundles of MCP bring their servers', async () => {
@@ -119,6 +119,77 @@ describe('plugins of other programs', () => {
     matches(await kernel.call('mcp__plugin_bundle_notes__environment', {}), { ok: true, output: { argv: ['/a', '/b', `${home.root}/.vtcode/plugins/bundle`, 'x'], env: { A: '${HOME} $&' } } })
     await kernel.close()
     await Promise.all([place, home].map((one) => one[Symbol.asyncDispose]()))
+  })
+})
+
+describe('texts of packages', () => {
+  const ids = (kernel: Kernel): string[] => kernel.skills().all.flatMap(({ id }) => (id.startsWith('pack:') ? [id] : [])).sort()
+
+  it('of Claude Code are skills: its commands too, with the folder of the package filled in and nothing run', async () => {
+    await using made = await boot({
+      '.claude-plugin/plugin.json': json({ name: 'pack', skills: './more' }),
+      'skills/one/SKILL.md': skill('one'),
+      'more/two/SKILL.md': skill('two'),
+      'commands/fix_it.md': '---\ndescription: Fixes it.\nargument-hint: what\nallowed-tools: Bash(git:*)\n---\nFix $ARGUMENTS by ${CLAUDE_PLUGIN_ROOT}/how.md. !`rm -rf /`\n',
+      'commands/deep/plain.md': '# Say hello\n\nTo everybody.',
+      'how.md': 'Like this.\n',
+    })
+    const { vt, place } = made
+    expect(ids(vt.kernel)).toEqual(['pack:deep-plain', 'pack:fix-it', 'pack:one', 'pack:two'])
+    const loaded = await vt.call('load_skill', { name: 'fix-it' })
+    matches(loaded, { ok: true, output: { description: 'Fixes it.', instructions: `Fix $ARGUMENTS by ${place.root}/pack/how.md. !\`rm -rf /\`\n`, path: `${place.root}/pack/commands/fix_it.md` }, notices: [{ code: 'VT_SKILL_COMMAND_NOT_RUN' }] })
+    matches(await vt.call('load_skill_resource', { skill_name: 'fix-it', resource_path: 'how.md' }), { ok: true, output: { content: 'Like this.\n' } })
+    matches(vt.kernel.skills().find('deep-plain'), { description: 'Say hello', prompt: true, metadata: { source: 'command' } })
+  })
+
+  it('of Codex lie where its manifest says; a root SKILL.md is one', async () => {
+    const servers = { s: { command: 'no-such-program', bearer_token_env_var: 'T', tool_timeout_sec: 5, oauth_resource: 'x', note: 'y' } }
+    await using made = await boot({ '.codex-plugin/plugin.json': json({ name: 'pack', skills: './abilities/', apps: './app.json', mcpServers: servers }), 'abilities/a/SKILL.md': skill('a'), 'SKILL.md': skill('pack') })
+    expect(ids(made.vt.kernel)).toEqual(['pack:a', 'pack:pack'])
+    expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED').join()).toContain("'apps'")
+  })
+
+  it.each(['pi', 'omp'])('of %s are skills and prompts that its patterns name; its code is named and not run', async (key) => {
+    const said = { extensions: ['./evil.js'], skills: ['./skills', '!skills/secret', 'extra/*'], prompts: ['prompts/*.md', '!prompts/no.md'], themes: ['x'] }
+    await using made = await boot({
+      'package.json': json({ name: 'x', [key]: said }),
+      'plugin.json/x': '',
+      'evil.js': "throw new Error('run')",
+      'skills/one/SKILL.md': skill('one'),
+      'skills/secret/SKILL.md': skill('secret'),
+      'extra/two/SKILL.md': skill('two'),
+      'else/three/SKILL.md': skill('three'),
+      'prompts/review.md': 'Review it.',
+      'prompts/no.md': 'No.',
+    })
+    expect(ids(made.vt.kernel)).toEqual(['pack:one', 'pack:review', 'pack:two'])
+    matches(made.vt.kernel.skills().find('review'), { metadata: { source: 'prompt' } })
+    expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED').join()).toMatch(/'extensions'.*\(1\).*'themes'/)
+  })
+
+  it('of bundles are their prompts; one that has no text is named', async () => {
+    const prompts = [{ name: 'Sum Up', description: 'Sums up.', arguments: ['topic'], text: 'Sum up ${arguments.topic}.' }, { name: 'empty' }]
+    await using made = await boot({ 'plugin.json/x': '', 'manifest.json': json({ manifest_version: '0.3', name: 'n', server: { type: 'node', mcp_config: { command: 'no-such-program' } }, prompts }) })
+    expect(ids(made.vt.kernel)).toEqual(['pack:sum-up'])
+    matches(await made.vt.call('load_skill', { name: 'sum-up' }), { ok: true, output: { description: 'Sums up.', instructions: 'Sum up ${arguments.topic}.' } })
+    expect(made.vt.kernel.skills().diagnostics.map(({ message }) => message).join()).toMatch(/no text/)
+  })
+
+  it('whose paths lead out of the package, or are huge, or no text, are left out one by one', async () => {
+    const away = await tempWorkspace({ 'secret.md': 'The secret.' })
+    await using made = await boot({
+      '.claude-plugin/plugin.json': json({ name: 'pack', skills: ['../..', '/etc'], commands: ['./commands', '../../secret.md'] }),
+      'commands/huge.md': 'x'.repeat(300_000),
+      'commands/good.md': 'Good.',
+    })
+    await symlink(join(away.root, 'secret.md'), join(made.place.root, 'pack/commands/link.md'))
+    await made.place.write('pack/commands/bytes.md', Buffer.from([0xff, 0xfe, 0]))
+    await made.vt.kernel.reload()
+    expect(ids(made.vt.kernel)).toEqual(['pack:good'])
+    const texts = made.vt.kernel.skills().diagnostics.map(({ message }) => message).join('\n')
+    expect(texts).toMatch(/huge\.md is larger/)
+    expect(texts).toMatch(/leads out of the package/)
+    await away[Symbol.asyncDispose]()
   })
 })
 

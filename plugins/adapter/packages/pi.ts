@@ -1,0 +1,46 @@
+/** Packages of pi and oh-my-pi: `package.json` with a key `pi` or `omp`. Their skills and prompts are text; the rest is code or looks. */
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { pathPattern, type JsonObject } from '../../../core/index.js'
+import { isObject, type Package } from './package.js'
+import { skillsIn } from './skills.js'
+
+const most = { depth: 6, entries: 5_000 }
+
+export function readPi(found: Package, document: JsonObject): boolean {
+  const file = join(found.place.root, 'package.json')
+  const said = document['omp'] ?? document['pi']
+  if (!isObject(said)) {
+    found.invalid(`${file}: '${'omp' in document ? 'omp' : 'pi'}' is no object.`, file)
+    return false
+  }
+  const list = (key: string): string[] | undefined => (said[key] === undefined ? undefined : [said[key]].flat().map(String))
+  found.skills = () => {
+    const paths = walk(found.place.root)
+    const skills = chosen(paths, list('skills') ?? ['skills']).filter((path) => basename(path) === 'SKILL.md').map((path) => dirname(path))
+    const prompts = chosen(paths, list('prompts') ?? ['prompts']).filter((path) => path.endsWith('.md'))
+    return skillsIn(found, { skills, commands: prompts, source: 'prompt' })
+  }
+  const parts = ['extensions', 'tools', 'hooks', 'themes', 'commands', 'providers']
+  found.unsupported(Object.fromEntries(parts.map((key) => [`'${key}'`, list(key)?.length ?? (existsSync(join(found.place.root, key)) ? 1 : 0)])), file)
+  return true
+}
+
+/** Paths among these that the patterns name, folders with all that is in them; those that begin with ! take away. */
+function chosen(paths: readonly string[], patterns: readonly string[]): string[] {
+  const fits = (pattern: string) => pathPattern(`/${pattern.replace(/^!?(?:\.?\/)?/, '')}`)
+  const wanted = patterns.filter((pattern) => !pattern.startsWith('!')).map(fits)
+  const unwanted = patterns.filter((pattern) => pattern.startsWith('!')).map(fits)
+  return paths.filter((path) => wanted.some((names) => names(path)) && !unwanted.some((names) => names(path)))
+}
+
+/** Files and folders of the package, relative to it. */
+function walk(root: string, folder = '', depth = 1, found: string[] = []): string[] {
+  for (const { name } of readdirSync(join(root, folder), { withFileTypes: true })) {
+    if (/^\.|^node_modules$/.test(name) || found.length >= most.entries) continue
+    const path = folder ? `${folder}/${name}` : name
+    found.push(path)
+    if (depth < most.depth && statSync(join(root, path), { throwIfNoEntry: false })?.isDirectory()) walk(root, path, depth + 1, found)
+  }
+  return found
+}

@@ -1,0 +1,48 @@
+/** What of a package is text for models: folders of skills, and commands and prompts that are read as skills. */
+import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { parseCommand, type PackageSkills, type PackageText } from '../../../core/index.js'
+import type { Package } from './package.js'
+
+export interface Places {
+  /** Folders of skills, or of one. */
+  skills: readonly string[]
+  /** Markdown files, and folders of them. */
+  commands?: readonly string[]
+  source?: 'command' | 'prompt'
+  /** Texts that lie elsewhere than in files of their own. */
+  more?: () => readonly PackageText[]
+}
+
+const most = { files: 500, bytes: 262_144, depth: 4 }
+
+/** Looks in these places of a package. What is not there, or leads out of it, is left out; the second is reported. */
+export function skillsIn(found: Package, { skills, commands = [], source = 'command', more = () => [] }: Places): PackageSkills {
+  const before = found.diagnostics.length
+  const inside = (path: string) => found.leads(path)
+  const folders = skills.flatMap((path) => inside(path) ?? []).filter((path) => statSync(path).isDirectory())
+  const files = commands.flatMap((path) => inside(path) ?? []).flatMap((path) => (statSync(path).isDirectory() ? markdownIn(path) : [{ file: path, name: stem(path) }]))
+  const texts = files.slice(0, most.files).flatMap(({ file, name }) => textOf(found, file, name, source) ?? [])
+  texts.push(...more())
+  return { folders, texts, diagnostics: found.diagnostics.splice(before) }
+}
+
+function markdownIn(folder: string, depth = 1, prefix = ''): { file: string; name: string }[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const file = join(folder, entry.name)
+    if (entry.isDirectory()) return depth < most.depth && !/^\.|^node_modules$/.test(entry.name) ? markdownIn(file, depth + 1, `${prefix}${entry.name}-`) : []
+    return entry.isFile() && entry.name.endsWith('.md') ? [{ file, name: `${prefix}${stem(file)}` }] : []
+  })
+}
+
+/** One command as a skill that users call by its name. */
+export function textOf(found: Package, file: string, name: string, source: string, bytes?: Buffer): PackageText | undefined {
+  if (bytes === undefined && statSync(file).size > most.bytes) return void found.invalid(`${file} is larger than ${most.bytes / 1024} KiB.`, file)
+  const { skill, body, diagnostics } = parseCommand(bytes ?? readFileSync(file), file, slug(name))
+  found.diagnostics.push(...diagnostics)
+  return skill && { ...skill, prompt: true, metadata: { ...skill.metadata, source }, body: found.filled(body), file: realpathSync(file) }
+}
+
+const stem = (file: string): string => basename(file).replace(/\.[^.]+$/, '')
+/** Names of skills are lower-case words with hyphens. */
+const slug = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-+|-+$/g, '').slice(0, 64) || 'unnamed'
