@@ -40,9 +40,13 @@ export function bind(found: Found, settings: Settings, dialects?: readonly strin
   })
   const of = (kind: Contribution['kind']) => usable.filter((contribution) => contribution.kind === kind)
 
-  for (const [kind, key, map] of [['surface', 'verb', registry.surfaces], ['adapter', 'key', registry.adapters]] as const) {
+  for (const [kind, nameOf, map] of [
+    ['surface', ({ manifest }: Contribution) => manifest.verb, registry.surfaces],
+    ['adapter', ({ manifest }: Contribution) => manifest.key, registry.adapters],
+    ['provider', ({ manifest, name }: Contribution) => manifest.provider?.name ?? name, registry.providers],
+  ] as const) {
     for (const contribution of of(kind)) {
-      const name = String(contribution.manifest[key])
+      const name = String(nameOf(contribution))
       const winner = map.get(name)
       if (winner) aside(contribution, 'shadowed', 'VT_SLOT_COLLISION', { slot: name, winner: winner.id, loser: contribution.id }, [winner])
       else map.set(name, contribution)

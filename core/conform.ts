@@ -30,6 +30,8 @@ async function compile(name: Contract): Promise<ValidateFunction> {
   const once = { code: { optimize: false }, validateSchema: false }
   const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true, verbose: true, logger: false, ...once })
   ajv.addVocabulary(['x-workspace', 'x-merge', 'x-tightens', 'x-unlimited', 'x-free-value', 'x-keeps-own', 'x-moved', 'x-fired', 'x-said-by'])
+  // A provider is the same thing in a manifest and in the settings.
+  if (name === 'manifest.1.json') ajv.addSchema(readContract('config.1.json'))
   return ajv.compile(readContract(name))
 }
 

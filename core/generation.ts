@@ -155,11 +155,11 @@ function rightsOf({ slots }: Registry, all: readonly Contribution[], { id, plugi
   return [...new Set(own.flatMap((one) => [...effectsOf(one), ...(slots.get(one.slot!)?.info.effects ?? [])]))]
 }
 
-/** Modules that are not ours run in a process of their own; surfaces and adapters never do, others where the user's settings say so. */
+/** Modules that are not ours run in a process of their own; surfaces, adapters and providers never do, others where the user's settings say so. */
 function isolating(settings: Settings): (contribution: Contribution) => boolean {
   const { isolate = 'auto', settings: own = {} } = (settings['plugins'] ?? {}) as { isolate?: string; settings?: Record<string, { isolate?: string }> }
   return ({ id, plugin, layer, kind, isolate: said }) => {
-    if (layer === 'builtin' || kind === 'surface' || kind === 'adapter' || isolate === 'inline') return false
+    if (layer === 'builtin' || kind === 'surface' || kind === 'adapter' || kind === 'provider' || isolate === 'inline') return false
     return isolate === 'process' || (own[id]?.isolate ?? own[plugin]?.isolate ?? said) !== 'inline'
   }
 }

@@ -10,7 +10,7 @@ import type { OnFault } from './faults.js'
 import { buildGeneration, homeOf, type Generation, type Surroundings } from './generation.js'
 import { listTools } from './listing.js'
 import { first } from './loader.js'
-import { complete, offersOf } from './offers.js'
+import { complete, offersOf, providersOf } from './offers.js'
 import type { Diagnostic, Kernel, KernelOptions, Skill, SurfaceMain } from './types.js'
 import { openWorkspace } from './workspace.js'
 
@@ -102,6 +102,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     },
     tools: () => listTools(generation.registry).flatMap((tool) => withSkills(tool, generation) ?? []),
     contributions: () => generation.registry.infos,
+    providers: () => providersOf(generation),
     offers: (kind) => offersOf(generation.registry, kind),
     complete: (slot, argument, value, session = 'main') => complete(generation, slot, argument, value, session),
     diagnostics,
@@ -113,10 +114,11 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
       return contribution && ((await generation.loader.load(contribution)) as SurfaceMain)
     },
     async probe() {
-      const { slots, policies, compactors, surfaces, adapters } = generation.registry
+      const { slots, policies, compactors, surfaces, adapters, providers } = generation.registry
       const chains = [...slots.values()].flatMap(({ chain }) => chain)
-      // An alias that is data has nothing to load.
-      const loadable = [...chains, ...policies, ...compactors, ...surfaces.values(), ...adapters.values()].filter(({ manifest }) => !manifest.alias || moduleOf(manifest) !== undefined)
+      // What is data alone has nothing to load.
+      const all = [...chains, ...policies, ...compactors, ...surfaces.values(), ...adapters.values(), ...providers.values()]
+      const loadable = all.filter(({ manifest }) => !(manifest.alias || manifest.provider) || moduleOf(manifest) !== undefined)
       await Promise.allSettled(loadable.map(generation.loader.load))
       return diagnostics()
     },

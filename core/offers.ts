@@ -1,8 +1,9 @@
+import { optionsOf } from './context.js'
 import { within } from './limits.js'
 import type { Lending } from './context.js'
 import type { Loader } from './loader.js'
 import type { Registry } from './registry.js'
-import type { Complete, Manifest, Offer, Schema } from './types.js'
+import type { Complete, Manifest, Offer, Provider, Schema } from './types.js'
 
 const MAX_VALUES = 100
 const LIMIT = 2_000
@@ -26,6 +27,10 @@ export function offersOf({ slots }: Registry, kind: 'resource' | 'prompt'): Offe
     return [{ slot, name: primary.name, description, ...said }]
   })
 }
+
+/** Everything of kind provider that may be used. */
+export const providersOf = ({ registry, loader, lending }: Place): Provider[] =>
+  [...registry.providers].map(([name, contribution]) => ({ name, contribution, options: optionsOf(lending.settings, contribution), load: () => loader.load(contribution) }))
 
 interface Place {
   registry: Registry

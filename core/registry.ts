@@ -42,6 +42,7 @@ export interface Registry {
   readonly compactors: Contribution[]
   readonly surfaces: Map<string, Contribution>
   readonly adapters: Map<string, Contribution>
+  readonly providers: Map<string, Contribution>
   /** Policies of the workspace nobody agreed to yet. */
   readonly missing: Contribution[]
   readonly infos: ContributionInfo[]
@@ -59,6 +60,7 @@ export const emptyRegistry = (dialects: readonly string[] = ['unified']): Regist
   compactors: [],
   surfaces: new Map(),
   adapters: new Map(),
+  providers: new Map(),
   missing: [],
   infos: [],
   diagnostics: [],

@@ -365,7 +365,7 @@ export interface Extent {
 
 // ── manifests and settings ───────────────────────────────────────────────────────────────────────
 
-export type Kind = 'action' | 'policy' | 'compactor' | 'surface' | 'adapter' | 'resource' | 'prompt'
+export type Kind = 'action' | 'policy' | 'compactor' | 'surface' | 'adapter' | 'provider' | 'resource' | 'prompt'
 export type Stage = 'override' | 'primary' | 'fallback'
 export type Layer = 'builtin' | 'admin' | 'user' | 'workspace' | 'call'
 
@@ -408,6 +408,8 @@ export interface Manifest {
   verb?: string
   /** Adapter: the manifest key it serves, such as `run`. */
   key?: string
+  /** Provider: what it provides, as data. */
+  provider?: JsonObject & { name: string }
   /** Resource: its URI, or a template whose `{name}`s are the handler's input. */
   uri?: string
   template?: string
@@ -619,6 +621,15 @@ export interface Origin {
 
 // ── what surfaces see ────────────────────────────────────────────────────────────────────────────
 
+/** What a manifest of kind provider adds: data or a module that means something to a surface, nothing to the kernel. */
+export interface Provider {
+  readonly name: string
+  readonly contribution: Contribution
+  /** What the settings say under the options of its plugin. */
+  readonly options: Readonly<JsonObject>
+  /** Its module's default export. Throws VT_PLUGIN_IMPORT. */
+  load(): Promise<(...args: any[]) => unknown>
+}
 /** The contract of one slot. */
 export interface SlotInfo {
   readonly slot: string
@@ -715,6 +726,7 @@ export interface Kernel {
   tools(): ToolInfo[]
   contributions(): ContributionInfo[]
   offers(kind: 'resource' | 'prompt'): Offer[]
+  providers(): Provider[]
   /** At most 100 values for an argument of a prompt or a variable of a resource. Contract: never rejects. */
   complete(slot: string, argument: string, value: string, session?: string): Promise<string[]>
   diagnostics(): Diagnostic[]

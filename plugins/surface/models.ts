@@ -1,13 +1,12 @@
 import type { Io, Kernel } from '../../core/index.js'
 import { refusal } from '../shared/agent/faces/refusal.js'
-import { columns } from '../shared/terminal.js'
+import { columns, printable, say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
 
 /** `vtcode models`: which models can be had, what is known of one, and whether it answers. */
 export default async function models(kernel: Kernel, argv: string[], io: Io): Promise<number> {
-  const { entries, findModel, modelOf, modelsOf } = await import('../shared/agent/model/provider.js')
   let code = 0
-  const guarded = async (what: () => unknown) => {
+  const guarded = async (what: () => Promise<void>) => {
     try {
       await what()
     } catch (error) {
@@ -15,25 +14,12 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
     }
   }
   const command = verb('models', 'Lists the models of the providers in your settings, says what is known of one, tries one.', io)
-  command.command('list', { isDefault: true }).option('--json').action(({ json }: { json?: true }) =>
-    guarded(() => {
-      const all = entries(kernel).flatMap((entry) => modelsOf(entry).map((name) => modelOf(entry, name)))
-      const rows = all.map(({ id, entry, format, facts }) => ({ id, provider: entry.display_name ?? entry.name, format, context_window: facts.context_window }))
-      if (json) io.stdout.write(`${JSON.stringify(rows)}\n`)
-      else if (rows.length === 0) io.stdout.write('No provider is configured; say one under custom_providers in ~/.vtcode/vtcode.config.yaml.\n')
-      else io.stdout.write(columns(rows.map(({ id, provider, format, context_window }) => [id, provider, format, `${context_window} tokens`])))
-    }),
-  )
+  command.command('list', { isDefault: true }).option('--json').action(({ json }: { json?: true }) => guarded(() => list(kernel, json ?? false, io)))
   command
     .command('describe <id>')
     .description('each fact with where it comes from')
-    .action((id: string) =>
-      guarded(() => {
-        const { id: known, format, entry, facts, sources } = findModel(kernel, id)
-        const rows = Object.entries(facts).map(([name, value]) => [name, JSON.stringify(value), sources[name] ?? ''])
-        io.stdout.write(columns([['id', known, ''], ['api_format', format, ''], ['base_url', entry.base_url ?? '', ''], ...rows]))
-      }),
-    )
+    .option('--json')
+    .action((id: string, { json }: { json?: true }) => guarded(() => describe(kernel, id, json ?? false, io)))
   command
     .command('check <id>')
     .description('sends one small request')
@@ -44,4 +30,24 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
       }),
     )
   return run(command, argv, () => code)
+}
+
+async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
+  const [{ listModels }, { dictionary }] = await Promise.all([import('../shared/agent/model/listing.js'), import('../shared/agent/dictionary.js')])
+  const { models, without_key, faults } = await listModels(kernel, dictionary(kernel, io.env), io.signal)
+  for (const fault of faults) say(io, 'warning', fault)
+  const rows = models.map(({ id, display_name, format, facts }) => ({ id, provider: display_name, format, context_window: facts.context_window }))
+  if (json) return void io.stdout.write(`${JSON.stringify(rows)}\n`)
+  io.stdout.write(printable(columns(rows.map(({ id, provider, format, context_window }) => [id, provider, format, `${context_window} tokens`]))))
+  if (rows.length === 0) io.stderr.write('No model is at hand: set a key below, or say a server under custom_providers in ~/.vtcode/vtcode.config.yaml.\n')
+  if (without_key.length > 0) io.stderr.write(`With a key also: ${without_key.map(({ name, variable }) => `${name} (${variable})`).join(', ')}.\n`)
+}
+
+async function describe(kernel: Kernel, id: string, json: boolean, io: Io): Promise<void> {
+  const { findModel } = await import('../shared/agent/model/provider.js')
+  const { id: known, display_name, format, entry, facts, sources, source } = findModel(kernel, io.env, id)
+  const head = { id: known, provider: display_name, said_by: source.from.file, api_format: format, base_url: entry.base_url ?? '' }
+  if (json) return void io.stdout.write(`${JSON.stringify({ ...head, facts: Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, { value, source: sources[name] }])) })}\n`)
+  const rows = Object.entries(facts).map(([name, value]) => [name, JSON.stringify(value), sources[name] ?? ''])
+  io.stdout.write(printable(columns([...Object.entries(head).map(([name, value]) => [name, value, '']), ...rows])))
 }

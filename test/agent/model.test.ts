@@ -2,12 +2,17 @@ import { describe, expect, it } from 'vitest'
 import { serve } from '../fixtures/server.js'
 import { harness, hold, items, scene } from './inside.js'
 import { checkLog } from './invariants.js'
-import { call, type Format } from './peer.js'
+import { call, formats } from './peer.js'
 
-const formats: Format[] = ['openai-chat', 'openai-responses', 'anthropic-messages']
 const write = (path: string, content: string) => call('unified_file', { action: 'write', path, content })
 /** What the tool said, in the request that carries it back. */
 const toldIn = (body: any): string => JSON.stringify(body.messages?.slice(-1) ?? body.input?.slice(-1))
+const paths = {
+  'openai-chat': '/v1/chat/completions',
+  'openai-responses': '/v1/responses',
+  'anthropic-messages': '/v1/messages',
+  'google-generative-ai': '/v1beta/models/m:streamGenerateContent?alt=sse',
+}
 
 describe.each(formats)('over %s', (format) => {
   it('text and calls go round, side by side and in order', async () => {
@@ -15,7 +20,7 @@ describe.each(formats)('over %s', (format) => {
     expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'Done.', exit_code: 0 })
     checkLog(s.events)
     expect(await s.booted.read('a.txt')).toBe('x\n')
-    expect(s.peer.asked.map(({ path }) => path)).toEqual(Array(2).fill({ 'openai-chat': '/v1/chat/completions', 'openai-responses': '/v1/responses', 'anthropic-messages': '/v1/messages' }[format]))
+    expect(s.peer.asked.map(({ path }) => path)).toEqual(Array(2).fill(paths[format]))
     const sent = JSON.stringify(s.peer.bodies[1])
     expect(sent.indexOf('1 entry')).toBeLessThan(sent.indexOf('created a.txt'))
     expect(items(s.events, 'agent_message').map(({ text, status }) => [text, status])).toEqual([['Looking.', 'completed'], ['Done.', 'completed']])

@@ -68,7 +68,7 @@ describe('a manifest', () => {
     ['a mistyped key', 'name: a\nrun: [x]\nefects: [exec]', "VT_MANIFEST_INVALID Unknown key 'efects'; did you mean 'effects'? a.yaml:3:1"],
     ['a key of another kind', 'name: a\nkind: adapter\nkey: run\nmodule: ./m.js\nverb: x', /^VT_MANIFEST_INVALID Unknown key 'verb'; known: \$schema, name, .*, key, expands, module.* a\.yaml:5:1$/],
     ['a mistyped key further in', 'name: a\nrun: [x]\nrequires:\n  bins: [git]', "VT_MANIFEST_INVALID Unknown key 'requires.bins'; did you mean 'bin'? a.yaml:4:3"],
-    ['an unknown kind', 'name: a\nkind: provider', /^VT_MANIFEST_INVALID 'kind' is 'provider'; allowed: action, policy, compactor, surface, adapter, resource, prompt\. a\.yaml:2:1$/],
+    ['an unknown kind', 'name: a\nkind: toolbox', /^VT_MANIFEST_INVALID 'kind' is 'toolbox'; allowed: action, policy, compactor, surface, adapter, provider, resource, prompt\. a\.yaml:2:1$/],
     ['a wrong type', 'name: a\nrun: echo hello', "VT_MANIFEST_INVALID 'run' is text; a list is needed. a.yaml:2:1"],
     ['a bad name', 'name: A b\nrun: [x]', /^VT_MANIFEST_INVALID 'name' is 'A b', which does not match .* a\.yaml:1:1$/],
     ['no name', 'description: x\nrun: [x]', 'VT_MANIFEST_INVALID One of name, action is needed. a.yaml:1:1'],

@@ -1,4 +1,4 @@
-import type { Model } from '../model/provider.js'
+import type { Model } from '../model/facts.js'
 import type { AgentSettings } from '../settings.js'
 
 /** How much fits, in tokens: an answer of `output`, and a request that is shortened beyond `soft` when a turn begins, beyond `hard` at once. */

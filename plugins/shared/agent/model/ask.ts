@@ -1,12 +1,12 @@
-import type { LanguageModelV3, LanguageModelV3FunctionTool, SharedV3ProviderOptions } from '@ai-sdk/provider'
+import type { LanguageModelV3, LanguageModelV3FunctionTool } from '@ai-sdk/provider'
 import type { AgentProviders } from '../dictionary.js'
 import { AgentError } from '../errors.js'
 import type { Speech } from '../events/speech.js'
 import type { FinishReason, Msg, Usage } from '../types.js'
 import type { Credential } from './credentials.js'
 import { causeOf, Cut, Stalled, type Cause } from './failure.js'
-import { promptOf } from './prompt.js'
-import type { Model } from './provider.js'
+import type { Model } from './facts.js'
+import { incoming, outgoing } from './outgoing.js'
 import { readAnswer, type Read } from './read.js'
 import { add, noUsage, sizeOf, tokensOf, usageOf } from './usage.js'
 import { watched } from './watch.js'
@@ -95,31 +95,17 @@ async function once(line: Line, request: Request, seen: { text: string; begun: b
   const { first_token_ms, idle_ms } = { ...limits, ...entry.timeouts }
   let ttft_ms: number | undefined
   const read = await watched(outer, first_token_ms, async (signal, alive) => {
-    const { stream } = await line.client.doStream({
-      prompt: promptOf(request.system, request.messages, line.model.entry.name),
-      maxOutputTokens: request.max_output_tokens,
-      ...(request.tools.length > 0 && { tools: request.tools, toolChoice: { type: 'auto' } }),
-      providerOptions: optionsOf(line.model, request),
-      abortSignal: signal,
-    })
+    const { stream } = await line.client.doStream({ ...outgoing(line.model, request), abortSignal: signal })
     seen.begun = true
     const follower = { grew: async (...said: Parameters<Speech['grew']>) => (signal.aborted ? undefined : speech.grew(...said)) }
     const heard = () => {
       ttft_ms ??= clock.now() - began
       alive('idle', idle_ms)
     }
-    return readAnswer(stream, seen, heard, follower)
+    return incoming(line.model, await readAnswer(stream, seen, heard, follower))
   })
   if (read.finish === 'content-filter') throw new AgentError('VT_LLM_REFUSED', `The model ${line.model.id} refused to go on.`)
   if (read.finish === 'tool-calls' && !read.parts.some(({ type }) => type === 'raw_call')) throw new Cut('The answer announced calls and held none.')
   const usage = usageOf(read.usage, () => sizeOf(request.messages), seen.text)
   return { ...read, usage, ...(!usage.estimated && { counted: usage.input_tokens + usage.output_tokens }), ttft_ms: ttft_ms ?? 0, duration_ms: clock.now() - began }
-}
-
-/** What the formats understand beyond the common ground. */
-function optionsOf({ format, facts, entry }: Model, { session_id, reasoning_effort }: Request): SharedV3ProviderOptions {
-  const effort = reasoning_effort !== undefined && facts.supports_reasoning_effort !== false ? { reasoningEffort: reasoning_effort } : {}
-  if (format === 'openai-responses') return { openai: { store: false, promptCacheKey: session_id, strictJsonSchema: false, ...effort } }
-  if (format === 'openai-chat') return { [entry.name]: effort }
-  return {}
 }

@@ -4,40 +4,38 @@ import { findProgram, searchPath } from '../../programs.js'
 import { keepSecret } from '../../redact.js'
 import type { AgentProviders } from '../dictionary.js'
 import { AgentError } from '../errors.js'
-import type { Credential, Resolve } from './credentials.js'
-import type { Auth } from './provider.js'
+import { fixed, type Credential, type Resolve } from './credentials.js'
+import { authType, type Auth } from './entry.js'
 
-/** The credential that an `auth` describes. Throws VT_LLM_AUTH. */
+/** The credential that an `auth` describes; what its type needs is there. Throws VT_LLM_AUTH. */
 export async function authOf(provider: string, auth: Auth, providers: AgentProviders, resolve: Resolve): Promise<Credential> {
-  const type = auth.type ?? (auth.command === undefined ? undefined : 'command')
   const value = async (key: string) => {
     const text = await resolve(auth[key], `auth.${key}`)
     keepSecret(text)
     return text
   }
-  const name = typeof auth['name'] === 'string' ? auth['name'] : undefined
-  const fixed = (headers: Record<string, string>, query: Record<string, string> = {}): Credential => ({ read: async () => ({ headers, query }), refresh: () => false })
-  switch (type) {
-    case 'none':
-      return fixed({})
+  switch (authType(auth)) {
     case 'bearer':
-      return fixed({ authorization: `Bearer ${await value('value')}` })
+      return fixed({ headers: { authorization: `Bearer ${await value('value')}` } })
     case 'header':
-      return fixed({ [name ?? 'x-api-key']: await value('value') })
+      return fixed({ headers: { [auth.name!]: await value('value') } })
     case 'query':
-      return fixed({}, { [name ?? 'key']: await value('value') })
-    case 'basic':
-      return fixed({ authorization: `Basic ${Buffer.from(`${await value('username')}:${await value('password')}`).toString('base64')}` })
+      return fixed({ query: { [auth.name!]: await value('value') } })
+    case 'basic': {
+      const pair = Buffer.from(`${await resolve(auth['username'], 'auth.username')}:${await value('password')}`).toString('base64')
+      keepSecret(pair)
+      return fixed({ headers: { authorization: `Basic ${pair}` } })
+    }
     case 'command':
       return byCommand(provider, auth, providers)
     default:
-      throw new AgentError('VT_LLM_AUTH', `auth of the provider '${provider}' has the type '${String(type)}'; known: none, bearer, header, query, basic, command.`)
+      return fixed({})
   }
 }
 
 /** A token that a program prints; asked for anew when it is old or was refused. */
 function byCommand(provider: string, auth: Auth, { env, clock }: AgentProviders): Credential {
-  const { timeout_ms = 5000, refresh_interval_ms = 300_000 } = auth as { timeout_ms?: number; refresh_interval_ms?: number }
+  const { timeout_ms = 5000, refresh_interval_ms = 300_000 } = auth
   let token: Promise<string> | undefined
   let since = 0
   return {
@@ -47,7 +45,7 @@ function byCommand(provider: string, auth: Auth, { env, clock }: AgentProviders)
         token = printed(provider, auth, env, timeout_ms)
       }
       try {
-        return { headers: { authorization: `Bearer ${await token}` }, query: {} }
+        return { headers: { authorization: `Bearer ${await token}` } }
       } catch (error) {
         token = undefined
         throw error
@@ -63,7 +61,7 @@ function byCommand(provider: string, auth: Auth, { env, clock }: AgentProviders)
 const mostBytes = 64 * 1024
 
 async function printed(provider: string, auth: Auth, env: AgentProviders['env'], timeout_ms: number): Promise<string> {
-  const { command = '', args = [], cwd = homedir() } = auth as { command?: string; args?: string[]; cwd?: string }
+  const { command = '', args = [], cwd = homedir() } = auth
   const refused = (why: string) => new AgentError('VT_LLM_AUTH', `The command '${command}' that prints the token of the provider '${provider}' ${why}.`)
   const file = command.includes('/') ? command : findProgram(command, searchPath(env['PATH'], cwd))
   if (file === undefined) throw refused('is not on the search path')

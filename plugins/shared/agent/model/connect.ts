@@ -1,49 +1,55 @@
-import { VtError, type Contribution, type Kernel } from '../../../../core/index.js'
+import { homeOf, VtError, type Kernel } from '../../../../core/index.js'
 import { resolveValue } from '../../values.js'
 import type { AgentProviders } from '../dictionary.js'
 import { AgentError } from '../errors.js'
 import type { Line } from './ask.js'
-import { credentialOf, type Resolve } from './credentials.js'
-import { findModel, type Entry } from './provider.js'
+import { credentialOf, type Credential, type Resolve } from './credentials.js'
+import { networkOf } from './network.js'
+import { findModel, type Source } from './provider.js'
 import { transport } from './transport.js'
 import { languageModel } from './wires.js'
 
-/** The line to a model by its id; libraries are loaded, nothing is sent. Throws VT_LLM_NO_MODEL, VT_LLM_AUTH, VT_CONFIG_INVALID. */
+/** The line to a model by its id; libraries are loaded, nothing is sent. Throws VT_LLM_NO_MODEL, VT_LLM_AUTH, VT_CONFIG_INVALID, VT_PROVIDER_*. */
 export async function connect(kernel: Kernel, id: string | undefined, providers: AgentProviders): Promise<Line> {
-  const model = findModel(kernel, id)
-  const { entry } = model
-  const resolve = resolver(kernel, entry, providers)
-  const [credential, headers, query] = await Promise.all([
-    credentialOf(entry, model.format, providers, resolve),
-    texts(entry.headers, 'headers', resolve),
-    texts(entry.query, 'query', resolve),
-  ])
-  return { model, credential, client: await languageModel(model, transport(model, credential, { headers, query }, providers.fetch)) }
+  const model = findModel(kernel, providers.env, id)
+  const { reach, resolve, ...way } = await wayTo(kernel, model.source, providers)
+  const client = await languageModel(model, { fetch: transport(model, way.credential, way, reach), resolve, home: homeOf({ env: providers.env }) })
+  return { model, credential: way.credential, client }
 }
 
-/** Values of an entry are the user's own: providers stand in nobody else's settings. */
-function resolver(kernel: Kernel, { name }: Entry, { env }: AgentProviders): Resolve {
-  const said = kernel.origins().find(({ path }) => path.startsWith('custom_providers'))
-  const contribution: Contribution = {
-    id: `custom_providers:${name}`,
-    name,
-    plugin: 'user',
-    kind: 'surface',
-    layer: 'user',
-    file: said?.file ?? kernel.workspace,
-    root: kernel.workspace,
-    manifest: {},
-  }
-  const premises = { settings: kernel.settings, env, workspace: kernel.workspace, optionsOf: () => ({}) }
+/** Everything that a request to a provider needs besides the request. */
+export interface Way {
+  credential: Credential
+  headers: Record<string, string>
+  query: Record<string, string>
+  /** Connections as the entry wants them; knows no credential. */
+  reach: typeof fetch
+  resolve: Resolve
+}
+export async function wayTo(kernel: Kernel, source: Source, providers: AgentProviders): Promise<Way> {
+  const { entry } = source
+  const resolve = resolver(kernel, source, providers)
+  const [credential, headers, query, reach] = await Promise.all([
+    credentialOf(source, providers, resolve),
+    texts(entry.headers, 'headers', resolve),
+    texts(entry.query, 'query', resolve),
+    networkOf(source, providers.fetch),
+  ])
+  return { credential, headers, query, reach, resolve }
+}
+
+/** Finds what the values of an entry stand for on behalf of whoever said it. */
+function resolver(kernel: Kernel, { entry, from, options }: Source, { env }: AgentProviders): Resolve {
+  const premises = { settings: kernel.settings, env, workspace: kernel.workspace, optionsOf: () => options }
   return async (value, field) => {
     try {
-      const text = await resolveValue(value, { contribution, premises, field, signal: new AbortController().signal })
+      const text = await resolveValue(value, { contribution: from, premises, field, signal: new AbortController().signal })
       if (text) return text
     } catch (error) {
       if (!(error instanceof VtError)) throw error
       throw new AgentError('VT_LLM_AUTH', error.message, { hint: error.problem.hint })
     }
-    throw new AgentError('VT_LLM_AUTH', `${field} of the provider '${name}' is empty.`)
+    throw new AgentError('VT_LLM_AUTH', `${field} of the provider '${entry.name}' is empty.`)
   }
 }
 

@@ -52,10 +52,24 @@ const broken = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 function network(error: unknown, begun: boolean): Cause {
   let deepest = error as { cause?: unknown; message?: string; code?: string }
   while (deepest.cause instanceof Error) deepest = deepest.cause
+  // The library refused to send what it was given; it will again.
+  const ofNetwork = deepest.code !== undefined || (error as Error).name === 'AI_APICallError' || error instanceof TypeError
+  if (!begun && !ofNetwork) return { code: 'VT_LLM_REQUEST', message: `The request cannot be made: ${messageOf(error)}`, retry: 'no', category: 'request' }
   const message = `${messageOf(error)}${deepest !== error ? ` (${deepest.code ?? deepest.message})` : ''}`
   if (begun || broken.has(deepest.code ?? '')) return { code: 'VT_LLM_CUT', message: `The answer broke off: ${message}`, retry: 'stream', category: 'cut' }
-  return { code: 'VT_LLM_REQUEST', message: `The model server cannot be reached: ${message}`, retry: 'request', category: 'connect' }
+  const [stage, says, retry] = stages.find(([, , , sign]) => sign.test(`${deepest.code ?? ''} ${deepest.message ?? ''}`)) ?? connecting
+  return { code: 'VT_LLM_REQUEST', message: `The model server cannot be reached: ${says}. ${message}`, retry, category: stage }
 }
+
+// Where on the way to a server it ended, by what Node and undici say; a certificate is no better a second later.
+const connecting = ['connect', 'the connection failed', 'request', /./] as const
+const stages = [
+  ['dns', 'its name has no address', 'request', /ENOTFOUND|EAI_AGAIN|ENODATA/],
+  ['proxy', 'the proxy refuses', 'no', /Proxy response/i],
+  ['tls', 'the certificate or the encryption is not accepted', 'no', /CERT|TLS|SSL|SELF_SIGNED|ALTNAME|LEAF_SIGNATURE/],
+  ['connect', 'no connection in time', 'request', /UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT/],
+  connecting,
+] as const
 
 function waitOf(headers: Record<string, string>, now: number): number | undefined {
   const ms = Number(headers['retry-after-ms'] ?? Number.NaN)

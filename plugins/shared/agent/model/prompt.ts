@@ -2,15 +2,18 @@ import type { LanguageModelV3FunctionTool, LanguageModelV3Message, LanguageModel
 import type { JsonObject, Schema, ToolInfo } from '../../../../core/index.js'
 import type { CallPart, Msg, Part } from '../types.js'
 
-/** The conversation as the client library takes it, for the provider of this name: what another one thought and noted is left out. */
-export function promptOf(system: string, messages: readonly Msg[], provider: string): LanguageModelV3Prompt {
+/**
+ * The conversation as the client library takes it, for the provider of this name: what another one thought and noted is left out.
+ * `inputOf` says how the input of a call goes over the wire.
+ */
+export function promptOf(system: string, messages: readonly Msg[], provider: string, inputOf: (name: string, input: object) => unknown): LanguageModelV3Prompt {
   const ids = wireIds(messages)
   const noted = ({ meta, from }: { meta?: JsonObject; from?: string }) => (meta && from === provider ? { providerOptions: meta as SharedV3ProviderOptions } : {})
   const said = (parts: readonly Part[]) =>
     parts.flatMap((part): AssistantPart[] => {
       if (part.type === 'text') return [{ type: 'text', text: part.text, ...noted(part) }]
       if (part.type === 'reasoning') return part.from === provider ? [{ type: 'reasoning', text: part.text, ...noted(part) }] : []
-      return part.type === 'tool_call' ? [{ type: 'tool-call', toolCallId: ids.get(part.call_id)!, toolName: part.name, input: sendable(part), ...noted(part) }] : []
+      return part.type === 'tool_call' ? [{ type: 'tool-call', toolCallId: ids.get(part.call_id)!, toolName: part.name, input: inputOf(part.name, sendable(part)), ...noted(part) }] : []
     })
   const results = (parts: readonly Part[]) =>
     parts.flatMap((part): LanguageModelV3ToolResultPart[] => {
@@ -30,7 +33,7 @@ export function promptOf(system: string, messages: readonly Msg[], provider: str
 type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number]
 
 /** Arguments that were no object go back as what they were, in an object: no wire carries anything else. */
-const sendable = ({ input }: CallPart): unknown => (typeof input === 'object' && input !== null && !Array.isArray(input) ? input : { invalid_arguments: String(input).slice(0, 2000) })
+const sendable = ({ input }: CallPart): object => (typeof input === 'object' && input !== null && !Array.isArray(input) ? input : { invalid_arguments: String(input).slice(0, 2000) })
 
 /** The provider's own ids, where they name one call only; what is missing or said twice goes by ours. */
 function wireIds(messages: readonly Msg[]): Map<string, string> {

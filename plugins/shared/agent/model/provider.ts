@@ -1,155 +1,120 @@
-import { problem, type JsonObject, type Kernel } from '../../../../core/index.js'
-import { AgentError } from '../errors.js'
+import { homeOf, problem, type Contribution, type JsonObject, type Kernel, type Provider } from '../../../../core/index.js'
+import { expandVariables } from '../../values.js'
+import { AgentError, messageOf } from '../errors.js'
+import { addressFault, objectionTo, reserved, type Entry } from './entry.js'
+import { modelOf, snapshot, type Model } from './facts.js'
 
-export type ApiFormat = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'google-generative-ai' | 'ai-sdk'
-/** What is known of a model; prices are USD for a million tokens. */
-export interface Facts {
-  context_window?: number
-  max_output_tokens?: number
-  cost?: { input: number; output: number; cache_read?: number; cache_write?: number }
-  supports_tools?: boolean
-  supports_reasoning?: boolean
-  supports_reasoning_effort?: boolean
-  supports_vision?: boolean
-  supports_structured_output?: boolean
-  supports_parallel_tool_calls?: boolean
-  supports_context_caching?: boolean
-  [name: `supports_${string}`]: boolean | undefined
+export type Env = Readonly<Record<string, string | undefined>>
+/** An entry with who said it: what its values refer to is found on their behalf. */
+export interface Source {
+  entry: Entry
+  from: Contribution
+  options: Readonly<JsonObject>
+  /** One of ours, whose models the snapshot knows. */
+  builtin: boolean
+  /** Makes the provider, where a module does. */
+  load?: Provider['load']
 }
-type Profile = Facts & { api_format?: ApiFormat | 'auto'; display_name?: string; body?: JsonObject; compat?: JsonObject }
-export type Auth = JsonObject & { type?: string; command?: string }
-/** An entry of `custom_providers`, as the settings' schema has checked it. */
-export interface Entry extends Facts {
-  name: string
-  display_name?: string
-  base_url?: string
-  api_format?: ApiFormat | 'auto'
-  package?: string
-  factory?: string
-  package_options?: JsonObject
-  model?: string
-  models?: string[] | Record<string, Profile>
-  api_key_env?: string
-  auth?: Auth
-  headers?: Record<string, unknown>
-  query?: Record<string, unknown>
-  body?: JsonObject
-  timeouts?: { connect_ms?: number; first_token_ms?: number; idle_ms?: number; total_ms?: number }
-  retries?: { request?: number; stream?: number }
-  tls?: { ca_file?: string; cert_file?: string; key_file?: string }
-  proxy?: string
-  compat?: JsonObject
-  profiles?: Record<string, Profile>
-}
-/** One model of one provider, ready to be asked. */
-export interface Model {
-  /** `<provider>/<name>`. */
-  readonly id: string
-  readonly name: string
-  readonly entry: Entry
-  readonly format: ApiFormat
-  /** Each fact with where it comes from, nearest first. */
-  readonly facts: Facts
-  readonly sources: Readonly<Record<string, string>>
-  /** Fields merged into each request. */
-  readonly body: JsonObject
+/** Every provider that can be named, the user's own first; `faults` say which manifests cannot be used, and why. */
+export interface Sources {
+  all: Source[]
+  faults: string[]
 }
 
-const assumedWindow = 128_000
-const mostOutput = 32_000
+/** What settings and manifests say. Throws VT_CONFIG_INVALID, VT_CONFIG_ENV with the file and the key. */
+export function sourcesOf(kernel: Kernel, env: Env): Sources {
+  const custom = ((kernel.settings['custom_providers'] ?? []) as Entry[]).map((entry, index) => fromSettings(kernel, env, entry, index))
+  const all = [...custom]
+  const faults: string[] = []
+  const ours = kernel.providers().filter(({ contribution }) => contribution.layer === 'builtin').map(({ name }) => name)
+  const strange = Object.keys(kernel.settings['providers'] as object).find((name) => !ours.includes(name))
+  if (strange !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `providers.${strange}: there is no built-in provider of this name; known: ${ours.join(', ')}. Others stand under custom_providers.` })
+  for (const provider of kernel.providers()) {
+    try {
+      const source = provider.contribution.layer === 'builtin' ? builtIn(kernel, env, provider) : fromManifest(kernel, env, provider)
+      const taken = all.find(({ entry }) => entry.name === source.entry.name)
+      if (taken) throw new Error(`the name '${source.entry.name}' is taken by ${taken.from.file}.`)
+      all.push(source)
+    } catch (error) {
+      // The user's own word is an error; what a plugin brings is left out, the rest works.
+      if (provider.contribution.layer === 'builtin') throw error
+      faults.push(`${provider.contribution.file}: ${messageOf(error)}`)
+    }
+  }
+  return { all, faults }
+}
 
-/** Every provider that can be named, the user's own first. */
-export function entries(kernel: Kernel): Entry[] {
-  const custom = (kernel.settings['custom_providers'] ?? []) as Entry[]
-  for (const [index, entry] of custom.entries()) check(kernel, entry, index)
-  return custom
+function fromSettings(kernel: Kernel, env: Env, said: Entry, index: number): Source {
+  const origin = kernel.origins().find(({ path }) => path === `custom_providers.${index}`) ?? kernel.origins().find(({ path }) => path === 'custom_providers')
+  const place = `${origin ? `${origin.file}${origin.line === undefined ? '' : `:${origin.line}`}: ` : ''}custom_providers[${index}] (${said.name})`
+  const from = sayer(kernel, `custom_providers:${said.name}`, said.name, origin?.file)
+  const entry = expanded(kernel, env, said, from)
+  const wrong = reserved.has(entry.name) ? `name '${entry.name}' is reserved; choose another.` : objectionTo(entry)
+  if (wrong !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `${place}: ${wrong}` })
+  return { entry, from, options: {}, builtin: false }
+}
+
+function fromManifest(kernel: Kernel, env: Env, { name, contribution, options, load }: Provider): Source {
+  if (reserved.has(name)) throw new Error(`name '${name}' is reserved; choose another.`)
+  const said = contribution.manifest.provider as Entry | undefined
+  if (!said) return { entry: { name, api_format: 'module' }, from: contribution, options, builtin: false, load }
+  const entry = contribution.layer === 'workspace' ? said : expanded(kernel, env, said, contribution)
+  const wrong = objectionTo(entry)
+  if (wrong !== undefined) throw new Error(wrong)
+  return { entry, from: contribution, options, builtin: false }
+}
+
+/** One of ours, as the settings and, for its address, the environment have it. */
+function builtIn(kernel: Kernel, env: Env, { name, contribution, options }: Provider): Source {
+  const said = contribution.manifest.provider as unknown as Entry
+  const changes = (kernel.settings['providers'] as Record<string, Partial<Entry>>)[name]
+  const variable = `${variableName(name)}_BASE_URL`
+  const elsewhere = env[variable]
+  const base_url = elsewhere || changes?.base_url || said.base_url!
+  const wrong = addressFault(base_url)
+  if (wrong) throw problem('VT_CONFIG_INVALID', { problem: `${elsewhere ? variable : `providers.${name}`}: ${wrong}` })
+  return { entry: { ...said, ...changes, base_url }, from: contribution, options, builtin: true }
+}
+
+/** The settings as somebody who says things. */
+export function sayer(kernel: Kernel, id: string, name: string, file: string | undefined): Contribution {
+  return { id, name, plugin: 'user', kind: 'provider', layer: 'user', file: file ?? homeOf({}), root: kernel.workspace, manifest: {} }
+}
+
+function expanded(kernel: Kernel, env: Env, entry: Entry, contribution: Contribution): Entry {
+  const premises = { settings: kernel.settings, env, workspace: kernel.workspace, optionsOf: () => ({}) }
+  const text = (value: string, field: string) => expandVariables(value, { premises, contribution, field: `${entry.name}: ${field}` })
+  const headers = Object.entries(entry.headers ?? {}).map(([name, value]) => [name, typeof value === 'string' ? text(value, `headers.${name}`) : value])
+  return { ...entry, ...(entry.base_url !== undefined && { base_url: text(entry.base_url, 'base_url') }), ...(entry.headers && { headers: Object.fromEntries(headers) as JsonObject }) }
+}
+
+const variableName = (name: string): string => name.toUpperCase().replace(/-/g, '_')
+/** The variable that holds the key of an entry; `undefined` for one that needs none. */
+export const keyVariable = ({ name, api_key_env }: Entry): string | undefined => (api_key_env === 'none' ? undefined : (api_key_env ?? `${variableName(name)}_API_KEY`))
+
+/** Whether a provider can be asked as things stand: what needs a key from the environment has it. */
+export function isReady({ entry, builtin }: Source, env: Env): boolean {
+  const variable = keyVariable(entry)
+  if (variable === undefined || env[variable]) return true
+  return entry.auth !== undefined || (!builtin && entry.api_key_env === undefined)
 }
 
 /** The model that `id` names, `<provider>/<model>`, or `<provider>` for its default one. Throws VT_LLM_NO_MODEL. */
-export function findModel(kernel: Kernel, id: string | undefined): Model {
-  const all = entries(kernel)
-  const known = all.length > 0 ? `Known providers: ${all.map(({ name }) => name).join(', ')}.` : 'No provider is configured.'
+export function findModel(kernel: Kernel, env: Env, id: string | undefined): Model {
+  const { all } = sourcesOf(kernel, env)
+  const ready = all.filter((source) => isReady(source, env) && (!source.builtin || keyVariable(source.entry) !== undefined))
+  const known = ready.length > 0 ? `Providers at hand: ${ready.map(({ entry }) => entry.name).join(', ')}.` : 'No provider is configured, and no key of a known one is in the environment.'
   if (!id) throw new AgentError('VT_LLM_NO_MODEL', `No model is chosen. ${known}`)
   const [provider = '', ...rest] = id.split('/')
-  const entry = all.find(({ name }) => name === provider)
-  if (!entry) throw new AgentError('VT_LLM_NO_MODEL', `There is no provider '${provider}' (model '${id}'). ${known}`)
-  const name = rest.join('/') || entry.model || modelsOf(entry)[0]
+  const source = all.find(({ entry }) => entry.name === provider)
+  if (!source) throw new AgentError('VT_LLM_NO_MODEL', `There is no provider '${provider}' (model '${id}'). ${known}`)
+  const name = rest.join('/') || source.entry.model || namesOf(source)[0]
   if (!name) throw new AgentError('VT_LLM_NO_MODEL', `The provider '${provider}' names no model: say ${provider}/<model>.`)
-  return modelOf(entry, name)
+  return modelOf(source, name)
 }
 
-/** The models an entry names itself. */
-export const modelsOf = ({ model, models = [], profiles = {} }: Entry): string[] => [
-  ...new Set([...(model ? [model] : []), ...(Array.isArray(models) ? models : Object.keys(models)), ...Object.keys(profiles)]),
-]
-
-/** Profile, then the list of models, then the entry itself: the nearest that says a fact wins. */
-export function modelOf(entry: Entry, name: string): Model {
-  const listed = Array.isArray(entry.models) ? undefined : own(entry.models, name)
-  const layers: [string, Profile][] = [
-    [`profiles."${name}"`, own(entry.profiles, name) ?? {}],
-    [`models."${name}"`, listed ?? {}],
-    ['entry', entry],
-  ]
-  const facts: Facts = {}
-  const sources: Record<string, string> = {}
-  const note = (key: string, value: unknown, source: string) => {
-    if (value === undefined || key in sources || !/^(context_window|max_output_tokens|cost|supports_\w+)$/.test(key)) return
-    Object.assign(facts, { [key]: value })
-    sources[key] = source
-  }
-  for (const [source, layer] of layers) for (const [key, value] of Object.entries(layer)) note(key, value, source)
-  note('context_window', assumedWindow, 'assumed')
-  note('max_output_tokens', mostOutput, 'default')
-  const said = layers.map(([, layer]) => layer.api_format).find((format) => format !== undefined) ?? 'auto'
-  const format = said === 'auto' ? 'openai-chat' : said
-  return { id: `${entry.name}/${name}`, name, entry, format, facts, sources, body: merged(entry.body ?? {}, layers[1]![1].body ?? {}, layers[0]![1].body ?? {}) }
-}
-
-const own = <T>(map: Record<string, T> | undefined, key: string): T | undefined => (map && Object.hasOwn(map, key) ? map[key] : undefined)
-
-/** Objects merged into each other by key, later ones win. */
-export function merged(...objects: JsonObject[]): JsonObject {
-  const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
-  return objects.reduce<JsonObject>((all, one) => {
-    const copy = { ...all }
-    for (const [key, value] of Object.entries(one)) copy[key] = isObject(value) && isObject(copy[key]) ? merged(copy[key], value) : value
-    return copy
-  }, {})
-}
-
-const reserved = new Set(
-  'openai anthropic gemini google copilot deepseek meta meta-ai openrouter ollama lmstudio llamacpp moonshot zai minimax huggingface openresponses'.split(' '),
-)
-const ours = /^(authorization|host|content-length)$/i
-const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
-
-/** What the schema of the settings cannot say. Throws VT_CONFIG_INVALID that names the file and the key. */
-function check(kernel: Kernel, entry: Entry, index: number): void {
-  const place = `custom_providers[${index}] (${entry.name})`
-  const wrong = objection(entry)
-  if (wrong === undefined) return
-  const origin = kernel.origins().find(({ path }) => path === `custom_providers.${index}` || path === 'custom_providers')
-  throw problem('VT_CONFIG_INVALID', { problem: `${origin ? `${origin.file}: ` : ''}${place}: ${wrong}` })
-}
-
-function objection(entry: Entry): string | undefined {
-  if (reserved.has(entry.name)) return `name '${entry.name}' is reserved; choose another.`
-  if (entry.api_key_env !== undefined && entry.auth) return 'api_key_env and auth exclude each other.'
-  if (entry.api_format === 'ai-sdk' && !entry.package) return "api_format 'ai-sdk' needs package."
-  if (entry.api_format !== 'ai-sdk' && (entry.package || entry.factory)) return "package and factory belong to api_format 'ai-sdk'."
-  const header = Object.keys(entry.headers ?? {}).find((name) => ours.test(name))
-  if (header) return `headers cannot set '${header}'; say it under auth.`
-  if (entry.base_url === undefined) return entry.api_format === 'ai-sdk' ? undefined : 'base_url is missing.'
-  return addressFault(entry.base_url)
-}
-
-/** https, or http to this machine; nothing hidden in the address. */
-export function addressFault(address: string): string | undefined {
-  if (!URL.canParse(address)) return `base_url '${address}' is not an absolute URL.`
-  const { protocol, hostname, username, password, hash } = new URL(address)
-  if (username || password) return 'base_url holds a user name; say it under auth.'
-  if (hash) return `base_url '${address}' has a fragment.`
-  if (protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname))) return undefined
-  return `base_url '${address}' is neither https nor http to this machine.`
+/** The models that are known without asking anybody. */
+export function namesOf({ entry: { name, model, models = [], profiles = {} }, builtin }: Source): string[] {
+  const known = builtin ? Object.keys(snapshot().models).flatMap((id) => (id.startsWith(`${name}/`) ? [id.slice(name.length + 1)] : [])) : []
+  return [...new Set([...(model ? [model] : []), ...(Array.isArray(models) ? models : Object.keys(models)), ...Object.keys(profiles), ...known])]
 }

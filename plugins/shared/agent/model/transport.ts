@@ -1,11 +1,25 @@
+import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../../../core/index.js'
-import type { Credential } from './credentials.js'
 import { AgentError } from '../errors.js'
-import { addressFault, merged, type Model } from './provider.js'
+import { shaped } from './compat.js'
+import type { Credential } from './credentials.js'
+import { addressFault, type ApiFormat } from './entry.js'
+import type { Model } from './facts.js'
 
 type Fetch = typeof globalThis.fetch
 
-const doors = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key']
+/** Stands for the key in what a client library makes: each puts keys into a header of its own, and never sees the real one. */
+export const stand_in = `key-${randomUUID()}`
+
+/** Where a format puts its key, for requests that no library makes. */
+export function keyHeaders(format: ApiFormat): Record<string, string> {
+  if (format === 'anthropic-messages') return { 'x-api-key': stand_in, 'anthropic-version': '2023-06-01' }
+  if (format === 'google-generative-ai') return { 'x-goog-api-key': stand_in }
+  return { authorization: `Bearer ${stand_in}` }
+}
+
+// What another origin may see when a server redirects to it: enough to understand the request, nothing that opens a door.
+const harmless = /^(accept|content-type|user-agent|anthropic-(version|beta))$/
 const mostHops = 5
 
 /**
@@ -16,29 +30,28 @@ export function transport(model: Model, credential: Credential, extra: { headers
   return async (input, init = {}) => {
     let url = new URL(input instanceof Request ? input.url : String(input))
     const home = model.entry.base_url === undefined ? url.origin : new URL(model.entry.base_url).origin
-    const { headers: open, query } = await credential.read()
-    const plain = new Headers(init.headers)
-    for (const name of doors) plain.delete(name)
-    const own = new Headers(plain)
-    for (const [name, value] of Object.entries({ ...extra.headers, ...open })) own.set(name, value)
-    for (const [name, value] of Object.entries({ ...extra.query, ...query })) url.searchParams.set(name, value)
+    const door = await credential.read()
+    const own = new Headers()
+    for (const [name, value] of new Headers(init.headers)) {
+      if (!value.includes(stand_in)) own.set(name, value)
+      else if (door.key !== undefined) own.set(name, value.replace(stand_in, door.key))
+    }
+    for (const [name, value] of Object.entries({ ...extra.headers, ...door.headers })) own.set(name, value)
+    const plain = new Headers([...own].filter(([name]) => harmless.test(name)))
     const body = typeof init.body === 'string' ? JSON.stringify(shaped(JSON.parse(init.body) as JsonObject, model)) : init.body
+    let at_home = true
     for (let hops = 0; ; hops++) {
-      const response = await base(url, { ...init, ...(body !== undefined && { body }), headers: url.origin === home ? own : plain, redirect: 'manual' })
+      // Who was sent away once is not trusted again.
+      at_home &&= url.origin === home
+      if (at_home) for (const [name, value] of Object.entries({ ...extra.query, ...door.query })) url.searchParams.set(name, value)
+      const response = await base(url.href, { ...init, ...(body !== undefined && { body }), headers: at_home ? own : plain, redirect: 'manual' })
       const to = response.headers.get('location')
       if (response.status < 301 || response.status > 308 || to === null) return response
       await response.body?.cancel()
-      url = new URL(to, url)
-      const fault = hops === mostHops ? 'too many redirects.' : addressFault(url.href)
+      const next = URL.canParse(to, url.href) ? new URL(to, url) : undefined
+      const fault = next === undefined ? 'the target is not a URL.' : hops === mostHops ? 'too many redirects.' : addressFault(next.href)
       if (fault) throw new AgentError('VT_LLM_REQUEST', `The model server of '${model.entry.name}' redirects: ${fault}`)
+      url = next!
     }
   }
-}
-
-/** The body as this server wants it. */
-function shaped(body: JsonObject, { body: extra, entry }: Model): JsonObject {
-  const field = entry.compat?.['max_tokens_field']
-  if (typeof field !== 'string' || !('max_tokens' in body)) return merged(body, extra)
-  const { max_tokens, ...rest } = body
-  return merged({ ...rest, [field]: max_tokens }, extra)
 }

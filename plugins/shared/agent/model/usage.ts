@@ -1,7 +1,7 @@
 import type { LanguageModelV3Usage } from '@ai-sdk/provider'
 import { estimateTokenCount } from 'tokenx'
 import type { Msg, Usage } from '../types.js'
-import type { Facts } from './provider.js'
+import type { Facts } from './entry.js'
 
 export const noUsage: Usage = { input_tokens: 0, cached_input_tokens: 0, cache_creation_tokens: 0, output_tokens: 0 }
 
