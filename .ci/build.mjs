@@ -21,7 +21,8 @@ copyGrammars('dist')
 
 // A start reads these instead of a hundred YAML files and a long schema; a broken manifest or skill ends the build here, by file and line.
 const built = (file) => import(pathToFileURL(join(root, 'dist/core', file)).href)
-const [{ compileCatalogue }, { defaultsOf }, { readContract }, { compileSkills }] = await Promise.all(['manifest.js', 'merge.js', 'conform.js', 'scan.js'].map(built))
+const [{ compileCatalogue }, { defaultsOf }, { compileContract, readContract }, { compileSkills }] = await Promise.all(['manifest.js', 'merge.js', 'conform.js', 'scan.js'].map(built))
+for (const name of ['manifest.1', 'config.1', 'tool-policy.1']) writeFileSync(`dist/manifests/schema/_${name}.cjs`, await compileContract(`${name}.json`))
 const catalogue = await compileCatalogue(join(root, 'dist/manifests')).catch((error) => {
   console.error(error.message)
   process.exit(1)

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { nearest } from './nearest.js'
 import type { JsonObject, Schema } from './types.js'
@@ -15,24 +16,23 @@ export function readContract(name: Contract): Schema {
   return JSON.parse(readFileSync(new URL(`../manifests/schema/${name}`, import.meta.url), 'utf8'))
 }
 
-const compiled = new Map<Contract, Promise<ValidateFunction>>()
+const require = createRequire(import.meta.url)
 
 /** Checks a document against one of our schemas; `known` are the keys its top may have where the schema does not list them in one place. */
-export async function conform(name: Contract, value: unknown, known?: readonly string[]): Promise<Fault[]> {
-  if (!compiled.has(name)) compiled.set(name, compile(name))
-  const validate = await compiled.get(name)!
+export function conform(name: Contract, value: unknown, known?: readonly string[]): Fault[] {
+  // Compiling a schema takes longer than starting Node; the build has done it.
+  const validate = require(`../manifests/schema/_${name.slice(0, -'.json'.length)}.cjs`) as ValidateFunction
   return validate(value) ? [] : explain(validate.errors ?? [], known).slice(0, 8)
 }
 
-async function compile(name: Contract): Promise<ValidateFunction> {
-  const { Ajv2020 } = await import('ajv/dist/2020.js')
-  // Run once or twice in a process: optimised code and a check of our own schema cost three times what they save.
-  const once = { code: { optimize: false }, validateSchema: false }
-  const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true, verbose: true, logger: false, ...once })
+/** The check of a schema as a script, for the build. */
+export async function compileContract(name: Contract): Promise<string> {
+  const [{ Ajv2020 }, { default: standalone }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv/dist/standalone/index.js')])
+  const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true, verbose: true, logger: false, inlineRefs: false, code: { source: true } })
   ajv.addVocabulary(['x-workspace', 'x-merge', 'x-tightens', 'x-unlimited', 'x-free-value', 'x-keeps-own', 'x-moved', 'x-fired', 'x-said-by'])
   // A provider is the same thing in a manifest and in the settings.
   if (name === 'manifest.1.json') ajv.addSchema(readContract('config.1.json'))
-  return ajv.compile(readContract(name))
+  return standalone.default(ajv, ajv.compile(readContract(name)))
 }
 
 /** ajv's errors in our words, one per mistake: of alternatives only the branch that was meant. */

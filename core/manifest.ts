@@ -49,7 +49,7 @@ export async function readManifest(file: string, { layer, root }: Place): Promis
     wrong('VT_MANIFEST_INVALID', { problem: `It is made for manifest version ${version}; this program reads version 1.` }, ['$schema'])
     return reading
   }
-  const faults = await conform('manifest.1.json', said, keysOf()[reading.kind] ?? keysOf()['action'])
+  const faults = conform('manifest.1.json', said, keysOf()[reading.kind] ?? keysOf()['action'])
   for (const { path, problem } of faults) wrong('VT_MANIFEST_INVALID', { problem }, path)
   if (reading.diagnostics.length > 0) return reading
 

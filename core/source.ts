@@ -62,7 +62,7 @@ async function check(source: Source, data?: Data): Promise<Source> {
   }
   const key = forbiddenIn(value)
   if (key) throw invalid(`${file}: The key '${key}' is not allowed.`, [file])
-  const faults = await conform('config.1.json', withoutNulls(value))
+  const faults = conform('config.1.json', withoutNulls(value))
   if (faults.length > 0) {
     const places = faults.map(({ path }) => data?.at(path) ?? file)
     throw invalid(faults.map(({ problem }, index) => `${places[index]}: ${problem}`).join('\n'), places)

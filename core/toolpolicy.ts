@@ -19,7 +19,7 @@ export async function fromToolPolicy(file: string, workspace: string, diagnostic
   const data = await load(file, workspace).catch((error: Error) => {
     throw problem('VT_CONFIG_INVALID', { problem: `${file}: ${error.message}` }, { details: { files: [file] } })
   })
-  const faults = await conform('tool-policy.1.json', data.value)
+  const faults = conform('tool-policy.1.json', data.value)
   if (faults.length > 0) {
     const places = faults.map(({ path }) => data.at(path))
     throw problem('VT_CONFIG_INVALID', { problem: faults.map((fault, index) => `${places[index]}: ${fault.problem}`).join('\n') }, { details: { files: places } })
