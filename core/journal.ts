@@ -88,7 +88,7 @@ async function carryOut(files: Files, operation: Operation): Promise<Written | u
 /** What puts a file back as it is now; one that is so still is left alone. */
 async function reversal(files: Files, { path, over }: Operation): Promise<() => Promise<unknown>> {
   if (over === 'nothing') return () => files.remove(path).catch((error: unknown) => (isMissing(error) ? undefined : Promise.reject(error)))
-  const bytes = await files.read(path)
+  const bytes = over.bytes ?? (await files.read(path))
   return async () => (await hashAt(files, path)) !== over.sha256 && files.write(path, bytes, 'anything', { mode: over.stat.mode })
 }
 
@@ -172,7 +172,10 @@ const unfinished = (path: string, journal: string): VtError =>
 async function hashAt(files: Files, path: string): Promise<string | null> {
   try {
     await using file = await files.openFile(path)
-    return sha256(await file.read(0, file.stat.bytes))
+    const hash = createHash('sha256')
+    const chunk = Buffer.allocUnsafe(Math.min(file.stat.bytes, 1024 * 1024))
+    for (let at = 0, piece; (piece = await file.read(at, chunk.length, chunk)).length > 0; at += piece.length) hash.update(piece)
+    return hash.digest('hex')
   } catch (error) {
     if (isMissing(error)) return null
     throw error

@@ -344,6 +344,8 @@ export interface Version {
   stat: EntryStat
   /** SHA-256 of all its bytes, in hex. */
   sha256: string
+  /** The bytes themselves, where they are still at hand: to put them back they need not be read again. */
+  bytes?: Uint8Array
 }
 /** One step of a change of several files. */
 export type Operation =

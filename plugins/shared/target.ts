@@ -27,7 +27,7 @@ export async function load(path: string, { workspace }: Context): Promise<Target
   const { stat } = opened
   if (stat.bytes > largest) throw tooLarge(opened.path, stat.bytes)
   const bytes = await opened.read(0, stat.bytes)
-  return { path: opened.path, resolved: opened.resolved, bytes, version: { stat, sha256: sha256(bytes) } }
+  return { path: opened.path, resolved: opened.resolved, bytes, version: { stat, sha256: sha256(bytes), bytes } }
 }
 
 const known = new WeakMap<Uint8Array, string>()

@@ -98,7 +98,8 @@ export async function versionAt(workspace: Workspace, path: string): Promise<Ver
   if (!stat) return undefined
   if (stat.kind !== 'file') throw changed(path)
   await using file = await workspace.openFile(path)
-  return { stat: file.stat, sha256: sha256(await file.read(0, file.stat.bytes)) }
+  const bytes = await file.read(0, file.stat.bytes)
+  return { stat: file.stat, sha256: sha256(bytes), bytes }
 }
 
 const changed = (path: string): VtError =>
