@@ -8,19 +8,20 @@ import type { Spot } from './walk.js'
 
 /**
  * Moves `source` to `target`; a file takes no name that is in use unless it may replace what is there, which `spare` keeps until
- * the disk confirms the move. Throws EEXIST, and with all as it was whatever else goes wrong.
+ * the disk confirms the move and `after` is done. Throws EEXIST, and with all as it was whatever else goes wrong.
  */
-export function put(source: Spot, target: Spot, replace: boolean, spare: Temp | undefined): void {
+export function put(source: Spot, target: Spot, replace: boolean, spare: Temp | undefined, after?: () => void): void {
   const [from, to] = [source.directory.at(source.name), target.directory.at(target.name)]
   const aside = spare && target.directory.at(spare.name)
   try {
     const kept = aside !== undefined && secondName(to, aside)
     if (replace || source.entry?.stats.isDirectory()) renameSync(from, to)
     else take(from, to, target.directory.peek(target.name))
-    confirm([target.directory, source.directory], () => {
+    const undo = () => {
       renameSync(to, from)
       if (kept) renameSync(aside, to)
-    })
+    }
+    confirm([target.directory, source.directory], undo, after)
   } finally {
     spare?.drop()
   }
@@ -51,10 +52,11 @@ export function take(from: string | Buffer, to: string | Buffer, there: Entry | 
   }
 }
 
-/** Puts the names of a directory on disk; where that fails, `undo` takes back what was done to them. */
-export function confirm(directories: readonly Directory[], undo: () => void): void {
+/** Puts the names of a directory on disk, then does what comes after; where either fails, `undo` takes back what was done to the names. */
+export function confirm(directories: readonly Directory[], undo: () => void, after?: () => void): void {
   try {
     for (const directory of new Set(directories)) syncDirectory(directory)
+    after?.()
   } catch (error) {
     undo()
     throw error

@@ -75,16 +75,8 @@ class Confined extends Reading implements OpenWorkspace {
 
   async remove(path: string, { recursive = false }: { recursive?: boolean } = {}): Promise<void> {
     await this.from(path, async (spot, asked) => {
-      const { directory, name } = spot
-      const folder = spot.entry!.stats.isDirectory()
-      if (folder && !recursive) return rmdirSync(directory.at(name))
-      if (folder) measure(directory, name, asked)
-      // Gone at once under its name, and back should the disk not confirm it; what it holds is removed afterwards.
-      const temp = this.tempBeside(spot)
-      const [here, away] = [directory.at(name), directory.at(temp.name)]
-      renameSync(here, away)
-      confirm([directory], () => renameSync(away, here))
-      temp.drop()
+      if (spot.entry!.stats.isDirectory() && !recursive) rmdirSync(spot.directory.at(spot.name))
+      else this.takeAway(spot, asked)
     })
   }
 
@@ -98,8 +90,7 @@ class Confined extends Reading implements OpenWorkspace {
           put(source, target, replace, target.entry && this.tempBeside(target))
         } catch (error) {
           if (errno(error) !== 'EXDEV') throw error
-          await this.copyInto(source, target, replace)
-          await this.remove(from, { recursive: true })
+          await this.copyInto(source, target, replace, () => this.takeAway(source, from))
         }
       })
     })
@@ -203,11 +194,23 @@ class Confined extends Reading implements OpenWorkspace {
     }
   }
 
-  private async copyInto(source: Spot, target: Spot, replace: boolean): Promise<void> {
+  /** Gone at once under its name, and back should the disk not confirm it; what it holds is removed afterwards. */
+  private takeAway(spot: Spot, path: string): void {
+    const { directory, name } = spot
+    if (spot.entry!.stats.isDirectory()) measure(directory, name, path)
+    const temp = this.tempBeside(spot)
+    const [here, away] = [directory.at(name), directory.at(temp.name)]
+    renameSync(here, away)
+    confirm([directory], () => renameSync(away, here))
+    temp.drop()
+  }
+
+  /** `after` belongs to it: where that fails there is no copy. */
+  private async copyInto(source: Spot, target: Spot, replace: boolean, after?: () => void): Promise<void> {
     const temp = this.tempBeside(target)
     try {
       await copyTree(source.directory, source.name, target.directory, temp.name, (text) => this.refuseLink(text, target))
-      put({ ...target, name: temp.name, entry: source.entry }, target, replace, target.entry && this.tempBeside(target))
+      put({ ...target, name: temp.name, entry: source.entry }, target, replace, target.entry && this.tempBeside(target), after)
     } finally {
       temp.drop()
     }

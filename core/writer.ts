@@ -51,8 +51,11 @@ export async function writeFile(spot: Spot, path: string, bytes: Uint8Array, ove
       const final = mode ?? (old && Number(old.stats.mode) & 0o7777)
       if (final !== undefined) fchmodSync(fd, final)
       await writeAll(fd, bytes)
-      // Writing takes the set-id bits away from a file.
-      if (final !== undefined && final & 0o6000) fchmodSync(fd, final)
+      if (final !== undefined && final & 0o6111) {
+        // Writing takes away what lets a program do more than who starts it: its capabilities, which only root can give, and its set-id bits.
+        if (old && process.geteuid?.() === 0) await carryAttributes(old, fd)
+        fchmodSync(fd, final)
+      }
       await syncFile(fd)
       publish(spot, temp.name, path, over)
       return { stat: toStat(fstatSync(fd, { bigint: true })), lost }
@@ -135,11 +138,16 @@ async function takeOver(fd: number, old: Entry, over: Over): Promise<string[]> {
       lost.push('owner')
     }
   }
+  if (!(await carryAttributes(old, fd))) lost.push('attributes')
+  return lost
+}
+
+/** Gives the new file the attributes of the old one; `false` if some could not be carried over. */
+async function carryAttributes(old: Entry, fd: number): Promise<boolean> {
   const from = old.open()
   try {
-    if (!(await copyAttributes(from, fd))) lost.push('attributes')
+    return await copyAttributes(from, fd)
   } finally {
     closeSync(from)
   }
-  return lost
 }

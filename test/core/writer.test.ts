@@ -164,6 +164,15 @@ describe('a write', () => {
     },
   )
 
+  it.runIf(process.getuid?.() === 0)('keeps what a program may do, which writing into it would end', async () => {
+    const capabilities = Buffer.from('0100000200040000000000000000000000000000', 'hex')
+    chmodSync(join(root, 'a.txt'), 0o4755)
+    setAttributes('a.txt', { 'security.capability': capabilities })
+    expect(await workspace.write('a.txt', bytes('new'), 'anything')).toMatchObject({ lost: [] })
+    expect(attributes('a.txt')).toEqual({ 'security.capability': capabilities.toString('hex') })
+    expect([content('a.txt'), statSync(join(root, 'a.txt')).mode & 0o7777]).toEqual(['new', 0o4755])
+  })
+
   it.runIf(process.getuid?.() === 0)('refuses what this user may not write into, and says which attributes it could not keep', async () => {
     setAttributes('a.txt', { 'security.note': Buffer.from('x') })
     const script = `
@@ -312,8 +321,8 @@ describe.runIf(process.platform === 'linux')('a directory that is swapped for a 
     const attacker = spawn('python3', [join(import.meta.dirname, '../fixtures/swap.py'), join(root, 'real'), join(root, 'fake')])
     await once(attacker.stdout, 'data')
     const answers = { ok: 0, refused: 0 }
-    const end = Date.now() + (soak ? 20_000 : 2_000)
-    for (let i = 0; Date.now() < end; i++) {
+    const end = Date.now() + (soak ? 20_000 : 0)
+    for (let i = 0; Math.min(answers.ok, answers.refused) <= 20 || Date.now() < end; i++) {
       const done = workspace.write(`real/f${i % 50}`, bytes('x'), 'anything')
       await done.then(
         () => answers.ok++,
@@ -323,6 +332,5 @@ describe.runIf(process.platform === 'linux')('a directory that is swapped for a 
     attacker.stdin.end()
     await once(attacker, 'exit')
     expect(readdirSync(join(base, 'out'))).toEqual(['secret'])
-    expect(Math.min(answers.ok, answers.refused)).toBeGreaterThan(20)
-  }, 40_000)
+  }, 120_000)
 })

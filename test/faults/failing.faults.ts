@@ -1,8 +1,10 @@
-import { chmodSync, mkdirSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { deeds, lay, moments, restart, stateOf, strike } from './deeds.js'
-import { scene, Server, trace } from './process.js'
+import { scene, Server, trace, type Call } from './process.js'
 
 const failures = [
   ['pwrite64', 'ENOSPC'],
@@ -100,6 +102,17 @@ describe('writing', () => {
   })
 })
 
+/** Every way a tool has to change, replace or take away a file. */
+const changes = (path: string, free: string): Call[] => [
+  ['unified_file', { action: 'edit', path, old_str: 'old', new_str: 'new' }],
+  ['unified_file', { action: 'write', path, content: 'new', mode: 'overwrite' }],
+  ['unified_file', { action: 'write', path, content: 'new', mode: 'append' }],
+  ['apply_patch', { input: `*** Begin Patch\n*** Add File: first\n+1\n*** Update File: ${path}\n-old\n+new\n*** End Patch` }],
+  ['unified_file', { action: 'patch', patch: `*** Begin Patch\n*** Update File: ${path}\n-old\n+new\n*** End Patch` }],
+  ['unified_file', { action: 'copy', path: free, destination: path, overwrite: true }],
+  ['unified_file', { action: 'move', path: free, destination: path, overwrite: true }],
+]
+
 /**
  * The server in name spaces of its own, where a disk of 1 MB in memory is mounted over its workspace, and `fixed` in it read-only;
  * this needs no rights outside.
@@ -135,15 +148,49 @@ describe('a disk that refuses', () => {
   })
 
   it('because it is read-only leaves everything', async () => {
-    const { server, text, leftovers, end } = await onSmallDisk({})
+    const { server, text, leftovers, end } = await onSmallDisk({ free: 'free' })
     const refused = { ok: false, error: { code: 'VT_FILE_IO', details: { errno: 'EROFS', not_applied: true } } }
     const path = 'fixed/f'
-    expect(await server.call(['unified_file', { action: 'edit', path, old_str: 'old', new_str: 'new' }])).toMatchObject(refused)
-    expect(await server.call(['unified_file', { action: 'delete', path }])).toMatchObject(refused)
-    expect(await server.call(['unified_file', { action: 'write', path: 'fixed/new/x', content: '' }])).toMatchObject(refused)
-    const input = '*** Begin Patch\n*** Add File: first\n+1\n*** Update File: fixed/f\n-old\n+new\n*** End Patch'
-    expect(await server.call(['apply_patch', { input }])).toMatchObject(refused)
-    expect([text(path), text('first'), leftovers()]).toEqual(['old', undefined, []])
+    const calls: Call[] = [
+      ...changes(path, 'free'),
+      ['unified_file', { action: 'delete', path }],
+      ['unified_file', { action: 'move', path, destination: 'elsewhere' }],
+      ['unified_file', { action: 'write', path: 'fixed/new/x', content: '' }],
+    ]
+    for (const call of calls) expect(await server.call(call), JSON.stringify(call)).toMatchObject(refused)
+    expect([text(path), text('free'), text('first'), text('elsewhere'), leftovers()]).toEqual(['old', 'free', undefined, undefined, []])
     await end()
+  })
+})
+
+describe('a file that refuses', () => {
+  const refused = { ok: false, error: { code: 'VT_PATH_PERMISSION', details: { not_applied: true } } }
+
+  it('because its mode says so is left alone, and so is its mode', async () => {
+    const stage = scene({ f: 'old\n', free: 'free' })
+    chmodSync(join(stage.root, 'f'), 0o444)
+    // Root without its rights is refused what the mode refuses.
+    const server = await Server.start(stage, { wrap: ['setpriv', '--bounding-set', '-all', '--inh-caps', '-all'] })
+    for (const call of changes('f', 'free').slice(0, 5)) expect(await server.call(call), JSON.stringify(call)).toMatchObject(refused)
+    expect([stage.text('f'), stage.text('first'), statSync(join(stage.root, 'f')).mode & 0o777, stage.leftovers()]).toEqual(['old\n', undefined, 0o444, []])
+    await server.end()
+    stage.remove()
+  })
+
+  it('because it is immutable is left alone by whichever tool', async () => {
+    // Not every file system in memory knows this mark.
+    const stage = scene({ f: 'old\n', free: 'free' }, tmpdir())
+    const server = await Server.start(stage)
+    execFileSync('chattr', ['+i', join(stage.root, 'f')])
+    try {
+      const calls: Call[] = [...changes('f', 'free'), ['unified_file', { action: 'delete', path: 'f' }], ['unified_file', { action: 'move', path: 'f', destination: 'g' }]]
+      for (const call of calls) expect(await server.call(call), JSON.stringify(call)).toMatchObject(refused)
+      expect(['f', 'free', 'first', 'g'].map((path) => stage.text(path))).toEqual(['old\n', 'free', undefined, undefined])
+      expect(stage.leftovers()).toEqual([])
+    } finally {
+      execFileSync('chattr', ['-i', join(stage.root, 'f')])
+    }
+    await server.end()
+    stage.remove()
   })
 })

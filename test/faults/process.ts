@@ -14,8 +14,8 @@ const bin = join(dirname(createRequire(import.meta.url).resolve('vtcode/package.
 const base = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** A workspace for a process that will be hurt. */
-export function scene(files: Record<string, string> = {}) {
-  const [root, home] = ['fault', 'home'].map((name) => realpathSync(mkdtempSync(join(base, `vtcode-${name}-`)))) as [string, string]
+export function scene(files: Record<string, string> = {}, place = base) {
+  const [root, home] = ['fault', 'home'].map((name) => realpathSync(mkdtempSync(join(place, `vtcode-${name}-`)))) as [string, string]
   const put = (path: string, text: string) => {
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), text)
