@@ -68,6 +68,8 @@ async function putBack(workspace: Workspace, step: Step, kept: string): Promise<
       return undefined
     case 'rename': {
       const { from, to, before } = step
+      // Cut short between the two steps of a move: the file has both names.
+      if (await sameEntry(workspace, from, to)) await workspace.remove(to)
       // Already back: the old name is taken, and the new one holds what it held, be it nothing.
       const back = (await workspace.stat(from)) !== undefined
       const now = back ? await versionAt(workspace, to) : undefined
@@ -83,6 +85,11 @@ async function putBack(workspace: Workspace, step: Step, kept: string): Promise<
       return undefined
     }
   }
+}
+
+async function sameEntry(workspace: Workspace, one: string, other: string): Promise<boolean> {
+  const [a, b] = [await workspace.stat(one), await workspace.stat(other)]
+  return a !== undefined && a.ino === b?.ino && a.dev === b.dev
 }
 
 /** The write of what was kept of a file. */

@@ -12,6 +12,8 @@ export interface Deed {
   call: (folder: string) => Call
   old: Record<string, string | undefined>
   now: Record<string, string | undefined>
+  /** What a process that is killed may leave besides: nothing lost, and nothing that an undo does not settle. */
+  between?: Record<string, string | undefined>
 }
 const patch = (f: string): string =>
   `*** Begin Patch
@@ -46,6 +48,14 @@ export const deeds: Deed[] = [
     call: (f) => ['unified_file', { action: 'move', path: `${f}/a`, destination: `${f}/b`, overwrite: true }],
     old: { a: 'a', b: 'b' },
     now: { a: undefined, b: 'a' },
+  },
+  {
+    // No call of Node takes a free name and no other: the file gets a second name, then loses the first.
+    name: 'a move to a new name',
+    call: (f) => ['unified_file', { action: 'move', path: `${f}/a`, destination: `${f}/n/b` }],
+    old: { a: 'a', 'n/b': undefined },
+    now: { a: undefined, 'n/b': 'a' },
+    between: { a: 'a', 'n/b': 'a' },
   },
   {
     name: 'a patch of several files',
