@@ -52,7 +52,7 @@ export async function writeFile(spot: Spot, path: string, bytes: Uint8Array, ove
       if (final !== undefined) fchmodSync(fd, final)
       await writeAll(fd, bytes)
       if (final !== undefined && final & 0o6111) {
-        // Writing takes away what lets a program do more than who starts it: its capabilities, which only root can give, and its set-id bits.
+        // Writing takes away what lets a program do more than who starts it: capabilities, which only root can give, and set-id bits.
         if (old && process.geteuid?.() === 0) await carryAttributes(old, fd)
         fchmodSync(fd, final)
       }

@@ -283,7 +283,11 @@ describe('a lock', () => {
   })
 
   it('ends with its process', async () => {
-    const script = `const {openWorkspace}=await import(process.argv[1]);await openWorkspace(process.argv[2]).lock(['a.txt']);console.log('held');setInterval(()=>{},1000)`
+    const script = `
+      const { openWorkspace } = await import(process.argv[1])
+      await openWorkspace(process.argv[2]).lock(['a.txt'])
+      console.log('held')
+      setInterval(() => {}, 1000)`
     const child = spawn(process.execPath, [
       '--input-type=module',
       '-e',

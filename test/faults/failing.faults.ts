@@ -173,7 +173,8 @@ describe.runIf(process.getuid?.() === 0)('a file that refuses', () => {
     // Root without its rights is refused what the mode refuses.
     const server = await Server.start(stage, { wrap: ['setpriv', '--bounding-set', '-all', '--inh-caps', '-all'] })
     for (const call of changes('f', 'free').slice(0, 5)) expect(await server.call(call), JSON.stringify(call)).toMatchObject(refused)
-    expect([stage.text('f'), stage.text('first'), statSync(join(stage.root, 'f')).mode & 0o777, stage.leftovers()]).toEqual(['old\n', undefined, 0o444, []])
+    expect([stage.text('f'), stage.text('first'), stage.leftovers()]).toEqual(['old\n', undefined, []])
+    expect(statSync(join(stage.root, 'f')).mode & 0o777).toBe(0o444)
     await server.end()
     stage.remove()
   })
@@ -184,7 +185,11 @@ describe.runIf(process.getuid?.() === 0)('a file that refuses', () => {
     const server = await Server.start(stage)
     execFileSync('chattr', ['+i', join(stage.root, 'f')])
     try {
-      const calls: Call[] = [...changes('f', 'free'), ['unified_file', { action: 'delete', path: 'f' }], ['unified_file', { action: 'move', path: 'f', destination: 'g' }]]
+      const calls: Call[] = [
+        ...changes('f', 'free'),
+        ['unified_file', { action: 'delete', path: 'f' }],
+        ['unified_file', { action: 'move', path: 'f', destination: 'g' }],
+      ]
       for (const call of calls) expect(await server.call(call), JSON.stringify(call)).toMatchObject(refused)
       expect(['f', 'free', 'first', 'g'].map((path) => stage.text(path))).toEqual(['old\n', 'free', undefined, undefined])
       expect(stage.leftovers()).toEqual([])

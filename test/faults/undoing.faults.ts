@@ -35,9 +35,10 @@ async function done(deed: Deed): Promise<Scene> {
 }
 
 const surroundings = ({ home }: Scene) => ({ PATH: process.env['PATH']!, HOME: home, UV_THREADPOOL_SIZE: '1' })
+const words = ({ root }: Scene) => [bin, 'undo', '--workspace', root]
 /** `vtcode undo` under a tracer. */
 const traced = (stage: Scene, ...args: string[]) =>
-  once(spawn('strace', ['-f', '-qq', ...args, process.execPath, bin, 'undo', '--workspace', stage.root], { stdio: 'ignore', env: surroundings(stage) }), 'exit')
+  once(spawn('strace', ['-f', '-qq', ...args, process.execPath, ...words(stage)], { stdio: 'ignore', env: surroundings(stage) }), 'exit')
 
 /** How often the busiest thread of an undisturbed undo makes each kind of step. */
 async function counts(deed: Deed): Promise<Record<string, number>> {
@@ -57,14 +58,15 @@ async function counts(deed: Deed): Promise<Record<string, number>> {
 
 describe.each([...deeds, ...folders])('undoing $name', (deed) => {
   it('killed at every step of it is finished by the next undo', async () => {
-    const strikes = Object.entries(await counts(deed)).flatMap(([kind, most]) => Array.from({ length: most }, (_, n) => ({ kind, when: n + 1 })))
+    const kinds = Object.entries(await counts(deed))
+    const strikes = kinds.flatMap(([kind, most]) => Array.from({ length: most }, (_, before) => ({ kind, when: before + 1 })))
     expect(strikes.length).toBeGreaterThan(4)
     await each(strikes, async ({ kind, when }) => {
       const title = `${kind} ${when}`
       const stage = await done(deed)
       await traced(stage, '-o', '/dev/null', '-e', `trace=${kind}`, '-e', `inject=${kind}:signal=KILL:when=${when}`)
       await restart(stage)
-      const { stderr } = spawnSync(process.execPath, [bin, 'undo', '--workspace', stage.root], { encoding: 'utf8', env: surroundings(stage) })
+      const { stderr } = spawnSync(process.execPath, words(stage), { encoding: 'utf8', env: surroundings(stage) })
       // Killed behind its last change there is nothing left to do.
       expect(stderr, title).toMatch(/^$|There is nothing to undo/)
       expect(stateOf(deed, stage, 'x'), title).toEqual(deed.old)

@@ -155,7 +155,11 @@ describe('sections', () => {
 
   it('of a git diff make, remove and rename files, with the mode they ask for', async () => {
     await apply(
-      'diff --git a/run b/run\nnew file mode 100755\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+#!/bin/sh\ndiff --git a/b.txt b/b.txt\ndeleted file mode 100644\n--- a/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\ndiff --git a/sub/c.txt b/d.txt\nsimilarity index 100%\nrename from sub/c.txt\nrename to d.txt\n',
+      [
+        'diff --git a/run b/run\nnew file mode 100755\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+#!/bin/sh',
+        'diff --git a/b.txt b/b.txt\ndeleted file mode 100644\n--- a/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-b',
+        'diff --git a/sub/c.txt b/d.txt\nsimilarity index 100%\nrename from sub/c.txt\nrename to d.txt\n',
+      ].join('\n'),
     )
     expect(snapshot()).toEqual({ 'a.txt': 'one\ntwo\nthree\n', run: '#!/bin/sh\n', 'd.txt': 'c\n' })
     expect(statSync(join(booted.root, 'run')).mode & 0o777).toBe(0o755)
@@ -273,7 +277,8 @@ describe('any diff', () => {
         const own = below.length > 0 && end === '' ? '\n' : end
         // What comes in ends as the line before it does, and the file with a line end.
         const given = above.at(-1)?.[1] ?? (own || '\n')
-        const whole = (middle: string) => Buffer.concat([mark, Buffer.from([...above.map((line) => line.join('')), middle, ...below.map((line) => line.join(''))].join(''))])
+        const [head, tail] = [above, below].map((lines) => lines.map((line) => line.join('')).join(''))
+        const whole = (middle: string) => Buffer.concat([mark, Buffer.from(`${head}${middle}${tail}`)])
         put('f', whole(`only here${own}`))
         const result = await apply('*** Begin Patch\n*** Update File: f\n@@\n-only here\n+and now this\n*** End Patch')
         expect(result).toMatchObject({ ok: true })

@@ -22,7 +22,8 @@ describe('the hostile paths', () => {
 
   it('are refused over MCP', async () => {
     const client = new Client({ name: 'test', version: '1' })
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp', '--workspace', tree.root], env: surroundings(home) }))
+    const args = [bin, 'mcp', '--workspace', tree.root]
+    await client.connect(new StdioClientTransport({ command: process.execPath, args, env: surroundings(home) }))
     const wrong = []
     for (const row of pathCases(tree)) {
       const { structuredContent } = await client.callTool({ name: 'unified_file', arguments: { action: 'read', path: row.path } })

@@ -222,7 +222,7 @@ describe('many edits at once', () => {
     expect(bytes('f').toString()).toBe(lines(100).toUpperCase())
   })
 
-  it('from two processes wait for each other: all are there; a session that has seen the file is told instead that it changed', async () => {
+  it('from two processes wait for each other: all are there; a session that has seen the file is told that it changed', async () => {
     const script = `
       const { createKernel } = await import(process.argv[1])
       const kernel = await createKernel({ workspace: process.argv[2], mode: 'auto', env: {}, home: process.argv[3] })
