@@ -14,6 +14,7 @@ import { Cancel } from './limits.js'
 import { renamed } from './listing.js'
 import { first } from './loader.js'
 import { freeze, plain } from './plain.js'
+import { slotsOf } from './registry.js'
 import { failure, notApplied } from './result.js'
 import type { Call, CallOptions, Explanation, Failure, JsonObject, Notice, Result, SlotInfo, Workspace } from './types.js'
 
@@ -66,12 +67,13 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
       const verdict = await prePolicy.promise(undefined, call)
       if (verdict && 'deny' in verdict && verdict.instead && !again) return await reissued(target, verdict.instead, options, depth)
       const refused = await judge(generation.registry, call, run, verdict, answer)
+      if (!refused && run.cancel.aborted) throw problem('VT_CALL_ABORTED')
       begun = true
       const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
       const said = target.alias ? await translated(generation, target.alias, result) : result
       return await postCompaction.promise(withNotices(said, isCut(said) ? [...checked.notices, ...checked.silent] : checked.notices), call)
     } catch (error) {
-      const result = asFailure(error, begun, target)
+      const result = asFailure(error, !begun && couldChange(generation, tool, target), target)
       call ??= unchecked(tool, sent, target, generation, options, depth)
       run ??= start(generation, target?.slot.info ?? nobody(call.slot), call, options, depth)
       const { postCompaction } = pipelines.get(generation) ?? (await build(generation))
@@ -104,7 +106,7 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
       const { judges } = pipelines.get(generation) ?? (await build(generation))
       return await explanation(generation.registry, judges, call, notes)
     } catch (error) {
-      const { message, hint } = asFailure(error, false, target).error
+      const { message, hint } = asFailure(error, couldChange(generation, tool, target), target).error
       return { mode: generation.settings.policy.mode, verdict: 'refused', reason: message, hint, chain: [] }
     } finally {
       run?.end()
@@ -225,10 +227,17 @@ function readable(sent: unknown): JsonObject {
 /** The contract of a name that nobody serves. */
 const nobody = (slot: string): SlotInfo => ({ slot, tool: slot, description: '', effects: [], input: {}, detailed: [], errors: {}, chain: [] })
 
-/** What was thrown on the way to the slot, as a value; the example is one of the name that was called. A change has then not `begun`. */
-function asFailure(error: unknown, begun: boolean, target?: Target): Failure {
+/** Whether a call could have changed something: of one that came to no slot, by all that its tool can do. */
+function couldChange({ registry }: Generation, name: string, target: Target | undefined): boolean {
+  const tool = registry.tools.get(toolName(String(name)))
+  const slots = target ? [target.slot] : tool ? slotsOf(tool) : []
+  return slots.some(({ info }) => info.effects.some((effect) => effect === 'write' || effect === 'exec'))
+}
+
+/** What was thrown on the way to the slot, as a value; the example is one of the name that was called. A change was then `prevented`. */
+function asFailure(error: unknown, prevented: boolean, target?: Target): Failure {
   const { slot, alias } = target ?? {}
   const known = failure(withExample(error, alias?.slot ?? slot)) ?? failed('VT_CALL_FAILED', { plugin: 'kernel', reason: first(error) })
-  if (!begun && slot?.info.effects.some((effect) => effect === 'write' || effect === 'exec')) known.error = notApplied(known.error)
+  if (prevented) known.error = notApplied(known.error)
   return alias ? (answerAs(alias.part, known, alias.given) as Failure) : known
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -100,5 +100,33 @@ describe('write', () => {
     expect(readdirSync(booted.root).sort()).toEqual(['.vtcode', 'a.txt', 'b.txt', 'dir'])
     for (const folder of ['history', 'tmp']) expect(content(`.vtcode/${folder}/.gitignore`)).toBe('*\n')
     expect(statSync(join(booted.root, 'b.txt')).mode & 0o777).toBe(0o644 & ~process.umask())
+  })
+})
+
+describe('a change that is refused', () => {
+  const paths = [undefined, '', null, 'none', 'sub', '../x', '/etc/passwd', '.', 'a\0b', 5, [], {}, true, 'x'.repeat(5000), '.git/config']
+  const fields = { write: { content: '' }, edit: { old_str: 'zz', new_str: 'y' }, patch: { patch: 'junk' }, delete: {}, move: {}, copy: {} }
+
+  it('says so, and the sentence to report it with, wherever it was stopped', async () => {
+    await booted.call('unified_file', { action: 'write', path: 'sub/x', content: 'x' })
+    const inputs: unknown[] = Object.entries(fields).flatMap(([action, rest]) =>
+      paths.flatMap((path) => [
+        { action, path, ...rest },
+        { action, path: 'sub', destination: path, ...rest },
+      ]),
+    )
+    const early = ['junk', 5, {}, { action: 'rewrite' }, { action: 'write', path: 'big', content: 'x'.repeat(5 * 1024 * 1024) }]
+    let refused = 0
+    for (const [index, input] of [...inputs, ...early].entries()) {
+      const result = await booted.call('unified_file', input as object, { session: `refused-${index}` })
+      if (result.ok) continue
+      refused++
+      const details = { not_applied: true, say: expect.stringMatching(/^Not applied\. /) }
+      expect(result.error, JSON.stringify(input)?.slice(0, 100)).toMatchObject({ details })
+    }
+    expect(refused).toBeGreaterThan(100)
+    const stopped = await booted.call('unified_file', { action: 'write', path: 'q', content: 'x' }, { signal: AbortSignal.abort() })
+    expect(stopped).toMatchObject({ error: { code: 'VT_CALL_ABORTED', details: { not_applied: true } } })
+    expect(existsSync(join(booted.root, 'q'))).toBe(false)
   })
 })
