@@ -1,9 +1,9 @@
-import { closeSync, read, readSync, type BigIntStats } from 'node:fs'
+import { closeSync, read, readdirSync, readSync, type BigIntStats } from 'node:fs'
 import { promisify } from 'node:util'
-import { reference } from './directory.js'
+import { reference, statOf, type Directory } from './directory.js'
 import { refusal } from './errno.js'
 import { problem } from './errors.js'
-import { shown } from './paths.js'
+import { encodeName, shown } from './paths.js'
 import type { EntryKind, EntryStat, Handle } from './types.js'
 import type { Spot } from './walk.js'
 
@@ -14,12 +14,12 @@ export function openSpot(spot: Spot, path: string): Handle {
     const { stats } = spot.entry
     const stat = toStat(stats)
     if (stat.kind === 'directory') {
-      const { fd, ref, close } = spot.directory.enter(spot.name)
-      return new Opened(path, spot.resolved, 'directory', stat, fd, ref, close)
+      return new Opened(path, spot.resolved, 'directory', stat, spot.directory.enter(spot.name))
     }
     if (stat.kind !== 'file') throw problem('VT_PATH_SPECIAL', { path: shown(path), kind: specialKind(stats) })
     const fd = spot.entry.open()
-    return new Opened(path, spot.resolved, 'file', stat, fd, reference(fd, spot.directory.at(spot.name)), () => closeSync(fd))
+    const held = { fd, ref: reference(fd, spot.directory.at(spot.name)), close: () => closeSync(fd) }
+    return new Opened(path, spot.resolved, 'file', stat, held)
   } catch (error) {
     throw refusal(error, path)
   } finally {
@@ -50,6 +50,17 @@ const readAsync = promisify(read)
 // Below this a blocking read of cached pages is cheaper than a turn through the thread pool.
 const small = 64 * 1024
 
+const below = (folder: string, name: string): string => (folder === '.' ? name : `${folder}/${name}`)
+
+function namesIn(ref: string): { name: string; kind: EntryKind }[] {
+  const entries = readdirSync(ref, { withFileTypes: true })
+  // Bytes are slower, and only needed for names that are no text or read like what stands for such bytes.
+  const named = entries.some(({ name }) => name.includes('\ufffd') || name.includes('\\x'))
+    ? readdirSync(ref, { withFileTypes: true, encoding: 'buffer' }).map((entry) => ({ name: encodeName(entry.name), kind: entryKind(entry) }))
+    : entries.map((entry) => ({ name: entry.name, kind: entryKind(entry) }))
+  return named.sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
 class Opened implements Handle {
   private closed = false
   private reading = 0
@@ -59,10 +70,16 @@ class Opened implements Handle {
     readonly resolved: string,
     readonly kind: 'file' | 'directory',
     readonly stat: EntryStat,
-    readonly fd: number,
-    readonly ref: string,
-    private readonly release: () => void,
+    private readonly held: Pick<Directory, 'fd' | 'ref' | 'close'> & Partial<Directory>,
   ) {}
+
+  get fd(): number {
+    return this.held.fd
+  }
+
+  get ref(): string {
+    return this.held.ref
+  }
 
   async read(offset: number, length: number, reused?: Buffer): Promise<Buffer> {
     if (this.kind === 'directory') throw problem('VT_PATH_IS_DIRECTORY', { path: shown(this.path) })
@@ -89,12 +106,33 @@ class Opened implements Handle {
     }
   }
 
+  names(): { name: string; kind: EntryKind }[] {
+    try {
+      return namesIn(this.ref)
+    } catch (error) {
+      throw refusal(error, this.path)
+    }
+  }
+
+  enter(name: string): Handle {
+    const [path, resolved] = [below(this.path, name), below(this.resolved, name)]
+    if (!this.held.enter) throw problem('VT_PATH_NOT_DIRECTORY', { path: shown(this.path) })
+    let directory: Directory | undefined
+    try {
+      directory = this.held.enter(name)
+      return new Opened(path, resolved, 'directory', toStat(statOf(directory)), directory)
+    } catch (error) {
+      directory?.close()
+      throw refusal(error, path)
+    }
+  }
+
   // A read that runs would go on with the number of a descriptor that may be another file's by then.
   async close(): Promise<void> {
     if (this.closed) return
     this.closed = true
     if (this.reading > 0) await new Promise<void>((resolve) => (this.idle = resolve))
-    this.release()
+    this.held.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,11 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { readdirSync } from 'node:fs'
 import { openRoot } from './directory.js'
-import { refusal } from './errno.js'
 import { problem, VtError } from './errors.js'
-import { entryKind, openSpot, toStat } from './handle.js'
+import { openSpot, toStat } from './handle.js'
 import { nearest } from './nearest.js'
-import { encodeName, normalizePath, shown } from './paths.js'
+import { normalizePath, shown } from './paths.js'
 import type { EntryKind, EntryStat, Handle } from './types.js'
 import { walk, type Spot } from './walk.js'
 
@@ -95,15 +94,10 @@ export class Reading {
 
   async names(path: string): Promise<{ name: string; kind: EntryKind }[]> {
     await using directory = await this.openDirectory(path)
-    try {
-      const entries = readdirSync(directory.ref, { withFileTypes: true, encoding: 'buffer' })
-      const names = entries.map((entry) => ({ name: encodeName(entry.name), kind: entryKind(entry) }))
-      const shown = ({ name }: { name: string }) =>
-        [directory.path, directory.resolved].every((folder) => this.shows(folder === '.' ? name : `${folder}/${name}`))
-      return (this.hidden ? names.filter(shown) : names).sort((a, b) => (a.name < b.name ? -1 : 1))
-    } catch (error) {
-      throw refusal(error, directory.path)
-    }
+    const names = directory.names()
+    const shown = ({ name }: { name: string }) =>
+      [directory.path, directory.resolved].every((folder) => this.shows(folder === '.' ? name : `${folder}/${name}`))
+    return this.hidden ? names.filter(shown) : names
   }
 
   /** What the program keeps for itself it always finds; calls that name it are judged by the policies. */

@@ -283,6 +283,10 @@ export interface Handle extends AsyncDisposable {
   readonly ref: string
   /** Reads at most `length` bytes at `offset`, into `reused` if it is given; fewer only at the end of the file. */
   read(offset: number, length: number, reused?: Buffer): Promise<Buffer>
+  /** What is in a directory, in code-unit order; names that are not UTF-8 carry `\xHH` escapes. */
+  names(): { name: string; kind: EntryKind }[]
+  /** A directory inside this one, by its name; a link is not followed. Throws VT_PATH_*. */
+  enter(name: string): Handle
   close(): Promise<void>
 }
 /** Every method confines; none follows a link out. Throws VT_PATH_OUTSIDE, VT_PATH_NOT_FOUND, VT_PATH_SPECIAL, VT_PATH_PERMISSION, VT_INPUT_INVALID. */

@@ -12,8 +12,14 @@ export const isGlob = (text: string): boolean => /[*?[{]/.test(text)
 export function glob(pattern: string, case_sensitive: boolean): (path: string) => boolean {
   const fold = (text: string) => (case_sensitive ? text : text.toLowerCase())
   const bare = pattern.replace(/^\//, '')
-  const alternatives = expand(fold(bare)).map(parse)
   const byName = !pattern.includes('/')
+  // Most patterns are a plain name or an ending.
+  const [, star, plain] = (byName && /^(\*?)([^\\*?[\]{}]*)$/.exec(fold(bare))) || []
+  if (plain !== undefined) {
+    const ends = star ? (name: string) => name.endsWith(plain) : (name: string) => name === plain
+    return (path) => ends(fold(path.slice(path.lastIndexOf('/') + 1)))
+  }
+  const alternatives = expand(fold(bare)).map(parse)
   return (path) => {
     const names = fold(path).split('/')
     const subject = byName ? names.slice(-1) : names
@@ -57,7 +63,9 @@ function unescaped(text: string, wanted: string, from: number): number {
   return -1
 }
 
-const parse = (pattern: string): Segment[] => pattern.split('/').map((part) => (part === '**' ? part : tokens(part)))
+/** `**` at the end means what is inside, not the folder itself. */
+const parse = (pattern: string): Segment[] =>
+  pattern.replace(/\/\*\*$/, '/**/*').split('/').map((part) => (part === '**' ? part : tokens(part)))
 
 function tokens(part: string): Token[] {
   const found: Token[] = []

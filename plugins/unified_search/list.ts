@@ -1,10 +1,10 @@
-import { ok, VtError, type Context, type Handle, type Handler, type Next } from '../../core/index.js'
+import { ok, VtError, type Context, type EntryKind, type Handle, type Handler, type Next } from '../../core/index.js'
 import { count, fitting, remarks } from '../shared/answer.js'
 import { look, nameOf, parentOf, type Entry } from '../shared/entries.js'
-import { filesBelow } from '../shared/enumerate.js'
+import { entriesBelow } from '../shared/enumerate.js'
 import { glob, isGlob } from '../shared/glob.js'
 import { byPath } from '../shared/order.js'
-import { choose, leftOutBelow, type Discovery } from '../shared/ripgrep.js'
+import { choose, type Discovery } from '../shared/ripgrep.js'
 import { searchOurselves } from '../shared/javascript.js'
 import { patternRefusal, search } from '../shared/search.js'
 import { tree } from './list/tree.js'
@@ -59,7 +59,7 @@ export interface ListOutput {
 /** An entry before anybody looked at it. */
 interface Row {
   path: string
-  directory: boolean
+  kind: EntryKind
   matches?: number
 }
 interface Collected {
@@ -116,18 +116,17 @@ const depthOf = ({ mode, max_depth }: ListInput): number => max_depth ?? (mode =
 async function collect(target: Handle, input: ListInput, context: Context): Promise<Collected> {
   const passes = filter(input)
   if (input.mode === 'find_content') return withContent(input, passes, context)
-  if (target.kind === 'file') return { rows: [{ path: target.path, directory: false }].filter(passes), incomplete: false, complaints: [] }
-  const discovery = discoveryOf(input)
-  const here = input.mode === 'list' && depthOf(input) === 1 && !choose(discovery.globs)
-  const listing = await filesBelow(context, target, here ? { ...discovery, max_depth: 1 } : discovery, input.mode === 'list')
-  if (here) {
-    const { rows, counts } = await oneLevel(target, new Set([...listing.ignored, ...listing.hidden]), input, context)
-    return { ...listing, rows: rows.filter(passes), counts }
-  }
-  if (input.mode === 'tree') return { ...listing, ...cutOff(withDirectories(listing.files, input.path, 64).filter(passes), input.path, depthOf(input)) }
-  const rows = withDirectories(listing.files, input.path, depthOf(input)).filter(passes)
-  if (input.mode === 'largest') return { ...listing, rows: await bySize(rows, context) }
-  return { ...listing, rows: input.mode === 'list' ? directoriesFirst(rows) : rows }
+  if (target.kind === 'file') return { rows: [{ path: target.path, kind: 'file' as const }].filter(passes), incomplete: false, complaints: [] }
+  const [discovery, depth] = [discoveryOf(input), depthOf(input)]
+  // A picture says how much lies deeper; where files are chosen, a folder counts for those in it.
+  const whole = input.mode === 'tree' || choose(discovery.globs)
+  const { entries, ignored, hidden, ...found } = await entriesBelow(context, target, { ...discovery, max_depth: whole ? 64 : depth })
+  const all = entries.filter(passes)
+  if (input.mode === 'tree') return { ...found, ...cutOff(all, input.path, depth) }
+  const rows = whole ? cutOff(all, input.path, depth).rows : all
+  if (input.mode === 'largest') return { ...found, rows: await bySize(rows, context) }
+  if (input.mode === 'list') return { ...found, rows: directoriesFirst(rows), counts: { ignored_count: ignored, hidden_count: hidden } }
+  return { ...found, rows }
 }
 
 function discoveryOf(input: ListInput): Discovery {
@@ -144,10 +143,10 @@ function filter(input: ListInput): (row: Row) => boolean {
   const sensitive = (text: string) => input.case_sensitive ?? text !== text.toLowerCase()
   const relative = input.path === '.' ? (path: string) => path : (path: string) => path.slice(input.path.length + 1) || nameOf(path)
   const tests: ((row: Row) => boolean)[] = []
-  if (wanted !== 'any') tests.push((row) => row.directory === (wanted === 'dir'))
+  if (wanted !== 'any') tests.push((row) => row.kind === (wanted === 'dir' ? 'directory' : 'file'))
   if (input.file_extensions?.length) {
     const endings = input.file_extensions.map((extension) => `.${extension.replace(/^\./, '')}`)
-    tests.push((row) => !row.directory && endings.some((ending) => row.path.endsWith(ending)))
+    tests.push((row) => row.kind !== 'directory' && endings.some((ending) => row.path.endsWith(ending)))
   }
   if (input.pattern !== undefined) {
     const matches = glob(input.pattern, sensitive(input.pattern))
@@ -167,46 +166,7 @@ function named(pattern: string, sensitive: boolean): (name: string) => boolean {
   return (name) => (sensitive ? name : name.toLowerCase()).includes(wanted)
 }
 
-/** What stands directly in a directory, empty folders and links too, less what the walk left out. */
-async function oneLevel(target: Handle, out: Set<string>, input: ListInput, context: Context) {
-  const always = leftOutBelow(target.path)
-  const rows: Row[] = []
-  const counts = { ignored_count: 0, hidden_count: 0 }
-  for (const { name, kind } of await context.workspace.names(target.path)) {
-    const path = target.path === '.' ? name : `${target.path}/${name}`
-    if (always.includes(name)) continue
-    if (name.startsWith('.') && !input.include_hidden) counts.hidden_count++
-    else if (out.has(path)) counts.ignored_count++
-    else rows.push({ path, directory: kind === 'directory' })
-  }
-  return { rows: directoriesFirst(rows.sort((a, b) => byPath(a.path, b.path))), counts }
-}
-
-const directoriesFirst = (rows: Row[]): Row[] => [...rows.filter((row) => row.directory), ...rows.filter((row) => !row.directory)]
-
-/** Files in path order with the directories they lie in, down to `depth` levels below `base`. */
-function withDirectories(files: string[], base: string, depth: number): Row[] {
-  const rows: Row[] = []
-  const known = new Set<string>([base])
-  const root = base === '.' ? 0 : base.split('/').length
-  let last = base
-  let level = 0
-  for (const path of files) {
-    const parent = parentOf(path)
-    if (parent !== last) {
-      last = parent
-      const missing: string[] = []
-      for (let above = parent; !known.has(above); above = parentOf(above)) {
-        known.add(above)
-        missing.unshift(above)
-      }
-      for (const directory of missing) if (directory.split('/').length - root <= depth) rows.push({ path: directory, directory: true })
-      level = parent === '.' ? 0 : parent.split('/').length - root
-    }
-    if (level < depth) rows.push({ path, directory: false })
-  }
-  return rows
-}
+const directoriesFirst = (rows: Row[]): Row[] => [...rows.filter(({ kind }) => kind === 'directory'), ...rows.filter(({ kind }) => kind !== 'directory')]
 
 /** The rows down to a level, and how many lie below each directory of it. */
 function cutOff(all: Row[], base: string, depth: number): { rows: Row[]; deeper: Map<string, number> } {
@@ -235,7 +195,7 @@ async function withContent(input: ListInput, passes: (row: Row) => boolean, cont
     ...discoveryOf(input),
     path: input.path,
     patterns,
-    only: (path: string) => passes({ path, directory: false }),
+    only: (path: string) => passes({ path, kind: 'file' }),
     ...(input.case_sensitive !== undefined && { case_sensitive: input.case_sensitive }),
     ...(input.max_depth !== undefined && { max_depth: input.max_depth }),
   }
@@ -246,7 +206,7 @@ async function withContent(input: ListInput, passes: (row: Row) => boolean, cont
     .catch((error: unknown) => {
       throw patternRefusal(patterns, error)
     })
-  return { ...found, rows: found.files.map(({ file, count }) => ({ path: file, directory: false, matches: count })) }
+  return { ...found, rows: found.files.map(({ file, count }) => ({ path: file, kind: 'file', matches: count })) }
 }
 
 function itemOf({ path, matches }: Row, entry: Entry | undefined, { mode, path: base, response_format }: ListInput): ListItem | undefined {

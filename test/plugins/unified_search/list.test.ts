@@ -1,6 +1,9 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { rgPath } from '@vscode/ripgrep'
+import { array, assert, asyncProperty, constantFrom, tuple } from 'fast-check'
+import { createKernel } from 'vtcode'
 import { bootKernel, type Booted, type Files } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
 
@@ -42,6 +45,21 @@ describe('modes', () => {
       'README.md', 'src', 'src/App.ts', 'src/deep', 'src/deep/er', 'src/deep/er/still', 'src/deep/er/still/leaf.txt', 'src/util.ts',
     ])
     expect(await paths(ws, { mode: 'recursive', max_depth: 2, path: 'src' })).toEqual(['src/App.ts', 'src/deep', 'src/deep/er', 'src/util.ts'])
+  })
+  it('recursive, tree and find_name show empty folders and links too, and what they are', async () => {
+    await using ws = await bootKernel({ files: { 'src/a.ts': '', '.gitignore': 'out\n', 'src/out/x': '' } })
+    mkdirSync(join(ws.root, 'src/void/deep'), { recursive: true })
+    symlinkSync('../..', join(ws.root, 'src/void/up'))
+    execFileSync('mkfifo', [join(ws.root, 'src/pipe')])
+    const { items, total } = await list(ws, { mode: 'recursive' })
+    expect(items.map(({ path, type }: any) => `${path} ${type}`)).toEqual(['src dir', 'src/a.ts file', 'src/pipe other', 'src/void dir', 'src/void/deep dir', 'src/void/up symlink'])
+    expect(total).toBe(6)
+    expect((await list(ws, { mode: 'tree' })).tree).toBe('src/\n  a.ts\n  pipe\n  void/\n    deep/\n    up')
+    expect(await paths(ws, { mode: 'find_name', name_pattern: 'deep' })).toEqual(['src/void/deep'])
+    expect(await paths(ws, { mode: 'recursive', entry_type: 'dir' })).toEqual(['src', 'src/void', 'src/void/deep'])
+    expect(await paths(ws, { mode: 'recursive', entry_type: 'file' })).toEqual(['src/a.ts'])
+    // Where files are chosen, a folder counts for those in it.
+    expect(await paths(ws, { mode: 'recursive', globs: '*.ts' })).toEqual(['src', 'src/a.ts'])
   })
   it('find_name shows every entry whose name matches, by glob or by a part', async () => {
     await using ws = await bootKernel({ files: project })
@@ -149,7 +167,7 @@ describe('hostile trees', () => {
     await using ws = await bootKernel({ files: { 'a/f': '' } })
     symlinkSync('..', join(ws.root, 'a/up'))
     symlinkSync('/', join(ws.root, 'a/root'))
-    expect(await paths(ws, { mode: 'recursive' })).toEqual(['a', 'a/f'])
+    expect(await paths(ws, { mode: 'recursive' })).toEqual(['a', 'a/f', 'a/root', 'a/up'])
   })
 })
 
@@ -205,4 +223,41 @@ it('agrees with git about what is ignored', async () => {
   expect(found.ok && (found.output as any).matches.map(({ file }: any) => file).sort()).toEqual(visible)
   const { tree } = await list(ws, { mode: 'tree', max_depth: 64 })
   expect(tree.split('\n').filter((line: string) => !line.endsWith('/'))).toHaveLength(visible.length)
+})
+
+describe('the files that ripgrep sees', () => {
+  const ripgrep = (cwd: string): string[] => {
+    const args = ['--files', '--null', '--no-config', '--no-require-git', '--no-ignore-global', '-g', '!**/.git', '-g', '!**/node_modules', './']
+    const { stdout } = spawnSync(rgPath, args, { cwd, encoding: 'utf8' })
+    return stdout.split('\0').filter(Boolean).map((path) => path.slice(2)).sort()
+  }
+
+  it('are the files that are listed, whatever the rules say and wherever they stand', async () => {
+    await using ws = await bootKernel()
+    const piece = constantFrom('a', 'b', '*', '?', '*.tmp', 'build', '[ab]', '[!a]', '**', 'c.js', 'a*', '*b', '{a,b}', '\\*', 'x.tmp')
+    const rule = tuple(constantFrom('', '', '!'), constantFrom('', '', '/'), array(piece, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/')), constantFrom('', '', '/')).map((parts) => parts.join(''))
+    const folder = array(constantFrom('a', 'b', 'ab', 'build', 'node_modules', '.h'), { maxLength: 3 }).map((parts) => parts.join('/'))
+    const file = tuple(folder, constantFrom('c.js', 'd.ts', 'x.tmp', 'keep.tmp', '.dot'))
+    const rules = tuple(folder, constantFrom('.gitignore', '.gitignore', '.ignore', '.rgignore', '.git/info/exclude'), array(rule, { minLength: 1, maxLength: 4 }))
+    let round = 0
+    await assert(
+      asyncProperty(array(file, { minLength: 10, maxLength: 40 }), array(rules, { maxLength: 6 }), async (files, ruled) => {
+        const root = `round${round++}`
+        for (const [at, name] of files) await ws.write(`${root}/${at}/${name}`, '')
+        for (const [at, name, text] of ruled) await ws.write(`${root}/${at}/${name}`, `${text.join('\n')}\n`)
+        const listed = await paths(ws, { path: root, mode: 'recursive', entry_type: 'file', max_results: 5000 })
+        expect(listed.map((path) => path.slice(root.length + 1)).sort()).toEqual(ripgrep(join(ws.root, root)))
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  it('are hidden by the rules of a repository that the workspace is a part of', async () => {
+    await using outer = await bootKernel({ files: { '.gitignore': 'dist/\n/packages/one/gen\n', 'packages/one/dist/x.js': '', 'packages/one/gen/y.js': '', 'packages/one/src/gen/z.js': '' } })
+    const kernel = await createKernel({ workspace: join(outer.root, 'packages/one') })
+    const result = await kernel.call('unified_search', { action: 'list', mode: 'recursive', entry_type: 'file' })
+    await kernel.close()
+    expect(result.ok && (result.output as any).items.map((item: any) => item.path)).toEqual(ripgrep(join(outer.root, 'packages/one')))
+    expect(result).toMatchObject({ ok: true, output: { items: [{ path: 'src/gen/z.js' }] } })
+  })
 })
