@@ -23,7 +23,7 @@ export function listTools(registry: Registry): ToolInfo[] {
     const names = registry.each ? slots.map((slot) => splitName(registry, slot)) : []
     // A tool whose actions cannot all have a name of their own stays whole.
     if (names.length > 0 && names.every((name) => name !== undefined)) return slots.map((slot, at) => plain(single(names[at]!, slot)))
-    return [brief(grouped(tool, slots, slots.map(line).join('\n')))]
+    return [grouped(tool, slots, slots.map(line).join('\n'), brief)]
   })
 }
 
@@ -49,8 +49,15 @@ function single(name: string, { info }: Slot): ToolInfo {
   return { name, description: info.description, input: info.input, ...(info.output && { output: info.output }), effects: [...info.effects], actions: [] }
 }
 
-function grouped({ name }: Tool, slots: readonly Slot[], description: string): ToolInfo {
-  const input = flatten(slots.map(({ info, shape }) => ({ action: info.action!, properties: shape.properties, defs: info.input['$defs'] as JsonObject | undefined })))
+type Named = Readonly<Record<string, Schema>>
+
+function grouped({ name }: Tool, slots: readonly Slot[], description: string, tell: (parts: Named) => Named = (parts) => parts): ToolInfo {
+  const input = flatten(
+    slots.map(({ info: { action, input }, shape }) => {
+      const defs = input['$defs'] as Named | undefined
+      return { action: action!, properties: tell(shape.properties), defs: defs && tell(defs) }
+    }),
+  )
   const effects = [...new Set(slots.flatMap(({ info }) => info.effects))]
   return { name, description, input, effects, actions: slots.map(({ info }) => info.action!) }
 }
@@ -67,24 +74,26 @@ const named = new Set(['properties', 'patternProperties', '$defs', 'definitions'
 const data = new Set(['enum', 'const', 'default', 'examples', 'required', 'dependentRequired'])
 
 /** Our own annotations and formats are for the kernel; a client's schema compiler may refuse what it does not know. The catalogue takes `x-values` off. */
-const isPublic = (key: string, value: unknown): boolean => (!key.startsWith('x-') || key === 'x-values') && !(key === 'format' && /^(?:workspace-|command$)/.test(String(value)))
-const isTelling = (key: string, value: unknown): boolean => isPublic(key, value) && !limits.has(key) && !(key === 'enum' && (value as unknown[]).length > LONG)
+const isPublic: Wanted = (key, value) => (!key.startsWith('x-') || key === 'x-values') && !(key === 'format' && /^(?:workspace-|command$)/.test(String(value)))
+const isTelling: Wanted = (key, value) => isPublic(key, value) && !limits.has(key) && !(key === 'enum' && (value as unknown[]).length > LONG)
 
-const plain = (tool: ToolInfo): ToolInfo => ({ ...tool, input: pick(tool.input, isPublic, () => true) as Schema })
-const brief = (tool: ToolInfo): ToolInfo => ({ ...tool, input: pick(tool.input, isTelling, (schema) => !(isObject(schema) && schema['deprecated'] === true)) as Schema })
+const plain = (tool: ToolInfo): ToolInfo => ({ ...tool, input: pick(tool.input, isPublic) as Schema })
+/** Before actions are laid together, so that there is less to compare. */
+const brief = (parts: Named): Named => pickNamed(Object.fromEntries(Object.entries(parts).filter(([, part]) => part['deprecated'] !== true)), isTelling) as Named
 
-/** A schema with the keywords and the named parts that are wanted. */
-function pick(schema: unknown, wanted: (key: string, value: unknown) => boolean, shown: (schema: unknown) => boolean): unknown {
-  if (Array.isArray(schema)) return schema.map((one) => pick(one, wanted, shown))
+type Wanted = (key: string, value: unknown) => boolean
+
+/** A schema with the keywords that are wanted. */
+function pick(schema: unknown, wanted: Wanted): unknown {
+  if (Array.isArray(schema)) return schema.map((one) => pick(one, wanted))
   if (!isObject(schema)) return schema
-  const entries = Object.entries(schema).filter(([key, value]) => wanted(key, value))
-  return Object.fromEntries(
-    entries.map(([key, value]) => {
-      if (data.has(key) || !isObject(value) || !named.has(key)) return [key, data.has(key) ? value : pick(value, wanted, shown)]
-      const parts = Object.entries(value).filter(([, part]) => shown(part))
-      return [key, Object.fromEntries(parts.map(([name, part]) => [name, pick(part, wanted, shown)]))]
-    }),
-  )
+  const picked: JsonObject = {}
+  for (const [key, value] of Object.entries(schema)) {
+    if (wanted(key, value)) picked[key] = data.has(key) ? value : named.has(key) && isObject(value) ? pickNamed(value, wanted) : pick(value, wanted)
+  }
+  return picked
 }
+
+const pickNamed = (parts: JsonObject, wanted: Wanted): JsonObject => Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, pick(part, wanted)]))
 
 const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)

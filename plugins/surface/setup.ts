@@ -25,7 +25,7 @@ async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true;
     say(io, 'error', `There is no client '${name}'; known: ${Object.keys(clients).join(', ')}.`)
     return 2
   }
-  const file = client.file({ workspace: kernel.workspace, home: io.env['HOME'] ?? '' })
+  const file = client.file({ workspace: kernel.workspace, home: io.env['HOME'] ?? '', env: io.env })
   const entry = undo ? undefined : client.entry(program(kernel, io))
   const before = read(file)
   let after: string | undefined

@@ -187,7 +187,7 @@ describe('over HTTP', () => {
 function sleepers(root: string): string[] {
   return readdirSync('/proc').filter((pid) => {
     try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('sleep\0600') && readlinkSync(`/proc/${pid}/cwd`) === root
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('sleep\u0000600') && readlinkSync(`/proc/${pid}/cwd`) === root
     } catch {
       return false
     }

@@ -1,11 +1,14 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { surroundings, vtcode } from './program.js'
 
+const schemas = JSON.parse(readFileSync(new URL('../../fixtures/clients.json', import.meta.url), 'utf8'))
 const files: Record<string, (made: TempWorkspace) => string> = {
   'claude-code': ({ root }) => join(root, '.mcp.json'),
   codex: ({ home }) => join(home, '.codex/config.toml'),
@@ -30,6 +33,17 @@ describe('vtcode setup', () => {
     expect(existsSync(file)).toBe(false)
   })
 
+  it.each(Object.keys(files))('writes for %s what its documented schema allows', async (client) => {
+    await using made = await tempWorkspace()
+    await vtcode(made, ['setup', client, '--yes'])
+    const file = files[client]!(made)
+    const toml = 'import json, sys, tomllib; print(json.dumps(tomllib.load(open(sys.argv[1], "rb"))))'
+    const written = JSON.parse(client === 'codex' ? execFileSync('python3', ['-c', toml, file], { encoding: 'utf8' }) : readFileSync(file, 'utf8'))
+    const check = new Ajv2020({ strict: false }).compile(schemas[client])
+    expect(check(written) || check.errors).toBe(true)
+    expect(JSON.stringify(written)).toContain('"mcp"]')
+  })
+
   it.each([
     ['claude-code', '{\n    "mcpServers": {\n        "other": {\n            "command": "x"\n        }\n    },\n    "mine": [\n        1\n    ]\n}\n'],
     ['codex', 'model = "o"\n\n[mcp_servers.other]\ncommand = "x"\n'],
@@ -48,6 +62,16 @@ describe('vtcode setup', () => {
     const ran = await vtcode(made, ['setup', 'claude-code', '--yes'])
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('mcpServers.vtcode') })
     expect(await made.read('.mcp.json')).toBe(text)
+  })
+
+  it('changes a file whose user moved the folder of the client, and follows a link to it without replacing it', async () => {
+    await using made = await tempWorkspace({ 'dot/config.toml': 'model = "o"\n' })
+    symlinkSync(join(made.root, 'dot/config.toml'), join(made.home, 'config.toml'))
+    const env = { CODEX_HOME: made.home }
+    expect((await vtcode(made, ['setup', 'codex', '--yes'], { env })).code).toBe(0)
+    expect(await made.read('dot/config.toml')).toMatch(/^model = "o"\n[^]*\[mcp_servers\.vtcode\]/)
+    await vtcode(made, ['setup', 'codex', '--undo', '--yes'], { env })
+    expect(await made.read('dot/config.toml')).toBe('model = "o"\n')
   })
 
   it('enters a command that a client can start', async () => {
