@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
 import { ok, problem, type Context, type Handler, type JsonObject, type Notice } from '../../../core/index.js'
+import { loadedIn, pathOf } from '../../shared/skills.js'
 
 interface Input {
   pat: string
@@ -21,7 +24,7 @@ const astGrep: Handler<Input> = async ({ input }, context) => {
   const pattern = input.pat.trim()
   if (pattern === '') throw problem('VT_INPUT_INVALID', { problem: "'pat' is empty." })
   const skip = Math.floor(input.skip)
-  const { paths, single } = await present(input.paths, context)
+  const { paths, single } = await present(input.paths.map((path) => ofSkill(path, context)), context)
   const asked = { action: 'structural', workflow: 'query', pattern, paths, strictness: 'smart', max_results: MOST, response_format: 'detailed' }
   const result = await context.call('unified_search', asked)
   if (!result.ok) return result
@@ -41,9 +44,33 @@ const astGrep: Handler<Input> = async ({ input }, context) => {
     files: [...counts.keys()],
     fileMatches: [...counts].map(([path, count]) => ({ path, count })),
   }
-  return ok(output, { text: render(shown, single, limitReached, issues) })
+  const anchors = context.plugin.options['anchors'] === 'hash' ? await hashesOf(shown, context) : undefined
+  return ok(output, { text: render(shown, anchors ?? single, limitReached, issues) })
 }
 export default astGrep
+
+/** `skill://NAME/FILE` is a file of a skill that was loaded, as far as the workspace goes. Throws VT_INPUT_INVALID. */
+function ofSkill(path: string, { host, session, workspace }: Context): string {
+  const [, name, file] = /^\s*skill:\/\/([^/]+)\/(.+?)\s*$/.exec(path) ?? []
+  if (name === undefined) return path
+  const refuse = (problem_: string) => problem('VT_INPUT_INVALID', { problem: `'${path.trim()}' ${problem_}` })
+  if (/[*?[{]/.test(file!)) throw refuse('holds a pattern; a URL names one file.')
+  const skill = host.skills().find(name)
+  if (!skill || !loadedIn(session).has(skill.id)) throw refuse(`is of no loaded skill; load_skill {"name":"${name}"} comes first.`)
+  const folder = pathOf(skill.folder, workspace)
+  if (isAbsolute(folder)) throw refuse('lies outside the workspace; load_skill_resource reads it.')
+  const way = join(folder, file!)
+  if (!way.startsWith(`${folder}/`) || !existsSync(join(workspace.root, way))) throw refuse('is no file of the skill.')
+  return way
+}
+
+/** The hashes of the files that are shown, as `expected_hash` of an edit takes them. */
+async function hashesOf(matches: readonly Match[], context: Context): Promise<Map<string, string>> {
+  const files = [...new Set(matches.map(({ file }) => file))]
+  const read = files.map((path) => context.call('unified_file', { action: 'read', path, offset_lines: 1, page_size_lines: 1 }))
+  const hashes = (await Promise.all(read)).map((result) => (result.ok ? String(result.output['hash']) : ''))
+  return new Map(files.map((path, at) => [path, hashes[at]!]))
+}
 
 /** The entries that exist, and whether they are one single file. Throws VT_INPUT_INVALID, VT_PATH_NOT_FOUND. */
 async function present(all: readonly string[], { workspace }: Context): Promise<{ paths: string[]; single: boolean }> {
@@ -66,22 +93,26 @@ const about = ['VT_SEARCH_PARSE', 'VT_SEARCH_LANG_SKIPPED']
 /** What may have been missed, one line each. */
 const issuesOf = (notices: readonly Notice[]): string[] => [...new Set(notices.filter(({ code }) => about.includes(code)).map(({ message }) => message))]
 
-function render(matches: readonly Match[], single: boolean, limitReached: boolean, issues: readonly string[]): string {
+/** In line mode a single file has no header; with hashes every file has one, and a colon stands behind the number. */
+function render(matches: readonly Match[], mode: boolean | ReadonlyMap<string, string>, limitReached: boolean, issues: readonly string[]): string {
   const listed = issues.length > 0 ? ['', 'Parse issues:', ...issues.slice(0, ISSUES).map((line) => `- ${line}`), ...(issues.length > ISSUES ? [`… +${issues.length - ISSUES} more`] : [])] : []
   if (matches.length === 0) {
     const doubt = issues.length > 0 ? '. Parse issues mean the query may be mis-scoped; narrow paths before concluding absence.' : ''
     return [`No matches found${doubt}`, ...listed].join('\n')
   }
   const blocks = new Map<string, string[]>()
-  for (const match of matches) blocks.set(match.file, [...(blocks.get(match.file) ?? []), ...linesOf(match)])
-  const text = [...blocks].map(([file, lines]) => [...(single ? [] : [`# ${file}`]), ...lines].join('\n')).join('\n\n')
+  for (const match of matches) blocks.set(match.file, [...(blocks.get(match.file) ?? []), ...linesOf(match, typeof mode === 'boolean' ? '|' : ':')])
+  const text = [...blocks].map(([file, lines]) => [...headOf(file, mode), ...lines].join('\n')).join('\n\n')
   return [text, ...(limitReached ? ['', 'Result limit reached; narrow paths or increase limit.'] : []), ...listed].join('\n')
 }
 
-function linesOf({ line_number, text, metaVariables = {} }: Match): string[] {
+const headOf = (file: string, mode: boolean | ReadonlyMap<string, string>): string[] =>
+  typeof mode === 'boolean' ? (mode ? [] : [`# ${file}`]) : [`¶${file}#${mode.get(file)!}`]
+
+function linesOf({ line_number, text, metaVariables = {} }: Match, mark: string): string[] {
   const [first = '', ...more] = text.split(/\r?\n/)
   const single = Object.entries(metaVariables.single ?? {}).map(([name, { text }]): [string, string] => [name, text])
   const multi = Object.entries(metaVariables.multi ?? {}).map(([name, nodes]): [string, string] => [name, nodes.map(({ text }) => text).join(', ')])
   const captures = [...single, ...multi].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, value]) => `${name}=${value}`)
-  return [`*${line_number}|${first}`, ...more.map((line, at) => ` ${line_number + at + 1}|${line}`), ...(captures.length > 0 ? [`  meta: ${captures.join(', ')}`] : [])]
+  return [`*${line_number}${mark}${first}`, ...more.map((line, at) => ` ${line_number + at + 1}${mark}${line}`), ...(captures.length > 0 ? [`  meta: ${captures.join(', ')}`] : [])]
 }

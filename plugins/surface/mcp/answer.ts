@@ -1,12 +1,12 @@
 import type { CallToolResult, GetPromptResult, ReadResourceResult } from '@modelcontextprotocol/server'
 import type { ContentBlock, Offer, Result, Success } from '../../../core/index.js'
 
-/** A result as that of a tool. */
-export function toolAnswer(result: Result): CallToolResult {
+/** A result as that of a tool; a failure is told in words to those whose tools are called in words. */
+export function toolAnswer(result: Result, words = false): CallToolResult {
   const { notices = [] } = result
   const structured = result.ok ? result.output : { error: result.error }
   const remarks = notices.map(({ code, message }) => `\n[${code}] ${message}`).join('')
-  const blocks = result.ok ? blocksOf(result) : [{ type: 'text' as const, text: JSON.stringify(structured) }]
+  const blocks = result.ok ? blocksOf(result) : [{ type: 'text' as const, text: words ? `Error: ${result.error.message} ${result.error.hint}`.trim() : JSON.stringify(structured) }]
   const [first, ...rest] = blocks
   const content = first?.type === 'text' ? [{ ...first, text: first.text + remarks }, ...rest] : [...blocks, ...(remarks ? [{ type: 'text', text: remarks.trim() }] : [])]
   return {

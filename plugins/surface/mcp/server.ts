@@ -78,7 +78,9 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, deferred = fal
       answer(result) {
         // A name that a model found is its own mistake; one that the client made up is the client's.
         if (!inner && !result.ok && result.error.code === 'VT_TOOL_UNKNOWN') throw refuse(`Unknown tool: ${name}. ${result.error.message}`)
-        return toolAnswer(result)
+        // Where the example of a tool is a call in the words of a dialect, so is what goes wrong.
+        const words = !result.ok && kernel.list().some(({ slot, example }) => slot === name && typeof example === 'string')
+        return toolAnswer(result, words)
       },
     })
   })

@@ -1,3 +1,6 @@
+import { fileURLToPath } from 'node:url'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { describe, expect, it } from 'vitest'
 import { createKernel } from 'vtcode'
 import { bootKernel, fixtureW, matches, tempWorkspace } from 'vtcode/test'
@@ -54,4 +57,18 @@ describe('the classic tools', () => {
     matches(await vt.call('ast_grep_search', { pattern: 'console.log($A)', rewrite: 'log($A)', operation: 'transform' }), { ok: true, output: { matches: [{ note: 'console.log(name) → log(name)' }] } })
     expect(await vt.read('src/app.ts')).toContain('console.log(name)')
   })
+})
+
+it('the classic tools tell a client what went wrong in words, with a call that works as it is shown', async () => {
+  const place = await tempWorkspace({ 'main.rs': '' })
+  const program = fileURLToPath(new URL('../../../dist/core/bin.js', import.meta.url))
+  const client = new Client({ name: 'test', version: '1' })
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [program, '--home', place.home, '--workspace', place.root, '--dialect', 'classic,omp', 'mcp'], stderr: 'ignore' }))
+  const result = await client.callTool({ name: 'list_files', arguments: { mode: 'find_name' } })
+  matches(result, { isError: true, content: [{ type: 'text', text: "Error: Missing 'name_pattern'. Example: list_files(path='.', mode='recursive', name_pattern='*.rs')" }], structuredContent: { error: { code: 'VT_INPUT_MISSING' } } })
+  matches(await client.callTool({ name: 'list_files', arguments: { path: '.', mode: 'recursive', name_pattern: '*.rs' } }), { structuredContent: { total: 1 } })
+  const { tools: listed } = await client.listTools()
+  expect(listed.map(({ name }) => name).sort()).toEqual(['ast_grep', ...tools].sort())
+  await client.close()
+  await place[Symbol.asyncDispose]()
 })

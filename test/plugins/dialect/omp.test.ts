@@ -23,3 +23,22 @@ it('ast_grep refuses what is empty, gone or no path', async () => {
   matches(await vt.call('ast_grep', { pat: 'x', paths: ['https://a/b'] }), { ok: false, error: { code: 'VT_INPUT_INVALID' } })
   matches(await vt.call('ast_grep', { pat: 'x', paths: ['../..'] }), { ok: false, error: { code: 'VT_PATH_OUTSIDE' } })
 })
+
+it('ast_grep names the version of each file where the user wants anchors, and an edit can rest on it', async () => {
+  await using vt = await bootKernel({ files: { 'a.ts': 'f(\n  1,\n)\n' }, config: { plugins: { settings: { 'builtin:ast_grep': { options: { anchors: 'hash' } } } } } })
+  const result = await vt.call('ast_grep', { pat: 'f($$$A)', paths: ['a.ts'] })
+  matches(result, { ok: true, text: 're:¶a\\.ts#\\S+\n\\*1:f\\(\n 2:  1,\n 3:\\)\n  meta: [\\s\\S]*' })
+  const [, expected_hash] = /#(\S+)/.exec(result.ok ? result.text! : '')!
+  matches(await vt.call('unified_file', { action: 'edit', path: 'a.ts', old_str: '1', new_str: '2', expected_hash }), { ok: true })
+  matches(await vt.call('unified_file', { action: 'edit', path: 'a.ts', old_str: '2', new_str: '3', expected_hash }), { ok: false, error: { code: 'VT_FILE_STALE' } })
+})
+
+it('ast_grep searches the file of a skill that was loaded, and no other URL', async () => {
+  const files = { '.vtcode/skills/one/SKILL.md': '---\nname: one\ndescription: One.\n---\nDo.\n', '.vtcode/skills/one/lib.ts': 'log(1)\n', 'a.ts': 'log(2)\n' }
+  await using vt = await bootKernel({ files })
+  const ask = (path: string) => vt.call('ast_grep', { pat: 'log($A)', paths: [path] })
+  matches(await ask('skill://one/lib.ts'), { ok: false, error: { code: 'VT_INPUT_INVALID', message: 're:.*load_skill.*' } })
+  await vt.call('load_skill', { name: 'one' })
+  matches(await ask('skill://one/lib.ts'), { ok: true, text: '*1|log(1)\n  meta: A=1' })
+  for (const path of ['skill://one/gone.ts', 'skill://one/*.ts', 'skill://one/../../../a.ts', 'skill://two/x', 'local://x']) matches(await ask(path), { ok: false, error: { code: 'VT_INPUT_INVALID' } })
+})
