@@ -95,12 +95,14 @@ describe('names', () => {
 
 describe('manifest, module and test', () => {
   const data = manifests.map((file) => ({ file, manifest: parse(text(file)) as Record<string, unknown> }))
-  const withModule = data.filter(({ manifest }) => manifest.module !== undefined)
+  // An alias may name a module for what its data cannot say.
+  const named = ({ module, alias }: Record<string, unknown>): unknown => module ?? (alias as Record<string, unknown> | undefined)?.['module']
+  const withModule = data.filter(({ manifest }) => named(manifest) !== undefined)
 
   it('share their name and place', () => {
     const moduleOf = (file: string, module: unknown): string => normalize(join(dirname(file), String(module))).replace(/\.js$/, '.ts')
     for (const { file, manifest } of withModule) {
-      const source = moduleOf(file, manifest.module)
+      const source = moduleOf(file, named(manifest))
       expect(plugins, `${file} names ${source}`).toContain(source)
       expect(pluginOf(source), file).toBe(file.replace('manifests/', 'plugins/').replace(/\.yaml$/, ''))
     }

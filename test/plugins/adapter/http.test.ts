@@ -1,4 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import dns from 'node:dns'
+import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Config, JsonObject, Result } from 'vtcode'
@@ -24,7 +26,7 @@ const properties = {
 }
 
 /** A kernel with one http tool and a server that answers it. */
-async function bench(http: (origin: string) => JsonObject, more: JsonObject = {}, config: Config = {}, answer: (request: Seen, response: ServerResponse) => void = say({ ok: 'yes' })): Promise<Bench> {
+async function bench(http: (origin: string) => JsonObject, more: JsonObject = {}, config: Config = {}, answer: (request: Seen, response: ServerResponse) => void = say({ ok: 'yes' }), env: Record<string, string> = {}): Promise<Bench> {
   const seen: Seen[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
@@ -39,7 +41,7 @@ async function bench(http: (origin: string) => JsonObject, more: JsonObject = {}
   const origin = `http://127.0.0.1:${(server.address() as { port: number }).port}`
   const manifest = { name: 'ask', description: 'Ask it.', input: { properties }, ...more, http: { network: { private: true }, ...http(origin) } }
   const place = await tempWorkspace({ 'ask.yaml': JSON.stringify(manifest), 'key.txt': 'key-of-a-file\n' })
-  const vt = await bootKernel({ manifests: [join(place.root, 'ask.yaml')], config, env: { ASK_KEY: 'key-of-the-env' } })
+  const vt = await bootKernel({ manifests: [join(place.root, 'ask.yaml')], config, env: { ASK_KEY: 'key-of-the-env', ...env } })
   return {
     seen,
     origin,
@@ -125,6 +127,37 @@ describe('the request of a manifest', () => {
   })
 })
 
+describe('a value', () => {
+  const needs = { secrets: { key: { description: 'The key.' } } }
+  const auth = { type: 'bearer', value: { secret: 'key' } }
+  const sent = (made: Bench): unknown[] => made.seen.map(({ headers }) => headers.authorization)
+
+  it('comes from the keeper of secrets of the system, which is asked without a shell', async () => {
+    if (process.platform === 'darwin') return
+    const place = await tempWorkspace({ 'bin/secret-tool': '#!/bin/sh\nprintf "%s|" "$@"\n' })
+    await chmod(join(place.root, 'bin/secret-tool'), 0o755)
+    const bound = { keychain: { service: 'my team; x', account: '$(me)' } }
+    await using made = await bench((origin) => ({ url: `${origin}/x`, auth }), needs, { secrets: { 'call:key': bound } } as Config, undefined, { PATH: `${place.root}/bin:${process.env['PATH']}` })
+    matches(await made.call(), { ok: true })
+    expect(sent(made)).toEqual(['Bearer lookup|service|my team; x|account|$(me)|'])
+    await using none = await bench((origin) => ({ url: `${origin}/x`, auth }), needs, { secrets: { 'call:key': bound } } as Config, undefined, { PATH: '/nonexistent' })
+    matches(await none.call(), { ok: false, error: { code: 'VT_SECRET_REFUSED', message: 're:.*secret-tool.*search path.*' } })
+    await place[Symbol.asyncDispose]()
+  })
+
+  it('that a program prints is asked for at every use, or kept as long as refresh_secs says', async () => {
+    const place = await tempWorkspace()
+    const counting = (name: string, refresh_secs: number) => ({ command: ['sh', '-c', `echo x >> ${place.root}/${name}; wc -l < ${place.root}/${name}`], refresh_secs })
+    for (const [name, refresh, expected] of [['often', 0, ['Bearer 1', 'Bearer 2']], ['seldom', 60, ['Bearer 1', 'Bearer 1']]] as const) {
+      await using made = await bench((origin) => ({ url: `${origin}/x`, auth }), needs, { secrets: { 'call:key': counting(name, refresh) } } as Config)
+      await made.call({ n: 1 })
+      await made.call({ n: 2 })
+      expect(sent(made)).toEqual(expected)
+    }
+    await place[Symbol.asyncDispose]()
+  })
+})
+
 describe('the answer', () => {
   it('is the document, the part that counts, or the text', async () => {
     await using part = await bench((origin) => ({ url: `${origin}/x`, select: '/data/key' }), {}, {}, say({ data: { key: 'T-1' } }))
@@ -172,6 +205,33 @@ describe('the answer', () => {
     await using gone = await bench((origin) => ({ url: `${origin}/x` }), {}, {}, cut)
     matches(await gone.call(), { ok: false, error: { code: 'VT_HTTP_NETWORK', retryable: true } })
   })
+})
+
+it('a name is judged by the address it leads to, asked once for each connection, and that address is connected to', async () => {
+  const { lookup } = dns
+  const asked: string[] = []
+  const resolver = (...answers: string[]): void => {
+    asked.length = 0
+    dns.lookup = ((name: string, _: unknown, done: (error: Error | null, addresses: dns.LookupAddress[]) => void) => {
+      done(null, [{ address: answers[Math.min(asked.push(name), answers.length) - 1]!, family: 4 }])
+    }) as typeof dns.lookup
+  }
+  const named = (network: JsonObject) => (origin: string) => ({ url: origin.replace('127.0.0.1', 'name.example.org').replace('http:', network['http'] ? 'http:' : 'https:'), network })
+  try {
+    await using closed = await bench(named({}))
+    for (const address of ['127.0.0.1', '10.1.2.3', '169.254.169.254', '192.0.2.1']) {
+      resolver(address)
+      matches(await closed.call({ city: address }), { ok: false, error: { code: 'VT_HTTP_BLOCKED', message: 're:.*name\\.example\\.org.*' } })
+    }
+    expect(closed.seen).toEqual([])
+    await using open = await bench(named({ private: true, http: true }))
+    resolver('127.0.0.1', '127.0.0.9')
+    matches(await open.call(), { ok: true })
+    expect(asked).toEqual(['name.example.org'])
+    expect(open.seen[0]!.headers.host).toMatch(/^name\.example\.org:/)
+  } finally {
+    dns.lookup = lookup
+  }
 })
 
 it('a host that is not public is refused unless a manifest of the user says so', async () => {

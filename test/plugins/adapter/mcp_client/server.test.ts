@@ -1,0 +1,58 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import type { Asker, Config } from 'vtcode'
+import { bootKernel, matches, tempWorkspace, type Booted } from 'vtcode/test'
+import { remote } from '../../../fixtures/mcp/remote.js'
+
+const fixture = fileURLToPath(new URL('../../../fixtures/mcp/server.mjs', import.meta.url))
+const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'mcp__*'] } }
+const tools = (...names: string[]): string => JSON.stringify(names.map((name) => ({ name, description: `The tool ${name}.`, inputSchema: { type: 'object', properties: { n: { type: 'integer' } } } })))
+const boot = (server: object): Promise<Booted> => bootKernel({ config: { automation, mcp: { servers: { s: server } } } as Config })
+
+it('a server that fails six times in a row is left alone until somebody reloads; everything else works', async () => {
+  await using place = await tempWorkspace({ 'tools.json': tools('die', 'echo') })
+  await using vt = await boot({ command: process.execPath, args: [fixture, place.root], startup_timeout_secs: 20 })
+  const starts = async (): Promise<number> => (await place.read('starts'))!.split('\n').length - 1
+  matches(await vt.call('mcp__s__die', {}), { ok: false, error: { code: 'VT_MCP_DISCONNECTED' } })
+  await writeFile(join(place.root, 'dead'), 'true')
+  // Each start waits longer than the one before: 1, 2, 4, 8, 16 s.
+  for (let n = 0; n < 5; n++) matches(await vt.call('mcp__s__echo', { n }), { ok: false, error: { code: 'VT_MCP_START', details: { stderr_tail: 're:.*no licence.*' } } })
+  const before = await starts()
+  expect(before).toBeGreaterThanOrEqual(6)
+  matches(await vt.call('mcp__s__echo', {}), { ok: false, error: { code: 'VT_MCP_START', message: 're:.*6 times in a row.*left alone.*' } })
+  expect(await starts()).toBe(before)
+  matches(vt.kernel.contributions().find(({ id }) => id === 'call:s'), { state: 'quarantined', reason: 're:.*6 times.*' })
+  matches(await vt.call('unified_search', { action: 'list' }), { ok: true })
+  await rm(join(place.root, 'dead'))
+  await vt.kernel.reload()
+  matches(await vt.call('mcp__s__echo', { n: 1 }), { ok: true })
+}, 90_000)
+
+it('what a server asks its user goes to whoever can be asked, and is declined without anybody; models it may not ask', async () => {
+  await using place = await tempWorkspace({ 'tools.json': tools('elicit', 'sample', 'roots') })
+  await using vt = await boot({ command: process.execPath, args: [fixture, place.root] })
+  const seen: string[] = []
+  const asker = (answers: Awaited<ReturnType<Asker>>): Asker => async (questions) => {
+    seen.push(...questions.map(({ id, question, options }) => `${id}: ${question.split('\n')[0]} ${(options ?? []).map(({ label }) => label).join('/')}`))
+    return answers
+  }
+  const elicited = (ask?: Asker) => vt.call('mcp__s__elicit', {}, ask && { ask })
+  matches(await elicited(asker({ colour: { selected: ['blue'] }, count: { selected: [], other: '3' } })), { ok: true, output: { result: { action: 'accept', content: { colour: 'blue', count: 3 } } } })
+  expect(seen).toEqual(['colour: Which one? red/blue', 'count: count '])
+  matches(await elicited(asker(undefined)), { ok: true, output: { result: { action: 'decline' } } })
+  matches(await elicited(asker({ count: { selected: [], other: '3' } })), { ok: true, output: { result: { action: 'decline' } } })
+  matches(await elicited(), { ok: true, output: { result: { action: 'decline' } } })
+  matches(await vt.call('mcp__s__sample', {}), { ok: true, output: { error: { code: -32601 } } })
+  matches(await vt.call('mcp__s__roots', {}), { ok: true, output: { result: { roots: [{ uri: `file://${vt.root}` }] } } })
+})
+
+it('the transport of 2024 is spoken where a server is said to have it, and a connection that was lost is made again', async () => {
+  await using far = await remote()
+  await using vt = await boot({ type: 'sse', url: `${far.origin}/sse`, headers: { 'X-Team': 'red' } })
+  matches(await vt.call('mcp__s__echo', { text: 'a' }), { ok: true })
+  expect(far.seen.every(({ headers }) => headers['x-team'] === 'red')).toBe(true)
+  await vt.kernel.reload()
+  matches(await vt.call('mcp__s__echo', { text: 'b' }), { ok: true })
+})
