@@ -103,11 +103,11 @@ async function prepare(slot: Slot): Promise<Check> {
 
 /** A property nobody knows here: one of a sister action, or a slip of the pen. */
 function strange(slot: Slot, field: string, example: string): Error {
+  // A slot may have more to say about fields that it does not know.
+  const told = [slot.info.errors['VT_INPUT_UNKNOWN']?.hint, example].filter(Boolean).join(' ')
   const owner = [...slot.tool.actions.values()].find((other) => other !== slot && other.shape.names.has(fold(field)))
-  if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, example })
+  if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, example: told })
   const names = Object.keys(slot.shape.properties)
   const like = nearest(field, names)
-  // A slot may have more to say about fields that it does not know.
-  const hint = [slot.info.errors['VT_INPUT_UNKNOWN']?.hint, example].filter(Boolean).join(' ')
-  return problem('VT_INPUT_UNKNOWN', { field, nearest: like ? `, meant: ${like}` : '', valid: names.join(', '), example: hint })
+  return problem('VT_INPUT_UNKNOWN', { field, nearest: like ? `, meant: ${like}` : '', valid: names.join(', '), example: told })
 }

@@ -1,5 +1,6 @@
-import { bootKernel, type Booted, type Files } from 'vtcode/test'
+import { bootKernel, type Files } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
+import { asked } from './asked.js'
 
 const files: Files = {
   'a.ts': 'export function createSourceFile(name) {}\nconst creator = 1\n  createSourceFile\n',
@@ -9,11 +10,7 @@ const files: Files = {
   '.gitignore': 'out/\n',
   'out/x.ts': 'createSourceFile\n',
 }
-const fuzzy = async ({ call }: Booted, input: object): Promise<any> => {
-  const result = await call('grep_search/fuzzy', { ...input })
-  if (!result.ok) throw new Error(JSON.stringify(result.error))
-  return { ...result.output, text: result.text }
-}
+const fuzzy = asked('fuzzy')
 
 describe('a fuzzy search', () => {
   it('finds lines with the characters in order, the best first, then in path order', async () => {

@@ -1,5 +1,6 @@
-import { bootKernel, type Booted, type Files } from 'vtcode/test'
+import { bootKernel, type Files } from 'vtcode/test'
 import { expect, it } from 'vitest'
+import { asked } from './asked.js'
 
 const files: Files = {
   'src/ref.ts': "import { join } from 'node:path'\nexport class Greeter {\n  greet() { return join('a') }\n}\nexport function salute() {}\ninterface Shape {}\n",
@@ -10,11 +11,7 @@ const files: Files = {
   '.gitignore': 'out/\n',
   'prose.txt': 'plain words\n',
 }
-const similar = async ({ call }: Booted, input: object): Promise<any> => {
-  const result = await call('grep_search/similarity', { ...input })
-  if (!result.ok) throw new Error(JSON.stringify(result.error))
-  return { ...result.output, text: result.text }
-}
+const similar = asked('similarity')
 
 it('ranks files by the names they share, and shows where', async () => {
   await using ws = await bootKernel({ files })

@@ -126,6 +126,8 @@ describe('a wrong query', () => {
     expect(await refused(ws, { workflow: 'scan', pattern: 'x' })).toMatchObject({ code: 'VT_INPUT_NOT_ALLOWED', message: expect.stringMatching(/pattern.*query, rewrite.*scan/) })
     expect(await refused(ws, { workflow: 'test', path: 'src' })).toMatchObject({ code: 'VT_INPUT_NOT_ALLOWED' })
     expect(await refused(ws, { pattern: 'x', update_all: true })).toMatchObject({ code: 'VT_INPUT_UNKNOWN', hint: expect.stringMatching(/ast-grep.*unified_exec/) })
+    // A flag that a sister action knows in its own sense is refused with the same way out.
+    expect(await refused(ws, { pattern: 'x', follow: true })).toMatchObject({ code: 'VT_INPUT_NOT_ALLOWED', message: expect.stringContaining('follow'), hint: expect.stringMatching(/ast-grep.*unified_exec/) })
     expect(await refused(ws, {})).toMatchObject({ code: 'VT_INPUT_MISSING' })
     expect(await refused(ws, { pattern: 'x', debug_query: 'ast' })).toMatchObject({ code: 'VT_INPUT_MISSING', message: expect.stringContaining('lang') })
   })
@@ -167,6 +169,20 @@ describe('rewrite', () => {
     await using ws = await bootKernel({ files: project })
     expect(await refused(ws, { workflow: 'rewrite', pattern: 'a', rewrite: 'b', fix_config: { template: 'c' } })).toMatchObject({ code: 'VT_INPUT_CONFLICT' })
     expect(await refused(ws, { workflow: 'rewrite', pattern: 'a', fix_config: { template: 'c', colour: 1 } })).toMatchObject({ code: 'VT_INPUT_UNKNOWN' })
+  })
+  it('withholds replacements of what does not parse, says how many, and gives those beside it', async () => {
+    await using ws = await bootKernel({ files: { 'a.ts': 'log(1)\nlog(2, @@@)\nlog(3)\n', 'b.py': 'log(1)\nlog(x y)\n' } })
+    const ts = await structural(ws, { workflow: 'rewrite', lang: 'ts', pattern: 'log($$$A)', rewrite: 'print($$$A)' })
+    expect(ts.rewrites.map(({ replacement }: any) => replacement)).toEqual(['print(1)', 'print(3)'])
+    expect(ts).toMatchObject({ total_rewrites: 2, notices: ['VT_SEARCH_PARSE'] })
+    const py = await ws.call('unified_search', { action: 'structural', workflow: 'rewrite', lang: 'py', pattern: 'log($$$A)', rewrite: 'print($$$A)' })
+    expect(py).toMatchObject({ ok: true, output: { total_rewrites: 1, rewrites: [{ replacement: 'print(1)' }] }, notices: [{ code: 'VT_SEARCH_PARSE', message: expect.stringContaining('1 replacement of what does not parse is left out') }] })
+  })
+  it('refuses a replacement with a metavariable that the pattern does not bind, in each form of it', async () => {
+    await using ws = await bootKernel({ files: project })
+    for (const how of [{ rewrite: 'print($B)' }, { rewrite: 'print($$$B)' }, { rewrite: 'print($A,\n  $B)' }, { fix_config: { template: 'print($B)' } }]) {
+      expect(await refused(ws, { workflow: 'rewrite', lang: 'ts', pattern: 'log($A)', ...how })).toMatchObject({ code: 'VT_SEARCH_PATTERN', message: expect.stringContaining("'$B'") })
+    }
   })
 })
 
