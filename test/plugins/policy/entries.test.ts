@@ -3,7 +3,10 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKernel, type JsonObject, type Kernel } from 'vtcode'
+import { createAgent } from 'vtcode/agent'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { call, settingsFor, startPeer } from '../../agent/peer.js'
+import { items } from '../../agent/inside.js'
 import { bin, surroundings, vtcode } from '../surface/program.js'
 
 // Every way to a call, each to the same calls: whoever asks, however it is called, the same policies answer. The workspace has a
@@ -68,6 +71,30 @@ const ways: Record<string, () => Promise<Say>> = {
     return told((result as unknown as { output: { result: Answer } }).output.result)
   },
   'the command line': async () => async (tool, input) => told(JSON.parse((await vtcode(workspace, ['--mode', 'auto', 'call', tool, '--input', JSON.stringify(input)])).stdout) as Answer),
+  'a program that calls tools': async () => async (tool, input) => {
+    const code = `import json, vtcode\ntool, given = json.loads(${JSON.stringify(JSON.stringify([tool, input]))})
+try: result = {"output": vtcode.call(tool, given)}\nexcept vtcode.CallError as error: result = {"error": {"code": error.code}}`
+    // Only the program itself is agreed to; what it calls is asked for like anything else.
+    const approve = ({ call }: { call: { slot: string } }): boolean => call.slot === 'unified_exec/code'
+    const { output } = (await kernel.call('unified_exec', { action: 'code', code }, { session: 'code', approve })) as unknown as { output: { result: Answer } }
+    return told(output.result)
+  },
+  'a batch of the agent': async () => {
+    const batch = [...calls, ['unified_file', { action: 'read', path: 'a.txt' }] as const]
+    const peer = await startPeer([{ toolCalls: batch.map(([tool, input]) => call(tool, input)) }, { content: 'Done.' }])
+    const other = await createKernel({ workspace: workspace.root, home: workspace.home, env: surroundings(workspace), mode: 'auto', config: settingsFor(peer) as never })
+    open.push(() => other.close(), () => peer[Symbol.asyncDispose]())
+    const events: unknown[] = []
+    const agent = await createAgent(other, { env: { PEER_API_KEY: 'key-of-the-peer-0123' }, onEvent: (event) => void events.push(event) })
+    await agent.run('go')
+    await agent.close()
+    const outputs = items(events, 'tool_output')
+    return async (tool, input) => {
+      const index = batch.findIndex(([name, said]) => name === tool && JSON.stringify(said) === JSON.stringify(input))
+      const { error_code, output } = outputs.find(({ call_id }) => call_id.endsWith(`-${index}`))
+      return { code: error_code ?? 'ok', content: String(output).split('\n')[0] }
+    }
+  },
   'MCP over stdio': async () => {
     const client = new Client({ name: 'test', version: '1' })
     await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp', '--workspace', workspace.root], env: surroundings(workspace) }))
@@ -88,7 +115,9 @@ describe('every way to a call meets the same policies', () => {
     const say = await ways[way]!()
     const answers = []
     for (const [tool, input] of calls) answers.push([tool, input, (await say(tool, input)).code])
-    expect(answers).toEqual(calls)
+    // Programs start no programs by calling tools.
+    const expected = calls.map(([tool, input, code]) => [tool, input, way === 'a program that calls tools' && tool === 'unified_exec' ? 'VT_CALL_DEPTH' : code])
+    expect(answers).toEqual(expected)
     // The limit of a read counts too, though nobody asked for a number.
     expect(await say('unified_file', { action: 'read', path: 'a.txt' })).toEqual({ code: 'ok', content: 'one ' })
     expect(await workspace.read('a.txt')).toBe('one two three\n')
