@@ -33,13 +33,15 @@ export interface Entry {
 export const sessionsFolder = '.vtcode/sessions'
 const most = { input: 2048, message: 300, fileBytes: 10 * 1024 * 1024, sessions: 50, ageMs: 30 * 24 * 60 * 60 * 1000 }
 const patience = 500
+/** When the records of a workspace were last looked through: with every session that looks at all others, many would never end. */
+const looked = new WeakMap<Workspace, number>()
+const lookMs = 60_000
 
 /** The record of one session: kept in memory until it is written, some lines at a time. */
 export class Calls {
   private waiting: string[] = []
   private timer: NodeJS.Timeout | undefined
   private writing: Promise<void> = Promise.resolve()
-  private pruned = false
 
   constructor(
     private readonly workspace: Workspace,
@@ -75,8 +77,10 @@ export class Calls {
     } finally {
       await file.close()
     }
-    if (!this.pruned) await prune(this.workspace, folderName(this.session))
-    this.pruned = true
+    const now = Date.now()
+    if (now - (looked.get(this.workspace) ?? 0) < lookMs) return
+    looked.set(this.workspace, now)
+    await prune(this.workspace, folderName(this.session))
   }
 }
 

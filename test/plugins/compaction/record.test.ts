@@ -78,6 +78,13 @@ describe('the record of calls', () => {
     expect(entries[2]!.input).toBeUndefined()
   })
 
+  it('of many sessions is looked through once, not by each of them', async () => {
+    await using booted = await bootKernel({ files: { a: 'x' } })
+    await Promise.all(Array.from({ length: 300 }, (_, index) => booted.call('unified_file', { action: 'read', path: 'a' }, { session: `s${index}` })))
+    await Promise.all(Array.from({ length: 300 }, (_, index) => booted.kernel.endSession(`s${index}`)))
+    expect((await readdir(join(booted.root, '.vtcode/sessions'))).length).toBeGreaterThan(250)
+  }, 60_000)
+
   it('is readable by this user only and ignored by git', async () => {
     await using booted = await bootKernel({ files: { a: 'x' } })
     await booted.call('unified_file', { action: 'read', path: 'a' })
