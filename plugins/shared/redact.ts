@@ -36,6 +36,32 @@ export const candidates = (): string[] => [
   ...values.map((value) => value.replace(/[^\w\s]/g, '\\$&')),
 ]
 
+/** Longer than any secret that is waited for to be whole. */
+export const longestSecret = 16_384
+
+// A secret that reaches the end of a text, or only its beginning does.
+const begun = /-----BEGIN (?:[A-Z ]*$|[A-Z ]*PRIVATE KEY-----(?![\s\S]*-----END [A-Z ]*-----))|\b(?:A[KS]IA|gh[pousr]_|github_pat_|glpat-|sk-|xox[abeprs]-|AIza|[rs]k_(?:live|test)_|npm_|pypi-|eyJ)[\w.-]*$/
+const beginnings = ['AKIA', 'ASIA', 'ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_', 'github_pat_', 'glpat-', 'sk-', 'xoxb-', 'AIza', 'rk_live_', 'rk_test_', 'sk_live_', 'sk_test_', 'npm_', 'pypi-', 'eyJ']
+
+/** Up to where a text may be told while more of it comes: to a secret that has begun and may not be whole yet. */
+export function settled(text: string): number {
+  const marks = [begun.exec(text)?.index ?? text.length, /(?<![A-Z]-{0,4})-{1,5}(?:B(?:E(?:G(?:IN?)?)?)?)?$/.exec(text)?.index ?? text.length]
+  const word = /[\w-]*$/.exec(text)![0]
+  if (word && beginnings.some((sign) => sign.startsWith(word))) marks.push(text.length - word.length)
+  for (const value of values) marks.push(text.length - overlap(text, value))
+  const at = Math.min(...marks)
+  return text.length - at < longestSecret ? at : text.length
+}
+
+/** How much of the end of a text is the beginning of a value: a few letters in the middle of a word are chance. */
+function overlap(text: string, value: string): number {
+  for (let length = Math.min(text.length, value.length - 1); length > 0; length--) {
+    if (!value.startsWith(text.slice(-length))) continue
+    if (length >= 4 || !/\w/.test(text.at(-length - 1) ?? ' ')) return length
+  }
+  return 0
+}
+
 /** What stands in the place of a secret of `size` characters. */
 export type Mark = (name: string, size: number) => string
 const plain: Mark = (name) => `[${name}]`

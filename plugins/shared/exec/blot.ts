@@ -1,11 +1,8 @@
 import type { Context } from '../../../core/index.js'
 import { lines, run } from '../process.js'
-import { candidates, redactText, sameSize } from '../redact.js'
+import { candidates, longestSecret, redactText, sameSize } from '../redact.js'
 import { ripgrepPath } from '../ripgrep.js'
 import type { Spool } from '../spool.js'
-
-/** Bytes of one secret that are overwritten: a key without an end is no reason to lose the rest of a log. */
-const longestSecret = 16_384
 
 /** Bytes without their secrets, each of which becomes as many other bytes. */
 export const withoutSecrets = (bytes: Buffer): Buffer => Buffer.from(redactText(bytes.toString('latin1'), sameSize), 'latin1')

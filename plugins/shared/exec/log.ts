@@ -1,4 +1,5 @@
 import type { Context } from '../../../core/index.js'
+import { longestSecret, settled } from '../redact.js'
 import { openSpool, type Spool } from '../spool.js'
 import { blot, withoutSecrets } from './blot.js'
 import { countNewlines } from './newlines.js'
@@ -54,10 +55,11 @@ export class StreamLog {
     return this.file || this.total < kept.tail ? undefined : this.opening
   }
 
-  /** Up to where the stream can be shown while more may come. */
+  /** Up to where the stream can be shown while more may come: neither an escape sequence nor a secret is told in halves. */
   shown(plain: boolean): Place {
-    const last = this.ring.read(Math.max(0, this.total - lookBack), this.total)!
-    const length = shownLength(last, plain)
+    const last = this.ring.read(Math.max(0, this.total - longestSecret), this.total)!
+    const cut = Math.max(0, last.length - lookBack)
+    const length = Math.min(cut + shownLength(last.subarray(cut), plain), settled(last.toString('latin1')))
     return { at: this.total - last.length + length, newlines: this.newlines - countNewlines(last.subarray(length)) }
   }
 

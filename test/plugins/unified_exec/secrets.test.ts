@@ -8,6 +8,35 @@ const canary = `sk-${'CANARY'}${'0123456789abcdef'.repeat(2)}`
 const token = `ghp_${'Ab0'.repeat(12)}`
 const key = ['-----BEGIN OPENSSH PRIVATE KEY-----', ...Array.from({ length: 5 }, () => 'b3BlbnNzaC1rZXktdjEA'.repeat(3)), '-----END OPENSSH PRIVATE KEY-----'].join('\n')
 
+it('a secret that comes in pieces is told whole or not at all, wherever it is cut', async () => {
+  process.env['SLOW_PASSWORD'] = 'correct-horse-battery'
+  await using booted = await bootExec()
+  const cuts: [name: string, secret: string, at: number][] = [['token', token, 1], ['token', token, 3], ['token', token, 20], ['key', key, 3], ['key', key, 20], ['key', key, 150], ['jwt', `eyJ${'aB3'.repeat(5)}.eyJ${'aB3'.repeat(5)}.${'aB3'.repeat(5)}`, 25]]
+  await booted.write('slow.py', `import sys, time
+for piece in sys.argv[1:]:
+    sys.stdout.write(piece); sys.stdout.flush(); time.sleep(0.9)
+print(" end")`)
+  await Promise.all(cuts.map(async ([name, secret, at], index) => {
+    let answer: any = await call(booted, { action: 'run', command: ['python3', 'slow.py', 'before ', secret.slice(0, at), secret.slice(at)], yield_time_ms: 1300 })
+    let told = ''
+    for (let round = 0; round < 20; round += 1) {
+      told += answer.output.stdout
+      if (!answer.output.running) break
+      answer = await call(booted, { action: 'poll', session_id: answer.output.session_id, yield_time_ms: 400 })
+    }
+    expect([name, at, index, told]).toEqual([name, at, index, expect.stringMatching(/^before \[redacted \w+\] end\n$/)])
+  }))
+})
+
+it('what only looks like the beginning of a secret is not lost, and what a terminal asks is shown', async () => {
+  await using booted = await bootExec()
+  const asked: any = await call(booted, { action: 'run', command: 'printf "Continue? [y/n] "; read x; printf "class=sk-"; sleep 0.3', yield_time_ms: 500 })
+  expect(asked.output).toMatchObject({ running: true, stdout: 'Continue? [y/n] ' })
+  const ended: any = await call(booted, { action: 'write', session_id: asked.output.session_id, input: 'y\n', yield_time_ms: 5000 })
+  const rest: any = ended.output.running ? await call(booted, { action: 'poll', session_id: asked.output.session_id, yield_time_ms: 5000 }) : undefined
+  expect(ended.output.stdout + (rest?.output.stdout ?? '')).toBe('class=sk-')
+})
+
 it('a secret that a command prints stands in no result, no record and no spool file', async () => {
   await using booted = await bootExec()
   await booted.write('print.py', `import sys\nprint(${JSON.stringify(canary)})\nfor i in range(200000): print("line", i)\nprint(${JSON.stringify(token)})\nprint(${JSON.stringify(key)}, file=sys.stderr)\nprint("x" * 9_000_000, ${JSON.stringify(canary)})\nprint("end")`)
