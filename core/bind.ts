@@ -1,5 +1,6 @@
 import { targetsOf } from './alias.js'
-import { problem, report, texts, type Code, type Values } from './errors.js'
+import { problem, report, texts, type Code, type Values, type VtError } from './errors.js'
+import { fromError } from './manifest.js'
 import { nearest } from './nearest.js'
 import { addSlot, emptyRegistry, type Claim, type Registry, type Slot } from './registry.js'
 import type { Contribution, ContributionInfo, Diagnostic, Layer, Schema, Settings, Stage, State } from './types.js'
@@ -13,8 +14,13 @@ export interface Found {
   contributions: Contribution[]
   invalid: ContributionInfo[]
   diagnostics: Diagnostic[]
-  /** Ids that may not run code yet. */
-  untrusted: ReadonlySet<string>
+  /** By id, what may not run and why. */
+  withheld: ReadonlyMap<string, Withheld>
+}
+/** Nobody has agreed to it as it stands. */
+export interface Withheld {
+  state: 'untrusted' | 'unlocked'
+  error: VtError
 }
 
 const stageOf = ({ stage }: Contribution): Stage => stage ?? 'primary'
@@ -24,7 +30,11 @@ export function bind(found: Found, settings: Settings, dialects?: readonly strin
   const registry = emptyRegistry(dialects)
   const states = new Map<Contribution, [State, string?]>()
   registry.diagnostics.push(...found.diagnostics)
-  registry.missing.push(...found.contributions.filter(({ kind, id }) => kind === 'policy' && found.untrusted.has(id)))
+  const { withheld } = found
+  for (const { kind, id } of found.contributions) {
+    const why = kind === 'policy' && withheld.get(id)
+    if (why) registry.missing.push({ id, reason: why.error.message })
+  }
 
   const say = (code: Code, values: Values, files: Contribution[], severity: Diagnostic['severity'] = 'warning') =>
     registry.diagnostics.push(report(code, values, files.map(({ file }) => file), severity))
@@ -35,8 +45,11 @@ export function bind(found: Found, settings: Settings, dialects?: readonly strin
   }
 
   const usable = found.contributions.filter((contribution) => {
-    if (found.untrusted.has(contribution.id)) aside(contribution, 'untrusted', 'VT_PLUGIN_UNTRUSTED', { id: contribution.id })
-    return !states.has(contribution)
+    const why = withheld.get(contribution.id)
+    if (!why) return true
+    states.set(contribution, [why.state, why.error.message])
+    registry.diagnostics.push({ ...fromError(why.error, contribution.file), severity: 'warning' })
+    return false
   })
   const of = (kind: Contribution['kind']) => usable.filter((contribution) => contribution.kind === kind)
 
@@ -71,8 +84,9 @@ export function bind(found: Found, settings: Settings, dialects?: readonly strin
   }
   for (const primary of found.contributions) {
     // A call to the name of a tool nobody agreed to yet says so, rather than that it is unknown.
-    if (primary.slot === undefined || stageOf(primary) !== 'primary' || !found.untrusted.has(primary.id) || registry.slots.has(primary.slot)) continue
-    addSlot(registry, primary.slot, { primary, chain: [], refusal: problem('VT_PLUGIN_UNTRUSTED', { id: primary.id }) })
+    const why = withheld.get(primary.id)
+    if (!why || primary.slot === undefined || stageOf(primary) !== 'primary' || registry.slots.has(primary.slot)) continue
+    addSlot(registry, primary.slot, { primary, chain: [], refusal: why.error })
   }
 
   /** Can this manifest serve a slot at all? */

@@ -104,7 +104,9 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
       const notes: NonNullable<Run['notes']> = []
       run = start(generation, target.slot.info, call, options, 0, notes)
       const { judges } = pipelines.get(generation) ?? (await build(generation))
-      return await explanation(generation.registry, judges, call, notes)
+      const { info, chain } = target.slot
+      const would = chain[0] && (await generation.loader.render(chain[0], call.input, info))
+      return { ...(await explanation(generation.registry, judges, call, notes)), ...(would && { would }) }
     } catch (error) {
       const { message, hint } = asFailure(error, couldChange(generation, tool, target), target).error
       return { mode: generation.settings.policy.mode, verdict: 'refused', reason: message, hint, chain: [] }

@@ -19,14 +19,14 @@ const MAX_ENTRIES = 20_000
 const MAX_BYTES = 256 * 1_048_576
 
 // Loaded when something is hashed: most starts hash nothing.
-const sha256 = (data: string | Uint8Array, form: 'hex' | 'base64' = 'hex'): string =>
+export const sha256 = (data: string | Uint8Array, form: 'hex' | 'base64' = 'hex'): string =>
   process.getBuiltinModule('node:crypto').createHash('sha256').update(data).digest(form)
 const refuse = (text: string, file: string) => problem('VT_MANIFEST_LIMIT', { problem: text }, { details: { files: [file] } })
 
 /** Does it come with the workspace, and runs or connects? What the settings say was agreed to with them. */
 export const needsConsent = (contribution: Contribution): boolean => contribution.layer === 'workspace' && !contribution.said && runsCode(contribution)
 
-const runsCode = ({ manifest }: Contribution): boolean => ['module', 'run', 'http', 'mcp', 'alias', 'provider'].some((key) => key in manifest)
+export const runsCode = ({ manifest }: Contribution): boolean => ['module', 'run', 'http', 'mcp', 'alias', 'provider'].some((key) => key in manifest)
 
 /** A plugin folder as a whole; a loose manifest with its module, its imports and the files its command names. Throws VT_MANIFEST_LIMIT. */
 export function itemFor({ id, plugin, layer, root, file, manifest, skill }: Contribution, workspace: string): TrustItem {
@@ -118,7 +118,7 @@ function filesIn(value: unknown, workspace: string): string[] {
   })
 }
 
-function canonical(value: unknown): string {
+export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const entries = Object.entries(value).sort(([a], [b]) => byBytes(a, b))

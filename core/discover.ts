@@ -4,9 +4,9 @@ import { pathToFileURL } from 'node:url'
 import { problem, report } from './errors.js'
 import { known, manifestFiles, readManifest, type Reading } from './manifest.js'
 import { dataFolder } from './premises.js'
-import { filesOf, placesOf, type DiscoverOptions, type Removal, type Source } from './places.js'
+import { filesOf, placesOf, type DiscoverOptions, type Places, type Removal, type Source } from './places.js'
 import { fitsProgram, missing, orphans, type Surroundings } from './requires.js'
-import type { Contribution, ContributionInfo, Diagnostic, JsonObject, Kind, Layer, Manifest, ManifestEntry, PackageReader, PackageSkills, State } from './types.js'
+import type { Contribution, ContributionInfo, Diagnostic, JsonObject, Kind, Manifest, ManifestEntry, PackageReader, PackageSkills, PluginFolder, State } from './types.js'
 import { version } from './version.js'
 
 export interface Discovery {
@@ -16,11 +16,10 @@ export interface Discovery {
   diagnostics: Diagnostic[]
   /** Packages of other programs, which may hold skills and nothing else. */
   packages: PluginRoot[]
+  /** Every folder of a plugin that was found, whatever became of what it holds. */
+  plugins: PluginFolder[]
 }
-export interface PluginRoot {
-  name: string
-  root: string
-  layer: Layer
+export interface PluginRoot extends Omit<PluginFolder, 'format'> {
   /** Of a package whose reader knows where its skills lie. */
   skills?: () => PackageSkills
 }
@@ -32,19 +31,29 @@ const MAX_MANIFESTS = 500
  * Throws VT_RELOAD_REFUSED when an entry marked `required` is not complete.
  */
 export async function discover(options: DiscoverOptions): Promise<Discovery> {
-  const { sources, removals, diagnostics } = placesOf(options)
-  const found: Discovery = { contributions: [], invalid: [], diagnostics, packages: [] }
+  const found = await readPlaces(placesOf(options), options)
+  await check(found, options)
+  return found
+}
+
+type Reader = Pick<DiscoverOptions, 'workspace' | 'home' | 'env'>
+
+/** Reads every manifest of these sources and takes away what is to be taken away. */
+export async function readPlaces({ sources, removals, diagnostics }: Places, options: Reader): Promise<Discovery> {
+  const found: Discovery = { contributions: [], invalid: [], diagnostics, packages: [], plugins: [] }
   const files = new Map<string, string>()
   for (const source of sources) {
     const before = found.invalid.length
-    for await (const [file, reading] of source.form === 'package' ? packageReadings(source, found, options) : readingsOf(source, found)) admit(source, file, reading, files, found)
+    const { form, plugin: name, root, path, layer } = source
+    const isPlugin = form === 'plugin' || (form === 'package' && root === path)
+    if (isPlugin) found.plugins.push({ name, root, layer, format: 'vtcode' })
+    for await (const [file, reading] of form === 'package' ? packageReadings(source, found, options) : readingsOf(source, found)) admit(source, file, reading, files, found)
     const broken = found.invalid.slice(before).find(({ state }) => state === 'invalid')
     if (source.entry?.required && broken) {
       throw problem('VT_RELOAD_REFUSED', { reason: `${source.path} is required and ${broken.id} cannot be loaded` })
     }
   }
   remove(found, removals)
-  await check(found, options)
   return found
 }
 
@@ -55,15 +64,17 @@ export function pluginsOf({ contributions, packages }: Pick<Discovery, 'contribu
 }
 
 /** What a package of another program brings, as one of our own readers understands it. */
-async function* packageReadings(source: Source, found: Discovery, options: DiscoverOptions): AsyncGenerator<[file: string, reading: Reading]> {
+async function* packageReadings(source: Source, found: Discovery, options: Reader): AsyncGenerator<[file: string, reading: Reading]> {
   const reader = found.contributions.find(({ kind, layer, manifest }) => layer === 'builtin' && kind === 'adapter' && manifest.key === 'package')
   if (!reader) return
   const { default: read } = (await import(pathToFileURL(resolve(dirname(reader.file), reader.manifest.module!)).href)) as { default: PackageReader }
   const { root, path, plugin, layer, entry } = source
   const { workspace, home, env } = options
   const place = { root, plugin, layer, workspace, env, data: dataFolder({ plugin, layer }, home, workspace), options: (entry?.options ?? {}) as JsonObject }
-  const { manifests, native, diagnostics, skills, usable = true } = read({ ...place, ...(root !== path && { file: basename(path) }) })
+  const { format, manifests, native, diagnostics, skills, usable = true } = read({ ...place, ...(root !== path && { file: basename(path) }) })
   found.diagnostics.push(...diagnostics)
+  const folder = found.plugins.at(-1)
+  if (folder?.root === path) found.plugins[found.plugins.length - 1] = { ...folder, format }
   if (usable && root === path) found.packages.push({ name: plugin, root, layer, ...(skills && { skills }) })
   for (const { file, manifest } of manifests) yield [file, known(manifest)]
   if (usable && native) yield* nativeReadings(source, native)
@@ -142,7 +153,7 @@ function fits(pattern: string, id: string): boolean {
 }
 
 /** Sets aside what is made for another program version or requires what is not here. For a policy that is a fault. */
-async function check(found: Discovery, surroundings: Surroundings): Promise<void> {
+export async function check(found: Discovery, surroundings: Surroundings): Promise<void> {
   const refuse = (one: Contribution, remark: Diagnostic) => {
     found.contributions = found.contributions.filter((other) => other !== one)
     found.diagnostics.push(remark)

@@ -75,6 +75,7 @@ export const codes = {
   VT_PLUGIN_CRASHED: ['{id} failed outside a call: {reason}.', 'Catch errors in timers and promises of the plugin.'],
   VT_PLUGIN_EFFECT: ['{id} does not declare the effect {effect}.', 'Add it to `effects` of the manifest; nothing was done.'],
   VT_PLUGIN_UNTRUSTED: ['{id} comes with the workspace and may run code; nobody has agreed to that yet.', 'Look at it and agree with `vtcode trust`.'],
+  VT_PLUGIN_LOCK: ['{id} {problem}.', '{way}'],
   VT_PLUGIN_ENGINE: ['{id} works with vtcode {range}; this is {version}.', 'Update the plugin, or the program.'],
   VT_PLUGIN_REQUIRES: ['{id} needs {needs}.', 'Install what is missing, or remove the plugin.'],
   VT_COMPACT_IGNORED: ['The compactor {id} was passed over: {reason}.', 'The result is complete; see `vtcode doctor`.'],

@@ -4,15 +4,16 @@ import type { Lending } from './context.js'
 import { hiddenBy } from './conceal.js'
 import { readContract } from './conform.js'
 import { classic } from './constraints.js'
-import { problem, report } from './errors.js'
+import { problem, report, type VtError } from './errors.js'
 import { Life } from './limits.js'
 import { clean } from './clean.js'
 import { createLoader, type Loader } from './loader.js'
 import { discover, pluginsOf } from './discover.js'
-import { bind } from './bind.js'
+import { bind, type Withheld } from './bind.js'
 import { toolInfo } from './listing.js'
 import { effectsOf, isListed, slotsOf, type Registry } from './registry.js'
-import { itemForSkill, needsConsent } from './digest.js'
+import { itemForSkill, needsConsent, runsCode } from './digest.js'
+import { openSeals } from './installed.js'
 import { fromError } from './manifest.js'
 import { nearest } from './nearest.js'
 import { dataFolder, premisesOf } from './premises.js'
@@ -22,7 +23,7 @@ import { serversOf } from './servers.js'
 import { findSkills } from './skills.js'
 import { survey } from './survey.js'
 import { openTrust, type Trust } from './trust.js'
-import type { Adapter, Contribution, ContributionInfo, Diagnostic, Effect, Host, KernelOptions, Mode, Origin, Premises, Settings, Skill, Skills } from './types.js'
+import type { Adapter, Contribution, ContributionInfo, Diagnostic, Effect, Host, KernelOptions, Mode, Origin, PluginFolder, Premises, Settings, Skill, Skills } from './types.js'
 import type { OpenWorkspace } from './workspace.js'
 import type { OnFault } from './faults.js'
 import { join } from 'node:path'
@@ -33,6 +34,7 @@ export interface Generation {
   readonly settings: Settings
   readonly origins: Origin[]
   readonly registry: Registry
+  readonly plugins: readonly PluginFolder[]
   readonly loader: Loader
   readonly lending: Lending
   readonly skills: Host['skills']
@@ -75,9 +77,13 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const remarks = [...loaded.diagnostics, ...(trust.fault ? [fromError(trust.fault, home)] : []), ...unacknowledged(settings, effective)]
   const found = await discover({ ...places, env, loaded, skills: loadedSkills })
   found.contributions.push(...serversOf(loaded, workspace.root))
-  const untrusted = new Set<string>()
+  const seals = openSeals(places)
+  const withheld = new Map<string, Withheld>()
   for (const contribution of found.contributions) {
-    if (needsConsent(contribution) && !(await trust.trusts(contribution))) untrusted.add(contribution.id)
+    const { id } = contribution
+    const unlocked = seals.objection(contribution)
+    if (unlocked && runsCode(contribution)) withheld.set(id, { state: 'unlocked', error: unlocked })
+    else if (needsConsent(contribution) && !(await trust.trusts(contribution))) withheld.set(id, { state: 'untrusted', error: problem('VT_PLUGIN_UNTRUSTED', { id }) })
   }
 
   // A policy of the user's own that is broken would silently be missing; a plugin's absence is only reported.
@@ -88,6 +94,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const verify = async (contribution: Contribution) => {
     const answerable = contribution.bringer ?? contribution
     if (needsConsent(answerable) && !(await trust.trusts(answerable))) throw problem('VT_PLUGIN_UNTRUSTED', { id: contribution.id })
+    seals.verify(answerable)
   }
   const log = options.log ?? (() => {})
   const refuse: Premises['refuse'] = (...of) => setAside(found, ...of)
@@ -99,12 +106,12 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const adapters = new Map<string, Contribution>()
   const loader = createLoader({ adapters, premises: premises.of, isolates: isolating(settings), limit: seconds * 1000, verify, report })
   try {
-    await expand(found, untrusted, loader, premises.of)
+    await expand(found, withheld, loader, premises.of, verify)
   } catch (error) {
     await premises.end()
     throw error
   }
-  const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], untrusted }, effective, options.dialects)
+  const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], withheld }, effective, options.dialects)
   requireDialects(found.contributions, options.dialects)
   registry.diagnostics.push(...unknownTools(settings, registry), ...unknownEvents(settings))
   for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
@@ -129,6 +136,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
       return loaded.origins
     },
     registry,
+    plugins: found.plugins,
     loader,
     skills,
     life: new Life(),
@@ -167,10 +175,14 @@ function isolating(settings: Settings): (contribution: Contribution) => boolean 
 type Found = Awaited<ReturnType<typeof discover>>
 
 /** Puts the slots that servers and the like bring beside what manifests say. */
-async function expand(found: Found, untrusted: ReadonlySet<string>, { load }: Loader, premises: (adapter: Contribution) => Premises): Promise<void> {
-  const usable = found.contributions.filter(({ id }) => !untrusted.has(id))
+async function expand(found: Found, withheld: Map<string, Withheld>, { load }: Loader, premises: (adapter: Contribution) => Premises, verify: (contribution: Contribution) => Promise<void>): Promise<void> {
+  const usable = found.contributions.filter(({ id }) => !withheld.has(id))
   for (const adapter of usable.filter(({ kind, manifest }) => kind === 'adapter' && manifest.expands)) {
-    const bringing = usable.filter(({ kind, slot, manifest }) => kind === 'action' && slot === undefined && adapter.manifest.key! in manifest)
+    const bringing: Contribution[] = []
+    for (const one of usable.filter(({ kind, slot, manifest }) => kind === 'action' && slot === undefined && adapter.manifest.key! in manifest)) {
+      // What is started to be listed runs now.
+      await verify(one).then(() => bringing.push(one), (error: VtError) => withheld.set(one.id, { state: 'unlocked', error }))
+    }
     if (bringing.length === 0) continue
     const { expand } = (await load(adapter)) as Adapter
     const brought = (await expand?.(bringing, premises(adapter))) ?? []

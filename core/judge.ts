@@ -42,7 +42,7 @@ function refusal(run: Run, verdict: Verdict, answer?: Reply): Failure {
 /** While a policy waits for consent only what reads is done. */
 function unavailable({ missing: [missing] }: Registry, call: Call): Failure | undefined {
   if (!missing || call.effects.every((effect) => effect === 'read')) return undefined
-  return { ok: false, error: notApplied(problem('VT_POLICY_UNAVAILABLE', { id: missing.id, reason: 'it is not trusted yet' }).problem) }
+  return { ok: false, error: notApplied(problem('VT_POLICY_UNAVAILABLE', { id: missing.id, reason: missing.reason }).problem) }
 }
 
 const codeOf = (named: string | undefined): Code => (named !== undefined && Object.hasOwn(codes, named) ? (named as Code) : 'VT_POLICY_DENIED')

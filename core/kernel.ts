@@ -103,6 +103,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     tools: () => listTools(generation.registry).flatMap((tool) => withSkills(tool, generation) ?? []),
     contributions: () => generation.registry.infos,
     providers: () => providersOf(generation),
+    plugins: () => [...generation.plugins],
     offers: (kind) => offersOf(generation.registry, kind),
     complete: (slot, argument, value, session = 'main') => complete(generation, slot, argument, value, session),
     diagnostics,

@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { problem, VtError } from './errors.js'
 import { watch, type OnFault } from './faults.js'
 import { within } from './limits.js'
-import type { Adapter, Contribution, Premises } from './types.js'
+import type { Adapter, Contribution, JsonObject, Premises, SlotInfo } from './types.js'
 
 type Export = (...args: any[]) => any
 
@@ -17,6 +17,8 @@ export interface Loader {
   load(contribution: Contribution): Promise<Export>
   /** Another function of its module, where there is one. */
   exported(contribution: Contribution, name: string): Promise<Export | undefined>
+  /** What the adapter of a manifest would do with an input, without doing it; nothing for a module. Throws as the call would. */
+  render(contribution: Contribution, input: JsonObject, slot: SlotInfo): Promise<JsonObject | undefined>
 }
 
 export interface LoaderOptions {
@@ -43,9 +45,8 @@ export function createLoader({ adapters, premises, isolates, limit, verify, repo
     await verify(contribution)
     const path = moduleOf(manifest)
     if (path === undefined) {
-      const key = [...adapters.keys()].find((key) => key in manifest)
-      if (!key) throw importError(contribution, 'has no module and no adapter serves it')
-      const adapter = adapters.get(key)!
+      const adapter = adapterOf(contribution)
+      if (!adapter) throw importError(contribution, 'has no module and no adapter serves it')
       return ((await load(adapter)) as Adapter)(contribution, premises(adapter))
     }
     const aside = isolates(contribution) ? adapters.get('module') : undefined
@@ -59,6 +60,10 @@ export function createLoader({ adapters, premises, isolates, limit, verify, repo
     const main = module['default']
     if (typeof main !== 'function') throw importError(contribution, main === undefined ? 'has no default export' : `exports a ${typeof main}, not a function`)
     return main as Export
+  }
+
+  function adapterOf({ manifest }: Contribution): Contribution | undefined {
+    return moduleOf(manifest) === undefined ? [...adapters].find(([key]) => key in manifest)?.[1] : undefined
   }
 
   function load(contribution: Contribution): Promise<Export> {
@@ -84,7 +89,11 @@ export function createLoader({ adapters, premises, isolates, limit, verify, repo
     const found = modules.get(contribution)?.[name]
     return typeof found === 'function' ? (found as Export) : undefined
   }
-  return { load, loaded: (contribution) => loaded.get(contribution), exported }
+  async function render(contribution: Contribution, input: JsonObject, slot: SlotInfo): Promise<JsonObject | undefined> {
+    const adapter = adapterOf(contribution)
+    return adapter && ((await load(adapter)) as Adapter).render?.(contribution, input, premises(adapter), slot)
+  }
+  return { load, render, loaded: (contribution) => loaded.get(contribution), exported }
 }
 
 const importError = ({ id, manifest, file }: Contribution, text: string): VtError =>

@@ -3,6 +3,7 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { closedToOthers, inside } from './data.js'
 import { problem, report } from './errors.js'
+import { readInstalled } from './installed.js'
 import { byBytes, manifestFiles, type Place } from './manifest.js'
 import type { Diagnostic, Layer, ManifestEntry, Origin, Settings, Skill } from './types.js'
 
@@ -41,6 +42,8 @@ export interface Places {
 }
 
 const program = dirname(dirname(fileURLToPath(import.meta.url)))
+/** The manifests of the program itself. */
+export const builtinSource: Source = { form: 'builtin', layer: 'builtin', path: join(program, 'manifests'), root: program, plugin: 'builtin' }
 const reserved = /^(?:builtin|admin|user|workspace|call|root.*)$/
 // Whose name a plugin keeps when two share it: a cloned repository never takes one over.
 const precedence: Layer[] = ['builtin', 'admin', 'call', 'user', 'workspace']
@@ -56,7 +59,7 @@ export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded,
   for (const [index, said] of loaded.settings.manifests.entries()) {
     const entry = typeof said === 'string' ? { from: said } : said
     if (entry.from === 'builtin') {
-      builtin.push({ form: 'builtin', layer: 'builtin', path: join(program, 'manifests'), root: program, plugin: 'builtin' })
+      builtin.push(builtinSource)
       continue
     }
     const origin = originOf(`manifests.${index}`)
@@ -67,7 +70,8 @@ export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded,
   }
   if (plugins.enabled === false) return { sources: builtin, removals, diagnostics }
 
-  const below = (layer: Layer, ...dirs: string[]) => dirs.flatMap((dir) => pluginsIn(dir, layer, diagnostics))
+  const linked = (name: string, target: string) => isLinked(home, name, target)
+  const below = (layer: Layer, ...dirs: string[]) => dirs.flatMap((dir) => pluginsIn(dir, layer, diagnostics, layer === 'user' ? linked : undefined))
   const all = [
     ...builtin,
     ...(ownedByRoot(join(admin, 'plugins'), diagnostics) ? below('admin', join(admin, 'plugins')) : []),
@@ -128,7 +132,8 @@ function packageFolder(name: string, base: string): string | undefined {
   }
 }
 
-function pluginsIn(dir: string, layer: Layer, diagnostics: Diagnostic[]): Source[] {
+/** `linked`: whether a link that leads elsewhere is one the user has asked for. */
+function pluginsIn(dir: string, layer: Layer, diagnostics: Diagnostic[], linked: (name: string, target: string) => boolean = () => false): Source[] {
   if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) return []
   const real = realpathSync(dir)
   const names = readdirSync(real).filter((name) => !/^[._]/.test(name)).sort(byBytes)
@@ -140,11 +145,32 @@ function pluginsIn(dir: string, layer: Layer, diagnostics: Diagnostic[]): Source
     }
     const stat = statSync(path, { throwIfNoEntry: false })
     if (stat && !stat.isDirectory()) return []
-    if (!stat || !inside(real, realpathSync(path))) return refuse('is a link that leads out of its folder', 'error')
-    const form = formOf(path)
+    const target = stat && realpathSync(path)
+    const elsewhere = target === undefined || !inside(real, target)
+    if (elsewhere && !(target !== undefined && linked(name, target))) return refuse('is a link that leads out of its folder', 'error')
+    const root = elsewhere ? target! : path
+    const form = formOf(root)
     if (!form) return refuse('holds neither vtcode.yaml nor a folder vtcode, and is no package of a known format', 'warning')
-    return [{ form, layer, path, root: path, plugin: nameFrom(path) }]
+    return [{ form, layer, path: root, root, plugin: nameFrom(path) }]
   })
+}
+
+/** Did `vtcode plugins add --link` make this link? A lock that cannot be used says no; that it cannot is reported elsewhere. */
+function isLinked(home: string, name: string, target: string): boolean {
+  try {
+    const source = readInstalled(home)[name]?.source
+    return source?.type === 'link' && source.path === target
+  } catch {
+    return false
+  }
+}
+
+/** The folder, or the manifest file, at a path as the plugin it would be. */
+export function sourceAt(path: string, layer: Layer): Source {
+  const real = realpathSync(path)
+  if (!statSync(real).isDirectory()) return { form: 'file', layer, path: real, root: dirname(real), plugin: layer }
+  const form = formOf(real)
+  return { form: form ?? 'folder', layer, path: real, root: real, plugin: form ? nameFrom(real) : layer }
 }
 
 /** What makes a folder that of a plugin. */

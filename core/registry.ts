@@ -43,8 +43,8 @@ export interface Registry {
   readonly surfaces: Map<string, Contribution>
   readonly adapters: Map<string, Contribution>
   readonly providers: Map<string, Contribution>
-  /** Policies of the workspace nobody agreed to yet. */
-  readonly missing: Contribution[]
+  /** Policies that nobody agreed to as they stand. */
+  readonly missing: { id: string; reason: string }[]
   readonly infos: ContributionInfo[]
   readonly diagnostics: Diagnostic[]
 }

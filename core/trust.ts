@@ -119,7 +119,7 @@ export function openTrust({ home, workspace, env }: TrustOptions): Trust {
 }
 
 /** Replaces a file in one step: after a crash it is the old one or the new one. */
-function writeWhole(file: string, text: string): void {
+export function writeWhole(file: string, text: string): void {
   const draft = `${file}.${process.pid}`
   // Left by a program that was ended while writing.
   rmSync(draft, { force: true })

@@ -526,7 +526,7 @@ export interface Contribution {
   /** Said by the settings, which have their own consent, rather than by a manifest. */
   readonly said?: true
 }
-export type State = 'active' | 'standby' | 'shadowed' | 'inactive' | 'untrusted' | 'invalid' | 'quarantined'
+export type State = 'active' | 'standby' | 'shadowed' | 'inactive' | 'untrusted' | 'unlocked' | 'invalid' | 'quarantined'
 export interface ContributionInfo {
   id: string
   kind: Kind | 'unknown'
@@ -540,6 +540,15 @@ export interface ContributionInfo {
   /** Codes that its manifest declares. */
   errors?: Manifest['errors']
   reason?: string
+}
+
+/** A folder of a plugin, its own or made for another program. */
+export interface PluginFolder {
+  readonly name: string
+  readonly root: string
+  readonly layer: Layer
+  /** `vtcode`, or the other program's. */
+  readonly format: string
 }
 
 /** A folder with a `SKILL.md`, https://agentskills.io/specification: what is known of it without loading it. */
@@ -693,6 +702,8 @@ export type Approved = boolean | undefined | { decision: 'allow' | 'deny' | 'can
 /** What the policies say about a call that is not made. */
 export interface Explanation {
   call?: { slot: string; alias?: string; input: JsonObject; effects: readonly Effect[] }
+  /** What a slot that is served by data would do: the `argv` it would start, the `request` it would send. */
+  would?: JsonObject
   mode: Mode
   verdict: 'run' | 'ask' | 'deny' | 'refused'
   /** The policy whose word it is. */
@@ -731,6 +742,8 @@ export interface Kernel {
   describe(tool: string): ToolInfo | undefined
   tools(): ToolInfo[]
   contributions(): ContributionInfo[]
+  /** Every folder of a plugin that was found, whatever became of what it holds. */
+  plugins(): PluginFolder[]
   offers(kind: 'resource' | 'prompt'): Offer[]
   providers(): Provider[]
   /** At most 100 values for an argument of a prompt or a variable of a resource. Contract: never rejects. */

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { homeOf } from '../../core/index.js'
 import { pinned } from './ast_grep_pins.js'
+import { hold } from './hold.js'
 
 export const astGrepProgram = process.platform === 'win32' ? 'ast-grep.exe' : 'ast-grep'
 
@@ -51,7 +52,7 @@ export async function install(signal: AbortSignal, { again }: { again: boolean }
   const folder = managedFolder()
   const target = join(folder, astGrepProgram)
   await attempt(mkdir(folder, { recursive: true, mode: 0o755 }))
-  const release = await hold(join(folder, 'ast-grep.lock'), signal)
+  const release = await attempt(hold(join(folder, 'ast-grep.lock'), signal))
   try {
     // Another process may have been quicker.
     if (!again && existsSync(target)) return target
@@ -118,29 +119,6 @@ async function written(path: string, bytes: Buffer): Promise<void> {
     await file.sync()
   } finally {
     await file.close()
-  }
-}
-
-/** Holds the others back that install at the same time. What a process that is no more left behind holds nobody. */
-async function hold(lock: string, signal: AbortSignal): Promise<() => Promise<void>> {
-  for (;;) {
-    signal.throwIfAborted()
-    const made = await writeFile(lock, String(process.pid), { flag: 'wx' }).then(() => true, (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EEXIST') return false
-      throw new InstallProblem(error.message)
-    })
-    if (made) return () => rm(lock, { force: true })
-    const holder = Number(await readFile(lock, 'utf8').catch(() => ''))
-    if (holder > 0 && !isRunning(holder)) await rm(lock, { force: true })
-    else await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

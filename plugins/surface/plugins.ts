@@ -1,23 +1,112 @@
 import { isAbsolute, relative } from 'node:path'
-import type { ContributionInfo, Io, Kernel } from '../../core/index.js'
+import { homeOf, inspect, readInstalled, type ContributionInfo, type Io, type Kernel } from '../../core/index.js'
 import { columns, oneLine, paint, say } from '../shared/terminal.js'
+import { run, verb } from '../shared/verbs.js'
+import { add, folderOf, remove, update, type AddOptions } from './plugins/install.js'
+import { Refusal } from './plugins/refusal.js'
+import { infoDocument, infoText } from './plugins/show.js'
+import { begin, kinds } from './plugins/starter.js'
+import { validate } from './plugins/validate.js'
 
-const usage = 'Usage: vtcode plugins list [--json]\n\nLists every manifest that was found with its one state, the layer it comes from, its file, and why it is not active.\n'
-
-/** `vtcode plugins`: everything that was found, and what became of it. */
+/** `vtcode plugins`: what was found and what became of it, and everything about writing and installing plugins. */
 export default async function plugins(kernel: Kernel, argv: string[], io: Io): Promise<number> {
-  const [verb, ...flags] = argv
-  const wrong = flags.find((flag) => flag !== '--json')
-  if (argv.includes('--help')) {
-    io.stdout.write(usage)
-    return 0
+  let code = 0
+  const command = verb('plugins', 'Everything about plugins: what is there, what it may do, writing, checking and installing them.', io)
+  command.action(() => {
+    say(io, 'error', `Say what to do.\n${command.helpInformation()}`)
+    code = 2
+  })
+  command
+    .command('list')
+    .description('Lists every manifest that was found with its one state, the layer it comes from, its file, and why it is not active.')
+    .option('--json', 'as one JSON document, with the folders of plugins')
+    .action(({ json }: { json?: true }) => void io.stdout.write(json ? `${JSON.stringify(found(kernel))}\n` : render(kernel.contributions(), kernel.workspace, io)))
+  command
+    .command('info')
+    .description('Says what a plugin is, what it may do, and where it came from.')
+    .argument('<name>')
+    .option('--json', 'as one JSON document')
+    .action(async (name: string, { json }: { json?: true }) => void (code = await info(kernel, name, json ?? false, io)))
+  command
+    .command('validate')
+    .description('Checks a plugin, a package of another program or a manifest, and runs its `examples`.')
+    .argument('<path>')
+    .option('--run', 'also the examples that run something of it')
+    .option('--strict', 'what would only be reported is an error')
+    .option('--json', 'as one JSON document')
+    .action(async (path: string, how: { run?: true; strict?: true; json?: true }) => void (code = await validate(kernel, path, how, io)))
+  command
+    .command('new')
+    .description(`Writes a plugin that works and passes its own tests. Kinds: ${kinds.join(', ')}.`)
+    .argument('<name>')
+    .option('--kind <kind>', 'what it begins with', 'action')
+    .option('--dir <folder>', 'where its folder is made', '.')
+    .action(async (name: string, how: { kind: string; dir: string }) => void (code = await begin(name, how, io)))
+  command
+    .command('add')
+    .description('Installs from a folder, git (https://….git, git@…, github:owner/repository[/folder][#ref]), npm:name[@version] or an archive (.tar.gz, .zip, .mcpb). Nothing of it runs meanwhile.')
+    .argument('<source>')
+    .option('--name <name>', 'the name it is known by here')
+    .option('--ref <ref>', 'branch, tag or commit')
+    .option('--sha256 <hash>', 'what an archive must hash to')
+    .option('--here', 'into this workspace; `vtcode trust` still has to be told')
+    .option('--link', 'leave it where it is: for what you are writing')
+    .option('--in-place', 'agree to a folder that lies among the plugins already')
+    .option('--deps', 'bring the dependencies of its package-lock.json, without scripts')
+    .option('--yes', 'agree to what it may do')
+    .action((source: string, how: Partial<AddOptions>) => attempt(async () => `Installed ${await add(source, { ...how, kernel, io })}.`))
+  command
+    .command('update')
+    .description('Fetches plugins once more; asks again when anything that runs has changed.')
+    .argument('[name...]')
+    .option('--here', 'those of this workspace')
+    .option('--yes', 'agree to what they may do')
+    .action((names: string[], how: { here?: true; yes?: true }) => attempt(() => updateAll(names, how)))
+  command
+    .command('remove')
+    .description('Takes a plugin away.')
+    .argument('<name>')
+    .option('--here', 'from this workspace')
+    .option('--data', 'and what it has kept')
+    .action((name: string, how: { here?: true; data?: true }) => attempt(async () => (await remove(name, { ...how, kernel, io }), `Removed ${name}.`)))
+  return run(command, argv, () => code)
+
+  async function attempt(work: () => Promise<string>): Promise<void> {
+    try {
+      io.stdout.write(`${await work()}\n`)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      say(io, 'error', `${error.message}. Nothing was changed.`)
+      code = 1
+    }
   }
-  if (verb !== 'list' || wrong !== undefined) {
-    say(io, 'error', `${wrong === undefined ? 'Say `vtcode plugins list`.' : `Unknown word '${wrong}'.`}\n${usage}`)
-    return 2
+  async function updateAll(names: string[], how: { here?: true; yes?: true }): Promise<string> {
+    const all = names.length > 0 ? names : Object.keys(readInstalled(folderOf({ kernel, io, ...how })))
+    const lines: string[] = []
+    for (const name of all) lines.push((await update(name, { ...how, kernel, io })) ? `Updated ${name}.` : `${name} is as it was.`)
+    return lines.join('\n') || 'Nothing is installed.'
   }
-  const found = kernel.contributions()
-  io.stdout.write(flags.includes('--json') ? `${JSON.stringify({ contributions: found })}\n` : render(found, kernel.workspace, io))
+}
+
+function found(kernel: Kernel) {
+  const contributions = kernel.contributions()
+  const countOf = (name: string) => contributions.filter(({ id }) => id.startsWith(`${name}:`)).length
+  return { plugins: kernel.plugins().map((plugin) => ({ ...plugin, contributions: countOf(plugin.name) })), contributions }
+}
+
+async function info(kernel: Kernel, name: string, json: boolean, io: Io): Promise<number> {
+  const folder = kernel.plugins().find((plugin) => plugin.name === name)
+  if (!folder) {
+    const known = kernel.plugins().map((plugin) => plugin.name)
+    say(io, 'error', `There is no plugin '${name}'; there are: ${known.join(', ') || 'none'}.`)
+    return 1
+  }
+  const home = homeOf({ env: io.env })
+  const inspection = await inspect(folder.root, { workspace: kernel.workspace, home, env: io.env }, name)
+  const installed = readInstalled(folderOf({ kernel, io, here: folder.layer === 'workspace' }))[name]
+  const states = new Map(kernel.contributions().map(({ id, state, reason }) => [id, { state, ...(reason !== undefined && { reason }) }]))
+  const document = infoDocument(inspection, installed, states)
+  io.stdout.write(json ? `${JSON.stringify(document)}\n` : infoText(document, io))
   return 0
 }
 

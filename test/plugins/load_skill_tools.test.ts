@@ -5,7 +5,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { openTrust, survey } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type Booted } from 'vtcode/test'
-import { bin, surroundings } from './surface/program.js'
+import { bin, install, surroundings } from './surface/program.js'
 
 const open: Booted[] = []
 afterEach(async () => {
@@ -149,6 +149,7 @@ describe('a skill that brings manifests', () => {
     await mkdir(plugin, { recursive: true })
     await writeFile(join(plugin, 'vtcode.yaml'), hello)
     await writeFile(join(plugin, 'hello.js'), helloModule.replace("'hello'", "'plugin'"))
+    await install(booted.home, plugin)
     await booted.kernel.reload()
     const result = await load(booted)
     matches(result, { output: { tools_added: [] } })

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { Config, Kernel } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
+import { install } from '../surface/program.js'
 
 const fixture = fileURLToPath(new URL('../../fixtures/mcp/server.mjs', import.meta.url))
 const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'mcp__*'] } }
@@ -114,6 +115,7 @@ describe('plugins of other programs', () => {
     const config = { command: 'node', args: [fixture, place.root, '${user_config.dirs}', '${__dirname}', 'x${user_config.none}'], env: { A: '${user_config.word}' } }
     const user_config = { dirs: { default: ['/a', '/b'] }, word: { default: '${HOME} $&' } }
     const home = await tempWorkspace({ '.vtcode/plugins/bundle/manifest.json': json({ manifest_version: '0.3', name: 'notes', server: { type: 'node', mcp_config: config }, user_config }) })
+    await install(home.root, join(home.root, '.vtcode/plugins/bundle'))
     const { createKernel } = await import('vtcode')
     const kernel = await createKernel({ workspace: place.root, home: home.root, env: { HOME: home.root, PATH: process.env['PATH'] }, mode: 'full-auto', config: { automation } as Config })
     matches(await kernel.call('mcp__plugin_bundle_notes__environment', {}), { ok: true, output: { argv: ['/a', '/b', `${home.root}/.vtcode/plugins/bundle`, 'x'], env: { A: '${HOME} $&' } } })

@@ -29,3 +29,9 @@ export function vtcode(workspace: TempWorkspace, argv: string[], how: { stdin?: 
   child.stdin.end(how.stdin ?? '')
   return new Promise((resolve) => child.on('close', (code) => resolve({ ...ran, code })))
 }
+
+/** Agrees to a plugin that a test has put into the user's folder, as that user would. */
+export async function install(home: string, folder: string): Promise<void> {
+  const { code, stderr } = await vtcode({ root: folder, home } as TempWorkspace, ['plugins', 'add', '--in-place', folder, '--yes'])
+  if (code !== 0) throw new Error(stderr)
+}

@@ -1,0 +1,37 @@
+import { basename } from 'node:path'
+import { check, readPlaces } from './discover.js'
+import { builtinSource, sourceAt } from './places.js'
+import { findSkills } from './skills.js'
+import type { Contribution, ContributionInfo, Diagnostic, PluginFolder, Skill } from './types.js'
+
+/** What lies in a folder, as the plugin it would be. */
+export interface Inspection extends Omit<PluginFolder, 'layer'> {
+  contributions: Contribution[]
+  /** What cannot be used, with the reason. */
+  invalid: ContributionInfo[]
+  diagnostics: Diagnostic[]
+  skills: Skill[]
+}
+export interface InspectOptions {
+  workspace: string
+  home: string
+  env: Record<string, string | undefined>
+}
+
+/** Reads a folder, or one manifest file, as if it were installed under this name; nothing of it runs. Throws what the system says. */
+export async function inspect(path: string, options: InspectOptions, name?: string): Promise<Inspection> {
+  const source = sourceAt(path, 'user')
+  if (name !== undefined && source.plugin !== source.layer) source.plugin = name
+  // Our own manifests say who reads packages of other programs.
+  const found = await readPlaces({ sources: [builtinSource, source], removals: [], diagnostics: [] }, options)
+  // What is missing here deserves a word; what it would do once that is here is shown all the same.
+  await check({ ...found, invalid: [] }, options)
+  const ours = <T extends { layer: string }>(all: readonly T[]): T[] => all.filter(({ layer }) => layer === 'user')
+  const { root, plugin } = source
+  const format = found.plugins.at(-1)?.format ?? (source.form === 'file' ? 'manifest' : 'manifests')
+  const settings = { roots: [], pin: [], disable: [], claude_folders: false, workspace: 'off' as const, bundled: false }
+  const skills = findSkills({ ...options, cwd: options.workspace, user: options.home, plugins: [{ name: plugin, root, layer: 'user' }], settings, said: () => undefined, trusted: () => false })
+  const own = skills.all.filter(({ folder }) => folder.startsWith(`${root}/`) || folder === root)
+  const diagnostics = [...found.diagnostics, ...skills.diagnostics.filter(({ files }) => files.some((file) => file.startsWith(root)))]
+  return { name: plugin === source.layer ? basename(source.path) : plugin, root, format, contributions: ours(found.contributions), invalid: ours(found.invalid), diagnostics, skills: own }
+}

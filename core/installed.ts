@@ -1,0 +1,147 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
+import { runsCode, sha256, treeDigest } from './digest.js'
+import { readBytes } from './data.js'
+import { problem, VtError } from './errors.js'
+import { writeWhole } from './trust.js'
+import type { Contribution } from './types.js'
+
+/** Where an installed plugin came from, so that it can be fetched again. */
+export interface PluginSource {
+  type: 'git' | 'npm' | 'archive' | 'path' | 'link'
+  url?: string
+  ref?: string
+  commit?: string
+  subdir?: string
+  integrity?: string
+  path?: string
+}
+/** One entry of `plugins.lock.json`. */
+export interface Installed {
+  /** `vtcode`, `Agent Plugins`, … */
+  format: string
+  version?: string
+  source: PluginSource
+  /** `tree1` over everything that was agreed to; a link is not hashed. */
+  tree?: string
+  /** Its manifests with their hashes: what is only listed is checked by these, without reading the rest. */
+  files: Record<string, string>
+  /** Hash of what was shown for consent. */
+  executes: string
+}
+
+const LOCK_BYTES = 16 * 1_048_576
+
+/** The plugins that a lock in this `.vtcode` folder records. Throws VT_PLUGIN_LOCK when it cannot be used. */
+export function readInstalled(folder: string): Record<string, Installed> {
+  const file = lockOf(folder)
+  if (!existsSync(file)) return {}
+  const unusable = (problem_: string) => problem('VT_PLUGIN_LOCK', { id: file, problem: problem_, way: 'Mend it, or delete it and add the plugins again.' }, { details: { files: [file] } })
+  try {
+    const { version, plugins } = JSON.parse(readBytes(file, { limit: LOCK_BYTES }).toString('utf8')) as { version?: unknown; plugins?: unknown }
+    if (version !== 1 || typeof plugins !== 'object' || plugins === null) throw new Error('it is no lock of version 1')
+    const entries = Object.entries(plugins as Record<string, Installed>)
+    const broken = entries.find(([, entry]) => typeof entry?.source?.type !== 'string' || typeof entry.files !== 'object' || (entry.source.type !== 'link' && typeof entry.tree !== 'string'))
+    if (broken) throw new Error(`its entry '${broken[0]}' has no source, files or tree`)
+    return Object.assign(Object.create(null) as object, Object.fromEntries(entries))
+  } catch (error) {
+    throw unusable(`cannot be used: ${(error as Error).message}`)
+  }
+}
+
+/** Replaces the lock in one step. */
+export function writeInstalled(folder: string, plugins: Readonly<Record<string, Installed>>): void {
+  const sorted = Object.fromEntries(Object.entries(plugins).sort(([a], [b]) => (a < b ? -1 : 1)))
+  writeWhole(lockOf(folder), `${JSON.stringify({ version: 1, plugins: sorted }, null, 2)}\n`)
+}
+
+const lockOf = (folder: string): string => join(folder, 'plugins.lock.json')
+
+/** The hashes of a plugin's manifests, as the lock keeps them. */
+export const fileHashes = (root: string, files: readonly string[]): Record<string, string> =>
+  Object.fromEntries([...new Set(files)].sort().map((file) => [relative(root, file), hashOf(file)]))
+
+const hashOf = (file: string): string => `sha256-${sha256(readFileSync(file), 'base64')}`
+
+/** What the locks of one generation say about plugins that lie in the user's or the workspace's plugin folders. */
+export interface Seals {
+  /** Why nothing of a contribution may run, as far as its manifest shows it. */
+  objection(contribution: Contribution): VtError | undefined
+  /** Hashes the whole plugin, once. Throws VT_PLUGIN_LOCK where it is not what was agreed to. */
+  verify(contribution: Contribution): void
+  /** The entry of a plugin. */
+  entryOf(root: string): Installed | undefined
+}
+
+export function openSeals({ home, user, workspace }: { home: string; user: string; workspace: string }): Seals {
+  // A link in the place of one of these folders is the user's business, as it is for finding what lies in them.
+  const real = (folder: string) => (existsSync(folder) ? realpathSync(folder) : folder)
+  const places = [
+    { folder: real(join(home, 'plugins')), lock: home, sealed: true },
+    { folder: real(join(user, '.agents', 'plugins')), lock: home, sealed: true },
+    { folder: real(join(workspace, '.vtcode', 'plugins')), lock: join(workspace, '.vtcode'), sealed: false },
+    { folder: real(join(workspace, '.agents', 'plugins')), lock: join(workspace, '.vtcode'), sealed: false },
+  ]
+  const locks = new Map<string, Record<string, Installed> | VtError>()
+  const checked = new Map<string, VtError | undefined>()
+
+  function lockAt(folder: string): Record<string, Installed> | VtError {
+    let lock = locks.get(folder)
+    if (!lock) {
+      try {
+        lock = readInstalled(folder)
+      } catch (error) {
+        lock = error as VtError
+      }
+      locks.set(folder, lock)
+    }
+    return lock
+  }
+  /** The entry of a plugin in the folder it lies in; an error where there has to be one. */
+  function sealOf(id: string, root: string): Installed | VtError | undefined {
+    const place = places.find(({ folder }) => folder === dirname(root))
+    if (!place) return undefined
+    const lock = lockAt(place.lock)
+    if (lock instanceof VtError) return lock
+    return lock[basename(root)] ?? (place.sealed ? broken(id, root, 'was not installed: nobody has agreed to what it may do') : undefined)
+  }
+  function untouched(id: string, root: string, { tree, files, source }: Installed): VtError | undefined {
+    if (source.type === 'link' || treeOf(root) === tree) return undefined
+    const changed = Object.keys(files).filter((file) => !existsSync(join(root, file)) || hashOf(join(root, file)) !== files[file])
+    return broken(id, root, `is not what was installed; changed: ${changed.join(', ') || 'files beside its manifests'}`)
+  }
+  return {
+    objection({ id, root, file }) {
+      const seal = sealOf(id, root)
+      if (seal === undefined || seal instanceof VtError) return seal
+      if (seal.source.type === 'link' || seal.files[relative(root, file)] === hashOf(file)) return undefined
+      return broken(id, root, `is not what was installed; changed: ${relative(root, file)}`)
+    },
+    verify(contribution) {
+      const { id, root } = contribution
+      if (!runsCode(contribution)) return
+      if (!checked.has(root)) {
+        const seal = sealOf(id, root)
+        checked.set(root, seal === undefined || seal instanceof VtError ? seal : untouched(id, root, seal))
+      }
+      const error = checked.get(root)
+      if (error) throw error
+    },
+    entryOf(root) {
+      const seal = sealOf('', root)
+      return seal instanceof VtError ? undefined : seal
+    },
+  }
+}
+
+/** A folder that cannot be hashed is none that was agreed to. */
+function treeOf(root: string): string | undefined {
+  try {
+    return treeDigest(root)
+  } catch {
+    return undefined
+  }
+}
+
+const broken = (id: string, root: string, text: string): VtError =>
+  problem('VT_PLUGIN_LOCK', { id, problem: text, way: `Look at it and agree: \`vtcode plugins add --in-place ${root}\`; or install it again.` }, { details: { files: [root] } })

@@ -1,0 +1,57 @@
+/** A kernel of its own for one example of a plugin: an empty home, an empty workspace, everything allowed. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { createKernel, type Config, type Contribution, type Diagnostic, type Inspection, type Io, type JsonObject, type Kernel } from '../../../core/index.js'
+
+export interface Setting {
+  path: string
+  inspection: Inspection
+  /** May code of the plugin run? */
+  run: boolean
+  io: Io
+}
+
+/** Works with the plugin in a fresh workspace with these files, and clears everything away. */
+export async function onBench<T>({ path, inspection, run, io }: Setting, files: JsonObject, config: Config, work: (kernel: Kernel) => Promise<T>): Promise<T> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'vtcode-example-')))
+  try {
+    const [workspace, home] = [join(folder, 'ws'), join(folder, 'home')]
+    mkdirSync(workspace)
+    mkdirSync(home)
+    for (const [name, text] of Object.entries(files)) {
+      const file = resolve(workspace, name)
+      if (!file.startsWith(`${workspace}/`)) throw new Error(`'${name}' leads out of the workspace of the example`)
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, String(text))
+    }
+    const except = run ? [] : inspection.contributions.filter(executes).map(({ name }) => `*:${name}`)
+    const kernel = await createKernel({
+      workspace,
+      home,
+      env: { PATH: io.env['PATH'], HOME: home, VTCODE_HOME: join(home, '.vtcode') },
+      mode: 'full-auto',
+      surface: 'validate',
+      config: {
+        automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'ask'] } },
+        tools: { max_repeated_tool_calls: 0 },
+        ...config,
+        manifests: ['builtin', { from: path, except }, ...(config.manifests ?? [])],
+      },
+    })
+    try {
+      return await work(kernel)
+    } finally {
+      await kernel.close()
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs as soon as it is there, or as soon as any call is judged. Handlers wait for their own call. */
+export const executes = ({ kind, manifest }: Contribution): boolean => (kind !== 'action' && manifest.module !== undefined) || manifest.mcp !== undefined
+
+/** What comes of importing every module of the plugin. */
+export const probe = (setting: Setting): Promise<Diagnostic[]> =>
+  onBench(setting, {}, {}, async (kernel) => (await kernel.probe()).filter(({ severity, files }) => severity === 'error' && files.some((file) => file.startsWith(setting.inspection.root))))

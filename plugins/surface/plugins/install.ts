@@ -1,0 +1,208 @@
+/** Putting plugins in their place and taking them away: aside first, agreed to, swapped at once, written down. */
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { fileHashes, homeOf, inspect, readInstalled, treeDigest, VtError, writeInstalled, type Inspection, type Installed, type Io, type Kernel, type PluginSource } from '../../../core/index.js'
+import { hold } from '../../shared/hold.js'
+import { confirm, interactive } from '../../shared/terminal.js'
+import { executesHash } from './powers.js'
+import { Refusal } from './refusal.js'
+import { consentText, differenceText } from './show.js'
+import { fetchAgain, fetchSource, started, type Fetched } from './source.js'
+
+export interface Installing {
+  kernel: Kernel
+  io: Io
+  /** Into the workspace instead of the user's own folder. */
+  here?: boolean
+  yes?: boolean
+}
+export interface AddOptions extends Installing {
+  name?: string
+  ref?: string
+  sha256?: string
+  link?: boolean
+  inPlace?: boolean
+  deps?: boolean
+}
+
+const nameRule = /^(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/
+const reserved = /^(?:builtin|admin|user|workspace|call|root.*)$/
+const factFiles = ['plugin.json', '.claude-plugin/plugin.json', '.codex-plugin/plugin.json', 'gemini-extension.json', 'manifest.json', 'package.json']
+
+/** Where the plugins of a layer and their lock lie. */
+export function folderOf({ kernel, io, here = false }: Pick<Installing, 'kernel' | 'io' | 'here'>): string {
+  return here ? join(kernel.workspace, '.vtcode') : homeOf({ env: io.env })
+}
+
+/** Installs a plugin and answers with its name. Throws Refusal; what was there before is there still. */
+export async function add(said: string, options: AddOptions): Promise<string> {
+  const { kernel, io, link = false, inPlace = false } = options
+  return changing(options, async (folder, staging) => {
+    const plugins = join(folder, 'plugins')
+    const before = readInstalled(folder)
+    if (inPlace) {
+      const root = resolve(said)
+      const places = [plugins, join(io.env['HOME'] ?? '', '.agents', 'plugins')].filter((place) => existsSync(place))
+      if (!existsSync(root) || !places.some((place) => realpathSync(place) === realpathSync(dirname(root)))) throw new Refusal(`--in-place is for what lies in ${plugins} already`)
+      const inspection = await usable(root, basename(root), options)
+      await agree(inspection, options)
+      writeInstalled(folder, { ...before, [basename(root)]: entryOf(inspection, before[basename(root)]?.source ?? { type: 'path', path: root }) })
+      return basename(root)
+    }
+    const fetched: Fetched = link ? linkedTo(said) : await fetchSource(said, { kernel, io, into: staging, ref: options.ref, sha256: options.sha256 })
+    const name = nameOf(fetched, options.name)
+    const target = join(plugins, name)
+    if (lstatSync(target, { throwIfNoEntry: false })) throw new Refusal(`there is a plugin ${name} already; \`vtcode plugins update ${name}\` brings a newer one, --name takes another name`)
+    if (options.deps) await dependencies(fetched.root, options)
+    const inspection = await usable(fetched.root, name, options)
+    await agree(inspection, options)
+    const entry = entryOf(inspection, fetched.source)
+    if (link) symlinkSync(fetched.root, target)
+    else renameSync(fetched.root, target)
+    try {
+      writeInstalled(folder, { ...before, [name]: entry })
+    } catch (error) {
+      rmSync(target, { recursive: true, force: true })
+      throw error
+    }
+    return name
+  })
+}
+
+/** Fetches a plugin once more; true when it is another one now. Throws Refusal; what was there before is there still. */
+export async function update(name: string, options: Installing): Promise<boolean> {
+  const { kernel, io } = options
+  return changing(options, async (folder, staging) => {
+    const before = readInstalled(folder)
+    const old = before[name]
+    const target = join(folder, 'plugins', name)
+    if (!old) throw new Refusal(`${name} was not installed by \`vtcode plugins add\``)
+    if (old.source.type === 'link' || (old.source.path !== undefined && old.source.path === target)) return false
+    const fetched = await fetchAgain(old.source, { kernel, io, into: staging })
+    if (treeDigest(fetched.root) === old.tree && existsSync(target) && treeDigest(target) === old.tree) return false
+    const inspection = await usable(fetched.root, name, options)
+    const entry = entryOf(inspection, fetched.source)
+    if (entry.executes !== old.executes) {
+      if (existsSync(target)) io.stderr.write(differenceText(await inspect(target, surroundings(options), name), inspection))
+      await agree(inspection, options)
+    }
+    const aside = join(staging, 'former')
+    if (existsSync(target)) renameSync(target, aside)
+    try {
+      renameSync(fetched.root, target)
+      writeInstalled(folder, { ...before, [name]: entry })
+    } catch (error) {
+      rmSync(target, { recursive: true, force: true })
+      if (existsSync(aside)) renameSync(aside, target)
+      throw error
+    }
+    return true
+  })
+}
+
+/** Takes a plugin away. Throws Refusal while another one requires it. */
+export async function remove(name: string, options: Installing & { data?: boolean }): Promise<void> {
+  const { kernel, io, here = false } = options
+  return changing(options, async (folder) => {
+    const before = readInstalled(folder)
+    const target = join(folder, 'plugins', name)
+    if (!nameRule.test(name) || (!before[name] && !lstatSync(target, { throwIfNoEntry: false }))) throw new Refusal(`there is no plugin ${name} in ${join(folder, 'plugins')}`)
+    for (const other of kernel.plugins()) {
+      if (other.name === name) continue
+      const { contributions } = await inspect(other.root, surroundings(options), other.name)
+      const needing = contributions.find(({ manifest }) => ((manifest['requires'] as { plugins?: string[] } | undefined)?.plugins ?? []).includes(name))
+      if (needing) throw new Refusal(`${needing.id} requires it; remove ${other.name} first`)
+    }
+    const { [name]: _, ...others } = before
+    // The entry goes last: without its files it lets nothing run.
+    rmSync(target, { recursive: true, force: true })
+    writeInstalled(folder, others)
+    if (!options.data) return
+    const kept = join(homeOf({ env: io.env }), 'plugin-data')
+    const { createHash } = await import('node:crypto')
+    const instance = createHash('sha256').update(here ? kernel.workspace : 'user').digest('hex').slice(0, 12)
+    rmSync(join(kept, `${name}-${instance}`), { recursive: true, force: true })
+  })
+}
+
+/** One change at a time; what an interrupted one left behind is cleared away. */
+async function changing<T>(options: Installing, work: (folder: string, staging: string) => Promise<T>): Promise<T> {
+  const { io } = options
+  if (io.env['VTCODE'] === '1') throw new Refusal('plugins are not changed from a program that vtcode started; use a terminal of your own')
+  const folder = folderOf(options)
+  const plugins = join(folder, 'plugins')
+  mkdirSync(plugins, { recursive: true, mode: options.here ? 0o755 : 0o700 })
+  const release = await hold(join(folder, 'plugins.lock.json.busy'), io.signal)
+  for (const name of readdirSync(plugins)) if (name.startsWith('.adding-')) rmSync(join(plugins, name), { recursive: true, force: true })
+  // A sibling of where it will be: moving it there is one step.
+  const staging = mkdtempSync(join(plugins, '.adding-'))
+  try {
+    return await work(folder, staging)
+  } catch (error) {
+    if (error instanceof VtError) throw new Refusal(error.message.replace(/\.$/, ''))
+    throw error
+  } finally {
+    rmSync(staging, { recursive: true, force: true })
+    await release()
+  }
+}
+
+const surroundings = ({ kernel, io }: Installing) => ({ workspace: kernel.workspace, home: homeOf({ env: io.env }), env: io.env })
+
+/** What lies in a folder, when all of it can be used. Throws Refusal. */
+async function usable(root: string, name: string, options: Installing): Promise<Inspection> {
+  const inspection = await inspect(root, surroundings(options), name)
+  const { contributions, invalid, skills, diagnostics } = inspection
+  const broken = invalid.filter(({ state }) => state === 'invalid')
+  const wrong = [...broken.map(({ file, reason }) => `${relative(root, file)}: ${reason ?? 'invalid'}`), ...diagnostics.filter(({ severity }) => severity === 'error').map(({ message }) => message)]
+  if (wrong.length > 0) throw new Refusal(`it cannot be used: ${[...new Set(wrong)].join(' ')}`.replace(/\.$/, ''))
+  if (contributions.length + skills.length > 0) return inspection
+  const [first] = diagnostics
+  throw new Refusal(first ? `nothing of it can be used: ${first.message}`.replace(/\.$/, '') : 'it holds no manifest, no package of a known format and no skill')
+}
+
+async function agree(inspection: Inspection, { io, yes = false }: Installing): Promise<void> {
+  io.stderr.write(consentText(inspection, io))
+  if (yes) return
+  if (!interactive(io)) throw new Refusal('nobody is here to agree to that; --yes says that you do')
+  if (!(await confirm(io, `May ${inspection.name} do this with your rights?`))) throw new Refusal('you did not agree')
+}
+
+const linkedTo = (said: string): Fetched => {
+  const root = realpathSync(resolve(said))
+  return { root, source: { type: 'link', path: root }, name: basename(root) }
+}
+
+function nameOf({ root, name }: Fetched, wanted: string | undefined): string {
+  const said = wanted ?? facts(root).name ?? name.toLowerCase().replace(/[^a-z0-9.-]+/g, '-').replace(/^[.-]+|[.-]+$/g, '')
+  if (!nameRule.test(said) || reserved.test(said)) throw new Refusal(`'${said}' can be no plugin's name; say another with --name`)
+  return said
+}
+
+/** What the package says of itself, where it says it in a way that can be used. */
+function facts(root: string): { name?: string; version?: string } {
+  for (const file of factFiles) {
+    try {
+      const { name, version } = JSON.parse(readFileSync(join(root, file), 'utf8')) as { name?: unknown; version?: unknown }
+      const short = typeof name === 'string' ? name.replace(/^@/, '').replace('/', '-') : undefined
+      return { ...(short !== undefined && nameRule.test(short) && { name: short }), ...(typeof version === 'string' && { version }) }
+    } catch {
+      // Not there, or not for us to read: the next one.
+    }
+  }
+  return {}
+}
+
+/** The entry of the lock; a link stands for whatever is there. */
+function entryOf(inspection: Inspection, source: PluginSource): Installed {
+  const { root, format, contributions } = inspection
+  const version = facts(root).version ?? contributions[0]?.manifest.version
+  const sealed = source.type === 'link' ? { files: {} } : { tree: treeDigest(root), files: fileHashes(root, contributions.map(({ file }) => file)) }
+  return { format, ...(version !== undefined && { version }), source, ...sealed, executes: executesHash(inspection) }
+}
+
+/** Dependencies of a package, from its lock and without any of their scripts. */
+async function dependencies(root: string, options: Installing): Promise<void> {
+  if (!existsSync(join(root, 'package-lock.json'))) throw new Refusal('--deps needs a package-lock.json in the package')
+  await started('npm', ['ci', '--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error'], root, options)
+}

@@ -1,0 +1,87 @@
+/** What a plugin may do, in words, before any of it runs: what the user agrees to. */
+import { createHash } from 'node:crypto'
+import { relative } from 'node:path'
+import { canonical, treeDigest, type Contribution, type Inspection, type JsonObject } from '../../../core/index.js'
+
+export interface Power {
+  /** The contribution it comes from. */
+  id: string
+  /** Slot, verb or key. */
+  serves?: string
+  effects?: readonly string[]
+  /** One sentence each, without a full stop. */
+  does: string[]
+  /** Where secrets and variables of the user go in. */
+  reads: string[]
+}
+
+/** Everything that runs, connects, reads secrets or judges; skills and texts are none of it. */
+export function powersOf({ contributions, root }: Inspection): Power[] {
+  // The folder is another one while it is looked at before it is installed.
+  const placeless = (text: string) => text.replaceAll(root, '<plugin>')
+  return contributions.map((contribution) => {
+    const { id, slot, manifest } = contribution
+    const serves = slot ?? manifest.verb ?? manifest.key
+    return {
+      id,
+      ...(serves !== undefined && { serves }),
+      ...(manifest.effects && { effects: manifest.effects }),
+      does: deedsOf(contribution, root).map(placeless),
+      reads: [...new Set([...Object.entries((manifest['secrets'] ?? {}) as JsonObject).map(([key]) => `the secret ${key}`), ...references(manifest)])],
+    }
+  })
+}
+
+/** Changes with whatever would have to be agreed to again: the powers and, where anything runs, every byte it may run. */
+export function executesHash(inspection: Inspection): string {
+  const powers = powersOf(inspection)
+  const tree = powers.some(({ does }) => does.length > 0) ? treeDigest(inspection.root) : ''
+  return `sha256-${createHash('sha256').update(`${canonical(powers)}\0${tree}`).digest('base64')}`
+}
+
+function deedsOf({ kind, slot, stage, file, manifest, root: own }: Contribution, root: string): string[] {
+  const { module, run, alias, http, mcp } = manifest
+  const code = module ?? (alias?.['module'] as string | undefined)
+  const here = relative(root, file)
+  return [
+    ...(stage === 'override' ? [`stands in the way of every call of ${slot}`] : stage === 'fallback' ? [`answers ${slot} where others decline`] : []),
+    ...(kind === 'policy' ? [`judges ${about(manifest.slots)}${manifest['rules'] ? ` by ${JSON.stringify(manifest['rules'])}` : ''}`] : []),
+    ...(kind === 'compactor' ? [`changes answers of ${about(manifest.slots)}`] : []),
+    ...(kind === 'surface' ? [`adds the command \`vtcode ${manifest.verb}\``] : []),
+    ...(kind === 'adapter' ? [`serves manifests with the key '${manifest.key}'`] : []),
+    ...(code === undefined ? [] : [`runs the code in ${code} (${here}) ${kind === 'surface' || kind === 'adapter' ? 'inside the program, with all your rights' : 'in a process of its own'}`]),
+    ...(run ? [`starts ${JSON.stringify(run)}${env(manifest['env'])}`] : []),
+    ...(http ? [`connects to ${String(http['method'] ?? 'GET')} ${String(http['url'])}`] : []),
+    ...(mcp ? [serverDeed(mcp['server'], own)] : []),
+    ...(alias ? [`passes calls on to ${[...new Set(targets(alias))].join(', ')}`] : []),
+  ]
+}
+
+function serverDeed(server: unknown, root: string): string {
+  if (typeof server !== 'object' || server === null) return `calls the server ${String(server)} of the settings`
+  const { command, args, env: said, cwd, url } = server as JsonObject
+  if (url !== undefined) return `connects to the server ${String(url)}`
+  return `starts the server ${JSON.stringify([command, ...((args ?? []) as unknown[])])} in ${String(cwd ?? root)}${env(said)}`
+}
+
+const about = (slots: string[] | undefined): string => (slots ? `calls of ${slots.join(', ')}` : 'every call')
+const env = (said: unknown): string => {
+  const names = Object.keys((said ?? {}) as object)
+  return names.length > 0 ? ` with ${names.join(', ')} in its environment` : ''
+}
+
+function targets(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(targets)
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, item]) => (key === 'to' && typeof item === 'string' ? [item] : targets(item)))
+}
+
+/** References to what only the user has, wherever they stand. */
+function references(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(references)
+  if (typeof value !== 'object' || value === null) return []
+  const [[key, said] = ['', undefined], ...others] = Object.entries(value)
+  if (others.length === 0 && ['env', 'file', 'keychain'].includes(key) && typeof said !== 'object') return [`${key === 'env' ? 'the variable' : `the ${key}`} ${String(said)}`]
+  if (key === 'command' && Array.isArray(said)) return [`what ${JSON.stringify(said)} prints`]
+  return Object.values(value).flatMap(references)
+}

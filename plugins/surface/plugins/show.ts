@@ -1,0 +1,83 @@
+/** A plugin as the user sees it: for `info`, for consent, and for what an update changes. */
+import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import type { Inspection, Installed, Io } from '../../../core/index.js'
+import { oneLine, paint, printable } from '../../shared/terminal.js'
+import { powersOf, type Power } from './powers.js'
+
+/** Everything that executes, connects, reads secrets or judges, escaped; with texts that hide something shown as they are. */
+export function consentText(inspection: Inspection, io: Io): string {
+  const { bold, dim, yellow } = paint(io.stderr, io.env)
+  const { name, format, contributions, skills, diagnostics, root } = inspection
+  const powers = powersOf(inspection)
+  const hidden = contributions.filter(({ file }) => diagnostics.some(({ code, files }) => code === 'VT_TEXT_CLEANED' && files.includes(file)))
+  return [
+    `${bold(oneLine(name))}  ${dim(`${format}, ${contributions.length} contributions, ${skills.length} skills`)}`,
+    ...powers.flatMap((power) => powerLines(power)),
+    ...(powers.some(({ does }) => does.length > 0) ? [] : ['  runs nothing']),
+    ...diagnostics.map(({ severity, message }) => `  ${yellow(severity)} ${oneLine(message)}`),
+    // What a reader is shown differs from what stands there, so the file is shown as it stands.
+    ...hidden.flatMap(({ file }) => [dim(`── ${oneLine(relative(root, file))}, as it stands`), printable(readFileSync(file, 'utf8')).trimEnd()]),
+    '',
+  ].join('\n')
+}
+
+export const powerLines = ({ id, serves, effects, does, reads }: Power): string[] => [
+  `  ${oneLine(id)}${serves === undefined ? '' : `  ${oneLine(serves)}`}${effects ? `  [${effects.join(', ')}]` : ''}`,
+  ...does.map((deed) => `    ${oneLine(deed)}`),
+  ...(reads.length > 0 ? [`    reads ${oneLine(reads.join(', '))}`] : []),
+]
+
+/** What a user would have to look at again. */
+export function differenceText(before: Inspection, after: Inspection): string {
+  const lines = (inspection: Inspection) => powersOf(inspection).flatMap((power) => powerLines(power).map((line, at) => (at === 0 ? line : `${line}  (${power.id})`)))
+  const [was, is] = [lines(before), lines(after)]
+  const changed = [...was.filter((line) => !is.includes(line)).map((line) => `-${line}`), ...is.filter((line) => !was.includes(line)).map((line) => `+${line}`)]
+  return changed.length > 0 ? `${changed.join('\n')}\n` : '  It may do the same as before; its files differ.\n'
+}
+
+/** The document of `info --json`. */
+export function infoDocument(inspection: Inspection, installed: Installed | undefined, states: ReadonlyMap<string, { state: string; reason?: string }>) {
+  const { name, root, format, contributions, invalid, skills, diagnostics } = inspection
+  const powers = new Map(powersOf(inspection).map((power) => [power.id, power]))
+  return {
+    name,
+    format,
+    root,
+    ...(installed && { source: installed.source, tree: installed.tree, executes: installed.executes, version: installed.version }),
+    contributions: [
+      ...contributions.map(({ id, kind, file, manifest }) => ({
+        kind,
+        file: relative(root, file),
+        description: manifest.description,
+        version: manifest.version,
+        license: manifest.license,
+        ...powers.get(id)!,
+        ...states.get(id),
+      })),
+      ...invalid.map(({ id, kind, file, state, reason }) => ({ kind, file: relative(root, file), id, state, reason, does: [], reads: [] })),
+    ],
+    skills: skills.map(({ name, description }) => ({ name, description })),
+    unsupported: diagnostics.filter(({ code }) => code === 'VT_FORMAT_UNSUPPORTED').map(({ message }) => message),
+    diagnostics,
+  }
+}
+
+export function infoText({ name, format, root, contributions, skills, diagnostics, ...lock }: ReturnType<typeof infoDocument>, io: Io): string {
+  const { bold, dim } = paint(io.stdout, io.env)
+  const { source, tree } = lock as { source?: Installed['source']; tree?: string }
+  return [
+    `${bold(oneLine(name))}  ${dim(format)}`,
+    `folder  ${oneLine(root)}`,
+    `source  ${source ? oneLine(Object.values(source).join(' ')) : 'not installed by `vtcode plugins add`'}`,
+    ...(tree ? [`tree    ${tree}`] : []),
+    ...contributions.flatMap((one) => [
+      ...powerLines(one as Power),
+      `    ${one.state ?? 'not loaded'}${one.reason ? `: ${oneLine(one.reason)}` : ''}`,
+      ...('description' in one && one.description ? [`    ${dim(oneLine(one.description))}`] : []),
+    ]),
+    ...skills.map((skill) => `  skill ${oneLine(skill.name)}  ${dim(oneLine(skill.description))}`),
+    ...diagnostics.map(({ severity, message }) => `  ${severity} ${oneLine(message)}`),
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,135 @@
+/** Where plugins come from: folders, git, npm, archives. Nothing of a package runs while it is fetched. */
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { treeDigest, VtError, type Io, type Kernel, type PluginSource } from '../../../core/index.js'
+import { download } from '../../shared/fetch/download.js'
+import { networkFailure, hostOf, type WebSettings } from '../../shared/fetch.js'
+import { run, tail } from '../../shared/process.js'
+import { findProgram, searchPath } from '../../shared/programs.js'
+import { mostBytes, unpack } from './archive.js'
+import { Refusal } from './refusal.js'
+
+export interface Fetched {
+  /** A folder of our own with what was fetched. */
+  root: string
+  source: PluginSource
+  /** What it would be called if nothing else says so. */
+  name: string
+}
+export interface Fetching {
+  kernel: Kernel
+  io: Io
+  /** An empty folder of our own. */
+  into: string
+  ref?: string | undefined
+  sha256?: string | undefined
+}
+
+const archives = /\.(?:tar\.gz|tgz|tar|zip|mcpb)$/
+const packageSpec = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~<>=|*+-]+)?$/i
+const gitUrl = /^(?:(?:git\+)?(?:https|ssh|file):\/\/\S+|[\w.-]+@[\w.-]+:\S+)$/
+
+/** Brings a source into a folder of our own. Throws Refusal. */
+export async function fetchSource(said: string, fetching: Fetching): Promise<Fetched> {
+  const [place, hash] = said.split('#') as [string, string?]
+  const ref = fetching.ref ?? hash
+  const github = /^github:([\w.-]+)\/([\w.-]+?)(?:\.git)?(?:\/(.+))?$/.exec(place)
+  if (github) return fromGit({ url: `https://github.com/${github[1]}/${github[2]}.git`, ref, subdir: github[3] }, fetching)
+  if (said.startsWith('npm:')) return fromNpm(said.slice(4), fetching)
+  if (/^https?:\/\//.test(place) && archives.test(new URL(place).pathname)) return fromUrl(place, fetching)
+  if (gitUrl.test(place) && (place.startsWith('git') || /\.git\/?$/.test(place))) return fromGit({ url: place.replace(/^git\+/, ''), ref }, fetching)
+  const path = resolve(said.replace(/^~(?=\/)/, () => fetching.io.env['HOME'] ?? '~'))
+  if (!existsSync(path)) throw new Refusal(`'${said}' is neither a folder or an archive here, nor git, github:, npm: or an archive of the web`)
+  return statSync(path).isDirectory() ? fromFolder(path, fetching) : fromArchive(readFileSync(path), { type: 'archive', path }, fetching)
+}
+
+/** The same source once more, as the lock records it. */
+export function fetchAgain(source: PluginSource, fetching: Fetching): Promise<Fetched> {
+  const { type, url, ref, subdir, path } = source
+  if (type === 'git') return fromGit({ url: url!, ref, subdir }, fetching)
+  if (type === 'npm') return fromNpm(url!, fetching)
+  if (type === 'archive' && url !== undefined) return fromUrl(url, { ...fetching, sha256: fetching.sha256 ?? source.integrity })
+  return fetchSource(path!, fetching)
+}
+
+function fromFolder(path: string, { into }: Fetching): Fetched {
+  // Pipes, devices and far too much are refused before anything is copied.
+  treeDigest(path)
+  const root = join(into, 'copy')
+  cpSync(path, root, { recursive: true, verbatimSymlinks: true, filter: (file) => basename(file) !== '.git' })
+  return { root, source: { type: 'path', path: realpathSync(path) }, name: basename(path) }
+}
+
+function fromArchive(bytes: Buffer, source: PluginSource, { into, sha256 }: Fetching): Fetched {
+  const integrity = `sha256-${createHash('sha256').update(bytes).digest('base64')}`
+  if (sha256 !== undefined && !matchesHash(bytes, sha256)) throw new Refusal(`the archive is not the one that was meant: its hash is ${integrity}`)
+  const root = join(into, 'unpacked')
+  mkdirSync(root)
+  unpack(bytes, root)
+  const name = basename(source.path ?? new URL(source.url!).pathname).replace(archives, '')
+  return { root: onlyFolder(root), source: { ...source, integrity }, name }
+}
+
+const matchesHash = (bytes: Buffer, said: string): boolean => {
+  const hash = createHash('sha256').update(bytes)
+  return said.startsWith('sha256-') ? `sha256-${hash.digest('base64')}` === said : hash.digest('hex') === said.toLowerCase()
+}
+
+/** Most archives hold one folder that holds everything. */
+function onlyFolder(root: string): string {
+  const [first, ...others] = readdirSync(root)
+  const parts = ['vtcode', 'skills', 'commands', 'hooks']
+  if (first === undefined || others.length > 0 || first.startsWith('.') || parts.includes(first)) return root
+  return lstatSync(join(root, first)).isDirectory() ? join(root, first) : root
+}
+
+async function fromUrl(url: string, fetching: Fetching): Promise<Fetched> {
+  if (fetching.sha256 === undefined) throw new Refusal('an archive of the web is taken with --sha256 only')
+  const settings = fetching.kernel.settings['web'] as unknown as WebSettings
+  try {
+    return fromArchive(await download(url, { max_bytes: mostBytes, signal: AbortSignal.any([fetching.io.signal, AbortSignal.timeout(300_000)]) }, settings), { type: 'archive', url }, fetching)
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    const known = error instanceof VtError ? error : (networkFailure(error, hostOf(new URL(url))) as Error)
+    throw new Refusal(known.message.replace(/\.$/, ''))
+  }
+}
+
+/** Neither hooks nor filters nor submodules of the other side, and no question on the terminal. */
+const gitFlags = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'protocol.ext.allow=never', 'filter.lfs.smudge=', 'filter.lfs.process=', 'filter.lfs.required=false', 'advice.detachedHead=false']
+const gitEnv = { GIT_TERMINAL_PROMPT: '0', GIT_LFS_SKIP_SMUDGE: '1', GIT_SSH_COMMAND: 'ssh -oBatchMode=yes' }
+
+async function fromGit({ url, ref, subdir }: { url: string; ref?: string | undefined; subdir?: string | undefined }, fetching: Fetching): Promise<Fetched> {
+  const clone = join(fetching.into, 'clone')
+  mkdirSync(clone)
+  const git = (...args: string[]) => started('git', [...gitFlags.flatMap((flag) => ['-c', flag]), ...args], clone, fetching, gitEnv)
+  if (ref !== undefined && !/^[\w][\w./-]*$/.test(ref)) throw new Refusal(`'${ref}' is no name of a branch, a tag or a commit`)
+  await git('init', '-q')
+  await git('fetch', '-q', '--depth', '1', '--no-recurse-submodules', '--', url, ref ?? 'HEAD')
+  await git('checkout', '-q', 'FETCH_HEAD')
+  const commit = (await git('rev-parse', 'HEAD')).trim()
+  rmSync(join(clone, '.git'), { recursive: true, force: true })
+  const root = subdir === undefined ? clone : realpathSync(resolve(clone, subdir))
+  if (root !== realpathSync(clone) && !root.startsWith(`${realpathSync(clone)}/`)) throw new Refusal(`'${subdir}' leads out of the repository`)
+  return { root, source: { type: 'git', url, ...(ref !== undefined && { ref }), commit, ...(subdir !== undefined && { subdir }) }, name: basename(subdir ?? url).replace(/\.git$/, '') }
+}
+
+async function fromNpm(spec: string, fetching: Fetching): Promise<Fetched> {
+  if (!packageSpec.test(spec)) throw new Refusal(`'${spec}' is no name of an npm package`)
+  const packed = await started('npm', ['pack', spec, '--ignore-scripts', '--json', '--loglevel=error'], fetching.into, fetching)
+  const [{ filename, integrity, version }] = JSON.parse(packed) as [{ filename: string; integrity: string; version: string }]
+  const { root } = fromArchive(readFileSync(join(fetching.into, basename(filename))), { type: 'npm', path: filename }, { ...fetching, sha256: undefined })
+  const name = spec.replace(/(?<=.)@.*$/, '').replace(/^@/, '').replace('/', '-')
+  return { root, source: { type: 'npm', url: spec, ref: version, integrity }, name }
+}
+
+/** What a program prints. Throws Refusal with the end of what it complained about. */
+export async function started(name: string, args: string[], cwd: string, { kernel, io }: Pick<Fetching, 'kernel' | 'io'>, env: Record<string, string> = {}, seconds = 120): Promise<string> {
+  const file = findProgram(name, searchPath(io.env['PATH'], kernel.workspace))
+  if (!file) throw new Refusal(`it takes the program '${name}', which is not here`)
+  const [out, complaints] = [tail(1_048_576), tail(2_048)]
+  const ended = await run({ file, args, cwd, env }, { signal: io.signal, seconds }, out.take, complaints.take)
+  if (ended?.exit_code === 0) return out.text()
+  throw new Refusal(`${name} ${ended?.timed_out ? `did not end within ${seconds} s` : 'failed'}: ${complaints.text().trim() || 'it said nothing'}`)
+}

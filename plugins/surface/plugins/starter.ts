@@ -1,0 +1,38 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { version, type Io } from '../../../core/index.js'
+import { oneLine, say } from '../../shared/terminal.js'
+
+const templates = fileURLToPath(new URL('../../../skills/plugin-author/assets', import.meta.url))
+export const kinds = ['action', 'command', 'policy', 'compactor']
+
+/** `vtcode plugins new`: a plugin that works, with examples and a test that pass. What exists is never touched. */
+export async function begin(name: string, { kind, dir }: { kind: string; dir: string }, io: Io): Promise<number> {
+  if (!kinds.includes(kind) || !/^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/.test(name) || name.length > 60) {
+    say(io, 'error', kinds.includes(kind) ? `'${oneLine(name)}' is no name for a plugin: lower-case letters, digits and single hyphens.` : `There is no kind '${oneLine(kind)}'; there are: ${kinds.join(', ')}.`)
+    return 2
+  }
+  const folder = resolve(dir, name)
+  if (existsSync(folder)) {
+    say(io, 'error', `${folder} exists already.`)
+    return 1
+  }
+  const id = name.replaceAll('-', '_')
+  const words: Record<string, string> = { name, id, camel: id.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()), version }
+  const filled = (text: string) => text.replace(/\{\{(name|id|camel|version)\}\}/g, (_, word: string) => words[word]!)
+  const files = [kind, 'common'].flatMap((part) => readdirSync(join(templates, part)).map((file) => ({ file: filled(file), text: filled(readFileSync(join(templates, part, file), 'utf8')) })))
+  try {
+    mkdirSync(folder, { recursive: true })
+    for (const { file, text } of files) writeFileSync(join(folder, file), text, { flag: 'wx' })
+  } catch (error) {
+    say(io, 'error', `${folder} cannot be written: ${(error as Error).message}.`)
+    return 1
+  }
+  io.stdout.write(`Written: ${folder} (${files.map(({ file }) => file).join(', ')})
+Try it:   vtcode plugins validate ${folder} --run
+Use it:   vtcode plugins add --link ${folder}
+Test it:  npm install && npm test, in its folder
+`)
+  return 0
+}

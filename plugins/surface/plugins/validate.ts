@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
+import { homeOf, inspect, type Contribution, type Diagnostic, type Inspection, type Io, type JsonObject, type Kernel } from '../../../core/index.js'
+import { oneLine, paint, printable, say } from '../../shared/terminal.js'
+import { runExample, type Trial } from './trial.js'
+import { probe } from './bench.js'
+
+interface Row {
+  id: string
+  errors: string[]
+  warnings: string[]
+  examples: { passed: number; failed: number; skipped: number; not_run: number }
+}
+
+/** `vtcode plugins validate`: form first, then the plugin's own examples. Without `run` nothing of it executes. 0 when all is well. */
+export async function validate(kernel: Kernel, path: string, { run = false, strict = false, json = false }: { run?: boolean; strict?: boolean; json?: boolean }, io: Io): Promise<number> {
+  const place = resolve(path)
+  if (!existsSync(place)) {
+    say(io, 'error', `'${path}' does not exist.`)
+    return 1
+  }
+  const inspection = await inspect(place, { workspace: kernel.workspace, home: homeOf({ env: io.env }), env: io.env })
+  const rows = new Map(rowsOf(inspection).map((row) => [row.id, row]))
+  const sound = [...rows.values()].every(({ errors }) => errors.length === 0)
+  if (sound) {
+    const context = { path: place, inspection, run, io }
+    for (const contribution of inspection.contributions) await tryExamples(contribution, rows.get(contribution.id)!, context)
+    if (run) for (const { files, message } of await probe(context)) rows.get(inspection.contributions.find(({ file }) => files.includes(file))?.id ?? '')?.errors.push(message)
+  }
+  const whole = general(inspection)
+  if (whole.errors.length + whole.warnings.length > 0) rows.set('', whole)
+  const bad = [...rows.values()].some(({ errors, warnings, examples }) => errors.length > 0 || examples.failed > 0 || (strict && warnings.length > 0))
+  const contributions = [...rows.values()].map((row) => (row.id === '' ? { ...row, id: inspection.name } : row))
+  const document = { plugin: inspection.name, format: inspection.format, skills: inspection.skills.map(({ name }) => name), contributions }
+  io.stdout.write(json ? `${JSON.stringify(document)}\n` : render(document, bad, io))
+  return bad ? 1 : 0
+}
+
+const empty = (id: string): Row => ({ id, errors: [], warnings: [], examples: { passed: 0, failed: 0, skipped: 0, not_run: 0 } })
+
+function rowsOf({ root, contributions, invalid, diagnostics }: Inspection): Row[] {
+  const about = (file: string) => diagnostics.filter(({ files }) => files.some((one) => one === file || one.startsWith(`${file}:`)))
+  const textOf = ({ message, files: [file] }: Diagnostic) => (file ? `${relative(root, file)}: ${message}` : message)
+  const good = contributions.map(({ id, file }) => ({ ...empty(id), warnings: about(file).filter(({ severity }) => severity !== 'info').map(textOf) }))
+  const bad = invalid.map(({ id, file, state, reason = '' }) => {
+    const said = about(file).map(textOf)
+    const texts = said.length > 0 ? said : [reason]
+    // What this machine lacks is no fault of the plugin.
+    return state === 'invalid' ? { ...empty(id), errors: texts } : { ...empty(id), warnings: texts }
+  })
+  return [...good, ...bad]
+}
+
+/** What is said of no contribution in particular. */
+function general({ contributions, invalid, skills, diagnostics, root, name }: Inspection): Row {
+  const files = [...contributions, ...invalid].map(({ file }) => file)
+  const rest = diagnostics.filter((one) => !one.files.some((file) => files.some((known) => file === known || file.startsWith(`${known}:`))))
+  const texts = (severity: Diagnostic['severity']) => rest.filter((one) => one.severity === severity).map(({ message, files: [file] }) => (file ? `${relative(root, file) || name}: ${message}` : message))
+  const nothing = contributions.length + invalid.length + skills.length === 0 ? ['It holds no manifest, no package of a known format and no skill.'] : []
+  return { ...empty(''), errors: [...texts('error'), ...nothing], warnings: texts('warning') }
+}
+
+async function tryExamples(contribution: Contribution, row: Row, context: Trial): Promise<void> {
+  for (const [index, example] of ((contribution.manifest.examples ?? []) as JsonObject[]).entries()) {
+    const { outcome, reason } = await runExample(contribution, example, context)
+    row.examples[outcome] += 1
+    if (outcome === 'failed') row.errors.push(`example ${index + 1}${typeof example['title'] === 'string' ? ` (${example['title']})` : ''}: ${reason}`)
+  }
+}
+
+function render({ plugin, format, skills, contributions }: { plugin: string; format: string; skills: string[]; contributions: Row[] }, bad: boolean, io: Io): string {
+  const { bold, dim, red, green, yellow } = paint(io.stdout, io.env)
+  return [
+    `${bold(oneLine(plugin))}  ${dim(format)}`,
+    ...contributions.flatMap(({ id, errors, warnings, examples }) => {
+      const counts = Object.entries(examples).filter(([, count]) => count > 0).map(([name, count]) => `${count} ${name.replace('_', ' ')}`)
+      return [
+        `${errors.length > 0 ? red('wrong') : green('right')}  ${oneLine(id)}${counts.length > 0 ? `  examples: ${counts.join(', ')}` : ''}`,
+        ...errors.map((text) => `  ${red('error')} ${printable(text)}`),
+        ...warnings.map((text) => `  ${yellow('warning')} ${printable(text)}`),
+      ]
+    }),
+    ...skills.map((name) => `${green('right')}  skill ${oneLine(name)}`),
+    bad ? red('It is not as it should be.') : green('All is well.'),
+    '',
+  ].join('\n')
+}

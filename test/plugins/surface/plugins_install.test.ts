@@ -1,0 +1,286 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { vtcode, type Ran } from './program.js'
+
+const manifest = (text = 'hello') => `name: acme_hello\ndescription: Says hello.\nversion: 1.0.0\neffects: []\nmodule: ./hello.js\n# ${text}\n`
+const module = (text: string) => `export default () => ({ ok: true, output: { said: ${JSON.stringify(text)} } })\n`
+const files = { 'src/acme/vtcode.yaml': manifest(), 'src/acme/hello.js': module('hello') }
+
+const plugins = (made: TempWorkspace, ...words: string[]): Promise<Ran> => vtcode(made, ['plugins', ...words])
+const answer = async (made: TempWorkspace, tool = 'acme_hello') => {
+  const result = JSON.parse((await vtcode(made, ['call', tool])).stdout)
+  return result.ok ? result.output : result.error.code
+}
+const at = (made: TempWorkspace, path: string): string => join(made.home, '.vtcode', path)
+const lock = (made: TempWorkspace) => JSON.parse(readFileSync(at(made, 'plugins.lock.json'), 'utf8')).plugins
+const put = (file: string, text: string | Buffer): void => {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, text)
+}
+
+describe('vtcode plugins add', () => {
+  it('shows what a plugin may do, installs nothing without a yes, and runs it after one', async () => {
+    await using made = await tempWorkspace(files)
+    const unasked = await plugins(made, 'add', 'src/acme')
+    expect(unasked).toMatchObject({ code: 1, stdout: '' })
+    expect(unasked.stderr).toMatch(/runs the code in \.\/hello\.js/)
+    expect(unasked.stderr).toMatch(/--yes.*Nothing was changed/)
+    expect(readdirSync(at(made, 'plugins'))).toEqual([])
+    expect(await plugins(made, 'add', 'src/acme', '--yes')).toMatchObject({ code: 0, stdout: 'Installed acme.\n' })
+    expect(await answer(made)).toEqual({ said: 'hello' })
+    expect(lock(made).acme).toMatchObject({ format: 'vtcode', version: '1.0.0', source: { type: 'path' }, tree: expect.stringMatching(/^tree1:sha256-/), files: { 'vtcode.yaml': expect.any(String) } })
+    expect((await plugins(made, 'add', 'src/acme', '--yes')).stderr).toMatch(/there is a plugin acme already/)
+  })
+
+  it('locks every byte: what changed afterwards does not run, and update puts it right', async () => {
+    await using made = await tempWorkspace(files)
+    await plugins(made, 'add', 'src/acme', '--yes')
+    appendFileSync(at(made, 'plugins/acme/hello.js'), '\n')
+    expect(await answer(made)).toBe('VT_PLUGIN_LOCK')
+    expect((await plugins(made, 'update')).stdout).toBe('Updated acme.\n')
+    expect(await answer(made)).toEqual({ said: 'hello' })
+    writeFileSync(at(made, 'plugins/acme/vtcode.yaml'), manifest('changed'))
+    expect(await answer(made)).toBe('VT_PLUGIN_LOCK')
+    const { contributions } = JSON.parse((await plugins(made, 'list', '--json')).stdout)
+    expect(contributions.find(({ id }: { id: string }) => id === 'acme:acme_hello')).toMatchObject({ state: 'unlocked', reason: expect.stringContaining('vtcode.yaml') })
+  })
+
+  it('leaves a plugin that was put there by hand alone until --in-place agrees to it', async () => {
+    await using made = await tempWorkspace()
+    put(at(made, 'plugins/acme/vtcode.yaml'), manifest())
+    put(at(made, 'plugins/acme/hello.js'), module('by hand'))
+    expect(await answer(made)).toBe('VT_PLUGIN_LOCK')
+    expect((await plugins(made, 'add', '--in-place', at(made, 'plugins/acme'), '--yes')).code).toBe(0)
+    expect(await answer(made)).toEqual({ said: 'by hand' })
+  })
+
+  it('refuses what is broken, holds nothing, or has no name that can be one, and is not for programs that vtcode started', async () => {
+    await using made = await tempWorkspace({ ...files, 'src/broken/vtcode.yaml': 'name: x\nnonsense: 1\n', 'src/empty/readme.md': '' })
+    const refused = async (...words: string[]) => (await plugins(made, 'add', ...words, '--yes')).stderr
+    expect(await refused('src/broken')).toMatch(/vtcode\.yaml.*nonsense/)
+    expect(await refused('src/empty')).toMatch(/holds no manifest/)
+    expect(await refused('src/nothing')).toMatch(/neither a folder/)
+    expect(await refused('src/acme', '--name', 'builtin')).toMatch(/can be no plugin's name/)
+    expect(await refused('src/acme', '--name', '../up')).toMatch(/can be no plugin's name/)
+    execFileSync('mkfifo', [join(made.root, 'src/acme/pipe')])
+    expect(await refused('src/acme')).toMatch(/neither a file nor a link/)
+    expect((await vtcode(made, ['plugins', 'add', 'src/acme', '--yes'], { env: { VTCODE: '1' } })).stderr).toMatch(/a program that vtcode started/)
+    expect(readdirSync(at(made, 'plugins'))).toEqual([])
+  })
+
+  it('of a link follows the folder as it changes', async () => {
+    await using made = await tempWorkspace(files)
+    expect((await plugins(made, 'add', '--link', 'src/acme', '--yes')).code).toBe(0)
+    await made.write('src/acme/hello.js', module('changed'))
+    expect(await answer(made)).toEqual({ said: 'changed' })
+    expect((await plugins(made, 'remove', 'acme')).code).toBe(0)
+    expect(await made.read('src/acme/hello.js')).toBe(module('changed'))
+  })
+
+  it('into a workspace grants no trust', async () => {
+    await using made = await tempWorkspace(files)
+    expect((await plugins(made, 'add', '--here', 'src/acme', '--yes')).code).toBe(0)
+    expect(existsSync(join(made.root, '.vtcode/plugins.lock.json'))).toBe(true)
+    expect(await answer(made)).toBe('VT_PLUGIN_UNTRUSTED')
+    await vtcode(made, ['trust', 'add', '--all'])
+    expect(await answer(made)).toEqual({ said: 'hello' })
+  })
+
+  it('keeps each of several that come at once, and clears away what a killed one left', async () => {
+    await using made = await tempWorkspace({ ...files, 'src/other/vtcode.yaml': 'name: other\ndescription: x\nrun: [echo]\n', 'src/third/vtcode.yaml': 'name: third\ndescription: x\nrun: [echo]\n' })
+    put(at(made, 'plugins/.adding-dead/copy/x'), '')
+    const all = await Promise.all(['acme', 'other', 'third'].map((name) => plugins(made, 'add', `src/${name}`, '--yes')))
+    expect(all.map(({ code }) => code)).toEqual([0, 0, 0])
+    expect(Object.keys(lock(made))).toEqual(['acme', 'other', 'third'])
+    expect(readdirSync(at(made, 'plugins')).sort()).toEqual(['acme', 'other', 'third'])
+  })
+
+  it('shows a text that hides something as it stands, without letting it reach the terminal', async () => {
+    await using made = await tempWorkspace({ 'src/sly/vtcode.yaml': 'name: sly\ndescription: "Says\\u200b hello.\\u001b[2J"\nrun: [echo, "\\u001b[31m"]\n' })
+    const { stderr } = await plugins(made, 'add', 'src/sly', '--yes')
+    expect(stderr).toMatch(/as it stands/)
+    expect(stderr).toContain('Says\\u200b')
+    expect(/[\u001b\u200b]/.test(stderr)).toBe(false)
+  })
+})
+
+describe('an archive', () => {
+  const python = (made: TempWorkspace, script: string) => execFileSync('python3', ['-c', `import tarfile, zipfile, io, stat\n${script}`], { cwd: made.root })
+
+  it.each([['tgz', 'tar -czf acme.tgz -C src acme'], ['tar', 'tar -cf acme.tar -C src/acme .'], ['zip', `python3 -c "import shutil; shutil.make_archive('acme', 'zip', 'src')"`]])('is installed: %s', async (end, command) => {
+    await using made = await tempWorkspace(files)
+    execFileSync('sh', ['-c', command], { cwd: made.root })
+    const { code, stderr } = await plugins(made, 'add', `acme.${end}`, '--yes')
+    expect(code, stderr).toBe(0)
+    expect(await answer(made)).toEqual({ said: 'hello' })
+    expect(lock(made).acme.source).toMatchObject({ type: 'archive', integrity: expect.stringMatching(/^sha256-/) })
+  })
+
+  const tar = (body: string) => `with tarfile.open('bad.tar', 'w') as t:\n${body.split('\n').map((line) => `  ${line}`).join('\n')}`
+  const tarEntry = (kind: string, name = 'a/x', link = '/etc/passwd') => tar(`i = tarfile.TarInfo(${JSON.stringify(name)})\ni.type = tarfile.${kind}\ni.linkname = ${JSON.stringify(link)}\nt.addfile(i)`)
+  const zipped = (body: string) => `with zipfile.ZipFile('bad.zip', 'w', zipfile.ZIP_DEFLATED) as z:\n${body.split('\n').map((line) => `  ${line}`).join('\n')}`
+  it.each([
+    ['a link', 'tar', tarEntry('SYMTYPE'), /link or a device/],
+    ['a hard link', 'tar', tarEntry('LNKTYPE'), /link or a device/],
+    ['a pipe', 'tar', tarEntry('FIFOTYPE'), /link or a device/],
+    ['a device', 'tar', tarEntry('CHRTYPE'), /link or a device/],
+    ['a path that leads out', 'tar', tarEntry('REGTYPE', '../../evil'), /leads out/],
+    ['an absolute path', 'tar', tarEntry('REGTYPE', '/tmp/evil'), /no relative path/],
+    ['a name twice', 'tar', tar("for x in range(2):\n  t.addfile(tarfile.TarInfo('a/x'))"), /twice/],
+    ['a path behind a file', 'tar', tar("t.addfile(tarfile.TarInfo('a'))\nt.addfile(tarfile.TarInfo('a/x'))"), /twice/],
+    ['a damaged header', 'tar', "open('bad.tar', 'wb').write(b'x' * 1024)", /damaged/],
+    ['too many entries', 'tar', tar("for x in range(20001):\n  t.addfile(tarfile.TarInfo(f'a/{x}'))"), /more than 20000/],
+    ['a bomb', 'zip', zipped("z.writestr('a/x', b'0' * 30_000_000)"), /swells/],
+    ['a link in a zip', 'zip', zipped("i = zipfile.ZipInfo('a/x')\ni.external_attr = (stat.S_IFLNK | 0o777) << 16\nz.writestr(i, '/etc/passwd')"), /link or a device/],
+    ['a path of a zip that leads out', 'zip', zipped("z.writestr('../evil', b'')"), /leads out/],
+    ['a backslash', 'zip', zipped("i = zipfile.ZipInfo('x')\ni.filename = 'a\\\\..\\\\evil'\nz.writestr(i, b'')"), /no relative path/],
+    ['nothing', 'zip', zipped('pass'), /empty/],
+  ])('with %s is refused and leaves nothing behind', async (_, end, script, reason) => {
+    await using made = await tempWorkspace()
+    python(made, script)
+    const { code, stderr } = await plugins(made, 'add', `bad.${end}`, '--yes')
+    expect([code, stderr]).toEqual([1, expect.stringMatching(reason)])
+    expect(readdirSync(at(made, 'plugins'))).toEqual([])
+    expect(readdirSync(dirname(made.root)).sort()).toEqual(['home', 'ws'])
+  })
+
+  it('of the web needs its hash, and is taken only with the right one', async () => {
+    await using made = await tempWorkspace(files)
+    execFileSync('tar', ['-czf', 'acme.tgz', '-C', 'src', 'acme'], { cwd: made.root })
+    const bytes = readFileSync(join(made.root, 'acme.tgz'))
+    const server = createServer((request, response) => (request.url === '/moved.tgz' ? response.writeHead(302, { location: '/acme.tgz' }).end() : response.end(bytes))).listen(0, '127.0.0.1')
+    try {
+      await new Promise((resolve) => server.once('listening', resolve))
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/moved.tgz`
+      const hash = createHash('sha256').update(bytes).digest('hex')
+      const get = (...words: string[]) => vtcode(made, ['--config', 'web.private_hosts=["127.0.0.1"]', 'plugins', 'add', url, '--name', 'acme', '--yes', ...words])
+      expect((await get()).stderr).toMatch(/--sha256/)
+      expect((await get('--sha256', hash.replace(/^./, (c) => (c === '0' ? '1' : '0')))).stderr).toMatch(/not the one that was meant/)
+      expect((await plugins(made, 'add', url, '--name', 'acme', '--yes', '--sha256', hash)).stderr).toMatch(/127\.0\.0\.1/)
+      const { code, stderr } = await get('--sha256', hash)
+      expect(code, stderr).toBe(0)
+      expect(await answer(made)).toEqual({ said: 'hello' })
+    } finally {
+      server.close()
+    }
+  })
+})
+
+describe('a git repository', () => {
+  it('is installed at a tag and updated from a branch; what it may do is shown anew when that has changed', async () => {
+    await using made = await tempWorkspace(files)
+    const repository = join(made.root, 'src/acme')
+    const git = (...words: string[]) => execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.org', ...words], { cwd: repository, encoding: 'utf8' }).trim()
+    git('init', '-q', '-b', 'main')
+    git('add', '.')
+    git('commit', '-qm', 'one')
+    git('tag', 'v1')
+    const commit = git('rev-parse', 'HEAD')
+    await made.write('src/acme/hello.js', module('newer'))
+    git('commit', '-qam', 'two')
+    const url = `git+file://${repository}`
+    const tagged = await plugins(made, 'add', `${url}#v1`, '--yes')
+    expect(tagged.code, tagged.stderr).toBe(0)
+    expect(lock(made).acme.source).toEqual({ type: 'git', url: `file://${repository}`, ref: 'v1', commit })
+    expect(await answer(made)).toEqual({ said: 'hello' })
+    expect(existsSync(at(made, 'plugins/acme/.git'))).toBe(false)
+
+    expect((await plugins(made, 'add', url, '--name', 'latest', '--yes')).code).toBe(0)
+    await made.write('src/acme/vtcode.yaml', manifest().replace('effects: []', 'effects: [net]'))
+    git('commit', '-qam', 'three')
+    const unasked = await plugins(made, 'update', 'latest')
+    expect(unasked.code).toBe(1)
+    expect(unasked.stderr).toMatch(/\[net\]/)
+    expect(lock(made).latest.source.commit).toBe(git('rev-parse', 'HEAD~1'))
+    expect((await plugins(made, 'update', '--yes')).stdout).toBe('acme is as it was.\nUpdated latest.\n')
+    expect(lock(made).latest.source.commit).toBe(git('rev-parse', 'HEAD'))
+    expect((await plugins(made, 'add', `${url}#--upload-pack=evil`, '--name', 'x', '--yes')).stderr).toMatch(/no name of a branch/)
+  })
+})
+
+describe('an npm package', () => {
+  it('comes from the registry of the user, and none of its scripts run', async () => {
+    await using made = await tempWorkspace({
+      'package/package.json': JSON.stringify({ name: '@acme/tools', version: '1.2.3', scripts: { install: 'touch /tmp/vtcode-evil', prepack: 'touch ../evil', postinstall: 'touch ../evil' } }),
+      'package/vtcode/hello.yaml': manifest().replace('./hello.js', '../hello.js'),
+      'package/hello.js': module('from npm'),
+    })
+    execFileSync('tar', ['-czf', 'pack.tgz', 'package'], { cwd: made.root })
+    const bytes = readFileSync(join(made.root, 'pack.tgz'))
+    const integrity = `sha512-${createHash('sha512').update(bytes).digest('base64')}`
+    const server = createServer((request, response) => {
+      if (request.url!.endsWith('.tgz')) return response.end(bytes)
+      const tarball = `http://${request.headers.host}/pack.tgz`
+      return response.setHeader('content-type', 'application/json').end(JSON.stringify({ name: '@acme/tools', 'dist-tags': { latest: '1.2.3' }, versions: { '1.2.3': { name: '@acme/tools', version: '1.2.3', dist: { tarball, integrity } } } }))
+    }).listen(0, '127.0.0.1')
+    try {
+      await new Promise((resolve) => server.once('listening', resolve))
+      put(join(made.home, '.npmrc'), `registry=http://127.0.0.1:${(server.address() as AddressInfo).port}/\nupdate-notifier=false\n`)
+      const { code, stderr } = await plugins(made, 'add', 'npm:@acme/tools@^1', '--yes')
+      expect(code, stderr).toBe(0)
+      expect(lock(made)['acme-tools']).toMatchObject({ version: '1.2.3', source: { type: 'npm', url: '@acme/tools@^1', ref: '1.2.3', integrity } })
+      expect(await answer(made)).toEqual({ said: 'from npm' })
+      expect((await plugins(made, 'add', 'npm:../package', '--yes')).stderr).toMatch(/no name of an npm package/)
+    } finally {
+      server.close()
+    }
+  })
+})
+
+describe('vtcode plugins remove', () => {
+  it('refuses while another plugin requires it, and keeps data unless told', async () => {
+    await using made = await tempWorkspace({ ...files, 'src/needy/vtcode.yaml': 'name: needy\ndescription: x\nrequires: { plugins: [acme] }\nrun: [echo]\n' })
+    await plugins(made, 'add', 'src/acme', '--yes')
+    expect((await plugins(made, 'add', 'src/needy', '--yes')).code).toBe(0)
+    expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(/needy:needy requires it/)
+    expect(await answer(made)).toEqual({ said: 'hello' })
+    expect((await plugins(made, 'remove', 'needy')).code).toBe(0)
+    expect((await plugins(made, 'remove', 'acme', '--data')).code).toBe(0)
+    expect(lock(made)).toEqual({})
+    expect(await answer(made)).toBe('VT_TOOL_UNKNOWN')
+    expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(/no plugin acme/)
+    expect((await plugins(made, 'remove', '..')).stderr).toMatch(/no plugin \.\./)
+  })
+})
+
+describe('a policy', () => {
+  it('that is no longer what was installed leaves nothing done beyond reading', async () => {
+    const policy = 'name: guard\nkind: policy\ndescription: x\nmodule: ./guard.js\n'
+    await using made = await tempWorkspace({ 'src/guard/vtcode.yaml': policy, 'src/guard/guard.js': 'export default () => undefined\n', 'a.txt': 'a' })
+    await plugins(made, 'add', 'src/guard', '--yes')
+    const write = async () => JSON.parse((await vtcode(made, ['--mode', 'auto', 'call', 'unified_file', 'write', '--path', 'b.txt', '--content', 'x', '--overwrite', 'true'])).stdout)
+    expect((await write()).ok).toBe(true)
+    appendFileSync(at(made, 'plugins/guard/vtcode.yaml'), '# changed\n')
+    expect((await write()).error.code).toBe('VT_POLICY_UNAVAILABLE')
+    writeFileSync(at(made, 'plugins/guard/vtcode.yaml'), policy)
+    appendFileSync(at(made, 'plugins/guard/guard.js'), '// changed\n')
+    expect((await write()).ok).toBe(false)
+  })
+})
+
+describe('a lock', () => {
+  it('that cannot be read lets nothing run and says so', async () => {
+    await using made = await tempWorkspace(files)
+    await plugins(made, 'add', 'src/acme', '--yes')
+    for (const text of ['{', '{"version":2}', '{"version":1,"plugins":{"acme":{}}}', '{"version":1,"plugins":[null]}']) {
+      writeFileSync(at(made, 'plugins.lock.json'), text)
+      expect(await answer(made)).toBe('VT_PLUGIN_LOCK')
+      expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(/plugins\.lock\.json cannot be used/)
+    }
+    expect(existsSync(at(made, 'plugins/acme'))).toBe(true)
+  })
+  it.skipIf(process.getuid?.() === 0)('that cannot be written leaves no plugin behind', async () => {
+    await using made = await tempWorkspace(files)
+    mkdirSync(at(made, 'plugins'), { recursive: true })
+    chmodSync(at(made, ''), 0o500)
+    expect((await plugins(made, 'add', 'src/acme', '--yes')).code).toBe(1)
+    chmodSync(at(made, ''), 0o700)
+    expect(readdirSync(at(made, 'plugins'))).toEqual([])
+  })
+})

@@ -1,0 +1,109 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { tempWorkspace, type Files } from 'vtcode/test'
+import { vtcode } from './program.js'
+
+const validate = async (files: Files, path: string, ...flags: string[]) => {
+  await using made = await tempWorkspace(files)
+  const { code, stdout } = await vtcode(made, ['plugins', 'validate', path, '--json', ...flags])
+  return { code, ...(JSON.parse(stdout) as { plugin: string; contributions: { id: string; errors: string[]; warnings: string[]; examples: Record<string, number> }[] }), made }
+}
+
+describe('vtcode plugins validate', () => {
+  const command = (examples: string) => ({
+    'p/vtcode.yaml': `name: say\ndescription: Says it.\ninput: { required: [what], properties: { what: { type: string } } }\nenv: { TONE: soft }\nrun: [echo, '{what}']\nexamples:\n${examples}`,
+  })
+
+  it('renders commands without running them, and runs what only a call shows when told', async () => {
+    const files = command(`  - { input: { what: a b }, expect: { argv: [echo, a b], env: { TONE: soft } } }
+  - { input: { what: 5 }, invalid: true }
+  - { input: {}, invalid: true }
+  - { input: { what: hello }, expect: { ok: true, text_includes: hello } }
+  - { skip_without: [no_such_program], input: { what: x } }
+`)
+    expect(await validate(files, 'p')).toMatchObject({ code: 1, contributions: [{ id: 'p:say', errors: [expect.stringContaining('example 2')], examples: { passed: 2, failed: 1, skipped: 1, not_run: 1 } }] })
+    expect(await validate(files, 'p', '--run')).toMatchObject({ contributions: [{ examples: { passed: 3, failed: 1, skipped: 1, not_run: 0 } }] })
+  })
+
+  it('says where an answer differs', async () => {
+    const { code, contributions } = await validate(command("  - { title: shouts, input: { what: a }, expect: { argv: [echo, A] } }\n  - { input: { what: a }, expect: { ok: true, output: { exit_code: 3 } } }\n"), 'p', '--run')
+    expect(code).toBe(1)
+    expect(contributions[0]!.errors).toEqual(['example 1 (shouts): argv[1] is "a" instead of "A"', expect.stringMatching(/example 2: output\.exit_code is 0 instead of 3/)])
+  })
+
+  it('shows where an alias leads, and what a request would be', async () => {
+    const files = {
+      'p/vtcode/look.yaml': "name: look\nalias: { to: unified_search/list, rename: { folder: path } }\ninput: { properties: { folder: { type: string } } }\ndescription: x\nexamples: [{ input: { folder: src }, expect: { target: { tool: unified_search, input: { action: list, path: src } } } }]\n",
+      'p/vtcode/get.yaml': "name: get\ndescription: x\ninput: { properties: { id: { type: string } } }\nhttp: { url: 'https://api.example.org/items/{id}' }\nexamples: [{ input: { id: 'a b' }, expect: { request: { method: GET, url: 'https://api.example.org/items/a%20b' } } }]\n",
+    }
+    expect(await validate(files, 'p')).toMatchObject({ code: 0, contributions: [{ examples: { passed: 1 } }, { examples: { passed: 1 } }] })
+  })
+
+  it('runs nothing of a plugin unless told, not even what its modules do when they are imported', async () => {
+    const files = {
+      'p/vtcode/tool.yaml': 'name: tool\ndescription: x\neffects: []\nmodule: ../tool.js\nexamples: [{ input: {}, expect: { ok: true } }]\n',
+      'p/vtcode/judge.yaml': 'name: judge\nkind: policy\nmodule: ../judge.js\nexamples: [{ call: { tool: unified_search, input: { action: list } }, expect: { verdict: deny } }]\n',
+      'p/vtcode/server.yaml': "name: server\nmcp: { server: { command: touch, args: ['ran'] } }\n",
+      'p/tool.js': "import { writeFileSync } from 'node:fs'\nwriteFileSync(new URL('./ran', import.meta.url), '')\nexport default () => ({ ok: true, output: {} })\n",
+      'p/judge.js': "import { writeFileSync } from 'node:fs'\nwriteFileSync(new URL('./ran', import.meta.url), '')\nexport default () => ({ deny: 'no' })\n",
+    }
+    await using made = await tempWorkspace(files)
+    const still = await vtcode(made, ['plugins', 'validate', 'p', '--json'])
+    expect(JSON.parse(still.stdout).contributions.map(({ examples }: { examples: { not_run: number } }) => examples.not_run)).toEqual([1, 0, 1])
+    expect(await made.read('p/ran')).toBeUndefined()
+    const run = await vtcode(made, ['plugins', 'validate', 'p', '--run', '--json'])
+    expect(JSON.parse(run.stdout).contributions[0].examples.passed).toBe(1)
+    expect(await made.read('p/ran')).toBe('')
+  })
+
+  it('finds modules that cannot be imported, files that break the schema, and nothing at all', async () => {
+    expect(await validate({ 'p/vtcode.yaml': 'name: a\ndescription: x\neffects: []\nmodule: ./a.js\n', 'p/a.js': "throw new Error('on purpose')\n" }, 'p', '--run')).toMatchObject({ code: 1, contributions: [{ errors: [expect.stringContaining('on purpose')] }] })
+    expect(await validate({ 'p/vtcode.yaml': 'name: a\ndescripton: x\nrun: [echo]\n' }, 'p')).toMatchObject({ code: 1, contributions: [{ errors: [expect.stringMatching(/vtcode\.yaml:2.*did you mean 'description'/)] }] })
+    expect(await validate({ 'p/readme.md': '' }, 'p')).toMatchObject({ code: 1, contributions: [{ errors: [expect.stringMatching(/holds no manifest/)] }] })
+  })
+
+  it('reads packages of other programs; --strict wants nothing left out', async () => {
+    const files = { 'p/.claude-plugin/plugin.json': '{"name":"p"}', 'p/agents/a.md': 'x', 'p/skills/one/SKILL.md': '---\nname: one\ndescription: One.\n---\nx\n' }
+    expect(await validate(files, 'p')).toMatchObject({ code: 0, format: 'Claude Code', skills: ['one'] })
+    expect((await validate(files, 'p', '--strict')).code).toBe(1)
+  })
+})
+
+describe('vtcode plugins new', () => {
+  it.each(['action', 'command', 'policy', 'compactor'])('writes a plugin that passes its own examples and its own test: %s', async (kind) => {
+    await using made = await tempWorkspace()
+    expect((await vtcode(made, ['plugins', 'new', 'my-first', '--kind', kind])).code).toBe(0)
+    const { stdout, code } = await vtcode(made, ['plugins', 'validate', 'my-first', '--run', '--strict', '--json'])
+    const [{ examples, errors, warnings }] = JSON.parse(stdout).contributions
+    expect({ code, errors, warnings, failed: examples.failed, left: examples.not_run + examples.skipped }).toEqual({ code: 0, errors: [], warnings: [], failed: 0, left: 0 })
+    expect(examples.passed).toBeGreaterThan(0)
+    const folder = join(made.root, 'my-first')
+    mkdirSync(join(folder, 'node_modules'))
+    symlinkSync(dirname(createRequire(import.meta.url).resolve('vtcode/package.json')), join(folder, 'node_modules/vtcode'))
+    const { stdout: report } = await promisify(execFile)(process.execPath, ['--test'], { cwd: folder, env: { PATH: process.env.PATH, HOME: made.home } })
+    expect(report).toMatch(/pass 1\n/)
+    expect((await vtcode(made, ['plugins', 'new', 'my-first'])).stderr).toMatch(/exists already/)
+  }, 60_000)
+  it('wants a name and a kind that can be', async () => {
+    await using made = await tempWorkspace()
+    expect((await vtcode(made, ['plugins', 'new', '../x'])).code).toBe(2)
+    expect((await vtcode(made, ['plugins', 'new', 'x', '--kind', 'constructor'])).code).toBe(2)
+  })
+})
+
+describe('vtcode plugins info', () => {
+  it('says what a plugin may do without running it, and where it came from', async () => {
+    await using made = await tempWorkspace({ 'p/vtcode.yaml': "name: ask_acme\ndescription: x\nsecrets: { token: { description: Of the account. } }\nhttp: { url: 'https://api.acme.example/ask', auth: { type: bearer, value: { secret: token } } }\n" })
+    await vtcode(made, ['plugins', 'add', 'p', '--yes'])
+    const document = JSON.parse((await vtcode(made, ['plugins', 'info', 'p', '--json'])).stdout)
+    expect(document).toMatchObject({ name: 'p', source: { type: 'path' }, tree: expect.any(String), contributions: [{ id: 'p:ask_acme', serves: 'ask_acme', state: 'active', does: ['connects to GET https://api.acme.example/ask'], reads: ['the secret token'] }] })
+    expect((await vtcode(made, ['plugins', 'info', 'p'])).stdout).toMatch(/reads the secret token/)
+    expect((await vtcode(made, ['plugins', 'info', 'q'])).stderr).toMatch(/There is no plugin 'q'; there are: p/)
+    const { plugins } = JSON.parse((await vtcode(made, ['plugins', 'list', '--json'])).stdout)
+    expect(plugins).toEqual([{ name: 'p', root: expect.any(String), layer: 'user', format: 'vtcode', contributions: 1 }])
+  })
+})
