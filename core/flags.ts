@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { KernelOptions, Mode } from './types.js'
 
 /** What the command line says: options of the kernel, the verb and what is left for its surface. */
@@ -38,7 +39,8 @@ function set(options: KernelOptions, name: string, value: string | undefined, fl
   if (value === undefined || value === '') throw new UsageError(`${flag} needs a value.`)
   if (name === 'config') options.config = [...[options.config ?? []].flat(), value]
   else if (name === 'dialect') options.dialects = value.split(',').filter(Boolean)
-  else if (name !== 'mode') options[name as 'workspace' | 'home'] = value
+  // What settings in it name begins there, so it has to be a whole path.
+  else if (name !== 'mode') options[name as 'workspace' | 'home'] = resolve(value)
   else if (modes.includes(value)) options.mode = value as Mode
   else throw new UsageError(`There is no mode '${value}'; possible are ${modes.join(', ')}.`)
 }

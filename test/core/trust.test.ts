@@ -226,7 +226,7 @@ describe('a contribution of the workspace', () => {
     const module = "import { writeFileSync } from 'node:fs'; import { ok } from 'vtcode'; writeFileSync(new URL('./marker', import.meta.url), ''); export default () => ok({ said: 'hello' })"
     await space.write('.vtcode/plugins/p/hello.js', module)
     const call = async (env: Record<string, string> = {}) => {
-      const kernel = await createKernel({ workspace: space.root, home: space.home, env: { PATH: process.env['PATH'], ...env }, mode: 'full-auto' })
+      const kernel = await createKernel({ workspace: space.root, home: space.home, env: { PATH: process.env['PATH'], ...env }, mode: 'full-auto', config: { sandbox: { plugins: 'off' } } })
       const result = await kernel.call('hello_there')
       await kernel.close()
       return result.ok ? result.output : result.error.code

@@ -21,7 +21,9 @@ export async function begin(name: string, { kind, dir }: { kind: string; dir: st
   const id = name.replaceAll('-', '_')
   const words: Record<string, string> = { name, id, camel: id.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()), version }
   const filled = (text: string) => text.replace(/\{\{(name|id|camel|version)\}\}/g, (_, word: string) => words[word]!)
-  const files = [kind, 'common'].flatMap((part) => readdirSync(join(templates, part)).map((file) => ({ file: filled(file), text: filled(readFileSync(join(templates, part, file), 'utf8')) })))
+  // `<kind>.<file>`, and `common.<file>` for every kind.
+  const chosen = readdirSync(templates).filter((file) => file.startsWith(`${kind}.`) || file.startsWith('common.'))
+  const files = chosen.map((file) => ({ file: filled(file.slice(file.indexOf('.') + 1)), text: filled(readFileSync(join(templates, file), 'utf8')) }))
   try {
     mkdirSync(folder, { recursive: true })
     for (const { file, text } of files) writeFileSync(join(folder, file), text, { flag: 'wx' })
