@@ -254,7 +254,7 @@ describe('a policy', () => {
     const policy = 'name: guard\nkind: policy\ndescription: x\nmodule: ./guard.js\n'
     await using made = await tempWorkspace({ 'src/guard/vtcode.yaml': policy, 'src/guard/guard.js': 'export default () => undefined\n', 'a.txt': 'a' })
     await plugins(made, 'add', 'src/guard', '--yes')
-    const write = async () => JSON.parse((await vtcode(made, ['--mode', 'auto', 'call', 'unified_file', 'write', '--path', 'b.txt', '--content', 'x', '--overwrite', 'true'])).stdout)
+    const write = async () => JSON.parse((await vtcode(made, ['--config', 'plugins.isolate=inline', '--mode', 'auto', 'call', 'unified_file', 'write', '--path', 'b.txt', '--content', 'x', '--overwrite', 'true'])).stdout)
     expect((await write()).ok).toBe(true)
     appendFileSync(at(made, 'plugins/guard/vtcode.yaml'), '# changed\n')
     expect((await write()).error.code).toBe('VT_POLICY_UNAVAILABLE')
