@@ -153,7 +153,6 @@ export class Thread {
       this.last = await runTurn(this, next, signal)
       this.turns += 1
       if (this.last.failure?.code === 'VT_SESSION_WRITE') break
-      await this.saveManifest('active')
       if (next?.intent_id !== undefined) await this.queue.applied(next.intent_id)
       await this.context.saveMemory()
       if (this.last.outcome !== 'success') break

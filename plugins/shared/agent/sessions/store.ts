@@ -1,4 +1,4 @@
-import { constants } from 'node:fs'
+import { constants, writeSync } from 'node:fs'
 import { mkdir, open, readFile, rename, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Handle, Workspace } from '../../../../core/index.js'
@@ -53,7 +53,9 @@ class Disk implements Store {
   async append(log: Log, line: string, durable: boolean): Promise<void> {
     try {
       const file = await this.log(log)
-      await file.appendFile(line)
+      // A line goes into the system's memory at once; a trip through the thread pool for each would cost a turn more than all else.
+      const bytes = Buffer.from(line)
+      for (let at = 0; at < bytes.length; ) at += writeSync(file.fd, bytes, at)
       if (durable) await file.datasync()
     } catch (error) {
       throw new AgentError('VT_SESSION_WRITE', `${log} cannot be written: ${messageOf(error)}.`)
