@@ -159,6 +159,8 @@ export interface Io {
   env: Record<string, string | undefined>
   /** Aborted by SIGINT, SIGTERM and SIGHUP. */
   signal: AbortSignal
+  /** From now on SIGINT calls this instead of aborting `signal`; without a handler it aborts again. A second press within a second ends the program. */
+  interrupts?: (handler: (() => void) | undefined) => void
 }
 
 export interface Context {

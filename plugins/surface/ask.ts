@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import type { Io, Kernel } from '../../core/index.js'
-import { refusal } from '../shared/agent/faces/refusal.js'
+import { given, withAgent } from '../shared/agent/faces/session.js'
 import { readTask } from '../shared/agent/faces/streams.js'
 import { say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
@@ -31,23 +31,15 @@ export default async function ask(kernel: Kernel, argv: string[], io: Io): Promi
   return run(command, argv, () => code)
 }
 
-async function answer(kernel: Kernel, question: string, { tools, outputFormat, code, model }: Flags, io: Io): Promise<number> {
-  const { createAgent } = await import('../shared/agent/index.js')
-  try {
-    const agent = await createAgent(kernel, { env: io.env, surface: 'ask', ...(model !== undefined && { model }), tools })
-    try {
-      const { text, usage, total_cost_usd: cost_usd, session_id, error, exit_code } = await agent.run(question, { signal: io.signal })
-      if (error) say(io, 'error', `${error.code}: ${error.message} ${error.hint}`)
-      const response = code ? (/```[^\n]*\n([\s\S]*?)```/.exec(text)?.[1] ?? text) : text
-      if (outputFormat === 'json') {
-        const [provider, ...name] = agent.model.split('/')
-        io.stdout.write(`${JSON.stringify({ response, provider, model: name.join('/'), usage, cost_usd, session_id })}\n`)
-      } else if (!error) io.stdout.write(response.endsWith('\n') ? response : `${response}\n`)
-      return exit_code
-    } finally {
-      await agent.close()
-    }
-  } catch (error) {
-    return refusal(kernel, error, io)
-  }
+function answer(kernel: Kernel, question: string, { tools, outputFormat, code, model }: Flags, io: Io): Promise<number> {
+  return withAgent(kernel, io, { surface: 'ask', ...given({ model }), tools }, async (agent) => {
+    const { text, usage, total_cost_usd: cost_usd, session_id, error, exit_code } = await agent.run(question, { signal: io.signal })
+    if (error) say(io, 'error', `${error.code}: ${error.message} ${error.hint}`)
+    const response = code ? (/```[^\n]*\n([\s\S]*?)```/.exec(text)?.[1] ?? text) : text
+    if (outputFormat === 'json') {
+      const [provider, ...name] = agent.model.split('/')
+      io.stdout.write(`${JSON.stringify({ response, provider, model: name.join('/'), usage, cost_usd, session_id })}\n`)
+    } else if (!error) io.stdout.write(response.endsWith('\n') ? response : `${response}\n`)
+    return exit_code
+  })
 }

@@ -1,12 +1,10 @@
 import { createInterface } from 'node:readline'
 import type { Io, Kernel } from '../../core/index.js'
-import { approver } from '../shared/approver.js'
-import { refusal } from '../shared/agent/faces/refusal.js'
-import { asker } from '../shared/questions.js'
+import { given, people, withAgent } from '../shared/agent/faces/session.js'
 import { interactive, say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
 
-const help = `/help shows this, /mode says the mode, /quit ends; Ctrl-C ends the chat, which can be resumed.
+const help = `/help shows this, /mode says the mode, /compact [what matters] shortens the conversation, /quit ends. Ctrl-C stops what is under way.
 `
 
 /** `vtcode chat`: line by line, one turn for each. */
@@ -23,49 +21,67 @@ export default async function chat(kernel: Kernel, argv: string[], io: Io): Prom
 }
 
 async function talk(kernel: Kernel, { model, resume, plain }: { model?: string; resume?: string; plain?: true }, io: Io): Promise<number> {
-  const [{ createAgent }, { progress, summary }] = await Promise.all([import('../shared/agent/index.js'), import('../shared/agent/faces/progress.js')])
-  const people = interactive(io) ? { providers: { approve: approver(io), ask: asker(io) } } : {}
-  const show = plain ? () => {} : progress(io)
-  try {
-    const agent = await createAgent(kernel, { env: io.env, surface: 'chat', ...(model !== undefined && { model }), ...(resume !== undefined && { resume }), onEvent: show, ...people })
-    try {
-      for await (const line of lines(io)) {
-        if (line === '/quit' || line === '/exit') break
-        if (line === '/help') io.stderr.write(help)
-        else if (line === '/mode') io.stderr.write(`${kernel.settings.policy.mode}\n`)
-        else if (line.startsWith('/')) say(io, 'error', `There is no command ${line.split(' ')[0]}. ${help}`)
-        else {
-          const outcome = await agent.run(line, { signal: io.signal })
-          if (!outcome.error && outcome.text !== '') io.stdout.write(`${outcome.text}\n`)
-          if (outcome.outcome_code !== 'success') io.stderr.write(`${summary(outcome)}\n`)
-        }
-        if (io.signal.aborted) return 130
+  const { progress, summary } = await import('../shared/agent/faces/progress.js')
+  const onEvent = plain ? () => {} : progress(io)
+  return withAgent(kernel, io, { surface: 'chat', ...given({ model, resume }), onEvent, ...people(io) }, async (agent) => {
+    for await (const line of lines(io)) {
+      const [word, ...rest] = line.split(' ')
+      if (word === '/quit' || word === '/exit') break
+      if (word === '/help') io.stderr.write(help)
+      else if (word === '/mode') io.stderr.write(`${kernel.settings.policy.mode}\n`)
+      else if (word === '/compact') io.stderr.write((await turn(io, (signal) => agent.compact(rest.join(' ') || undefined, { signal }))) ? 'The conversation is shorter now.\n' : 'There is nothing to shorten.\n')
+      else if (line.startsWith('/')) say(io, 'error', `There is no command ${word}. ${help}`)
+      else {
+        const outcome = await turn(io, (signal) => agent.run(line, { signal }))
+        if (!outcome.error && outcome.text !== '') io.stdout.write(`${outcome.text}\n`)
+        if (outcome.outcome_code !== 'success') io.stderr.write(`${summary(outcome)}\n`)
       }
-    } finally {
-      await agent.close()
+      if (io.signal.aborted) return 130
     }
     return 0
-  } catch (error) {
-    return refusal(kernel, error, io)
+  })
+}
+
+/** What is under way ends with Ctrl-C, and the prompt comes back; without a person the program ends with it. */
+async function turn<T>(io: Io, what: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = new AbortController()
+  if (interactive(io)) io.interrupts?.(() => stop.abort())
+  try {
+    return await what(AbortSignal.any([io.signal, stop.signal]))
+  } finally {
+    io.interrupts?.(undefined)
   }
 }
 
 /** What is typed, a line at a time; the terminal is left alone while an answer is under way, so that questions can be asked there. */
 async function* lines(io: Io): AsyncGenerator<string> {
-  if (interactive(io)) {
-    for (;;) {
-      const line = await new Promise<string | undefined>((resolve) => {
-        const prompt = createInterface({ input: io.stdin, output: io.stderr })
-        prompt.once('close', () => resolve(undefined))
-        io.signal.addEventListener('abort', () => prompt.close(), { once: true })
-        prompt.question('> ', (text) => {
-          resolve(text)
-          prompt.close()
-        })
-      })
-      if (line === undefined) return
-      if (line.trim() !== '') yield line.trim()
-    }
+  if (!interactive(io)) {
+    for await (const line of createInterface({ input: io.stdin })) if (line.trim() !== '') yield line.trim()
+    return
   }
-  for await (const line of createInterface({ input: io.stdin })) if (line.trim() !== '') yield line.trim()
+  for (let line = await prompt(io); line !== undefined; line = await prompt(io)) if (line.trim() !== '') yield line.trim()
+}
+
+/** One line from a person. Ctrl-C empties it; on an empty one the first warns and the second ends, as does the end of input. */
+function prompt(io: Io): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const reader = createInterface({ input: io.stdin, output: io.stderr })
+    const end = () => reader.close()
+    let armed = false
+    reader.on('SIGINT', () => {
+      if (reader.line === '' && armed) return end()
+      armed = reader.line === ''
+      io.stderr.write(armed ? '\nCtrl-C once more ends the chat.\n> ' : '\n> ')
+      reader.write(null, { ctrl: true, name: 'u' })
+    })
+    reader.once('close', () => {
+      io.signal.removeEventListener('abort', end)
+      resolve(undefined)
+    })
+    io.signal.addEventListener('abort', end, { once: true })
+    reader.question('> ', (text) => {
+      resolve(text)
+      end()
+    })
+  })
 }

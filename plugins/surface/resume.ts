@@ -1,9 +1,8 @@
 import type { Io, Kernel } from '../../core/index.js'
 import { withFlags, work, type Flags } from '../shared/agent/faces/work.js'
-import { asker } from '../shared/questions.js'
-import { interactive, say } from '../shared/terminal.js'
+import { people } from '../shared/agent/faces/session.js'
+import { say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
-import { approver } from '../shared/approver.js'
 
 /** `vtcode resume`: goes on with a session, whatever ended it. */
 export default async function resume(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -27,9 +26,8 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
         say(io, 'error', 'Say what to do next, or --continue-turn.')
         code = 2
       } else {
-        const people = interactive(io) ? { providers: { approve: approver(io), ask: asker(io) } } : {}
         const forked = flags.fork ? { fork: flags.summarize ? ('summarized' as const) : ('full_copy' as const) } : {}
-        code = await work(kernel, task === '' ? undefined : task, flags, io, { surface: 'resume', resume: named ? first! : 'last', ...forked, ...people })
+        code = await work(kernel, task === '' ? undefined : task, flags, io, { surface: 'resume', resume: named ? first! : 'last', ...forked, ...people(io) })
       }
     })
   return run(command, argv, () => code)

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
 import { home, startPeer, vtcode } from '../../agent/peer.js'
 
@@ -17,3 +19,37 @@ it('vtcode chat answers line by line in one session, which can be gone on with',
   expect((await vtcode(place, ['chat', '--resume', 'last'], { input: 'still there?\n' })).out).toBe('third\n')
   expect(peer.bodies[2].messages.slice(1).map(({ content }: any) => content)).toEqual(['hello', 'first', 'and more', 'second', 'still there?'])
 })
+
+it('Ctrl-C stops what is under way and the prompt comes back; at an empty prompt the second one ends the chat', async () => {
+  const peer = await startPeer([{ content: 'slow '.repeat(2000), how: { latency: 20, chunkSize: 5 } }, { content: 'quick' }])
+  const place = await home(peer)
+  held.push(peer, place)
+  const { spawn } = await import('node-pty')
+  const bin = fileURLToPath(new URL('../../../dist/core/bin.js', import.meta.url))
+  const terminal = spawn(process.execPath, [bin, 'chat'], { cwd: place.root, env: place.env, cols: 80, rows: 24 })
+  let shown = ''
+  terminal.onData((data) => (shown += data))
+  const ended = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)))
+  /** Waits until this is shown, and forgets what was shown before its end. */
+  const until = async (text: string) => {
+    await expect.poll(() => shown.includes(text), { timeout: 30_000 }).toBe(true)
+    shown = shown.slice(shown.indexOf(text) + text.length)
+  }
+  await until('> ')
+  terminal.write('tell me\r')
+  await expect.poll(() => peer.asked.length, { timeout: 30_000 }).toBe(1)
+  await sleep(300)
+  terminal.write('\x03')
+  await until('cancelled')
+  await until('> ')
+  await sleep(1100)
+  terminal.write('again\r')
+  await until('quick')
+  await until('> ')
+  terminal.write('half a line\x03')
+  await until('> ')
+  terminal.write('\x03')
+  await until('Ctrl-C once more ends the chat.')
+  terminal.write('\x03')
+  expect(await ended).toBe(0)
+}, 120_000)

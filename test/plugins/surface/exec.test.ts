@@ -116,6 +116,15 @@ describe('vtcode exec', () => {
     expect((await exec(place, '--nonsense', 'x')).code).toBe(2)
   })
 
+  it('shows what a run would begin with, and asks and makes nothing', async () => {
+    const { peer, place } = await scene([], { 'AGENTS.md': 'Be brief.' })
+    const { code, out } = await vtcode(place, ['exec', '--dry-run', 'do it'], { env: { PEER_API_KEY: '' } })
+    expect([code, peer.asked.length, existsSync(join(place.root, '.vtcode'))]).toEqual([0, 0, false])
+    for (const part of ['peer/m (openai-chat), mode auto', 'Be brief.', '# Task\ndo it', 'unified_file: ', 'max_tool_loops', 'protected_paths']) expect(out).toContain(part)
+    const { prompt, tools, limits } = JSON.parse((await vtcode(place, ['exec', '--dry-run', '--json', '--max-turns', '3', 'do it'])).out)
+    expect([prompt.includes('Be brief.'), tools.length > 3, limits.max_turns]).toEqual([true, true, 3])
+  })
+
   it('takes the task from a pipeline too', async () => {
     const { peer, place } = await scene([{ content: 'ok' }, { content: 'ok' }])
     expect((await vtcode(place, ['exec', '-'], { input: 'from the pipe\n' })).code).toBe(0)

@@ -3,7 +3,8 @@ import { InvalidArgumentError, type Command } from 'commander'
 import type { Io, Kernel } from '../../../../core/index.js'
 import { say } from '../../terminal.js'
 import type { AgentOptions } from '../index.js'
-import { refusal } from './refusal.js'
+import type { Sink } from '../events/log.js'
+import { given, withAgent } from './session.js'
 
 /** What the verbs that work on a task have in common. */
 export interface Flags {
@@ -30,33 +31,22 @@ const patience_ms = 5000
 
 /** Works on a task, or goes on with a session, and shows it. Returns the exit code. */
 export async function work(kernel: Kernel, task: string | undefined, flags: Flags, io: Io, options: AgentOptions): Promise<number> {
-  const [{ createAgent }, { jsonLines }, { progress, summary }] = await Promise.all([import('../index.js'), import('./streams.js'), import('./progress.js')])
+  const [{ jsonLines }, { progress, summary }] = await Promise.all([import('./streams.js'), import('./progress.js')])
   const show = flags.json ? jsonLines(io) : flags.quiet ? () => {} : progress(io)
-  try {
-    const agent = await createAgent(kernel, {
-      ...(flags.model !== undefined && { model: flags.model }),
-      env: io.env,
-      limits: { ...(flags.maxTurns !== undefined && { max_turns: flags.maxTurns }), ...(flags.maxBudgetUsd !== undefined && { max_budget_usd: flags.maxBudgetUsd }) },
-      onEvent: async (event) => {
-        if (flags.events !== undefined) appendFileSync(flags.events, `${JSON.stringify({ schema_version: '1.0.0', event })}\n`)
-        await show(event)
-      },
-      ...options,
-    })
-    try {
-      const outcome = await Promise.race([agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
-      if (outcome === undefined) return 130
-      if (!flags.json && outcome.text !== '' && !outcome.error) io.stdout.write(`${outcome.text}\n`)
-      if (!flags.json && !flags.quiet) io.stderr.write(`${summary(outcome)}\n`)
-      else if (!flags.json && outcome.error) say(io, 'error', summary(outcome))
-      if (flags.lastMessageFile !== undefined) writeFileSync(flags.lastMessageFile, outcome.text)
-      return outcome.exit_code
-    } finally {
-      await agent.close()
-    }
-  } catch (error) {
-    return refusal(kernel, error, io)
+  const onEvent: Sink = async (event) => {
+    if (flags.events !== undefined) appendFileSync(flags.events, `${JSON.stringify({ schema_version: '1.0.0', event })}\n`)
+    await show(event)
   }
+  const limits = given({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })
+  return withAgent(kernel, io, { ...given({ model: flags.model }), limits, onEvent, ...options }, async (agent) => {
+    const outcome = await Promise.race([agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
+    if (outcome === undefined) return 130
+    if (!flags.json && outcome.text !== '' && !outcome.error) io.stdout.write(`${outcome.text}\n`)
+    if (!flags.json && !flags.quiet) io.stderr.write(`${summary(outcome)}\n`)
+    else if (!flags.json && outcome.error) say(io, 'error', summary(outcome))
+    if (flags.lastMessageFile !== undefined) writeFileSync(flags.lastMessageFile, outcome.text)
+    return outcome.exit_code
+  })
 }
 
 /** Some time after the signal. */
