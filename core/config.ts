@@ -57,7 +57,10 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   const managed = only(named(join(admin, 'vtcode.config'), dataEnds))
   if (managed && ownedByRoot([admin, managed], diagnostics)) sources.push(await fromData('admin', managed))
   const users = only(named(join(home, 'vtcode.config'), [...codeEnds, ...dataEnds]))
-  if (users) sources.push(await own('user', users))
+  if (users) {
+    requireOwn([home, users])
+    sources.push(await own('user', users))
+  }
 
   const given = [options.config ?? []].flat() as (Config | string)[]
   const instead = given.findLast((one) => typeof one === 'string' && !one.includes('='))
@@ -140,6 +143,15 @@ function sameFolder(a: string, b: string): boolean {
   if (!existsSync(a) || !existsSync(b)) return false
   const [one, other] = [statSync(a), statSync(b)]
   return one.dev === other.dev && one.ino === other.ino
+}
+
+/** What decides what runs is nobody else's to write. Throws VT_CONFIG_EXPOSED: to go on without it would lose its rules too. */
+function requireOwn(paths: string[]): void {
+  const foreign = paths.find((path) => {
+    const { uid, mode } = statSync(path)
+    return process.getuid !== undefined && ((uid !== 0 && uid !== process.getuid()) || (mode & 0o002) !== 0)
+  })
+  if (foreign !== undefined) throw problem('VT_CONFIG_EXPOSED', { file: foreign }, { details: { files: [foreign] } })
 }
 
 function ownedByRoot(paths: string[], diagnostics: Diagnostic[]): boolean {

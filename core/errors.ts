@@ -86,6 +86,7 @@ export const codes = {
   VT_CONFIG_OWN_ONLY: ["'{key}' counts in your own settings only and was ignored.", 'Set it in ~/.vtcode/vtcode.config.yaml.'],
   VT_CONFIG_CONSENT: ["'{key}' of the workspace counts once you agree to it and was ignored.", 'Look at it and agree with `vtcode trust`.'],
   VT_CONFIG_ENV: ["{field} names the variable {name}, which {reason}.", 'Set it where the program is started, or give a default: ${{name}:-text}.'],
+  VT_CONFIG_EXPOSED: ['{file} belongs to another user or can be written by everybody, and it decides what may run.', 'chown it to yourself and chmod o-w it.'],
   VT_CONFIG_FOREIGN: ['{file} is not owned by root or is writable by others and was not read.', 'chown root and chmod go-w it.'],
   VT_TRUST_STORE: ['The trust store {file} cannot be used: {reason}.', 'Everything of the workspace that runs code stays off until it is mended.'],
   VT_TRUST_REFUSED: ['Trust is not granted from a program that vtcode started.', 'Run `vtcode trust` in a terminal of your own.'],

@@ -237,7 +237,7 @@ class Confined extends Reading implements OpenWorkspace {
       for (const parent of made) parent.close()
     })
     this.inNotes((folder) => {
-      attempt(() => writeFileSync(folder.at('.gitignore'), '*\n', { flag: 'wx' }))
+      attempt(() => writeFileSync(folder.at('.gitignore'), '*\n', { flag: 'wx', mode: 0o600 }))
       noteTemps(folder, path)
     })
   }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
@@ -105,6 +105,21 @@ describe('files', () => {
     chmodSync(join(space.home, 'etc/vtcode.config.yaml'), 0o666)
     const { settings, diagnostics } = await load()
     expect([settings.policy.mode, diagnostics.map(({ code, severity, files }) => [code, severity, ...files.map(short)])]).toEqual(['ask', [['VT_CONFIG_FOREIGN', 'warning', expect.stringMatching(/^~\/etc/)]]])
+  })
+  it('of the user are refused when somebody else could have written them', async () => {
+    user('policy: { allow: [exec] }')
+    const file = join(space.home, '.vtcode/vtcode.config.yaml')
+    for (const path of [file, join(space.home, '.vtcode')]) {
+      chmodSync(path, 0o777)
+      expect(await failure()).toEqual(['VT_CONFIG_EXPOSED', expect.stringContaining('can be written by everybody'), short(path)])
+      chmodSync(path, 0o700)
+    }
+    if (process.getuid?.() === 0) {
+      chownSync(file, 65_534, 65_534)
+      expect((await failure())[0]).toBe('VT_CONFIG_EXPOSED')
+      chownSync(file, 0, 0)
+    }
+    expect(await modeOf()).toBe('ask')
   })
   it('of a workspace are not read over a link out of it', async () => {
     atHome('secret.yaml', 'policy: { mode: plan }')

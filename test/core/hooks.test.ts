@@ -145,3 +145,31 @@ describe('a built-in policy', () => {
     expect(booted.kernel.contributions().find(({ id }) => id === 'builtin:permission')).toMatchObject({ state: 'inactive' })
   })
 })
+
+describe('the built-in compactors', () => {
+  it('have none either: each gives its place in the order to one that a manifest puts there', async () => {
+    const order = { hook_results: -60, response_format: -50, redact: -40, spool: 50, repeats: 90, record: 100 }
+    const files = Object.fromEntries(
+      Object.entries(order).flatMap(([name, at]) => [
+        [`${name}.yaml`, `name: my_${name}\nkind: compactor\norder: ${at}\ndescription: Ours.\nmodule: ./${name}.js\n`],
+        [`${name}.js`, `export default (result) => ({ ...result, notices: [...(result.notices ?? []), { code: 'MINE', message: '${name}' }] })\n`],
+      ]),
+    )
+    await using mine = await tempWorkspace(files)
+    const away = Object.keys(order).map((name) => `!builtin:${name}`)
+    await using booted = await bootKernel({ files: { 'long.txt': `AKIA${'ABCD1234'.repeat(2)} ${'x'.repeat(200)}\n`.repeat(100) }, manifests: [mine.root], config: { manifests: away } })
+    const result = await booted.call('unified_search', { action: 'grep', pattern: 'AKIA' })
+    expect(result.notices?.filter(({ code }) => code === 'MINE').map(({ message }) => message)).toEqual(Object.keys(order))
+    // Nothing of the built-in ones is left: no secret goes, nothing is spooled, recorded or left out.
+    expect(JSON.stringify(result)).toContain('AKIAABCD1234')
+    expect(result.ok && result.text!.length).toBeGreaterThan(8192)
+    await booted.kernel.endSession('main')
+    expect(await booted.read('.vtcode/sessions/main/calls.jsonl')).toBeUndefined()
+    for (const name of Object.keys(order)) {
+      await using one = await bootKernel({ manifests: [{ from: mine.root, only: [`*:my_${name}`] }], files: { a: 'x' }, config: { manifests: [`!builtin:${name}`] } })
+      const { notices } = await one.call('unified_file', { action: 'read', path: 'a' })
+      expect([name, notices]).toEqual([name, [{ code: 'MINE', message: name }]])
+      expect(one.kernel.contributions().find(({ id }) => id === `builtin:${name}`)).toMatchObject({ state: 'inactive' })
+    }
+  })
+})
