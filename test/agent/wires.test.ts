@@ -132,7 +132,7 @@ describe.each(formats)('over %s', (format) => {
 })
 
 describe('arguments that are no object', () => {
-  const frame = (event: object & { type?: string }) => `${event.type ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`
+  const frame = (event: Record<string, unknown>) => `${event.type ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`
   /** An answer of Anthropic's wire that calls a tool with this text as its arguments. */
   const messages = (text: string) =>
     [

@@ -2,6 +2,7 @@ import { version, type Kernel, type Workspace } from '../../../core/index.js'
 import { weightOf } from './context/compaction.js'
 import { LiveContext } from './context/live.js'
 import { systemPrompt, sha256 } from './context/prompt.js'
+import { redact } from '../redact.js'
 import type { AgentProviders } from './dictionary.js'
 import { AgentError, hintOf } from './errors.js'
 import { Events } from './events/log.js'
@@ -272,7 +273,7 @@ export class Thread {
     })
     if (failure?.code !== 'VT_SESSION_WRITE') await this.saveManifest('idle')
     const error = failure && { code: failure.code, message: failure.message, hint: failure.extra.hint ?? hintOf(this.kernel, failure.code) }
-    return { outcome_code: code, exit_code, text, ...known, ...(error && { error }) }
+    return redact({ outcome_code: code, exit_code, text, ...known, ...(error && { error }) })
   }
 
   private async saveManifest(status: SessionManifest['status']): Promise<SessionManifest> {

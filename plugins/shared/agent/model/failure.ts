@@ -1,3 +1,4 @@
+import { redactText } from '../../redact.js'
 import { messageOf } from '../errors.js'
 
 /** Why an attempt failed, and what that means for the next one. */
@@ -27,8 +28,13 @@ const again = new Set([408, 409, 429, 500, 502, 503, 504, 529])
 const quota = /insufficient_quota|billing|exceeded your current quota/i
 const tooLong = /context.{0,20}(length|window)|maximum context|too many tokens|prompt is too long|input is too long|exceeds the (maximum|model)/i
 
-/** What an error of the client library, of the network or of ours means; `begun` when an answer was under way. */
+/** What an error of the client library, of the network or of ours means; `begun` when an answer was under way. A server may repeat what opens its door: nobody reads that. */
 export function causeOf(error: unknown, begun: boolean, now: number): Cause {
+  const cause = meaning(error, begun, now)
+  return { ...cause, message: redactText(cause.message) }
+}
+
+function meaning(error: unknown, begun: boolean, now: number): Cause {
   if (error instanceof Stalled) return { code: 'VT_LLM_TIMEOUT', message: `The model server: ${error.message}.`, retry: error.stage === 'total' ? 'no' : 'stream', category: error.stage }
   if (error instanceof Cut) return { code: 'VT_LLM_CUT', message: error.message, retry: 'stream', category: 'cut' }
   const { statusCode, responseBody = '', responseHeaders = {} } = error as { statusCode?: number; responseBody?: string; responseHeaders?: Record<string, string> }
