@@ -46,7 +46,8 @@ export function modelOf(source: Source, name: string): Model {
     [`models."${name}"`, listed],
     ['entry', entry],
     [`snapshot of ${snapshot().as_of}`, source.builtin ? (own(snapshot().models, id) ?? {}) : {}],
-    [`default of ${format}`, { ...defaults[format], max_output_tokens: mostOutput }],
+    [`default of ${format}`, defaults[format]],
+    ['default', { max_output_tokens: mostOutput }],
     ['assumed', { context_window: assumedWindow }],
   ]
   const facts: Facts = {}
