@@ -5,7 +5,7 @@ import { join } from 'node:path'
 const folder = 'plugins/unified_search/outline_tree_sitter'
 const packages = {
   '@vscode/tree-sitter-wasm': { at: 'wasm', languages: ['bash', 'css'] },
-  '@cursorless/tree-sitter-wasms': { at: 'out', languages: ['elixir', 'html', 'json', 'lua', 'scala', 'yaml'] },
+  '@cursorless/tree-sitter-wasms': { at: 'out', languages: ['dart', 'elixir', 'haskell', 'hcl', 'html', 'json', 'lua', 'nix', 'scala', 'yaml'] },
   '@tree-sitter-grammars/tree-sitter-toml': { at: '.', languages: ['toml'] },
 }
 

@@ -11,7 +11,7 @@ import {
 import { positionsIn } from '../shared/positions.js'
 
 /** Languages that there is a grammar and a query for, both in the folder beside this file. */
-const served = new Set(['bash', 'css', 'elixir', 'html', 'json', 'lua', 'scala', 'toml', 'yaml'])
+const served = new Set(['bash', 'css', 'dart', 'elixir', 'haskell', 'hcl', 'html', 'json', 'lua', 'nix', 'scala', 'toml', 'yaml'])
 
 /** The symbols of languages that ast-grep has no rules for, by tree-sitter grammars and queries of our own. */
 const outline: Handler<OutlineInput> = async (call, context) => {

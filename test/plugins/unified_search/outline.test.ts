@@ -18,7 +18,7 @@ const project: Files = {
   'run.sh': 'X=1\nmain() {\n  echo hi\n}\n',
   'm.lua': 'local M = {}\nfunction M.a(x) end\nlocal function b() end\nreturn M\n',
   'p.json': '{"name":"é","scripts":{"build":"x","test":"y"}}',
-  'notes.dart': 'void main() {}\n',
+  'notes.sol': 'void main() {}\n',
   'plain.txt': 'no language\n',
 }
 
@@ -90,6 +90,10 @@ describe('other languages', () => {
         'a.toml': 'key = 1\n[table.sub]\ninner = 2\n[[list]]\n',
         'a.ex': 'defmodule A.B do\n  def pub(x), do: x\n  defp priv(x) when x do\n    x\n  end\nend\n',
         'a.scala': 'object O { def f = 1 }\ntrait T\ncase class D(x: Int)\n',
+        'a.dart': 'class A {\n  int _hidden = 1;\n  A();\n  int run() => 1;\n}\nenum E { one }\nvoid main() {}\n',
+        'a.hs': 'module M where\ndata T = A Int | B\nclass C a where\n  c :: a -> Int\nf :: Int -> Int\nf x = x\n',
+        'a.nix': '{ pkgs }:\nlet v = 1; in {\n  name = "a";\n  build = { inputs = []; };\n}\n',
+        'a.tf': 'variable "region" {\n  default = "eu"\n}\nkey = 1\n',
       },
     })
     expect(await groups(ws, { path: 'a.html' })).toEqual({ object: ['main', 'inner'] })
@@ -99,10 +103,15 @@ describe('other languages', () => {
     expect(await groups(ws, { path: 'a.ex' })).toEqual({ module: ['A.B', '.pub', '.priv'] })
     expect(await groups(ws, { path: 'a.ex', pub_members: true })).toEqual({ module: ['A.B', '.pub'] })
     expect(await groups(ws, { path: 'a.scala' })).toEqual({ object: ['O', '.f'], interface: ['T'], class: ['D'] })
+    expect(await groups(ws, { path: 'a.dart' })).toEqual({ class: ['A', '._hidden', '.A', '.run'], enum: ['E', '.one'], function: ['main'] })
+    expect(await groups(ws, { path: 'a.dart', pub_members: true, type: 'class' })).toEqual({ class: ['A', '.A', '.run'] })
+    expect(await groups(ws, { path: 'a.hs' })).toEqual({ module: ['M'], struct: ['T', '.A', '.B'], interface: ['C', '.c'], function: ['f'] })
+    expect(await groups(ws, { path: 'a.nix' })).toEqual({ variable: ['v'], key: ['name', 'build', '.inputs'] })
+    expect(await groups(ws, { path: 'a.tf' })).toEqual({ object: ['variable "region"', '.default'], key: ['key'] })
   })
   it('that nobody serves are named in a notice', async () => {
     await using ws = await bootKernel({ files: project })
-    expect(await outline(ws, { path: 'notes.dart' })).toMatchObject({ files: [], truncated: false, notices: ['VT_OUTLINE_UNSUPPORTED'] })
+    expect(await outline(ws, { path: 'notes.sol' })).toMatchObject({ files: [], truncated: false, notices: ['VT_OUTLINE_UNSUPPORTED'] })
     expect(await outline(ws, { path: 'plain.txt' })).toMatchObject({ files: [], notices: ['VT_OUTLINE_UNSUPPORTED'] })
   })
   it('are all that is left when ast-grep is missing', async () => {

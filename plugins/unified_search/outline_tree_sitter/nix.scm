@@ -1,0 +1,8 @@
+(source_code (let_expression (binding_set (binding attrpath: (_) @name) @item.variable)))
+(source_code (function_expression body: (let_expression (binding_set (binding attrpath: (_) @name) @item.variable))))
+(source_code (attrset_expression (binding_set (binding attrpath: (_) @name) @item.key)))
+(source_code (rec_attrset_expression (binding_set (binding attrpath: (_) @name) @item.key)))
+(source_code (let_expression body: (attrset_expression (binding_set (binding attrpath: (_) @name) @item.key))))
+(source_code (function_expression body: (attrset_expression (binding_set (binding attrpath: (_) @name) @item.key))))
+(source_code (function_expression body: (let_expression body: (attrset_expression (binding_set (binding attrpath: (_) @name) @item.key)))))
+(binding expression: (attrset_expression (binding_set (binding attrpath: (_) @name) @member.key)))
