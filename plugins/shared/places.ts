@@ -2,6 +2,7 @@
 import type { Context, Handle } from '../../core/index.js'
 import { refusal } from './answer.js'
 import { events, type Place } from './events.js'
+import { lines } from './process.js'
 import { ripgrep } from './ripgrep.js'
 import { matching, spansLines, type Pattern } from './search.js'
 import type { Source } from './source.js'
@@ -32,6 +33,12 @@ export async function places(context: Context, pattern: Pattern, files: Wanted[]
   for (const file of plain ? files.filter(({ source }) => size <= mostBytes || source.bytes > hugeBytes) : []) {
     const { count, places } = await occurrences(context, plain!, file)
     if (plain!.exact || count === file.count) found.set(file, places)
+  }
+  for (const file of spansLines(pattern) ? [] : files.filter(({ source }) => source.bytes > hugeBytes)) {
+    if (found.has(file)) continue
+    const places = await bareMatches(context, pattern, file)
+    if (!places) return undefined
+    found.set(file, places)
   }
   const others = files.filter((file) => !found.has(file))
   if (others.length > 0) {
@@ -133,9 +140,31 @@ async function matches(context: Context, pattern: Pattern, files: Wanted[]): Pro
   // Where a match is a line, nothing behind the last one wanted needs to be looked at.
   const enough = several ? [] : ['--max-count', String(Math.max(...files.map(({ skip, limit }) => skip + limit)))]
   const asked = await ripgrep('/', ['--json', ...enough, ...matching(pattern), '--', ...refs], { signal: context.signal, seconds }, take)
-  if (asked?.timed_out) throw refusal('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${seconds} s.`, { retryable: true })
+  if (asked?.timed_out) throw tooSlow()
   return asked && files.map(({ handle }) => byRef.get(handle.ref)!.places)
 }
+
+/** The places in a huge file, told without the lines that they are in. */
+async function bareMatches(context: Context, pattern: Pattern, { handle, skip, limit }: Wanted): Promise<Place[] | undefined> {
+  const places: Place[] = []
+  const most = skip + limit
+  const rows = lines((row) => {
+    const [head = '', line_number, column, offset] = /^(\d+):(\d+):(\d+):/.exec(row.toString('latin1', 0, 64)) ?? []
+    const [line, start] = [Number(line_number), Number(column) - 1]
+    if (places.at(-1)?.line_number !== line) places.push({ line_number: line, end_line_number: line, offset: Number(offset) - start, submatches: [] })
+    const { submatches } = places.at(-1)!
+    const text = row.toString('utf8', head.length)
+    if (submatches.length < mostSubmatches) submatches.push({ start, end: start + row.length - head.length, text })
+    // The rest of the last line has nothing to tell.
+    return places.length === most && submatches.length === mostSubmatches ? false : undefined
+  })
+  const how = ['--only-matching', '--line-number', '--column', '--byte-offset', '--no-filename', '--max-count', String(most)]
+  const asked = await ripgrep('/', [...how, ...matching(pattern), '--', handle.ref], { signal: context.signal, seconds }, rows.take)
+  if (asked?.timed_out) throw tooSlow()
+  return asked && places.slice(skip)
+}
+
+const tooSlow = () => refusal('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${seconds} s.`, { retryable: true })
 
 /** Whether an open file has what was told of it under its name, byte for byte where it would be shown. */
 export async function holds(source: Source, { offset, submatches }: Place): Promise<boolean> {

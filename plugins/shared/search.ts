@@ -53,18 +53,14 @@ export const seconds = 30
 
 /** Matches that are told with their places, and the bytes in which ripgrep may tell them: beyond, counting alone is faster. */
 const few = { places: 5000, bytes: 8_388_608 }
-/** In a larger file that is named a single line may be longer than what is worth being told. */
+/** Of a larger file a single line may hold more matches than memory, and the engine notes them all before it tells one. */
 const largestTold = 16_777_216
 
 /** Counts the matches of a query. `undefined` when ripgrep cannot be started. Throws PatternProblem, VT_PATH_*, VT_INPUT_INVALID. */
 export async function search(context: Context, query: Query): Promise<Found | undefined> {
   await using target = await context.workspace.open(query.path)
   const nameOf = namesIn(target)
-  const skipped = new Set<string>()
-  const note = (line: string) => {
-    const [, name] = / ignoring (.*): \d+ bytes$/.exec(line) ?? []
-    if (name !== undefined) skipped.add(nameOf(Buffer.from(name)))
-  }
+  const skipped: string[] = []
   const allowed = await candidates()
   if (allowed === undefined) return undefined
   const told = query.where && (target.kind === 'directory' || target.stat.bytes <= largestTold) ? await tell() : 'too much'
@@ -81,15 +77,15 @@ export async function search(context: Context, query: Query): Promise<Found | un
     searched,
     incomplete: asked.timed_out,
     complaints: target.kind === 'file' ? [] : await tellable(context, target.path, asked.complaints),
-    skipped: await existing(context, [...skipped].sort(byPath)),
+    skipped: await existing(context, skipped.sort(byPath)),
   }
 
-  /** One run that tells every match; `too much` where there are many, or where a file that was named is no text. */
+  /** One run that tells every match; `too much` where there are many, where a file is large, or where one that was named is no text. */
   async function tell(): Promise<Counts | 'too much' | undefined> {
     const files: { name: Buffer; places: Told[] }[] = []
     const several = spansLines(query)
     const left = { ...few }
-    let [searched, binary] = [0, false]
+    let [searched, binary, large] = [0, false, false]
     const read = events(several, {
       file: (name) => files.push({ name, places: [] }),
       match(places) {
@@ -110,9 +106,9 @@ export async function search(context: Context, query: Query): Promise<Found | un
       left.bytes -= chunk.length
       void read(chunk)
       return left.places < 0 || left.bytes < 0 ? false : undefined
-    }, note)
+    }, { bytes: largestTold, skips: () => (large = true) })
     if (!asked) return undefined
-    if (asked.stopped || (binary && target.kind === 'file')) return 'too much'
+    if (large || asked.stopped || (binary && target.kind === 'file')) return 'too much'
     return { asked, searched, files: files.map((file) => ({ ...file, count: file.places.length })) }
   }
 
@@ -120,7 +116,7 @@ export async function search(context: Context, query: Query): Promise<Found | un
     const chunks: Buffer[] = []
     // A file that was searched without a match tells how many were; ripgrep's own statistics look at each match twice.
     const how = target.kind === 'file' ? ['--count'] : ['--count', '--include-zero']
-    const asked = await ask(query.patterns, how, (chunk) => void chunks.push(chunk), note)
+    const asked = await ask(query.patterns, how, (chunk) => void chunks.push(chunk), { bytes: largestSearched, skips: (name) => skipped.push(nameOf(name)) })
     if (!asked) return undefined
     const { pairs, zeros } = counts(Buffer.concat(chunks))
     return { asked, searched: target.kind === 'file' ? 1 : pairs.length + zeros, files: pairs }
@@ -145,16 +141,26 @@ export async function search(context: Context, query: Query): Promise<Found | un
     return first ? new Set([...first].filter((file) => others.every((other) => other.has(file)))) : false
   }
 
-  async function ask(patterns: string[], how: string[], take: Consumer, onLog?: (line: string) => void): Promise<Asked | undefined> {
+  async function ask(patterns: string[], how: string[], take: Consumer, largest: Largest = { bytes: largestSearched }): Promise<Asked | undefined> {
     const limits = { signal: context.signal, seconds }
     const args = [...how, '--null', '--with-filename', ...matching({ ...query, patterns })]
     // The handle's own name, not its path: it cannot be swapped, and may be no text.
-    return target.kind === 'file'
-      ? ripgrep('/', [...args, '--', target.ref], limits, take)
-      : withWalk(context.workspace, target, query, (flags) =>
-          ripgrep(target.ref, [...args, ...flags, '--max-filesize', String(largestSearched), '--', './'], limits, take, onLog),
-        )
+    if (target.kind === 'file') return ripgrep('/', [...args, '--', target.ref], limits, take)
+    const { bytes, skips } = largest
+    const log = skips && ((line: string) => {
+      const [, name] = / ignoring (.*): \d+ bytes$/.exec(line) ?? []
+      if (name !== undefined) skips(Buffer.from(name))
+    })
+    return withWalk(context.workspace, target, query, (flags) =>
+      ripgrep(target.ref, [...args, ...flags, '--max-filesize', String(bytes), '--', './'], limits, take, log),
+    )
   }
+}
+
+/** The size beyond which a walk opens no file, and who is told of those. */
+interface Largest {
+  bytes: number
+  skips?: (name: Buffer) => void
 }
 
 /** What one run came to. */
