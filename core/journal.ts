@@ -2,7 +2,6 @@ import { randomBytes, createHash } from 'node:crypto'
 import { refusal } from './errno.js'
 import { problem, VtError } from './errors.js'
 import { shown } from './paths.js'
-import { isAlive } from './temp.js'
 import type { Operation, Version, Workspace, Written } from './types.js'
 
 // Several files change as one: what they become is put aside, then a mark, then the changes, then all of it goes. Without the mark
@@ -43,11 +42,10 @@ export async function transact(files: Files, operations: readonly Operation[]): 
   return await carryOutAll(files, operations, home)
 }
 
-/** Completes what processes that are gone left committed, and drops what they did not commit. Throws VT_PATCH_RECOVERY. */
+/** Completes what was left committed, and drops what was not; a change that is being made is waited for. Throws VT_PATCH_RECOVERY. */
 export async function recover(files: Files): Promise<void> {
   try {
-    const left = await journals(files)
-    if (!left.some((name) => !isAlive(Number.parseInt(name, 10)))) return
+    if ((await journals(files)).length === 0) return
     await using _ = await files.hold([key])
     await recoverAll(files)
   } catch (error) {
@@ -66,8 +64,11 @@ async function carryOutAll(files: Files, operations: readonly Operation[], home:
     }
   } catch (error) {
     const stuck = await rollBack(undo)
-    // Without its mark it is dropped by the next change, should it stay.
-    if (stuck.length === 0) await files.remove(home, { recursive: true }).catch(() => files.remove(`${home}/commit`).catch(() => {}))
+    if (stuck.length === 0) {
+      // Without its mark it is dropped by the next change, should it stay; with it the next change would complete what is put back.
+      const dropped = files.remove(home, { recursive: true }).catch(() => files.remove(`${home}/commit`))
+      await dropped.catch((reason: Error) => stuck.push(reason.message))
+    }
     throw withState(error, stuck)
   }
   // All is done. A journal that cannot be taken away now is seen to be complete by the next change, and goes then.

@@ -72,7 +72,7 @@ function sweep(owner: string, directory: Directory): void {
   }
 }
 
-export function isAlive(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true

@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { inside, readBytes } from './data.js'
 import { digestOf, identityOf, itemFor, type TrustItem } from './digest.js'
 import { problem, VtError } from './errors.js'
@@ -131,4 +131,11 @@ export function writeWhole(file: string, text: string): void {
     closeSync(fd)
   }
   renameSync(draft, file)
+  if (process.platform === 'win32') return
+  const folder = openSync(dirname(file), 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
 }

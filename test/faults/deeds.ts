@@ -112,8 +112,8 @@ export async function moments(deed: Deed): Promise<(calls: string) => Strike[]> 
     })
 }
 
-/** Attaches a tracer that strikes once. */
-export const strike = (server: Server, { thread, when }: Strike, calls: string, what: string): Promise<() => Promise<void>> =>
+/** Attaches a tracer that strikes once, or (`3+`) from then on. */
+export const strike = (server: Server, { thread, when }: { thread: Thread; when: Strike['when'] | `${number}+` }, calls: string, what: string): Promise<() => Promise<void>> =>
   trace(server, threads(server, thread), ['-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${calls}:${what}:when=${when}`])
 
 /** Opens the workspace as the next start does. */

@@ -49,6 +49,38 @@ describe.each(deeds)('$name', (deed) => {
   })
 })
 
+describe('a patch that fails, and whose way back fails too', () => {
+  const deed = deeds.find(({ name }) => name === 'a patch of several files')!
+  const renames = 'rename,renameat,renameat2'
+
+  it('says which files it could not put back, and is completed by the next change', async () => {
+    const at = await moments(deed)
+    const stage = scene({ other: 'old' })
+    const server = await Server.start(stage)
+    let stuck = 0
+    for (const moment of at(renames)) {
+      const folder = `from-${moment.when}`
+      lay(deed, stage, folder)
+      const detach = await strike(server, { ...moment, when: `${moment.when}+` }, renames, 'error=EACCES')
+      const answer = await server.call(deed.call(folder))
+      await detach()
+      if (answer?.ok) continue
+      const half = answer?.error.details?.['rolled_back'] === false
+      if (half) stuck++
+      const details = half ? { not_applied: false, not_rolled_back: expect.arrayContaining([expect.any(String)]) } : { not_applied: true }
+      expect(answer?.error.details, folder).toMatchObject(details)
+      const next = await server.call(['unified_file', { action: 'write', path: 'other', content: folder, mode: 'overwrite' }])
+      expect(next, folder).toMatchObject({ ok: true })
+      expect(stateOf(deed, stage, folder), `${folder}: ${JSON.stringify(answer)}`).toEqual(half ? deed.now : deed.old)
+    }
+    expect(stuck).toBeGreaterThan(0)
+    await server.end()
+    await restart(stage)
+    expect(stage.leftovers()).toEqual([])
+    stage.remove()
+  })
+})
+
 describe('writing', () => {
   it('goes on after short writes', async () => {
     const stage = scene({ f: `${'x'.repeat(100_000)}end` })

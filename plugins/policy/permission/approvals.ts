@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { constants } from 'node:fs'
-import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, open, readFile, rename, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Context, JsonObject, Lasting } from '../../../core/index.js'
 import { ownFolder } from '../../shared/own_folder.js'
@@ -103,10 +103,21 @@ async function store(scope: Scope, context: Context): Promise<void> {
     const draft = `${directory.ref}/.${nameOf(scope)}.${randomBytes(4).toString('hex')}`
     const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
     const file = await open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-    await file.writeFile(`${JSON.stringify(entry, null, 2)}\n`).finally(() => file.close())
+    await onDisk(file, () => file.writeFile(`${JSON.stringify(entry, null, 2)}\n`))
     await rename(draft, `${directory.ref}/${nameOf(scope)}`)
+    if (process.platform !== 'win32') await onDisk(await open(directory.ref, constants.O_RDONLY | constants.O_DIRECTORY))
   } catch (error) {
     context.log('warn', `an answer for always is remembered for this session only: ${(error as Error).message}`)
+  }
+}
+
+/** Puts an open file or directory on disk, and closes it. */
+async function onDisk(file: FileHandle, first = async () => {}): Promise<void> {
+  try {
+    await first()
+    await file.sync()
+  } finally {
+    await file.close()
   }
 }
 
