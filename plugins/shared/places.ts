@@ -153,8 +153,9 @@ async function bareMatches(context: Context, pattern: Pattern, { handle, skip, l
     const [line, start] = [Number(line_number), Number(column) - 1]
     if (places.at(-1)?.line_number !== line) places.push({ line_number: line, end_line_number: line, offset: Number(offset) - start, submatches: [] })
     const { submatches } = places.at(-1)!
-    const text = row.toString('utf8', head.length)
-    if (submatches.length < mostSubmatches) submatches.push({ start, end: start + row.length - head.length, text })
+    // Told alone, a match ends as lines may: with CR and LF.
+    const match = row.subarray(head.length, row.at(-1) === 13 ? -1 : undefined)
+    if (submatches.length < mostSubmatches) submatches.push({ start, end: start + match.length, text: match.toString() })
     // The rest of the last line has nothing to tell.
     return places.length === most && submatches.length === mostSubmatches ? false : undefined
   })
