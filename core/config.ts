@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { readContract } from './conform.js'
 import { closedToOthers } from './data.js'
-import { itemForConfig, itemForValue, type TrustItem } from './digest.js'
+import { identityOf, itemForConfig, itemForValue, type TrustItem } from './digest.js'
 import { problem, report, VtError } from './errors.js'
 import { merge, type Source } from './merge.js'
 import { freeze } from './plain.js'
@@ -62,6 +62,12 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
     sources.push(await own('user', users))
   }
 
+  const adopted = adoptedFile(home, workspace)
+  if (adopted && existsSync(adopted)) {
+    requireOwn([home, adopted])
+    sources.push(await fromData('user', adopted))
+  }
+
   const given = [options.config ?? []].flat() as (Config | string)[]
   const instead = given.findLast((one) => typeof one === 'string' && !one.includes('='))
   if (typeof instead === 'string') sources.push(await own('call', resolve(instead)))
@@ -100,6 +106,14 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   }
   const { settings, origins, diagnostics: ignored } = laid()
   return { settings: freeze(settings) as Settings, origins, diagnostics: [...diagnostics, ...ignored], files, items }
+}
+
+/** Where the user keeps what they have taken over from the settings of this workspace; nothing where they never did that anywhere. */
+export function adoptedFile(home: string, workspace: string, how: { make?: true } = {}): string | undefined {
+  const folder = join(home, 'workspaces')
+  if (!how.make && !existsSync(folder)) return undefined
+  const { createHash } = process.getBuiltinModule('node:crypto')
+  return join(folder, createHash('sha256').update(identityOf(workspace)).digest('hex').slice(0, 16), 'policy.json')
 }
 
 /** The settings of someone who has set nothing. */

@@ -6,9 +6,13 @@ const usage = `Usage: vtcode policy explain [--json] '<command line>'
        vtcode policy explain [--json] <tool> [action] [--field value …]
        vtcode policy list [--json]
        vtcode policy test
+       vtcode policy suggest [--json]
+       vtcode policy adopt [<rule>…]
 
 explain says what would come of a call, which policy and which rule decide it, and does nothing; list shows the rules with
-the file that says each; test tries every rule on its own examples (match, not_match).
+the file that says each; test tries every rule on its own examples (match, not_match). suggest reads the record of calls and says
+which rules would have spared a question, none broader than what was asked; adopt takes allow rules that the workspace says, which
+do not count there, into a file of yours for this workspace: those you name, or those you agree to at the terminal.
 `
 
 /** `vtcode policy`: what the policies would say, and by which rule. */
@@ -20,6 +24,8 @@ export default async function policy(kernel: Kernel, argv: string[], io: Io): Pr
     if (verb === 'explain') return await explain(kernel, words, json, io)
     if (verb === 'list') return list(kernel, json, io)
     if (verb === 'test') return await test(kernel, io)
+    if (verb === 'suggest') return await (await import('./policy/suggest.js')).suggest(kernel, json, io)
+    if (verb === 'adopt') return await (await import('./policy/adopt.js')).adopt(kernel, words, io)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
     say(io, 'error', `${error.message}\nSee \`vtcode policy --help\`.`)

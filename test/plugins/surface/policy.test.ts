@@ -1,4 +1,6 @@
+import { cp } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
+import { createKernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { vtcode, type Ran } from './program.js'
 
@@ -73,5 +75,47 @@ describe('vtcode policy list and test', () => {
   it.each([[['policy', 'explane']], [['policy', 'explain']]])('%j is a usage error', async (argv) => {
     await using program = await runProgram({})
     expect((await program.run(argv)).code).toBe(2)
+  })
+})
+
+describe('vtcode policy suggest', () => {
+  it('says which rules would have spared a question, none broader than the call', async () => {
+    await using made = await tempWorkspace({ 'a.txt': '' })
+    const kernel = await createKernel({ workspace: made.root, home: made.home, env: { PATH: process.env.PATH! }, mode: 'ask', config: { sandbox: { mode: 'off' }, tools: { max_repeated_tool_calls: 0 } } })
+    const call = (tool: string, input: object, yes: boolean) => kernel.call(tool, input, { approve: () => yes })
+    for (const yes of [true, true, false]) await call('unified_exec', { action: 'run', command: 'touch  "made"' }, yes)
+    for (const command of ['touch $X', 'touch a; touch b', 'touch x > y', 'X=1 touch z', 'cat a.txt']) await call('unified_exec', { action: 'run', command }, false)
+    await call('unified_exec', { action: 'run', command: 'touch here', workdir: '.', env: { A: '1' } }, false)
+    await call('unified_file', { action: 'write', path: 'src/a.ts', content: '' }, true)
+    await call('unified_search', { action: 'web', url: 'https://docs.example.org/x' }, false)
+    await kernel.close()
+    const { suggestions } = JSON.parse((await vtcode(made, ['policy', 'suggest', '--json'])).stdout)
+    expect(suggestions).toEqual([
+      { rule: 'Bash(touch made)', asked: 3, agreed: 2 },
+      { rule: 'Edit(/src/a.ts)', asked: 1, agreed: 1 },
+      { rule: 'WebFetch(domain:docs.example.org)', asked: 1, agreed: 0 },
+    ])
+    const { stdout } = await vtcode(made, ['policy', 'suggest'])
+    await made.write('../home/.vtcode/vtcode.config.yaml', stdout)
+    expect((await vtcode(made, ['policy', 'suggest'])).stdout).toContain('Nothing was asked')
+    expect(JSON.parse((await vtcode(made, ['policy', 'explain', '--json', 'touch made'])).stdout)).toMatchObject({ verdict: 'run' })
+  })
+})
+
+describe('vtcode policy adopt', () => {
+  it('takes over what the workspace allows, rule by rule, for this workspace only', async () => {
+    await using made = await tempWorkspace({ 'vtcode.config.yaml': "policy: { allow: ['Bash(touch made)', 'Bash(rm *)'] }\n" })
+    const explained = async (command: string, place: TempWorkspace = made): Promise<string> => JSON.parse((await vtcode(place, ['policy', 'explain', '--json', command])).stdout).verdict
+    expect(await explained('touch made')).toBe('ask')
+    expect(await vtcode(made, ['policy', 'adopt'])).toMatchObject({ code: 1, stderr: expect.stringContaining('Bash(rm *)') })
+    expect(await vtcode(made, ['policy', 'adopt', 'Bash(*)'])).toMatchObject({ code: 2, stderr: expect.stringContaining('does not allow') })
+    expect((await vtcode(made, ['policy', 'adopt', 'Bash(touch made)'], { env: { VTCODE: '1' } })).code).not.toBe(0)
+    expect(await explained('touch made')).toBe('ask')
+    expect(await vtcode(made, ['policy', 'adopt', 'Bash(touch made)'])).toMatchObject({ code: 0, stdout: 'Allowed here: Bash(touch made)\n' })
+    expect([await explained('touch made'), await explained('rm x')]).toEqual(['run', 'ask'])
+    await using other = await tempWorkspace()
+    await other.write('../home/.vtcode/x', '')
+    await cp(`${made.home}/.vtcode`, `${other.home}/.vtcode`, { recursive: true })
+    expect(await explained('touch made', other)).toBe('ask')
   })
 })

@@ -1,0 +1,52 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { adoptedFile, homeOf, problem, writeWhole, type Io, type Kernel } from '../../../core/index.js'
+import { UsageError } from '../../shared/fields.js'
+import { confirm, interactive, oneLine, say } from '../../shared/terminal.js'
+
+/** Takes allow rules over that the workspace says, where they do not count, into a file of the user's for this workspace. */
+export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<number> {
+  // What vtcode started does not agree for the user.
+  if (io.env['VTCODE'] === '1') throw problem('VT_TRUST_REFUSED')
+  const offered = offeredBy(kernel)
+  const strange = named.find((rule) => !offered.has(rule))
+  if (strange !== undefined) throw new UsageError(`The workspace does not allow '${oneLine(strange)}'; it allows: ${[...offered.keys()].map(oneLine).join(', ') || '(nothing)'}.`)
+  const file = adoptedFile(homeOf({ env: io.env }), kernel.workspace, { make: true })!
+  const before = read(file)
+  const open = [...offered].filter(([rule]) => !before.includes(rule))
+  if (open.length === 0) io.stdout.write('There is nothing to adopt.\n')
+  const taken: string[] = []
+  for (const [rule, place] of open) {
+    if (named.length > 0) named.includes(rule) && taken.push(rule)
+    else {
+      io.stderr.write(`${oneLine(rule)}  (${oneLine(place)})\n`)
+      if (interactive(io) && (await confirm(io, 'Allow this here from now on?'))) taken.push(rule)
+    }
+  }
+  if (taken.length > 0) {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    writeWhole(file, `${JSON.stringify({ policy: { allow: [...before, ...taken] } }, null, 2)}\n`)
+    io.stdout.write(taken.map((rule) => `Allowed here: ${oneLine(rule)}\n`).join(''))
+  } else if (open.length > 0 && !interactive(io)) say(io, 'error', 'Nobody is there to agree; name the rules: vtcode policy adopt <rule>…')
+  return open.length === 0 || taken.length > 0 ? 0 : 1
+}
+
+/** Allow rules of the workspace that were ignored, each with the file that says it. */
+function offeredBy(kernel: Kernel): Map<string, string> {
+  const ignored = kernel.origins().filter(({ path }) => path === 'policy.allow').flatMap(({ overridden }) => overridden.filter(({ layer, reason }) => layer === 'workspace' && reason !== undefined))
+  const rules = ignored.flatMap(({ file, line, value }) =>
+    [value].flat().flatMap((entry): [string, string][] => {
+      const rule = typeof entry === 'string' ? entry : (entry as { rule?: unknown }).rule
+      return typeof rule === 'string' ? [[rule, line === undefined ? file : `${file}:${line}`]] : []
+    }),
+  )
+  return new Map(rules)
+}
+
+function read(file: string): string[] {
+  try {
+    return (JSON.parse(readFileSync(file, 'utf8')) as { policy: { allow: string[] } }).policy.allow
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,55 @@
+import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
+import { recordedCalls, type Entry } from '../../shared/calls.js'
+import { readCommand } from '../../shared/rules/shell.js'
+import { oneLine } from '../../shared/terminal.js'
+
+interface Suggestion {
+  rule: string
+  asked: number
+  agreed: number
+}
+
+/** Rules that would have spared questions which were asked, most often asked first; nothing is changed. */
+export async function suggest(kernel: Kernel, json: boolean, io: Io): Promise<number> {
+  const said = new Set((kernel.settings.policy['allow'] as (string | { rule: string })[]).map((entry) => (typeof entry === 'string' ? entry : entry.rule)))
+  const found = new Map<string, Suggestion>()
+  const workspace = openWorkspace(kernel.workspace)
+  try {
+    for await (const entry of recordedCalls(workspace)) {
+      const rule = entry.verdict === 'asked' || entry.verdict === 'allowed' ? ruleFor(entry) : undefined
+      if (rule === undefined || said.has(rule)) continue
+      const known = found.get(rule) ?? { rule, asked: 0, agreed: 0 }
+      known.asked += 1
+      if (entry.verdict === 'allowed') known.agreed += 1
+      found.set(rule, known)
+    }
+  } finally {
+    workspace.close()
+  }
+  const suggestions = [...found.values()].sort((a, b) => b.agreed - a.agreed || b.asked - a.asked || (a.rule < b.rule ? -1 : 1)).slice(0, 50)
+  if (json) io.stdout.write(`${JSON.stringify({ suggestions })}\n`)
+  else if (suggestions.length === 0) io.stdout.write('Nothing was asked that a rule could answer.\n')
+  else {
+    const lines = suggestions.map(({ rule, asked, agreed }) => `    - '${oneLine(rule).replaceAll("'", "''")}'  # asked ${asked} ×, agreed ${agreed} ×\n`)
+    io.stdout.write(`# To allow one for good, write it to ~/.vtcode/vtcode.config.yaml. Nothing was changed.\npolicy:\n  allow:\n${lines.join('')}`)
+  }
+  return 0
+}
+
+/** The rule for exactly what was asked; nothing where a rule would say more, or something else, than the call did. */
+function ruleFor({ slot, input }: Entry): string | undefined {
+  if (!input) return undefined
+  const { command, url, path } = input
+  if (slot.startsWith('unified_exec/')) return command === undefined || input['workdir'] !== undefined || input['env'] !== undefined ? undefined : commandRule(command as string | string[])
+  if (typeof url === 'string') return URL.canParse(url) ? `WebFetch(domain:${new URL(url).hostname})` : undefined
+  if (slot === 'web_search') return 'WebSearch'
+  const writes = /^unified_file\/(?:write|edit|patch|delete)$/.test(slot)
+  return writes && typeof path === 'string' && /^[\w./ -]+$/.test(path) && !path.startsWith('/') ? `Edit(/${path})` : undefined
+}
+
+function commandRule(command: string | string[]): string | undefined {
+  const { commands, writes, inputs, assigned, unknown } = readCommand(command)
+  const [argv] = commands
+  const plain = commands.length === 1 && writes.length + inputs.length + assigned.length === 0 && !unknown
+  return plain && argv!.every(({ kind, text }) => kind === 'static' && /^[\w./:=@,+-]+$/.test(text)) ? `Bash(${argv!.map(({ text }) => text).join(' ')})` : undefined
+}
