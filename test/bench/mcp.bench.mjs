@@ -1,5 +1,7 @@
 // The MCP server: how soon it lists its tools, what a call costs over the wire, what it weighs while nobody calls.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -18,10 +20,14 @@ export default async function bench() {
     plant(folder)
     const start = await startTimes(programs)
     const idle = await idleMemory(programs)
-    const warm = await callTimes({ ...programs, ours: [...programs.ours, '-c', `manifests=["builtin", ${JSON.stringify(join(folder, 'echo_text.yaml'))}]`, '-c', 'plugins.isolate=inline'] })
+    const tool = ['-c', `manifests=["builtin", ${JSON.stringify(join(folder, 'echo_text.yaml'))}]`, '-c', 'plugins.isolate=inline']
+    const warm = await callTimes({ ...programs, ours: [...programs.ours, ...tool] })
+    writeFileSync(join(folder, 'echo_http.mjs'), echoHttp)
+    const http = await httpTimes({ ours: [...programs.ours, ...tool, '--http', '0', '--no-token'], echo: [join(folder, 'echo_http.mjs')] })
     return [
       { name: 'cold start to tools/list, against bare node', goal: 1.8, ratio: start.ours / start.bare, detail: `median of ${ROUNDS} in turn: ${start.ours.toFixed(0)} ms, \`node -e 0\` ${start.bare.toFixed(0)} ms, an echo server on the same SDK ${start.echo.toFixed(0)} ms` },
       { name: 'warm call p50, against an echo server on the same SDK', goal: 1.5, ratio: warm.ours / warm.echo, detail: `${CALLS} calls of each in turn after ${WARM_UP}: ${warm.ours.toFixed(3)} ms and ${warm.echo.toFixed(3)} ms` },
+      { name: 'warm call over HTTP p50, against an echo server on the SDK with its own HTTP', goal: 1.3, ratio: http.ours / http.echo, detail: `${CALLS} calls of each in turn after ${WARM_UP}, one session: ${http.ours.toFixed(3)} ms and ${http.echo.toFixed(3)} ms` },
       { name: 'idle server', goal: 75, ratio: idle.ours, unit: 'MB', detail: `resident after tools/list; the echo server ${idle.echo.toFixed(0)} MB` },
     ]
   } finally {
@@ -40,6 +46,27 @@ serveStdio(() => {
   server.setRequestHandler('tools/call', ({ params }) => ({ content: [{ type: 'text', text: params.arguments.text }], structuredContent: { text: params.arguments.text } }))
   return server
 })
+`
+
+/** The same over HTTP, with the transport for Node that the SDK ships; its sessions too. */
+const echoHttp = `import { createRequire } from 'node:module'
+import { createServer } from 'node:http'
+import { randomUUID } from 'node:crypto'
+const require = createRequire(${JSON.stringify(join(project, 'package.json'))})
+const { Server } = require('@modelcontextprotocol/sdk/server/index.js')
+const { StreamableHTTPServerTransport } = require('@modelcontextprotocol/sdk/server/streamableHttp.js')
+const { CallToolRequestSchema } = require('@modelcontextprotocol/sdk/types.js')
+const sessions = new Map()
+const http = createServer(async (request, response) => {
+  let transport = sessions.get(request.headers['mcp-session-id'])
+  if (!transport) {
+    transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => randomUUID(), onsessioninitialized: (id) => sessions.set(id, transport) })
+    const server = new Server({ name: 'echo', version: '1' }, { capabilities: { tools: {} } })
+    server.setRequestHandler(CallToolRequestSchema, ({ params }) => ({ content: [{ type: 'text', text: params.arguments.text }], structuredContent: { text: params.arguments.text } }))
+    await server.connect(transport)
+  }
+  await transport.handleRequest(request, response)
+}).listen(0, '127.0.0.1', () => process.stderr.write('http://127.0.0.1:' + http.address().port + '/mcp '))
 `
 
 /** The same tool as a plugin of ours. */
@@ -94,6 +121,46 @@ async function callTimes(programs) {
   }
   for (const { server } of servers) server.child.kill('SIGKILL')
   return Object.fromEntries(servers.map(({ name, times }) => [name, median(times)]))
+}
+
+async function httpTimes(programs) {
+  const servers = []
+  for (const [name, argv] of Object.entries(programs)) servers.push({ name, server: await new HttpPeer().open(argv), times: [] })
+  for (let i = 0; i < WARM_UP + CALLS; i++) {
+    for (const { server, times } of servers) {
+      const started = performance.now()
+      const answer = await server.ask('tools/call', { name: 'echo_text', arguments: { text: `call ${i}` } })
+      if (i >= WARM_UP) times.push(performance.now() - started)
+      if (!answer.includes(`"structuredContent":{"text":"call ${i}"}`)) throw new Error(answer)
+    }
+  }
+  for (const { server } of servers) server.close()
+  return Object.fromEntries(servers.map(({ name, times }) => [name, median(times)]))
+}
+
+class HttpPeer {
+  #id = 0
+  #agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  #headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  async open(argv) {
+    this.child = spawn(process.execPath, argv, { stdio: ['ignore', 'ignore', 'pipe'] })
+    for (let said = ''; !this.url; ) this.url = /http:\S+\/mcp/.exec((said += (await once(this.child.stderr, 'data'))[0]))?.[0]
+    await this.ask('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } })
+    return this
+  }
+  async ask(method, params) {
+    const call = request(this.url, { method: 'POST', agent: this.#agent, headers: this.#headers })
+    call.end(JSON.stringify({ jsonrpc: '2.0', id: ++this.#id, method, params }))
+    const [response] = await once(call, 'response')
+    this.#headers['mcp-session-id'] ??= response.headers['mcp-session-id']
+    let text = ''
+    for await (const chunk of response) text += chunk
+    return text
+  }
+  close() {
+    this.#agent.destroy()
+    this.child.kill('SIGKILL')
+  }
 }
 
 class Peer {

@@ -4,6 +4,7 @@ import type { Kernel } from '../../../core/index.js'
 import { MAX_FRAME } from './frames.js'
 import type { HttpSdk } from './sdk.js'
 import { createServer } from './server.js'
+import type { Asked } from './web.js'
 
 const MAX_SESSIONS = 64
 const IDLE = 30 * 60_000
@@ -52,24 +53,25 @@ export function createSessions({ kernel, sdk, deferred, onerror }: SessionsOptio
     return transport
   }
 
-  async function inSession(request: Request): Promise<Response> {
+  async function beginning({ request, said }: Asked): Promise<Response> {
     const id = request.headers.get('mcp-session-id')
-    const known = id === null ? undefined : open.get(id)
-    if (known) {
-      known.used = Date.now()
-      return known.transport.handleRequest(request)
-    }
     if (id !== null && ++forged > MAX_FORGED) return refusal(429, 'Too many sessions that do not exist; begin one with initialize.', { 'retry-after': '60' })
     if (id !== null) return refusal(404, 'There is no such session; begin a new one with initialize.')
-    const opens = request.method === 'POST' && sdk.isInitializeRequest(await request.clone().json().catch(() => undefined))
+    const opens = request.method === 'POST' && sdk.isInitializeRequest(said.parsedBody)
     if (!opens) return request.method === 'POST' ? refusal(400, 'Begin with initialize, then send its mcp-session-id.') : refusal(400, 'The header mcp-session-id is missing.')
     if (open.size >= MAX_SESSIONS) return refusal(503, `There are ${MAX_SESSIONS} sessions already; end one or wait.`)
-    return (await begin()).handleRequest(request)
+    return (await begin()).handleRequest(request, said)
   }
 
   return {
-    async handle(request: Request): Promise<Response> {
-      return (await sdk.isLegacyRequest(request, undefined, { maxRequestBodySize: MAX_FRAME })) ? inSession(request) : modern.fetch(request)
+    async handle(asked: Asked): Promise<Response> {
+      const { request, said } = asked
+      const known = open.get(request.headers.get('mcp-session-id') ?? '')
+      if (known) {
+        known.used = Date.now()
+        return known.transport.handleRequest(request, said)
+      }
+      return (await sdk.isLegacyRequest(request, said.parsedBody)) ? beginning(asked) : modern.fetch(request, said)
     },
     async close(): Promise<void> {
       clearInterval(sweep)

@@ -15,28 +15,49 @@ export async function readBody(message: IncomingMessage, limit: number): Promise
   return Buffer.concat(parts, size)
 }
 
+/** A request as the SDK takes it: what its body says is read once, by us, where it is JSON at all. */
+export interface Asked {
+  request: Request
+  said: { parsedBody?: unknown }
+}
+
 /** Node's request as a web-standard one, aborted when the client goes away. */
-export function toRequest({ headers, method, url }: IncomingMessage, response: ServerResponse, body: Buffer): Request {
+export function toRequest({ headers, method, url }: IncomingMessage, response: ServerResponse, body: Buffer): Asked {
   const gone = new AbortController()
   response.on('close', () => {
     if (!response.writableFinished) gone.abort()
   })
   const list = Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((one): [string, string] => [name, one]))
-  const content = method === 'POST' ? { body: new Uint8Array(body) } : {}
-  return new Request(`http://${headers.host}${url}`, { method: method!, headers: list, signal: gone.signal, ...content })
+  const said = method === 'POST' ? parse(body) : {}
+  // A body that is no JSON is left to the SDK, which says so.
+  const content = method === 'POST' && !('parsedBody' in said) ? { body: new Uint8Array(body) } : {}
+  return { request: new Request(`http://${headers.host}${url}`, { method: method!, headers: list, signal: gone.signal, ...content }), said }
 }
+
+function parse(body: Buffer): Asked['said'] {
+  try {
+    return { parsedBody: JSON.parse(body.toString('utf8')) }
+  } catch {
+    return {}
+  }
+}
+
+/** How long the headers of an answer wait for its first bytes, in milliseconds: one packet instead of two. */
+const TOGETHER = 10
 
 /** Sends a web-standard answer, as fast as the client reads it. */
 export async function send(answer: Response, response: ServerResponse): Promise<void> {
   response.writeHead(answer.status, Object.fromEntries(answer.headers))
   if (!answer.body) return void response.end()
-  response.flushHeaders()
+  const alone = setTimeout(() => response.flushHeaders(), TOGETHER)
   const reader = answer.body.getReader()
   response.on('close', () => void reader.cancel().catch(() => {}))
   for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
+    clearTimeout(alone)
     if (response.destroyed) return
     if (!response.write(value)) await Promise.race([once(response, 'drain'), once(response, 'close')])
   }
+  clearTimeout(alone)
   response.end()
 }
 
