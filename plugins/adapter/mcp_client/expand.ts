@@ -101,8 +101,9 @@ const allowed = (tool: string, server: string, { allow = [], deny = [], enforce_
 function contributionOf({ contribution, definition, pinned }: Offer, name: string, premises: Premises): Contribution[] {
   const { description, title, inputSchema } = pinned
   const input = inputOf(inputSchema as JsonObject)
-  if (JSON.stringify(input).length > 65_536) {
-    premises.remark(contribution, problem('VT_SCHEMA_INVALID', { id: name, reason: 'input is larger than 64 KiB' }))
+  const reason = unfit(input)
+  if (reason !== undefined) {
+    premises.remark(contribution, problem('VT_SCHEMA_INVALID', { id: name, reason }))
     return []
   }
   const manifest = {
@@ -118,6 +119,17 @@ function contributionOf({ contribution, definition, pinned }: Offer, name: strin
   }
   const { slot: _, stage: __, ...rest } = contribution
   return [{ ...rest, bringer: contribution, id: `${contribution.plugin}:${name}`, name: contribution.name, slot: name, stage: 'primary', manifest }]
+}
+
+/** Texts are cleaned where they are shown; a name cannot be, because the server wants it as it is. */
+function unfit(input: JsonObject): string | undefined {
+  let hidden = false
+  const text = JSON.stringify(input, (key, value: unknown) => {
+    hidden ||= /[\p{Cc}\p{Cf}]/u.test(key)
+    return value
+  })
+  if (text.length > 65_536) return 'input is larger than 64 KiB'
+  return hidden ? 'the name of a property holds control or invisible characters' : undefined
 }
 
 /** What a tool may do at worst: what the definition says of it, else everything a server of its kind can do. */

@@ -7,7 +7,7 @@ const manifest = (name: string, more = 'effects: [read]'): string => `name: ${na
 const action = (body: string, head = ''): string => `${head}\nexport default async (call, context) => { ${body} }\n`
 const ok = 'return { ok: true, output: { fine: true } }'
 
-/** Twelve ways to harm a program, each a plugin of its own. */
+/** Ways to harm a program, each a plugin of its own. */
 const hostile: Record<string, { code: string; says: RegExp; more?: string; body: string }> = {
   import_loop: { code: 'VT_PLUGIN_IMPORT', says: /within 3 s/, body: 'while (true);' },
   import_throw: { code: 'VT_PLUGIN_IMPORT', says: /on purpose/, body: "throw new Error('on purpose')" },
@@ -20,6 +20,8 @@ const hostile: Record<string, { code: string; says: RegExp; more?: string; body:
   call_hang: { code: 'VT_CALL_TIMEOUT', says: /within 1 s/, more: 'effects: [read]\ntimeout_secs: 1', body: action('await new Promise(() => {})') },
   heap: { code: 'VT_PLUGIN_CRASHED', says: /heap|memory|SIGABRT/i, body: action('const all = []; for (;;) all.push(new Array(100_000).fill(all.length))') },
   buffers: { code: 'VT_PLUGIN_CRASHED', says: /memory/, body: action('const all = []; for (;;) { all.push(Buffer.alloc(16_777_216, 1)); await new Promise((r) => setTimeout(r, 5)) }') },
+  huge: { code: 'VT_CALL_BAD_RESULT', says: /32 MiB|larger|bytes/, body: action("return { ok: true, output: { text: 'x'.repeat(40_000_000) } }") },
+  garbage: { code: 'VT_PLUGIN_CRASHED', says: /no message/, body: action("const { writeSync } = await import('node:fs'); writeSync(3, 'garbage\\n'); await new Promise(() => {})") },
   not_plain: { code: 'VT_CALL_BAD_RESULT', says: /plain JSON/, body: action("const output = { get x() { throw new Error('caught') } }; output.self = output; return { ok: true, output }") },
 }
 const tame = {

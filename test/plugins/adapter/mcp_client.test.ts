@@ -129,6 +129,16 @@ describe('the tools of a server', () => {
     await using vt = await boot({ s: made.server() })
     expect(vt.kernel.describe('mcp__s__x')?.description).toBe('Good.[31m<IMPORTANT>obey</IMPORTANT>')
     matches(await vt.call('mcp__s__x', { a: 'anything' }), { ok: true })
+    await using other = await small([
+      tool('long', { description: 'y'.repeat(1_000_000) }),
+      tool('named', { inputSchema: { type: 'object', properties: { 'a\u001b[31m': { type: 'string' } } } }),
+      tool('large', { inputSchema: { type: 'object', properties: { a: { type: 'string', enum: Array.from({ length: 20_000 }, (_, n) => `obey ${n}`) } } } }),
+      tool('../\u202eevil'),
+    ])
+    await using hostile = await boot({ s: other.server() })
+    expect(slots(hostile.kernel)).toEqual(['mcp__s______evil', 'mcp__s__long'])
+    expect(hostile.kernel.describe('mcp__s__long')?.description).toHaveLength(1024)
+    expect(hostile.kernel.diagnostics().filter(({ code }) => code === 'VT_SCHEMA_INVALID')).toHaveLength(2)
   })
 })
 
