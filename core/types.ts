@@ -110,8 +110,8 @@ export type Answer = { deny: string } | { allow: 'once' | 'session' | 'always' }
 /** Contract: keeps `ok` and `error.code`, never grows the result. A throw or 2 s without an answer is passed over with a notice. */
 export type Compactor = (result: Result, call: Call, context: Context) => Result | Promise<Result>
 /** Contract: turns one manifest that has the adapter's key into a handler. Called once a generation, at the first call of the slot; a throw is VT_PLUGIN_IMPORT. */
-export interface Adapter {
-  (contribution: Contribution, premises: Premises): Handler | Promise<Handler>
+export interface Adapter<Made extends Handler | Policy | Compactor = Handler> {
+  (contribution: Contribution, premises: Premises): Made | Promise<Made>
   /**
    * With `expands` in its manifest: what those of its contributions that serve no slot bring, one contribution a slot; called while a
    * generation is built, once, with all of its kind. Contract: does not throw for one that is broken, but refuses it; a throw refuses the generation.

@@ -1,0 +1,24 @@
+import { problem, type Adapter, type Policy } from '../../core/index.js'
+import { factsOf } from '../shared/rules/facts.js'
+import { hit } from '../shared/rules/hit.js'
+import { rulesOf, type Blocks, type Rule } from '../shared/rules/rules.js'
+
+type Said = Pick<NonNullable<Blocks['policy']>, 'deny' | 'ask' | 'commands'>
+
+/** Turns a policy in data into a judge: its rules deny or ask, in the words of the settings, and none of them allows anything. */
+const rules: Adapter<Policy> = (contribution, premises) => {
+  const said = contribution.manifest['rules'] as Said
+  const lifting = said.commands?.find(({ verdict }) => verdict === 'allow')
+  if (lifting) throw problem('VT_MANIFEST_INVALID', { problem: `${contribution.id} allows commands (${lifting.id}); a policy only denies or asks, what is allowed stands in the settings.` })
+  const { deny, ask } = rulesOf({ policy: { ...said } }, 'ask', premises.workspace)
+  const reasonOf = ({ text, reason }: Rule, word: string): string => reason ?? `The rule '${text}' of ${contribution.id} ${word} this.`
+  const hint = `It is a rule of ${contribution.id}; the user can change it in ${contribution.file}.`
+  return async (call, context) => {
+    const facts = factsOf(call, context)
+    const denied = await hit(facts, deny)
+    if (denied) return { deny: reasonOf(denied, 'denies'), hint }
+    const asked = await hit(facts, ask)
+    return asked && { ask: reasonOf(asked, 'asks before'), hint }
+  }
+}
+export default rules
