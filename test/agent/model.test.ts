@@ -55,6 +55,9 @@ describe.each(formats)('over %s', (format) => {
       [{ error: { message: 'who are you' }, status: 401 }, 'VT_LLM_AUTH'],
       [{ error: { message: 'You exceeded your current quota, check your billing', code: 'insufficient_quota' }, status: 429 }, 'VT_LLM_QUOTA'],
       [{ error: { message: "This model's maximum context length is 8192 tokens" }, status: 400 }, 'VT_LLM_CONTEXT'],
+      [{ error: { message: 'not for you' }, status: 403 }, 'VT_LLM_AUTH'],
+      [{ error: { message: 'no such model' }, status: 404 }, 'VT_LLM_REQUEST'],
+      [{ error: { message: 'prompt is too long: 9000 tokens' }, status: 413 }, 'VT_LLM_CONTEXT'],
       [{ error: { message: 'slow' }, status: 429, retryAfter: 3600 }, 'VT_LLM_RATE_LIMIT'],
     ] as const) {
       const s = await scene([answer], { format })

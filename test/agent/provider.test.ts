@@ -217,6 +217,36 @@ describe('the way to a server', () => {
   })
 })
 
+it('a package of the user is taken from their folder, with their options, and its key goes where it puts one', async () => {
+  const peer = hold(await startPeer([]))
+  const server = hold(await serve((_, response) => response.writeHead(401, { 'content-type': 'application/json' }).end('{}')))
+  const place = hold(await home(peer, {}, { provider: { name: 'mine', api_format: 'ai-sdk', package: '@acme/models', factory: 'createAcme', base_url: `${server.url}/x`, models: ['m'], package_options: { region: { env: 'REGION_OF_ACME' }, nested: { level: 3 } } } }))
+  const folder = join(place.home, '.vtcode/node_modules/@acme/models')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{"name":"@acme/models","version":"1.0.0","type":"module","exports":"./index.js"}')
+  writeFileSync(
+    join(folder, 'index.js'),
+    `export const createAcme = ({ baseURL, apiKey, fetch, region, nested }) => ({ languageModel: (id) => ({ specificationVersion: 'v3', provider: 'acme', modelId: id, supportedUrls: {},
+      doStream: async () => {
+        await fetch(baseURL + '/' + region + nested.level, { headers: { 'x-acme': 'Key ' + apiKey } })
+        return { stream: ReadableStream.from([{ type: 'text-start', id: '0' }, { type: 'text-delta', id: '0', delta: 'from acme, knowing ' + apiKey.slice(0, 3) }, { type: 'text-end', id: '0' }, { type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage: { inputTokens: {}, outputTokens: {} } }]) }
+      } }) })`,
+  )
+  const ran = await vtcode(place, ['ask', '--model', 'mine/m', 'hi'], { env: { REGION_OF_ACME: 'north', MINE_API_KEY: 'mine-0123456789' } })
+  expect(ran).toMatchObject({ code: 0, out: 'from acme, knowing key\n' })
+  expect(server.seen.map(({ path, headers }) => [path, headers['x-acme']])).toEqual([['/x/north3', 'Key mine-0123456789']])
+})
+
+it('a window that nobody knows is assumed, and that is said once', async () => {
+  const two = [{ toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'ok' }]
+  const s = await scene(two)
+  await s.run()
+  expect(harness(s.events, 'window_assumed')).toMatchObject([{ data: { code: 'VT_LLM_WINDOW_ASSUMED', context_window: 128_000 } }])
+  const known = await scene(two, { provider: { context_window: 64_000 } })
+  await known.run()
+  expect(harness(known.events, 'window_assumed')).toEqual([])
+})
+
 describe('what a server wants otherwise', () => {
   const chat = async (provider: object, settings: object = {}) => {
     const s = await scene([{ content: 'Looking.', toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'ok' }], { provider, settings: { agent: { model: 'peer/m', ...settings } }, boot: { files: { 'b.txt': '' } } })

@@ -9,7 +9,7 @@ import { Events } from './events/log.js'
 import { idMaker } from './ids.js'
 import { Approvals } from './loop/approvals.js'
 import { checkBudget } from './loop/budget.js'
-import { sayReduced } from './loop/reduced.js'
+import { remark } from './loop/remarks.js'
 import { Cycles } from './loop/cycles.js'
 import { Lifecycle } from './loop/lifecycle.js'
 import { verdictOf } from './loop/outcome.js'
@@ -195,7 +195,7 @@ export class Thread {
         session_id: this.session_id,
         ...(this.settings.agent.reasoning_effort !== undefined && { reasoning_effort: this.settings.agent.reasoning_effort }),
       }
-      await sayReduced(this, tools)
+      await remark(this, tools)
       const retrying: Asking['retrying'] = ({ attempt, cause, wait_ms }) =>
         this.harness('model_retry', { message: cause.message, attempt, error_category: cause.category, data: { wait_ms } })
       try {

@@ -35,7 +35,7 @@ describe('vtcode exec', () => {
   })
 
   it('prints every event as one line of JSON, the same that the session keeps', async () => {
-    const { place } = await scene([{ content: 'Looking. '.repeat(400), toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'Done.' }])
+    const { place } = await scene([{ content: 'Looking. '.repeat(400), toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'Done.' }], {}, { provider: { context_window: 128_000 } })
     const { code, out, err } = await exec(place, '--json', 'look around')
     expect([code, err]).toEqual([0, ''])
     const events = eventsOf(out)

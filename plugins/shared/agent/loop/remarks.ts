@@ -1,0 +1,22 @@
+import type { Line, Request } from '../model/ask.js'
+import { reducedTools } from '../model/outgoing.js'
+import type { Thread } from '../thread.js'
+
+const told = new WeakSet<Line>()
+
+/** What a person should know of a model, once: how much it holds is a guess, or its format cannot carry the schemas of tools as they are. */
+export async function remark(thread: Thread, tools: Request['tools']): Promise<void> {
+  const { line } = thread
+  const { id, facts, sources } = line.model
+  if (told.has(line)) return
+  told.add(line)
+  if (sources['context_window'] === 'assumed') {
+    const message = `How much ${id} can hold is not known; ${facts.context_window} tokens are assumed. Say context_window of the provider.`
+    await thread.harness('window_assumed', { message, data: { code: 'VT_LLM_WINDOW_ASSUMED', context_window: facts.context_window } })
+  }
+  const names = reducedTools(line.model, tools)
+  if (names.length > 0) {
+    const message = `${id} is told of these tools in a simpler form: ${names.join(', ')}.`
+    await thread.harness('schema_reduced', { message, data: { code: 'VT_LLM_SCHEMA_REDUCED', tools: names } })
+  }
+}
