@@ -135,6 +135,14 @@ export async function validateConfigFile(file: string): Promise<Diagnostic[]> {
   }
 }
 
+/** Every file that says a setting, an agreement or a lock, there or not. */
+export function settingsPlaces({ workspace, home, admin = '/etc/vtcode' }: { workspace: string; home: string; admin?: string }): string[] {
+  const folder = join(workspace, '.vtcode')
+  const stems = [join(admin, 'vtcode.config'), join(home, 'vtcode.config'), join(workspace, 'vtcode.config'), join(folder, 'config'), join(folder, 'config.local')]
+  const others = [join(folder, 'tool-policy.json'), join(home, 'trust.json'), join(home, 'plugins.lock.json'), join(folder, 'plugins.lock.json')]
+  return [...stems.flatMap((stem) => named(stem, [...codeEnds, ...dataEnds])), ...others]
+}
+
 const named = (stem: string, endings: readonly string[]): string[] => endings.map((end) => `${stem}.${end}`)
 
 /** The settings files of a workspace, the later over the earlier. The user's own folder is not read twice. */

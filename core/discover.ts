@@ -18,6 +18,8 @@ export interface Discovery {
   packages: PluginRoot[]
   /** Every folder of a plugin that was found, whatever became of what it holds. */
   plugins: PluginFolder[]
+  /** Every file and folder that was looked at, there or not. */
+  looked: string[]
 }
 export interface PluginRoot extends Omit<PluginFolder, 'format'> {
   /** Of a package whose reader knows where its skills lie. */
@@ -39,8 +41,8 @@ export async function discover(options: DiscoverOptions): Promise<Discovery> {
 type Reader = Pick<DiscoverOptions, 'workspace' | 'home' | 'env'>
 
 /** Reads every manifest of these sources and takes away what is to be taken away. */
-export async function readPlaces({ sources, removals, diagnostics }: Places, options: Reader): Promise<Discovery> {
-  const found: Discovery = { contributions: [], invalid: [], diagnostics, packages: [], plugins: [] }
+export async function readPlaces({ sources, removals, diagnostics, looked }: Places, options: Reader): Promise<Discovery> {
+  const found: Discovery = { contributions: [], invalid: [], diagnostics, packages: [], plugins: [], looked }
   const files = new Map<string, string>()
   for (const source of sources) {
     const before = found.invalid.length

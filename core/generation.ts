@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { loadSettings } from './config.js'
+import { loadSettings, settingsPlaces } from './config.js'
 import type { Lending } from './context.js'
 import { hiddenBy } from './conceal.js'
 import { readContract } from './conform.js'
@@ -13,7 +13,7 @@ import { bind, type Withheld } from './bind.js'
 import { toolInfo } from './listing.js'
 import { effectsOf, isListed, slotsOf, type Registry } from './registry.js'
 import { itemForSkill, needsConsent, runsCode } from './digest.js'
-import { openSeals } from './installed.js'
+import { openSeals, type Seals } from './installed.js'
 import { fromError } from './manifest.js'
 import { nearest } from './nearest.js'
 import { dataFolder, premisesOf } from './premises.js'
@@ -38,6 +38,9 @@ export interface Generation {
   readonly loader: Loader
   readonly lending: Lending
   readonly skills: Host['skills']
+  /** Files and folders that it was made of. */
+  readonly watched: readonly string[]
+  readonly seals: Seals
   /** The calls that belong to it. */
   readonly life: Life
   /** Lets go of what adapters hold for it. Called once, when its last call has ended. */
@@ -137,6 +140,8 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
     },
     registry,
     plugins: found.plugins,
+    watched: [...found.looked, ...settingsPlaces(places), ...skillPlaces(places)],
+    seals,
     loader,
     skills,
     life: new Life(),
@@ -144,6 +149,10 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
     end: premises.end,
   }
 }
+
+/** Where skills lie, as far as they are looked after. */
+const skillPlaces = ({ workspace, home, user }: { workspace: string; home: string; user: string }): string[] =>
+  [home, ...[workspace, user].flatMap((folder) => [join(folder, '.agents'), join(folder, '.claude')]), join(workspace, '.vtcode')].map((folder) => join(folder, 'skills'))
 
 /** A vocabulary that no tool belongs to is a slip of the pen. Throws VT_CONFIG_INVALID. */
 function requireDialects(contributions: readonly Contribution[], chosen: readonly string[] = []): void {

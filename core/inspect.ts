@@ -23,7 +23,7 @@ export async function inspect(path: string, options: InspectOptions, name?: stri
   const source = sourceAt(path, 'user')
   if (name !== undefined && source.plugin !== source.layer) source.plugin = name
   // Our own manifests say who reads packages of other programs.
-  const found = await readPlaces({ sources: [builtinSource, source], removals: [], diagnostics: [] }, options)
+  const found = await readPlaces({ sources: [builtinSource, source], removals: [], diagnostics: [], looked: [] }, options)
   // What is missing here deserves a word; what it would do once that is here is shown all the same.
   await check({ ...found, invalid: [] }, options)
   const ours = <T extends { layer: string }>(all: readonly T[]): T[] => all.filter(({ layer }) => layer === 'user')

@@ -71,6 +71,8 @@ export interface Seals {
   verify(contribution: Contribution): void
   /** The entry of a plugin. */
   entryOf(root: string): Installed | undefined
+  /** Does a plugin lie in one of the folders for plugins? */
+  holds(root: string): boolean
 }
 
 export function openSeals({ home, user, workspace }: { home: string; user: string; workspace: string }): Seals {
@@ -127,6 +129,7 @@ export function openSeals({ home, user, workspace }: { home: string; user: strin
       const error = checked.get(root)
       if (error) throw error
     },
+    holds: (root) => places.some(({ folder }) => folder === dirname(root)),
     entryOf(root) {
       const seal = sealOf('', root)
       return seal instanceof VtError ? undefined : seal

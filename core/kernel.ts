@@ -1,11 +1,14 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { moduleOf } from './alias.js'
 import { BroughtSkills } from './bring.js'
 import { createCaller } from './call.js'
 import { withSkills } from './catalogue.js'
 import { Sessions } from './context.js'
-import { texts, VtError } from './errors.js'
+import { report as diagnose, texts, VtError } from './errors.js'
+import { newlyBroken, objectionTo } from './succession.js'
+import { quietMs, watchFiles } from './watcher.js'
 import type { OnFault } from './faults.js'
 import { buildGeneration, homeOf, type Generation, type Surroundings } from './generation.js'
 import { listTools } from './listing.js'
@@ -53,24 +56,60 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
   const retiring = new Set<Promise<void>>()
   const caller = createCaller({ workspace, sessions, surface: options.surface ?? 'library', report, current: () => generation })
 
-  /** A generation that cannot be built leaves the one before in place. */
+  /** A generation that cannot be built, or would leave something unguarded, leaves the one before in place. */
   async function swap(): ReturnType<Kernel['reload']> {
     if (closed) return { ok: false, generation: generation.number, diagnostics: [] }
     try {
-      enter(await build(generation.number + 1))
+      const next = await build(generation.number + 1)
+      const objection = await objectionTo(next, generation)
+      if (objection !== undefined) {
+        await next.end()
+        return refused(objection)
+      }
+      enter(next)
     } catch (error) {
-      const { message, hint } = texts('VT_RELOAD_REFUSED', { reason: first(error) })!
-      return { ok: false, generation: generation.number, diagnostics: [{ code: 'VT_RELOAD_REFUSED', severity: 'error', message, hint, files: [] }] }
+      return refused(first(error))
     }
     return { ok: true, generation: generation.number, diagnostics: diagnostics() }
   }
+  /** What a change of files means: one that breaks something may be half written, so it is looked at once more and then left alone. */
+  async function follow(): Promise<void> {
+    for (const last of [false, true]) {
+      if (closed) return
+      try {
+        const next = await build(generation.number + 1)
+        const objection = newlyBroken(next, generation) ?? (await objectionTo(next, generation))
+        if (objection === undefined) return void enter(next)
+        await next.end()
+        if (last) complain(objection)
+      } catch (error) {
+        if (last) complain(first(error))
+      }
+      if (!last) await sleep(quietMs)
+    }
+  }
+  const refused = (reason: string): Awaited<ReturnType<Kernel['reload']>> => ({ ok: false, generation: generation.number, diagnostics: [refusal(reason)] })
+  const complain = (reason: string) => void faults.set('reload', refusal(reason))
+
   function enter(next: Generation): true {
     retire(generation)
     generation = next
     faults.clear()
+    heed()
     for (const tell of listeners) tell()
     return true
   }
+
+  let stopWatching: (() => void) | undefined
+  /** Begins or ends to look after files, as the settings of the generation say. */
+  function heed(): void {
+    const { watch = false } = (generation.settings['plugins'] ?? {}) as { watch?: boolean }
+    if (!watch) {
+      stopWatching?.()
+      stopWatching = undefined
+    } else stopWatching ??= watchFiles(() => generation.watched, () => inTurn(follow))
+  }
+  heed()
 
   /** Calls in flight finish on theirs; then what adapters hold for it is let go of. */
   function retire(old: Generation): void {
@@ -137,6 +176,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     },
     async close() {
       closed = true
+      stopWatching?.()
       caller.close()
       await turn
       await sessions.endAll()
@@ -144,6 +184,10 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
       workspace.close()
     },
   }
+}
+
+function refusal(reason: string): Diagnostic {
+  return diagnose('VT_RELOAD_REFUSED', { reason }, [])
 }
 
 /** The nearest folder upwards with settings, `.vtcode` or `.git`, else the folder itself. The user's own `.vtcode` marks no workspace. */

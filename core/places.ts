@@ -39,6 +39,8 @@ export interface Places {
   sources: Source[]
   removals: Removal[]
   diagnostics: Diagnostic[]
+  /** Every file and folder that was looked at, there or not. */
+  looked: string[]
 }
 
 const program = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -56,6 +58,9 @@ export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded,
   const removals: Removal[] = (plugins.disable ?? []).map((pattern) => ({ pattern, layer: originOf('plugins.disable')?.layer ?? 'user' }))
   const builtin: Source[] = []
   const entries: Source[] = []
+  const own = [join(home, 'plugins'), join(user, '.agents', 'plugins')]
+  const theirs = [join(workspace, '.vtcode', 'plugins'), join(workspace, '.agents', 'plugins')]
+  const looked = [...own, ...theirs, join(workspace, '.mcp.json')]
   for (const [index, said] of loaded.settings.manifests.entries()) {
     const entry = typeof said === 'string' ? { from: said } : said
     if (entry.from === 'builtin') {
@@ -66,9 +71,13 @@ export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded,
     const layer = origin?.layer ?? 'call'
     const base = origin && isAbsolute(origin.file) ? dirname(origin.file) : workspace
     if (entry.from.startsWith('!')) removals.push({ pattern: entry.from.slice(1), layer })
-    else entries.push(...sourceOf(entry, layer, { base, user, workspace }, diagnostics))
+    else {
+      const path = pathOf(entry.from, { base, user })
+      looked.push(...(path === undefined ? [] : [path]))
+      entries.push(...sourceOf(entry, path, layer, { base, workspace }, diagnostics))
+    }
   }
-  if (plugins.enabled === false) return { sources: builtin, removals, diagnostics }
+  if (plugins.enabled === false) return { sources: builtin, removals, diagnostics, looked }
 
   const linked = (name: string, target: string) => isLinked(home, name, target)
   const below = (layer: Layer, ...dirs: string[]) => dirs.flatMap((dir) => pluginsIn(dir, layer, diagnostics, layer === 'user' ? linked : undefined))
@@ -76,8 +85,8 @@ export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded,
     ...builtin,
     ...(ownedByRoot(join(admin, 'plugins'), diagnostics) ? below('admin', join(admin, 'plugins')) : []),
     ...entries,
-    ...below('user', join(home, 'plugins'), join(user, '.agents', 'plugins')),
-    ...below('workspace', join(workspace, '.vtcode', 'plugins'), join(workspace, '.agents', 'plugins')),
+    ...below('user', ...own),
+    ...below('workspace', ...theirs),
     ...serverFile(workspace, loaded.settings),
     // With a name that no folder of a plugin gives: loading a skill renames nobody.
     ...skills.filter(({ folder }) => markers(folder).length > 0).map(({ name, folder, layer }): Source => ({ form: 'skill', layer, path: folder, root: folder, plugin: `${name}@skill` })),
@@ -86,7 +95,7 @@ export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded,
   const first = all.filter(({ path }, at) => all.findIndex((other) => other.path === path) === at)
   const sources = first.filter(({ layer }) => layer !== 'workspace' || plugins.workspace !== 'off')
   nameApart(sources, diagnostics)
-  return { sources, removals, diagnostics }
+  return { sources, removals, diagnostics, looked: [...looked, ...skills.map(({ folder }) => folder)] }
 }
 
 /** The servers that a workspace lists for every program. */
@@ -96,18 +105,13 @@ function serverFile(workspace: string, settings: Settings): Source[] {
   return enabled && read && existsSync(path) ? [{ form: 'package', layer: 'workspace', path, root: workspace, plugin: 'workspace' }] : []
 }
 
-interface Folders {
-  /** Where relative paths begin. */
-  base: string
-  user: string
-  workspace: string
-}
+/** Where an entry of `manifests` leads; relative paths begin at `base`. */
+const pathOf = (from: string, { base, user }: { base: string; user: string }): string | undefined =>
+  from.startsWith('npm:') ? packageFolder(from.slice(4), base) : resolve(base, from.replace(/^~(?=\/)/, () => user))
 
-/** The source an entry of `manifests` names; none where it names nothing that may be read. */
-function sourceOf(entry: ManifestEntry, layer: Layer, folders: Folders, diagnostics: Diagnostic[]): Source[] {
+/** The source at the path of an entry; none where it names nothing that may be read. */
+function sourceOf(entry: ManifestEntry, path: string | undefined, layer: Layer, { base, workspace }: { base: string; workspace: string }, diagnostics: Diagnostic[]): Source[] {
   const { from } = entry
-  const { base, user, workspace } = folders
-  const path = from.startsWith('npm:') ? packageFolder(from.slice(4), base) : resolve(base, from.replace(/^~(?=\/)/, () => user))
   if (path === undefined || !existsSync(path)) {
     if (entry.required) throw problem('VT_RELOAD_REFUSED', { reason: `${from} is required and does not exist` })
     diagnostics.push(report('VT_MANIFEST_MISSING', { path: from }, [base]))
