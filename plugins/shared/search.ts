@@ -55,6 +55,8 @@ export const seconds = 30
 const few = { places: 5000, bytes: 8_388_608 }
 /** Of a larger file a single line may hold more matches than memory, and the engine notes them all before it tells one. */
 const largestTold = 16_777_216
+/** So many of those are looked at before all is counted. */
+const mostLarge = 100
 
 /** Counts the matches of a query. `undefined` when ripgrep cannot be started. Throws PatternProblem, VT_PATH_*, VT_INPUT_INVALID. */
 export async function search(context: Context, query: Query): Promise<Found | undefined> {
@@ -85,7 +87,8 @@ export async function search(context: Context, query: Query): Promise<Found | un
     const files: { name: Buffer; places: Told[] }[] = []
     const several = spansLines(query)
     const left = { ...few }
-    let [searched, binary, large] = [0, false, false]
+    let [searched, binary] = [0, false]
+    const large: string[] = []
     const read = events(several, {
       file: (name) => files.push({ name, places: [] }),
       match(places) {
@@ -106,10 +109,12 @@ export async function search(context: Context, query: Query): Promise<Found | un
       left.bytes -= chunk.length
       void read(chunk)
       return left.places < 0 || left.bytes < 0 ? false : undefined
-    }, { bytes: largestTold, skips: () => (large = true) })
+    }, { bytes: largestTold, skips: (name) => large.push(nameOf(name)) })
     if (!asked) return undefined
-    if (large || asked.stopped || (binary && target.kind === 'file')) return 'too much'
-    return { asked, searched, files: files.map((file) => ({ ...file, count: file.places.length })) }
+    const passed = await passedOver(context, large)
+    if (!passed || asked.stopped || (binary && target.kind === 'file')) return 'too much'
+    skipped.push(...passed.unopened)
+    return { asked, searched: searched + passed.binary, files: files.map((file) => ({ ...file, count: file.places.length })) }
   }
 
   async function count(): Promise<Counts | undefined> {
@@ -161,6 +166,20 @@ export async function search(context: Context, query: Query): Promise<Found | un
 interface Largest {
   bytes: number
   skips?: (name: Buffer) => void
+}
+
+/** What the large files that were left out are, where none of them is text that had to be searched. */
+async function passedOver({ workspace }: Context, paths: string[]): Promise<{ unopened: string[]; binary: number } | undefined> {
+  const unopened: string[] = []
+  if (paths.length > mostLarge) return undefined
+  for (const path of paths) {
+    const file = await workspace.openFile(path).catch(() => undefined)
+    if (!file) continue
+    await using held = file
+    if (held.stat.bytes > largestSearched) unopened.push(path)
+    else if (!(await held.read(0, 8192)).includes(0)) return undefined
+  }
+  return { unopened, binary: paths.length - unopened.length }
 }
 
 /** What one run came to. */

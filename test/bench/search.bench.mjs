@@ -1,9 +1,10 @@
 // unified_search against the engines it stands on, over this project's own node_modules and sources.
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { utimesSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { rgPath } from '@vscode/ripgrep'
 import { createKernel } from 'vtcode'
 
@@ -30,10 +31,36 @@ export default async function bench() {
       await versus('list recursive', 1.3, ours({ action: 'list', mode: 'recursive', path: 'node_modules' }), rg('--files')),
       ...(await outlines(ours)),
       ...(await structurals(ours)),
+      await kept(),
     ]
   } finally {
     await kernel.close()
   }
+}
+
+/** What every kind of search leaves in memory, in a process of its own. */
+async function kept() {
+  const script = `
+    import { createKernel } from 'vtcode'
+    const kernel = await createKernel({ workspace: ${JSON.stringify(root)}, mode: 'full-auto' })
+    const search = (input) => kernel.call('unified_search', input)
+    await search({ action: 'agent' })
+    const before = process.memoryUsage.rss()
+    for (const input of [
+      { action: 'grep', pattern: 'function', path: 'node_modules', max_results: 10000 },
+      { action: 'list', mode: 'recursive', path: 'node_modules', max_results: 5000 },
+      { action: 'outline', path: '.', max_results: 2000 },
+      { action: 'outline', path: 'node_modules/typescript/lib/typescript.d.ts', view: 'full' },
+      { action: 'structural', lang: 'ts', pattern: '$A ?? $B', path: 'node_modules/zod/src', max_results: 10000 },
+      { action: 'structural', lang: 'ts', pattern: 'globalRegistry.$M($$$A)', path: 'node_modules/zod/src' },
+    ]) {
+      const result = await search(input)
+      if (!result.ok) throw new Error(result.error.message)
+    }
+    console.log((process.memoryUsage.rss() - before) / 1e6)
+    await kernel.close()`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { cwd: root })
+  return { name: 'six searches in a row, memory kept', goal: 150, ratio: Number(stdout), unit: 'MB', detail: 'grown resident set of a process of their own, nothing collected on purpose' }
 }
 
 /** A real file of several thousand lines, drawn for the first time, and again; the sources of this program. */
