@@ -10,7 +10,7 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
     try {
       await what()
     } catch (error) {
-      code = refusal(kernel, error, io)
+      code = io.signal.aborted ? 130 : refusal(kernel, error, io)
     }
   }
   const command = verb('models', 'Lists the models of the providers in your settings, says what is known of one, tries one.', io)

@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
 import { call, home, startPeer, vtcode } from '../../agent/peer.js'
+import { serve } from '../../fixtures/server.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {
@@ -19,4 +20,14 @@ it('vtcode models lists them, says where each fact comes from, and tries one', a
   expect(JSON.parse((await vtcode(place, ['models', 'check', 'peer/n'])).out)).toMatchObject({ calls_tools: false })
   expect(await vtcode(place, ['models', 'check', 'peer/m'])).toMatchObject({ code: 3, err: expect.stringContaining('VT_LLM_AUTH') })
   expect(peer.asked.length).toBe(3)
+})
+
+it('vtcode models check ends at Ctrl-C while a server is silent, without a word', async () => {
+  let asked: () => void = () => {}
+  const heard = new Promise<void>((resolve) => (asked = resolve))
+  const silent = await serve(() => asked())
+  const place = await home(silent)
+  held.push(silent, place)
+  const ran = await vtcode(place, ['models', 'check', 'peer/m'], { started: (child) => void heard.then(() => child.kill('SIGINT')) })
+  expect(ran).toEqual({ code: 130, out: '', err: '' })
 })

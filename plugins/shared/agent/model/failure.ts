@@ -61,7 +61,8 @@ function network(error: unknown, begun: boolean): Cause {
   // The library refused to send what it was given; it will again.
   const ofNetwork = deepest.code !== undefined || (error as Error).name === 'AI_APICallError' || error instanceof TypeError
   if (!begun && !ofNetwork) return { code: 'VT_LLM_REQUEST', message: `The request cannot be made: ${messageOf(error)}`, retry: 'no', category: 'request' }
-  const message = `${messageOf(error)}${deepest !== error ? ` (${deepest.code ?? deepest.message})` : ''}`
+  const detail = deepest.code ?? deepest.message ?? ''
+  const message = messageOf(error).includes(detail) ? messageOf(error) : `${messageOf(error)} (${detail})`
   if (begun || broken.has(deepest.code ?? '')) return { code: 'VT_LLM_CUT', message: `The answer broke off: ${message}`, retry: 'stream', category: 'cut' }
   const [stage, says, retry] = stages.find(([, , , sign]) => sign.test(`${deepest.code ?? ''} ${deepest.message ?? ''}`)) ?? connecting
   return { code: 'VT_LLM_REQUEST', message: `The model server cannot be reached: ${says}. ${message}`, retry, category: stage }
