@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 const [suite, program = here('../../dist/core/bin.js')] = process.argv.slice(2)
@@ -18,6 +19,7 @@ try {
   const url = await address(server)
   for (const revision of ['2025-11-25', '2026-07-28']) {
     for (const peer of [['server', '--url', url], ['client', '--command', `node ${here('client.mjs')}`, '--timeout', '120000']]) {
+      if (peer[0] === 'server') await warm(url)
       const { status, stdout, stderr } = spawnSync(process.execPath, [suite, ...peer, '--requirements', revision, '-o', join(work, revision)], { encoding: 'utf8' })
       console.log(`${peer[0]} ${revision}: ${status === 0 ? 'passed' : 'FAILED'}\n${summary(stdout + stderr)}`)
       failed ||= status !== 0
@@ -28,6 +30,14 @@ try {
   rmSync(work, { recursive: true, force: true })
 }
 process.exit(failed ? 1 : 0)
+
+/** Some scenarios give an answer half a second, whatever the machine: the process of the plugin is up before they begin. */
+async function warm(url) {
+  const client = new Client({ name: 'warm', version: '1' })
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+  await client.callTool({ name: 'test_simple_text', arguments: {} })
+  await client.close()
+}
 
 /** The end of what the suite says; all of it when it came to no end. */
 function summary(said) {

@@ -193,3 +193,33 @@ function sleepers(root: string): string[] {
     }
   })
 }
+
+describe('what is written down', () => {
+  it('is one printable record a line, and short, whatever a client sends', async () => {
+    await using made = await tempWorkspace()
+    const hostile = 'x\r\n{"forged":true}\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u2028'
+    const messages = [
+      { id: 1, method: 'initialize', params: { protocolVersion: hostile, capabilities: {}, clientInfo: { name: hostile, version: '1' } } },
+      { id: 2, method: 'tools/call', params: { name: 'unified_file', arguments: { action: 'read', path: hostile } } },
+      { id: 3, method: 'tools/call', params: { name: 'unified_file', arguments: { action: 'read', path: 'a', [hostile]: 1 } } },
+      { id: 4, method: 'tools/call', params: { name: 'unified_search', arguments: { action: 'grep', pattern: 'y'.repeat(1_000_000) } } },
+      { id: 5, method: hostile, params: {} },
+    ]
+    const child = spawn(process.execPath, [bin, 'mcp'], { cwd: made.root, env: surroundings(made) })
+    let [stdout, stderr] = ['', '']
+    child.stdout.on('data', (chunk) => (stdout += chunk))
+    child.stderr.on('data', (chunk) => (stderr += chunk))
+    for (const message of messages) child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+    await expect.poll(() => stdout.split('\n').length, { timeout: 60_000 }).toBe(messages.length + 1)
+    child.stdin.end()
+    await once(child, 'close')
+    expect(stdout.trim().split('\n').map((line) => JSON.parse(line).id).sort()).toEqual([1, 2, 3, 4, 5])
+    const session = readdirSync(`${made.root}/.vtcode/sessions`).find((name) => name.startsWith('mcp-'))!
+    const record = readFileSync(`${made.root}/.vtcode/sessions/${session}/calls.jsonl`, 'utf8')
+    const lines = record.trim().split('\n')
+    expect(lines.map((line) => JSON.parse(line).ok)).toEqual([false, false, false])
+    expect(record.length).toBeLessThan(20_000)
+    // oxlint-disable-next-line no-control-regex
+    for (const text of [record, stderr]) expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]|\n\{"forged/)
+  })
+})
