@@ -26,7 +26,7 @@ async function workspace() {
   const made = await tempWorkspace({ 'a.txt': 'hello\n' })
   await made.write('../home/echo/echo.yaml', echo)
   await made.write('../home/echo/echo.js', code)
-  await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/echo']\n`)
+  await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/echo']\nsandbox: { plugins: off }\n`)
   return made
 }
 const inputOf = (stdout: string) => JSON.parse(stdout).output.input

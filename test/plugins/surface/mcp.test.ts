@@ -33,7 +33,7 @@ async function workspace(files: Record<string, string> = {}): Promise<TempWorksp
   const made = await tempWorkspace({ 'a.txt': 'hello\n', ...files })
   await made.write('../home/probe/probe.yaml', manifest)
   await made.write('../home/probe/probe.js', code)
-  await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/probe']\n`)
+  await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/probe']\nsandbox: { plugins: off }\n`)
   return made
 }
 
