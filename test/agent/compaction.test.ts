@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createAgent } from 'vtcode/agent'
 import { harness, scene, type Scene } from './inside.js'
-import { checkLog, checkMessages } from './invariants.js'
+import { checkLog, checkMemory, checkMessages } from './invariants.js'
 import { call, type Answer } from './peer.js'
 
 const files = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`f${index}.txt`, `word${index} of a large file\n`.repeat(400)]))
@@ -46,8 +46,8 @@ describe('a conversation that grows too long', () => {
     expect(boundary.new_segment_id).not.toBe(boundary.previous_segment_id)
     const archived = (await s.booted.read(boundary.history_artifact_path))!.trim().split('\n').map((line) => JSON.parse(line))
     expect(archived).toHaveLength(boundary.original_message_count)
-    expect(JSON.parse((await s.booted.read(`.vtcode/history/${outcome.session_id}_1.memory.json`))!)).toMatchObject({ schema_version: 3, objective: 'compare all of them', constraints: ['change nothing'] })
-    expect(JSON.parse((await s.booted.read(`.vtcode/sessions/${outcome.session_id}/memory.json`))!)).toMatchObject({ schema_version: 3, history_artifact_path: expect.stringContaining('.vtcode/history/') })
+    expect(checkMemory((await s.booted.read(`.vtcode/history/${outcome.session_id}_1.memory.json`))!)).toMatchObject({ schema_version: 3, objective: 'compare all of them', constraints: ['change nothing'] })
+    expect(checkMemory((await s.booted.read(`.vtcode/sessions/${outcome.session_id}/memory.json`))!)).toMatchObject({ schema_version: 3, history_artifact_path: expect.stringContaining('.vtcode/history/') })
     checkLog(s.events)
   })
   it('is shortened whatever the one who summarises does: prose, an error, an answer that breaks off', async () => {

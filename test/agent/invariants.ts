@@ -1,4 +1,18 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+
+const ajv = new Ajv2020({ strict: false })
+const published = (name: string) => ajv.compile(JSON.parse(readFileSync(new URL(`../../manifests/schema/${name}.1.json`, import.meta.url), 'utf8')))
+const isEvent = published('thread_event')
+const isMemory = published('session_memory_envelope')
+
+/** What is remembered of a session has the published shape. */
+export function checkMemory(text: string): any {
+  const memory = JSON.parse(text)
+  assert.ok(isMemory(memory), ajv.errorsText(isMemory.errors))
+  return memory
+}
 
 /** What holds of every log of events: numbering, pairs, order and sums. */
 export function checkLog(events: any[]): void {
@@ -10,6 +24,7 @@ export function checkLog(events: any[]): void {
   let turns = zero()
   let outputs = new Set<string>()
   for (const event of events) {
+    assert.ok(isEvent({ ...event }), `${JSON.stringify(event).slice(0, 300)}: ${ajv.errorsText(isEvent.errors)}`)
     switch (event.type) {
       case 'thread.started':
         assert.ok(!running, 'a run begins when the one before has ended')

@@ -1,5 +1,7 @@
+import { resolve } from 'node:path'
 import { openWorkspace, type Kernel } from '../../../core/index.js'
 import { dictionary, type AgentProviders } from './dictionary.js'
+import { copyTo, persist } from './events/file.js'
 import type { Sink } from './events/log.js'
 import { idMaker } from './ids.js'
 import { connect } from './model/connect.js'
@@ -10,7 +12,7 @@ import { collect } from './sessions/retention.js'
 import { memoryStore, openStore } from './sessions/store.js'
 import { settingsOf, type Limits } from './settings.js'
 import { Thread } from './thread.js'
-import type { Outcome, ThreadEvent } from './types.js'
+import type { Outcome } from './types.js'
 
 export type { AgentProviders } from './dictionary.js'
 export { AgentError } from './errors.js'
@@ -104,8 +106,8 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
       ...(restored && { restored }),
       with_tools: options.tools ?? true,
     })
-    const persist = (event: ThreadEvent) => store.append('events.jsonl', `${JSON.stringify({ schema_version: '1.0.0', event })}\n`, /^(turn\.(completed|failed)|thread\.completed)$/.test(event.type))
-    thread.events.add(persist)
+    thread.events.add(persist(store))
+    if (settings.harness.event_log_path !== undefined) thread.events.add(copyTo(resolve(kernel.workspace, settings.harness.event_log_path)))
     if (restored) {
       await payOwed(thread, restored.owed)
       await thread.queue.load(thread.state.applied)

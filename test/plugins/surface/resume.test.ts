@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createKernel } from 'vtcode'
 import { createAgent } from 'vtcode/agent'
@@ -158,6 +158,19 @@ describe('a session', () => {
     }
     expect((await vtcode(place, ['resume', 'ses_nothere', '--fork', 'x'])).err).toContain('VT_SESSION_NOT_FOUND')
     expect((await vtcode(place, ['resume', parent, '--summarize', 'x'])).code).toBe(2)
+  })
+
+  it('whose log has grown large begins a new file with the next run, and the user has a copy where he wants it', async () => {
+    const { place } = await scene([{ content: 'one' }, { content: 'two' }], {}, { settings: { agent: { model: 'peer/m', harness: { event_log_path: 'copy.jsonl' } } } })
+    await vtcode(place, ['exec', 'go'])
+    const id = sessionOf(place)
+    const folder = join(place.root, '.vtcode/sessions', id)
+    const { seq, thread_id } = logOf(place, id).at(-1)
+    appendFileSync(join(folder, 'events.jsonl'), `${JSON.stringify({ schema_version: '1.0.0', event: { type: 'of_the_future', seq: seq + 1, thread_id, pad: 'x'.repeat(64 * 2 ** 20) } })}\n`)
+    expect((await vtcode(place, ['exec', '--resume', 'last', 'on'])).code).toBe(0)
+    expect(existsSync(join(folder, 'events.1.jsonl'))).toBe(true)
+    expect(logOf(place, id)[0]).toMatchObject({ type: 'thread.started', seq: seq + 2 })
+    expect((await place.read('copy.jsonl'))!.trim().split('\n').map((line) => JSON.parse(line).event.type).filter((type) => type === 'thread.completed')).toHaveLength(2)
   })
 
   it('that held a secret of ours is whole all the same: what is written has its checksum', async () => {

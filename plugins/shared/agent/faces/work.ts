@@ -1,4 +1,4 @@
-import { appendFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { InvalidArgumentError, type Command } from 'commander'
 import type { Io, Kernel } from '../../../../core/index.js'
 import { say } from '../../terminal.js'
@@ -31,10 +31,11 @@ const patience_ms = 5000
 
 /** Works on a task, or goes on with a session, and shows it. Returns the exit code. */
 export async function work(kernel: Kernel, task: string | undefined, flags: Flags, io: Io, options: AgentOptions): Promise<number> {
-  const [{ jsonLines }, { progress, summary }] = await Promise.all([import('./streams.js'), import('./progress.js')])
+  const [{ jsonLines }, { progress, summary }, { copyTo }] = await Promise.all([import('./streams.js'), import('./progress.js'), import('../events/file.js')])
   const show = flags.json ? jsonLines(io) : flags.quiet ? () => {} : progress(io)
+  const copy = flags.events === undefined ? () => {} : copyTo(flags.events)
   const onEvent: Sink = async (event) => {
-    if (flags.events !== undefined) appendFileSync(flags.events, `${JSON.stringify({ schema_version: '1.0.0', event })}\n`)
+    await copy(event)
     await show(event)
   }
   const limits = given({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })

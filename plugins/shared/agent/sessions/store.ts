@@ -1,5 +1,5 @@
 import { constants, writeSync } from 'node:fs'
-import { mkdir, open, readFile, rename, type FileHandle } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Handle, Workspace } from '../../../../core/index.js'
 import { historyFolder } from '../../history.js'
@@ -11,6 +11,8 @@ import { holdSession } from './lock.js'
 export interface Store {
   /** Adds to a log; `durable` returns when it is on disk. */
   append(log: Log, line: string, durable: boolean): Promise<void>
+  /** Puts a log aside that has grown large, under the next number, and begins a new one. */
+  roll(log: Log): Promise<void>
   /** Writes a small file whole. */
   write(name: string, text: string): Promise<void>
   read(name: string): Promise<string | undefined>
@@ -20,6 +22,7 @@ export interface Store {
   cut(log: Log, bytes: number): Promise<void>
   close(): Promise<void>
 }
+const largestLog = 64 * 1024 * 1024
 export type Log = 'messages.jsonl' | 'events.jsonl'
 
 export const sessionsFolder = '.vtcode/sessions'
@@ -60,6 +63,16 @@ class Disk implements Store {
     } catch (error) {
       throw new AgentError('VT_SESSION_WRITE', `${log} cannot be written: ${messageOf(error)}.`)
     }
+  }
+
+  async roll(log: Log): Promise<void> {
+    const file = await this.log(log)
+    if ((await file.stat()).size < largestLog) return
+    const base = log.replace('.jsonl', '')
+    const taken = (await readdir(this.folder.ref)).flatMap((name) => Number(new RegExp(`^${base}\\.(\\d+)\\.jsonl$`).exec(name)?.[1] ?? []))
+    await file.close()
+    this.logs.delete(log)
+    await rename(`${this.folder.ref}/${log}`, `${this.folder.ref}/${base}.${Math.max(0, ...taken) + 1}.jsonl`)
   }
 
   private log(name: Log): Promise<FileHandle> {
@@ -124,6 +137,7 @@ export function memoryStore(): Store {
   const files = new Map<string, string>()
   return {
     append: async (log, line) => void files.set(log, (files.get(log) ?? '') + line),
+    roll: async () => {},
     write: async (name, text) => void files.set(name, text),
     read: async (name) => files.get(name),
     archive: async (name, text) => (files.set(name, text), `${historyFolder}/${name}`),

@@ -1,0 +1,26 @@
+import { appendFileSync } from 'node:fs'
+import { AgentError, messageOf } from '../errors.js'
+import type { Store } from '../sessions/store.js'
+import type { ThreadEvent } from '../types.js'
+import type { Sink } from './log.js'
+
+/** An event as logs have it. */
+export const wrapped = (event: ThreadEvent): string => `${JSON.stringify({ schema_version: '1.0.0', event })}\n`
+
+// After these the log is on disk.
+const ends = /^(turn\.(completed|failed)|thread\.completed)$/
+
+/** Keeps the events of a thread with its session; what has grown large is put aside when a run begins, so that every file begins with one. */
+export const persist = (store: Store): Sink => async (event) => {
+  if (event.type === 'thread.started') await store.roll('events.jsonl')
+  await store.append('events.jsonl', wrapped(event), ends.test(event.type))
+}
+
+/** The same lines in a file of the user's. Throws VT_SESSION_WRITE. */
+export const copyTo = (file: string): Sink => (event) => {
+  try {
+    appendFileSync(file, wrapped(event), { mode: 0o600 })
+  } catch (error) {
+    throw new AgentError('VT_SESSION_WRITE', `${file} cannot be written: ${messageOf(error)}.`)
+  }
+}
