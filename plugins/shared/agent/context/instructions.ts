@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile, realpath } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, posix } from 'node:path'
 import { homeOf, type Workspace } from '../../../../core/index.js'
+import { glob } from '../../glob.js'
 import { AgentError } from '../errors.js'
 import type { AgentSettings } from '../settings.js'
 
@@ -11,18 +12,23 @@ export interface Instructions {
   text: string
 }
 const hardStop = 131_072
+const deepestImport = 5
 
 /**
- * What is written for agents, farthest first: the user's own, then folder by folder from the root of the repository to the
- * workspace. The budget is spent from the nearest outwards; the nearest is never cut. Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE.
+ * What is written for agents, farthest first: the user's own file and rules, files named in the settings, then folder by folder from the
+ * root of the repository to the workspace, then its rules. `@path` in them stands for that file. The budget is spent from the nearest
+ * outwards; the nearest is never cut. Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE.
  */
 export async function instructions(workspace: Workspace, settings: AgentSettings['agent'], env: Readonly<Record<string, string | undefined>>): Promise<Instructions[]> {
-  const found = [await own(join(homeOf({ env }), 'AGENTS.md'))]
-  for (const folder of above(workspace.root)) found.push(await firstOf(namesOf(settings), (name) => own(join(folder, name))))
-  found.push(await firstOf(namesOf(settings), (name) => inside(workspace, name)))
-  for (const { name, kind } of await workspace.names('.vtcode/rules').catch(() => [])) {
-    if (kind === 'file' && name.endsWith('.md')) found.push(await inside(workspace, `.vtcode/rules/${name}`))
-  }
+  const home = homeOf({ env })
+  const here = (path: string) => inside(workspace, path)
+  const found: (Instructions | undefined)[] = [await own(join(home, 'AGENTS.md'), home)]
+  for (const name of await ownRules(join(home, 'rules'))) found.push(always(await own(name, home)))
+  for (const pattern of settings.instruction_files) for (const path of await matching(workspace, pattern)) found.push(await here(path))
+  const folders = above(workspace.root)
+  for (const folder of folders) found.push(await firstOf(namesOf(settings), (name) => own(join(folder, name), folders[0]!)))
+  found.push(await firstOf(namesOf(settings), here))
+  for (const path of await rulesOf(workspace)) found.push(always(await here(path)))
   return withinBudget(found.filter((one) => one !== undefined), settings.instruction_max_bytes)
 }
 
@@ -37,7 +43,60 @@ export async function nestedInstructions(workspace: Workspace, settings: AgentSe
     const one = await firstOf(namesOf(settings), (name) => inside(workspace, `${folder}/${name}`))
     if (one) found.push(one)
   }
+  for (const file of await rulesOf(workspace)) {
+    const rule = shown.has(file) ? undefined : await inside(workspace, file)
+    const { paths, text } = ruleOf(rule?.text ?? '')
+    if (!rule || !paths?.some((pattern) => glob(pattern, true)(path))) continue
+    shown.add(file)
+    found.push({ ...rule, text })
+  }
   return withinBudget(found, settings.instruction_max_bytes)
+}
+
+const rulesFolder = '.vtcode/rules'
+const mostFiles = 200
+
+/** The rules of the workspace, at any depth. */
+const rulesOf = (workspace: Workspace): Promise<string[]> => filesBelow(workspace, rulesFolder, (path) => path.endsWith('.md'))
+
+async function filesBelow(workspace: Workspace, folder: string, wanted: (path: string) => boolean): Promise<string[]> {
+  const found: string[] = []
+  for (const { name, kind } of await workspace.names(folder).catch(() => [])) {
+    const path = `${folder}/${name}`
+    if (kind === 'directory') found.push(...(await filesBelow(workspace, path, wanted)))
+    else if (kind === 'file' && wanted(path)) found.push(path)
+    if (found.length >= mostFiles) break
+  }
+  return found.sort().slice(0, mostFiles)
+}
+
+/** The files a pattern of the settings names: a file, or a glob below its fixed beginning. */
+async function matching(workspace: Workspace, pattern: string): Promise<string[]> {
+  const at = pattern.search(/[*?[{]/)
+  if (at < 0) return [pattern]
+  const folder = pattern.slice(0, Math.max(0, pattern.lastIndexOf('/', at))) || '.'
+  return filesBelow(workspace, folder, glob(folder === '.' ? `./${pattern}` : pattern, true))
+}
+
+async function ownRules(folder: string): Promise<string[]> {
+  const names = await readdir(folder, { recursive: true }).catch(() => [])
+  return names.filter((name) => name.endsWith('.md')).sort().slice(0, mostFiles).map((name) => join(folder, name))
+}
+
+/** A rule without its front matter; `paths` are those it is for. */
+function ruleOf(text: string): { paths?: string[]; text: string } {
+  const [whole, front] = /^---\n([\s\S]*?)\n---\n?/.exec(text) ?? []
+  if (whole === undefined) return { text }
+  const said = /^paths:[ \t]*(.*(?:\n[ \t]+-.*)*)/m.exec(front!)?.[1]
+  const paths = said?.replace(/^\[|\]$/g, '').split(/[\n,]/).map((item) => item.trim().replace(/^-\s*/, '').replace(/^(['"])(.*)\1$/, '$2')).filter(Boolean)
+  return { ...(paths && paths.length > 0 && { paths }), text: text.slice(whole.length) }
+}
+
+/** A rule that counts everywhere; one for certain paths waits until a call goes there. */
+function always(rule: Instructions | undefined): Instructions | undefined {
+  if (!rule) return undefined
+  const { paths, text } = ruleOf(rule.text)
+  return paths ? undefined : { ...rule, text }
 }
 
 export const shownAs = (all: readonly Instructions[]): string => all.map(({ path, text }) => `<instructions path="${path}">\n${text.trim()}\n</instructions>`).join('\n\n')
@@ -52,9 +111,46 @@ async function firstOf(names: readonly string[], read: (name: string) => Promise
   return undefined
 }
 
-const own = (path: string): Promise<Instructions | undefined> => readFile(path, 'utf8').then((text) => ({ path, text }), () => undefined)
-const inside = (workspace: Workspace, path: string): Promise<Instructions | undefined> =>
-  workspace.text(path, { max_bytes: 4 * hardStop }).then((text) => ({ path, text }), () => undefined)
+/** A file of the user's or above the workspace; what it imports lies below `root`. */
+async function own(path: string, root: string): Promise<Instructions | undefined> {
+  const real = await realpath(root).catch(() => root)
+  const read = async (file: string) => {
+    const found = await realpath(file)
+    if (file !== path && !found.startsWith(`${real}/`)) throw new Error('outside')
+    return readFile(found, 'utf8')
+  }
+  return read(path).then(async (text) => ({ path, text: await imported(text, path, join, read) }), () => undefined)
+}
+
+async function inside(workspace: Workspace, path: string): Promise<Instructions | undefined> {
+  const read = (file: string) => workspace.text(file, { max_bytes: 4 * hardStop })
+  const next = (folder: string, name: string) => workspace.normalize(posix.join(folder, name))
+  return read(path).then(async (text) => ({ path, text: await imported(text, path, next, read) }), () => undefined)
+}
+
+/** A text with each `@path` that stands alone on its line replaced by that file; one that cannot be had leaves a note. */
+async function imported(text: string, path: string, next: (folder: string, name: string) => string, read: (file: string) => Promise<string>, way: readonly string[] = [path]): Promise<string> {
+  const lines: string[] = []
+  let fenced = false
+  for (const line of text.split('\n')) {
+    if (/^\s*(```|~~~)/.test(line)) fenced = !fenced
+    const name = fenced ? undefined : /^@(\S+)\s*$/.exec(line)?.[1]
+    lines.push(name === undefined ? line : await importOne(name))
+  }
+  return lines.join('\n')
+
+  async function importOne(name: string): Promise<string> {
+    const refused = (why: string) => `(@${name} is not imported: ${why})`
+    if (way.length > deepestImport) return refused(`imports are nested more than ${deepestImport} deep`)
+    try {
+      const file = next(dirname(path), name)
+      if (way.includes(file)) return refused('it imports itself')
+      return (await imported(await read(file), file, next, read, [...way, file])).trimEnd()
+    } catch {
+      return refused('there is no such file here')
+    }
+  }
+}
 
 /** The folders from the root of the repository down to the one above the workspace. */
 function above(root: string): string[] {
