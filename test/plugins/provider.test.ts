@@ -1,18 +1,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { harness, hold, items, scene } from '../agent/inside.js'
 import { call, home, startPeer, vtcode, type Home } from '../agent/peer.js'
 import { serve } from '../fixtures/server.js'
 
-/** Puts files into the user's own folder. */
+/** Puts files into the user's own folder, and has the plugins among them take part as the user's own work. */
 const own = (place: Home, files: Record<string, string>) => {
+  const brought = new Set<string>(JSON.parse(place.env['VTCODE__MANIFESTS'] ?? '[]') as string[])
   for (const [name, text] of Object.entries(files)) {
     const file = join(place.home, '.vtcode', name)
-    mkdirSync(join(file, '..'), { recursive: true })
+    mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, text)
+    if (name.startsWith('mine/')) brought.add(dirname(file))
   }
+  place.env['VTCODE__MANIFESTS'] = JSON.stringify([...brought])
 }
 const place = async (script: Parameters<typeof startPeer>[0] = []) => {
   const peer = hold(await startPeer(script))
@@ -60,7 +63,7 @@ describe('a provider of a manifest', () => {
   it('is used under its own name; its values are found on its behalf', async () => {
     const { peer, at } = await place([{ content: 'hello from acme' }])
     own(at, {
-      'plugins/acme/vtcode.json': manifest('acme', {
+      'mine/acme/vtcode.json': manifest('acme', {
         secrets: { token: { description: 'A key of Acme.' } },
         options: { properties: { team: { type: 'string', default: 'red' } } },
         provider: { name: 'acme', base_url: `${peer.url}/v1`, models: ['m'], auth: { type: 'bearer', value: { secret: 'token' } }, headers: { 'x-team': { option: 'team' } } },
@@ -76,10 +79,10 @@ describe('a provider of a manifest', () => {
   it('takes no name of ours or of the user, and what is wrong with one leaves the others alone', async () => {
     const { at } = await place()
     own(at, {
-      'plugins/a/vtcode.json': manifest('a', { provider: { name: 'openai', base_url: 'http://127.0.0.1:1/v1' } }),
-      'plugins/b/vtcode.json': manifest('b', { provider: { name: 'peer', base_url: 'http://127.0.0.1:1/v1' } }),
-      'plugins/c/vtcode.json': manifest('c', { provider: { name: 'c', base_url: 'http://models.example/v1' } }),
-      'plugins/d/vtcode.json': manifest('d', { provider: { name: 'd', base_url: 'http://127.0.0.1:1/v1', supports_wings: true } }),
+      'mine/a/vtcode.json': manifest('a', { provider: { name: 'openai', base_url: 'http://127.0.0.1:1/v1' } }),
+      'mine/b/vtcode.json': manifest('b', { provider: { name: 'peer', base_url: 'http://127.0.0.1:1/v1' } }),
+      'mine/c/vtcode.json': manifest('c', { provider: { name: 'c', base_url: 'http://models.example/v1' } }),
+      'mine/d/vtcode.json': manifest('d', { provider: { name: 'd', base_url: 'http://127.0.0.1:1/v1', supports_wings: true } }),
     })
     const { out, err } = await vtcode(at, ['models'])
     expect(out).toContain('peer/m')
@@ -87,7 +90,7 @@ describe('a provider of a manifest', () => {
     expect(err).toContain("'http://models.example/v1' is neither https nor http to this machine")
     const { out: doctor } = await vtcode(at, ['doctor', '--json'])
     expect(doctor).toContain('supports_wings')
-    expect(JSON.parse(doctor).contributions.find(({ file }: any) => file.endsWith('plugins/a/vtcode.json'))).toMatchObject({ state: 'shadowed' })
+    expect(JSON.parse(doctor).contributions.find(({ file }: any) => file.endsWith('mine/a/vtcode.json'))).toMatchObject({ state: 'shadowed' })
   })
   it('of a workspace counts once the user has agreed to it', async () => {
     const { peer, at } = await place([{ content: 'agreed' }])
@@ -118,7 +121,7 @@ describe('a provider made by a module', () => {
     },
   })
   globalThis.asked = 0`
-  const files = (mood: string) => ({ 'plugins/echo/vtcode.json': JSON.stringify({ name: 'echo', kind: 'provider', module: './echo.mjs', options: { properties: { mood: { default: mood } } } }), 'plugins/echo/echo.mjs': module })
+  const files = (mood: string) => ({ 'mine/echo/vtcode.json': JSON.stringify({ name: 'echo', kind: 'provider', module: './echo.mjs', options: { properties: { mood: { default: mood } } } }), 'mine/echo/echo.mjs': module })
 
   it('talks, calls tools and counts like any other', async () => {
     const { at } = await place()
@@ -148,7 +151,7 @@ describe('a provider made by a module', () => {
       ['export default () => ({ languageModel: () => ({ specificationVersion: "v2" }) })', 'VT_PROVIDER_VERSION'],
     ]) {
       const { at } = await place()
-      own(at, { ...files('calm'), 'plugins/echo/echo.mjs': text! })
+      own(at, { ...files('calm'), 'mine/echo/echo.mjs': text! })
       expect(await vtcode(at, ['ask', '--model', 'echo/echo', 'hi']), text).toMatchObject({ code: 3, err: expect.stringContaining(code!) })
     }
   })
