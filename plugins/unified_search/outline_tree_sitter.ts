@@ -30,12 +30,17 @@ const outline: Handler<OutlineInput> = async (call, context) => {
     if (!handle) continue
     try {
       if (!tooLarge(handle, found.single)) files.push({ path, lang: language.title, items: await symbolsOf(handle, language.id) })
+    } catch (error) {
+      // A grammar that cannot be loaded takes its own language with it, no other.
+      if (!(error instanceof GrammarProblem)) throw error
+      if (found.single || wanted) throw missing(language.title)
+      others.add(language.title)
     } finally {
       await handle.close()
     }
     await stillWanted(context)
   }
-  const notices = others.size > 0 ? [notice('VT_OUTLINE_UNSUPPORTED', `No outline for: ${some([...others])}; ast-grep is not installed.`)] : []
+  const notices = others.size > 0 ? [notice('VT_OUTLINE_UNSUPPORTED', `No outline for: ${some([...others])}; no engine here reads them.`)] : []
   const beyond = own.slice(input.max_results).map(({ path }) => path)
   return answer({ files, beyond, backend: 'tree-sitter', notices, single: found.single, listing: found.listing }, call)
 }
@@ -64,6 +69,8 @@ async function symbolsOf(handle: Handle, language: string): Promise<Item[]> {
   return items
 }
 
+class GrammarProblem extends Error {}
+
 interface Loaded {
   grammar: Grammar
   query: Query
@@ -88,7 +95,7 @@ async function load(language: string): Promise<Loaded> {
 }
 
 async function parse(text: string, language: string): Promise<Item[]> {
-  if (!loaded.has(language)) loaded.set(language, load(language))
+  if (!loaded.has(language)) loaded.set(language, load(language).catch((error: unknown) => { throw new GrammarProblem(String(error)) }))
   const { grammar, query } = await loaded.get(language)!
   const { Parser } = await engine!
   const parser = new Parser()

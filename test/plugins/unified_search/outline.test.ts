@@ -1,6 +1,7 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { bootKernel, type Booted, type Files } from 'vtcode/test'
 import { afterEach, describe, expect, it } from 'vitest'
 
@@ -113,6 +114,24 @@ describe('other languages', () => {
     await using ws = await bootKernel({ files: project })
     expect(await outline(ws, { path: 'notes.sol' })).toMatchObject({ files: [], truncated: false, notices: ['VT_OUTLINE_UNSUPPORTED'] })
     expect(await outline(ws, { path: 'plain.txt' })).toMatchObject({ files: [], notices: ['VT_OUTLINE_UNSUPPORTED'] })
+  })
+  it('whose grammar cannot be loaded are named, and the others are drawn', async () => {
+    await using ws = await bootKernel({ files: { 'a.lua': 'function f() end\n', 'a.nix': '{ a = 1; }\n', 'a.toml': 'k = 1\n' } })
+    // A copy of the program in which one grammar is broken and one is gone.
+    const root = join(import.meta.dirname, '../../..')
+    for (const name of ['dist', 'package.json']) cpSync(join(root, name), join(ws.home, 'copy', name), { recursive: true })
+    symlinkSync(join(root, 'node_modules'), join(ws.home, 'copy/node_modules'))
+    const grammars = join(ws.home, 'copy/dist/plugins/unified_search/outline_tree_sitter')
+    writeFileSync(join(grammars, 'nix.wasm'), 'no wasm')
+    rmSync(join(grammars, 'toml.wasm'))
+    for (const program of [undefined, '/nonexistent/ast-grep']) {
+      const env = { PATH: process.env['PATH'], HOME: ws.home, ...(program && { VTCODE_AST_GREP_BIN: program }) }
+      const call = (path: string) => {
+        const { stdout } = spawnSync(process.execPath, [join(ws.home, 'copy/dist/core/bin.js'), 'call', '--workspace', ws.root, 'unified_search', '--input', JSON.stringify({ action: 'outline', path, items: 'all' })], { env, encoding: 'utf8' })
+        return JSON.parse(stdout)
+      }
+      expect(call('.')).toMatchObject({ ok: true, output: { files: [{ path: 'a.lua' }] }, notices: [{ code: 'VT_OUTLINE_UNSUPPORTED', message: expect.stringMatching(/Nix.*Toml/) }] })
+    }
   })
   it('are all that is left when ast-grep is missing', async () => {
     process.env['VTCODE_AST_GREP_BIN'] = '/nonexistent/ast-grep'
