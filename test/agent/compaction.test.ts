@@ -101,6 +101,24 @@ describe('a conversation that grows too long', () => {
     expect(said.slice(0, 2)).toEqual([expect.stringContaining('<session_memory>'), expect.stringContaining('<conversation_summary>')])
     checkMessages(asked.at(-1).messages)
   })
+  it('is told to the hooks of the user, one of which may forbid it or say anew what was said at the start', async () => {
+    const hooks = {
+      PreCompact: [{ hooks: [{ command: 'test -e allowed || { echo not now >&2; exit 2; }' }] }],
+      PostCompact: [{ hooks: [{ command: 'cat > told' }] }],
+      SessionStart: [{ matcher: 'compact', hooks: [{ command: 'echo Mind the colours.' }] }],
+    }
+    const s = await scene(script([...Array.from({ length: 6 }, (_, index) => [read(index), { content: `seen ${index}` }]).flat(), { content: 'later' }]), { boot: { files, config: { hooks } as never } })
+    const agent = await createAgent(s.booted.kernel, { env: {}, onEvent: (event) => void s.events.push(event) })
+    for (let turn = 0; turn < 6; turn++) await agent.run(`look at ${turn}`)
+    expect([await agent.compact(), boundaries(s)]).toEqual([false, []])
+    await s.booted.write('allowed', '')
+    expect(await agent.compact()).toBe(true)
+    expect(JSON.parse((await s.booted.read('told'))!)).toMatchObject({ hook_event_name: 'PostCompact', trigger: boundaries(s)[0].trigger })
+    await agent.run('and now?')
+    await agent.close()
+    expect(asked.at(-1).messages.slice(-2).map(({ content }: any) => content).sort()).toEqual(['Mind the colours.', 'and now?'])
+    checkMessages(asked.at(-1).messages)
+  })
   it('is left alone when it is short, or when the user wants no shortening', async () => {
     const s = await scene(script([{ content: 'hello' }]))
     const agent = await createAgent(s.booted.kernel, { env: {} })
