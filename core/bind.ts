@@ -1,6 +1,7 @@
 import { targetsOf } from './alias.js'
 import { problem, report, texts, type Code, type Values, type VtError } from './errors.js'
 import { fromError } from './manifest.js'
+import { sha256 } from './digest.js'
 import { nearest } from './nearest.js'
 import { addSlot, emptyRegistry, type Claim, type Registry, type Slot } from './registry.js'
 import type { Contribution, ContributionInfo, Diagnostic, Layer, Schema, Settings, Stage, State } from './types.js'
@@ -105,7 +106,12 @@ export function bind(found: Found, settings: Settings, dialects?: readonly strin
   /** The order in which the claimants of a slot are asked, or nothing where the slot does not exist. */
   function chainOf(id: string, claimants: Contribution[]): Claim | undefined {
     const [primary, ...losers] = claimants.filter((c) => stageOf(c) === 'primary').sort((a, b) => owned.indexOf(a.layer) - owned.indexOf(b.layer))
-    for (const loser of losers) aside(loser, 'shadowed', 'VT_SLOT_COLLISION', { slot: id, winner: primary!.id, loser: loser.id }, [primary!])
+    for (const loser of losers) {
+      aside(loser, 'shadowed', 'VT_SLOT_COLLISION', { slot: id, winner: primary!.id, loser: loser.id }, [primary!])
+      const name = qualified(loser, id)
+      // Both load: the one that came second is called by the name of its plugin too. What a model loads brings no such names.
+      if (!loser.skill && !loser.manifest.alias && !registry.slots.has(name) && !claims.has(name)) addSlot(registry, name, { primary: loser, chain: [loser] })
+    }
     if (!primary) {
       const like = nearest(id, [...claims.keys()].filter((other) => other !== id))
       for (const claimant of claimants) {
@@ -131,13 +137,16 @@ export function bind(found: Found, settings: Settings, dialects?: readonly strin
       return { primary, chain: own }
     }
     const names = bound === false ? [] : bound === 'builtin' ? chain.filter((c) => c.plugin === 'builtin').map((c) => c.id) : [bound].flat()
-    const serving = names.map((name) => chain.find((c) => c.id === name || c.name === name))
+    // A bare name that several have names none of them.
+    const meant = names.map((name) => chain.filter((c) => c.id === name || c.name === name))
+    const several = meant.filter((found) => found.length > 1).flat()
+    const serving = meant.map((found) => (found.length === 1 ? found[0] : undefined))
     for (const c of chain) if (!serving.includes(c)) states.set(c, ['standby', `use binds ${id}`])
     if (bound === false) return undefined
     const absent = names.filter((_, i) => !serving[i])
     if (absent.length === 0) return { primary, chain: serving as Contribution[] }
     // The binding may have been a restriction: nobody steps in for a plugin that cannot run.
-    const values = { slot: id, ids: absent.join(', '), reason: 'not there, not trusted or broken' }
+    const values = { slot: id, ids: absent.join(', '), reason: several.length > 0 ? `say which: ${several.map((c) => c.id).join(', ')}` : 'not there, not trusted or broken' }
     say('VT_SLOT_UNBOUND', values, [primary], 'error')
     return { primary, chain: [], refusal: problem('VT_SLOT_UNBOUND', values) }
   }
@@ -180,6 +189,14 @@ function infoOf({ id, kind, layer, file, slot, stage, manifest }: Contribution, 
     ...(manifest.errors !== undefined && { errors: manifest.errors }),
     ...(reason !== undefined && { reason }),
   }
+}
+
+/** `<plugin>__<tool>`, at most 64 characters long. */
+function qualified({ id, plugin }: Contribution, slot: string): string {
+  const [tool = '', action] = slot.split('/')
+  const name = `${plugin.replace(/^[^a-z]/, 'p').replace(/[^a-z0-9]+/g, '_')}__${tool}`
+  const short = name.length > 64 ? `${name.slice(0, 55)}_${sha256(id).slice(0, 8)}` : name
+  return action === undefined ? short : `${short}/${action}`
 }
 
 const look = (id: string): string => id.normalize('NFKC').toLowerCase().replace(/[-_]/g, '')

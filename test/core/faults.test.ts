@@ -105,6 +105,34 @@ describe('two claims to one slot', () => {
   })
 })
 
+describe('two plugins with a tool of one name', () => {
+  it('both load: the second by the name of its plugin, the first until `use` says otherwise', async () => {
+    const hello = (by: number) => ({ 'vtcode.yaml': 'name: hello\ndescription: Says who it is.\neffects: []\nmodule: ./hello.js\n', 'hello.js': `export default () => ({ ok: true, output: { by: ${by} } })\n` })
+    const of = (plugin: string, files: Record<string, string>) => Object.fromEntries(Object.entries(files).map(([name, text]) => [`${plugin}/${name}`, text]))
+    await using two = await tempWorkspace({ ...of('alpha-one', hello(1)), ...of('beta', hello(2)) })
+    const manifests = ['alpha-one', 'beta'].map((name) => `${two.root}/${name}`)
+    await using other = await bootKernel({ manifests })
+    matches(await other.call('hello'), { ok: true, output: { by: 1 } })
+    matches(await other.call('beta__hello'), { ok: true, output: { by: 2 } })
+    expect(other.kernel.contributions().filter(({ id }) => id.endsWith(':hello')).map(({ id, state }) => `${id} ${state}`)).toEqual(['alpha-one:hello active', 'beta:hello shadowed'])
+    expect(other.kernel.diagnostics().find(({ code }) => code === 'VT_SLOT_COLLISION')?.message).toMatch(/hello is claimed by alpha-one:hello and by beta:hello/)
+  })
+  it('are told apart where a bare name in `use` means several', async () => {
+    const read = (by: string) => ({ 'vtcode.yaml': 'name: my_read\naction: unified_file/read\nstage: override\nmodule: ./read.js\n', 'read.js': `export default () => ({ ok: true, output: { content: '${by}' } })\n` })
+    const of = (plugin: string) => Object.fromEntries(Object.entries(read(plugin)).map(([name, text]) => [`${plugin}/${name}`, text]))
+    await using two = await tempWorkspace({ ...of('alpha'), ...of('beta') })
+    const manifests = ['alpha', 'beta'].map((name) => `${two.root}/${name}`)
+    const answer = async (bound: string) => {
+      await using other = await bootKernel({ manifests, files: { 'a.txt': 'a' }, config: { use: { 'unified_file/read': bound } } })
+      const result = await other.call('unified_file', { action: 'read', path: 'a.txt' })
+      return result.ok ? result.output['content'] : result.error.message
+    }
+    expect(await answer('beta:my_read')).toBe('beta')
+    expect(await answer('my_read')).toMatch(/say which: alpha:my_read, beta:my_read/)
+    expect(await answer('builtin')).toMatch(/^a/)
+  })
+})
+
 describe('a module', () => {
   it('of the workspace does nothing until the workspace is trusted', async () => {
     await using kernel = await bootKernel({
