@@ -17,6 +17,7 @@ const texts = ({ content }) => [content].flat().map(({ text }) => text).join(' '
 
 /** What the public conformance suite asks of a server, each by the public means of a plugin. */
 const tools = {
+  json_schema_2020_12_tool: ({ name = 'somebody' }) => say(name),
   test_simple_text: () => say('This is a simple text response for testing.'),
   test_image_content: () => show({ type: 'image', data: png, mimeType: 'image/png' }),
   test_audio_content: () => show({ type: 'audio', data: wav, mimeType: 'audio/wav' }),
