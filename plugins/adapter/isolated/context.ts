@@ -51,6 +51,7 @@ export function contextOf(described: Described | undefined, send: (frame: Frame)
 type Ask = (method: string, ...args: unknown[]) => Promise<unknown>
 
 function make({ plugin, settings, slot, session, workspace, asks, client }: Described, signal: AbortSignal, ask: Ask, send: (frame: Frame) => void): object {
+  let said = 0
   const files = Object.fromEntries(asked.map((name) => [name, (...args: unknown[]) => ask(`workspace.${name}`, ...args)]))
   const opened = ['open', 'openFile', 'openDirectory'].map((name) => [name, async (path: string) => handle((await ask(`workspace.${name}`, path)) as Opened, ask)])
   return {
@@ -65,7 +66,12 @@ function make({ plugin, settings, slot, session, workspace, asks, client }: Desc
     client: client && { ...client, request: (requests: object, state?: unknown) => ask('client.request', requests, state) },
     call: (tool: string, input: unknown) => ask('call', tool, input),
     progress: (update: unknown) => send({ t: 'progress', update }),
-    log: (level: string, message: string) => send({ t: 'log', level, message: String(message).slice(0, 2_000) }),
+    log(level: string, message: string) {
+      // As often as the program listens; what waits in the pipe beyond that would only fill the memory.
+      if (Date.now() - said < 10) return
+      said = Date.now()
+      send({ t: 'log', level, message: String(message).slice(0, 2_000) })
+    },
     changed: (uri: string) => send({ t: 'changed', uri: String(uri).slice(0, 2_000) }),
   }
 }
