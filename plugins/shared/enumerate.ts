@@ -7,7 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { VtError, type Context, type EntryKind, type Handle } from '../../core/index.js'
 import { parentOf } from './entries.js'
 import { glob } from './glob.js'
-import { Ignoring } from './ignore_rules.js'
+import { Ignoring, maxRules } from './ignore_rules.js'
 import { choose, leftOutBelow, walkLimits, type Discovery } from './ripgrep.js'
 
 export interface Found {
@@ -168,7 +168,7 @@ class Walk {
     const { path, resolved } = folder
     return above.with(path, async (kind) => {
       if (!known.has(kind.split('/', 1)[0]!) || (kind === '.vtcodegitignore' && resolved !== '.')) return undefined
-      return this.context.workspace.text(resolved === '.' ? kind : `${resolved}/${kind}`, { max_bytes: 1_048_576 }).catch(gone)
+      return this.context.workspace.text(resolved === '.' ? kind : `${resolved}/${kind}`, { max_bytes: maxRules }).catch(gone)
     })
   }
 }

@@ -1,5 +1,5 @@
 /** Ignore files as git and ripgrep read them. */
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { glob } from './glob.js'
 
@@ -8,6 +8,9 @@ export type Rules = (path: string, name: string, directory: boolean) => 'ignore'
 
 /** The kinds of files of rules: the first that speaks of an entry decides, and of one kind the file that lies nearest. */
 export const ruleFiles = ['.rgignore', '.ignore', '.gitignore', '.git/info/exclude', '.vtcodegitignore'] as const
+
+/** Bytes of a file of rules. */
+export const maxRules = 1_048_576
 
 /** A file of rules and the folder that it speaks of, as the start of the paths in it: empty or with a final `/`. */
 interface Layer {
@@ -57,9 +60,11 @@ export class Ignoring {
 // A stable sort leaves the nearest of a kind in front.
 const byKind = (a: Layer, b: Layer): number => ruleFiles.indexOf(a.kind) - ruleFiles.indexOf(b.kind)
 
+/** A file outside the workspace may be anybody's: a pipe would hold us for ever, a device never end. */
 function textOf(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8')
+    const stat = statSync(path, { throwIfNoEntry: false })
+    return stat?.isFile() && stat.size <= maxRules ? readFileSync(path, 'utf8') : undefined
   } catch {
     return undefined
   }

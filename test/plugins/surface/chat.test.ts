@@ -1,3 +1,4 @@
+/// <reference types="node-pty" />
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
@@ -24,7 +25,9 @@ it('Ctrl-C stops what is under way and the prompt comes back; at an empty prompt
   const peer = await startPeer([{ content: 'slow '.repeat(2000), how: { latency: 20, chunkSize: 5 } }, { content: 'quick' }])
   const place = await home(peer)
   held.push(peer, place)
-  const { spawn } = await import('node-pty')
+  // Its types declare the name that stands behind this one.
+  const pty = 'node-pty'
+  const { spawn } = (await import(pty)) as typeof import('@lydell/node-pty')
   const bin = fileURLToPath(new URL('../../../dist/core/bin.js', import.meta.url))
   const terminal = spawn(process.execPath, [bin, 'chat'], { cwd: place.root, env: place.env, cols: 80, rows: 24 })
   let shown = ''

@@ -260,4 +260,13 @@ describe('the files that ripgrep sees', () => {
     expect(result.ok && (result.output as any).items.map((item: any) => item.path)).toEqual(ripgrep(join(outer.root, 'packages/one')))
     expect(result).toMatchObject({ ok: true, output: { items: [{ path: 'src/gen/z.js' }] } })
   })
+
+  it('are listed though what stands above the workspace as rules is a pipe that nobody writes', async () => {
+    await using outer = await bootKernel({ files: { 'one/x.js': '' } })
+    execFileSync('mkfifo', [join(outer.root, '.gitignore'), join(outer.root, '.ignore')])
+    const kernel = await createKernel({ workspace: join(outer.root, 'one') })
+    const result = await kernel.call('unified_search', { action: 'list', mode: 'recursive' })
+    await kernel.close()
+    expect(result).toMatchObject({ ok: true, output: { items: [{ path: 'x.js' }] } })
+  })
 })

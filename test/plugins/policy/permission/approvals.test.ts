@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, type ExecFileSyncOptionsWithStringEncoding } from 'node:child_process'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
@@ -116,7 +116,7 @@ describe('a tool that is a program', () => {
 describe('a person', () => {
   const command = (made: TempWorkspace, text: string, steps?: [seen: string, keys: string][]): { screen: string; result: Result } => {
     const argv = [process.execPath, bin, '--mode', 'ask', 'call', 'unified_exec', '--input', JSON.stringify({ action: 'run', command: text })]
-    const how = { cwd: made.root, encoding: 'utf8', env: surroundings(made), stdio: ['ignore', 'pipe', 'ignore'] } as const
+    const how: ExecFileSyncOptionsWithStringEncoding = { cwd: made.root, encoding: 'utf8', env: surroundings(made), stdio: ['ignore', 'pipe', 'ignore'] }
     if (!steps) return { screen: '', result: JSON.parse(execFileSync('sh', ['-c', '"$@" || true', 'sh', ...argv], how)) as Result }
     const said = JSON.parse(execFileSync('python3', [new URL('../../../fixtures/answer.py', import.meta.url).pathname, JSON.stringify(steps), ...argv], how)) as { screen: string; stdout: string }
     return { screen: said.screen, result: JSON.parse(said.stdout) as Result }
