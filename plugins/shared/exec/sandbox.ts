@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
@@ -39,7 +39,9 @@ export function confined(tools: Tools, launch: Launch, where: Confinement): Laun
 
 function profile({ workspace, writable, shown, settings, programs = true }: Confinement, { env, prlimit }: Tools): string[] {
   const within = (path: string): string => (isAbsolute(path) ? path : join(workspace, path))
-  const guarded = [...steering, ...settings.deny_write].map(within)
+  // In a worktree .git is a file: it says which folder steers git.
+  const pointer = statSync(within('.git'), { throwIfNoEntry: false })?.isFile() ? ['.git'] : []
+  const guarded = [...pointer, ...steering, ...settings.deny_write].map(within).filter((path) => existsSync(path))
   return [
     ...['user', 'pid', 'ipc', 'uts', 'cgroup-try', ...(settings.network ? [] : ['net'])].map((name) => `--unshare-${name}`),
     ...['--disable-userns', '--cap-drop', 'ALL', '--die-with-parent'],
@@ -48,10 +50,20 @@ function profile({ workspace, writable, shown, settings, programs = true }: Conf
     ...['--size', '268435456', '--tmpfs', '/tmp', '--size', '67108864', '--tmpfs', '/dev/shm'],
     ...(programs ? [...secrets, ...settings.deny_read].map(fromHome).filter((path) => !settings.readable.includes(path)).flatMap(hidden) : []),
     ...[writable ? '--bind' : '--ro-bind', workspace, workspace],
+    ...(writable ? foldersOf(guarded, workspace).flatMap((path) => ['--bind', path, path]) : []),
     ...settings.writable.map(fromHome).flatMap((path) => ['--bind-try', path, path]),
     ...guarded.flatMap((path) => ['--ro-bind-try', path, path]),
     ...shown.flatMap((path) => ['--ro-bind', path, path]),
   ]
+}
+
+/** The folders that guarded paths lie in, outer ones first. As mounts they cannot be moved away and put up anew without the guard. */
+function foldersOf(guarded: string[], workspace: string): string[] {
+  const folders = new Set<string>()
+  for (const path of guarded) {
+    for (let at = path.indexOf('/', workspace.length + 1); path.startsWith(`${workspace}/`) && at !== -1; at = path.indexOf('/', at + 1)) folders.add(path.slice(0, at))
+  }
+  return [...folders]
 }
 
 /** What Node needs: its libraries, how names are resolved, whom to trust, what time it is. */

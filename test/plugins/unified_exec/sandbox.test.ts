@@ -51,7 +51,24 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
       expect((await run({ command: `echo x > ${path}` })).exit_code, path).not.toBe(0)
       expect((await run({ command: `rm -rf ${path.split('/').slice(0, -1).join('/')} 2>/dev/null; echo x > ${path}` })).exit_code, path).not.toBe(0)
     }
+    const replaced = 'mv .git aside && mkdir .git && cp -r aside/. .git && echo x > .git/config'
+    expect((await run({ command: replaced })).exit_code).not.toBe(0)
+    expect(await booted.read('.git/config')).toBe('')
     expect((await run({ command: 'echo x > .git/other' })).exit_code).toBe(0)
+  })
+
+  it('a worktree of git is worked in, and the file that says what steers it is not written', async () => {
+    await booted.write('.git', 'gitdir: /elsewhere\n')
+    expect(await run({ command: 'echo hi > new.txt && cat new.txt' })).toMatchObject({ stdout: 'hi\n', exit_code: 0 })
+    for (const command of ['echo x > .git', 'rm -f .git; mkdir .git', 'mv .git aside']) expect((await run({ command })).exit_code, command).not.toBe(0)
+    expect(await booted.read('.git')).toBe('gitdir: /elsewhere\n')
+  })
+
+  it('git does its work: its own folder is one that cannot be moved', async () => {
+    const steps = ['git init -q', 'git config user.name a', 'git config user.email a@b.c']
+    for (const step of steps) spawnSync('sh', ['-c', step], { cwd: booted.root })
+    const work = 'echo 1 > a && git add a && git commit -qm one && git checkout -qb other && echo 2 > a && git commit -qam two && git checkout -q - && git merge -q other && git stash -q || true; git gc -q && git log --oneline | wc -l'
+    expect(await run({ command: work })).toMatchObject({ stdout: '2\n', exit_code: 0 })
   })
 
   it('the network is off unless the settings turn it on', async () => {
