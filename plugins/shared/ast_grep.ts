@@ -42,9 +42,13 @@ export async function astGrep(
 ): Promise<Answered | undefined> {
   const file = await ensureAstGrep(workspace, how.signal)
   const stderr = tail()
-  const ended = await run({ file, args, cwd: how.cwd, ...(how.input && { input: how.input }) }, how, onStdout, stderr.take)
+  const ended = await run({ file, args, cwd: how.cwd, env: trustPlaces(), ...(how.input && { input: how.input }) }, how, onStdout, stderr.take)
   return ended && { ...ended, stderr: stderr.text() }
 }
+
+/** Where the user's ast-grep notes the projects whose native languages it may load. Elsewhere it would find none of them trusted. */
+const trustPlaces = (): Record<string, string> =>
+  Object.fromEntries(['AST_GREP_TRUST_DIR', 'XDG_CONFIG_HOME'].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
 
 /** What went wrong, without back-traces, at most 20 lines. */
 export const reasons = (stderr: string): string[] =>

@@ -29,7 +29,11 @@ export const invalid = (path: string, why: string, stderr?: string[]) =>
   refusal('VT_SEARCH_CONFIG_INVALID', `'${path}' cannot be used: ${why.slice(0, 200)}.`, {
     next: inspectCall(path),
     ...(stderr && { details: { stderr } }),
+    ...(stderr?.some((line) => line.includes('custom languages are ignored')) && { hint: untrusted }),
   })
+
+const untrusted =
+  'The customLanguages of a project stay off until its user has looked at them and run `ast-grep scan --custom-languages trust` in a terminal.'
 
 export const inspectCall = (path: string) => ({
   tool: 'unified_search',

@@ -24,6 +24,7 @@ const project: Files = {
 
 afterEach(() => {
   delete process.env['VTCODE_AST_GREP_BIN']
+  delete process.env['AST_GREP_TRUST_DIR']
 })
 
 describe('query', () => {
@@ -252,5 +253,25 @@ describe('languages of the project file', () => {
     await using ws = await bootKernel({ files: { 'sgconfig.yml': custom, 'own.so': 'no library', 'a.own': 'x', 'b.js': 'log(1)\n', 'rules/a.yml': 'id: a\nlanguage: js\nrule: { pattern: log($A) }\n' } })
     expect(await structural(ws, { pattern: 'log($A)' })).toMatchObject({ matches: [{ file: 'b.js' }] })
     expect(await structural(ws, { workflow: 'scan' })).toMatchObject({ findings: [{ file: 'b.js', rule_id: 'a' }] })
+  })
+  it('with a real grammar of their own are read by query, scan and test once ast-grep trusts the project, not before', async () => {
+    const platform = `${process.platform}-${process.arch}`
+    const grammar = join(dirname(createRequire(import.meta.url).resolve('@tree-sitter-grammars/tree-sitter-toml/package.json')), `prebuilds/${platform}/@tree-sitter-grammars+tree-sitter-toml.node`)
+    const language = 'customLanguages:\n  mine:\n    libraryPath: mine.so\n    languageSymbol: tree_sitter_toml\n    extensions: [mine]\n    expandoChar: _\n'
+    await using ws = await bootKernel({
+      files: {
+        'sgconfig.yml': `ruleDirs: [rules]\ntestConfigs:\n  - testDir: tests\n${language}`,
+        'mine.so': readFileSync(grammar), 'a.mine': 'port = 1\n',
+        'rules/port.yml': 'id: port\nlanguage: mine\nmessage: Found\nrule: { kind: pair }\n',
+        'tests/port.yml': 'id: port\nvalid: ["# none"]\ninvalid: []\n',
+      },
+    })
+    process.env['AST_GREP_TRUST_DIR'] = ws.home
+    expect(await refused(ws, { workflow: 'scan' })).toMatchObject({ code: 'VT_SEARCH_CONFIG_INVALID', message: expect.stringContaining('custom languages are ignored'), hint: expect.stringContaining('--custom-languages trust') })
+    expect(await refused(ws, { pattern: 'port = $A', lang: 'mine' })).toMatchObject({ code: 'VT_SEARCH_LANG' })
+    writeFileSync(join(ws.home, 'trusted-configs.json'), JSON.stringify([join(ws.root, 'sgconfig.yml')]))
+    expect(await structural(ws, { workflow: 'scan' })).toMatchObject({ findings: [{ file: 'a.mine', rule_id: 'port', language: 'mine', text: 'port = 1' }] })
+    expect(await structural(ws, { workflow: 'test' })).toMatchObject({ passed: true, summary: { rules: [{ id: 'port' }] } })
+    expect(await structural(ws, { pattern: 'port = $A' })).toMatchObject({ matches: [{ file: 'a.mine', language: 'mine', text: 'port = 1' }] })
   })
 })
