@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isAbsolute, resolve } from 'node:path'
+import { basename, isAbsolute, resolve } from 'node:path'
 import { VtError, type Contribution, type Effect, type JsonObject, type Premises } from '../../../core/index.js'
 import { findProgram, searchPath } from '../../shared/programs.js'
 import { environment } from '../../shared/process.js'
@@ -52,6 +52,18 @@ export function definitionOf({ name, manifest }: Contribution, { settings }: Pre
 
 export const isRemote = ({ type, url }: Definition): boolean => type === 'streamable-http' || type === 'sse' || (type === undefined && url !== undefined)
 
+/** Set for every server that we start; one that is this program starts none in turn, or a file that names itself would start without end. */
+const startedByUs = 'VTCODE_MCP_SERVER'
+
+/** Why a server is left alone though it is wanted, where it would lead back to this program. */
+export function circle(definition: Definition, { env }: Premises): string | undefined {
+  if (isRemote(definition)) return undefined
+  const { command = '', args = [] } = definition
+  // `vtcode setup` enters such a line for other clients, into files that we read as well.
+  if (basename(command) === 'vtcode' && args.includes('mcp')) return 'it is this program, whose tools are here already'
+  return env[startedByUs] === undefined ? undefined : 'this program is itself a server that another vtcode started'
+}
+
 /** Names one running server: the same definition on the same ground is the same server. */
 export function keyOf(definition: Definition, { plugin, layer, root }: Contribution, { workspace }: Premises): string {
   return createHash('sha256').update(JSON.stringify([definition, plugin, layer, root, layer === 'workspace' ? workspace : ''])).digest('hex')
@@ -75,7 +87,7 @@ export async function launchOf(definition: Definition, { contribution, premises,
     file: programOf(command, base, contribution, premises),
     args: args.map((arg) => expand(arg, 'args')),
     cwd: cwd === undefined ? base : resolve(base, expand(cwd, 'cwd')),
-    env: { ...environment(), VTCODE_WORKSPACE: premises.workspace, ...expanded, PLUGIN_ROOT: contribution.root, PLUGIN_DATA: data },
+    env: { ...environment(), VTCODE_WORKSPACE: premises.workspace, ...expanded, [startedByUs]: '1', PLUGIN_ROOT: contribution.root, PLUGIN_DATA: data },
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/client'
 import { problem, VtError, type Contribution, type Effect, type JsonObject, type Premises } from '../../../core/index.js'
 import { globs } from './globs.js'
-import { definitionOf, isRemote, leftAlone, startFailure, type Definition } from './definition.js'
+import { circle, definitionOf, isRemote, leftAlone, startFailure, type Definition } from './definition.js'
 import { wireNames, type Named } from './names.js'
 import { digest, Pins } from './pins.js'
 import { hold, width } from './pool.js'
@@ -35,7 +35,7 @@ async function offersOf(contribution: Contribution, premises: Premises): Promise
   }
   const { server, definition } = found
   const limits = (premises.settings['mcp'] ?? {}) as Limits
-  const off = definition.enabled === false ? '`enabled` is false' : excluded(server, limits)
+  const off = definition.enabled === false ? '`enabled` is false' : (excluded(server, limits) ?? circle(definition, premises))
   if (off !== undefined) {
     premises.refuse(contribution, 'inactive', leftAlone(contribution.id, off))
     return []

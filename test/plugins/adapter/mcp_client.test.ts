@@ -46,6 +46,21 @@ describe('the tools of a server', () => {
     matches(await vt.call('mcp__everything__echo', {}), { ok: false, error: { code: 'VT_INPUT_MISSING' } })
   })
 
+  it('are not those of this program itself, and a server that is this program starts none in turn', async () => {
+    await using place = await tempWorkspace()
+    const starts = join(place.root, 'starts')
+    // By another name, so that it is not known beforehand; it gives up by itself before there are too many.
+    const other = join(place.root, 'other.sh')
+    await writeFile(other, `echo >> ${starts}; [ "$(wc -l < ${starts})" -gt 3 ] && exit 1; exec ${process.execPath} ${program} --home ${place.home} --workspace ${place.root} mcp`)
+    const servers = { vtcode: { command: 'vtcode', args: ['mcp'] }, other: { command: 'sh', args: [other] } }
+    await place.write('../home/.vtcode/vtcode.config.yaml', JSON.stringify({ mcp: { servers } }))
+    await using vt = await boot(servers)
+    expect(stateOf(vt.kernel, 'call:vtcode')).toBe('inactive')
+    expect(slots(vt.kernel)).toContain('mcp__other__unified_file')
+    expect(slots(vt.kernel).filter((slot) => /vtcode|other.*mcp/.test(slot))).toEqual([])
+    expect((await readFile(starts, 'utf8')).split('\n').length - 1).toBe(1)
+  })
+
   it('of the file server work in the workspace, which it is told of', async () => {
     await using place = await tempWorkspace()
     await using vt = await boot({ files: { command: process.execPath, args: [peer('server-filesystem'), place.root], effects: { 'read_*': ['read'] } } })

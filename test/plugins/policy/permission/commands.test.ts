@@ -101,6 +101,7 @@ describe('a program nobody allowed', () => {
   const hidden = [
     'X=bcmd; $X', '$X', '${X}', 'eval $X', 'eval${IFS}bcmd', 'eval "$(cat a.txt)"', 'a=(bcmd); ${a[0]}', 'printf -v X bcmd; $X', 'alias ls=bcmd; ls', 'source a.txt', '. ./a.txt', '. <(echo bcmd)',
     '/usr/bin/bcm?', 'bcm*', '{b,x}cmd', 'LD_PRELOAD=x ls', 'BASH_ENV=x ls', 'GIT_PAGER=x git log', 'PATH=.:$PATH ls', 'PATH=. ls', 'export PATH=.; ls', 'env LD_PRELOAD=x ls', 'env -S "b cmd"', 'env --split-string=bcmd',
+    'sed -n 1,5p -i a.txt', "awk '{print > \"f\"}' a.txt", 'git logout', 'git -c attr.tree=x status', 'git -c core.fsmonitor=./x status', 'git --attr-source=x status',
     'find . -delete', 'find . -fprint out', 'find . -exe$@c bcmd', "sed 's/x/bcmd/e' a.txt", "sed -n 'w f' a.txt", "awk 'BEGIN{system(\"bcmd\")}'", 'perl -e 1', 'python3 -c 1', 'node -e 1', 'ruby -e 1',
     'echo x > out', 'echo x >> out', 'echo x >| out', 'echo x &> out', 'echo x <> out', 'echo x >& out', 'echo x 3> out', 'echo x > /dev/tcp/h/80', 'echo x > "$F"', 'echo YmNtZA== | base64 -d | sh', 'cat a.txt | bash',
     'bash a.txt', 'bash < a.txt', '=bcmd', 'ls *(e:bcmd:)', '[[ x =~ $(id) ]]', 'ｂcmd', 'ls\u00a0x', 'ls\u200b', 'ls \u202e x', 'bсmd', 'ls；bcmd', 'ls\rbcmd', 'ls\u0000x', 'echo \u001b[2K', "echo 'unterminated", 'ls )', 'ls &&', 'ls $(', '',
