@@ -1,7 +1,8 @@
-import type { Next, VtError } from '../../../core/index.js'
+import { VtError, type Next } from '../../../core/index.js'
 import { refusal } from '../../shared/answer.js'
 import { reasons, type Answered } from '../../shared/ast_grep.js'
 import { languages } from '../../shared/languages.js'
+import type { Place } from './error_place.js'
 import { unbound } from './template.js'
 import type { StructuralCall } from './types.js'
 
@@ -21,6 +22,14 @@ export function refused({ exit_code, stderr }: Answered, title: string, call: St
 /** A pattern that parses only with errors in it. */
 export const fragment = (title: string, call: StructuralCall): VtError =>
   patternRefusal('VT_SEARCH_FRAGMENT', `${quoted(call)} is only a fragment of ${title} code and matched nothing.`, call)
+
+/** The refusal of a pattern with the place of the error in it. */
+export const placed = ({ problem }: VtError, place: Place): VtError => {
+  const at = ({ line, column }: Place['start'], by: number) => `line ${line + 1}, column ${column + by}`
+  const missing = place.start.line === place.end.line && place.start.column === place.end.column
+  const where = missing ? `Something is missing at ${at(place.start, 1)}.` : `It does not parse from ${at(place.start, 1)} to ${at(place.end, 0)}.`
+  return new VtError({ ...problem, message: `${problem.message} ${where}`, details: { ...problem.details, error_range: { start: { ...place.start }, end: { ...place.end } } } })
+}
 
 export const isFragment = ({ stderr }: Answered): boolean => stderr.includes('Pattern contains an ERROR node')
 

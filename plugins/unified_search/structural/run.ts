@@ -22,7 +22,7 @@ export async function run(call: StructuralCall, context: Context, { notices }: R
   const all = groupByLanguage(found.files, input)
   const holding = groupByLanguage(found.holding, input)
   await Promise.all([...all].map(([id, { language }]) => search.language(language, holding.get(id)?.files ?? [])))
-  search.judge(all.size, notices)
+  await search.judge(all.size, notices)
 
   const matches = search.matches.sort((a, b) => byPath(a.file, b.file) || a.range.byteOffset.start - b.range.byteOffset.start)
   const page = matches.slice(input.skip, input.skip + input.max_results).map(matchOf)

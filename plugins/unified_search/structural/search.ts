@@ -8,8 +8,9 @@ import { withLinks } from '../../shared/linked.js'
 import { lines } from '../../shared/process.js'
 import { largestSearched, tooLargeToParse } from '../../shared/ripgrep.js'
 import { argumentsFor, errorArguments } from './binary.js'
+import { errorPlace } from './error_place.js'
 import { libraryFor, lookInProcess } from './in_process.js'
-import { engineMissing, fragment, isFragment, refused } from './refuse.js'
+import { engineMissing, fragment, isFragment, placed, refused } from './refuse.js'
 import type { Subject } from './subjects.js'
 import type { Looked, Native, Reported, StructuralCall } from './types.js'
 
@@ -23,6 +24,8 @@ const mostChecked = 1_048_576
 /** Bytes that are parsed in this process; for more the program is faster, because it uses every processor and can be stopped. */
 const mostInProcess = 262_144
 
+const aboutPattern = new Set(['VT_SEARCH_PATTERN', 'VT_SEARCH_FRAGMENT'])
+
 interface Opened {
   path: string
   handle: Handle
@@ -34,8 +37,8 @@ interface Opened {
 export class Search {
   readonly matches: Native[] = []
   debug: string | undefined
-  private readonly refusals: { title: string; error: VtError }[] = []
-  private readonly fragments: string[] = []
+  private readonly refusals: { language: Language; error: VtError }[] = []
+  private readonly fragments: Language[] = []
   private readonly unread: string[] = []
   private readonly broken: string[] = []
   private readonly large: string[] = []
@@ -149,24 +152,32 @@ export class Search {
     if (answered.exit_code === undefined && !answered.stopped && !answered.timed_out) {
       throw refusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr: reasons(answered.stderr) } })
     }
-    if (isFragment(answered)) this.fragments.push(language.title)
+    if (isFragment(answered)) this.fragments.push(language)
     if (input.debug_query !== undefined) this.debug = /Debug \w+:\n([\s\S]*?)(\n\n|$)/.exec(answered.stderr)?.[1]?.trimEnd() ?? ''
     const error = refused(answered, language.title, this.call)
     return error ? this.refuse(language, error) : !this.stopped
   }
 
-  private refuse({ title }: Language, error: VtError): false {
-    this.refusals.push({ title, error })
+  private refuse(language: Language, error: VtError): false {
+    this.refusals.push({ language, error })
     return false
   }
 
+  /** A refusal of the pattern with the place of its error, which is asked for only now that nothing else is to be said. */
+  private async explained(error: VtError, language: Language): Promise<VtError> {
+    const { pattern } = this.call.input
+    const place = pattern === undefined || !aboutPattern.has(error.code) ? undefined : await errorPlace(pattern, language, this.context)
+    return place ? placed(error, place) : error
+  }
+
   /** Throws when no language could be searched; what else went wrong becomes a notice. */
-  judge(languages: number, notices: Reported['notices']): void {
+  async judge(languages: number, notices: Reported['notices']): Promise<void> {
     const [first] = this.refusals
-    if (first && this.refusals.length >= languages) throw first.error
-    if (this.fragments.length > 0 && this.matches.length === 0) throw fragment(this.fragments[0]!, this.call)
-    if (this.fragments.length > 0) notices.push(notice('VT_SEARCH_FRAGMENT', `The pattern is only a fragment of ${some(this.fragments)}; matches may be missing.`))
-    const titles = (missing: boolean) => this.refusals.filter(({ error }) => (error.code === 'VT_SEARCH_ENGINE_MISSING') === missing).map(({ title }) => title)
+    if (first && this.refusals.length >= languages) throw await this.explained(first.error, first.language)
+    const [partial] = this.fragments
+    if (partial && this.matches.length === 0) throw await this.explained(fragment(partial.title, this.call), partial)
+    if (partial) notices.push(notice('VT_SEARCH_FRAGMENT', `The pattern is only a fragment of ${some(this.fragments.map(({ title }) => title))}; matches may be missing.`))
+    const titles = (missing: boolean) => this.refusals.filter(({ error }) => (error.code === 'VT_SEARCH_ENGINE_MISSING') === missing).map(({ language }) => language.title)
     if (titles(false).length > 0) notices.push(notice('VT_SEARCH_LANG_SKIPPED', `The pattern is no code of ${some(titles(false))}; give lang to be told why.`))
     if (titles(true).length > 0) notices.push(notice('VT_SEARCH_LANG_SKIPPED', `Not searched without the ast-grep program: ${some(titles(true))}.`))
     if (this.broken.length > 0) {

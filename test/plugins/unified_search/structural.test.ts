@@ -116,6 +116,22 @@ describe('a wrong query', () => {
     await using ws = await bootKernel({ files: project })
     expect(await refused(ws, { pattern: 'log(', lang: 'ts' })).toMatchObject({ code: 'VT_SEARCH_FRAGMENT', next: { input: { pattern: 'log(' } } })
   })
+  it('that does not parse is told where, in each language and workflow, and changes nothing', async () => {
+    await using ws = await bootKernel({ files: project })
+    const errors = [
+      [{ pattern: 'log(', lang: 'ts' }, 'VT_SEARCH_FRAGMENT', 'line 1, column 1 to line 1, column 4', [0, 0, 0, 4]],
+      [{ pattern: 'where is the log', lang: 'ts' }, 'VT_SEARCH_PATTERN', 'line 1, column 1 to line 1, column 12', [0, 0, 0, 12]],
+      [{ pattern: 'x = {\n y: (', lang: 'ts', workflow: 'rewrite', rewrite: 'y' }, 'VT_SEARCH_FRAGMENT', 'line 1, column 1 to line 2, column 5', [0, 0, 1, 5]],
+      [{ pattern: 'top($A))', lang: 'py' }, 'VT_SEARCH_FRAGMENT', 'line 1, column 1 to line 1, column 8', [0, 0, 0, 8]],
+    ] as const
+    for (const [input, code, message, [line, column, endLine, endColumn]] of errors) {
+      expect(await refused(ws, input)).toMatchObject({
+        code, message: expect.stringContaining(message),
+        details: { error_range: { start: { line, column }, end: { line: endLine, column: endColumn } } },
+      })
+    }
+    expect(await ws.read('src/app.ts')).toBe(project['src/app.ts'])
+  })
   it('names lower-case metavariables, unknown kinds and languages', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await refused(ws, { pattern: 'log($name)' })).toMatchObject({ code: 'VT_SEARCH_PATTERN', message: expect.stringContaining('$NAME') })
