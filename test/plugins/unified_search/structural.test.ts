@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { bootKernel, type Booted, type Files } from 'vtcode/test'
+import { bootKernel, tempWorkspace, type Booted, type Files } from 'vtcode/test'
 import { afterEach, describe, expect, it } from 'vitest'
 
 const structural = async ({ call }: Booted, input: object): Promise<any> => {
@@ -290,4 +290,20 @@ describe('languages of the project file', () => {
     expect(await structural(ws, { workflow: 'test' })).toMatchObject({ passed: true, summary: { rules: [{ id: 'port' }] } })
     expect(await structural(ws, { pattern: 'port = $A' })).toMatchObject({ matches: [{ file: 'a.mine', language: 'mine', text: 'port = 1' }] })
   })
+})
+
+it('gives way to the backend of a stranger, by a manifest, and the other searches stay as they are', async () => {
+  await using acme = await tempWorkspace({
+    'acme_structural.yaml': 'name: acme_structural\naction: unified_search/structural\nstage: override\nmodule: ./acme_structural.js\n',
+    'acme_structural.js': "import { ok } from 'vtcode'\nexport default ({ input }) => ok({ workflow: input.workflow, matches: [], total_matches: 0, truncated: false, backend: 'acme' }, { text: input.pattern })\n",
+  })
+  await using ws = await bootKernel({ files: project, manifests: [acme.root] })
+  // The slot's own schema, aliases and defaults stand before the stranger too.
+  expect(await structural(ws, { pattern: 'log($A)', language: 'ts' })).toMatchObject({ backend: 'acme', workflow: 'query', text: 'log($A)' })
+  expect(await refused(ws, { pattern: 'log($A)', path: '../outside' })).toMatchObject({ code: 'VT_PATH_OUTSIDE' })
+  const claimed = (action: string) => ws.kernel.list().find(({ slot }) => slot === `unified_search/${action}`)
+  expect(JSON.stringify(claimed('structural'))).toContain('acme_structural')
+  expect(JSON.stringify(claimed('grep'))).not.toContain('acme')
+  expect(await ws.call('unified_search', { action: 'grep', pattern: 'log(a', literal: true })).toMatchObject({ ok: true, output: { matches: [{ file: 'src/app.ts' }, { file: 'src/lib.py' }] } })
+  expect(await ws.call('unified_search', { action: 'outline', path: 'src/lib.py' })).toMatchObject({ ok: true, output: { backend: 'ast-grep' } })
 })
