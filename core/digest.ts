@@ -12,6 +12,8 @@ export interface TrustItem {
   title: string
   files: string[]
   digest: string
+  /** What of a settings file it is about; the rest of that file is not. */
+  value?: unknown
 }
 
 const MAX_FILES = 100
@@ -51,7 +53,7 @@ export function itemForConfig(file: string, workspace: string): TrustItem {
 /** A value of the settings with the workspace files that its words name. */
 export function itemForValue(file: string, key: string, value: unknown, workspace: string): TrustItem {
   const id = `${relative(workspace, file)}#${key}`
-  return item(id, `'${key}' in ${relative(workspace, file)}`, filesIn(value, workspace), workspace, canonical(value))
+  return { ...item(id, `'${key}' in ${relative(workspace, file)}`, filesIn(value, workspace), workspace, canonical(value)), value }
 }
 
 /** A skill of the workspace with everything in its folder; `shown` are files to look at. Throws VT_MANIFEST_LIMIT. */

@@ -95,7 +95,14 @@ const reasons: Record<Word, (call: Call, effect: Effect) => string> = {
       : `${call.slot} is not on the list of what full-auto may do`,
 }
 
+/** The rule that allows this and least beside it: a single plain command by its words, everything else by its slot. */
+function narrowest(facts: Facts): string {
+  const [command, ...more] = facts.hasCommand ? facts.commands() : []
+  const text = Array.isArray(command) ? command.join(' ') : command
+  return text !== undefined && more.length === 0 && /^[\w./:@=-]+( [\w./:@=-]+)*$/.test(text) && text.length <= 80 ? `Bash(${text})` : facts.call.slot
+}
+
 function refuse(facts: Facts, { word: kind, effect, reason }: Objection): Verdict {
   const next = effect === 'exec' ? inspection(facts) : undefined
-  return verdict(facts.call, { kind: kind === 'deny' ? 'deny' : 'ask', reason, rule: facts.call.slot, ...(next && { next }) })
+  return verdict(facts.call, { kind: kind === 'deny' ? 'deny' : 'ask', reason, rule: narrowest(facts), ...(next && { next }) })
 }

@@ -74,13 +74,14 @@ async function ask({ workspace, io, store, items, waiting }: Consent): Promise<n
   return left === 0 ? 0 : 1
 }
 
-/** An item in full: every file of it, fit for a terminal. */
+/** An item in full: the settings and every file of it, fit for a terminal. */
 function show(item: TrustItem, { workspace, io, store }: Pick<Consent, 'workspace' | 'io' | 'store'>): string {
   const { bold, dim, yellow } = paint(io.stderr, io.env)
   const before = store.list().find(({ id }) => id === item.id)
   const changed = before ? yellow(`\nIt has changed since you agreed on ${before.at}.`) : ''
   const files = item.files.flatMap((file) => [dim(`── ${oneLine(relative(workspace, file))}`), contents(file)])
-  return `\n${bold(oneLine(item.title))}  ${dim(oneLine(item.id))}${changed}\n${files.join('\n')}\n`
+  const value = item.value === undefined ? [] : [printable(JSON.stringify(item.value, null, 2))]
+  return `\n${bold(oneLine(item.title))}  ${dim(oneLine(item.id))}${changed}\n${[...value, ...files].join('\n')}\n`
 }
 
 function contents(file: string): string {
@@ -100,7 +101,7 @@ function byDigest({ io, store, items }: Consent, digest: string): number {
 }
 
 function list({ io, store, items }: Consent, json: boolean): void {
-  const rows = items.map(({ id, title, files, digest }) => ({ id, title, files, digest, trusted: store.isTrusted({ id, digest }) }))
+  const rows = items.map(({ id, title, files, digest, value }) => ({ id, title, files, digest, ...(value !== undefined && { value }), trusted: store.isTrusted({ id, digest }) }))
   if (json) return void io.stdout.write(`${JSON.stringify({ digest: digestOf(items), items: rows })}\n`)
   for (const { id, title, trusted } of rows) io.stdout.write(`${trusted ? 'trusted ' : 'waiting '}  ${oneLine(id)}  ${oneLine(title)}\n`)
   io.stdout.write(`digest of all: ${digestOf(items)}\n`)

@@ -36,7 +36,7 @@ describe('a reload', () => {
         await sleep(5)
       }
     })()
-    for (let n = 2; n < 12; n++) {
+    for (let n = 2; n < 12 || answers.length < 100; n++) {
       await Promise.all([made.write('tools/number.yaml', tool(n)), made.write('tools/number.js', module(n))])
       expect((await booted.kernel.reload()).ok).toBe(true)
       const now = await booted.call('number')
@@ -45,7 +45,6 @@ describe('a reload', () => {
     over = true
     await load
     expect([...new Set(await Promise.all(answers))]).toEqual(['ok'])
-    expect(answers.length).toBeGreaterThan(50)
   }, 60_000)
 
   it('lets a call that runs finish on what it began with', async () => {

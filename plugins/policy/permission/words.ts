@@ -31,7 +31,8 @@ const chats = ['agent', 'chat', 'tui']
 const looser: Partial<Record<Mode, Mode>> = { plan: 'auto', ask: 'auto' }
 
 function wayOut(call: Call, rule: string): string {
-  const mode = looser[call.mode]
+  // Mode auto lets changes of files through and nothing else.
+  const mode = call.mode === 'ask' && !call.effects.every((effect) => effect === 'read' || effect === 'write') ? undefined : looser[call.mode]
   const byRule = `the user adds the rule '${rule}' to policy.allow in ~/.vtcode/vtcode.config.yaml`
   if (!mode) return byRule
   const change = chats.includes(call.caller.surface) ? `switch to /mode ${mode}` : `run with \`--mode ${mode}\``

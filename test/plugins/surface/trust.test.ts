@@ -31,6 +31,16 @@ describe('vtcode trust', () => {
     expect((await items(made)).items.every(({ trusted }: { trusted: boolean }) => !trusted)).toBe(true)
   })
 
+  it('shows what settings of the workspace would run, word for word', async () => {
+    await using made = await tempWorkspace({
+      'vtcode.config.yaml': "hooks: { PreToolUse: [{ matcher: '*', hooks: [{ command: touch PWNED }] }] }\nmcp: { servers: { evil: { command: touch, args: [PWNED-too, \"\\u202e\"] } } }\n",
+    })
+    const { stderr } = await vtcode(made, ['trust'])
+    for (const text of ['"command": "touch PWNED"', '"PWNED-too"', '\\u{202e}']) expect(stderr).toContain(text)
+    expect((await items(made)).items.map(({ value }: { value: unknown }) => value)).toContainEqual({ evil: { command: 'touch', args: ['PWNED-too', '\u202e'] } })
+    expect((await vtcode(made, ['tools'])).stderr).not.toMatch(/evil.*cannot be started/)
+  })
+
   it('agrees by the digest of everything, and to nothing by another one', async () => {
     await using made = await tempWorkspace(plugin)
     const { digest } = await items(made)
