@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Io, Kernel } from '../../core/index.js'
@@ -45,10 +45,15 @@ async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true;
     if (!interactive(io)) say(io, 'info', 'Nothing was written; --yes writes.')
     return interactive(io) ? 1 : 0
   }
-  if (after === undefined) rmSync(file)
-  else {
-    mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, after)
+  try {
+    if (after === undefined) rmSync(file)
+    else {
+      makeFolder(dirname(file))
+      writeFileSync(file, after)
+    }
+  } catch (error) {
+    say(io, 'error', `${oneLine(file)} cannot be written: ${(error as Error).message}. Nothing was changed.`)
+    return 1
   }
   io.stdout.write(undo ? 'Taken out.\n' : `Written. \`vtcode setup ${name} --undo\` takes it out again.\n`)
   return 0
@@ -85,4 +90,11 @@ function difference(file: string, before = '', after = '', io: Io): string {
     ...now.slice(head, now.length - tail).map((line) => green(`+ ${line}\n`)),
     ...around(now.slice(now.length - tail, now.length - tail + 2)),
   ].join('')
+}
+
+/** One folder after the other: where none can be made, as below /proc, Node's own `recursive` never ends. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return
+  makeFolder(dirname(path))
+  mkdirSync(path)
 }

@@ -17,9 +17,9 @@ const server = spawn('node', [program, '--workspace', work, '--config', here('vt
 let failed = false
 try {
   const url = await address(server)
+  await warm(url)
   for (const revision of ['2025-11-25', '2026-07-28']) {
     for (const peer of [['server', '--url', url], ['client', '--command', `node ${here('client.mjs')}`, '--timeout', '120000']]) {
-      if (peer[0] === 'server') await warm(url)
       const { status, stdout, stderr } = spawnSync(process.execPath, [suite, ...peer, '--requirements', revision, '-o', join(work, revision)], { encoding: 'utf8' })
       console.log(`${peer[0]} ${revision}: ${status === 0 ? 'passed' : 'FAILED'}\n${summary(stdout + stderr)}`)
       failed ||= status !== 0

@@ -74,6 +74,11 @@ describe('vtcode setup', () => {
     expect(await made.read('dot/config.toml')).toBe('model = "o"\n')
   })
 
+  it('says so where nothing can be written', async () => {
+    await using made = await tempWorkspace()
+    expect(await vtcode(made, ['setup', 'codex', '--yes'], { env: { CODEX_HOME: '/proc/none' } })).toMatchObject({ code: 1, stderr: expect.stringContaining('/proc/none/config.toml cannot be written') })
+  })
+
   it('enters a command that a client can start', async () => {
     await using made = await tempWorkspace({ 'a.txt': 'hello\n' })
     await vtcode(made, ['setup', 'claude-code', '--yes'])
