@@ -2,7 +2,7 @@ import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { readContract } from './conform.js'
 import { closedToOthers } from './data.js'
-import { identityOf, itemForConfig, itemForValue, type TrustItem } from './digest.js'
+import { identityOf, itemForConfig, itemForValue, sha256, type TrustItem } from './digest.js'
 import { problem, report, VtError } from './errors.js'
 import { merge, type Source } from './merge.js'
 import { freeze } from './plain.js'
@@ -112,8 +112,7 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
 export function adoptedFile(home: string, workspace: string, how: { make?: true } = {}): string | undefined {
   const folder = join(home, 'workspaces')
   if (!how.make && !existsSync(folder)) return undefined
-  const { createHash } = process.getBuiltinModule('node:crypto')
-  return join(folder, createHash('sha256').update(identityOf(workspace)).digest('hex').slice(0, 16), 'policy.json')
+  return join(folder, sha256(identityOf(workspace)).slice(0, 16), 'policy.json')
 }
 
 /** The settings of someone who has set nothing. */

@@ -84,8 +84,8 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const withheld = new Map<string, Withheld>()
   for (const contribution of found.contributions) {
     const { id } = contribution
-    const unlocked = seals.objection(contribution)
-    if (unlocked && runsCode(contribution)) withheld.set(id, { state: 'unlocked', error: unlocked })
+    const unlocked = runsCode(contribution) ? seals.objection(contribution) : undefined
+    if (unlocked) withheld.set(id, { state: 'unlocked', error: unlocked })
     else if (needsConsent(contribution) && !(await trust.trusts(contribution))) withheld.set(id, { state: 'untrusted', error: problem('VT_PLUGIN_UNTRUSTED', { id }) })
   }
 

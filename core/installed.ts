@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { runsCode, sha256, treeDigest } from './digest.js'
 import { readBytes } from './data.js'
@@ -30,7 +30,7 @@ export interface Installed {
   executes: string
 }
 
-const LOCK_BYTES = 16 * 1_048_576
+const MAX_BYTES = 16 * 1_048_576
 
 /** The plugins that a lock in this `.vtcode` folder records. Throws VT_PLUGIN_LOCK when it cannot be used. */
 export function readInstalled(folder: string): Record<string, Installed> {
@@ -38,7 +38,7 @@ export function readInstalled(folder: string): Record<string, Installed> {
   if (!existsSync(file)) return {}
   const unusable = (problem_: string) => problem('VT_PLUGIN_LOCK', { id: file, problem: problem_, way: 'Mend it, or delete it and add the plugins again.' }, { details: { files: [file] } })
   try {
-    const { version, plugins } = JSON.parse(readBytes(file, { limit: LOCK_BYTES }).toString('utf8')) as { version?: unknown; plugins?: unknown }
+    const { version, plugins } = JSON.parse(readBytes(file, { limit: MAX_BYTES }).toString('utf8')) as { version?: unknown; plugins?: unknown }
     if (version !== 1 || typeof plugins !== 'object' || plugins === null) throw new Error('it is no lock of version 1')
     const entries = Object.entries(plugins as Record<string, Installed>)
     const broken = entries.find(([, entry]) => typeof entry?.source?.type !== 'string' || typeof entry.files !== 'object' || (entry.source.type !== 'link' && typeof entry.tree !== 'string'))
@@ -61,7 +61,7 @@ const lockOf = (folder: string): string => join(folder, 'plugins.lock.json')
 export const fileHashes = (root: string, files: readonly string[]): Record<string, string> =>
   Object.fromEntries([...new Set(files)].sort().map((file) => [relative(root, file), hashOf(file)]))
 
-const hashOf = (file: string): string => `sha256-${sha256(readFileSync(file), 'base64')}`
+const hashOf = (file: string): string => `sha256-${sha256(readBytes(file, { limit: MAX_BYTES }), 'base64')}`
 
 /** What the locks of one generation say about plugins that lie in the user's or the workspace's plugin folders. */
 export interface Seals {

@@ -1,7 +1,7 @@
-import { existsSync, lstatSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { closedToOthers, inside } from './data.js'
+import { closedToOthers, inside, readBytes } from './data.js'
 import { problem, report } from './errors.js'
 import { readInstalled } from './installed.js'
 import { byBytes, manifestFiles, type Place } from './manifest.js'
@@ -194,7 +194,7 @@ function formOf(root: string, foreign = likely): 'plugin' | 'package' | undefine
 /** The open format comes before our own: what we understand of such a package lies in its `dev.vtcode`. */
 function isAgentPlugin(root: string): boolean {
   try {
-    return readFileSync(join(root, 'plugin.json'), 'utf8').includes('"https://agent-plugins.org/schemas/')
+    return readBytes(join(root, 'plugin.json'), { within: root }).includes('"https://agent-plugins.org/schemas/')
   } catch {
     return false
   }

@@ -125,6 +125,11 @@ describe('a plugin', () => {
       'warning ~/.vtcode/plugins/two holds vtcode.yaml and vtcode; only the first is read.',
     ])
   })
+  it('is looked at for what it says of its format as far as it is a file inside, not over a link that never ends', async () => {
+    await space.write('.vtcode/plugins/evil/vtcode.yaml', tool('a'))
+    symlinkSync('/dev/zero', join(space.root, '.vtcode/plugins/evil/plugin.json'))
+    expect((await find()).ids).toEqual(['evil:a workspace'])
+  })
   it('is not followed over a link that leads out of its place', async () => {
     atHome('elsewhere/vtcode.yaml', tool('a'))
     mkdirSync(join(space.root, '.vtcode/plugins'), { recursive: true })
