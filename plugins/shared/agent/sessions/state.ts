@@ -99,26 +99,34 @@ export function apply(state: State, fact: Fact, turn: number): void {
   }
 }
 
-/** What a whole journal says. A conversation that was taken back is what it was: the records before that turn, read once more. */
+/** What a whole journal says. A conversation that was taken back is what it was before that turn. */
 export function replay(records: readonly JournalRecord[]): State {
   const state = emptyState()
-  for (const [index, record] of records.entries()) {
+  const turns: { turn: number; said: Conversation }[] = []
+  for (const record of records) {
+    const said = conversationOf(state)
     apply(state, record, record.turn)
-    if (record.kind === 'revert' && record.scope !== 'code') takeBack(state, before(records.slice(0, index), record.to_turn))
+    if (record.kind === 'revert' && record.scope !== 'code') takeBack(state, turns.find(({ turn }) => turn >= record.to_turn)?.said ?? said)
+    if (beginsTurn(record)) turns.push({ turn: record.turn, said })
   }
   return state
 }
 
 /** The records before a turn. */
 export function before(records: readonly JournalRecord[], turn: number): readonly JournalRecord[] {
-  const first = records.findIndex((record) => (record.kind === 'turn_start' || record.kind === 'revert') && record.turn >= turn)
+  const first = records.findIndex((record) => beginsTurn(record) && record.turn >= turn)
   return first < 0 ? records : records.slice(0, first)
 }
 
-/** The conversation becomes what those records say; the numbers of turns, steps and calls go on. */
-function takeBack(state: State, records: readonly JournalRecord[]): void {
-  const { messages, summary, history_path, compactions } = replay(records)
-  Object.assign(state, { messages, summary, history_path, compactions: Math.max(compactions, state.compactions), earlier: messages.length, open: undefined })
+const beginsTurn = ({ kind }: JournalRecord): boolean => kind === 'turn_start' || kind === 'revert'
+
+/** What is taken back with a turn. Nothing in it is ever changed in place, so to keep it costs nothing. */
+type Conversation = Pick<State, 'messages' | 'summary' | 'history_path'>
+const conversationOf = ({ messages, summary, history_path }: State): Conversation => ({ messages, summary, history_path })
+
+/** The conversation becomes what it was; the numbers of turns, steps, calls and compactions go on. */
+function takeBack(state: State, said: Conversation): void {
+  Object.assign(state, { ...said, earlier: said.messages.length, open: undefined })
 }
 
 /** Each once, the new ones last. */
