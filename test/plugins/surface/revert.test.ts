@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, cpSync, existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { call, home, startPeer, vtcode, type Answer, type Home, type Peer } from '../../agent/peer.js'
 
@@ -82,6 +83,34 @@ describe('vtcode revert', () => {
     expect((await revert(place, '--turn', '1', '--force')).code).toBe(0)
     expect(await place.read('a.txt')).toBe('one\n')
   })
+
+  it('leaves a file that it could not keep, and that a command then changed', async () => {
+    const { place } = await scene([file({ action: 'read', path: 'big.bin' }), exec('printf small > big.bin && echo two > a.txt'), { content: 'ok' }], { 'a.txt': 'one\n' })
+    writeFileSync(join(place.root, 'big.bin'), '')
+    truncateSync(join(place.root, 'big.bin'), 65 * 1024 * 1024)
+    expect((await task(place, 'go')).code).toBe(0)
+    expect((await revert(place, '--turn', '1')).answer).toMatchObject({ reverted: [], unrevertable: expect.arrayContaining(['big.bin']) })
+    expect(await place.read('big.bin')).toBe('small')
+  })
+
+  it('is as quick after many reverts as after one', async () => {
+    const { peer, place } = await scene([{ content: 'first' }, { content: 'last' }])
+    await task(place, 'begin')
+    const journal = join(place.root, '.vtcode/sessions', readdirSync(join(place.root, '.vtcode/sessions')).find((name) => name.startsWith('ses_'))!, 'messages.jsonl')
+    let n = readFileSync(journal, 'utf8').trim().split('\n').length
+    const add = (turn: number, fact: object) => {
+      const body = JSON.stringify({ n: ++n, ts: new Date().toISOString(), turn, ...fact })
+      appendFileSync(journal, `${body.slice(0, -1)},"crc":"${crc32(body).toString(16).padStart(8, '0')}"}\n`)
+    }
+    // Each takes back the one turn before it, as somebody does who tries again and again.
+    for (let turn = 2; turn < 100; turn += 2) {
+      add(turn, { kind: 'turn_start', turn_id: `tn_${turn}`, input: { role: 'user', parts: [{ type: 'text', text: `try ${turn}` }] } })
+      add(turn, { kind: 'turn_end', status: 'completed' })
+      add(turn + 1, { kind: 'revert', to_turn: turn, scope: 'conversation' })
+    }
+    expect(await task(place, '--resume', 'last', 'on')).toMatchObject({ code: 0, out: 'last\n' })
+    expect(peer.bodies.at(-1).messages.slice(1).map(({ content }: any) => content)).toEqual(['begin', 'first', 'on'])
+  }, 60_000)
 
   it('says what cannot be: no such turn, no such session, no number', async () => {
     const { place } = await scene([{ content: 'ok' }])

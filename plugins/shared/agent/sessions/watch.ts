@@ -31,7 +31,8 @@ export class Watch {
   /** Copies those of `paths` that are files; returns what says, after the command, what it changed. */
   async before(paths: readonly string[]): Promise<(id: string) => Promise<FileChange[]>> {
     const known = new Map<string, Copy | undefined>()
-    for (const path of paths) if (isWatched(path)) known.set(path, await this.copy(path).catch(() => undefined))
+    // What cannot be copied is not watched: it would look as if the command had made it.
+    for (const path of paths.filter(isWatched)) await this.copy(path).then((copy) => known.set(path, copy), () => {})
     return (id) => this.compare(known, id)
   }
 
@@ -40,9 +41,11 @@ export class Watch {
     if (this.copies.size > 0) await this.workspace.remove(this.folder, { recursive: true }).catch(() => {})
   }
 
+  /** A copy of the file at a path, `undefined` where nothing is. Throws for what is no file or too large. */
   private async copy(path: string): Promise<Copy | undefined> {
     const stat = await this.workspace.stat(path)
-    if (stat?.kind !== 'file' || stat.bytes > largest) return undefined
+    if (!stat) return undefined
+    if (stat.kind !== 'file' || stat.bytes > largest) throw new Error(`${path} cannot be copied`)
     const known = this.copies.get(path)
     if (known && sameVersion(known.stat, stat)) return { ...known, stat }
     const bytes = await this.workspace.read(path)
