@@ -65,6 +65,12 @@ describe('a credential', () => {
     await s.run('go', { env: {} })
     expect(Object.keys((s.peer.asked[1] as any).headers).filter((name) => Object.values(header).includes(name))).toEqual([])
   })
+  it('goes as it is, whatever is in it', async () => {
+    const server = await answering()
+    const s = await scene([], { url: server.url })
+    await s.run('go', { env: { PEER_API_KEY: "$$money-$&-$1-$'" } })
+    expect(server.seen[0]!.headers['authorization']).toBe("Bearer $$money-$&-$1-$'")
+  })
   it.each([
     ['bearer', { type: 'bearer', value: { env: 'OF_MINE' } }, { authorization: 'Bearer mine-0123456789' }],
     ['header', { type: 'header', name: 'X-Gate', value: { env: 'OF_MINE' } }, { 'x-gate': 'mine-0123456789' }],

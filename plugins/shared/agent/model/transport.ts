@@ -34,11 +34,11 @@ export function transport(model: Model, credential: Credential, extra: { headers
     const own = new Headers()
     for (const [name, value] of new Headers(init.headers)) {
       if (!value.includes(stand_in)) own.set(name, value)
-      else if (door.key !== undefined) own.set(name, value.replace(stand_in, door.key))
+      else if (door.key !== undefined) own.set(name, value.replaceAll(stand_in, () => door.key!))
     }
     for (const [name, value] of Object.entries({ ...extra.headers, ...door.headers })) own.set(name, value)
     const plain = new Headers([...own].filter(([name]) => harmless.test(name)))
-    const body = typeof init.body === 'string' ? JSON.stringify(shaped(JSON.parse(init.body) as JsonObject, model)) : init.body
+    const body = typeof init.body === 'string' ? wellFormed(JSON.stringify(shaped(JSON.parse(init.body) as JsonObject, model))) : init.body
     let at_home = true
     for (let hops = 0; ; hops++) {
       // Who was sent away once is not trusted again.
@@ -55,3 +55,9 @@ export function transport(model: Model, credential: Credential, extra: { headers
     }
   }
 }
+
+/**
+ * JSON without halves of characters, which a text has that was cut or that a model wrote so: servers refuse the whole conversation for
+ * one of them. Whole characters are never escaped here, so every such escape is a half.
+ */
+const wellFormed = (json: string): string => (json.includes('\\ud') ? json.replace(/\\(?:ud[89a-f][\da-f]{2}|.)/g, (escape) => (escape.startsWith('\\ud') ? '\ufffd' : escape)) : json)
