@@ -151,7 +151,7 @@ describe('arguments that are no object', () => {
     const s = await scene([], { url: server.url, format, provider: { retries: { stream: 1 } } })
     const outcome = await s.run()
     checkLog(s.events)
-    return { outcome, s, told: items(s.events, 'tool_output').map(({ output }) => output as string) }
+    return { outcome, s, server, told: items(s.events, 'tool_output').map(({ output }) => output as string) }
   }
   const good = '{"action":"write","path":"a.txt","content":"x"}'
   it.each([
@@ -162,10 +162,12 @@ describe('arguments that are no object', () => {
     ['lone halves of a character', '{"action":"write","path":"a\\ud800.txt","content":"x"}', undefined],
     ['five megabytes without end', `{"action":"write","path":"a.txt","content":"${'y'.repeat(5_000_000)}`, 'VT_LLM_BAD_JSON'],
   ])('over anthropic-messages: %s never change a file, and the model is told', async (_, text, code) => {
-    const { outcome, s, told } = await run('anthropic-messages', messages(text))
+    const { outcome, s, server, told } = await run('anthropic-messages', messages(text))
     expect(outcome).toMatchObject({ outcome_code: 'success', text: 'ok' })
     expect(told).toHaveLength(1)
     if (code) expect(told[0]).toContain(code)
+    // A server refuses the whole conversation for half a character in it.
+    else expect(JSON.parse(server.seen[1]!.body.toString()).messages[1].content[0].input.path).toBe('a\ufffd.txt')
     expect(await s.booted.read('a.txt')).toBeUndefined()
   })
   it('over anthropic-messages: an object in a text is unwrapped, and the last of two equal keys counts, as JSON has it', async () => {
@@ -174,6 +176,12 @@ describe('arguments that are no object', () => {
     const twice = await run('anthropic-messages', messages('{"action":"write","path":"a.txt","path":"b.txt","content":"x"}'))
     expect(await twice.s.booted.read('a.txt')).toBeUndefined()
     expect(await twice.s.booted.read('b.txt')).toBe('x')
+  })
+  it('over openai-responses: a patch that comes as a common call, badly written, is answered like any other', async () => {
+    const s = await scene([{ toolCalls: [call('apply_patch', '{"input":"*** Begin Patch')] }, { content: 'ok' }], { format: 'openai-responses' })
+    expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'ok' })
+    expect(harness(s.events, 'model_retry')).toEqual([])
+    expect(items(s.events, 'tool_output').map(({ output }) => output)).toEqual([expect.stringContaining('VT_LLM_BAD_JSON')])
   })
   it.each([['a text', 'write a.txt'], ['a list', ['write']], ['a number', 7]])('over google-generative-ai: %s never changes a file', async (_, args) => {
     const { outcome, s } = await run('google-generative-ai', google(args))

@@ -37,10 +37,20 @@ export function outgoing(model: Model, request: Request): Omit<LanguageModelV3Ca
 export function incoming(model: Model, read: Read): Read {
   const parts = read.parts.map((part) => {
     if (part.type !== 'raw_call' || !isFree(model, part.name)) return part
-    const text: unknown = JSON.parse(part.text)
-    return typeof text === 'string' ? { ...part, text: JSON.stringify({ [freeform[part.name]!]: text }) } : part
+    const text = textIn(part.text)
+    return text === undefined ? part : { ...part, text: JSON.stringify({ [freeform[part.name]!]: text }) }
   })
   return { ...read, parts }
+}
+
+/** The text that a text in JSON is. A model may make a call of the common kind all the same, and write its arguments badly. */
+function textIn(json: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(json)
+    return typeof value === 'string' ? value : undefined
+  } catch {
+    return undefined
+  }
 }
 
 const free = ({ name, description }: LanguageModelV3FunctionTool): LanguageModelV3ProviderTool => ({
