@@ -1,6 +1,8 @@
 import { createInterface } from 'node:readline'
 import type { Io, Kernel } from '../../core/index.js'
+import { refusal } from '../shared/agent/faces/refusal.js'
 import { given, people, withAgent } from '../shared/agent/faces/session.js'
+import type { Agent } from '../shared/agent/index.js'
 import { interactive, say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
 
@@ -29,7 +31,7 @@ async function talk(kernel: Kernel, { model, resume, plain }: { model?: string; 
       if (word === '/quit' || word === '/exit') break
       if (word === '/help') io.stderr.write(help)
       else if (word === '/mode') io.stderr.write(`${kernel.settings.policy.mode}\n`)
-      else if (word === '/compact') io.stderr.write((await turn(io, (signal) => agent.compact(rest.join(' ') || undefined, { signal }))) ? 'The conversation is shorter now.\n' : 'There is nothing to shorten.\n')
+      else if (word === '/compact') await shorten(kernel, agent, rest.join(' '), io)
       else if (line.startsWith('/')) say(io, 'error', `There is no command ${word}. ${help}`)
       else {
         const outcome = await turn(io, (signal) => agent.run(line, { signal }))
@@ -40,6 +42,17 @@ async function talk(kernel: Kernel, { model, resume, plain }: { model?: string; 
     }
     return 0
   })
+}
+
+/** Shortens the conversation; where that cannot be, the chat goes on. */
+async function shorten(kernel: Kernel, agent: Agent, focus: string, io: Io): Promise<void> {
+  try {
+    const done = await turn(io, (signal) => agent.compact(focus || undefined, { signal }))
+    io.stderr.write(done ? 'The conversation is shorter now.\n' : 'There is nothing to shorten.\n')
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') io.stderr.write('cancelled\n')
+    else refusal(kernel, error, io)
+  }
 }
 
 /** What is under way ends with Ctrl-C, and the prompt comes back; without a person the program ends with it. */

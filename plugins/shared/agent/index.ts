@@ -69,9 +69,11 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     },
     async compact(focus, { signal = new AbortController().signal } = {}) {
       await thread.start()
-      const done = await thread.context.compact('manual', signal, focus === undefined ? {} : { focus })
-      await thread.finish()
-      return done
+      try {
+        return await thread.context.compact('manual', signal, focus === undefined ? {} : { focus })
+      } finally {
+        await thread.finish()
+      }
     },
     followUp: (text, id) => thread.queue.add(text, id === undefined ? {} : { id }),
     close,
