@@ -54,6 +54,13 @@ describe('what the model is told first', () => {
     expect(text).toContain('```\n@docs/style.md\n```\nmail me@example.com\nend')
     expect(text).not.toContain('root:x')
   })
+  it('does not grow without end by files that import each other many times over', async () => {
+    const many = (name: string) => `@${name}\n`.repeat(60)
+    const s = await scene([{ content: 'ok' }], { boot: { files: { 'AGENTS.md': many('a.md'), 'a.md': many('b.md'), 'b.md': many('c.md'), 'c.md': many('d.md'), 'd.md': 'leaf\n' } } })
+    expect(await s.run()).toMatchObject({ outcome_code: 'success' })
+    expect(system(s)).toContain('(@d.md is not imported: there are more than 100 imports)')
+    expect(system(s).match(/leaf/g)!.length).toBeLessThan(100)
+  }, 60_000)
   it('has rules of the user and the workspace; one for certain paths joins when a call goes there, and files that the settings name', async () => {
     const read = { toolCalls: [call('unified_file', { action: 'read', path: 'src/a.ts' })] }
     const files = { '.vtcode/rules/ts/types.md': '---\npaths:\n  - "src/**/*.ts"\n---\nno any\n', '.vtcode/rules/all.md': 'for all\n', 'src/a.ts': 'let a\n', 'guides/one.md': 'guide one', 'guides/two.txt': 'not a guide' }

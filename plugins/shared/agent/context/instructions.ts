@@ -13,6 +13,7 @@ export interface Instructions {
 }
 const hardStop = 131_072
 const deepestImport = 5
+const mostImports = 100
 
 /**
  * What is written for agents, farthest first: the user's own file and rules, files named in the settings, then folder by folder from the
@@ -129,23 +130,30 @@ async function inside(workspace: Workspace, path: string): Promise<Instructions 
 }
 
 /** A text with each `@path` that stands alone on its line replaced by that file; one that cannot be had leaves a note. */
-async function imported(text: string, path: string, next: (folder: string, name: string) => string, read: (file: string) => Promise<string>, way: readonly string[] = [path]): Promise<string> {
-  const lines: string[] = []
-  let fenced = false
-  for (const line of text.split('\n')) {
-    if (/^\s*(```|~~~)/.test(line)) fenced = !fenced
-    const name = fenced ? undefined : /^@(\S+)\s*$/.exec(line)?.[1]
-    lines.push(name === undefined ? line : await importOne(name))
-  }
-  return lines.join('\n')
+async function imported(text: string, path: string, next: (folder: string, name: string) => string, read: (file: string) => Promise<string>): Promise<string> {
+  // Files that import each other many times over would grow without end.
+  let left = mostImports
+  return whole(text, [path])
 
-  async function importOne(name: string): Promise<string> {
+  async function whole(text: string, way: readonly string[]): Promise<string> {
+    const lines: string[] = []
+    let fenced = false
+    for (const line of text.split('\n')) {
+      if (/^\s*(```|~~~)/.test(line)) fenced = !fenced
+      const name = fenced ? undefined : /^@(\S+)\s*$/.exec(line)?.[1]
+      lines.push(name === undefined ? line : await importOne(name, way))
+    }
+    return lines.join('\n')
+  }
+
+  async function importOne(name: string, way: readonly string[]): Promise<string> {
     const refused = (why: string) => `(@${name} is not imported: ${why})`
     if (way.length > deepestImport) return refused(`imports are nested more than ${deepestImport} deep`)
+    if (left-- <= 0) return refused(`there are more than ${mostImports} imports`)
     try {
-      const file = next(dirname(path), name)
+      const file = next(dirname(way.at(-1)!), name)
       if (way.includes(file)) return refused('it imports itself')
-      return (await imported(await read(file), file, next, read, [...way, file])).trimEnd()
+      return (await whole(await read(file), [...way, file])).trimEnd()
     } catch {
       return refused('there is no such file here')
     }
