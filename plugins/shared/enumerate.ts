@@ -66,7 +66,7 @@ class Walk {
     private readonly base: Handle,
     private readonly discovery: Discovery,
   ) {
-    this.always = new Set(discovery.left_out ?? leftOutBelow(base.path, discovery.globs))
+    this.always = new Set(leftOutBelow(base.path, discovery.globs))
     this.passes = globFilter(base.path, discovery)
     this.narrows = choose(discovery.globs) || (discovery.file_extensions?.length ?? 0) > 0
   }

@@ -17,8 +17,6 @@ export interface Discovery {
   /** With or without the dot. */
   file_extensions?: string[]
   max_depth?: number
-  /** Names left out wherever the walk meets them; default `leftOutBelow`. */
-  left_out?: string[]
 }
 export interface Asked extends Ended {
   /** What ripgrep complained about, in its words; entries that vanished during the walk are no complaint. */
@@ -83,9 +81,8 @@ export async function withWalk<T>(
   if (discovery.include_hidden) flags.push('--hidden')
   if (discovery.include_ignored) flags.push('--no-ignore')
   if (discovery.max_depth !== undefined) flags.push('--max-depth', String(discovery.max_depth))
-  // Each glob is tried on every entry; a name with a dot is hidden anyway, unless a glob brings it back.
-  const hidden = (name: string): boolean => name.startsWith('.') && !discovery.include_hidden && !choose(discovery.globs)
-  for (const name of discovery.left_out ?? leftOutBelow(directory.path, discovery.globs)) if (!hidden(name)) flags.push('-g', `!**/${name}`)
+  // Also those that begin with a dot: a rule of an ignore file would bring them back, as `!.*` does.
+  for (const name of leftOutBelow(directory.path, discovery.globs)) flags.push('-g', `!**/${name}`)
   for (const glob of discovery.globs ?? []) flags.push('-g', glob)
   // A type narrows where a glob would bring ignored files back.
   for (const extension of discovery.file_extensions ?? []) flags.push('--type-add', `vtcode:*.${literal(extension.replace(/^\./, ''))}`)

@@ -152,6 +152,13 @@ describe('files', () => {
     expect(await files({ globs: 'node_modules/*.js' })).toEqual(['node_modules/a.js'])
     expect(await files({ file_extensions: ['.ts'] })).toEqual([])
   })
+  it('of git and of our own stay left out, whatever a rule of an ignore file keeps', async () => {
+    await using ws = await boot({ '.gitignore': '!.*\n!node_modules\n', '.git/config': 'x\n', '.vtcode/a.md': 'x\n', 'node_modules/a.js': 'x\n', '.kept': 'x\n', 'src/.git/config': 'x\n' })
+    const files = async (input: object) => (await found(ws, { pattern: '^x', ...input })).matches.map((match: any) => match.file)
+    expect(await files({})).toEqual(['.kept'])
+    expect(await files({ globs: '!*.ts' })).toEqual(['.kept'])
+    expect(await files({ path: '.git' })).toEqual(['.git/config'])
+  })
   it('of the workspace itself never configure the engine', async () => {
     await using ws = await boot({ '.ripgreprc': '--files-without-match\n', 'a.txt': 'needle\n' })
     process.env['RIPGREP_CONFIG_PATH'] = join(ws.root, '.ripgreprc')
