@@ -6,7 +6,7 @@ import { factsOf, type Facts } from '../shared/rules/facts.js'
 import { inspection } from './permission/inspections.js'
 import { rulesLift, word, type Word } from './permission/modes.js'
 import { hit } from '../shared/rules/hit.js'
-import { rulesOf, type Blocks, type Rule, type RuleSet } from '../shared/rules/rules.js'
+import { parseRule, rulesOf, type Blocks, type Rule, type RuleSet } from '../shared/rules/rules.js'
 import { verdict } from './permission/words.js'
 
 /** Rules, the mode of the session and what is known of commands, all consulted before a question is raised. */
@@ -18,11 +18,11 @@ const permission: Policy = async (call, context) => {
   if (denied) return byRule(call, 'deny', denied, context)
   const byMode = await worstOf(facts, rules)
   const approvals = byMode?.word === 'ask' ? approvalsFor(facts, context) : undefined
-  if (byMode?.word === 'deny') return refuse(facts, byMode)
+  if (byMode?.word === 'deny') return refuse(facts, rules, byMode)
   const asked = await hit(facts, rules.ask)
   if (asked) return byRule(call, 'ask', asked, context)
   if (!byMode || (await approvals?.has())) return undefined
-  return { ...refuse(facts, byMode), ...(approvals?.lasting && { lasting: approvals.lasting }) }
+  return { ...(await refuse(facts, rules, byMode)), ...(approvals?.lasting && { lasting: approvals.lasting }) }
 }
 export default permission
 
@@ -95,14 +95,16 @@ const reasons: Record<Word, (call: Call, effect: Effect) => string> = {
       : `${call.slot} is not on the list of what full-auto may do`,
 }
 
-/** The rule that allows this and least beside it: a single plain command by its words, everything else by its slot. */
-function narrowest(facts: Facts): string {
-  const [command, ...more] = facts.hasCommand ? facts.commands() : []
-  const text = Array.isArray(command) ? command.join(' ') : command
-  return text !== undefined && more.length === 0 && /^[\w./:@=-]+( [\w./:@=-]+)*$/.test(text) && text.length <= 80 ? `Bash(${text})` : facts.call.slot
+/** The rule with which this would run and least beside it: a single plain command by its words where they are enough, everything else by its slot. */
+async function narrowest(facts: Facts, rules: RuleSet): Promise<string> {
+  const [command = [], ...more] = facts.commands()
+  const text = [command].flat().join(' ')
+  const plain = more.length === 0 && text.length <= 80 && /^[\w./:@=-]+( [\w./:@=-]+)*$/.test(text)
+  const rule = plain ? parseRule(`Bash(${text})`, 'allow', facts.workspace.root) : undefined
+  return rule && !(await worstOf(facts, { ...rules, allow: [...rules.allow, rule] })) ? rule.text : facts.call.slot
 }
 
-function refuse(facts: Facts, { word: kind, effect, reason }: Objection): Verdict {
+async function refuse(facts: Facts, rules: RuleSet, { word: kind, effect, reason }: Objection): Promise<Verdict> {
   const next = effect === 'exec' ? inspection(facts) : undefined
-  return verdict(facts.call, { kind: kind === 'deny' ? 'deny' : 'ask', reason, rule: narrowest(facts), ...(next && { next }) })
+  return verdict(facts.call, { kind: kind === 'deny' ? 'deny' : 'ask', reason, rule: await narrowest(facts, rules), ...(next && { next }) })
 }

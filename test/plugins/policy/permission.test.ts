@@ -101,6 +101,34 @@ describe('refusals teach', () => {
     await using booted = await boot('plan')
     matches(await booted.call('demo', { action: 'run', command }), { ok: false, error: { next: { tool: 'unified_search', input } } })
   })
+
+  const outs: [why: string, tool: string, input: object, rule: string][] = [
+    ['a plain command', 'demo', { action: 'run', command: 'node build.js' }, 'Bash(node build.js)'],
+    ['a plain command for the shell', 'unified_exec', { action: 'run', command: 'node build.js' }, 'Bash(node build.js)'],
+    ['a plain argv', 'demo', { action: 'run', command: ['node', 'build.js'] }, 'Bash(node build.js)'],
+    ['shell syntax', 'demo', { action: 'run', command: 'node build.js && node test.js' }, 'demo/run'],
+    ['a pattern, which would allow more', 'demo', { action: 'run', command: 'node build*' }, 'demo/run'],
+    ['a word with a space', 'demo', { action: 'run', command: ['node', 'build it.js'] }, 'demo/run'],
+    ['a variable that decides what runs', 'demo', { action: 'run', command: 'NODE_OPTIONS=a node build.js' }, 'demo/run'],
+    ['a program of the workspace', 'demo', { action: 'run', command: './build.sh' }, 'demo/run'],
+    ['the network', 'demo', { action: 'fetch', url: 'https://example.org/' }, 'demo/fetch'],
+  ]
+  it.each(outs)('and name the narrowest rule that lets it run, and no mode that would ask again: %s', async (_, tool, input, rule) => {
+    await using booted = await boot('ask')
+    const result = await booted.call(tool, input)
+    const hint = `re:.*the user adds the rule '${rule.replace(/[()]/g, '\\$&')}' to policy\\.allow.*`
+    matches(result, { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL', hint } })
+    expect(JSON.stringify(result)).not.toContain('--mode')
+    if (tool !== 'demo') return
+    await using allowed = await boot('ask', { policy: { allow: [rule] } })
+    expect(verdict(await allowed.call(tool, input))).toBe('run')
+  })
+
+  it('and name mode auto for a change of files, beside the rule', async () => {
+    await using booted = await boot('ask')
+    matches(await booted.call('demo', { action: 'put', path: 'x' }), { ok: false, error: { hint: "re:.*`--mode auto`, or the user adds the rule 'demo/put' to.*" } })
+    matches(await booted.call('demo', { action: 'both', path: 'x' }), { ok: false, error: { hint: "re:(?!.*--mode).*the rule 'demo/both' to.*" } })
+  })
 })
 
 describe('rules', () => {
