@@ -2,7 +2,7 @@ import { VtError, type Next } from '../../../core/index.js'
 import { refusal } from '../../shared/answer.js'
 import { reasons, type Answered } from '../../shared/ast_grep.js'
 import { languages } from '../../shared/languages.js'
-import type { Place } from './error_place.js'
+import type { Place } from './pattern_errors.js'
 import { unbound } from './template.js'
 import type { StructuralCall } from './types.js'
 
@@ -19,19 +19,19 @@ export function refused({ exit_code, stderr }: Answered, title: string, call: St
   return patternRefusal('VT_SEARCH_PATTERN', `${quoted(call)} is no valid ${title} code of one node: ${why}.`, call, said)
 }
 
-/** A pattern that parses only with errors in it. */
-export const fragment = (title: string, call: StructuralCall): VtError =>
-  patternRefusal('VT_SEARCH_FRAGMENT', `${quoted(call)} is only a fragment of ${title} code and matched nothing.`, call)
+/** A pattern that parses only with errors in it; whoever asked how it is read is told so all the same. */
+export const fragment = (title: string, call: StructuralCall, debug: string | undefined): VtError =>
+  patternRefusal('VT_SEARCH_FRAGMENT', `${quoted(call)} is only a fragment of ${title} code and matched nothing.`, call, debug === undefined ? {} : { details: { debug } })
 
 /** The refusal of a pattern with the place of the error in it. */
-export const placed = ({ problem }: VtError, place: Place): VtError => {
-  const at = ({ line, column }: Place['start'], by: number) => `line ${line + 1}, column ${column + by}`
-  const missing = place.start.line === place.end.line && place.start.column === place.end.column
-  const where = missing ? `Something is missing at ${at(place.start, 1)}.` : `It does not parse from ${at(place.start, 1)} to ${at(place.end, 0)}.`
-  return new VtError({ ...problem, message: `${problem.message} ${where}`, details: { ...problem.details, error_range: { start: { ...place.start }, end: { ...place.end } } } })
-}
+export const placed = ({ problem }: VtError, place: Place): VtError =>
+  new VtError({ ...problem, message: `${problem.message} ${saidOf(place)}`, details: { ...problem.details, error_range: { start: { ...place.start }, end: { ...place.end } } } })
 
-export const isFragment = ({ stderr }: Answered): boolean => stderr.includes('Pattern contains an ERROR node')
+export function saidOf({ start, end }: Place): string {
+  const at = ({ line, column }: Place['start'], by: number) => `line ${line + 1}, column ${column + by}`
+  const missing = start.line === end.line && start.column === end.column
+  return missing ? `Something is missing at ${at(start, 1)}.` : `It does not parse from ${at(start, 1)} to ${at(end, 0)}.`
+}
 
 /** Refuses lower-case metavariables where `$` begins no name of the language itself. */
 export function checkMetavariables(call: StructuralCall): void {

@@ -8,9 +8,9 @@ import { withLinks } from '../../shared/linked.js'
 import { lines } from '../../shared/process.js'
 import { largestSearched, tooLargeToParse } from '../../shared/ripgrep.js'
 import { argumentsFor, errorArguments } from './binary.js'
-import { errorPlace } from './error_place.js'
 import { libraryFor, lookInProcess } from './in_process.js'
-import { engineMissing, fragment, isFragment, placed, refused } from './refuse.js'
+import { errorPlace, gapPlace, holdsError } from './pattern_errors.js'
+import { engineMissing, fragment, placed, refused, saidOf } from './refuse.js'
 import type { Subject } from './subjects.js'
 import type { Looked, Native, Reported, StructuralCall } from './types.js'
 
@@ -39,6 +39,7 @@ export class Search {
   debug: string | undefined
   private readonly refusals: { language: Language; error: VtError }[] = []
   private readonly fragments: Language[] = []
+  private readonly searched: Language[] = []
   private readonly unread: string[] = []
   private readonly broken: string[] = []
   private readonly large: string[] = []
@@ -52,8 +53,16 @@ export class Search {
     private readonly config: string | undefined,
   ) {}
 
-  /** Looks for the pattern in files of one language, some of them at a time. */
+  /** Looks for the pattern in files of one language, and into the pattern itself. */
   async language(language: Language, files: Subject[]): Promise<void> {
+    const { pattern } = this.call.input
+    const [, doubtful] = await both(this.look(language, files), pattern === undefined ? false : holdsError(pattern, language, this.context))
+    if (doubtful) this.fragments.push(language)
+    this.searched.push(language)
+  }
+
+  /** Some files at a time. */
+  private async look(language: Language, files: Subject[]): Promise<void> {
     for (let at = 0; at === 0 || at < files.length; at += batch) {
       const opened: Opened[] = []
       try {
@@ -86,8 +95,7 @@ export class Search {
       if (!found) return this.byProgram(language, opened, true)
       this.take({ matches: found.matches, broken: new Map(), unread })
       const rest = opened.filter(({ path }) => found.broken.has(path))
-      // Only the program says that a pattern without a match parsed with errors.
-      return (rest.length === 0 && found.matches.length > 0) || (await this.byProgram(language, rest, true))
+      return rest.length === 0 || (await this.byProgram(language, rest, true))
     } catch (error) {
       if (error instanceof VtError) throw error
       // The library says the same as the program, in other punctuation.
@@ -152,7 +160,6 @@ export class Search {
     if (answered.exit_code === undefined && !answered.stopped && !answered.timed_out) {
       throw refusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr: reasons(answered.stderr) } })
     }
-    if (isFragment(answered)) this.fragments.push(language)
     if (input.debug_query !== undefined) this.debug = /Debug \w+:\n([\s\S]*?)(\n\n|$)/.exec(answered.stderr)?.[1]?.trimEnd() ?? ''
     const error = refused(answered, language.title, this.call)
     return error ? this.refuse(language, error) : !this.stopped
@@ -161,6 +168,14 @@ export class Search {
   private refuse(language: Language, error: VtError): false {
     this.refusals.push({ language, error })
     return false
+  }
+
+  /** What may be why a pattern without errors of its own found nothing: a parser adds in silence what it misses, such as a bracket. */
+  private async incomplete(): Promise<Reported['notices']> {
+    const { pattern } = this.call.input
+    const [language] = this.searched
+    const place = pattern === undefined || !language ? undefined : await gapPlace(pattern, language, this.context)
+    return place ? [notice('VT_SEARCH_FRAGMENT', `Nothing matched, and the pattern is not whole ${language!.title} code. ${saidOf(place)}`)] : []
   }
 
   /** A refusal of the pattern with the place of its error, which is asked for only now that nothing else is to be said. */
@@ -175,8 +190,11 @@ export class Search {
     const [first] = this.refusals
     if (first && this.refusals.length >= languages) throw await this.explained(first.error, first.language)
     const [partial] = this.fragments
-    if (partial && this.matches.length === 0) throw await this.explained(fragment(partial.title, this.call), partial)
+    if (partial && this.matches.length === 0 && this.refusals.length + this.fragments.length >= languages) {
+      throw await this.explained(fragment(partial.title, this.call, this.debug), partial)
+    }
     if (partial) notices.push(notice('VT_SEARCH_FRAGMENT', `The pattern is only a fragment of ${some(this.fragments.map(({ title }) => title))}; matches may be missing.`))
+    else if (this.matches.length === 0 && languages === 1) notices.push(...(await this.incomplete()))
     const titles = (missing: boolean) => this.refusals.filter(({ error }) => (error.code === 'VT_SEARCH_ENGINE_MISSING') === missing).map(({ language }) => language.title)
     if (titles(false).length > 0) notices.push(notice('VT_SEARCH_LANG_SKIPPED', `The pattern is no code of ${some(titles(false))}; give lang to be told why.`))
     if (titles(true).length > 0) notices.push(notice('VT_SEARCH_LANG_SKIPPED', `Not searched without the ast-grep program: ${some(titles(true))}.`))

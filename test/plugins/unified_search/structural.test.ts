@@ -132,6 +132,41 @@ describe('a wrong query', () => {
     }
     expect(await ws.read('src/app.ts')).toBe(project['src/app.ts'])
   })
+  it('with an error deep inside is never an empty answer, and what a metavariable stands for is no error', async () => {
+    const files = { ...project, 'a.java': 'class A { void f() { log(1); } }\n', 'a.c': 'int f(void) { return log(1); }\n', 'a.php': '<?php\nlog(1);\n', 'a.html': '<p>é</p>\n', 'a.rs': 'fn f() {}\n' }
+    await using ws = await bootKernel({ files })
+    const broken = [
+      ['ts', 'if ($A) { é("😀"); foo( }', 'line 1, column 19 to line 1, column 22', 'if ('],
+      ['tsx', 'const $V = () => { return <p> }', 'line 1, column', 'const'],
+      ['py', 'def f($A): return [$B)', 'line 1, column 1', 'def f('],
+      ['java', 'class $A { void f(int) ] }', 'line 1, column', 'class'],
+      ['rust', 'fn f($A) { let = ; }', 'line 1, column', 'fn f('],
+      ['html', '<p class=">$A</p>', 'line 1, column', '<p class=">'],
+    ]
+    for (const [lang, pattern, place, text] of broken) {
+      const error = await refused(ws, { lang, pattern })
+      expect(error, pattern).toMatchObject({ code: 'VT_SEARCH_FRAGMENT', message: expect.stringContaining(place!), next: { input: { action: 'grep', pattern: text, literal: true } } })
+    }
+    const sound = [
+      ['java', 'class $A { $$$B }', 1], ['java', 'class $A extends None { $$$B }', 0], ['c', 'if ($A) { $$$B }', 0], ['php', 'none($A)', 0], ['php', 'log($A)', 1],
+      ['py', 'def none($A): $$$B', 0], ['rust', 'impl $A for $B { $$$C }', 0], ['html', '<i class="none">$A</i>', 0], ['ts', 'none($$$A)', 0],
+    ] as const
+    for (const [lang, pattern, found] of sound) expect(await structural(ws, { lang, pattern }), pattern).toMatchObject({ total_matches: found, notices: [] })
+  })
+  it('from which only a bracket is missing is told where, beside the empty answer', async () => {
+    await using ws = await bootKernel({ files: { 'a.java': 'class A {}\n' } })
+    const result = await ws.call('unified_search', { action: 'structural', pattern: 'class $A { void f( { } }' })
+    expect(result).toMatchObject({ ok: true, output: { matches: [] }, notices: [{ code: 'VT_SEARCH_FRAGMENT', message: expect.stringContaining('missing at line 1, column 1') }] })
+  })
+  it('with an error that matches all the same says that matches may be missing', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await structural(ws, { pattern: 'def top($A)', lang: 'py' })).toMatchObject({ total_matches: 1, notices: ['VT_SEARCH_FRAGMENT'] })
+  })
+  it('in one of several languages is told beside what the others answer', async () => {
+    await using ws = await bootKernel({ files: { 'a.py': 'x = 1\n', 'a.ts': 'x = 1\n' } })
+    expect(await structural(ws, { pattern: 'def none(): return 1' })).toMatchObject({ matches: [], notices: [expect.stringMatching(/^VT_SEARCH_/)] })
+    expect(await refused(ws, { pattern: 'x = [1' })).toMatchObject({ code: 'VT_SEARCH_FRAGMENT' })
+  })
   it('names lower-case metavariables, unknown kinds and languages', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await refused(ws, { pattern: 'log($name)' })).toMatchObject({ code: 'VT_SEARCH_PATTERN', message: expect.stringContaining('$NAME') })

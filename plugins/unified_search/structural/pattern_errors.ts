@@ -1,0 +1,58 @@
+/** What ast-grep makes of a pattern: whether errors are left in it, and where it stops to be code. */
+import type { Context } from '../../../core/index.js'
+import { astGrep, astGrepPath } from '../../shared/ast_grep.js'
+import type { Range } from '../../shared/outline.js'
+import type { Language } from '../../shared/languages.js'
+
+export type Place = Pick<Range, 'start' | 'end'>
+
+/**
+ * Whether the pattern that is looked for holds what does not parse, however deep. The program itself warns of an error at the top only, and only
+ * where nothing matched; what a metavariable stands for is no error in its own view of a pattern.
+ */
+export async function holdsError(pattern: string, language: Language, context: Context): Promise<boolean> {
+  return /^ *ERROR( |$)/m.test(await explained(pattern, language, 'pattern', context))
+}
+
+/** Where a pattern does not parse, in code points; `undefined` where all of it parses or nothing can tell. */
+export const errorPlace = (pattern: string, language: Language, context: Context): Promise<Place | undefined> => placeOf('ERROR|MISSING .*', pattern, language, context)
+
+/** Where the parser added what the pattern lacks. What only lacks the end of its statement is matched all the same. */
+export const gapPlace = (pattern: string, language: Language, context: Context): Promise<Place | undefined> => placeOf('MISSING (?!;).*', pattern, language, context)
+
+async function placeOf(what: string, pattern: string, language: Language, context: Context): Promise<Place | undefined> {
+  const readable = spelled(pattern, language)
+  const lines = readable.split('\n').map((line) => Buffer.from(line))
+  const point = (line: number, byte: number) => ({ line, column: Array.from(lines[line]?.toString('utf8', 0, byte) ?? '').length })
+  const tree = await explained(readable, language, 'cst', context)
+  for (const [, ...numbers] of tree.matchAll(new RegExp(`^ *(?:\\w+: )?(?:${what}) \\((\\d+),(\\d+)\\)-\\((\\d+),(\\d+)\\)$`, 'gm'))) {
+    const [line, column, endLine, endColumn] = numbers.map(Number) as [number, number, number, number]
+    const place = { start: point(line, column), end: point(endLine, endColumn) }
+    if (!ofMetavariable(pattern, place)) return place
+  }
+  return undefined
+}
+
+/** A view of the pattern that only the program has; empty where there is none. */
+async function explained(pattern: string, language: Language, view: 'pattern' | 'cst', { workspace, signal }: Context): Promise<string> {
+  // An explanation is not worth an installation.
+  if (!astGrepPath(workspace.root)) return ''
+  // Without standard input the program would search the folder it stands in.
+  const args = ['run', `--pattern=${pattern}`, `--lang=${language.id}`, `--debug-query=${view}`, '--color=never', '--stdin']
+  return (await astGrep(workspace.root, args, { cwd: workspace.root, input: Buffer.alloc(0), signal, seconds: 10 }, () => {}))?.stderr ?? ''
+}
+
+/** Languages in which a name may begin with `$`; in the others ast-grep reads another character in its place, and only its tree of text does not. */
+const dollars = new Set(['bash', 'dart', 'java', 'javascript', 'json', 'lua', 'markdown', 'scala', 'solidity', 'tsx', 'typescript', 'yaml'])
+const sigils: Record<string, string> = { c: '𐀀', cpp: '𐀀', css: '_', html: 'z', nix: '_' }
+
+function spelled(pattern: string, { id }: Language): string {
+  return dollars.has(id) ? pattern : pattern.replace(/\$+(?=[A-Z_])|\${3}/g, (run) => (sigils[id] ?? 'µ').repeat(run.length))
+}
+
+/** Whether the error is a metavariable where the grammar has no place for a name, or what it wants to see behind one. */
+function ofMetavariable(pattern: string, { start, end }: Place): boolean {
+  const line = Array.from(pattern.split('\n')[start.line] ?? '')
+  const [before, text] = [line.slice(0, start.column), line.slice(start.column, end.column)].map((part) => part.join(''))
+  return text === '' ? /\$(\$\$|[A-Z_]\w*)\s*$/.test(before!) : start.line === end.line && /^\$+[A-Z_]?\w*$/.test(text!)
+}
