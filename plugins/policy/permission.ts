@@ -56,7 +56,7 @@ async function object(facts: Facts, effect: Effect, rules: RuleSet): Promise<Obj
   if (said === 'run') return undefined
   if (rulesLift(call.mode) && (await allowed(facts, effect, rules.allow))) return undefined
   if (effect === 'write' && call.mode === 'plan' && (await onlyPlans(facts))) return undefined
-  const commands = effect === 'exec' && facts.hasCommand ? await judgeCommands(facts, rulesLift(call.mode) ? rules.allow : []) : undefined
+  const commands = effect === 'exec' && facts.hasCommand ? await judgeCommands(facts, rulesLift(call.mode) ? rules : { ...rules, allow: [] }) : undefined
   if (commands?.free === 'allowed' || (commands?.free === 'read' && call.mode !== 'full-auto')) return undefined
   return { word: said, effect, reason: reasons[said](call, effect) + (commands?.reason ? `: ${commands.reason}.` : '.') }
 }

@@ -9,7 +9,7 @@ export async function explainCommands(facts: Facts, rules: RuleSet): Promise<Jso
   const lines = facts.commands().map(readCommand)
   const commands: JsonObject[] = []
   for (const argv of lines.flatMap((line) => line.commands)) {
-    commands.push({ argv: argv.map(({ text }) => text), dynamic: argv.some(({ kind }) => kind === 'dynamic'), ...(await wordOn(argv, facts, rules)) })
+    commands.push({ argv: argv.map(({ text }) => text), dynamic: argv.some(({ kind }) => kind === 'dynamic' || kind === 'variable'), ...(await wordOn(argv, facts, rules)) })
   }
   const told = (name: string, items: string[]) => (items.length > 0 ? { [name]: items } : {})
   return {
@@ -26,7 +26,7 @@ async function wordOn(argv: Argv, facts: Facts, rules: RuleSet): Promise<{ verdi
     const rule = rules[verdict].find((rule) => rule.command?.hits(argv) && rule.applies(facts))
     if (rule) return { verdict, rule: rule.text }
   }
-  if (await readsOnly(argv, facts)) return { verdict: 'run', rule: 'only reads' }
+  if (await readsOnly(argv, facts, rules)) return { verdict: 'run', rule: 'only reads' }
   const rule = await covering(argv, facts, rules.allow)
   return rule ? { verdict: 'allow', rule: rule.text } : { verdict: 'ask' }
 }

@@ -6,7 +6,7 @@ import { readCommand } from '../../shared/rules/shell.js'
 export function inspection(facts: Facts): Next | undefined {
   const lines = facts.commands().map(readCommand)
   const only = lines.length === 1 && lines[0]!.commands.length === 1 ? lines[0]!.commands[0]! : undefined
-  if (!only || only.some(({ kind }) => kind === 'dynamic')) return undefined
+  if (!only || only.some(({ kind }) => kind === 'dynamic' || kind === 'variable')) return undefined
   const [program, ...words] = only.map((word) => word.text)
   const plain = words.filter((word) => !word.startsWith('-'))
   return instead[program!]?.(words, plain)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { problem, VtError, type Context, type Handle, type Mode } from '../../../core/index.js'
 import { refusal } from '../answer.js'
+import { alone, looksWithGit } from '../rules/git.js'
 import { configured, environmentOf } from './environment.js'
 import { notFound, programOf, said, type Command } from './launch.js'
 import { startPipe } from './pipe.js'
@@ -46,7 +47,8 @@ export async function begin(context: Context, mode: Mode, wanted: Wanted): Promi
   try {
     const mark = randomUUID()
     const known = { workspace: context.workspace.root, configured: await configured(context), tty: wanted.tty !== undefined, mark }
-    const env = environmentOf(wanted.env ?? {}, known)
+    const looks = looksWithGit(said(wanted), context.workspace.root)
+    const env = { ...environmentOf(wanted.env ?? {}, known), ...(looks && alone) }
     const program = programOf(wanted, folder, env.PATH!, settings.shell)
     const { launch, ...where } = await executor(context, mode, wanted, folder, { ...program, cwd: folder.ref, env })
     const { limit, background = false } = wanted

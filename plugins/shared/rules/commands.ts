@@ -1,8 +1,9 @@
 import { searchPath, findProgram } from '../programs.js'
 import type { Facts } from './facts.js'
+import { isGit, lookedAt, looksWithGit, showsContents } from './git.js'
 import { readOnlyFiles } from './read_only.js'
-import type { Rule } from './rules.js'
-import { configured } from './repository.js'
+import type { Rule, RuleSet } from './rules.js'
+import { configured, hooksOfLooking } from './repository.js'
 import { readCommand, type Argv, type Line } from './shell.js'
 
 /** What the command lines of a call come to. */
@@ -21,7 +22,7 @@ export async function commandHit(facts: Facts, rules: readonly Rule[]): Promise<
     const hit =
       rules.find((rule) => rule.command && rule.applies(facts) && line.commands.some((argv) => rule.command!.hits(argv))) ??
       fileHit(rules, 'write', line.writes.map(({ text }) => text)) ??
-      fileHit(rules, 'read', [...line.inputs.map(({ text }) => text), ...line.commands.flatMap((argv) => readOnlyFiles(argv) ?? [])])
+      fileHit(rules, 'read', [...line.inputs.map(({ text }) => text), ...line.commands.flatMap((argv) => filesOf(argv) ?? [])])
     if (hit) return hit
   }
   return undefined
@@ -31,7 +32,7 @@ const fileHit = (rules: readonly Rule[], effect: 'read' | 'write', files: string
   rules.find((rule) => rule.lifts === effect && rule.path && files.some((file) => rule.path!(file.replace(/^\.\//, ''))))
 
 /** Whether a call may run without a question as far as its command lines go. */
-export async function judgeCommands(facts: Facts, allow: readonly Rule[]): Promise<Judgement> {
+export async function judgeCommands(facts: Facts, rules: RuleSet): Promise<Judgement> {
   const lines = facts.commands().map(readCommand)
   const odd = lines.length === 0 ? 'it starts a program' : oddity(facts)
   if (odd) return { free: undefined, reason: odd }
@@ -40,12 +41,11 @@ export async function judgeCommands(facts: Facts, allow: readonly Rule[]): Promi
     const reason = objection(line)
     if (reason) return { free: undefined, reason }
     for (const argv of line.commands) {
-      if (await readsOnly(argv, facts)) continue
-      const rule = await covering(argv, facts, allow)
-      if (!rule) return { free: undefined, reason: `\`${shown(argv)}\` is not known to only read` }
-      const loud = argv[0]!.text === 'git' ? await configured(folderOf(facts), facts.workspace) : undefined
+      const reads = await readsOnly(argv, facts, rules)
+      if (!reads && !(await covering(argv, facts, rules.allow))) return { free: undefined, reason: `\`${shown(argv)}\` is not known to only read` }
+      const loud = isGit(argv) ? await configured(folderOf(facts), facts.workspace, reads ? hooksOfLooking : undefined) : undefined
       if (loud) return { free: undefined, reason: loud }
-      free = 'allowed'
+      if (!reads) free = 'allowed'
     }
     for (const { text } of line.inputs) if (!(await isInside(text, facts))) return { free: undefined, reason: `it reads '${text}'` }
   }
@@ -69,11 +69,23 @@ export function objection(line: Line): string | undefined {
   return line.inputs.some(({ kind }) => kind !== 'static') ? 'it reads a file whose name is only known when it runs' : undefined
 }
 
-export async function readsOnly(argv: Argv, facts: Facts): Promise<boolean> {
-  const files = readOnlyFiles(argv)
-  if (!files || !isInstalled(argv[0]!.text, facts.workspace.root)) return false
+const filesOf = (argv: Argv): string[] | undefined => (isGit(argv) ? lookedAt(argv) : readOnlyFiles(argv))
+
+export async function readsOnly(argv: Argv, facts: Facts, rules: RuleSet): Promise<boolean> {
+  const files = filesOf(argv)
+  if (!files || !isInstalled(argv[0]!.text, facts.workspace.root) || (isGit(argv) && !gitMayLook(argv, facts, rules))) return false
   for (const file of files) if (!(await isInside(file, facts))) return false
   return true
+}
+
+/**
+ * Plan mode knows programs that cannot but read, and full-auto only what is listed; elsewhere git may look where it will run with
+ * `alone`, unless a rule keeps files from being read: of a file's content git has more than one name.
+ */
+function gitMayLook(argv: Argv, { call, workspace, commands }: Facts, { deny, ask }: RuleSet): boolean {
+  if (call.slot !== 'unified_exec/run' || !['ask', 'auto'].includes(call.mode)) return false
+  if (showsContents(argv) && [...deny, ...ask].some(({ lifts, path }) => lifts === 'read' && path)) return false
+  return commands().every((command) => looksWithGit(command, workspace.root))
 }
 
 /** The allow rule that answers for a command, and for the files it says have to lie inside. */

@@ -1,8 +1,8 @@
 import type { Argv, Word } from './shell.js'
 
 /** How a program may be called so that it only reads: other flags are not known to be harmless. */
-interface Shape {
-  /** Short options, alone or in clusters; a letter before `:` takes a value. */
+export interface Shape {
+  /** Short options, alone or in clusters; a letter before `:` takes a value, one before `.` may have it in the same word. */
   short?: string
   long?: string[]
   /** What the words that are no options are. `glob`: files whose names it prints but whose content it does not. */
@@ -52,7 +52,7 @@ export function readOnlyFiles(argv: Argv): string[] | undefined {
   return shape && namedFiles(words, shape)
 }
 
-function namedFiles(words: Argv, shape: Shape): string[] | undefined {
+export function namedFiles(words: Argv, shape: Shape): string[] | undefined {
   const files: string[] = []
   let options = true
   for (let index = 0; index < words.length; index += 1) {
@@ -63,7 +63,7 @@ function namedFiles(words: Argv, shape: Shape): string[] | undefined {
       const taken = word.kind === 'static' ? optionLength(word.text, words[index + 1], shape) : 0
       if (!taken) return undefined
       index += taken - 1
-    } else if (!wordFits(word, shape)) return undefined
+    } else if (!wordFits(word, shape) || (word.kind === 'variable' && index === 0 && !shape.short)) return undefined
     else if ((shape.words === 'files' || shape.words === 'glob') && word.text !== '-') files.push(literalPart(word))
   }
   return files
@@ -77,8 +77,10 @@ function optionLength(text: string, next: Word | undefined, shape: Shape): numbe
   const letters = text.slice(1)
   for (let at = 0; at < letters.length; at += 1) {
     const known = shape.short?.indexOf(letters[at]!) ?? -1
-    if (known < 0 || letters[at] === ':') return 0
-    if (shape.short![known + 1] !== ':') continue
+    if (known < 0 || ':.'.includes(letters[at]!)) return 0
+    const value = shape.short![known + 1]
+    if (value === '.') return 1
+    if (value !== ':') continue
     if (at < letters.length - 1) return 1
     return next?.kind === 'static' ? 2 : 0
   }
@@ -87,6 +89,7 @@ function optionLength(text: string, next: Word | undefined, shape: Shape): numbe
 
 // The shell puts names of files in place of a glob; only below a literal beginning is it sure that none is taken for an option.
 function wordFits(word: Word, shape: Shape): boolean {
+  if (word.kind === 'variable') return shape.words === 'text'
   if (typeof shape.words === 'function') return word.kind === 'static' && shape.words(word.text)
   if (word.kind === 'glob') return (shape.words === 'glob' || shape.words === 'text') && literalPart(word) !== ''
   return word.kind === 'static' && shape.words !== 'none'

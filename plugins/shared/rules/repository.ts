@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { Workspace } from '../../../core/index.js'
 
 const oneOf = (words: string): RegExp => new RegExp(`^(${words.split(/\s+/).join('|')})$`)
@@ -26,16 +28,25 @@ const quiet: Record<string, RegExp> = {
   advice: /^/,
 }
 
-/** Why git would start programs of the repository's choice in this folder; `undefined` when nothing there names one. */
-export async function configured(folder: string, workspace: Workspace): Promise<string | undefined> {
+/** The one hook that looking can start: by putting the index on disk anew. */
+export const hooksOfLooking = ['post-index-change']
+
+/** Why git would start programs of the repository's choice in this folder; `undefined` when nothing there names one. Hooks: those that count. */
+export async function configured(folder: string, workspace: Workspace, hooks?: string[]): Promise<string | undefined> {
   for (let at = clean(folder); ; at = parent(at)) {
     if ((await kind(workspace, below(at, 'HEAD'))) && (await kind(workspace, below(at, 'objects')))) return 'the folder itself is a repository'
     const git = below(at, '.git')
     const found = await kind(workspace, git)
-    if (found === 'directory') return (await program(git, workspace)) ?? (await hook(git, workspace))
+    if (found === 'directory') return (await program(git, workspace)) ?? (await beside(git, workspace)) ?? (await hook(git, workspace, hooks))
     if (found) return 'its repository lies elsewhere'
-    if (at === '.') return undefined
+    if (at === '.') return above(workspace.root) ? 'its repository lies above the workspace' : undefined
   }
+}
+
+/** Whether git, finding no repository in the workspace, would find one above it. */
+function above(root: string): boolean {
+  const parent = dirname(root)
+  return parent !== root && (existsSync(join(parent, '.git')) || above(parent))
 }
 
 async function program(git: string, workspace: Workspace): Promise<string | undefined> {
@@ -48,9 +59,30 @@ async function program(git: string, workspace: Workspace): Promise<string | unde
   return undefined
 }
 
-async function hook(git: string, workspace: Workspace): Promise<string | undefined> {
+/** What makes git look for configuration in a further place: a common folder, and each repository in the repository. */
+async function beside(git: string, workspace: Workspace): Promise<string | undefined> {
+  const names = (await workspace.names(git)).map(({ name }) => name)
+  if (names.includes('commondir')) return 'its repository shares the folder of another'
+  if (names.some((name) => name.startsWith('sharedindex.'))) return 'the index of the repository is in several files'
+  if (!names.includes('index')) return undefined
+  const index = await workspace.read(`${git}/index`).catch(() => undefined)
+  return index && readable(index) ? undefined : 'the repository has others inside, or an index that cannot be read'
+}
+
+/** The modes of a repository inside, and of a folder that stands for all files below it: each in four bytes. */
+const elsewhere = [Buffer.from([0, 0, 0xe0, 0]), Buffer.from([0, 0, 0x40, 0])]
+// Entries of format 2 and 3 begin at 12 and are padded to eight bytes; the mode is 24 bytes behind that. A user's number may look like it: then we ask.
+function readable(index: Buffer): boolean {
+  if (index.length < 12 || index.readUInt32BE(4) > 3) return false
+  return elsewhere.every((mode) => {
+    for (let at = index.indexOf(mode, 36); at !== -1; at = index.indexOf(mode, at + 1)) if (at % 8 === 4) return false
+    return true
+  })
+}
+
+async function hook(git: string, workspace: Workspace, counted?: string[]): Promise<string | undefined> {
   const names = await workspace.names(`${git}/hooks`).catch(() => [])
-  const own = names.find(({ name }) => !name.endsWith('.sample'))
+  const own = names.find(({ name }) => !name.endsWith('.sample') && (!counted || counted.includes(name)))
   return own && `the repository has a hook '${own.name}'`
 }
 

@@ -4,8 +4,8 @@ import { unwrap } from './wrappers.js'
 /** A word of a command: what it will be, or that only the shell will know. */
 export interface Word {
   text: string
-  /** `glob`: names of files that begin with the literal text before the first `*`. */
-  kind: 'static' | 'glob' | 'dynamic'
+  /** `glob`: names of files that begin with the literal text before the first `*`. `variable`: text around variables that hold no secret. */
+  kind: 'static' | 'glob' | 'variable' | 'dynamic'
 }
 /** One program that a line would start, wherever it stands in it. */
 export type Argv = Word[]
@@ -77,14 +77,19 @@ function addCommand(argv: Argv, line: Line, depth: number): void {
   for (const source of inner.scripts ?? []) readScript(source, line, depth + 1)
 }
 
+const quoted = ['Literal', 'SingleQuoted', 'DoubleQuoted', 'AnsiCQuoted']
+/** Variables that every command gets and anybody may see, without an operator that would do more than put in their value. */
+const open = /^(HOME|USER|LOGNAME|SHELL|PWD|OLDPWD|PATH|LANG|LC_[A-Z]+|TZ|TERM|TMPDIR|EDITOR|CI|HOSTNAME|UID|\?|\$)$/
+const variable = (text: string): string => /^\$(?:\{(.+)\}|(.+))$/s.exec(text)?.slice(1).join('') ?? ''
+
 function read(word: Node): Word {
-  const kinds = new Set<string>()
+  const kinds = new Set<Word['kind']>(word.text.startsWith('~') ? ['dynamic'] : [])
   const collect = (node: SyntaxNode): void => {
-    kinds.add(node.type)
+    const expands = node.type === 'SimpleExpansion' || node.type === 'ParameterExpansion'
+    kinds.add(quoted.includes(node.type) ? 'static' : node.type === 'Glob' ? 'glob' : expands && open.test(variable(node.text)) ? 'variable' : 'dynamic')
     forEachChild(node, collect)
   }
   forEachChild(word, collect)
-  const quoted = ['Literal', 'SingleQuoted', 'DoubleQuoted', 'AnsiCQuoted', 'Glob']
-  const known = [...kinds].every((kind) => quoted.includes(kind)) && !word.text.startsWith('~')
-  return { text: word.value, kind: !known ? 'dynamic' : kinds.has('Glob') ? 'glob' : 'static' }
+  const kind = (['dynamic', 'variable', 'glob'] as const).find((one) => kinds.has(one)) ?? 'static'
+  return { text: word.value, kind }
 }
