@@ -54,6 +54,7 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   const own = (layer: 'user' | 'call', file: string) => (isCode(file) ? fromCode(layer, file, circumstances) : fromData(layer, file))
   const sources: Source[] = []
 
+  for (const folder of [home, join(workspace, '.vtcode')]) requireFolder(folder)
   const managed = only(named(join(admin, 'vtcode.config'), dataEnds))
   if (managed && ownedByRoot([admin, managed], diagnostics)) sources.push(await fromData('admin', managed))
   const users = only(named(join(home, 'vtcode.config'), [...codeEnds, ...dataEnds]))
@@ -164,6 +165,12 @@ function sameFolder(a: string, b: string): boolean {
   if (!existsSync(a) || !existsSync(b)) return false
   const [one, other] = [statSync(a), statSync(b)]
   return one.dev === other.dev && one.ino === other.ino
+}
+
+/** In the place of the folder of settings lies a folder or nothing: all that looks into it later may count on that. */
+function requireFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? true) return
+  throw problem('VT_CONFIG_INVALID', { problem: `${path} is not a folder.` }, { details: { files: [path] }, hint: 'Move it away: settings, sessions and the journal of changes belong there.' })
 }
 
 /** What decides what runs is nobody else's to write. Throws VT_CONFIG_EXPOSED: to go on without it would lose its rules too. */

@@ -19,6 +19,8 @@ export interface TrustItem {
 const MAX_FILES = 100
 const MAX_ENTRIES = 20_000
 const MAX_BYTES = 256 * 1_048_576
+/** Of a module, whose text is searched for what it imports. */
+const MAX_SOURCE = 16 * 1_048_576
 
 // Loaded when something is hashed: most starts hash nothing.
 export const sha256 = (data: string | Uint8Array, form: 'hex' | 'base64' = 'hex'): string =>
@@ -92,7 +94,7 @@ function closure(entry: string): { files: string[]; packages: string[] } {
     files.add(file)
     if (files.size > MAX_FILES) throw refuse(`${entry} imports more than ${MAX_FILES} files.`, entry)
     if (!/\.[cm]?[jt]sx?$/.test(file) || !statSync(file, { throwIfNoEntry: false })?.isFile()) return
-    const text = readBytes(file, { limit: MAX_BYTES }).toString('utf8').replace(typeOnly, '')
+    const text = readBytes(file, { limit: MAX_SOURCE }).toString('utf8').replace(typeOnly, '')
     for (const [, , name] of text.matchAll(specifier)) {
       if (name!.startsWith('.')) for (const target of candidates(resolve(dirname(file), name!))) visit(target)
       else packages.add(name!)

@@ -138,7 +138,7 @@ function packageFolder(name: string, base: string): string | undefined {
 
 /** `linked`: whether a link that leads elsewhere is one the user has asked for. */
 function pluginsIn(dir: string, layer: Layer, diagnostics: Diagnostic[], linked: (name: string, target: string) => boolean = () => false): Source[] {
-  if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) return []
+  if (!existsSync(dir) || !statSync(dir).isDirectory()) return []
   const real = realpathSync(dir)
   const names = readdirSync(real).filter((name) => !/^[._]/.test(name)).sort(byBytes)
   return names.flatMap((name): Source[] => {

@@ -1,6 +1,6 @@
 /** Ignore files as git and ripgrep read them. */
-import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { readBytes } from '../../core/index.js'
 import { glob } from './glob.js'
 
 /** What one file of rules says about a path relative to its folder and its last name: left out, kept against an earlier rule, or nothing. */
@@ -63,8 +63,7 @@ const byKind = (a: Layer, b: Layer): number => ruleFiles.indexOf(a.kind) - ruleF
 /** A file outside the workspace may be anybody's: a pipe would hold us for ever, a device never end. */
 function textOf(path: string): string | undefined {
   try {
-    const stat = statSync(path, { throwIfNoEntry: false })
-    return stat?.isFile() && stat.size <= maxRules ? readFileSync(path, 'utf8') : undefined
+    return readBytes(path, { limit: maxRules }).toString()
   } catch {
     return undefined
   }

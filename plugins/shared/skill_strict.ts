@@ -1,7 +1,11 @@
 import { isUtf8 } from 'node:buffer'
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import * as yaml from 'yaml'
+import { readBytes } from '../../core/index.js'
+
+/** The reference knows no limit; ours is far above that of loading. */
+const most = 16 * 1_048_576
 
 export interface Complaint {
   message: string
@@ -27,7 +31,12 @@ export function validate(folder: string): { complaints: Complaint[]; properties?
   const file = ['SKILL.md', 'skill.md'].map((name) => join(folder, name)).find((path) => statSync(path, { throwIfNoEntry: false })?.isFile())
   if (file === undefined) return fail('Missing required file: SKILL.md')
 
-  const bytes = readFileSync(file)
+  let bytes: Buffer
+  try {
+    bytes = readBytes(file, { limit: most })
+  } catch (error) {
+    return fail((error as Error).message)
+  }
   if (!isUtf8(bytes)) return fail('SKILL.md is not UTF-8')
   const text = bytes.toString().replace(/\r\n?/g, '\n')
   if (!text.startsWith('---')) return fail('SKILL.md must start with YAML frontmatter (---)', 1)

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Io, Kernel } from '../../core/index.js'
+import { readBytes, type Io, type Kernel } from '../../core/index.js'
 import { findProgram, searchPath } from '../shared/programs.js'
 import { confirm, interactive, oneLine, paint, printable, say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
@@ -67,7 +67,7 @@ function program(kernel: Kernel, io: Io): string[] {
 
 function read(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8')
+    return readBytes(file, { limit: 16 * 1_048_576 }).toString()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error

@@ -1,6 +1,6 @@
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { relative } from 'node:path'
-import { digestOf, homeOf, openTrust, survey, VtError, type Io, type Kernel, type Trust, type TrustItem } from '../../core/index.js'
+import { digestOf, homeOf, openTrust, readBytes, survey, VtError, type Io, type Kernel, type Trust, type TrustItem } from '../../core/index.js'
 import { confirm, interactive, oneLine, paint, printable, say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
 
@@ -87,7 +87,7 @@ function show(item: TrustItem, { workspace, io, store }: Pick<Consent, 'workspac
 function contents(file: string): string {
   const stat = statSync(file, { throwIfNoEntry: false })
   if (!stat?.isFile()) return stat?.isDirectory() ? '(a folder; every file in it is covered)' : '(not there)'
-  return stat.size > SHOWN ? `(${stat.size} bytes; look at it with an editor)` : printable(readFileSync(file, 'utf8')).trimEnd()
+  return stat.size > SHOWN ? `(${stat.size} bytes; look at it with an editor)` : printable(readBytes(file, { limit: SHOWN }).toString()).trimEnd()
 }
 
 function byDigest({ io, store, items }: Consent, digest: string): number {

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import type { OAuthClientInformationContext, OAuthClientMetadata, OAuthClientProvider, StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
-import type { Premises } from '../../../core/index.js'
+import { readBytes, type Premises } from '../../../core/index.js'
 import { environment, start } from '../../shared/process.js'
 import { findProgram, searchPath } from '../../shared/programs.js'
 
@@ -164,7 +164,7 @@ export class Login implements OAuthClientProvider {
 
 function read(file: string): Kept {
   try {
-    return { clients: {}, tokens: {}, ...(JSON.parse(readFileSync(file, 'utf8')) as Partial<Kept>) }
+    return { clients: {}, tokens: {}, ...(JSON.parse(readBytes(file).toString()) as Partial<Kept>) }
   } catch {
     return { clients: {}, tokens: {} }
   }

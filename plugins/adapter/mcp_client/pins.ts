@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Tool } from '@modelcontextprotocol/client'
-import type { Contribution, Premises } from '../../../core/index.js'
+import { readBytes, type Contribution, type Premises } from '../../../core/index.js'
 import { keyOf, type Definition } from './definition.js'
+
+const most = 16 * 1_048_576
 
 /**
  * The tools of a server as they were when they were first seen. They are what the user agreed to, and what is listed while the server
@@ -20,7 +22,7 @@ export class Pins {
 
   read(): Tool[] | undefined {
     try {
-      const { tools } = JSON.parse(readFileSync(this.#file, 'utf8')) as { tools: Tool[] }
+      const { tools } = JSON.parse(readBytes(this.#file, { limit: most }).toString()) as { tools: Tool[] }
       return Array.isArray(tools) ? tools : undefined
     } catch {
       return undefined

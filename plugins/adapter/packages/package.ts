@@ -1,6 +1,6 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import type { Diagnostic, JsonObject, Manifest, PackagePlace, PackageReader, PackageSkills } from '../../../core/index.js'
+import { readBytes, VtError, type Diagnostic, type JsonObject, type Manifest, type PackagePlace, type PackageReader, type PackageSkills } from '../../../core/index.js'
 
 /** What a package brings, and what of it nobody honours. */
 export class Package {
@@ -36,12 +36,21 @@ export class Package {
     if (!existsSync(file)) return undefined
     try {
       if (!this.holds(path)) throw new Error('it is a link out of the package')
-      const value = JSON.parse(readFileSync(file, 'utf8').replace(/^\ufeff/, '')) as unknown
+      const value = sound(JSON.parse(readBytes(file).toString().replace(/^\ufeff/, '')))
       if (!isObject(value)) throw new Error('it is no object')
       return value
     } catch (error) {
-      this.invalid(`${file} cannot be used: ${(error as Error).message}.`, file)
+      const { message } = error as Error
+      this.invalid(error instanceof VtError ? message : `${file} cannot be used: ${message}.`, file)
       return undefined
+    }
+  }
+  /** What a file of the package holds; a pipe, a device or a huge one is reported. */
+  bytes(file: string): Buffer | undefined {
+    try {
+      return readBytes(file, { within: this.place.root })
+    } catch (error) {
+      return void this.invalid((error as Error).message, file)
     }
   }
   /** The real path of what lies there and inside; nothing where nothing lies, and for a way out the reason among the diagnostics. */
@@ -87,6 +96,17 @@ export const foldersOf = ({ root, data, workspace }: PackagePlace): Record<strin
 })
 
 export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** What nobody who walks through it falls over: not deep, and without keys that could reach a prototype. Throws what is wrong. */
+function sound(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > 64) throw new Error('it is nested more than 64 levels deep')
+  for (const [key, item] of Object.entries(value)) {
+    if (key === '__proto__' || key === 'constructor' || key === 'prototype') throw new Error(`the key '${key}' is not allowed`)
+    sound(item, depth + 1)
+  }
+  return value
+}
 
 /** The text with these variables filled in, in one pass; any other stays as it is. */
 export function fill<T>(value: T, variables: Record<string, string>): T

@@ -1,5 +1,5 @@
 /** What of a package is text for models: folders of skills, and commands and prompts that are read as skills. */
-import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parseCommand, type PackageSkills, type PackageText } from '../../../core/index.js'
 import type { Package } from './package.js'
@@ -14,7 +14,7 @@ export interface Places {
   more?: () => readonly PackageText[]
 }
 
-const most = { files: 500, bytes: 262_144, depth: 4 }
+const most = { files: 500, depth: 4 }
 
 /** Looks in these places of a package. What is not there, or leads out of it, is left out; the second is reported. */
 export function skillsIn(found: Package, { skills, commands = [], source = 'command', more = () => [] }: Places): PackageSkills {
@@ -37,8 +37,9 @@ function markdownIn(folder: string, depth = 1, prefix = ''): { file: string; nam
 
 /** One command as a skill that users call by its name. */
 export function textOf(found: Package, file: string, name: string, source: string, bytes?: Buffer): PackageText | undefined {
-  if (bytes === undefined && statSync(file).size > most.bytes) return void found.invalid(`${file} is larger than ${most.bytes / 1024} KiB.`, file)
-  const { skill, body, diagnostics } = parseCommand(bytes ?? readFileSync(file), file, slug(name))
+  const read = bytes ?? found.bytes(file)
+  if (!read) return undefined
+  const { skill, body, diagnostics } = parseCommand(read, file, slug(name))
   found.diagnostics.push(...diagnostics)
   return skill && { ...skill, prompt: true, metadata: { ...skill.metadata, source }, body: found.filled(body), file: realpathSync(file) }
 }

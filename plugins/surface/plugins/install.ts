@@ -1,7 +1,7 @@
 /** Putting plugins in their place and taking them away: aside first, agreed to, swapped at once, written down. */
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { fileHashes, homeOf, inspect, readInstalled, treeDigest, VtError, writeInstalled, type Inspection, type Installed, type Io, type Kernel, type PluginSource } from '../../../core/index.js'
+import { fileHashes, homeOf, inspect, readBytes, readInstalled, treeDigest, VtError, writeInstalled, type Inspection, type Installed, type Io, type Kernel, type PluginSource } from '../../../core/index.js'
 import { hold } from '../../shared/hold.js'
 import { confirm, interactive } from '../../shared/terminal.js'
 import { executesHash } from './powers.js'
@@ -183,7 +183,7 @@ function nameOf({ root, name }: Fetched, wanted: string | undefined): string {
 function facts(root: string): { name?: string; version?: string } {
   for (const file of factFiles) {
     try {
-      const { name, version } = JSON.parse(readFileSync(join(root, file), 'utf8')) as { name?: unknown; version?: unknown }
+      const { name, version } = JSON.parse(readBytes(join(root, file)).toString()) as { name?: unknown; version?: unknown }
       const short = typeof name === 'string' ? name.replace(/^@/, '').replace('/', '-') : undefined
       return { ...(short !== undefined && nameRule.test(short) && { name: short }), ...(typeof version === 'string' && { version }) }
     } catch {

@@ -1,7 +1,6 @@
 /** A plugin as the user sees it: for `info`, for consent, and for what an update changes. */
-import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
-import type { Inspection, Installed, Io } from '../../../core/index.js'
+import { readBytes, type Inspection, type Installed, type Io } from '../../../core/index.js'
 import { oneLine, paint, printable } from '../../shared/terminal.js'
 import { powersOf, type Power } from './powers.js'
 
@@ -17,7 +16,7 @@ export function consentText(inspection: Inspection, io: Io): string {
     ...(powers.some(({ does }) => does.length > 0) ? [] : ['  runs nothing']),
     ...diagnostics.map(({ severity, message }) => `  ${yellow(severity)} ${oneLine(message)}`),
     // What a reader is shown differs from what stands there, so the file is shown as it stands.
-    ...hidden.flatMap(({ file }) => [dim(`── ${oneLine(relative(root, file))}, as it stands`), printable(readFileSync(file, 'utf8')).trimEnd()]),
+    ...hidden.flatMap(({ file }) => [dim(`── ${oneLine(relative(root, file))}, as it stands`), printable(readBytes(file).toString()).trimEnd()]),
     '',
   ].join('\n')
 }

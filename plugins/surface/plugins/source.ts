@@ -1,8 +1,8 @@
 /** Where plugins come from: folders, git, npm, archives. Nothing of a package runs while it is fetched. */
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { treeDigest, VtError, type Io, type Kernel, type PluginSource } from '../../../core/index.js'
+import { readBytes, treeDigest, VtError, type Io, type Kernel, type PluginSource } from '../../../core/index.js'
 import { download } from '../../shared/fetch/download.js'
 import { networkFailure, hostOf, type WebSettings } from '../../shared/fetch.js'
 import { run, tail } from '../../shared/process.js'
@@ -41,7 +41,7 @@ export async function fetchSource(said: string, fetching: Fetching): Promise<Fet
   if (gitUrl.test(place) && (place.startsWith('git') || /\.git\/?$/.test(place))) return fromGit({ url: place.replace(/^git\+/, ''), ref }, fetching)
   const path = resolve(said.replace(/^~(?=\/)/, () => fetching.io.env['HOME'] ?? '~'))
   if (!existsSync(path)) throw new Refusal(`'${said}' is neither a folder or an archive here, nor git, github:, npm: or an archive of the web`)
-  return statSync(path).isDirectory() ? fromFolder(path, fetching) : fromArchive(readFileSync(path), { type: 'archive', path }, fetching)
+  return statSync(path).isDirectory() ? fromFolder(path, fetching) : fromArchive(readBytes(path, { limit: mostBytes }), { type: 'archive', path }, fetching)
 }
 
 /** The same source once more, as the lock records it. */
@@ -119,7 +119,7 @@ async function fromNpm(spec: string, fetching: Fetching): Promise<Fetched> {
   if (!packageSpec.test(spec)) throw new Refusal(`'${spec}' is no name of an npm package`)
   const packed = await started('npm', ['pack', spec, '--ignore-scripts', '--json', '--loglevel=error'], fetching.into, fetching)
   const [{ filename, integrity, version }] = JSON.parse(packed) as [{ filename: string; integrity: string; version: string }]
-  const { root } = fromArchive(readFileSync(join(fetching.into, basename(filename))), { type: 'npm', path: filename }, { ...fetching, sha256: undefined })
+  const { root } = fromArchive(readBytes(join(fetching.into, basename(filename)), { limit: mostBytes }), { type: 'npm', path: filename }, { ...fetching, sha256: undefined })
   const name = spec.replace(/(?<=.)@.*$/, '').replace(/^@/, '').replace('/', '-')
   return { root, source: { type: 'npm', url: spec, ref: version, integrity }, name }
 }

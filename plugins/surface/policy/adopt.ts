@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { adoptedFile, homeOf, problem, writeWhole, type Io, type Kernel } from '../../../core/index.js'
+import { adoptedFile, homeOf, problem, readBytes, writeWhole, type Io, type Kernel } from '../../../core/index.js'
 import { UsageError } from '../../shared/fields.js'
 import { confirm, interactive, oneLine, say } from '../../shared/terminal.js'
 
@@ -45,7 +45,7 @@ function offeredBy(kernel: Kernel): Map<string, string> {
 
 function read(file: string): string[] {
   try {
-    return (JSON.parse(readFileSync(file, 'utf8')) as { policy: { allow: string[] } }).policy.allow
+    return (JSON.parse(readBytes(file).toString()) as { policy: { allow: string[] } }).policy.allow
   } catch {
     return []
   }

@@ -1,7 +1,7 @@
-import { readdir, readFile, realpath } from 'node:fs/promises'
+import { readdir, realpath } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
-import { homeOf, type Workspace } from '../../../../core/index.js'
+import { homeOf, readBytes, type Workspace } from '../../../../core/index.js'
 import { glob } from '../../glob.js'
 import { AgentError } from '../errors.js'
 import type { AgentSettings } from '../settings.js'
@@ -118,7 +118,8 @@ async function own(path: string, root: string): Promise<Instructions | undefined
   const read = async (file: string) => {
     const found = await realpath(file)
     if (file !== path && !found.startsWith(`${real}/`)) throw new Error('outside')
-    return readFile(found, 'utf8')
+    // Above the workspace anybody's pipe may lie.
+    return readBytes(found, { limit: 4 * hardStop }).toString()
   }
   return read(path).then(async (text) => ({ path, text: await imported(text, path, join, read) }), () => undefined)
 }
