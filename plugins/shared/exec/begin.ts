@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { problem, VtError, type Context, type Handle, type Mode } from '../../../core/index.js'
 import { refusal } from '../answer.js'
 import { alone, looksWithGit } from '../rules/git.js'
 import { configured, environmentOf } from './environment.js'
 import { notFound, programOf, said, type Command } from './launch.js'
 import { startPipe } from './pipe.js'
-import { confined, sandbox } from './sandbox.js'
+import { confined, loose, sandbox } from './sandbox.js'
 import { Session, type Facts } from './session.js'
 import { sessionsOf } from './sessions.js'
 import { execSettings, sandboxSettings } from './settings.js'
@@ -83,6 +83,12 @@ async function executor(context: Context, mode: Mode, wanted: Wanted, folder: Ha
   const { root } = context.workspace
   const shown = wanted.files === undefined ? [] : [wanted.files]
   const where = { workspace: root, writable: mode !== 'plan', cwd: join(root, folder.resolved), shown, settings }
+  const link = where.writable ? loose(where) : undefined
+  if (link !== undefined) {
+    throw refusal('VT_EXEC_SANDBOX', `The sandbox cannot keep '${relative(root, link)}' as it is: it is a symbolic link, which a command could replace.`, {
+      hint: 'Nothing was run. Put what it leads to in its place, or ask the user with sandbox_permissions: require_escalated and a justification.',
+    })
+  }
   return { launch: confined(found.tools, launch, where), sandbox: 'bwrap', network: settings.network }
 }
 

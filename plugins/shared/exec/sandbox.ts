@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, statSync } from 'node:fs'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
@@ -64,6 +64,23 @@ function foldersOf(guarded: string[], workspace: string): string[] {
     for (let at = path.indexOf('/', workspace.length + 1); path.startsWith(`${workspace}/`) && at !== -1; at = path.indexOf('/', at + 1)) folders.add(path.slice(0, at))
   }
   return [...folders]
+}
+
+/**
+ * A name that the sandbox has to hold and cannot, for it is a link: what it leads to is guarded, the link itself could be put up anew. Only
+ * git's own and those the user names; of the others, commands may make such as are missing anyhow.
+ */
+export function loose({ workspace, settings }: Confinement): string | undefined {
+  const held = [...steering.filter((name) => name.startsWith('.git/')), ...settings.deny_write].map((path) => (isAbsolute(path) ? path : join(workspace, path)))
+  return [...foldersOf(held, workspace), ...held].find(isLink)
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink()
+  } catch {
+    return false
+  }
 }
 
 /** What Node needs: its libraries, how names are resolved, whom to trust, what time it is. */

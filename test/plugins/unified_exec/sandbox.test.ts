@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
@@ -62,6 +62,15 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     expect(await run({ command: 'echo hi > new.txt && cat new.txt' })).toMatchObject({ stdout: 'hi\n', exit_code: 0 })
     for (const command of ['echo x > .git', 'rm -f .git; mkdir .git', 'mv .git aside']) expect((await run({ command })).exit_code, command).not.toBe(0)
     expect(await booted.read('.git')).toBe('gitdir: /elsewhere\n')
+  })
+
+  it.each([['.git'], ['.git/hooks'], ['held']])('no command starts where %s is a link, which could be put up anew', async (name) => {
+    await using held = await boxed({ config: { sandbox: { mode: 'required', deny_write: ['held'] } }, files: { 'elsewhere/config': '', '.git/HEAD': '' } })
+    if (name === '.git') rmSync(join(held.root, name), { recursive: true })
+    symlinkSync(join(held.root, 'elsewhere'), join(held.root, name))
+    const refused = await error(held, { action: 'run', command: `rm ${name}; mkdir ${name}` })
+    expect(refused).toMatchObject({ code: 'VT_EXEC_SANDBOX', message: expect.stringContaining(`'${name}'`), hint: expect.stringContaining('require_escalated') })
+    expect(lstatSync(join(held.root, name)).isSymbolicLink()).toBe(true)
   })
 
   it('git does its work: its own folder is one that cannot be moved', async () => {

@@ -196,6 +196,12 @@ describe('a miss', () => {
     expect(bytes('f').toString()).toBe(file)
   })
 
+  it('that comes near nothing says so, and shows a short file whole', async () => {
+    put('f', 'one\ntwo\n')
+    const refused = await error({ old_str: 'zebra crossing', new_str: 'x' })
+    expect(refused).toMatchObject({ code: 'VT_EDIT_NOT_FOUND', details: { near: [] }, hint: expect.stringMatching(/^No line of it comes near/), next: { input: { action: 'read', path: 'f' } } })
+  })
+
   it('of one of several edits names it and writes nothing', async () => {
     put('f', 'a\nb\n')
     expect(
