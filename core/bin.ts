@@ -3,6 +3,7 @@ import { VtError } from './errors.js'
 import { readCommandLine, UsageError } from './flags.js'
 import { version } from './version.js'
 import { createKernel } from './kernel.js'
+import { nearest } from './nearest.js'
 import type { Io, Kernel, KernelOptions } from './types.js'
 
 const interrupted = 130
@@ -53,7 +54,8 @@ async function main(argv: string[]): Promise<number> {
 
 function usage(kernel: Kernel, verb = ''): number {
   const verbs = kernel.contributions().flatMap((known) => (known.kind === 'surface' && known.verb ? [known.verb] : []))
-  const wrong = verb ? `There is no verb '${verb}'` : 'Say what to do'
+  const meant = nearest(verb, verbs)
+  const wrong = verb ? `There is no verb '${verb}'${meant ? `, meant: ${meant}` : ''}` : 'Say what to do'
   process.stderr.write(`vtcode: error: ${wrong}; known verbs: ${verbs.sort().join(', ')}.\nSee \`vtcode help\`.\n`)
   return 2
 }

@@ -71,8 +71,11 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
 
   const given = [options.config ?? []].flat() as (Config | string)[]
   const instead = given.findLast((one) => typeof one === 'string' && !one.includes('='))
-  if (typeof instead === 'string') sources.push(await own('call', resolve(instead)))
-  else {
+  if (typeof instead === 'string') {
+    const hint = 'Name a file that exists, or a single setting: --config key=value.'
+    if (!existsSync(instead)) throw problem('VT_CONFIG_INVALID', { problem: `There is no settings file '${instead}'.` }, { hint, details: { files: [resolve(instead)] } })
+    sources.push(await own('call', resolve(instead)))
+  } else {
     for (const file of workspaceFiles(workspace, home)) {
       if (!isCode(file)) sources.push(await fromData('workspace', file, workspace))
       else if (agreed(itemForConfig(file, workspace))) sources.push(await fromCode('workspace', file, circumstances, true))

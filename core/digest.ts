@@ -129,12 +129,22 @@ export function canonical(value: unknown): string {
   return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`
 }
 
+/** Everything that lies in a folder, by one hash and by path. */
+export interface Tree {
+  /** `tree1`: sha256 over all files and links, in byte order of their paths. */
+  digest: string
+  /** Path → `sha256-<base64>` of the content; of a link, `link-sha256-<base64>` of what it says. */
+  files: Record<string, string>
+}
+
+export const treeDigest = (root: string): string => readTree(root).digest
+
 /**
- * `tree1`: sha256 over all files and links below a folder but `.git`, in byte order of their paths. Throws VT_MANIFEST_LIMIT for
- * pipes, devices, names that fall together on other systems, over 20,000 entries or 256 MiB.
+ * Reads all files and links below a folder but `.git`. Throws VT_MANIFEST_LIMIT for pipes, devices, names that fall together on
+ * other systems, over 20,000 entries or 256 MiB.
  */
-export function treeDigest(root: string): string {
-  const records: [path: string, record: string][] = []
+export function readTree(root: string): Tree {
+  const records: [path: string, form: 'f' | 'l', hash: string][] = []
   const folded = new Set<string>()
   let bytes = 0
   const walk = (dir: string) => {
@@ -155,13 +165,14 @@ export function treeDigest(root: string): string {
       if (bytes > MAX_BYTES || records.length >= MAX_ENTRIES) {
         throw refuse(`${root} holds more than ${MAX_ENTRIES} files or ${MAX_BYTES / 1_048_576} MiB.`, root)
       }
-      const [form, hash] = stat.isFile() ? ['f', sha256(readFileSync(file))] : ['l', sha256(readlinkSync(file, 'buffer'))]
-      records.push([path, `${form}\0${path}\0${hash}\n`])
+      records.push(stat.isFile() ? [path, 'f', sha256(readFileSync(file))] : [path, 'l', sha256(readlinkSync(file, 'buffer'))])
     }
   }
   walk('')
   records.sort(([a], [b]) => byBytes(a, b))
-  return `tree1:sha256-${sha256(records.map(([, record]) => record).join(''), 'base64')}`
+  const lines = records.map(([path, form, hash]) => `${form}\0${path}\0${hash}\n`)
+  const named = ([path, form, hash]: (typeof records)[number]) => [path, `${form === 'l' ? 'link-' : ''}sha256-${Buffer.from(hash, 'hex').toString('base64')}`] as const
+  return { digest: `tree1:sha256-${sha256(lines.join(''), 'base64')}`, files: Object.fromEntries(records.map(named)) }
 }
 
 /** Names a folder by what it is: its real path, device and inode. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { loadSettings, settingsPlaces } from './config.js'
 import type { Lending } from './context.js'
@@ -12,7 +13,7 @@ import { discover, pluginsOf } from './discover.js'
 import { bind, type Withheld } from './bind.js'
 import { toolInfo } from './listing.js'
 import { effectsOf, isListed, slotsOf, type Registry } from './registry.js'
-import { itemForSkill, needsConsent, runsCode } from './digest.js'
+import { itemForSkill, needsConsent } from './digest.js'
 import { openSeals, type Seals } from './installed.js'
 import { fromError } from './manifest.js'
 import { nearest } from './nearest.js'
@@ -80,11 +81,11 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const remarks = [...loaded.diagnostics, ...(trust.fault ? [fromError(trust.fault, home)] : []), ...unacknowledged(settings, effective)]
   const found = await discover({ ...places, env, loaded, skills: loadedSkills })
   found.contributions.push(...serversOf(loaded, workspace.root))
-  const seals = openSeals(places)
+  const seals = openSeals({ ...places, whole: options.looking ?? false })
   const withheld = new Map<string, Withheld>()
   for (const contribution of found.contributions) {
     const { id } = contribution
-    const unlocked = runsCode(contribution) ? seals.objection(contribution) : undefined
+    const unlocked = seals.objection(contribution)
     if (unlocked) withheld.set(id, { state: 'unlocked', error: unlocked })
     else if (needsConsent(contribution) && !(await trust.trusts(contribution))) withheld.set(id, { state: 'untrusted', error: problem('VT_PLUGIN_UNTRUSTED', { id }) })
   }
@@ -116,9 +117,13 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   }
   const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], withheld }, effective, options.dialects)
   requireDialects(found.contributions, options.dialects)
+  for (const { name, error, judges } of seals.gone()) {
+    registry.diagnostics.push(fromError(error, home))
+    if (judges) registry.missing.push({ id: name, reason: error.message })
+  }
   registry.diagnostics.push(...unknownTools(settings, registry), ...unknownEvents(settings))
   for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
-  const skills = skillFinder({ ...places, plugins: pluginsOf(found), loaded, trust })
+  const skills = skillFinder({ ...places, plugins: pluginsOf(found), loaded, trust, seals })
   const host: Host = {
     home,
     slots: () => [...registry.slots.values()].filter(isListed).map(({ info }) => info),
@@ -158,7 +163,10 @@ const skillPlaces = ({ workspace, home, user }: { workspace: string; home: strin
 function requireDialects(contributions: readonly Contribution[], chosen: readonly string[] = []): void {
   const known = new Set(['unified', 'each', ...contributions.flatMap(({ manifest }) => manifest.dialect ?? [])])
   const strange = chosen.find((name) => !known.has(name))
-  if (strange !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `There is no dialect '${strange}'; known: ${[...known].sort().join(', ')}.` })
+  if (strange === undefined) return
+  const meant = nearest(strange, known)
+  const text = `There is no dialect '${strange}'${meant ? `, meant: ${meant}` : ''}; known: ${[...known].sort().join(', ')}.`
+  throw problem('VT_CONFIG_INVALID', { problem: text }, { hint: 'Choose one or several of these, separated by commas.' })
 }
 
 function quarantined({ infos }: Registry, { id }: Contribution, reason: string): void {
@@ -210,10 +218,11 @@ function setAside(found: Found, contribution: Contribution, state: ContributionI
 interface Finder extends Omit<SkillPlaces, 'cwd' | 'settings' | 'said' | 'trusted'> {
   loaded: { settings: Settings; readonly origins: Origin[] }
   trust: Pick<Trust, 'isTrusted'>
+  seals: Seals
 }
 
 /** Looks for the skills when somebody asks; a start that needs none finds none. */
-function skillFinder({ loaded, trust, ...places }: Finder): Host['skills'] {
+function skillFinder({ loaded, trust, seals, ...places }: Finder): Host['skills'] {
   const cache: SkillCache = new Map()
   let found: Skills | undefined
   const said = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
@@ -225,9 +234,16 @@ function skillFinder({ loaded, trust, ...places }: Finder): Host['skills'] {
     }
   }
   return ({ fresh = false } = {}) => {
-    if (fresh || !found) found = findSkills({ ...places, cwd: process.cwd(), settings: loaded.settings['skills'] as SkillSettings, said, trusted }, cache)
-    return found
+    if (!fresh && found) return found
+    const plugins = places.plugins.map((plugin) => ({ ...plugin, ...faultOf(plugin, seals) }))
+    return (found = findSkills({ ...places, plugins, cwd: process.cwd(), settings: loaded.settings['skills'] as SkillSettings, said, trusted }, cache))
   }
+}
+
+/** Skills of a plugin that is no longer what was agreed to are not used either; one without skills is not read for that. */
+function faultOf({ root, skills }: SkillPlaces['plugins'][number], seals: Seals): { fault?: Diagnostic } {
+  const error = skills || existsSync(join(root, 'skills')) ? seals.fault(root) : undefined
+  return error ? { fault: fromError(error, root) } : {}
 }
 
 /** Names of tools in limits and rules that nobody serves: a slip there leaves open what was meant to be shut. */

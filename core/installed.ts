@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { runsCode, sha256, treeDigest } from './digest.js'
+import { readTree, runsCode, sha256, type Tree } from './digest.js'
 import { readBytes } from './data.js'
 import { problem, VtError } from './errors.js'
 import { writeWhole } from './trust.js'
@@ -22,12 +22,14 @@ export interface Installed {
   format: string
   version?: string
   source: PluginSource
-  /** `tree1` over everything that was agreed to; a link is not hashed. */
+  /** `tree1` over everything that was agreed to; a plugin that is linked to is not hashed. */
   tree?: string
-  /** Its manifests with their hashes: what is only listed is checked by these, without reading the rest. */
+  /** Every file with its hash: what is only listed is checked by these, without reading the rest, and what has changed is named by them. */
   files: Record<string, string>
   /** Hash of what was shown for consent. */
   executes: string
+  /** Does it bring a policy? Then nothing is done in its absence. */
+  judges?: boolean
 }
 
 const MAX_BYTES = 16 * 1_048_576
@@ -57,25 +59,26 @@ export function writeInstalled(folder: string, plugins: Readonly<Record<string, 
 
 const lockOf = (folder: string): string => join(folder, 'plugins.lock.json')
 
-/** The hashes of a plugin's manifests, as the lock keeps them. */
-export const fileHashes = (root: string, files: readonly string[]): Record<string, string> =>
-  Object.fromEntries([...new Set(files)].sort().map((file) => [relative(root, file), hashOf(file)]))
-
 const hashOf = (file: string): string => `sha256-${sha256(readBytes(file, { limit: MAX_BYTES }), 'base64')}`
 
 /** What the locks of one generation say about plugins that lie in the user's or the workspace's plugin folders. */
 export interface Seals {
-  /** Why nothing of a contribution may run, as far as its manifest shows it. */
+  /** Why nothing of a contribution counts, as far as its manifest shows it. */
   objection(contribution: Contribution): VtError | undefined
   /** Hashes the whole plugin, once. Throws VT_PLUGIN_LOCK where it is not what was agreed to. */
   verify(contribution: Contribution): void
+  /** Why nothing that lies in the folder of a plugin counts; what was never installed may lie there and be read. */
+  fault(root: string): VtError | undefined
+  /** What the user has installed and is not there any more. */
+  gone(): { name: string; error: VtError; judges: boolean }[]
   /** The entry of a plugin. */
   entryOf(root: string): Installed | undefined
   /** Does a plugin lie in one of the folders for plugins? */
   holds(root: string): boolean
 }
 
-export function openSeals({ home, user, workspace }: { home: string; user: string; workspace: string }): Seals {
+/** `whole`: what is only listed is compared whole too, for who asks what is wrong. */
+export function openSeals({ home, user, workspace, whole = false }: { home: string; user: string; workspace: string; whole?: boolean }): Seals {
   // A link in the place of one of these folders is the user's business, as it is for finding what lies in them.
   const real = (folder: string) => (existsSync(folder) ? realpathSync(folder) : folder)
   const places = [
@@ -107,27 +110,41 @@ export function openSeals({ home, user, workspace }: { home: string; user: strin
     if (lock instanceof VtError) return lock
     return lock[basename(root)] ?? (place.sealed ? broken(id, root, 'was not installed: nobody has agreed to what it may do') : undefined)
   }
-  function untouched(id: string, root: string, { tree, files, source }: Installed): VtError | undefined {
-    if (source.type === 'link' || treeOf(root) === tree) return undefined
-    const changed = Object.keys(files).filter((file) => !existsSync(join(root, file)) || hashOf(join(root, file)) !== files[file])
-    return broken(id, root, `is not what was installed; changed: ${changed.join(', ') || 'files beside its manifests'}`)
+  /** Compares everything, once a generation. */
+  function tampering(root: string, seal: Installed): VtError | undefined {
+    if (!checked.has(root)) {
+      const changes = seal.source.type === 'link' ? undefined : changesOf(root, seal)
+      checked.set(root, changes === undefined ? undefined : broken(basename(root), root, `is not what was installed: ${changes}`))
+    }
+    return checked.get(root)
   }
   return {
-    objection({ id, root, file }) {
+    objection(contribution) {
+      const { id, root, file } = contribution
       const seal = sealOf(id, root)
-      if (seal === undefined || seal instanceof VtError) return seal
+      // What runs nothing may lie there without anybody's consent.
+      if (seal === undefined || seal instanceof VtError) return runsCode(contribution) ? (seal as VtError | undefined) : undefined
+      if (whole) return tampering(root, seal)
       if (seal.source.type === 'link' || seal.files[relative(root, file)] === hashOf(file)) return undefined
-      return broken(id, root, `is not what was installed; changed: ${relative(root, file)}`)
+      return tampering(root, seal)
     },
     verify(contribution) {
       const { id, root } = contribution
       if (!runsCode(contribution)) return
-      if (!checked.has(root)) {
-        const seal = sealOf(id, root)
-        checked.set(root, seal === undefined || seal instanceof VtError ? seal : untouched(id, root, seal))
-      }
-      const error = checked.get(root)
+      const seal = sealOf(id, root)
+      const error = seal === undefined || seal instanceof VtError ? seal : tampering(root, seal)
       if (error) throw error
+    },
+    fault(root) {
+      const seal = sealOf(basename(root), root)
+      return seal === undefined || seal instanceof VtError ? undefined : tampering(root, seal)
+    },
+    gone() {
+      const lock = lockAt(home)
+      if (lock instanceof VtError) return []
+      const folders = places.filter((place) => place.lock === home).map(({ folder }) => folder)
+      const missing = Object.entries(lock).filter(([name]) => !folders.some((folder) => existsSync(join(folder, name))))
+      return missing.map(([name, { judges = false }]) => ({ name, judges, error: lost(name, join(folders[0]!, name)) }))
     },
     holds: (root) => places.some(({ folder }) => folder === dirname(root)),
     entryOf(root) {
@@ -137,14 +154,31 @@ export function openSeals({ home, user, workspace }: { home: string; user: strin
   }
 }
 
-/** A folder that cannot be hashed is none that was agreed to. */
-function treeOf(root: string): string | undefined {
+const NAMED = 5
+
+/** What is no longer as it was installed; nothing where all of it is. A folder that cannot be hashed is none that was agreed to. */
+function changesOf(root: string, { tree, files }: Installed): string | undefined {
+  let now: Tree
   try {
-    return treeDigest(root)
-  } catch {
-    return undefined
+    now = readTree(root)
+  } catch (error) {
+    return (error as Error).message.replace(/\.$/, '')
   }
+  if (now.digest === tree) return undefined
+  const were = Object.keys(files)
+  const changes = [
+    ...were.filter((path) => path in now.files && now.files[path] !== files[path]).map((path) => `${path} was changed`),
+    ...were.filter((path) => !(path in now.files)).map((path) => `${path} is gone`),
+    ...Object.keys(now.files).filter((path) => !Object.hasOwn(files, path)).map((path) => `${path} is new`),
+  ]
+  const more = changes.length > NAMED ? [`and ${changes.length - NAMED} more`] : []
+  return [...changes.slice(0, NAMED), ...more].join(', ') || 'its lock does not fit itself'
 }
 
 const broken = (id: string, root: string, text: string): VtError =>
   problem('VT_PLUGIN_LOCK', { id, problem: text, way: `Look at it and agree: \`vtcode plugins add --in-place ${root}\`; or install it again.` }, { details: { files: [root] } })
+
+function lost(name: string, root: string): VtError {
+  const way = `\`vtcode plugins update ${name}\` brings it back, \`vtcode plugins remove ${name}\` gives it up.`
+  return problem('VT_PLUGIN_LOCK', { id: name, problem: 'is installed and its folder is gone', way }, { details: { files: [root] } })
+}

@@ -88,7 +88,10 @@ export function known(manifest: Manifest): Reading {
 /** The order in which names are taken, the same on every system. */
 export const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-/** Paths of the manifests in a folder, relative to it, in byte order; `.x`, `_x`, `schema` and `node_modules` are passed over. */
+/** What others keep in a project, by names that are known to be theirs. */
+const foreign = /^(?:(?:package|package-lock|npm-shrinkwrap|[jt]sconfig(?:\.[\w.-]+)?)\.json|pnpm-(?:lock|workspace)\.ya?ml)$/
+
+/** Paths of the manifests in a folder, relative to it, in byte order; `.x`, `_x`, `schema`, `node_modules` and files of package managers are passed over. */
 export function manifestFiles(dir: string, depth = 4): string[] {
   const entries = readdirSync(dir, { withFileTypes: true }).sort((a, b) => byBytes(a.name, b.name))
   return entries.flatMap((entry) => {
@@ -98,7 +101,7 @@ export function manifestFiles(dir: string, depth = 4): string[] {
       if (depth === 1 || name === 'schema' || name === 'node_modules') return []
       return manifestFiles(join(dir, name), depth - 1).map((file) => `${name}/${file}`)
     }
-    return /\.(ya?ml|json)$/.test(name) ? [name] : []
+    return /\.(ya?ml|json)$/.test(name) && !foreign.test(name) ? [name] : []
   })
 }
 

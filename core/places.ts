@@ -185,18 +185,24 @@ export const markers = (root: string): string[] =>
 const certain = ['plugin.json', '.claude-plugin/plugin.json', '.codex-plugin/plugin.json', 'gemini-extension.json']
 const likely = [...certain, 'manifest.json', 'package.json', '.mcp.json', 'hooks/hooks.json', 'commands', 'skills', 'SKILL.md']
 
+/** Files that many projects have: they mark a package only by what they say. */
+const telling: Record<string, RegExp> = { 'package.json': /"(?:pi|omp)"\s*:/, 'manifest.json': /"(?:manifest|dxt)_version"\s*:/ }
+
 function formOf(root: string, foreign = likely): 'plugin' | 'package' | undefined {
-  const there = (name: string) => lstatSync(join(root, name), { throwIfNoEntry: false }) !== undefined
+  const there = (name: string) => lstatSync(join(root, name), { throwIfNoEntry: false }) !== undefined && (telling[name]?.test(textOf(root, name)) ?? true)
   if (markers(root).length > 0) return isAgentPlugin(root) ? 'package' : 'plugin'
   return foreign.some(there) ? 'package' : undefined
 }
 
 /** The open format comes before our own: what we understand of such a package lies in its `dev.vtcode`. */
-function isAgentPlugin(root: string): boolean {
+const isAgentPlugin = (root: string): boolean => textOf(root, 'plugin.json').includes('"https://agent-plugins.org/schemas/')
+
+/** Empty where there is nothing that may be read. */
+function textOf(root: string, name: string): string {
   try {
-    return readBytes(join(root, 'plugin.json'), { within: root }).includes('"https://agent-plugins.org/schemas/')
+    return readBytes(join(root, name), { within: root }).toString('utf8')
   } catch {
-    return false
+    return ''
   }
 }
 

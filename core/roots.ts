@@ -21,8 +21,8 @@ export interface SkillPlaces {
   home: string
   /** What `~` stands for. */
   user: string
-  /** Plugins that may hold a folder `skills`. */
-  plugins: readonly { name: string; root: string; layer: Layer; skills?: () => PackageSkills }[]
+  /** Plugins that may hold a folder `skills`, with what keeps theirs from being used. */
+  plugins: readonly { name: string; root: string; layer: Layer; skills?: () => PackageSkills; fault?: Diagnostic }[]
   settings: SkillSettings
   /** Who said the i-th entry of `skills.roots`, and in which file. */
   said: (index: number) => { layer: Layer; file: string } | undefined
@@ -60,11 +60,12 @@ export function rootsOf(places: SkillPlaces, diagnostics: Diagnostic[]): Root[] 
   roots.push(...own.map((path): Root => ({ path, layer: 'user', prefix: 'user' })))
   roots.push({ path: '/etc/vtcode/skills', layer: 'admin', prefix: 'admin' })
   const texts: Root[] = []
-  for (const { name, root, layer, skills } of plugins) {
+  for (const { name, root, layer, skills, fault } of plugins) {
     const found = skills?.() ?? { folders: [join(root, 'skills')], texts: [], diagnostics: [] }
-    diagnostics.push(...found.diagnostics)
-    roots.push(...found.folders.map((path): Root => ({ path, layer, prefix: name })))
-    texts.push({ path: root, layer, prefix: name, texts: found.texts })
+    diagnostics.push(...found.diagnostics, ...(fault ? [fault] : []))
+    const all = { layer, prefix: name, ...(fault && { off: fault.message }) }
+    roots.push(...found.folders.map((path): Root => ({ path, ...all })))
+    texts.push({ path: root, ...all, texts: found.texts })
   }
   roots.push({ path: join(program, 'skills'), layer: 'builtin', prefix: 'builtin', ...(!settings.bundled && { off: 'skills.bundled is off' }) })
 

@@ -26,7 +26,14 @@ export async function fromCode(layer: Layer, file: string, circumstances: Circum
 }
 
 /** Settings of the call: what a variable or an option says. Throws VT_CONFIG_INVALID. */
-export const fromCall = (name: string, value: JsonObject): Promise<Source> => check({ layer: 'call', file: name, value })
+export async function fromCall(name: string, value: JsonObject): Promise<Source> {
+  try {
+    return await check({ layer: 'call', file: name, value })
+  } catch (error) {
+    if (!(error instanceof VtError)) throw error
+    throw new VtError({ ...error.problem, hint: `Correct ${name.replace(/=.*/s, '')}; \`vtcode config schema config\` lists what can be set.` })
+  }
+}
 
 /** `{ a: { b: value } }` for the path `a.b`; the text is JSON where it parses, else itself. */
 export function assign(path: readonly string[], text: string): JsonObject {

@@ -29,6 +29,7 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
   try {
     session = takeSession(words)
     tool = takeTool(words)
+    requireAction(kernel, tool, words)
     input = await readInput(words, io)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
@@ -36,9 +37,7 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
     return 2
   }
 
-  for (const { severity, message, hint } of kernel.diagnostics()) {
-    if (severity !== 'info') say(io, severity, hint ? `${message} ${hint}` : message)
-  }
+  remarks(kernel, io)
   const approve = approver(io)
   const asked = async (request: Approval) => {
     const { notify } = await import('../shared/hooks/fire.js')
@@ -54,6 +53,25 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
   for (const { code, message } of result.notices ?? []) say(io, 'info', `${code}: ${message}`)
   io.stdout.write(`${JSON.stringify(result, null, io.stdout.isTTY ? 2 : 0)}\n`)
   return result.ok ? 0 : 1
+}
+
+/** What a user would want to mend; what only waits for consent is one line, however much it is. */
+function remarks(kernel: Kernel, io: Io): void {
+  const said = kernel.diagnostics().filter(({ severity }) => severity !== 'info')
+  const waiting = said.filter(({ code }) => waits.has(code))
+  if (waiting.length > 0) say(io, 'warning', `Left out until you agree: ${waiting.length} of what this workspace brings; \`vtcode trust\` shows it and asks.`)
+  for (const { code, severity, message, hint } of said) if (!waits.has(code)) say(io, severity, hint ? `${message} ${hint}` : message)
+}
+const waits = new Set(['VT_CONFIG_CONSENT', 'VT_CONFIG_UNTRUSTED', 'VT_PLUGIN_UNTRUSTED'])
+
+/** Behind a tool without actions a bare word means nothing. Throws a UsageError. */
+function requireAction(kernel: Kernel, tool: string, [word]: string[]): void {
+  const known = kernel.describe(tool)
+  if (!known || known.actions.length > 0 || word === undefined || word.startsWith('--')) return
+  const { properties = {}, required = [] } = known.input as { properties?: object; required?: string[] }
+  const fields = [...new Set([...required, ...Object.keys(properties)])]
+  if (fields.includes('action')) return
+  throw new UsageError(`${tool} has no actions; its fields are given by name: ${fields.map((name) => `--${name}`).join(', ') || 'it has none'}.`)
 }
 
 function takeSession(words: string[]): string | undefined {

@@ -1,5 +1,5 @@
 import { isAbsolute, relative } from 'node:path'
-import { homeOf, inspect, readInstalled, type ContributionInfo, type Io, type Kernel } from '../../core/index.js'
+import { homeOf, inspect, readInstalled, type ContributionInfo, type Io, type Kernel, type PluginFolder } from '../../core/index.js'
 import { columns, oneLine, paint, say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
 import { add, folderOf, remove, update, type AddOptions } from './plugins/install.js'
@@ -12,10 +12,6 @@ import { validate } from './plugins/validate.js'
 export default async function plugins(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = verb('plugins', 'Everything about plugins: what is there, what it may do, writing, checking and installing them.', io)
-  command.action(() => {
-    say(io, 'error', `Say what to do.\n${command.helpInformation()}`)
-    code = 2
-  })
   command
     .command('list')
     .description('Lists every manifest that was found with its one state, the layer it comes from, its file, and why it is not active.')
@@ -24,7 +20,7 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
   command
     .command('info')
     .description('Says what a plugin is, what it may do, and where it came from.')
-    .argument('<name>')
+    .argument('<name>', 'of a plugin, or the id of one thing it brings')
     .option('--json', 'as one JSON document')
     .action(async (name: string, { json }: { json?: true }) => void (code = await info(kernel, name, json ?? false, io)))
   command
@@ -61,30 +57,33 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .argument('[name...]')
     .option('--here', 'those of this workspace')
     .option('--yes', 'agree to what they may do')
-    .action((names: string[], how: { here?: true; yes?: true }) => attempt(() => updateAll(names, how)))
+    .action(async (names: string[], how: { here?: true; yes?: true }) => {
+      await attempt(async () => {
+        const all = names.length > 0 ? names : Object.keys(readInstalled(folderOf({ kernel, io, ...how })))
+        // One that cannot be brought keeps no other from coming.
+        for (const name of all) await attempt(async () => ((await update(name, { ...how, kernel, io })) ? `Updated ${name}.` : `${name} is as it was.`))
+        return all.length > 0 ? undefined : 'Nothing is installed.'
+      })
+    })
   command
     .command('remove')
     .description('Takes a plugin away.')
     .argument('<name>')
     .option('--here', 'from this workspace')
     .option('--data', 'and what it has kept')
-    .action((name: string, how: { here?: true; data?: true }) => attempt(async () => (await remove(name, { ...how, kernel, io }), `Removed ${name}.`)))
+    .option('--yes', 'without asking, which is done at a terminal only')
+    .action((name: string, how: { here?: true; data?: true; yes?: true }) => attempt(async () => (await remove(name, { ...how, kernel, io }), `Removed ${name}.`)))
   return run(command, argv, () => code)
 
-  async function attempt(work: () => Promise<string>): Promise<void> {
+  async function attempt(work: () => Promise<string | undefined>): Promise<void> {
     try {
-      io.stdout.write(`${await work()}\n`)
+      const done = await work()
+      if (done !== undefined) io.stdout.write(`${done}\n`)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       say(io, 'error', `${error.message}. Nothing was changed.`)
       code = 1
     }
-  }
-  async function updateAll(names: string[], how: { here?: true; yes?: true }): Promise<string> {
-    const all = names.length > 0 ? names : Object.keys(readInstalled(folderOf({ kernel, io, ...how })))
-    const lines: string[] = []
-    for (const name of all) lines.push((await update(name, { ...how, kernel, io })) ? `Updated ${name}.` : `${name} is as it was.`)
-    return lines.join('\n') || 'Nothing is installed.'
   }
 }
 
@@ -94,13 +93,14 @@ function found(kernel: Kernel) {
   return { plugins: kernel.plugins().map((plugin) => ({ ...plugin, contributions: countOf(plugin.name) })), contributions }
 }
 
-async function info(kernel: Kernel, name: string, json: boolean, io: Io): Promise<number> {
-  const folder = kernel.plugins().find((plugin) => plugin.name === name)
+async function info(kernel: Kernel, said: string, json: boolean, io: Io): Promise<number> {
+  const folder = kernel.plugins().find(({ name }) => name === said) ?? ownerOf(kernel, said)
   if (!folder) {
     const known = kernel.plugins().map((plugin) => plugin.name)
-    say(io, 'error', `There is no plugin '${name}'; there are: ${known.join(', ') || 'none'}.`)
+    say(io, 'error', `There is no plugin '${oneLine(said)}'; there are: ${known.join(', ') || 'none'}. \`vtcode plugins list\` shows the ids of what they bring.`)
     return 1
   }
+  const { name } = folder
   const home = homeOf({ env: io.env })
   const inspection = await inspect(folder.root, { workspace: kernel.workspace, home, env: io.env }, name)
   const installed = readInstalled(folderOf({ kernel, io, here: folder.layer === 'workspace' }))[name]
@@ -108,6 +108,14 @@ async function info(kernel: Kernel, name: string, json: boolean, io: Io): Promis
   const document = infoDocument(inspection, installed, states)
   io.stdout.write(json ? `${JSON.stringify(document)}\n` : infoText(document, io))
   return 0
+}
+
+/** The plugin that brings a contribution; a loose manifest stands for itself. */
+function ownerOf(kernel: Kernel, id: string): Pick<PluginFolder, 'name' | 'root' | 'layer'> | undefined {
+  const one = kernel.contributions().find((contribution) => contribution.id === id)
+  if (!one) return undefined
+  const name = id.slice(0, id.lastIndexOf(':'))
+  return kernel.plugins().find((plugin) => plugin.name === name) ?? { name, root: one.file, layer: one.layer }
 }
 
 function render(found: ContributionInfo[], workspace: string, io: Io): string {

@@ -229,3 +229,7 @@ it('two hundred turns of calls hold together', async () => {
   await agent.close()
   checkMessages(s.peer.bodies.findLast((body) => body?.messages).messages)
 })
+
+it('is not made without a kernel, and says so', async () => {
+  await expect(createAgent(undefined as never)).rejects.toThrow('createAgent(kernel, options) needs the kernel that createKernel() makes.')
+})

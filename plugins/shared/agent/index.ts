@@ -58,6 +58,7 @@ export interface Agent {
 
 /** An agent on a kernel, which knows nothing of it. Throws AgentError VT_LLM_NO_MODEL, VT_LLM_AUTH; VtError VT_CONFIG_INVALID. */
 export async function createAgent(kernel: Kernel, options: AgentOptions = {}): Promise<Agent> {
+  if (typeof kernel?.call !== 'function') throw new TypeError('createAgent(kernel, options) needs the kernel that createKernel() makes.')
   const { thread, close } = await openThread(kernel, options)
   return {
     session_id: thread.session_id,

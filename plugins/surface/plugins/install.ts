@@ -1,7 +1,7 @@
 /** Putting plugins in their place and taking them away: aside first, agreed to, swapped at once, written down. */
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { fileHashes, homeOf, inspect, readBytes, readInstalled, treeDigest, VtError, writeInstalled, type Inspection, type Installed, type Io, type Kernel, type PluginSource } from '../../../core/index.js'
+import { homeOf, inspect, readBytes, readInstalled, readTree, treeDigest, VtError, writeInstalled, type Inspection, type Installed, type Io, type Kernel, type PluginSource } from '../../../core/index.js'
 import { hold } from '../../shared/hold.js'
 import { confirm, interactive } from '../../shared/terminal.js'
 import { executesHash } from './powers.js'
@@ -86,15 +86,13 @@ export async function update(name: string, options: Installing): Promise<boolean
       if (existsSync(target)) io.stderr.write(differenceText(await inspect(target, surroundings(options), name), inspection))
       await agree(inspection, options)
     }
-    const aside = join(staging, 'former')
-    if (existsSync(target)) renameSync(target, aside)
+    // Until the lock knows of the new one the former is kept by a name that the next change finds, should this one be killed.
+    if (existsSync(target)) renameSync(target, join(dirname(target), `${former}${name}`))
     try {
       renameSync(fetched.root, target)
       writeInstalled(folder, { ...before, [name]: entry })
-    } catch (error) {
-      rmSync(target, { recursive: true, force: true })
-      if (existsSync(aside)) renameSync(aside, target)
-      throw error
+    } finally {
+      settle(folder)
     }
     return true
   })
@@ -113,6 +111,7 @@ export async function remove(name: string, options: Installing & { data?: boolea
       const needing = contributions.find(({ manifest }) => ((manifest['requires'] as { plugins?: string[] } | undefined)?.plugins ?? []).includes(name))
       if (needing) throw new Refusal(`${needing.id} requires it; remove ${other.name} first`)
     }
+    if (!options.yes && interactive(io) && !(await confirm(io, `Remove ${name}${options.data ? ' and what it has kept' : ''}?`))) throw new Refusal('you did not agree')
     const { [name]: _, ...others } = before
     // The entry goes last: without its files it lets nothing run.
     rmSync(target, { recursive: true, force: true })
@@ -137,6 +136,7 @@ async function changing<T>(options: Installing, work: (folder: string, staging: 
   // A sibling of where it will be: moving it there is one step.
   const staging = mkdtempSync(join(plugins, '.adding-'))
   try {
+    settle(folder)
     return await work(folder, staging)
   } catch (error) {
     if (error instanceof VtError) throw new Refusal(error.message.replace(/\.$/, ''))
@@ -144,6 +144,20 @@ async function changing<T>(options: Installing, work: (folder: string, staging: 
   } finally {
     rmSync(staging, { recursive: true, force: true })
     await release()
+  }
+}
+
+const former = '.former-'
+
+/** Ends an update that stopped anywhere: what the lock knows stays, be it the new plugin or the former one. */
+function settle(folder: string): void {
+  const plugins = join(folder, 'plugins')
+  for (const aside of readdirSync(plugins).filter((name) => name.startsWith(former))) {
+    const name = aside.slice(former.length)
+    const [kept, target] = [join(plugins, aside), join(plugins, name)]
+    const current = existsSync(target) && treeDigest(target) === readInstalled(folder)[name]?.tree
+    rmSync(current ? kept : target, { recursive: true, force: true })
+    if (!current) renameSync(kept, target)
   }
 }
 
@@ -197,8 +211,10 @@ function facts(root: string): { name?: string; version?: string } {
 function entryOf(inspection: Inspection, source: PluginSource): Installed {
   const { root, format, contributions } = inspection
   const version = facts(root).version ?? contributions[0]?.manifest.version
-  const sealed = source.type === 'link' ? { files: {} } : { tree: treeDigest(root), files: fileHashes(root, contributions.map(({ file }) => file)) }
-  return { format, ...(version !== undefined && { version }), source, ...sealed, executes: executesHash(inspection) }
+  const { digest, files } = readTree(root)
+  const judges = contributions.some(({ kind }) => kind === 'policy')
+  const sealed = source.type === 'link' ? { files: {} } : { tree: digest, files }
+  return { format, ...(version !== undefined && { version }), source, ...sealed, executes: executesHash(inspection), ...(judges && { judges }) }
 }
 
 /** Dependencies of a package, from its lock and without any of their scripts. */

@@ -9,8 +9,13 @@ export const kinds = ['action', 'command', 'policy', 'compactor']
 
 /** `vtcode plugins new`: a plugin that works, with examples and a test that pass. What exists is never touched. */
 export async function begin(name: string, { kind, dir }: { kind: string; dir: string }, io: Io): Promise<number> {
-  if (!kinds.includes(kind) || !/^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/.test(name) || name.length > 60) {
-    say(io, 'error', kinds.includes(kind) ? `'${oneLine(name)}' is no name for a plugin: lower-case letters, digits and single hyphens.` : `There is no kind '${oneLine(kind)}'; there are: ${kinds.join(', ')}.`)
+  const wrong = !kinds.includes(kind)
+    ? `There is no kind '${oneLine(kind)}'; there are: ${kinds.join(', ')}.`
+    : /^(?=.{1,60}$)[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/.test(name)
+      ? undefined
+      : `'${oneLine(name)}' is no name for a plugin: lower-case letters, digits, and between them single hyphens or underscores.`
+  if (wrong !== undefined) {
+    say(io, 'error', wrong)
     return 2
   }
   const folder = resolve(dir, name)

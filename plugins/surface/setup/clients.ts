@@ -16,7 +16,7 @@ const plain = ([command, ...args]: string[]) => ({ command, args })
 export const clients: Record<string, Client> = {
   'claude-code': { file: ({ workspace }) => join(workspace, '.mcp.json'), path: ['mcpServers'], entry: stdio },
   codex: { file: ({ home, env }) => join(env['CODEX_HOME'] ?? join(home, '.codex'), 'config.toml'), entry: plain },
-  vscode: { file: ({ workspace }) => join(workspace, '.vscode/mcp.json'), path: ['servers'], entry: stdio },
+  vscode: { file: ({ workspace }) => join(workspace, '.vscode/mcp.json'), path: ['servers'], entry: (command) => stdio([...command, '--workspace', '${workspaceFolder}']) },
   zed: { file: ({ home }) => join(home, '.config/zed/settings.json'), path: ['context_servers'], entry: (command) => ({ source: 'custom', ...plain(command) }) },
   cursor: { file: ({ workspace }) => join(workspace, '.cursor/mcp.json'), path: ['mcpServers'], entry: stdio },
   gemini: { file: ({ workspace }) => join(workspace, '.gemini/settings.json'), path: ['mcpServers'], entry: plain },

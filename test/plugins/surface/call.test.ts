@@ -68,10 +68,30 @@ describe('vtcode call', () => {
     [['call', '--mode', 'wild', 'echo_input'], "no mode 'wild'"],
     [['--workspace'], '--workspace needs a value'],
     [['nonsense'], "There is no verb 'nonsense'; known verbs: ask, call"],
+    [['exce'], "There is no verb 'exce', meant: exec; known verbs"],
+    [['call', 'apply_patch', '*** Begin Patch'], 'apply_patch has no actions; its fields are given by name: --input'],
     [[], 'Say what to do'],
   ])('ends with 2 and says why for %j', async (argv, reason) => {
     await using made = await workspace()
     expect(await vtcode(made, argv)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(reason) })
+  })
+
+  it.each([
+    [['-c', 'policy.mod=ask'], /Unknown key 'policy\.mod'; did you mean 'mode'\?\n {2}Correct --config policy\.mod; /],
+    [['-c', 'nonsense'], /There is no settings file 'nonsense'\.\n {2}Name a file/],
+    [['--dialect', 'clasic'], /no dialect 'clasic', meant: classic; .*\n {2}Choose one/],
+  ])('says what to correct where no file is to be mended: %j', async (flags, says) => {
+    await using made = await workspace()
+    const { code, stderr } = await vtcode(made, [...flags, 'call', 'echo_input'])
+    expect([code, stderr]).toEqual([3, expect.stringMatching(says)])
+  })
+
+  it('says in one line how much of a workspace waits for consent', async () => {
+    await using made = await workspace()
+    await made.write('vtcode.config.yaml', 'use: { unified_file/read: false }\nmanifests: [builtin]\nhooks: { Stop: [{ hooks: [{ command: "true" }] }] }\n')
+    const { stderr } = await vtcode(made, ['call', 'unified_file', 'read', '--path', 'a.txt'])
+    expect(stderr.match(/vtcode trust/g)).toHaveLength(1)
+    expect(stderr).toMatch(/^vtcode: warning: Left out until you agree: \d of what this workspace brings; `vtcode trust` shows it and asks\.$/m)
   })
 
   it('ends with 3 when a settings file is wrong', async () => {

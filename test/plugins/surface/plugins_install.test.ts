@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { appendFileSync, chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { createKernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { vtcode, type Ran } from './program.js'
 
@@ -262,6 +263,85 @@ describe('a policy', () => {
     appendFileSync(at(made, 'plugins/guard/guard.js'), '// changed\n')
     expect((await write()).ok).toBe(false)
   })
+})
+
+describe('what was installed', () => {
+  const skill = '---\nname: acme-way\ndescription: How acme does it.\n---\nAs always.\n'
+  const rules = "name: acme_rules\nkind: policy\nrules: { deny: ['Write(forbidden.txt)'] }\n"
+  const whole = { 'src/acme/vtcode/hello.yaml': manifest().replace('./hello.js', '../hello.js'), 'src/acme/hello.js': module('hello'), 'src/acme/vtcode/rules.yaml': rules, 'src/acme/skills/acme-way/SKILL.md': skill, 'src/acme/skills/acme-way/notes.md': 'x' }
+  /** What a program that starts now makes of the plugin. */
+  const now = async (made: TempWorkspace) => {
+    const kernel = await createKernel({ workspace: made.root, home: made.home, env: { PATH: process.env['PATH'] }, mode: 'full-auto', config: { sandbox: { plugins: 'off' } } })
+    try {
+      const called = await kernel.call('acme_hello')
+      const written = await kernel.call('unified_file', { action: 'write', path: 'free.txt', content: 'x', overwrite: true })
+      return {
+        called: called.ok ? 'ok' : called.error.message,
+        written: written.ok ? 'ok' : written.error.code,
+        skill: kernel.skills().find('acme-way')?.state ?? kernel.skills().diagnostics.map(({ code }) => code).join(),
+      }
+    } finally {
+      await kernel.close()
+    }
+  }
+
+  it('is used only while every byte of it stands: a changed module, skill, manifest or rule, a new file and a missing one are named', async () => {
+    await using made = await tempWorkspace(whole)
+    expect((await plugins(made, 'add', 'src/acme', '--yes')).code).toBe(0)
+    expect(await now(made)).toEqual({ called: 'ok', written: 'ok', skill: 'active' })
+    const root = at(made, 'plugins/acme')
+    for (const [file, change, named] of [
+      ['hello.js', () => appendFileSync(join(root, 'hello.js'), '\n'), /hello\.js was changed/],
+      ['skills/acme-way/SKILL.md', () => appendFileSync(join(root, 'skills/acme-way/SKILL.md'), 'Obey me.\n'), /SKILL\.md was changed/],
+      ['skills/acme-way/notes.md', () => rmSync(join(root, 'skills/acme-way/notes.md')), /notes\.md is gone/],
+      ['extra.js', () => writeFileSync(join(root, 'extra.js'), 'evil()'), /extra\.js is new/],
+      ['link', () => symlinkSync('/etc/passwd', join(root, 'link')), /link is new/],
+      ['vtcode/hello.yaml', () => appendFileSync(join(root, 'vtcode/hello.yaml'), '# x'), /hello\.yaml was changed/],
+      ['pipe', () => execFileSync('mkfifo', [join(root, 'pipe')]), /neither a file nor a link/],
+    ] as const) {
+      change()
+      expect(await now(made), file).toMatchObject({ called: expect.stringMatching(named), skill: expect.stringContaining('VT_PLUGIN_LOCK') })
+      const { stdout } = await plugins(made, 'info', 'acme', '--json')
+      expect(JSON.parse(stdout).contributions[0], file).toMatchObject({ state: 'unlocked', reason: expect.stringMatching(named) })
+      rmSync(root, { recursive: true })
+      cpSync(join(made.root, 'src/acme'), root, { recursive: true })
+    }
+    expect((await now(made)).called).toBe('ok')
+    writeFileSync(join(root, 'vtcode/rules.yaml'), rules.replace('forbidden', 'other'))
+    expect(await now(made)).toMatchObject({ written: 'VT_POLICY_UNAVAILABLE' })
+    rmSync(root, { recursive: true })
+    // A policy that is gone as a whole does not open what it shut.
+    expect(await now(made)).toMatchObject({ written: 'VT_POLICY_UNAVAILABLE' })
+    expect((await vtcode(made, ['doctor'])).stdout).toMatch(/acme is installed and its folder is gone[^]*plugins update acme/)
+    expect((await plugins(made, 'update', 'acme')).stdout).toBe('Updated acme.\n')
+    expect(await now(made)).toEqual({ called: 'ok', written: 'ok', skill: 'active' })
+  }, 240_000)
+
+  it('is the former plugin or the new one wherever an update is killed', async () => {
+    await using made = await tempWorkspace(files)
+    await plugins(made, 'add', 'src/acme', '--yes')
+    const root = at(made, 'plugins/acme')
+    const kept = at(made, 'plugins/.former-acme')
+    await made.write('src/acme/hello.js', module('newer'))
+    // Killed between the two renames: the new one waits in its folder of staging.
+    renameSync(root, kept)
+    cpSync(join(made.root, 'src/acme'), at(made, 'plugins/.adding-dead/copy'), { recursive: true })
+    expect((await plugins(made, 'remove', 'other')).code).toBe(1)
+    expect(readdirSync(at(made, 'plugins'))).toEqual(['acme'])
+    expect(await answer(made)).toEqual({ said: 'hello' })
+    // Killed after the second one, before the lock was written.
+    renameSync(root, kept)
+    cpSync(join(made.root, 'src/acme'), root, { recursive: true })
+    expect(await answer(made)).toBe('VT_PLUGIN_LOCK')
+    expect((await plugins(made, 'remove', 'other')).code).toBe(1)
+    expect(await answer(made)).toEqual({ said: 'hello' })
+    // Killed after that: only the former one is left to clear away.
+    expect((await plugins(made, 'update', '--yes')).stdout).toBe('Updated acme.\n')
+    cpSync(join(made.root, 'src/acme'), kept, { recursive: true })
+    expect((await plugins(made, 'remove', 'other')).code).toBe(1)
+    expect(readdirSync(at(made, 'plugins'))).toEqual(['acme'])
+    expect(await answer(made)).toEqual({ said: 'newer' })
+  }, 120_000)
 })
 
 describe('a lock', () => {

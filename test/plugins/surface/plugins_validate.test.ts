@@ -60,6 +60,11 @@ describe('vtcode plugins validate', () => {
     expect(await made.read('p/ran')).toBe('')
   })
 
+  it('reads a folder of loose manifests beside what a project keeps there', async () => {
+    const files = { 'tools/package.json': '{"name":"x","version":"1.0.0"}', 'tools/tsconfig.json': '{}', 'tools/hello.yaml': 'name: hello\ndescription: x\nrun: [echo, hello]\n' }
+    expect(await validate(files, 'tools')).toMatchObject({ code: 0, contributions: [{ id: 'user:hello', errors: [] }] })
+  })
+
   it('finds modules that cannot be imported, files that break the schema, and nothing at all', async () => {
     expect(await validate({ 'p/vtcode.yaml': 'name: a\ndescription: x\neffects: []\nmodule: ./a.js\n', 'p/a.js': "throw new Error('on purpose')\n" }, 'p', '--run')).toMatchObject({ code: 1, contributions: [{ errors: [expect.stringContaining('on purpose')] }] })
     expect(await validate({ 'p/vtcode.yaml': 'name: a\ndescripton: x\nrun: [echo]\n' }, 'p')).toMatchObject({ code: 1, contributions: [{ errors: [expect.stringMatching(/vtcode\.yaml:2.*did you mean 'description'/)] }] })
@@ -90,6 +95,9 @@ describe('vtcode plugins new', () => {
   }, 60_000)
   it('wants a name and a kind that can be', async () => {
     await using made = await tempWorkspace()
+    expect(await vtcode(made, ['plugins', 'new', 'word_count'])).toMatchObject({ code: 0, stderr: '' })
+    expect(await made.read('word_count/vtcode.yaml')).toMatch(/^name: word_count$/m)
+    expect((await vtcode(made, ['plugins', 'validate', 'word_count'])).code).toBe(0)
     expect((await vtcode(made, ['plugins', 'new', '../x'])).code).toBe(2)
     expect((await vtcode(made, ['plugins', 'new', 'x', '--kind', 'constructor'])).code).toBe(2)
   })
@@ -102,6 +110,7 @@ describe('vtcode plugins info', () => {
     const document = JSON.parse((await vtcode(made, ['plugins', 'info', 'p', '--json'])).stdout)
     expect(document).toMatchObject({ name: 'p', source: { type: 'path' }, tree: expect.any(String), contributions: [{ id: 'p:ask_acme', serves: 'ask_acme', state: 'active', does: ['connects to GET https://api.acme.example/ask'], reads: ['the secret token'] }] })
     expect((await vtcode(made, ['plugins', 'info', 'p'])).stdout).toMatch(/reads the secret token/)
+    expect(JSON.parse((await vtcode(made, ['plugins', 'info', 'p:ask_acme', '--json'])).stdout)).toEqual(document)
     expect((await vtcode(made, ['plugins', 'info', 'q'])).stderr).toMatch(/There is no plugin 'q'; there are: p/)
     const { plugins } = JSON.parse((await vtcode(made, ['plugins', 'list', '--json'])).stdout)
     expect(plugins).toEqual([{ name: 'p', root: expect.any(String), layer: 'user', format: 'vtcode', contributions: 1 }])

@@ -41,7 +41,7 @@ describe('vtcode setup', () => {
     const written = JSON.parse(client === 'codex' ? execFileSync('python3', ['-c', toml, file], { encoding: 'utf8' }) : readFileSync(file, 'utf8'))
     const check = new Ajv2020({ strict: false }).compile(schemas[client])
     expect(check(written) || check.errors).toBe(true)
-    expect(JSON.stringify(written)).toContain('"mcp"]')
+    expect(JSON.stringify(written)).toMatch(client === 'vscode' ? /"mcp","--workspace","\$\{workspaceFolder\}"\]/ : /"mcp"\]/)
   })
 
   it.each([
