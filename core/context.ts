@@ -176,4 +176,5 @@ export const callerOf = (run: Pick<Run, 'options' | 'depth'>, surface: string, a
   surface: run.options.surface ?? surface,
   depth: run.depth,
   ...(alias !== undefined && { alias }),
+  ...(run.options.sandbox && { sandbox: run.options.sandbox }),
 })

@@ -26,7 +26,7 @@ export interface Call<Input = JsonObject> {
   readonly session: string
   /** When it began, in milliseconds since the epoch. */
   readonly at: number
-  readonly caller: { readonly surface: string; readonly depth: number; readonly alias?: string }
+  readonly caller: { readonly surface: string; readonly depth: number; readonly alias?: string; readonly sandbox?: NonNullable<CallOptions['sandbox']> }
 }
 
 /** A complete, valid call that would be the next step. */
@@ -418,6 +418,8 @@ export interface Manifest {
   key?: string
   /** Provider: what it provides, as data. */
   provider?: JsonObject & { name: string }
+  /** Provider in code: the component that it provides; without it models. */
+  component?: string
   /** Resource: its URI, or a template whose `{name}`s are the handler's input. */
   uri?: string
   template?: string
@@ -689,6 +691,8 @@ export interface CallOptions {
   onLog?: (level: LogLevel, message: string) => void
   /** Id of the session the call belongs to; default: the kernel's own. */
   session?: string
+  /** Commands run in a sandbox or not at all (`strict`), or without one unless the settings require it (`none`); default: as the settings say. */
+  sandbox?: 'strict' | 'none'
   /** Face the call came through, for the record. */
   surface?: string
 }

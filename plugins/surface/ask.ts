@@ -1,6 +1,7 @@
 import { Option } from 'commander'
 import type { Io, Kernel } from '../../core/index.js'
-import { given, withAgent } from '../shared/agent/faces/session.js'
+import type { Place } from '../shared/agent/dictionary/table.js'
+import { given, withAgent, withContext } from '../shared/agent/faces/session.js'
 import { readTask } from '../shared/agent/faces/streams.js'
 import { say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
@@ -10,12 +11,13 @@ interface Flags {
   outputFormat: 'text' | 'json'
   code?: true
   model?: string
+  context?: Place
 }
 
 /** `vtcode ask`: one question, one answer; nothing is changed. */
 export default async function ask(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('ask', 'Answers a question about the workspace; reads, and changes nothing.', io)
+  const command = withContext(verb('ask', 'Answers a question about the workspace; reads, and changes nothing.', io))
     .argument('[question...]', '`-` or nothing reads it from stdin')
     .option('--model <id>', '<provider>/<model>')
     .option('--no-tools', 'answer without looking')
@@ -31,8 +33,8 @@ export default async function ask(kernel: Kernel, argv: string[], io: Io): Promi
   return run(command, argv, () => code)
 }
 
-function answer(kernel: Kernel, question: string, { tools, outputFormat, code, model }: Flags, io: Io): Promise<number> {
-  return withAgent(kernel, io, { surface: 'ask', ...given({ model }), tools }, async (agent) => {
+function answer(kernel: Kernel, question: string, { tools, outputFormat, code, model, context }: Flags, io: Io): Promise<number> {
+  return withAgent(kernel, io, { verb: 'exec', ...given({ asked: context }) }, { surface: 'ask', ...given({ model }), tools, quiet: true }, async (agent) => {
     const { text, usage, total_cost_usd: cost_usd, session_id, error, exit_code } = await agent.run(question, { signal: io.signal })
     if (error) say(io, 'error', `${error.code}: ${error.message} ${error.hint}`)
     const response = code ? (/```[^\n]*\n([\s\S]*?)```/.exec(text)?.[1] ?? text) : text

@@ -1,4 +1,6 @@
+import { Option } from 'commander'
 import { homeOf, openTrust, survey, version, type ContributionInfo, type Diagnostic, type Io, type Kernel } from '../../core/index.js'
+import { places, type Place } from '../shared/agent/dictionary/table.js'
 import { sandbox } from '../shared/exec/sandbox.js'
 import type { SandboxSettings } from '../shared/exec/settings.js'
 import { findProgram, searchPath } from '../shared/programs.js'
@@ -14,7 +16,14 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
   const command = verb('doctor', 'Says what is wrong, where, why, and what mends it.', io)
     .option('--json', 'everything as one JSON document')
     .option('--probe', 'import each module that may run, to find those that throw, hang or export nothing')
-    .action(async ({ json, probe }: { json?: true; probe?: true }) => {
+    .option('--providers', 'show instead what an agent would stand on here, and who chose it')
+    .addOption(new Option('--context <context>', 'with --providers: as in another place').choices(places))
+    .action(async ({ json, probe, providers, context }: { json?: true; probe?: true; providers?: true; context?: Place }) => {
+      if (providers) {
+        const { providersOf } = await import('../shared/agent/faces/providers.js')
+        code = await providersOf(kernel, context, json ?? false, io)
+        return
+      }
       const diagnostics = [...(probe ? await kernel.probe() : kernel.diagnostics()), ...kernel.skills().diagnostics]
       const document = await examine(kernel, diagnostics, io)
       io.stdout.write(json ? `${JSON.stringify(document)}\n` : render(document, io))

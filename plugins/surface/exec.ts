@@ -18,7 +18,7 @@ export default async function exec(kernel: Kernel, argv: string[], io: Io): Prom
         say(io, 'error', 'Say what to do: vtcode exec "<task>".')
         code = 2
       } else if (flags.dryRun) code = await preview(kernel, task, flags, io)
-      else code = await work(kernel, task, flags, io, { surface: 'exec', ...(flags.resume !== undefined && { resume: flags.resume }) })
+      else code = await work(kernel, task, flags, io, { verb: 'exec', surface: 'exec', ...(flags.resume !== undefined && { resume: flags.resume }) })
     })
   return run(command, spelled(argv), () => code)
 }

@@ -33,8 +33,8 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
 }
 
 async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
-  const [{ listModels }, { dictionary }] = await Promise.all([import('../shared/agent/model/listing.js'), import('../shared/agent/dictionary.js')])
-  const { models, without_key, faults } = await listModels(kernel, dictionary(kernel, io.env), io.signal)
+  const [{ listModels }, { dictionary }] = await Promise.all([import('../shared/agent/model/listing.js'), import('../shared/agent/dictionary/choose.js')])
+  const { models, without_key, faults } = await listModels(kernel, await dictionary({ kernel, env: io.env }), io.signal)
   for (const fault of faults) say(io, 'warning', fault)
   const rows = models.map(({ id, display_name, format, facts }) => ({ id, provider: display_name, format, context_window: facts.context_window }))
   if (json) return void io.stdout.write(`${JSON.stringify(rows)}\n`)

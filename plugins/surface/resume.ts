@@ -1,7 +1,6 @@
 import type { Io, Kernel } from '../../core/index.js'
 import { withFlags, work, type Flags } from '../shared/agent/faces/work.js'
-import { people } from '../shared/agent/faces/session.js'
-import { say } from '../shared/terminal.js'
+import { interactive, say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
 
 /** `vtcode resume`: goes on with a session, whatever ended it. */
@@ -27,7 +26,7 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
         code = 2
       } else {
         const forked = flags.fork ? { fork: flags.summarize ? ('summarized' as const) : ('full_copy' as const) } : {}
-        code = await work(kernel, task === '' ? undefined : task, flags, io, { surface: 'resume', resume: named ? first! : 'last', ...forked, ...people(io) })
+        code = await work(kernel, task === '' ? undefined : task, flags, io, { verb: interactive(io) ? 'interactive' : 'exec', surface: 'resume', resume: named ? first! : 'last', ...forked })
       }
     })
   return run(command, argv, () => code)

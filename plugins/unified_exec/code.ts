@@ -34,7 +34,8 @@ const otherWords = { python: 'python3', py: 'python3', js: 'javascript', node: '
 const longest = 256 * 1024
 
 /** `unified_exec/code`: runs a snippet that may call the tools; only what it prints or leaves in `result` comes back. */
-export default (async ({ input, mode }, context) => {
+export default (async (call, context) => {
+  const { input } = call
   const size = Buffer.byteLength(input.code)
   if (size > longest) throw problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes long`, limit: `${longest} bytes` })
   const language = input.language in languages ? (input.language as Language) : otherWords[input.language as keyof typeof otherWords]
@@ -44,7 +45,7 @@ export default (async ({ input, mode }, context) => {
     const all = Object.entries({ ...files, [snippet]: input.code })
     for (const [name, text] of all) await writeFile(join(folder, name), text, { mode: 0o600 })
     const settings = execSettings(context)
-    const session = await begin(context, mode, {
+    const session = await begin(context, call, {
       command: [...argv.slice(0, -1), join(folder, argv.at(-1)!)],
       shown: `${language} ${snippet}`,
       workdir: input.workdir,

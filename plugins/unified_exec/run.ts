@@ -25,10 +25,11 @@ interface RunInput {
 }
 
 /** `unified_exec/run`: starts a command and waits for its end, or for a while. */
-export default (async ({ input, mode }, context) => {
+export default (async (call, context) => {
+  const { input } = call
   const settings = execSettings(context)
   const wait = waitOf(input)
-  const session = await begin(context, mode, wantedOf(input, wait, context))
+  const session = await begin(context, call, wantedOf(input, wait, context))
   const stop = reportProgress(session, context)
   if (input.tty) answerQueries(session)
   try {

@@ -23,7 +23,7 @@ describe('an agent', () => {
   })
   it('233: takes a result of ten megabytes, and what it is told of it stays small', async () => {
     const s = await scene([{ toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'ok' }], { provider: { context_window: 20_000 } })
-    await s.run('go', { providers: { run: async () => ({ ok: true, output: {}, text: 'large '.repeat(1_700_000) }) } })
+    await s.run('go', { providers: { execute: { run: async () => ({ ok: true, output: {}, text: 'large '.repeat(1_700_000) }) } } })
     expect(s.peer.bodies.at(-1).messages.at(-1).content).toMatch(/^(large ){100}[\s\S]{0,40000}cut here: \d+ bytes, full text in \.vtcode\/sessions\/\S+\/results\/c1-0\.txt$/)
     checkLog(s.events)
   })
@@ -43,7 +43,7 @@ describe('an agent', () => {
     const agent = await createAgent(s.booted.kernel, {
       env: {},
       onEvent: (event) => void s.events.push(event),
-      providers: { approve: () => new Promise((resolve) => (stop.abort(), setTimeout(() => resolve(false), 50))) },
+      providers: { approval: { approve: () => new Promise((resolve) => (stop.abort(), setTimeout(() => resolve(false), 50))) } },
     })
     expect(await agent.run('go', { signal: stop.signal })).toMatchObject({ outcome_code: 'cancelled' })
     expect([await s.booted.read('a'), await s.booted.read('b')]).toEqual([undefined, undefined])

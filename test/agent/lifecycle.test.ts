@@ -64,7 +64,7 @@ describe('hooks of a session', () => {
       for (let round = 0; round < 100 && (await told(s.booted.read)).length === 0; round += 1) await new Promise((resolve) => setTimeout(resolve, 50))
       return true
     }
-    await s.run('write', { providers: { approve } })
+    await s.run('write', { providers: { approval: { approve } } })
     expect(await told(s.booted.read)).toMatchObject([{ hook_event_name: 'Notification', notification_type: 'permission_prompt', message: expect.stringContaining('unified_file') }])
   })
 })

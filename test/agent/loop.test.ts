@@ -22,14 +22,16 @@ describe('the calls of a step', () => {
     let open = 0
     await s.run('go', {
       providers: {
-        run: async (_, input) => {
-          const { path } = input as { path: string }
-          log.push(`+${path}${++open}`)
-          // The first three wait for each other.
-          if ('abc'.includes(path)) await new Promise<void>((resolve) => barrier.push(resolve) === 3 && barrier.forEach((go) => go()))
-          log.push(`-${path}`)
-          open -= 1
-          return { ok: true, output: {}, text: `result of ${path}` }
+        execute: {
+          run: async (_, input) => {
+            const { path } = input as { path: string }
+            log.push(`+${path}${++open}`)
+            // The first three wait for each other.
+            if ('abc'.includes(path)) await new Promise<void>((resolve) => barrier.push(resolve) === 3 && barrier.forEach((go) => go()))
+            log.push(`-${path}`)
+            open -= 1
+            return { ok: true, output: {}, text: `result of ${path}` }
+          },
         },
       },
     })
@@ -43,11 +45,13 @@ describe('the calls of a step', () => {
     let [open, most] = [0, 0]
     await s.run('go', {
       providers: {
-        run: async () => {
-          most = Math.max(most, ++open)
-          await sleep(10)
-          open -= 1
-          return { ok: true, output: {}, text: 'ok' }
+        execute: {
+          run: async () => {
+            most = Math.max(most, ++open)
+            await sleep(10)
+            open -= 1
+            return { ok: true, output: {}, text: 'ok' }
+          },
         },
       },
     })
@@ -65,11 +69,13 @@ describe('the calls of a step', () => {
     let [open, most] = [0, 0]
     await s.run('go', {
       providers: {
-        approve: async ({ call }) => {
-          most = Math.max(most, ++open)
-          await sleep(5)
-          open -= 1
-          return (call.input as any).path === 'a'
+        approval: {
+          approve: async ({ call }) => {
+            most = Math.max(most, ++open)
+            await sleep(5)
+            open -= 1
+            return (call.input as any).path === 'a'
+          },
         },
       },
     })

@@ -1,6 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { CallOptions, Kernel, Result } from '../../../core/index.js'
-import { AgentError } from './errors.js'
+import type { CallOptions, Effect, Result, Workspace } from '../../../core/index.js'
+import type { Sink } from './events/log.js'
+import type { Told } from './loop/text.js'
+import type { Cause } from './model/failure.js'
+import type { Store } from './sessions/store.js'
 
 export interface Clock {
   /** Milliseconds since the epoch. */
@@ -20,37 +22,36 @@ export type Approve = NonNullable<CallOptions['approve']>
  * the environment, the clock or chance.
  */
 export type AgentProviders = Readonly<{
-  /** Answers an "ask"; without it such a call is refused. */
-  approve: Approve | undefined
-  /** Puts questions of tools to a person. */
-  ask: CallOptions['ask']
-  /** Where calls go: the kernel, or nowhere. */
-  run: (name: string, input: unknown, options: CallOptions) => Promise<Result>
-  /** Where a session is kept. */
-  session: 'disk' | 'memory'
-  /** Milliseconds before attempt `n` (from 1) at most, when the server says nothing. */
-  backoff: (attempt: number) => number
+  /** Answers what policies ask; without `approve` such a call is refused. `ask` puts questions of tools to a person. */
+  approval: Readonly<{ approve?: Approve; ask?: NonNullable<CallOptions['ask']> }>
+  /** Where the commands of a call run: without a sandbox, in one as the settings say, or in one or not at all. */
+  sandbox: Readonly<{ choose(name: string, input: unknown): 'none' | 'workspace' | 'strict' }>
+  /** Where calls go. Contract: a rejection is a failed call. */
+  execute: Readonly<{ run(name: string, input: unknown, options: CallOptions): Promise<Result> }>
+  /** What a call can do at worst, and whether others may run beside it. */
+  metadata: Readonly<{ describe(name: string, input: unknown): Nature }>
+  /** Where a session is kept; `kept`: it is there for later runs. */
+  session: Readonly<{ kept: boolean; open(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> }>
+  /** How the result of a call reads to a model. */
+  output_map: Readonly<{ toModel(result: Result): Told }>
+  /** Where events go besides whoever asked for them. */
+  logging: Readonly<{ open(store: Store): Sink }>
+  /** Results of quiet calls that need not be made again. Contract: `key` names slot and input, not the state of the world. */
+  cache: Readonly<{ get(key: string): Result | undefined; put(key: string, result: Result): void }>
+  /** Milliseconds before attempt `attempt` + 1 of a request, unless there is to be none. */
+  retry: Readonly<{ next(attempt: number, cause: Pick<Cause, 'wait_ms' | 'category'>, random: Random): number | 'stop' }>
   clock: Clock
   random: Random
   fetch: typeof fetch
+  /** Tells a person who may be elsewhere. */
+  notify: Readonly<{ show(title: string, text: string): void }>
   env: Readonly<Record<string, string | undefined>>
 }>
+export type Component = Exclude<keyof AgentProviders, 'env'>
+/** What the caller of the library chooses: a component of its own, or one by its name. */
+export type Given = { [C in Component]?: AgentProviders[C] | string }
 
-const system: Pick<AgentProviders, 'clock' | 'random' | 'fetch' | 'backoff' | 'session' | 'approve' | 'ask'> = {
-  clock: { now: () => Date.now(), sleep: (ms, signal) => sleep(ms, undefined, { signal }) },
-  random: { next: () => Math.random() },
-  fetch: (input, init) => globalThis.fetch(input, init),
-  backoff: (attempt) => Math.min(30_000, 500 * 2 ** attempt),
-  session: 'disk',
-  approve: undefined,
-  ask: undefined,
-}
-
-/** The record for a kernel: what `chosen` does not say is the system's. Throws for a component that does not exist. */
-export function dictionary(kernel: Kernel, env: AgentProviders['env'], chosen: Partial<AgentProviders> = {}): AgentProviders {
-  const record: AgentProviders = { ...system, run: (name, input, options) => kernel.call(name, input, options), env, ...chosen }
-  const known = [...Object.keys(system), 'run', 'env']
-  const unknown = Object.keys(record).find((name) => !known.includes(name))
-  if (unknown !== undefined) throw new AgentError('VT_CONFIG_INVALID', `There is no component '${unknown}'; known: ${known.sort().join(', ')}.`)
-  return Object.freeze(record)
+export interface Nature {
+  effects: readonly Effect[]
+  parallel_safe: boolean
 }

@@ -1,7 +1,9 @@
 import { resolve } from 'node:path'
-import { openWorkspace, type Kernel } from '../../../core/index.js'
-import { dictionary, type AgentProviders } from './dictionary.js'
-import { copyTo, persist } from './events/file.js'
+import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
+import type { Given } from './dictionary.js'
+import { dictionary } from './dictionary/choose.js'
+import type { Place } from './dictionary/table.js'
+import { copyTo } from './events/file.js'
 import type { Sink } from './events/log.js'
 import { idMaker } from './ids.js'
 import { connect } from './model/connect.js'
@@ -9,12 +11,12 @@ import { fork } from './sessions/fork.js'
 import { lastSession } from './sessions/manifest.js'
 import { payOwed, restore } from './sessions/resume.js'
 import { collect } from './sessions/retention.js'
-import { memoryStore, openStore } from './sessions/store.js'
 import { settingsOf, type Limits } from './settings.js'
 import { Thread } from './thread.js'
 import type { Outcome } from './types.js'
 
-export type { AgentProviders } from './dictionary.js'
+export type { AgentProviders, Given } from './dictionary.js'
+export type { Place } from './dictionary/table.js'
 export { AgentError } from './errors.js'
 export type { Limits } from './settings.js'
 export type * from './types.js'
@@ -34,8 +36,14 @@ export interface AgentOptions {
   tools?: boolean
   /** Tighter than the settings, for this run. */
   limits?: Limits
-  /** What depends on the place: approver, clock, chance, fetch … */
-  providers?: Partial<AgentProviders>
+  /** Where the agent runs, which decides whatever `providers` and the user's settings do not; default: `exec`. */
+  context?: Place
+  /** Entries of the dictionary, such as approver, clock, chance and fetch: one's own, or one of the program's by its name. */
+  providers?: Given
+  /** The terminal, for the entries that use one. */
+  io?: Io
+  /** Shows no progress there. */
+  quiet?: boolean
   /** Each event, in order. Contract: awaited. */
   onEvent?: Sink
 }
@@ -56,7 +64,7 @@ export interface Agent {
   close(): Promise<void>
 }
 
-/** An agent on a kernel, which knows nothing of it. Throws AgentError VT_LLM_NO_MODEL, VT_LLM_AUTH; VtError VT_CONFIG_INVALID. */
+/** An agent on a kernel, which knows nothing of it. Throws AgentError VT_LLM_NO_MODEL, VT_LLM_AUTH, VT_CONFIG_INVALID; VtError VT_CONFIG_INVALID. */
 export async function createAgent(kernel: Kernel, options: AgentOptions = {}): Promise<Agent> {
   if (typeof kernel?.call !== 'function') throw new TypeError('createAgent(kernel, options) needs the kernel that createKernel() makes.')
   const { thread, close } = await openThread(kernel, options)
@@ -84,7 +92,7 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
 /** The same for surfaces, which look inside. */
 export async function openThread(kernel: Kernel, options: AgentOptions): Promise<{ thread: Thread; close(): Promise<void> }> {
   const env = options.env ?? process.env
-  const providers = dictionary(kernel, env, options.providers)
+  const providers = await dictionary({ kernel, env, ...(options.io && { io: options.io }), quiet: options.quiet ?? false }, options.context, options.providers)
   const settings = settingsOf(kernel)
   const line = await connect(kernel, options.model ?? env['VTCODE_MODEL'] ?? settings.agent.model, providers)
   const newId = idMaker(providers.clock, providers.random)
@@ -94,7 +102,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
     const session_id = from === undefined || options.fork ? newId('ses') : from
     if (from !== undefined && options.fork) await fork(workspace, from, session_id, options.fork, providers.clock)
     const must_exist = from !== undefined
-    const store = providers.session === 'memory' ? memoryStore() : await openStore(workspace, session_id, { must_exist })
+    const store = await providers.session.open(workspace, session_id, { must_exist })
     const restored = must_exist ? await restore(store, session_id).catch((error: unknown) => store.close().then(() => Promise.reject(error))) : undefined
     const thread = new Thread({
       kernel,
@@ -109,7 +117,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
       ...(restored && { restored }),
       with_tools: options.tools ?? true,
     })
-    thread.events.add(persist(store))
+    thread.events.add(providers.logging.open(store))
     if (settings.harness.event_log_path !== undefined) thread.events.add(copyTo(resolve(kernel.workspace, settings.harness.event_log_path)))
     if (restored) {
       await payOwed(thread, restored.owed)
@@ -119,7 +127,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
     const close = async () => {
       await thread.close()
       // Old sessions make room for new ones; that is no reason for a run to fail.
-      if (!must_exist && providers.session === 'disk') await collect(workspace, settings.sessions, providers.clock.now(), session_id).catch(() => [])
+      if (!must_exist && providers.session.kept) await collect(workspace, settings.sessions, providers.clock.now(), session_id).catch(() => [])
       workspace.close()
     }
     return { thread, close }

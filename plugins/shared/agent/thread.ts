@@ -103,7 +103,7 @@ export class Thread {
     this.lifecycle = new Lifecycle(this, options.restored ? 'resume' : 'startup')
     this.approvals = new Approvals(this.events, options.providers, (message) => this.lifecycle.waiting(message))
     this.watch = new Watch(options.workspace, options.session_id)
-    this.queue = new Queue(options.store, options.providers.clock)
+    this.queue = new Queue(options.store, options.providers.clock, options.providers.random)
     this.state = options.restored?.state ?? emptyState()
     this.resumed = options.restored
     this.written = options.restored?.records ?? 0

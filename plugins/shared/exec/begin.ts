@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join, relative } from 'node:path'
-import { problem, VtError, type Context, type Handle, type Mode } from '../../../core/index.js'
+import { problem, VtError, type Call, type Context, type Handle } from '../../../core/index.js'
 import { refusal } from '../answer.js'
 import { alone, looksWithGit } from '../rules/git.js'
 import { configured, environmentOf } from './environment.js'
@@ -37,7 +37,7 @@ export interface Wanted extends Command {
  * Starts a command under the settings of the call. Throws VT_EXEC_NOT_FOUND, VT_EXEC_LIMIT, VT_EXEC_SESSION_EXISTS, VT_EXEC_PTY,
  * VT_EXEC_SANDBOX, VT_INPUT_INVALID, VT_INPUT_TOO_LARGE and those of a path.
  */
-export async function begin(context: Context, mode: Mode, wanted: Wanted): Promise<Session> {
+export async function begin(context: Context, call: Pick<Call, 'mode' | 'caller'>, wanted: Wanted): Promise<Session> {
   const settings = execSettings(context)
   if (!settings.enabled) {
     throw problem('VT_POLICY_DENIED', { reason: 'Commands are switched off by `exec.enabled`.', way: 'Use the other tools.' })
@@ -50,7 +50,7 @@ export async function begin(context: Context, mode: Mode, wanted: Wanted): Promi
     const looks = looksWithGit(said(wanted), context.workspace.root)
     const env = { ...environmentOf(wanted.env ?? {}, known), ...(looks && alone) }
     const program = programOf(wanted, folder, env.PATH!, settings.shell)
-    const { launch, ...where } = await executor(context, mode, wanted, folder, { ...program, cwd: folder.ref, env })
+    const { launch, ...where } = await executor(context, call, wanted, folder, { ...program, cwd: folder.ref, env })
     const { limit, background = false } = wanted
     return (session = await sessionsOf(context).add(wanted.session_id, settings.max_sessions, (id) => {
       const command = wanted.shown ?? said(wanted)
@@ -71,14 +71,16 @@ interface Executor extends Pick<Facts, 'sandbox' | 'network'> {
 }
 
 /** Chooses where the program runs. A sandbox that is required and does not hold is an error, never a silent run without it. */
-async function executor(context: Context, mode: Mode, wanted: Wanted, folder: Handle, launch: Launch): Promise<Executor> {
-  const { mode: use, ...settings } = sandboxSettings(context)
+async function executor(context: Context, { mode, caller }: Pick<Call, 'mode' | 'caller'>, wanted: Wanted, folder: Handle, launch: Launch): Promise<Executor> {
+  const { mode: usual, ...settings } = sandboxSettings(context)
+  const use = usual === 'required' || caller.sandbox === 'strict' ? 'required' : caller.sandbox === 'none' ? 'off' : usual
   const outside = { launch, sandbox: 'none', network: true } as const
+  if (wanted.escalated && caller.sandbox === 'strict') throw refusal('VT_EXEC_SANDBOX', 'Here nothing runs outside the sandbox, whoever agrees.')
   if (use === 'off' || wanted.escalated) return outside
   const found = await sandbox()
   if ('missing' in found) {
     if (use === 'auto') return outside
-    throw refusal('VT_EXEC_SANDBOX', `The sandbox that the settings require cannot be used: ${found.missing}.`)
+    throw refusal('VT_EXEC_SANDBOX', `The sandbox that is required cannot be used: ${found.missing}.`)
   }
   const { root } = context.workspace
   const shown = wanted.files === undefined ? [] : [wanted.files]

@@ -4,7 +4,9 @@ import type { Io, Kernel } from '../../../../core/index.js'
 import { say } from '../../terminal.js'
 import type { AgentOptions } from '../index.js'
 import type { Sink } from '../events/log.js'
-import { given, withAgent } from './session.js'
+import { alarm } from '../dictionary/system.js'
+import type { Place } from '../dictionary/table.js'
+import { given, withAgent, withContext, type Seat } from './session.js'
 
 /** What the verbs that work on a task have in common. */
 export interface Flags {
@@ -15,9 +17,10 @@ export interface Flags {
   maxTurns?: number
   maxBudgetUsd?: number
   quiet?: true
+  context?: Place
 }
 export const withFlags = (command: Command): Command =>
-  command
+  withContext(command)
     .option('--json', 'print every event as one line of JSON instead of the answer')
     .option('--model <id>', '<provider>/<model>')
     .option('--events <file>', 'append every event to a file as well')
@@ -30,16 +33,18 @@ export const withFlags = (command: Command): Command =>
 const patience_ms = 5000
 
 /** Works on a task, or goes on with a session, and shows it. Returns the exit code. */
-export async function work(kernel: Kernel, task: string | undefined, flags: Flags, io: Io, options: AgentOptions): Promise<number> {
+export async function work(kernel: Kernel, task: string | undefined, flags: Flags, io: Io, { verb, ...options }: AgentOptions & Pick<Seat, 'verb'>): Promise<number> {
   const [{ jsonLines }, { progress, summary }, { copyTo }] = await Promise.all([import('./streams.js'), import('./progress.js'), import('../events/file.js')])
-  const show = flags.json ? jsonLines(io) : flags.quiet ? () => {} : progress(io)
+  // Where nobody sits in front, progress is part of the log.
+  const show = flags.json ? jsonLines(io) : flags.quiet || verb === 'exec' ? () => {} : progress(io)
+  const quiet = flags.json ?? flags.quiet ?? false
   const copy = flags.events === undefined ? () => {} : copyTo(flags.events)
   const onEvent: Sink = async (event) => {
     await copy(event)
     await show(event)
   }
   const limits = given({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })
-  return withAgent(kernel, io, { ...given({ model: flags.model }), limits, onEvent, ...options }, async (agent) => {
+  return withAgent(kernel, io, { verb, ...given({ asked: flags.context }) }, { ...given({ model: flags.model }), limits, onEvent, quiet, ...options }, async (agent) => {
     const outcome = await Promise.race([agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
     if (outcome === undefined) return 130
     if (!flags.json && outcome.text !== '' && !outcome.error) io.stdout.write(`${outcome.text}\n`)
@@ -53,7 +58,7 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
 /** Some time after the signal. */
 function gaveUp(signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
-    const wait = () => void setTimeout(() => resolve(undefined), patience_ms).unref()
+    const wait = () => void alarm(patience_ms, () => resolve(undefined))
     if (signal.aborted) wait()
     else signal.addEventListener('abort', wait, { once: true })
   })

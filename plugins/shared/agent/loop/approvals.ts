@@ -9,7 +9,7 @@ export class Approvals {
 
   constructor(
     private readonly events: Events,
-    private readonly providers: Pick<AgentProviders, 'approve' | 'clock'>,
+    private readonly providers: Pick<AgentProviders, 'approval' | 'clock' | 'notify'>,
     private readonly waiting: (message: string) => void,
   ) {}
 
@@ -22,10 +22,12 @@ export class Approvals {
   private async askNow({ call_id, name }: CallPart, request: Approval, signal: AbortSignal): Promise<Approved> {
     const began = this.providers.clock.now()
     await this.events.emit({ type: 'permission.requested', tool_name: name, call_id, reason: request.reasons.join(' '), policy: 'permission' })
-    this.waiting(`${name} waits for an approval. ${request.reasons.join(' ')}`)
+    const message = `${name} waits for an approval. ${request.reasons.join(' ')}`
+    this.waiting(message)
+    this.providers.notify.show('vtcode', message)
     let answer: Approved
     try {
-      answer = signal.aborted ? undefined : await this.providers.approve!(request)
+      answer = signal.aborted ? undefined : await this.providers.approval.approve!(request)
       return answer
     } finally {
       const wait_ms = this.providers.clock.now() - began

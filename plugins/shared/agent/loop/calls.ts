@@ -1,23 +1,18 @@
 import type { Effect, JsonObject, Result } from '../../../../core/index.js'
+import type { Nature } from '../dictionary.js'
 import { messageOf } from '../errors.js'
 import { recording, settle } from '../sessions/settle.js'
 import { resultPart } from '../sessions/state.js'
 import type { CallOutcome, CallPart, FileChange, Item, Msg } from '../types.js'
 import type { Thread } from '../thread.js'
 import { changesOf } from './changes.js'
-import { effectsOf, isQuiet } from './effects.js'
+import { isQuiet } from './effects.js'
 import { identityOf } from './cycles.js'
 import type { Tally } from './tally.js'
-import { describeFault, earlierResult, textOfResult } from './text.js'
+import { describeFault, earlierResult, type Told } from './text.js'
 
-interface Answer {
-  text: string
-  is_error: boolean
-  spool_path?: string
-}
-interface Planned {
+interface Planned extends Nature {
   call: CallPart
-  effects: readonly Effect[]
 }
 
 /**
@@ -25,7 +20,7 @@ interface Planned {
  * in the journal before it can change anything, each result before the next batch. Then the message with all results.
  */
 export async function makeCalls(thread: Thread, tally: Tally, calls: readonly CallPart[], signal: AbortSignal): Promise<void> {
-  const planned = calls.map((call): Planned => ({ call, effects: effectsOf(thread.kernel, call.name, call.input) }))
+  const planned = calls.map((call): Planned => ({ call, ...thread.providers.metadata.describe(call.name, call.input) }))
   const most = thread.settings.harness.max_parallel_tool_calls || 16
   for (const batch of batches(planned.filter(({ call }) => !thread.state.ended.has(call.call_id)))) {
     const waiting = [...batch]
@@ -41,12 +36,11 @@ export async function makeCalls(thread: Thread, tally: Tally, calls: readonly Ca
 
 function batches(planned: Planned[]): Planned[][] {
   const found: Planned[][] = []
-  let quiet = false
+  let beside = false
   for (const one of planned) {
-    const joins = isQuiet(one.effects) && !one.effects.includes('ask')
-    if (joins && quiet) found.at(-1)!.push(one)
+    if (one.parallel_safe && beside) found.at(-1)!.push(one)
     else found.push([one])
-    quiet = joins
+    beside = one.parallel_safe
   }
   return found
 }
@@ -73,7 +67,8 @@ async function makeCall(thread: Thread, tally: Tally, { call, effects }: Planned
   const refused = settled ? undefined : signal.aborted ? describeFault('VT_CALL_ABORTED', 'The run was cancelled before this call began.') : (call.fault ?? tally.refuse(call))
   const { result, changed }: Came = settled || refused ? { result: settled ?? { ok: false, error: { retryable: false, ...refused! } }, changed: [] } : await watched(thread, call, effects, signal)
   const duration_ms = providers.clock.now() - began
-  const answer = refused ? textOfResult(result) : tally.note(call, effects, result, textOfResult(result), duration_ms)
+  const said = providers.output_map.toModel(result)
+  const answer = refused ? said : tally.note(call, effects, result, said, duration_ms)
   const told = refused || signal.aborted || !isQuiet(effects) ? answer : folded(thread, call, answer)
   const changes = [...(result.ok ? changesOf(name, input as JsonObject, result.output) : []), ...changed]
   await thread.commit({ kind: 'call_end', call_id, ...told, ...(changes.length > 0 && { changed: changes.map(({ path }) => path) }) }, true)
@@ -98,22 +93,31 @@ async function watched(thread: Thread, call: CallPart, effects: readonly Effect[
 
 /** Runs a call; a reading one that failed for a passing reason is tried again. */
 async function run(thread: Thread, call: CallPart, effects: readonly Effect[], signal: AbortSignal): Promise<Result> {
+  const { approval, cache, execute, sandbox } = thread.providers
+  const key = isQuiet(effects) ? identityOf(call.name, call.input) : undefined
+  const known = key === undefined ? undefined : cache.get(key)
+  if (known) return known
+  const where = sandbox.choose(call.name, call.input)
   for (let retries = 0; ; retries++) {
-    const result = await thread.providers.run(call.name, call.input, {
+    const result = await execute.run(call.name, call.input, {
       signal,
       session: thread.session_id,
       surface: thread.surface,
-      ...(thread.providers.approve && { approve: (request) => thread.approvals.ask(call, request, signal) }),
-      ...(thread.providers.ask && { ask: thread.providers.ask }),
+      ...(where !== 'workspace' && { sandbox: where }),
+      ...(approval.approve && { approve: (request) => thread.approvals.ask(call, request, signal) }),
+      ...(approval.ask && { ask: approval.ask }),
     }).catch((error: unknown): Result => ({ ok: false, error: { code: 'VT_CALL_FAILED', message: messageOf(error), hint: '', retryable: false } }))
     const again = !result.ok && result.error.retryable && isQuiet(effects) && retries < thread.settings.harness.max_tool_retries && !signal.aborted
-    if (!again) return result
+    if (!again) {
+      if (key !== undefined && result.ok) cache.put(key, result)
+      return result
+    }
     await thread.harness('tool_retry_attempted', { message: result.error.message, attempt: retries + 1, error_category: result.error.code })
   }
 }
 
 /** A result that the model still has before it is named, not shown again. */
-function folded(thread: Thread, call: CallPart, answer: Answer): Answer {
+function folded(thread: Thread, call: CallPart, answer: Told): Told {
   const { text } = answer
   if (answer.is_error || text.length < 200) return answer
   const earlier = earlierResult(thread.state.messages, identityOf(call.name, call.input), text)
@@ -125,7 +129,7 @@ function folded(thread: Thread, call: CallPart, answer: Answer): Answer {
 /** What came of a call, for the record. */
 interface Made {
   result: Result
-  answer: Answer
+  answer: Told
   changes: FileChange[]
   duration_ms: number
 }

@@ -2,8 +2,15 @@ import type { Result } from '../../../../core/index.js'
 import type { Msg } from '../types.js'
 import { identityOf } from './cycles.js'
 
+/** What a model is told of a call. */
+export interface Told {
+  text: string
+  is_error: boolean
+  spool_path?: string
+}
+
 /** A result in the words a model reads. */
-export function textOfResult(result: Result): { text: string; is_error: boolean; spool_path?: string } {
+export function textOfResult(result: Result): Told {
   const remarks = (result.notices ?? []).map(({ code, message }) => `\n[${code}] ${message}`).join('')
   if (result.ok) {
     const text = result.text ?? JSON.stringify(result.output)

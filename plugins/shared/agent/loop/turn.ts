@@ -7,7 +7,6 @@ import type { Thread } from '../thread.js'
 import type { Msg, OutcomeCode, Part } from '../types.js'
 import { readArguments } from './arguments.js'
 import { makeCalls } from './calls.js'
-import { effectsOf } from './effects.js'
 import { noBill, together, type Bill } from './purse.js'
 import { Tally } from './tally.js'
 
@@ -121,7 +120,7 @@ class Turn {
       if (part.type !== 'raw_call') read.push({ ...part, from })
       else if (withTools) {
         const { tool_call_id, name, meta } = part
-        const effects = effectsOf(thread.kernel, name, undefined)
+        const { effects } = thread.providers.metadata.describe(name, undefined)
         read.push({ type: 'tool_call', call_id: `c${step}-${index++}`, tool_call_id, name, ...(await readArguments(part, finish, effects)), ...(meta && { meta, from }) })
       }
     }

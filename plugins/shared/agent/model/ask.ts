@@ -46,6 +46,7 @@ export interface Asking {
 
 const limits = { first_token_ms: 120_000, idle_ms: 90_000, total_ms: 900_000 }
 const longestWait = 300_000
+const nothing: Cause = { code: 'VT_LLM_EMPTY', message: 'The answer is empty.', retry: 'stream', category: 'empty' }
 
 /**
  * Asks a model until an answer is whole. Nothing of a broken answer is kept, so asking again repeats no side effect. Throws an
@@ -63,9 +64,9 @@ export async function ask(line: Line, request: Request, { providers, speech, ret
       if (providers.clock.now() - began > total_ms) throw new Stalled('total', total_ms)
       const answer = await once(line, request, seen, providers, speech, signal)
       if (answer.parts.length > 0) return { ...answer, usage: add(answer.usage, lost), duration_ms: providers.clock.now() - began, attempts: attempt }
-      if (left.empty-- === 0) throw new AgentError('VT_LLM_EMPTY', `The model ${line.model.id} answered with nothing, three times.`)
       lost = add(lost, answer.usage)
-      await retrying({ attempt, cause: { code: 'VT_LLM_EMPTY', message: 'The answer is empty.', retry: 'stream', category: 'empty' }, wait_ms: 0 })
+      if (left.empty-- === 0 || providers.retry.next(attempt, nothing, providers.random) === 'stop') throw new AgentError('VT_LLM_EMPTY', `The model ${line.model.id} answered with nothing.`)
+      await retrying({ attempt, cause: nothing, wait_ms: 0 })
     } catch (error) {
       if (signal.aborted || error instanceof AgentError) throw error
       const cause = causeOf(error, seen.begun, providers.clock.now())
@@ -80,11 +81,12 @@ export async function ask(line: Line, request: Request, { providers, speech, ret
 }
 
 /** Milliseconds until the next attempt; `undefined` when there is none. */
-function waitFor(cause: Cause, attempt: number, left: Record<'request' | 'stream' | 'auth', number>, { credential }: Line, { backoff, random }: AgentProviders): number | undefined {
+function waitFor(cause: Cause, attempt: number, left: Record<'request' | 'stream' | 'auth', number>, { credential }: Line, { retry, random }: AgentProviders): number | undefined {
   if (cause.retry === 'no' || cause.retry === 'context') return undefined
   if (cause.retry === 'auth') return left.auth-- > 0 && credential.refresh() ? 0 : undefined
   if (left[cause.retry]-- <= 0 || (cause.wait_ms ?? 0) > longestWait) return undefined
-  return cause.wait_ms ?? Math.round(random.next() * backoff(attempt))
+  const wait_ms = retry.next(attempt, cause, random)
+  return wait_ms === 'stop' ? undefined : wait_ms
 }
 
 const retryAt = ({ wait_ms }: Cause, { clock }: AgentProviders) => (wait_ms === undefined ? {} : { retry_at: new Date(clock.now() + wait_ms).toISOString() })

@@ -1,5 +1,5 @@
 import type { Kernel } from '../../../../core/index.js'
-import { dictionary } from '../dictionary.js'
+import { dictionary } from '../dictionary/choose.js'
 import { Events } from '../events/log.js'
 import { Speech } from '../events/speech.js'
 import { ask } from './ask.js'
@@ -18,7 +18,7 @@ export interface Checked {
 
 /** Asks a model for next to nothing, with a tool at hand. Throws AgentError VT_LLM_*. */
 export async function check(kernel: Kernel, id: string, env: Record<string, string | undefined>, signal: AbortSignal): Promise<Checked> {
-  const providers = dictionary(kernel, env)
+  const providers = await dictionary({ kernel, env })
   const line = await connect(kernel, id, providers)
   const offered = { type: 'function' as const, name: 'ping', description: 'Answers.', inputSchema: { type: 'object' as const, properties: {} } }
   const answer = await ask(

@@ -1,5 +1,6 @@
 import { homeOf, type Kernel } from '../../../../core/index.js'
 import type { AgentProviders } from '../dictionary.js'
+import { deadline } from '../dictionary/system.js'
 import { AgentError, messageOf } from '../errors.js'
 import { wayTo } from './connect.js'
 import { modelOf, type Model } from './facts.js'
@@ -43,7 +44,7 @@ async function asked(kernel: Kernel, source: Source, providers: AgentProviders, 
   if (load) return (await import('./module.js')).moduleModels(source, { resolve: way.resolve, home: homeOf({ env: providers.env }) })
   const model = modelOf(source, '')
   const ask = transport(model, way.credential, way, way.reach)
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(patience_ms)])
+  const limit = AbortSignal.any([signal, deadline(patience_ms)])
   const response = await ask(`${entry.base_url!.replace(/\/+$/, '')}/models`, { headers: keyHeaders(model.format), signal: limit })
   if (!response.ok) throw new AgentError('VT_LLM_REQUEST', `the server answers ${response.status} to GET /models.`)
   const text = await limited(response)

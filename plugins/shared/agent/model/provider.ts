@@ -29,7 +29,8 @@ export function sourcesOf(kernel: Kernel, env: Env): Sources {
   const ours = kernel.providers().filter(({ contribution }) => contribution.layer === 'builtin').map(({ name }) => name)
   const strange = Object.keys(kernel.settings['providers'] as object).find((name) => !ours.includes(name))
   if (strange !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `providers.${strange}: there is no built-in provider of this name; known: ${ours.join(', ')}. Others stand under custom_providers.` })
-  for (const provider of kernel.providers()) {
+  // What a module brings for the dictionary of the agent is no server.
+  for (const provider of kernel.providers().filter(({ contribution }) => contribution.manifest.component === undefined)) {
     try {
       const source = provider.contribution.layer === 'builtin' ? builtIn(kernel, env, provider) : fromManifest(kernel, env, provider)
       const taken = all.find(({ entry }) => entry.name === source.entry.name)

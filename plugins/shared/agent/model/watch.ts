@@ -1,3 +1,4 @@
+import { alarm } from '../dictionary/system.js'
 import { Stalled } from './failure.js'
 
 /** Says that something came; from then on silence of `ms` ends the work. */
@@ -13,13 +14,13 @@ export async function watched<T>(outer: AbortSignal, first_ms: number, work: (si
   let stage: 'first_token' | 'idle' = 'first_token'
   let limit = first_ms
   const fire = () => stop.abort(new Stalled(stage, limit))
-  let timer = setTimeout(fire, limit)
+  let timer = alarm(limit, fire)
   const alive: Alive = (next, ms) => {
-    if (next === stage && ms === limit) return void timer.refresh()
-    clearTimeout(timer)
+    if (next === stage && ms === limit) return timer.again()
+    timer.stop()
     stage = next
     limit = ms
-    timer = setTimeout(fire, limit)
+    timer = alarm(limit, fire)
   }
   let abort: (() => void) | undefined
   const ended = new Promise<never>((_, reject) => {
@@ -35,7 +36,7 @@ export async function watched<T>(outer: AbortSignal, first_ms: number, work: (si
   } catch (error) {
     throw stop.signal.aborted ? (stop.signal.reason as Error) : error
   } finally {
-    clearTimeout(timer)
+    timer.stop()
     signal.removeEventListener('abort', abort!)
   }
 }

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
-import type { Clock } from '../dictionary.js'
+import type { Clock, Random } from '../dictionary.js'
+import { uuidOf } from '../dictionary/system.js'
 import { AgentError } from '../errors.js'
 import type { Msg, Origin } from '../types.js'
 import type { Store } from './store.js'
@@ -25,6 +25,7 @@ export class Queue {
   constructor(
     private readonly store: Store,
     private readonly clock: Clock,
+    private readonly random: Random,
   ) {}
 
   /** Takes up what an earlier process left; `known` are the inputs that its journal has. */
@@ -41,7 +42,7 @@ export class Queue {
   }
 
   /** Throws VT_LOOP_QUEUE_FULL. An input that was there before is not there twice. */
-  async add(text: string, { id = randomUUID(), origin = 'queue' }: { id?: string; origin?: Origin } = {}): Promise<string> {
+  async add(text: string, { id = uuidOf(this.random), origin = 'queue' }: { id?: string; origin?: Origin } = {}): Promise<string> {
     const { pending, applied } = this.content
     if (applied.includes(id) || pending.some((one) => one.id === id)) return id
     if (pending.length >= most.pending) throw new AgentError('VT_LOOP_QUEUE_FULL', `${most.pending} inputs wait already; this one was not taken.`)

@@ -1,0 +1,19 @@
+import type { Io, Kernel } from '../../../../core/index.js'
+import { columns, printable } from '../../terminal.js'
+import { choicesOf, components, dictionary } from '../dictionary/choose.js'
+import { placeOf, type Place } from '../dictionary/table.js'
+import { refusal } from './refusal.js'
+
+/** Prints the record an agent would stand on: component, name, who chose it. Exit code 3 where there can be none, with the reason. */
+export async function providersOf(kernel: Kernel, asked: Place | undefined, json: boolean, io: Io): Promise<number> {
+  try {
+    const place = asked ?? placeOf('exec', undefined, io.env)
+    const choices = choicesOf(kernel, place)
+    const rows = components.map((component) => ({ component, ...choices[component] }))
+    io.stdout.write(json ? `${JSON.stringify({ context: place, providers: rows })}\n` : printable(columns(rows.map(({ component, name, by }) => [component, name, by]))))
+    await dictionary({ kernel, env: io.env, io }, place)
+    return 0
+  } catch (error) {
+    return refusal(kernel, error, io)
+  }
+}
