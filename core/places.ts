@@ -79,7 +79,12 @@ export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded,
   }
   if (plugins.enabled === false) return { sources: builtin, removals, diagnostics, looked }
 
-  const linked = (name: string, target: string) => isLinked(home, name, target)
+  let lock: ReturnType<typeof installed> | undefined
+  // Did `vtcode plugins add --link` make this link?
+  const linked = (name: string, target: string): boolean => {
+    const { type, path } = (lock ??= installed(home))[name]?.source ?? {}
+    return type === 'link' && path === target
+  }
   const below = (layer: Layer, ...dirs: string[]) => dirs.flatMap((dir) => pluginsIn(dir, layer, diagnostics, layer === 'user' ? linked : undefined))
   const all = [
     ...builtin,
@@ -159,13 +164,12 @@ function pluginsIn(dir: string, layer: Layer, diagnostics: Diagnostic[], linked:
   })
 }
 
-/** Did `vtcode plugins add --link` make this link? A lock that cannot be used says no; that it cannot is reported elsewhere. */
-function isLinked(home: string, name: string, target: string): boolean {
+/** What was installed. A lock that cannot be used says nothing; that it cannot is reported elsewhere. */
+function installed(home: string): ReturnType<typeof readInstalled> {
   try {
-    const source = readInstalled(home)[name]?.source
-    return source?.type === 'link' && source.path === target
+    return readInstalled(home)
   } catch {
-    return false
+    return {}
   }
 }
 
