@@ -9,8 +9,6 @@ import type { Io, Kernel, KernelOptions } from './types.js'
 const interrupted = 130
 // Verbs that nobody sits in front of start in a mode that goes on without asking; one that only answers cannot change anything.
 const modes: Record<string, Pick<KernelOptions, 'mode' | 'default_mode'>> = { mcp: { default_mode: 'auto' }, exec: { default_mode: 'auto' }, ask: { mode: 'plan' } }
-// Verbs that tell what is there, and start nothing of anybody to know more.
-const looking = new Set(['config', 'dependencies', 'docs', 'doctor', 'help', 'models', 'plugins', 'policy', 'revert', 'sessions', 'setup', 'skills', 'trust', 'undo'])
 const stop = new AbortController()
 
 // One press may reach us twice, from the terminal and from the program that started us; a second one soon after means at once.
@@ -43,7 +41,7 @@ async function main(argv: string[]): Promise<number> {
   const helpful = verb === undefined && (process.stdin.isTTY || rest.includes('--help') || rest.includes('-h'))
   const env = { ...process.env, ...(options.home !== undefined && { HOME: options.home }) }
   const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env, signal: stop.signal, interrupts: (handler) => void (instead = handler) }
-  const kernel = await createKernel({ ...(verb !== undefined && Object.hasOwn(modes, verb) ? modes[verb] : {}), ...options, env, surface: verb ?? 'help', looking: looking.has(verb ?? 'help') })
+  const kernel = await createKernel({ ...(verb !== undefined && Object.hasOwn(modes, verb) ? modes[verb] : {}), ...options, env, surface: verb ?? 'help' })
   try {
     const surface = verb === undefined && !helpful ? undefined : await kernel.surface(verb ?? 'help')
     return surface ? await surface(kernel, rest, io) : usage(kernel, verb)

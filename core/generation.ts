@@ -81,7 +81,9 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const remarks = [...loaded.diagnostics, ...(trust.fault ? [fromError(trust.fault, home)] : []), ...unacknowledged(settings, effective)]
   const found = await discover({ ...places, env, loaded, skills: loadedSkills })
   found.contributions.push(...serversOf(loaded, workspace.root))
-  const seals = openSeals({ ...places, whole: options.looking ?? false })
+  // Not for a workspace to say: it could so keep servers from a verb that needs them.
+  const looking = found.contributions.some(({ layer, manifest: { verb, looks } }) => looks && verb === options.surface && layer !== 'workspace')
+  const seals = openSeals({ ...places, whole: looking })
   const withheld = new Map<string, Withheld>()
   for (const contribution of found.contributions) {
     const { id } = contribution
@@ -105,7 +107,6 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const remark: Premises['remark'] = ({ file }, error) => found.diagnostics.push({ ...fromError(error, file), severity: 'warning' })
   const quarantine: Premises['quarantine'] = (...of) => quarantined(registry, ...of)
   const rights: Premises['rightsOf'] = (one) => rightsOf(registry, found.contributions, one)
-  const { looking = false } = options
   const premises = premisesOf({ settings, workspace: workspace.root, home, looking, env, report, renew, log, refuse, remark, quarantine, rightsOf: rights })
   const adapters = new Map<string, Contribution>()
   const loader = createLoader({ adapters, premises: premises.of, isolates: isolating(settings), limit: seconds * 1000, verify, report })

@@ -414,6 +414,8 @@ export interface Manifest {
   order?: number
   /** Surface: the word after `vtcode`. */
   verb?: string
+  /** Of a surface: it tells what is there; a server whose tools are not known yet is not started to ask for them. */
+  looks?: boolean
   /** Adapter: the manifest key it serves, such as `run`. */
   key?: string
   /** Provider: what it provides, as data. */
@@ -732,8 +734,6 @@ export interface KernelOptions {
   home?: string
   env?: Record<string, string | undefined>
   surface?: string
-  /** Only to look at what is there: a server whose tools are not known yet is not started to ask for them. */
-  looking?: boolean
   log?: (level: string, message: string) => void
 }
 export interface Kernel {
