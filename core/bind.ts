@@ -83,6 +83,11 @@ export function bind(found: Found, settings: Settings, dialects?: readonly strin
     const claim = chainOf(id, claimants)
     if (claim) admit(id, claim)
   }
+  for (const { actions } of registry.tools.values()) {
+    const all = [...actions.values()]
+    // Our own actions agree; a test holds that.
+    if (all.some(({ primary }) => primary.layer !== 'builtin')) compare(all)
+  }
   for (const primary of found.contributions) {
     // A call to the name of a tool nobody agreed to yet says so, rather than that it is unknown.
     const why = withheld.get(primary.id)
@@ -157,17 +162,19 @@ export function bind(found: Found, settings: Settings, dialects?: readonly strin
     if (twin !== undefined) return aside(primary, 'invalid', 'VT_SLOT_TWIN', { slot: id, twin })
     const dead = primary.manifest.alias && targetsOf(primary.manifest.alias).find((target) => !registry.slots.has(target))
     if (dead) return aside(primary, 'inactive', 'VT_SLOT_UNKNOWN', { id: primary.id, stage: 'alias', slot: dead, nearest: '' })
-    const slot = addSlot(registry, id, claim)
+    addSlot(registry, id, claim)
     looks.set(look(id), id)
-    for (const other of slot.tool.actions.values()) if (other !== slot) compare(slot, other)
   }
 
   /** One tool is one flat schema for a model: a property means the same type in all its actions. */
-  function compare(slot: Slot, other: Slot): void {
-    for (const [property, schema] of Object.entries(slot.shape.properties)) {
-      const theirs = other.shape.properties[property]
-      if (theirs && typeText(theirs) !== typeText(schema)) {
-        say('VT_SLOT_PROPERTY_CONFLICT', { id: slot.primary.id, property, other: other.info.slot }, [slot.primary])
+  function compare(slots: Iterable<Slot>): void {
+    const said = new Map<string, { type: string; slot: string }>()
+    for (const { info, primary } of slots) {
+      for (const [property, schema] of Object.entries(info.input['properties'] as Record<string, Schema>)) {
+        const type = typeText(schema)
+        const earlier = said.get(property)
+        if (!earlier) said.set(property, { type, slot: info.slot })
+        else if (earlier.type !== type) say('VT_SLOT_PROPERTY_CONFLICT', { id: primary.id, property, other: earlier.slot }, [primary])
       }
     }
   }

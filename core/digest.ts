@@ -24,7 +24,7 @@ const MAX_SOURCE = 16 * 1_048_576
 
 // Loaded when something is hashed: most starts hash nothing.
 export const sha256 = (data: string | Uint8Array, form: 'hex' | 'base64' = 'hex'): string =>
-  process.getBuiltinModule('node:crypto').createHash('sha256').update(data).digest(form)
+  process.getBuiltinModule('node:crypto').hash('sha256', data, form)
 const refuse = (text: string, file: string) => problem('VT_MANIFEST_LIMIT', { problem: text }, { details: { files: [file] } })
 
 /** Does it come with the workspace, and runs or connects? What the settings say was agreed to with them. */

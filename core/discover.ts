@@ -5,6 +5,8 @@ import { problem, report } from './errors.js'
 import { known, manifestFiles, readManifest, type Reading } from './manifest.js'
 import { dataFolder } from './premises.js'
 import { filesOf, placesOf, type DiscoverOptions, type Places, type Removal, type Source } from './places.js'
+import { realPaths } from './data.js'
+import { openShelf, type Shelf } from './shelf.js'
 import { fitsProgram, missing, orphans, type Surroundings } from './requires.js'
 import type { Contribution, ContributionInfo, Diagnostic, JsonObject, Kind, Manifest, ManifestEntry, PackageReader, PackageSkills, PluginFolder, State } from './types.js'
 import { version } from './version.js'
@@ -44,17 +46,21 @@ type Reader = Pick<DiscoverOptions, 'workspace' | 'home' | 'env'>
 export async function readPlaces({ sources, removals, diagnostics, looked }: Places, options: Reader): Promise<Discovery> {
   const found: Discovery = { contributions: [], invalid: [], diagnostics, packages: [], plugins: [], looked }
   const files = new Map<string, string>()
-  for (const source of sources) {
+  const shelf = openShelf(options.home, options.workspace)
+  const real = realPaths()
+  for (const place of sources) {
+    const source = { ...place, real }
     const before = found.invalid.length
     const { form, plugin: name, root, path, layer } = source
     const isPlugin = form === 'plugin' || (form === 'package' && root === path)
     if (isPlugin) found.plugins.push({ name, root, layer, format: 'vtcode' })
-    for await (const [file, reading] of form === 'package' ? packageReadings(source, found, options) : readingsOf(source, found)) admit(source, file, reading, files, found)
+    for await (const [file, reading] of form === 'package' ? packageReadings(source, found, options, shelf) : readingsOf(source, found, shelf)) admit(source, file, reading, files, found)
     const broken = found.invalid.slice(before).find(({ state }) => state === 'invalid')
     if (source.entry?.required && broken) {
       throw problem('VT_RELOAD_REFUSED', { reason: `${source.path} is required and ${broken.id} cannot be loaded` })
     }
   }
+  shelf?.save()
   remove(found, removals)
   return found
 }
@@ -66,7 +72,7 @@ export function pluginsOf({ contributions, packages }: Pick<Discovery, 'contribu
 }
 
 /** What a package of another program brings, as one of our own readers understands it. */
-async function* packageReadings(source: Source, found: Discovery, options: Reader): AsyncGenerator<[file: string, reading: Reading]> {
+async function* packageReadings(source: Source, found: Discovery, options: Reader, shelf: Shelf | undefined): AsyncGenerator<[file: string, reading: Reading]> {
   const reader = found.contributions.find(({ kind, layer, manifest }) => layer === 'builtin' && kind === 'adapter' && manifest.key === 'package')
   if (!reader) return
   const { default: read } = (await import(pathToFileURL(resolve(dirname(reader.file), reader.manifest.module!)).href)) as { default: PackageReader }
@@ -79,21 +85,21 @@ async function* packageReadings(source: Source, found: Discovery, options: Reade
   if (folder?.root === path) found.plugins[found.plugins.length - 1] = { ...folder, format }
   if (usable && root === path) found.packages.push({ name: plugin, root, layer, ...(skills && { skills }) })
   for (const { file, manifest } of manifests) yield [file, known(manifest)]
-  if (usable && native) yield* nativeReadings(source, native)
+  if (usable && native) yield* nativeReadings(source, native, shelf)
 }
 
 /** What a package brings for this program, in our own form; what it says of all of them holds where they say nothing. */
-async function* nativeReadings(source: Source, { folder, vtcode, options }: NonNullable<ReturnType<PackageReader>['native']>): AsyncGenerator<[file: string, reading: Reading]> {
+async function* nativeReadings(source: Source, { folder, vtcode, options }: NonNullable<ReturnType<PackageReader>['native']>, shelf: Shelf | undefined): AsyncGenerator<[file: string, reading: Reading]> {
   for (const name of manifestFiles(folder).filter((name) => name !== 'hooks.json')) {
     const file = join(folder, name)
-    const { manifest, ...reading } = await readManifest(file, source)
+    const { manifest, ...reading } = await readManifest(file, source, shelf)
     const own = Object.hasOwn(options, reading.name) && { options: options[reading.name]! }
     yield [file, { ...reading, ...own, ...(manifest && { manifest: vtcode === undefined ? manifest : { vtcode, ...manifest } }) }]
   }
 }
 
 /** The manifests of a source. Those of the program come checked from the catalogue that the build wrote. */
-async function* readingsOf(source: Source, { diagnostics }: Discovery): AsyncGenerator<[file: string, reading: Reading]> {
+async function* readingsOf(source: Source, { diagnostics }: Discovery, shelf: Shelf | undefined): AsyncGenerator<[file: string, reading: Reading]> {
   const catalogue = join(source.path, '_catalogue.json')
   if (source.form === 'builtin' && existsSync(catalogue)) {
     const manifests = JSON.parse(readFileSync(catalogue, 'utf8')) as { file: string; manifest: Manifest }[]
@@ -105,7 +111,7 @@ async function* readingsOf(source: Source, { diagnostics }: Discovery): AsyncGen
     const text = `${source.path} holds ${files.length} manifests; the first ${MAX_MANIFESTS} are read.`
     diagnostics.push(report('VT_MANIFEST_LIMIT', { problem: text }, [source.path]))
   }
-  for (const file of files.slice(0, MAX_MANIFESTS)) yield [file, await readManifest(file, source)]
+  for (const file of files.slice(0, MAX_MANIFESTS)) yield [file, await readManifest(file, source, shelf)]
 }
 
 function admit(source: Source, file: string, reading: Reading, files: Map<string, string>, found: Discovery): void {

@@ -42,7 +42,11 @@ const limitOf = ({ timeout_secs }: Contribution['manifest'], usual: number): num
 
 export function buildPipelines(registry: Registry, taps: Taps): Pipelines {
   const prePolicy = new AsyncSeriesWaterfallHook<[Verdict | undefined, Call]>(['verdict', 'call'], 'pre-policy')
-  const execute = new HookMap(() => new AsyncSeriesBailHook<[Call], Result | undefined>(['call'], 'execute'))
+  const execute = new HookMap((slot) => {
+    const hook = new AsyncSeriesBailHook<[Call], Result | undefined>(['call'], 'execute')
+    registry.slots.get(slot)?.chain.forEach((contribution, stage) => hook.tapPromise({ name: contribution.id, stage }, (call) => taps.handle(contribution, call)))
+    return hook
+  })
   const postCompaction = new AsyncSeriesWaterfallHook<[Result, Call]>(['result', 'call'], 'post-compaction')
 
   const judges = registry.policies.map((policy): Judge => {
@@ -59,11 +63,6 @@ export function buildPipelines(registry: Registry, taps: Taps): Pipelines {
       // Nothing is worse than a denial.
       if ((verdict && 'deny' in verdict) || !covers(call)) return verdict
       return worse(verdict, await judge(call))
-    })
-  }
-  for (const { info, chain } of registry.slots.values()) {
-    chain.forEach((contribution, stage) => {
-      execute.for(info.slot).tapPromise({ name: contribution.id, stage }, (call) => taps.handle(contribution, call))
     })
   }
   for (const compactor of registry.compactors) {

@@ -15,7 +15,16 @@ export function toolInfo(tool: Tool): ToolInfo {
  * choice needs: of each action the required properties and the first paragraph, of each property its type, choices and words. Limits
  * are named by the check that finds them broken; `unified_search tools` with detail_level full answers everything about one action.
  */
-export function listTools(registry: Registry): ToolInfo[] {
+export function listTools(registry: Registry): readonly ToolInfo[] {
+  const there = lists.get(registry) ?? makeList(registry)
+  lists.set(registry, there)
+  return there
+}
+
+/** It is asked for again by each client and before each step of a model, and is the same for the whole of a generation. */
+const lists = new WeakMap<Registry, ToolInfo[]>()
+
+function makeList(registry: Registry): ToolInfo[] {
   const tools = [...registry.tools.values()].filter((tool) => slotsOf(tool).some(isListed))
   return tools.flatMap((tool): ToolInfo[] => {
     if (tool.only) return [plain(single(tool.name, tool.only))]

@@ -3,9 +3,9 @@ import { moduleOf } from './alias.js'
 import { basename, dirname, extname, isAbsolute, join, resolve, win32 } from 'node:path'
 import { clean } from './clean.js'
 import { conform, readContract } from './conform.js'
-import { inside, type Data } from './data.js'
+import { inside, parseData, readBytes, type Data, type RealPath } from './data.js'
 import { problem, report, VtError, type Code, type Values } from './errors.js'
-import { load } from './explorer.js'
+import type { Shelf } from './shelf.js'
 import type { Diagnostic, Kind, Layer, Manifest, Schema, Stage, JsonObject } from './types.js'
 
 /** What one manifest file turned out to be; without `manifest` it is invalid and `diagnostics` say why. */
@@ -24,14 +24,20 @@ export interface Place {
   layer: Layer
   /** Absolute folder that neither links nor modules may leave. */
   root: string
+  /** Where many files are read together. */
+  real?: RealPath
 }
 
 /** Reads and checks one manifest file. Never throws: what is wrong becomes a diagnostic with its line. */
-export async function readManifest(file: string, { layer, root }: Place): Promise<Reading> {
+export async function readManifest(file: string, place: Place, shelf?: Shelf): Promise<Reading> {
   const reading: Reading = { name: basename(file, extname(file)), kind: 'unknown', diagnostics: [] }
+  let bytes: Uint8Array
   let data: Data
   try {
-    data = await load(file, root)
+    bytes = readBytes(file, { within: place.root, ...(place.real && { real: place.real }) })
+    const checked = shelf?.get(file, bytes)
+    if (checked) return placed(known(checked), file, place)
+    data = await parseData(bytes, file)
   } catch (error) {
     reading.diagnostics.push(fromError(error, file))
     return reading
@@ -58,15 +64,21 @@ export async function readManifest(file: string, { layer, root }: Place): Promis
     const why = manifest[schema] && tooMuch(manifest[schema])
     if (why) wrong('VT_SCHEMA_INVALID', { id: reading.name, reason: `${schema} ${why}` }, [schema])
   }
-  const main = moduleOf(manifest)
-  const module = main === undefined ? undefined : modulePath(file, main, root)
-  if (module instanceof VtError) wrong('VT_MANIFEST_PATH', module.problem.details as Record<string, string>, ['module'])
   if (reading.diagnostics.length > 0) return reading
 
   // Our own texts have been read by us.
-  if (manifest !== said && layer !== 'builtin') reading.diagnostics.push(report('VT_TEXT_CLEANED', { id: reading.name }, [file], 'warning'))
-  reading.manifest = manifest
-  return reading
+  if (manifest === said) shelf?.put(file, bytes, manifest)
+  else if (place.layer !== 'builtin') reading.diagnostics.push(report('VT_TEXT_CLEANED', { id: reading.name }, [file], 'warning'))
+  return placed({ ...reading, manifest }, file, place, data)
+}
+
+/** What depends on where a manifest lies: its module. */
+function placed({ manifest, ...reading }: Reading, file: string, { root, real }: Place, data?: Data): Reading {
+  const main = moduleOf(manifest!)
+  const module = main === undefined ? undefined : modulePath(file, main, root, real)
+  if (!(module instanceof VtError)) return { ...reading, manifest: manifest! }
+  const values = module.problem.details as Record<string, string>
+  return { ...reading, diagnostics: [report('VT_MANIFEST_PATH', values, [data?.at(['module']) ?? file])] }
 }
 
 /** Every built-in manifest below `dir`, checked, as the build writes it into the catalogue; throws naming file and line. */
@@ -130,7 +142,7 @@ export function fromError(error: unknown, file: string): Diagnostic {
 }
 
 /** Absolute path of the module of a manifest, `x.ts` where there is no `x.js`; or why there is none. */
-export function modulePath(file: string, module: string, root: string): string | VtError {
+export function modulePath(file: string, module: string, root: string, real: RealPath = realpathSync.native): string | VtError {
   const refuse = (text: string) => problem('VT_MANIFEST_PATH', { module, problem: text }, { details: { module, problem: text } })
   if (/^[a-z][a-z0-9+.-]+:/i.test(module)) return refuse('is a URL')
   if (isAbsolute(module) || win32.isAbsolute(module)) return refuse('is an absolute path')
@@ -139,7 +151,7 @@ export function modulePath(file: string, module: string, root: string): string |
   if (!inside(resolve(root), target)) return refuse('leads out of the folder of its plugin')
   for (const candidate of [target, target.replace(/js$/, 'ts')]) {
     if (!statSync(candidate, { throwIfNoEntry: false })?.isFile()) continue
-    return inside(realpathSync(root), realpathSync(candidate)) ? candidate : refuse('is a link out of the folder of its plugin')
+    return inside(real(root), real(candidate)) ? candidate : refuse('is a link out of the folder of its plugin')
   }
   return refuse('does not exist')
 }

@@ -78,7 +78,7 @@ export function addSlot(registry: Registry, id: string, { primary, chain, refusa
   const [name = '', action] = id.split('/')
   const { manifest } = primary
   const targets = targetsOf(manifest.alias ?? {}).flatMap((target) => registry.slots.get(target) ?? [])
-  const input = manifest.alias && !manifest.input && targets[0] ? targets[0].info.input : schemaOf(id, primary, registry)
+  const input = once(() => (manifest.alias && !manifest.input && targets[0] ? targets[0].info.input : schemaOf(id, primary, registry)))
   const info: SlotInfo = Object.freeze({
     slot: id,
     tool: name,
@@ -87,7 +87,9 @@ export function addSlot(registry: Registry, id: string, { primary, chain, refusa
     description: manifest.description ?? targets[0]?.info.description ?? '',
     effects: [...new Set([...chain.flatMap(effectsOf), ...targets.flatMap((target) => target.info.effects)])],
     ...(manifest.dialect !== undefined && { dialect: [manifest.dialect].flat() }),
-    input,
+    get input() {
+      return input()
+    },
     ...(manifest.output !== undefined && { output: manifest.output }),
     detailed: manifest.detailed ?? [],
     errors: manifest.errors ?? {},
@@ -96,7 +98,23 @@ export function addSlot(registry: Registry, id: string, { primary, chain, refusa
     chain: chain.map((contribution) => contribution.id),
   })
   const tool = registry.tools.get(name) ?? makeTool(name)
-  const slot: Slot = { info, tool, primary, chain, shape: shapeOf(input), example: exampleOf(info, registry.each), chosen: isChosen(primary, registry.dialects), ...(refusal && { refusal }) }
+  // Of many slots few are called; what only a call needs is worked out by its first.
+  const shape = once(() => shapeOf(input()))
+  const example = once(() => exampleOf(info, registry.each))
+  const slot: Slot = {
+    info,
+    tool,
+    primary,
+    chain,
+    get shape() {
+      return shape()
+    },
+    get example() {
+      return example()
+    },
+    chosen: isChosen(primary, registry.dialects),
+    ...(refusal && { refusal }),
+  }
   registry.tools.set(name, tool)
   registry.slots.set(id, slot)
   if (action === undefined) tool.only = slot
@@ -108,6 +126,11 @@ export function addSlot(registry: Registry, id: string, { primary, chain, refusa
   }
   for (const former of manifest.aliases ?? []) if (!registry.routes.has(former)) registry.routes.set(former, id)
   return slot
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => (made ??= { value: make() }).value
 }
 
 /** What a call to this contribution can do at worst. */
@@ -128,8 +151,8 @@ export function covering(patterns: string[] | undefined): (slot: string) => bool
 
 /** The slot's own input with the properties that policies and compactors add to it. */
 function schemaOf(id: string, { manifest }: Contribution, { policies, compactors }: Registry): Schema {
-  const covers = ({ manifest }: Contribution) => manifest.input && covering(manifest.slots)(id)
-  const added = [...policies, ...compactors].filter(covers).map((contribution) => contribution.manifest.input!['properties'])
+  const adding = [...policies, ...compactors].filter(({ manifest }) => manifest.input && covering(manifest.slots)(id))
+  const added = adding.map((contribution) => contribution.manifest.input!['properties'])
   const input = manifest.input ?? offeredInput(manifest) ?? {}
   return {
     ...input,

@@ -5,6 +5,19 @@ const kib = (tools: readonly object[]) => Buffer.byteLength(JSON.stringify(tools
 const nameOf = ({ name }: { name: string }) => name
 
 describe('the list of tools', () => {
+  it('is of actions that mean one type by one property of their tool', async () => {
+    await using booted = await bootKernel()
+    const types = new Map<string, unknown>()
+    for (const { slot, tool, input } of booted.kernel.list()) {
+      for (const [property, { type }] of Object.entries(input['properties'] as Record<string, { type?: unknown }>)) {
+        const name = `${tool} ${property}`
+        const said = JSON.stringify([type ?? null].flat().sort())
+        if (types.has(name)) expect(said, `${slot} ${property}`).toBe(types.get(name))
+        types.set(name, said)
+      }
+    }
+  })
+
   it('takes at most 12 KiB for the three unified tools, and says of each action what it is for and what it needs', async () => {
     await using booted = await bootKernel()
     const unified = booted.kernel.tools().filter(({ name }) => name.startsWith('unified_'))

@@ -1,0 +1,121 @@
+import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { dirname, extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { inside } from './data.js'
+import { sha256 } from './digest.js'
+import type { Manifest } from './types.js'
+import { version } from './version.js'
+
+/** Manifests that were read, checked and found flawless before, by the digest of their bytes: an unchanged file is not parsed again. */
+export interface Shelf {
+  get(file: string, bytes: Uint8Array): Manifest | undefined
+  put(file: string, bytes: Uint8Array, manifest: Manifest): void
+  /** Keeps what is new for the next program. What cannot be written is merely read anew then. */
+  save(): void
+}
+
+/** What the file may weigh; what was used last is kept. */
+const LIMIT = 4 * 1_048_576
+/** How many are held while a program runs. */
+const HELD = 10_000
+
+const shelves = new Map<string, Shelf>()
+
+/** The shelf of a user, whose `.vtcode` folder is `home`. One that lies in the workspace is what others may have put there. */
+export function openShelf(home: string, workspace: string): Shelf | undefined {
+  if (inside(workspace, home) || (lstatSync(home, { throwIfNoEntry: false }) && inside(workspace, realpathSync(home)))) return undefined
+  if (!shelves.has(home)) shelves.set(home, makeShelf(join(home, 'cache', 'manifests')))
+  return shelves.get(home)
+}
+
+function makeShelf(path: string): Shelf {
+  const known = new Map<string, Manifest>()
+  let lines: Map<string, string> | undefined
+  let added = false
+  // JSON and YAML take different texts.
+  const keyOf = (file: string, bytes: Uint8Array) => sha256(bytes) + (extname(file) === '.json' ? 'j' : 'y')
+  return {
+    get(file, bytes) {
+      const key = keyOf(file, bytes)
+      const there = known.get(key)
+      if (there) return there
+      lines ??= read(path)
+      const line = lines.get(key)
+      if (line === undefined) return undefined
+      const manifest = JSON.parse(line) as Manifest
+      known.set(key, manifest)
+      return manifest
+    },
+    put(file, bytes, manifest) {
+      if (known.size >= HELD) known.clear()
+      known.set(keyOf(file, bytes), manifest)
+      added = true
+    },
+    save() {
+      if (!added) return
+      added = false
+      const used = [...known].map(([key, manifest]) => [key, JSON.stringify(manifest)] as const)
+      write(path, new Map([...used, ...(lines ?? [])]))
+    },
+  }
+}
+
+/** Another build may check otherwise. */
+function stamp(): string {
+  const { mtimeMs, size } = statSync(fileURLToPath(import.meta.url))
+  return `${version} ${mtimeMs} ${size}`
+}
+
+/** The lines of the file by their key; none where it is not wholly ours: another user's, another build's, or damaged. */
+function read(path: string): Map<string, string> {
+  const lines = new Map<string, string>()
+  try {
+    const text = readOwn(path)
+    const end = text.indexOf('\n')
+    const body = text.slice(end + 1)
+    if (text.slice(0, end) !== `${stamp()} ${sha256(body)}`) return lines
+    for (const line of body.split('\n')) if (line) lines.set(line.slice(0, 65), line.slice(66))
+  } catch {
+    // It is not there, or nobody may know it: it is made anew.
+  }
+  return lines
+}
+
+function readOwn(path: string): string {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const stat = fstatSync(fd)
+    if (!stat.isFile() || stat.size > LIMIT || !isOwn(stat) || !isOwn(lstatSync(dirname(path)))) throw new Error('not ours')
+    return readFileSync(fd, 'utf8')
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const isOwn = ({ uid, mode }: { uid: number; mode: number }): boolean => process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0)
+
+function write(path: string, lines: ReadonlyMap<string, string>): void {
+  const kept: string[] = []
+  let room = LIMIT - 1024
+  for (const [key, line] of lines) {
+    room -= Buffer.byteLength(line) + key.length + 2
+    if (room < 0) break
+    kept.push(`${key} ${line}\n`)
+  }
+  const body = kept.join('')
+  const draft = `${path}.${process.pid}`
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    if (!isOwn(lstatSync(dirname(path)))) return
+    rmSync(draft, { force: true })
+    const fd = openSync(draft, 'wx', 0o600)
+    try {
+      writeSync(fd, `${stamp()} ${sha256(body)}\n${body}`)
+    } finally {
+      closeSync(fd)
+    }
+    renameSync(draft, path)
+  } catch {
+    rmSync(draft, { force: true })
+  }
+}
