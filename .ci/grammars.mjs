@@ -1,5 +1,5 @@
 // The grammars of the outline fallback: wasm out of the packages that build it, beside our queries, with their licences.
-import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const folder = 'plugins/unified_search/outline_tree_sitter'
@@ -12,7 +12,6 @@ const packages = {
 /** Fills the folder in `dist`; fails when a query has no grammar. */
 export function copyGrammars(dist) {
   const target = join(dist, folder)
-  rmSync(target, { recursive: true, force: true })
   mkdirSync(target, { recursive: true })
   const notices = []
   for (const [name, { at, languages }] of Object.entries(packages)) {

@@ -174,7 +174,7 @@ describe('error codes', () => {
 const owed = [
   'VT_POLICY_UNAVAILABLE', 'VT_FILE_IO', 'VT_SLOT_PROPERTY_CONFLICT', 'VT_SCHEMA_PATTERN',
   'VT_CONFIG_INVALID', 'VT_CONFIG_AMBIGUOUS', 'VT_CONFIG_UNTRUSTED', 'VT_CONFIG_LOOSENS', 'VT_CONFIG_OWN_ONLY', 'VT_CONFIG_CONSENT',
-  'VT_TRUST_STORE', 'VT_TRUST_REFUSED', 'VT_SEARCH_TIMEOUT', 'VT_SEARCH_ENGINE_MISSING',
+  'VT_TRUST_STORE', 'VT_TRUST_REFUSED',
   'plugins/surface/config', 'plugins/surface/docs', 'plugins/surface/doctor', 'plugins/surface/help', 'plugins/surface/plugins', 'plugins/surface/tools',
-  'plugins/surface/tour', 'plugins/surface/trust', 'plugins/unified_search/outline_tree_sitter',
+  'plugins/surface/tour', 'plugins/surface/trust',
 ]

@@ -1,7 +1,7 @@
 /** Outlines whatever made them: which files, filters, views, caps, text. */
 import { createHash } from 'node:crypto'
 import { ok, problem, type Call, type Context, type EntryStat, type Handle, type Next, type Notice, type Result } from '../../core/index.js'
-import { count, refusal, remarks } from './answer.js'
+import { count, notice, refusal, remarks, some } from './answer.js'
 import { filesBelow, type Listing } from './enumerate.js'
 import { languageNamed, languageOf, type Language } from './languages.js'
 import { parentOf } from './entries.js'
@@ -138,6 +138,9 @@ export function tooLarge({ path, stat }: Handle, single: boolean): boolean {
   if (single) throw tooLargeToParse(path, stat.bytes)
   return true
 }
+
+/** The remark on files that were too much to parse. */
+export const leftOut = (paths: string[]): Notice[] => (paths.length > 0 ? [notice('VT_SEARCH_SKIPPED', `${count(paths.length, 'file')} too much to parse, left out: ${some(paths)}`)] : [])
 
 /** What the caller's words leave of a file. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
 export async function filterOf(input: OutlineInput, single: boolean): Promise<(items: Item[]) => Item[]> {

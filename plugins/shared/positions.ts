@@ -6,30 +6,46 @@ export interface Positions {
   column(line: number, column: number): number
 }
 
+/** Units between two marks: no position costs more than counting this many, however long the lines are. */
+const stride = 128
+
 export function positionsIn(text: string): Positions {
   if (Buffer.byteLength(text) === text.length) return { byte: (index) => index, column: (_line, column) => column }
+  const marks = marksIn(text)
   const starts = [0]
-  const bytes = [0]
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) {
-    bytes.push(bytes.at(-1)! + Buffer.byteLength(text.slice(starts.at(-1)!, at + 1)))
-    starts.push(at + 1)
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+  const before = (index: number, counts: Uint32Array, measure: (text: string) => number): number => {
+    const mark = Math.floor(index / stride)
+    return counts[mark]! + measure(text.slice(markAt(text, mark), index))
   }
+  const points = (index: number) => before(index, marks.points, codePoints)
   return {
-    byte(index) {
-      const line = lineAt(starts, index)
-      return bytes[line]! + Buffer.byteLength(text.slice(starts[line]!, index))
-    },
-    column: (line, column) => Array.from(text.slice(starts[line]!, starts[line]! + column)).length,
+    byte: (index) => before(index, marks.bytes, Buffer.byteLength),
+    column: (line, column) => points(starts[line]! + column) - points(starts[line]!),
   }
 }
 
-/** The last line that starts at or before an index. */
-function lineAt(starts: number[], index: number): number {
-  let [low, high] = [0, starts.length - 1]
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if (starts[middle]! <= index) low = middle
-    else high = middle - 1
+/** What lies before each mark. */
+function marksIn(text: string): { bytes: Uint32Array; points: Uint32Array } {
+  const bytes = new Uint32Array(Math.floor(text.length / stride) + 1)
+  const points = new Uint32Array(bytes.length)
+  for (let mark = 1; mark < bytes.length; mark++) {
+    const part = text.slice(markAt(text, mark - 1), markAt(text, mark))
+    bytes[mark] = bytes[mark - 1]! + Buffer.byteLength(part)
+    points[mark] = points[mark - 1]! + codePoints(part)
   }
-  return low
+  return { bytes, points }
+}
+
+/** Never between the halves of one character. */
+function markAt(text: string, mark: number): number {
+  const index = mark * stride
+  const unit = text.charCodeAt(index)
+  return unit >= 0xdc00 && unit <= 0xdfff ? index - 1 : index
+}
+
+function codePoints(text: string): number {
+  let points = 0
+  for (const _ of text) points++
+  return points
 }

@@ -6,7 +6,7 @@ import { look } from '../shared/entries.js'
 import type { Language } from '../shared/languages.js'
 import { inPathOrder } from '../shared/order.js'
 import {
-  answer, cached, filterOf, remember, subjects, tooLarge, versionIn, versionOf, wantedLanguage,
+  answer, cached, filterOf, leftOut, remember, subjects, tooLarge, versionIn, versionOf, wantedLanguage,
   type Item, type OutlineInput, type Outlined, type Range, type Subject,
 } from '../shared/outline.js'
 import { lines } from '../shared/process.js'
@@ -35,7 +35,7 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   ])
   if (!drawn) return undefined
   const unknown = found.single && found.files.length === 0 ? [`${input.path} (unknown)`] : []
-  const notices = [...drawn.notices, ...unsupported([...others.missing, ...unknown])]
+  const notices = [...drawn.notices, ...others.notices, ...unsupported([...others.missing, ...unknown])]
   const backend = others.files.length === 0 ? 'ast-grep' : drawn.files.length === 0 ? 'tree-sitter' : 'mixed'
   const files = inPathOrder([...drawn.files, ...others.files], ({ path }) => path)
   const beyond = found.files.slice(input.max_results).map(({ path }) => path)
@@ -66,6 +66,7 @@ async function draw(context: Context, files: Subject[], single: boolean): Promis
   const engine = astGrepPath(context.workspace.root)!
   const outlined: Outlined[] = []
   const failed: string[] = []
+  const large: string[] = []
   const by = (language: Language) => `${engine}:${language.id}`
   const entries = await look(context, files.map(({ path }) => path))
   const unknown = files.filter(({ path, language }) => {
@@ -82,7 +83,9 @@ async function draw(context: Context, files: Subject[], single: boolean): Promis
       for (const { path, language } of unknown.slice(at, at + batch)) {
         const handle = await context.workspace.openFile(path).catch(gone)
         if (!handle) continue
-        const version = tooLarge(handle, single) ? undefined : await versionIn(handle, by(language))
+        const fits = !tooLarge(handle, single)
+        if (!fits) large.push(path)
+        const version = fits ? await versionIn(handle, by(language)) : undefined
         const items = version && cached(version)
         if (items || !version) await handle.close()
         if (items) outlined.push({ path, lang: language.title, items })
@@ -100,7 +103,8 @@ async function draw(context: Context, files: Subject[], single: boolean): Promis
       for (const { handle } of fresh) await handle.close()
     }
   }
-  return { files: outlined, notices: failed.length > 0 ? [notice('VT_SEARCH_PARTIAL', `ast-grep: ${some(failed, 5)}`)] : [] }
+  const notices = failed.length > 0 ? [notice('VT_SEARCH_PARTIAL', `ast-grep: ${some(failed, 5)}`)] : []
+  return { files: outlined, notices: [...notices, ...leftOut(large)] }
 }
 
 interface Fresh extends Subject {
@@ -138,21 +142,32 @@ async function ask(context: Context, files: Fresh[], failed: string[]): Promise<
   return answers.includes(undefined) ? undefined : made
 }
 
-/** The outlines of other languages, each asked of this slot by name; languages that nobody serves are missing. */
-async function elsewhere(context: Context, input: OutlineInput, files: Subject[], single: boolean): Promise<{ files: Outlined[]; missing: string[] }> {
-  const found: Outlined[] = []
-  const missing: string[] = []
+interface Elsewhere {
+  files: Outlined[]
+  /** Languages that nobody serves. */
+  missing: string[]
+  notices: Notice[]
+}
+
+/** The outlines of other languages, each asked of this slot by name. Throws what is wrong with a file that was named. */
+async function elsewhere(context: Context, input: OutlineInput, files: Subject[], single: boolean): Promise<Elsewhere> {
+  const found: Elsewhere = { files: [], missing: [], notices: [] }
   const items = input.items === 'auto' ? (single ? 'structure' : 'exports') : input.items
+  const wanted = new Set(files.map(({ path }) => path))
   for (const id of new Set(files.map(({ language }) => language.id))) {
-    const title = files.find(({ language }) => language.id === id)!.language.title
+    const { title } = files.find(({ language }) => language.id === id)!.language
     const result = await context.call('unified_search', {
       action: 'outline', path: input.path, lang: id, items, view: 'full', follow: input.follow, max_results: input.max_results, response_format: 'detailed',
     })
-    if (result.ok) found.push(...((result.output as JsonObject)['files'] as Outlined[]))
-    else missing.push(title)
+    if (result.ok) {
+      found.files.push(...((result.output as JsonObject)['files'] as Outlined[]).filter(({ path }) => wanted.has(path)))
+      // What befell the walk is known already.
+      found.notices.push(...(result.notices ?? []).filter(({ code }) => code === 'VT_SEARCH_SKIPPED'))
+    } else if (result.error.code === 'VT_SEARCH_ENGINE_MISSING') found.missing.push(title)
+    else if (single) throw new VtError(result.error)
+    else found.notices.push(notice('VT_SEARCH_PARTIAL', `${title}: ${result.error.message}`))
   }
-  const wanted = new Set(files.map(({ path }) => path))
-  return { files: found.filter(({ path }) => wanted.has(path)), missing }
+  return found
 }
 
 interface NativeMember {

@@ -1,6 +1,7 @@
+import { thread } from '../../shared/thread.js'
 import { bareText, shapeOf } from './bare.js'
 import type { Reading } from './reading.js'
-import { readingThread } from './thread.js'
+import type { Job } from './worker.js'
 
 // Beyond these nothing is gained by trying.
 const most = { characters: 600_000, elements: 10_000, depth: 400 }
@@ -8,8 +9,9 @@ const ordinary = { characters: 300_000, elements: 2500 }
 
 // V8 calls its built-in functions the slow way in a heap of less than 2 GB, which makes a page cost half as much again. So the thread for ordinary
 // pages may have that much and is watched from outside instead, and pages that are known to be heavy go to a small heap.
-const quick = readingThread({ heap_mb: 2048, growth_mb: 64 })
-const small = readingThread({ heap_mb: 48 })
+const script = new URL('./worker.js', import.meta.url)
+const quick = thread<Job, Reading>(script, { heap_mb: 2048, growth_mb: 64 })
+const small = thread<Job, Reading>(script, { heap_mb: 48 })
 
 /** A page as Markdown, read within limits of size, depth, time and memory; beyond them its bare text. Rejects only when `signal` aborts. */
 export async function readable(html: string, url: string, ms: number, signal: AbortSignal): Promise<Reading> {

@@ -1,29 +1,19 @@
 /** The thread that reads pages: what a page can do to a parser, it does here. */
-import { parentPort } from 'node:worker_threads'
 import { Defuddle } from 'defuddle/node'
 import { parseHTML } from 'linkedom'
 import { textOf } from '../../shared/entities.js'
+import { doJobs } from '../../shared/jobs.js'
 import type { Reading } from './reading.js'
 
 export interface Job {
-  id: number
   html: string
   url: string
 }
-/** The answer to a job; before all of them one without an id, when the thread is ready. */
-export type Done = { id: number; reading: Reading } | { id: number; failed: string }
 
 const mostLinks = 200
 
 // Nothing is collected by hand between two pages: no document lives then, V8 forgets the shapes of its nodes, and what it compiled for them is lost.
-parentPort!.on('message', async ({ id, html, url }: Job) => {
-  const done: Done = await read(html, url).then(
-    (reading) => ({ id, reading }),
-    (error: unknown) => ({ id, failed: String(error).slice(0, 200) }),
-  )
-  parentPort!.postMessage(done)
-})
-parentPort!.postMessage({})
+doJobs<Job, Reading>(({ html, url }) => read(html, url))
 
 async function read(html: string, url: string): Promise<Reading> {
   const { document } = parseHTML(html)

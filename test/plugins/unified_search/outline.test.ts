@@ -1,9 +1,8 @@
-import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import { bootKernel, type Booted, type Files } from 'vtcode/test'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 const outline = async ({ call }: Booted, input: object): Promise<any> => {
   const result = await call('unified_search', { action: 'outline', ...input })
@@ -22,10 +21,6 @@ const project: Files = {
   'notes.sol': 'void main() {}\n',
   'plain.txt': 'no language\n',
 }
-
-afterEach(() => {
-  delete process.env['VTCODE_AST_GREP_BIN']
-})
 
 describe('a file', () => {
   it('is shown as a digest, its names, or in full', async () => {
@@ -69,75 +64,6 @@ describe('a file', () => {
     expect(file.items.map((item: any) => [item.kind, item.name, item.signature, item.range])).toEqual(
       native.items.map((item: any) => [item.symbolType, item.name, item.signature, item.range]),
     )
-  })
-})
-
-describe('other languages', () => {
-  it('are served by tree-sitter through the same slot', async () => {
-    await using ws = await bootKernel({ files: project })
-    expect(await outline(ws, { path: 'run.sh' })).toMatchObject({ backend: 'tree-sitter', files: [{ lang: 'Bash' }] })
-    expect(await groups(ws, { path: 'run.sh' })).toEqual({ variable: ['X'], function: ['main'] })
-    expect(await groups(ws, { path: 'm.lua' })).toEqual({ variable: ['M'], function: ['M.a', 'b'] })
-    expect(await groups(ws, { path: 'p.json' })).toEqual({ key: ['name', 'scripts', '.build', '.test'] })
-    const [item] = (await outline(ws, { path: 'p.json', view: 'full', match: 'scripts' })).files[0].items
-    expect(item.range).toEqual({ byteOffset: { start: 13, end: 47 }, start: { line: 0, column: 12 }, end: { line: 0, column: 46 } })
-  })
-  it('of markup, styles, settings and more are served too', async () => {
-    await using ws = await bootKernel({
-      files: {
-        'a.html': '<div id="main"><p class="x" id=inner>t</p></div>',
-        'a.css': '.a, #b { color: red }\n@media (x) { .d { e: f } }\n',
-        'a.yaml': 'top:\n  below: 1\n"quoted key": 2\n',
-        'a.toml': 'key = 1\n[table.sub]\ninner = 2\n[[list]]\n',
-        'a.ex': 'defmodule A.B do\n  def pub(x), do: x\n  defp priv(x) when x do\n    x\n  end\nend\n',
-        'a.scala': 'object O { def f = 1 }\ntrait T\ncase class D(x: Int)\n',
-        'a.dart': 'class A {\n  int _hidden = 1;\n  A();\n  int run() => 1;\n}\nenum E { one }\nvoid main() {}\n',
-        'a.hs': 'module M where\ndata T = A Int | B\nclass C a where\n  c :: a -> Int\nf :: Int -> Int\nf x = x\n',
-        'a.nix': '{ pkgs }:\nlet v = 1; in {\n  name = "a";\n  build = { inputs = []; };\n}\n',
-        'a.tf': 'variable "region" {\n  default = "eu"\n}\nkey = 1\n',
-      },
-    })
-    expect(await groups(ws, { path: 'a.html' })).toEqual({ object: ['main', 'inner'] })
-    expect(await groups(ws, { path: 'a.css' })).toEqual({ class: ['.a, #b'], namespace: ['@media (x)', '..d'] })
-    expect(await groups(ws, { path: 'a.yaml' })).toEqual({ key: ['top', 'quoted key', '.below'] })
-    expect(await groups(ws, { path: 'a.toml' })).toEqual({ key: ['key'], object: ['table.sub', '.inner'], array: ['list'] })
-    expect(await groups(ws, { path: 'a.ex' })).toEqual({ module: ['A.B', '.pub', '.priv'] })
-    expect(await groups(ws, { path: 'a.ex', pub_members: true })).toEqual({ module: ['A.B', '.pub'] })
-    expect(await groups(ws, { path: 'a.scala' })).toEqual({ object: ['O', '.f'], interface: ['T'], class: ['D'] })
-    expect(await groups(ws, { path: 'a.dart' })).toEqual({ class: ['A', '._hidden', '.A', '.run'], enum: ['E', '.one'], function: ['main'] })
-    expect(await groups(ws, { path: 'a.dart', pub_members: true, type: 'class' })).toEqual({ class: ['A', '.A', '.run'] })
-    expect(await groups(ws, { path: 'a.hs' })).toEqual({ module: ['M'], struct: ['T', '.A', '.B'], interface: ['C', '.c'], function: ['f'] })
-    expect(await groups(ws, { path: 'a.nix' })).toEqual({ variable: ['v'], key: ['name', 'build', '.inputs'] })
-    expect(await groups(ws, { path: 'a.tf' })).toEqual({ object: ['variable "region"', '.default'], key: ['key'] })
-  })
-  it('that nobody serves are named in a notice', async () => {
-    await using ws = await bootKernel({ files: project })
-    expect(await outline(ws, { path: 'notes.sol' })).toMatchObject({ files: [], truncated: false, notices: ['VT_OUTLINE_UNSUPPORTED'] })
-    expect(await outline(ws, { path: 'plain.txt' })).toMatchObject({ files: [], notices: ['VT_OUTLINE_UNSUPPORTED'] })
-  })
-  it('whose grammar cannot be loaded are named, and the others are drawn', async () => {
-    await using ws = await bootKernel({ files: { 'a.lua': 'function f() end\n', 'a.nix': '{ a = 1; }\n', 'a.toml': 'k = 1\n' } })
-    // A copy of the program in which one grammar is broken and one is gone.
-    const root = join(import.meta.dirname, '../../..')
-    for (const name of ['dist', 'package.json']) cpSync(join(root, name), join(ws.home, 'copy', name), { recursive: true })
-    symlinkSync(join(root, 'node_modules'), join(ws.home, 'copy/node_modules'))
-    const grammars = join(ws.home, 'copy/dist/plugins/unified_search/outline_tree_sitter')
-    writeFileSync(join(grammars, 'nix.wasm'), 'no wasm')
-    rmSync(join(grammars, 'toml.wasm'))
-    for (const program of [undefined, '/nonexistent/ast-grep']) {
-      const env = { PATH: process.env['PATH'], HOME: ws.home, ...(program && { VTCODE_AST_GREP_BIN: program }) }
-      const call = (path: string) => {
-        const { stdout } = spawnSync(process.execPath, [join(ws.home, 'copy/dist/core/bin.js'), 'call', '--workspace', ws.root, 'unified_search', '--input', JSON.stringify({ action: 'outline', path, items: 'all' })], { env, encoding: 'utf8' })
-        return JSON.parse(stdout)
-      }
-      expect(call('.')).toMatchObject({ ok: true, output: { files: [{ path: 'a.lua' }] }, notices: [{ code: 'VT_OUTLINE_UNSUPPORTED', message: expect.stringMatching(/Nix.*Toml/) }] })
-    }
-  })
-  it('are all that is left when ast-grep is missing', async () => {
-    process.env['VTCODE_AST_GREP_BIN'] = '/nonexistent/ast-grep'
-    await using ws = await bootKernel({ files: project })
-    expect(await outline(ws, {})).toMatchObject({ backend: 'tree-sitter', notices: ['VT_OUTLINE_UNSUPPORTED'] })
-    expect(await ws.call('unified_search', { action: 'outline', path: 'src/app.ts' })).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_ENGINE_MISSING' } })
   })
 })
 

@@ -1,0 +1,55 @@
+/** The thread that parses: a grammar may take long over a hostile file, and what it keeps of memory goes with the thread. */
+import { readFile } from 'node:fs/promises'
+import { setFlagsFromString } from 'node:v8'
+import { Language, Parser, Query } from 'web-tree-sitter'
+import { doJobs } from '../../shared/jobs.js'
+import type { Item } from '../../shared/outline.js'
+import { itemsOf } from './items.js'
+
+export interface Job {
+  bytes: Uint8Array
+  /** By the name of its grammar and its query, both in this folder. */
+  language: string
+}
+/** The symbols, or why the grammar could not be loaded. */
+export type Drawn = { items: Item[] } | { no_grammar: string }
+
+interface Grammar {
+  language: Language
+  query: Query
+}
+const loaded = new Map<string, Promise<Grammar>>()
+
+// On Node 20 the optimising compiler spends up to 3 s on a grammar; without it a grammar is there at once and parses half as fast.
+setFlagsFromString('--liftoff-only')
+await Parser.init()
+doJobs<Job, Drawn>(async ({ bytes, language }) => {
+  if (!loaded.has(language)) loaded.set(language, load(language))
+  const grammar = await loaded.get(language)!.catch((error: unknown) => String(error))
+  if (typeof grammar === 'string') return { no_grammar: grammar }
+  return { items: parse(Buffer.from(bytes).toString().replace(/^\uFEFF/, ''), grammar) }
+})
+
+async function load(name: string): Promise<Grammar> {
+  const beside = (file: string) => readFile(new URL(file, import.meta.url))
+  const [wasm, query] = await Promise.all([beside(`${name}.wasm`), beside(`${name}.scm`)])
+  const language = await Language.load(wasm)
+  return { language, query: new Query(language, query.toString()) }
+}
+
+function parse(text: string, { language, query }: Grammar): Item[] {
+  const parser = new Parser()
+  try {
+    parser.setLanguage(language)
+    const tree = parser.parse(text)
+    if (!tree) return []
+    try {
+      return itemsOf(query.matches(tree.rootNode), text)
+    } finally {
+      tree.delete()
+    }
+  } finally {
+    // Left to the garbage collector, a parser may be finalised after its memory is gone.
+    parser.delete()
+  }
+}

@@ -1,0 +1,129 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bootKernel, type Booted, type Files } from 'vtcode/test'
+import { afterEach, describe, expect, it } from 'vitest'
+
+const outline = async ({ call }: Booted, input: object): Promise<any> => {
+  const result = await call('unified_search', { action: 'outline', ...input })
+  if (!result.ok) throw new Error(JSON.stringify(result.error))
+  return { ...result.output, notices: (result.notices ?? []).map((notice) => notice.code), text: result.text }
+}
+const groups = async (ws: Booted, input: object): Promise<Record<string, string[]>> =>
+  Object.fromEntries((await outline(ws, input)).files[0].groups.map((group: any) => [group.kind, [...group.names, ...group.members.map((name: string) => `.${name}`)]]))
+
+const project: Files = {
+  'src/app.ts': 'import { a } from "./a.js"\nexport class Café {\n  #hidden = 1\n  run(): void {}\n}\nfunction inner() {}\nexport const LIMIT = 1;\n',
+  'src/lib.py': 'class Base:\n    def run(self):\n        pass\n',
+  'run.sh': 'X=1\nmain() {\n  echo hi\n}\n',
+  'm.lua': 'local M = {}\nfunction M.a(x) end\nlocal function b() end\nreturn M\n',
+  'p.json': '{"name":"é","scripts":{"build":"x","test":"y"}}',
+  'notes.sol': 'void main() {}\n',
+  'plain.txt': 'no language\n',
+}
+
+afterEach(() => {
+  delete process.env['VTCODE_AST_GREP_BIN']
+})
+
+describe('languages without rules in ast-grep', () => {
+  it('are served by tree-sitter through the same slot', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await outline(ws, { path: 'run.sh' })).toMatchObject({ backend: 'tree-sitter', files: [{ lang: 'Bash' }] })
+    expect(await groups(ws, { path: 'run.sh' })).toEqual({ variable: ['X'], function: ['main'] })
+    expect(await groups(ws, { path: 'm.lua' })).toEqual({ variable: ['M'], function: ['M.a', 'b'] })
+    expect(await groups(ws, { path: 'p.json' })).toEqual({ key: ['name', 'scripts', '.build', '.test'] })
+    const [item] = (await outline(ws, { path: 'p.json', view: 'full', match: 'scripts' })).files[0].items
+    expect(item.range).toEqual({ byteOffset: { start: 13, end: 47 }, start: { line: 0, column: 12 }, end: { line: 0, column: 46 } })
+  })
+  it('of markup, styles, settings and more are served too', async () => {
+    await using ws = await bootKernel({
+      files: {
+        'a.html': '<div id="main"><p class="x" id=inner>t</p></div>',
+        'a.css': '.a, #b { color: red }\n@media (x) { .d { e: f } }\n',
+        'a.yaml': 'top:\n  below: 1\n"quoted key": 2\n',
+        'a.toml': 'key = 1\n[table.sub]\ninner = 2\n[[list]]\n',
+        'a.ex': 'defmodule A.B do\n  def pub(x), do: x\n  defp priv(x) when x do\n    x\n  end\nend\n',
+        'a.scala': 'object O { def f = 1 }\ntrait T\ncase class D(x: Int)\n',
+        'a.dart': 'class A {\n  int _hidden = 1;\n  A();\n  int run() => 1;\n}\nenum E { one }\nvoid main() {}\n',
+        'a.hs': 'module M where\ndata T = A Int | B\nclass C a where\n  c :: a -> Int\nf :: Int -> Int\nf x = x\n',
+        'a.nix': '{ pkgs }:\nlet v = 1; in {\n  name = "a";\n  build = { inputs = []; };\n}\n',
+        'a.tf': 'variable "region" {\n  default = "eu"\n}\nkey = 1\n',
+      },
+    })
+    expect(await groups(ws, { path: 'a.html' })).toEqual({ object: ['main', 'inner'] })
+    expect(await groups(ws, { path: 'a.css' })).toEqual({ class: ['.a, #b'], namespace: ['@media (x)', '..d'] })
+    expect(await groups(ws, { path: 'a.yaml' })).toEqual({ key: ['top', 'quoted key', '.below'] })
+    expect(await groups(ws, { path: 'a.toml' })).toEqual({ key: ['key'], object: ['table.sub', '.inner'], array: ['list'] })
+    expect(await groups(ws, { path: 'a.ex' })).toEqual({ module: ['A.B', '.pub', '.priv'] })
+    expect(await groups(ws, { path: 'a.ex', pub_members: true })).toEqual({ module: ['A.B', '.pub'] })
+    expect(await groups(ws, { path: 'a.scala' })).toEqual({ object: ['O', '.f'], interface: ['T'], class: ['D'] })
+    expect(await groups(ws, { path: 'a.dart' })).toEqual({ class: ['A', '._hidden', '.A', '.run'], enum: ['E', '.one'], function: ['main'] })
+    expect(await groups(ws, { path: 'a.dart', pub_members: true, type: 'class' })).toEqual({ class: ['A', '.A', '.run'] })
+    expect(await groups(ws, { path: 'a.hs' })).toEqual({ module: ['M'], struct: ['T', '.A', '.B'], interface: ['C', '.c'], function: ['f'] })
+    expect(await groups(ws, { path: 'a.nix' })).toEqual({ variable: ['v'], key: ['name', 'build', '.inputs'] })
+    expect(await groups(ws, { path: 'a.tf' })).toEqual({ object: ['variable "region"', '.default'], key: ['key'] })
+  })
+  it('that nobody serves are named in a notice', async () => {
+    await using ws = await bootKernel({ files: project })
+    expect(await outline(ws, { path: 'notes.sol' })).toMatchObject({ files: [], truncated: false, notices: ['VT_OUTLINE_UNSUPPORTED'] })
+    expect(await outline(ws, { path: 'plain.txt' })).toMatchObject({ files: [], notices: ['VT_OUTLINE_UNSUPPORTED'] })
+  })
+  it('whose grammar cannot be loaded are named, and the others are drawn', async () => {
+    await using ws = await bootKernel({ files: { 'a.lua': 'function f() end\n', 'a.nix': '{ a = 1; }\n', 'a.toml': 'k = 1\n' } })
+    // A copy of the program in which one grammar is broken and one is gone.
+    const root = join(import.meta.dirname, '../../..')
+    for (const name of ['dist', 'package.json']) cpSync(join(root, name), join(ws.home, 'copy', name), { recursive: true })
+    symlinkSync(join(root, 'node_modules'), join(ws.home, 'copy/node_modules'))
+    const grammars = join(ws.home, 'copy/dist/plugins/unified_search/outline_tree_sitter')
+    writeFileSync(join(grammars, 'nix.wasm'), 'no wasm')
+    rmSync(join(grammars, 'toml.wasm'))
+    for (const program of [undefined, '/nonexistent/ast-grep']) {
+      const env = { PATH: process.env['PATH'], HOME: ws.home, ...(program && { VTCODE_AST_GREP_BIN: program }) }
+      const call = (path: string) => {
+        const { stdout } = spawnSync(process.execPath, [join(ws.home, 'copy/dist/core/bin.js'), 'call', '--workspace', ws.root, 'unified_search', '--input', JSON.stringify({ action: 'outline', path, items: 'all' })], { env, encoding: 'utf8' })
+        return JSON.parse(stdout)
+      }
+      expect(call('.')).toMatchObject({ ok: true, output: { files: [{ path: 'a.lua' }] }, notices: [{ code: 'VT_OUTLINE_UNSUPPORTED', message: expect.stringMatching(/Nix.*Toml/) }] })
+    }
+  })
+  it('that are too much to parse hold up nobody, end in time and take nobody with them', async () => {
+    // A grammar's own scanner is slow on this one by the square of its length: whole minutes for each of the files.
+    const hostile = '<div>'.repeat(200_000)
+    await using ws = await bootKernel({ files: { 'a.html': hostile, 'b.lua': 'function f() end\n', 'c.json': '{"key": 1}' } })
+    let turns = 0
+    const ticking = setInterval(() => turns++, 50)
+    try {
+      expect(await ws.call('unified_search', { action: 'outline', path: 'a.html' })).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_TIMEOUT', hint: expect.stringContaining('grep') } })
+      expect(turns).toBeGreaterThan(20)
+      expect(await outline(ws, { items: 'all' })).toMatchObject({ files: [{ path: 'b.lua' }, { path: 'c.json' }], notices: ['VT_SEARCH_SKIPPED'] })
+    } finally {
+      clearInterval(ticking)
+    }
+  }, 120_000)
+  it('that are being parsed are let go of when the call is called off', async () => {
+    await using ws = await bootKernel({ files: { 'a.html': '<div>'.repeat(200_000), 'b.lua': 'function f() end\n' } })
+    const abort = new AbortController()
+    const call = ws.call('unified_search', { action: 'outline', path: 'a.html' }, { signal: abort.signal })
+    setTimeout(() => abort.abort(), 500)
+    expect(await call).toMatchObject({ ok: false, error: { code: 'VT_CALL_ABORTED' } })
+    expect(await groups(ws, { path: 'b.lua' })).toEqual({ function: ['f'] })
+  })
+  it('on one long line full of accents are counted in bytes and code points all the same', async () => {
+    const names = Array.from({ length: 400 }, (_, index) => `é😀${'x'.repeat(index % 7)}${index}`)
+    const text = `{${names.map((name) => `"${name}":1`).join(',')}}`
+    await using ws = await bootKernel({ files: { 'a.json': text } })
+    const [{ items }] = (await outline(ws, { path: 'a.json', view: 'full' })).files
+    expect(items.map((item: any) => item.name)).toEqual(names)
+    for (const { range: { byteOffset, start, end }, name } of items) {
+      expect(Buffer.from(text).subarray(byteOffset.start, byteOffset.end).toString()).toBe(`"${name}":1`)
+      expect(Array.from(text).slice(start.column, end.column).join('')).toBe(`"${name}":1`)
+    }
+  })
+  it('are all that is left when ast-grep is missing', async () => {
+    process.env['VTCODE_AST_GREP_BIN'] = '/nonexistent/ast-grep'
+    await using ws = await bootKernel({ files: project })
+    expect(await outline(ws, {})).toMatchObject({ backend: 'tree-sitter', notices: ['VT_OUTLINE_UNSUPPORTED'] })
+    expect(await ws.call('unified_search', { action: 'outline', path: 'src/app.ts' })).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_ENGINE_MISSING' } })
+  })
+})
