@@ -18,7 +18,7 @@ export interface Listener {
   match(places: Told): void
   /** The file named last turned out to be no text. */
   binary?(): void
-  searched?(files: number): void
+  searched?(files: number, bytes: number): void
 }
 
 const mostSubmatches = 100
@@ -31,7 +31,10 @@ export function events(several: boolean, listener: Listener): Consumer {
     else if (line[9] === 0x6d) listener.match(() => placesOf(line, several))
     else if (line[9] === 0x65) {
       if ((JSON.parse(line.toString()) as EndEvent).data.binary_offset !== null) listener.binary?.()
-    } else if (listener.searched && line.length > 0) listener.searched((JSON.parse(line.toString()) as Summary).data.stats.searches)
+    } else if (listener.searched && line.length > 0) {
+      const { searches, bytes_searched } = (JSON.parse(line.toString()) as Summary).data.stats
+      listener.searched(searches, bytes_searched)
+    }
   }).take
 }
 
@@ -46,7 +49,7 @@ interface EndEvent {
   data: { binary_offset: number | null }
 }
 interface Summary {
-  data: { stats: { searches: number } }
+  data: { stats: { searches: number; bytes_searched: number } }
 }
 
 const bytesOf = (text: Text): Buffer => ('text' in text ? Buffer.from(text.text) : Buffer.from(text.bytes, 'base64'))

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { problem } from '../../core/index.js'
+import { watch, type Burden } from './burden.js'
 
 export interface Program {
   /** Absolute path of an executable. */
@@ -27,6 +28,8 @@ export interface Program {
 export interface Limits {
   signal: AbortSignal
   seconds: number
+  /** Looked at now and then, where the system tells. */
+  burden?: Burden
 }
 export interface Ended {
   /** Absent when a signal ended the program. */
@@ -34,6 +37,8 @@ export interface Ended {
   timed_out: boolean
   /** The consumer had enough. */
   stopped: boolean
+  /** It read more or took more memory than it may. */
+  overburdened?: boolean
 }
 /** Contract: `false` ends the program; a promise holds the next chunk back until it settles. */
 export type Consumer = (chunk: Buffer) => void | false | Promise<void | false>
@@ -73,13 +78,17 @@ export async function run(program: Program, limits: Limits, onStdout: Consumer, 
 
   let ended: Promise<void> | undefined
   const end = () => (ended ??= terminate(child))
-  const state = { timed_out: false, stopped: false }
+  const state = { timed_out: false, stopped: false, overburdened: false }
   const onAbort = () => void end()
   const timer = setTimeout(() => {
     state.timed_out = true
     void end()
   }, limits.seconds * 1000)
   limits.signal.addEventListener('abort', onAbort, { once: true })
+  const unwatch = limits.burden && watch(child.pid, limits.burden, () => {
+    state.overburdened = true
+    void end()
+  })
   const enough = () => {
     state.stopped = true
     void end()
@@ -97,6 +106,7 @@ export async function run(program: Program, limits: Limits, onStdout: Consumer, 
     throw error
   } finally {
     clearTimeout(timer)
+    unwatch?.()
     limits.signal.removeEventListener('abort', onAbort)
   }
 }

@@ -1,6 +1,7 @@
 /** Which files hold a pattern, and how often: ripgrep's count over a file or directory. */
 import { encodeName, problem, type Context, type Handle, type Next } from '../../core/index.js'
 import { refusal } from './answer.js'
+import { watchable } from './burden.js'
 import { existing, tellable } from './entries.js'
 import { filesBelow, seenBelow } from './enumerate.js'
 import { events, type Told } from './events.js'
@@ -52,24 +53,26 @@ export class PatternProblem extends Error {}
 export const seconds = 30
 
 /** Matches that are told with their places, and the bytes in which ripgrep may tell them: beyond, counting alone is faster. */
-const few = { places: 5000, bytes: 8_388_608 }
-/** Of a larger file a single line may hold more matches than memory, and the engine notes them all before it tells one. */
+const few = { places: 1000, bytes: 4_194_304 }
+/** In a larger file a single line may hold more matches than memory, and the engine notes them all before it tells one. */
 const largestTold = 16_777_216
-/** So many of those are looked at before all is counted. */
-const mostLarge = 100
+/** What a search that does not look at the sizes of files may read and take: less than a file that is too large would make it. */
+const burden = { read: largestSearched, resident: largestSearched }
+
+/** Directories, by device and inode, below which more is to be read than that. The first known are forgotten first. */
+const vast = new Set<string>()
+const mostVast = 1000
 
 /** Counts the matches of a query. `undefined` when ripgrep cannot be started. Throws PatternProblem, VT_PATH_*, VT_INPUT_INVALID. */
 export async function search(context: Context, query: Query): Promise<Found | undefined> {
   await using target = await context.workspace.open(query.path)
   const nameOf = namesIn(target)
-  const skipped: string[] = []
+  const skipped = new Set<string>()
   const allowed = await candidates()
   if (allowed === undefined) return undefined
-  const told = query.where && (target.kind === 'directory' || target.stat.bytes <= largestTold) ? await tell() : 'too much'
-  const counted = told === 'too much' ? await count() : told
+  const counted = await answered()
   if (!counted) return undefined
   const { asked, searched } = counted
-  judge(asked, query, target.kind === 'file' ? counted.files.length > 0 : searched > 0)
   const files = counted.files
     .map(({ name, ...rest }) => ({ file: nameOf(name), ...rest }))
     .filter(({ file }) => (!allowed || allowed.has(file)) && query.only?.(file) !== false && seenBelow(context, target, file))
@@ -79,16 +82,22 @@ export async function search(context: Context, query: Query): Promise<Found | un
     searched,
     incomplete: asked.timed_out,
     complaints: target.kind === 'file' ? [] : await tellable(context, target.path, asked.complaints),
-    skipped: await existing(context, skipped.sort(byPath)),
+    skipped: await existing(context, [...skipped].sort(byPath)),
   }
 
-  /** One run that tells every match; `too much` where there are many, where a file is large, or where one that was named is no text. */
-  async function tell(): Promise<Counts | 'too much' | undefined> {
+  async function answered(): Promise<Counts | undefined> {
+    const tellable = query.where && (target.kind === 'directory' ? quick() : target.stat.bytes <= largestTold)
+    const told = tellable ? await tell() : 'many'
+    if (told === 'vast') remember()
+    return typeof told === 'string' ? count(query.patterns) : told
+  }
+
+  /** One run that tells every match; `many` where they are, or where a file that was named is no text. */
+  async function tell(): Promise<Counts | 'many' | 'vast' | undefined> {
     const files: { name: Buffer; places: Told[] }[] = []
     const several = spansLines(query)
     const left = { ...few }
-    let [searched, binary] = [0, false]
-    const large: string[] = []
+    let [searched, bytes, binary] = [0, 0, false]
     const read = events(several, {
       file: (name) => files.push({ name, places: [] }),
       match(places) {
@@ -102,29 +111,57 @@ export async function search(context: Context, query: Query): Promise<Found | un
         binary = true
         files.pop()
       },
-      searched: (files) => (searched = files),
+      searched: (files, read) => ([searched, bytes] = [files, read]),
     })
     // ripgrep keeps what it tells of a file until it is through with it.
     const asked = await ask(query.patterns, ['--json', '--max-count', String(few.places + 1)], (chunk) => {
       left.bytes -= chunk.length
       void read(chunk)
       return left.places < 0 || left.bytes < 0 ? false : undefined
-    }, { bytes: largestTold, skips: (name) => large.push(nameOf(name)) })
+    })
     if (!asked) return undefined
-    const passed = await passedOver(context, large)
-    if (!passed || asked.stopped || (binary && target.kind === 'file')) return 'too much'
-    skipped.push(...passed.unopened)
-    return { asked, searched: searched + passed.binary, files: files.map((file) => ({ ...file, count: file.places.length })) }
+    if (overdone(asked, bytes)) return 'vast'
+    if (asked.stopped || (binary && target.kind === 'file')) return 'many'
+    return settled({ asked, searched, files: files.map((file) => ({ ...file, count: file.places.length })) })
   }
 
-  async function count(): Promise<Counts | undefined> {
+  async function count(patterns: string[]): Promise<Counts | undefined> {
+    if (quick()) {
+      const counts = await countOnce(patterns)
+      if (counts !== 'vast') return counts
+      remember()
+    }
+    return (await countOnce(patterns, (name) => skipped.add(nameOf(name)))) as Counts | undefined
+  }
+
+  async function countOnce(patterns: string[], skips?: Skips): Promise<Counts | 'vast' | undefined> {
     const chunks: Buffer[] = []
-    // A file that was searched without a match tells how many were; ripgrep's own statistics look at each match twice.
-    const how = target.kind === 'file' ? ['--count'] : ['--count', '--include-zero']
-    const asked = await ask(query.patterns, how, (chunk) => void chunks.push(chunk), { bytes: largestSearched, skips: (name) => skipped.push(nameOf(name)) })
+    const asked = await ask(patterns, target.kind === 'file' ? ['--count'] : ['--count', '--stats'], (chunk) => void chunks.push(chunk), skips)
     if (!asked) return undefined
-    const { pairs, zeros } = counts(Buffer.concat(chunks))
-    return { asked, searched: target.kind === 'file' ? 1 : pairs.length + zeros, files: pairs }
+    const { pairs, searched, bytes } = counts(Buffer.concat(chunks))
+    if (!skips && overdone(asked, bytes)) return 'vast'
+    return settled({ asked, searched: target.kind === 'file' ? 1 : searched, files: pairs })
+  }
+
+  /** ripgrep looks at the size of each file only where one may be too large: that takes a tenth of a search. */
+  function quick(): boolean {
+    return target.kind === 'file' || (watchable && !vast.has(identity()))
+  }
+  /** Whether a run may have opened a file that is too large: not if all that it read is less. */
+  function overdone(asked: Asked, bytes: number): boolean {
+    return target.kind === 'directory' && (asked.overburdened === true || bytes > burden.read)
+  }
+  function remember(): void {
+    vast.add(identity())
+    if (vast.size > mostVast) vast.delete(vast.values().next().value!)
+  }
+  function identity(): string {
+    return `${target.stat.dev}:${target.stat.ino}`
+  }
+
+  function settled(counts: Counts): Counts {
+    judge(counts.asked, query, target.kind === 'file' ? counts.files.length > 0 : counts.searched > 0)
+    return counts
   }
 
   /** The files whose matches count: `false` for all, `undefined` without ripgrep. */
@@ -135,52 +172,32 @@ export async function search(context: Context, query: Query): Promise<Found | un
       sets.push(new Set(files))
     }
     for (const pattern of query.every ? query.patterns : []) {
-      const chunks: Buffer[] = []
-      const asked = await ask([pattern], ['--count'], (chunk) => void chunks.push(chunk))
-      if (!asked) return undefined
-      const { pairs } = counts(Buffer.concat(chunks))
-      judge(asked, query, pairs.length > 0)
-      sets.push(new Set(pairs.map(({ name }) => nameOf(name))))
+      const counted = await count([pattern])
+      if (!counted) return undefined
+      sets.push(new Set(counted.files.map(({ name }) => nameOf(name))))
     }
     const [first, ...others] = sets
     return first ? new Set([...first].filter((file) => others.every((other) => other.has(file)))) : false
   }
 
-  async function ask(patterns: string[], how: string[], take: Consumer, largest: Largest = { bytes: largestSearched }): Promise<Asked | undefined> {
+  async function ask(patterns: string[], how: string[], take: Consumer, skips?: Skips): Promise<Asked | undefined> {
     const limits = { signal: context.signal, seconds }
     const args = [...how, '--null', '--with-filename', ...matching({ ...query, patterns })]
     // The handle's own name, not its path: it cannot be swapped, and may be no text.
     if (target.kind === 'file') return ripgrep('/', [...args, '--', target.ref], limits, take)
-    const { bytes, skips } = largest
-    const log = skips && ((line: string) => {
-      const [, name] = / ignoring (.*): \d+ bytes$/.exec(line) ?? []
-      if (name !== undefined) skips(Buffer.from(name))
-    })
     return withWalk(context.workspace, target, query, (flags) =>
-      ripgrep(target.ref, [...args, ...flags, '--max-filesize', String(bytes), '--', './'], limits, take, log),
+      skips
+        ? ripgrep(target.ref, [...args, ...flags, '--max-filesize', String(largestSearched), '--', './'], limits, take, (line) => {
+            const [, name] = / ignoring (.*): \d+ bytes$/.exec(line) ?? []
+            if (name !== undefined) skips(Buffer.from(name))
+          })
+        : ripgrep(target.ref, [...args, ...flags, '--', './'], { ...limits, burden }, take),
     )
   }
 }
 
-/** The size beyond which a walk opens no file, and who is told of those. */
-interface Largest {
-  bytes: number
-  skips?: (name: Buffer) => void
-}
-
-/** What the large files that were left out are, where none of them is text that had to be searched. */
-async function passedOver({ workspace }: Context, paths: string[]): Promise<{ unopened: string[]; binary: number } | undefined> {
-  const unopened: string[] = []
-  if (paths.length > mostLarge) return undefined
-  for (const path of paths) {
-    const file = await workspace.openFile(path).catch(() => undefined)
-    if (!file) continue
-    await using held = file
-    if (held.stat.bytes > largestSearched) unopened.push(path)
-    else if (!(await held.read(0, 8192)).includes(0)) return undefined
-  }
-  return { unopened, binary: paths.length - unopened.length }
-}
+/** Is told of the files that are too large to be opened. */
+type Skips = (name: Buffer) => void
 
 /** What one run came to. */
 interface Counts {
@@ -201,18 +218,20 @@ export function matching({ patterns, literal, case_sensitive }: Pattern): string
 export const spansLines = ({ patterns, literal = false }: Pattern): boolean =>
   patterns.some((pattern) => pattern.includes('\n') || (!literal && /(?<!\\)(\\\\)*\\n/.test(pattern)))
 
-/** `name NUL count` pairs, and how many counts are zero. */
-function counts(bytes: Buffer): { pairs: { name: Buffer; count: number }[]; zeros: number } {
+/** `name NUL count` pairs, and the statistics behind them. */
+function counts(bytes: Buffer): { pairs: { name: Buffer; count: number }[]; searched: number; bytes: number } {
   const pairs: { name: Buffer; count: number }[] = []
-  let [start, zeros] = [0, 0]
+  let start = 0
   for (let nul = bytes.indexOf(0); nul >= 0; nul = bytes.indexOf(0, start)) {
     const end = bytes.indexOf(10, nul)
     if (end < 0) break
-    if (bytes[nul + 1] === 0x30) zeros++
-    else pairs.push({ name: bytes.subarray(start, nul), count: Number(bytes.toString('latin1', nul + 1, end)) })
+    pairs.push({ name: bytes.subarray(start, nul), count: Number(bytes.toString('latin1', nul + 1, end)) })
     start = end + 1
   }
-  return { pairs, zeros }
+  const statistics = bytes.toString('latin1', start)
+  const [, searched] = /^(\d+) files searched$/m.exec(statistics) ?? []
+  const [, read] = /^(\d+) bytes searched$/m.exec(statistics) ?? []
+  return { pairs, searched: Number(searched ?? pairs.length), bytes: Number(read ?? 0) }
 }
 
 /** How ripgrep's names of files read in an answer. */
