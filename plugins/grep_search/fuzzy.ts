@@ -1,6 +1,7 @@
 import { ok, type Context, type Handler, type Next } from '../../core/index.js'
 import { count, fitting, refusal, remarks } from '../shared/answer.js'
 import { cut } from '../shared/excerpt.js'
+import { inPathOrder } from '../shared/order.js'
 import { search, seconds } from '../shared/search.js'
 import { isBinary, sourceOf } from '../shared/source.js'
 import { scorer } from './fuzzy/score.js'
@@ -41,7 +42,7 @@ const fuzzy: Handler<FuzzyInput, FuzzyOutput> = async ({ input, given }, context
   const found = await candidates(input, context)
   const score = scorer(input.pattern, input.fuzzy_threshold, input.case_sensitive)
   const best = new Best(input.skip + input.max_results)
-  for (const { file } of found.files) {
+  for (const { file } of inPathOrder(found.files, ({ file }) => file)) {
     context.signal.throwIfAborted()
     for (const match of await linesOf(file, score, context)) best.add(match)
   }

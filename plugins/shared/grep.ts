@@ -4,6 +4,7 @@ import { count, fitting, notice, refusal, remarks } from './answer.js'
 import { existing } from './entries.js'
 import type { Place } from './events.js'
 import { cut, excerpt } from './excerpt.js'
+import { firstInPathOrder } from './order.js'
 import { holds, type Wanted } from './places.js'
 import { patternRefusal, seconds, spansLines, type Counted, type Found, type Pattern, type Query } from './search.js'
 import { chomp, codePointsBetween, isBinary, linesAfter, linesBefore, sourceOf, type Source } from './source.js'
@@ -78,10 +79,10 @@ export const grepWith = (engine: Engine): Handler<GrepInput, GrepOutput> => asyn
   if (found.incomplete && found.total === 0) {
     throw refusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${seconds} s.`, { retryable: true })
   }
-  const shown = await look(engine, context, pattern, page(found.files, input.skip, input.max_results), input)
+  const first = firstInPathOrder(found.files, ({ file }) => file, Math.max(shownFiles, input.skip + input.max_results))
+  const shown = await look(engine, context, pattern, page(first, input.skip, input.max_results), input)
   if (!shown) return undefined
-  const named = await existing(context, found.files.slice(0, shownFiles).map(({ file }) => file))
-  return answer(engine, found, { ...shown, named }, { input, given })
+  return answer(engine, { ...found, first }, shown, { input, given }, context)
 }
 
 const patternOf = ({ pattern, patterns, literal, case_sensitive }: GrepInput): Pattern => ({
@@ -100,7 +101,7 @@ interface Part extends Counted {
   limit: number
 }
 
-/** The files that hold the matches from `skip` on, at most `limit` of them. */
+/** The files, in path order, that hold the matches from `skip` on, at most `limit` of them. */
 function page(files: Counted[], skip: number, limit: number): Part[] {
   const parts: Part[] = []
   let before = 0
@@ -120,10 +121,6 @@ interface Shown {
   looked: number
   gone: string[]
   binary: boolean
-}
-interface Named extends Shown {
-  /** The first files with matches, as far as they stand in the workspace. */
-  named: string[]
 }
 
 /** Files that are open at the same time. */
@@ -211,29 +208,42 @@ async function match(source: Source, file: string, place: Place, context: number
 
 const shorten = (line: Buffer): string => cut(line.toString(), longestText).text
 
-function answer({ backend }: Engine, found: Found, { matches, looked, gone, binary, named }: Named, { input, given }: Pick<Call<GrepInput>, 'input' | 'given'>) {
-  const lost = found.files.filter(({ file }) => gone.includes(file) && !matches.some((match) => match.file === file))
-  const files = found.files.filter((file) => !lost.includes(file))
-  const total = found.total - lost.reduce((sum, { count }) => sum + count, 0)
+/** `first` begins with the first files in path order. */
+async function answer(
+  { backend }: Engine,
+  found: Found & { first: Counted[] },
+  { matches, looked, gone, binary }: Shown,
+  { input, given }: Pick<Call<GrepInput>, 'input' | 'given'>,
+  context: Context,
+) {
+  const lost = new Set(gone.filter((file) => !matches.some((match) => match.file === file)))
+  const total = found.total - found.first.reduce((sum, { file, count }) => sum + (lost.has(file) ? count : 0), 0)
   const fits = fitting(matches)
   const next_skip = input.skip + (fits.length < matches.length ? fits.length : looked)
   const truncated = !binary && next_skip < found.total
   const output: GrepOutput = {
     matches: fits,
     total_matches: total,
-    files_with_matches: files.length,
+    files_with_matches: found.files.length - lost.size,
     files_searched: found.searched,
     truncated,
     backend,
     ...(found.incomplete && { total_is_lower_bound: true as const }),
     ...(truncated && {
-      files: files.filter(({ file }) => named.includes(file)).map(({ file, count }) => ({ file, count })),
+      files: await namedFirst(),
       next: { tool: 'unified_search', input: { action: 'grep', ...given, skip: next_skip } },
     }),
   }
   const notices = remarks({ ...found, gone: gone.length })
   if (binary) notices.push(notice('VT_FILE_BINARY', `'${input.path}' is binary; its ${count(total, 'match', 'matches')} are only counted.`))
   return ok(output, { text: render(output, input.path), ...(notices.length > 0 && { notices }) })
+
+  /** The first files with matches, as far as they stand in the workspace. */
+  async function namedFirst(): Promise<{ file: string; count: number }[]> {
+    const first = found.first.slice(0, shownFiles).filter(({ file }) => !lost.has(file))
+    const named = new Set(await existing(context, first.map(({ file }) => file)))
+    return first.filter(({ file }) => named.has(file)).map(({ file, count }) => ({ file, count }))
+  }
 }
 
 /** The matches by file, context lines between them, and what they come to. */

@@ -1,12 +1,13 @@
 /** Which files hold a pattern, and how often: ripgrep's count over a file or directory. */
-import { encodeName, problem, type Context, type Handle, type Next } from '../../core/index.js'
+import { problem, type Context, type Next } from '../../core/index.js'
 import { refusal } from './answer.js'
 import { watchable } from './burden.js'
+import { countsIn, namesIn } from './counts.js'
 import { existing, tellable } from './entries.js'
 import { filesBelow, seenBelow } from './enumerate.js'
 import { events, type Told } from './events.js'
 import { cut } from './excerpt.js'
-import { byPath, inPathOrder } from './order.js'
+import { byPath } from './order.js'
 import type { Consumer } from './process.js'
 import { choose, largestSearched, ripgrep, withWalk, type Asked, type Discovery } from './ripgrep.js'
 
@@ -34,7 +35,7 @@ export interface Counted {
   places?: Told[]
 }
 export interface Found {
-  /** In path order. */
+  /** In no order. */
   files: Counted[]
   total: number
   searched: number
@@ -73,11 +74,9 @@ export async function search(context: Context, query: Query): Promise<Found | un
   const counted = await answered()
   if (!counted) return undefined
   const { asked, searched } = counted
-  const files = counted.files
-    .map(({ name, ...rest }) => ({ file: nameOf(name), ...rest }))
-    .filter(({ file }) => (!allowed || allowed.has(file)) && query.only?.(file) !== false && seenBelow(context, target, file))
+  const files = counted.files.filter(({ file }) => (!allowed || allowed.has(file)) && query.only?.(file) !== false && seenBelow(context, target, file))
   return {
-    files: inPathOrder(files, ({ file }) => file),
+    files,
     total: files.reduce((sum, { count }) => sum + count, 0),
     searched,
     incomplete: asked.timed_out,
@@ -94,12 +93,12 @@ export async function search(context: Context, query: Query): Promise<Found | un
 
   /** One run that tells every match; `many` where they are, or where a file that was named is no text. */
   async function tell(): Promise<Counts | 'many' | 'vast' | undefined> {
-    const files: { name: Buffer; places: Told[] }[] = []
+    const files: { file: string; places: Told[] }[] = []
     const several = spansLines(query)
     const left = { ...few }
     let [searched, bytes, binary] = [0, 0, false]
     const read = events(several, {
-      file: (name) => files.push({ name, places: [] }),
+      file: (name) => files.push({ file: nameOf(name), places: [] }),
       match(places) {
         // Of lines it is enough to know that they are there until they are shown.
         const found = several ? places().map((place) => () => [place]) : [places]
@@ -138,9 +137,9 @@ export async function search(context: Context, query: Query): Promise<Found | un
     const chunks: Buffer[] = []
     const asked = await ask(patterns, target.kind === 'file' ? ['--count'] : ['--count', '--stats'], (chunk) => void chunks.push(chunk), skips)
     if (!asked) return undefined
-    const { pairs, searched, bytes } = counts(Buffer.concat(chunks))
+    const { files, searched, bytes } = countsIn(Buffer.concat(chunks), nameOf)
     if (!skips && overdone(asked, bytes)) return 'vast'
-    return settled({ asked, searched: target.kind === 'file' ? 1 : searched, files: pairs })
+    return settled({ asked, searched: target.kind === 'file' ? 1 : searched, files })
   }
 
   /** ripgrep looks at the size of each file only where one may be too large: that takes a tenth of a search. */
@@ -174,7 +173,7 @@ export async function search(context: Context, query: Query): Promise<Found | un
     for (const pattern of query.every ? query.patterns : []) {
       const counted = await count([pattern])
       if (!counted) return undefined
-      sets.push(new Set(counted.files.map(({ name }) => nameOf(name))))
+      sets.push(new Set(counted.files.map(({ file }) => file)))
     }
     const [first, ...others] = sets
     return first ? new Set([...first].filter((file) => others.every((other) => other.has(file)))) : false
@@ -203,7 +202,7 @@ type Skips = (name: Buffer) => void
 interface Counts {
   asked: Asked
   searched: number
-  files: { name: Buffer; count: number; places?: Told[] }[]
+  files: Counted[]
 }
 
 /** How ripgrep is told what to look for. */
@@ -217,29 +216,6 @@ export function matching({ patterns, literal, case_sensitive }: Pattern): string
 /** Whether a match may span lines: a pattern holds a newline or means one. */
 export const spansLines = ({ patterns, literal = false }: Pattern): boolean =>
   patterns.some((pattern) => pattern.includes('\n') || (!literal && /(?<!\\)(\\\\)*\\n/.test(pattern)))
-
-/** `name NUL count` pairs, and the statistics behind them. */
-function counts(bytes: Buffer): { pairs: { name: Buffer; count: number }[]; searched: number; bytes: number } {
-  const pairs: { name: Buffer; count: number }[] = []
-  let start = 0
-  for (let nul = bytes.indexOf(0); nul >= 0; nul = bytes.indexOf(0, start)) {
-    const end = bytes.indexOf(10, nul)
-    if (end < 0) break
-    pairs.push({ name: bytes.subarray(start, nul), count: Number(bytes.toString('latin1', nul + 1, end)) })
-    start = end + 1
-  }
-  const statistics = bytes.toString('latin1', start)
-  const [, searched] = /^(\d+) files searched$/m.exec(statistics) ?? []
-  const [, read] = /^(\d+) bytes searched$/m.exec(statistics) ?? []
-  return { pairs, searched: Number(searched ?? pairs.length), bytes: Number(read ?? 0) }
-}
-
-/** How ripgrep's names of files read in an answer. */
-function namesIn(target: Handle): (name: Buffer) => string {
-  if (target.kind === 'file') return () => target.path
-  const prefix = target.path === '.' ? '' : `${target.path}/`
-  return (name) => prefix + encodeName(name[0] === 46 && name[1] === 47 ? name.subarray(2) : name)
-}
 
 /** ripgrep's status 2 means that something went wrong: for the whole search if it looked into nothing, else for single files. */
 function judge(asked: Asked, query: Query, ran: boolean): void {

@@ -3,7 +3,7 @@ import { count, fitting, remarks } from '../shared/answer.js'
 import { look, nameOf, parentOf, type Entry } from '../shared/entries.js'
 import { entriesBelow } from '../shared/enumerate.js'
 import { glob, isGlob } from '../shared/glob.js'
-import { byPath } from '../shared/order.js'
+import { byPath, inPathOrder } from '../shared/order.js'
 import { choose, type Discovery } from '../shared/ripgrep.js'
 import { searchOurselves } from '../shared/javascript.js'
 import { patternRefusal, search } from '../shared/search.js'
@@ -206,7 +206,7 @@ async function withContent(input: ListInput, passes: (row: Row) => boolean, cont
     .catch((error: unknown) => {
       throw patternRefusal(patterns, error)
     })
-  return { ...found, rows: found.files.map(({ file, count }) => ({ path: file, kind: 'file', matches: count })) }
+  return { ...found, rows: inPathOrder(found.files, ({ file }) => file).map(({ file, count }) => ({ path: file, kind: 'file', matches: count })) }
 }
 
 function itemOf({ path, matches }: Row, entry: Entry | undefined, { mode, path: base, response_format }: ListInput): ListItem | undefined {
