@@ -29,6 +29,11 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
         io.stdout.write(`${JSON.stringify(await check(kernel, id, io.env, io.signal))}\n`)
       }),
     )
+  command
+    .command('login <provider>')
+    .description('signs in to a provider whose auth is oauth; --forget signs out')
+    .option('--forget')
+    .action((name: string, { forget }: { forget?: true }) => guarded(() => login(kernel, name, forget ?? false, io)))
   return run(command, argv, () => code)
 }
 
@@ -50,4 +55,16 @@ async function describe(kernel: Kernel, id: string, json: boolean, io: Io): Prom
   if (json) return void io.stdout.write(`${JSON.stringify({ ...head, facts: Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, { value, source: sources[name] }])) })}\n`)
   const rows = Object.entries(facts).map(([name, value]) => [name, JSON.stringify(value), sources[name] ?? ''])
   io.stdout.write(printable(columns([...Object.entries(head).map(([name, value]) => [name, value, '']), ...rows])))
+}
+
+async function login(kernel: Kernel, name: string, forget: boolean, io: Io): Promise<void> {
+  const [{ signInOf }, { signIn, signOut }, { dictionary }] = await Promise.all([
+    import('../shared/agent/model/connect.js'),
+    import('../shared/agent/model/oauth.js'),
+    import('../shared/agent/dictionary/choose.js'),
+  ])
+  const way = await signInOf(kernel, name, await dictionary({ kernel, env: io.env }))
+  if (forget) return void io.stderr.write(signOut(way) ? `Signed out of ${name}.\n` : `Nobody is signed in to ${name}.\n`)
+  await signIn(way, kernel.workspace, io.signal)
+  io.stderr.write(`Signed in to ${name}.\n`)
 }

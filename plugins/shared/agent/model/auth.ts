@@ -5,10 +5,10 @@ import { keepSecret } from '../../redact.js'
 import type { AgentProviders } from '../dictionary.js'
 import { AgentError } from '../errors.js'
 import { fixed, type Credential, type Resolve } from './credentials.js'
-import { authType, type Auth } from './entry.js'
+import { authType, type Auth, type Entry } from './entry.js'
 
 /** The credential that an `auth` describes; what its type needs is there. Throws VT_LLM_AUTH. */
-export async function authOf(provider: string, auth: Auth, providers: AgentProviders, resolve: Resolve): Promise<Credential> {
+export async function authOf({ name: provider, base_url = '' }: Entry, auth: Auth, providers: AgentProviders, resolve: Resolve): Promise<Credential> {
   const value = async (key: string) => {
     const text = await resolve(auth[key], `auth.${key}`)
     keepSecret(text)
@@ -28,6 +28,8 @@ export async function authOf(provider: string, auth: Auth, providers: AgentProvi
     }
     case 'command':
       return byCommand(provider, auth, providers)
+    case 'oauth':
+      return (await import('./oauth.js')).bySignIn({ provider, base_url, auth, providers })
     default:
       return fixed({})
   }

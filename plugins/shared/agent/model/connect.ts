@@ -5,7 +5,8 @@ import { AgentError } from '../errors.js'
 import type { Line } from './ask.js'
 import { credentialOf, type Credential, type Resolve } from './credentials.js'
 import { networkOf } from './network.js'
-import { findModel, type Source } from './provider.js'
+import type { SignIn } from './oauth.js'
+import { findModel, sourcesOf, type Source } from './provider.js'
 import { transport } from './transport.js'
 import { languageModel } from './wires.js'
 
@@ -29,13 +30,21 @@ export interface Way {
 export async function wayTo(kernel: Kernel, source: Source, providers: AgentProviders): Promise<Way> {
   const { entry } = source
   const resolve = resolver(kernel, source, providers)
-  const [credential, headers, query, reach] = await Promise.all([
-    credentialOf(source, providers, resolve),
+  const reach = await networkOf(source, providers.fetch)
+  const [credential, headers, query] = await Promise.all([
+    credentialOf(source, { ...providers, fetch: reach }, resolve),
     texts(entry.headers, 'headers', resolve),
     texts(entry.query, 'query', resolve),
-    networkOf(source, providers.fetch),
   ])
   return { credential, headers, query, reach, resolve }
+}
+
+/** What a sign-in to a provider needs. Throws VT_CONFIG_INVALID for one that wants none. */
+export async function signInOf(kernel: Kernel, name: string, providers: AgentProviders): Promise<SignIn> {
+  const source = sourcesOf(kernel, providers.env).all.find(({ entry }) => entry.name === name)
+  const { auth, base_url = '' } = source?.entry ?? {}
+  if (!source || auth?.type !== 'oauth') throw new AgentError('VT_CONFIG_INVALID', source ? `The provider '${name}' has no auth of the type oauth.` : `There is no provider '${name}'.`)
+  return { provider: name, base_url, auth, providers: { ...providers, fetch: await networkOf(source, providers.fetch) } }
 }
 
 /** Finds what the values of an entry stand for on behalf of whoever said it. */

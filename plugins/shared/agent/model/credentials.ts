@@ -22,7 +22,7 @@ export type Resolve = (value: unknown, field: string) => Promise<string>
 
 /** The credential of an entry: that of `auth`, else the key in its variable. Throws VT_LLM_AUTH for one that is asked for by name and not there. */
 export async function credentialOf({ entry, builtin }: Source, providers: AgentProviders, resolve: Resolve): Promise<Credential> {
-  if (entry.auth) return (await import('./auth.js')).authOf(entry.name, entry.auth, providers, resolve)
+  if (entry.auth) return (await import('./auth.js')).authOf(entry, entry.auth, providers, resolve)
   const variable = keyVariable(entry)
   const key = variable === undefined ? undefined : providers.env[variable]
   if (!key && variable !== undefined && (builtin || entry.api_key_env !== undefined)) {

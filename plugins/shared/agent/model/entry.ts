@@ -37,13 +37,18 @@ export interface Profile extends Facts {
   compat?: Compat
 }
 export interface Auth extends JsonObject {
-  type?: 'none' | 'bearer' | 'header' | 'query' | 'basic' | 'command'
+  type?: 'none' | 'bearer' | 'header' | 'query' | 'basic' | 'command' | 'oauth'
   name?: string
   command?: string
   args?: string[]
   cwd?: string
   timeout_ms?: number
   refresh_interval_ms?: number
+  authorization_url?: string
+  token_url?: string
+  client_id?: string
+  scopes?: string[]
+  device?: string
 }
 /** An entry of `custom_providers`, or of a manifest of kind provider, as the schema has checked it. */
 export interface Entry extends Profile {
@@ -95,6 +100,7 @@ const fields: Record<NonNullable<Auth['type']>, [needs: string[], may: string[]]
   query: [['name', 'value'], []],
   basic: [['username', 'password'], []],
   command: [['command'], ['args', 'cwd', 'timeout_ms', 'refresh_interval_ms']],
+  oauth: [['token_url', 'client_id'], ['authorization_url', 'device', 'scopes']],
 }
 
 /** The type of an `auth`; a command alone says that it is one. */
@@ -107,17 +113,20 @@ function objectionToAuth(auth: Auth): string | undefined {
   const missing = needs.find((name) => auth[name] === undefined)
   if (missing) return `auth of the type '${type}' needs ${missing}.`
   const strange = Object.keys(auth).find((name) => name !== 'type' && !needs.includes(name) && !may.includes(name))
-  return strange && `auth of the type '${type}' has no ${strange}.`
+  if (strange) return `auth of the type '${type}' has no ${strange}.`
+  if (type !== 'oauth') return undefined
+  if ((auth.authorization_url === undefined) === (auth.device === undefined)) return "auth of the type 'oauth' needs authorization_url or device, one of them."
+  return (['authorization_url', 'token_url', 'device'] as const).map((name) => auth[name] && addressFault(auth[name], `auth.${name}`)).find(Boolean)
 }
 
 /** https, or http to this machine; nothing hidden in the address. */
-export function addressFault(address: string): string | undefined {
-  if (!URL.canParse(address)) return `base_url '${address}' is not an absolute URL.`
+export function addressFault(address: string, field = 'base_url'): string | undefined {
+  if (!URL.canParse(address)) return `${field} '${address}' is not an absolute URL.`
   const { protocol, hostname, username, password, hash } = new URL(address)
-  if (username || password) return 'base_url holds a user name; say it under auth.'
-  if (hash) return `base_url '${address}' has a fragment.`
+  if (username || password) return `${field} holds a user name; say it under auth.`
+  if (hash) return `${field} '${address}' has a fragment.`
   if (protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname))) return undefined
-  return `base_url '${address}' is neither https nor http to this machine.`
+  return `${field} '${address}' is neither https nor http to this machine.`
 }
 
 /** Objects merged into each other by key, later ones win. */

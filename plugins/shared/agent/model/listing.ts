@@ -2,6 +2,7 @@ import { homeOf, type Kernel } from '../../../../core/index.js'
 import type { AgentProviders } from '../dictionary.js'
 import { deadline } from '../dictionary/system.js'
 import { AgentError, messageOf } from '../errors.js'
+import { limited } from './body.js'
 import { wayTo } from './connect.js'
 import { modelOf, type Model } from './facts.js'
 import { isReady, keyVariable, namesOf, sourcesOf, type Source } from './provider.js'
@@ -47,18 +48,8 @@ async function asked(kernel: Kernel, source: Source, providers: AgentProviders, 
   const limit = AbortSignal.any([signal, deadline(patience_ms)])
   const response = await ask(`${entry.base_url!.replace(/\/+$/, '')}/models`, { headers: keyHeaders(model.format), signal: limit })
   if (!response.ok) throw new AgentError('VT_LLM_REQUEST', `the server answers ${response.status} to GET /models.`)
-  const text = await limited(response)
+  const text = await limited(response, mostBytes)
   return idsIn(JSON.parse(text))
-}
-
-async function limited(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    if ((bytes += chunk.length) > mostBytes) throw new AgentError('VT_LLM_REQUEST', `the list of models is larger than ${mostBytes} bytes.`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 /** Ids as OpenAI and Anthropic (`data`) and Google (`models`, named `models/<id>`) list them. */
