@@ -2,8 +2,10 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import type { Context } from '../../core/index.js'
 import { astGrepProgram as program, installUnasked, managedFolder } from './ast_grep_install.js'
-import { run, tail, type Consumer, type Ended, type Limits } from './process.js'
+import type { WebSettings } from './fetch/settings.js'
+import { run, tail, type Consumer, type Ended } from './process.js'
 import { findProgram, searchPath } from './programs.js'
 
 /** VTCODE_AST_GREP_BIN, the npm package, `~/.vtcode/bin`, PATH outside the workspace; never `sg`, which is another program on Linux. */
@@ -14,9 +16,9 @@ export function astGrepPath(workspace: string): string | undefined {
   return own ?? findProgram(program, searchPath(process.env['PATH'], workspace))
 }
 
-/** The same; where there is none it is fetched. Throws InstallProblem. */
-export async function ensureAstGrep(workspace: string, signal: AbortSignal): Promise<string> {
-  return astGrepPath(workspace) ?? installUnasked(signal)
+/** The same; where there is none it is fetched, by what the settings say of the web. Throws InstallProblem. */
+export async function ensureAstGrep({ workspace, signal, settings }: Context): Promise<string> {
+  return astGrepPath(workspace.root) ?? installUnasked(signal, settings['web'] as unknown as WebSettings)
 }
 
 function packaged(): string | undefined {
@@ -35,14 +37,14 @@ export interface Answered extends Ended {
 
 /** Asks ast-grep, which is fetched if it is missing. `undefined` when it cannot be started. Throws InstallProblem. */
 export async function astGrep(
-  workspace: string,
+  context: Context,
   args: string[],
-  how: Limits & { cwd: string; input?: Buffer },
+  how: { cwd: string; seconds: number; input?: Buffer },
   onStdout: Consumer,
 ): Promise<Answered | undefined> {
-  const file = await ensureAstGrep(workspace, how.signal)
+  const file = await ensureAstGrep(context)
   const stderr = tail()
-  const ended = await run({ file, args, cwd: how.cwd, env: trustPlaces(), ...(how.input && { input: how.input }) }, how, onStdout, stderr.take)
+  const ended = await run({ file, args, cwd: how.cwd, env: trustPlaces(), ...(how.input && { input: how.input }) }, { signal: context.signal, seconds: how.seconds }, onStdout, stderr.take)
   return ended && { ...ended, stderr: stderr.text() }
 }
 

@@ -5,8 +5,9 @@ import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { homeOf } from '../../core/index.js'
+import { homeOf, VtError } from '../../core/index.js'
 import { pinned } from './ast_grep_pins.js'
+import type { WebSettings } from './fetch/settings.js'
 import { hold } from './hold.js'
 
 export const astGrepProgram = process.platform === 'win32' ? 'ast-grep.exe' : 'ast-grep'
@@ -14,8 +15,12 @@ export const astGrepProgram = process.platform === 'win32' ? 'ast-grep.exe' : 'a
 /** Programs that vtcode looks after itself. */
 export const managedFolder = (): string => join(homeOf({ env: process.env }), 'bin')
 
-/** Why the program could not be brought; a sentence. */
-export class InstallProblem extends Error {}
+/** Why the program could not be brought; a sentence without its full stop. */
+export class InstallProblem extends Error {
+  constructor(message: string, /** Nobody was asked for it. */ readonly unasked = false) {
+    super(message)
+  }
+}
 
 const hour = 3_600_000
 const cooldown = 24 * hour
@@ -25,28 +30,28 @@ const seconds = 180
 let running: Promise<string> | undefined
 
 /** Fetches the program without being asked to. Throws InstallProblem: not wanted, tried in vain within 24 h, or failed now. */
-export function installUnasked(signal: AbortSignal): Promise<string> {
-  return (running ??= unasked(signal).finally(() => (running = undefined)))
+export function installUnasked(signal: AbortSignal, web: WebSettings): Promise<string> {
+  return (running ??= unasked(signal, web).finally(() => (running = undefined)))
 }
 
-async function unasked(signal: AbortSignal): Promise<string> {
+async function unasked(signal: AbortSignal, web: WebSettings): Promise<string> {
   if (process.env['VTCODE_AST_GREP_NO_INSTALL'] === '1') throw new InstallProblem('VTCODE_AST_GREP_NO_INSTALL=1 forbids to fetch it')
   const failed = await readFile(failure(), 'utf8').then((text) => JSON.parse(text) as { at: number; reason: string }, () => undefined)
   if (failed && Date.now() - failed.at < cooldown) {
     throw new InstallProblem(`fetching it failed ${Math.floor((Date.now() - failed.at) / hour)} h ago (${failed.reason}); it is tried again after 24 h`)
   }
   try {
-    return await install(signal, { again: false })
+    return await install(signal, { again: false, web })
   } catch (error) {
     // Not the program's fault, nor the registry's: the next call may try again.
-    if (signal.aborted || !(error instanceof InstallProblem)) throw error
+    if (signal.aborted || !(error instanceof InstallProblem) || error.unasked) throw error
     await writeFile(failure(), JSON.stringify({ at: Date.now(), reason: error.message })).catch(() => {})
     throw error
   }
 }
 
 /** Fetches the program, `again` also if it is there, and answers with its path. Throws InstallProblem. */
-export async function install(signal: AbortSignal, { again }: { again: boolean }): Promise<string> {
+export async function install(signal: AbortSignal, { again, web }: { again: boolean; web: WebSettings }): Promise<string> {
   const wanted = pinned.packages[`${process.platform} ${process.arch}`]
   if (!wanted || !isGlibc()) throw new InstallProblem(`the registry has no ast-grep for ${process.platform} ${process.arch}`)
   const folder = managedFolder()
@@ -56,7 +61,7 @@ export async function install(signal: AbortSignal, { again }: { again: boolean }
   try {
     // Another process may have been quicker.
     if (!again && existsSync(target)) return target
-    const archive = await fetched(wanted, signal)
+    const archive = await fetched(wanted, signal, web)
     const program = member(await attempt(promisify(gunzip)(archive, { maxOutputLength: largest })), `package/${astGrepProgram}`)
     const temp = join(folder, `.${astGrepProgram}.${process.pid}`)
     try {
@@ -80,25 +85,26 @@ function isGlibc(): boolean {
   return header.glibcVersionRuntime !== undefined
 }
 
-async function fetched({ name, integrity }: { name: string; integrity: string }, signal: AbortSignal): Promise<Buffer> {
-  const registry = (process.env['npm_config_registry'] ?? 'https://registry.npmjs.org').replace(/\/$/, '')
-  const url = `${registry}/${name}/-/${name.split('/')[1]}-${pinned.version}.tgz`
-  const response = await attempt(fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]) }))
-  if (!response.ok) throw new InstallProblem(`${url} answered ${response.status}`)
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  const body = response.body
-  await attempt((async () => {
-    for await (const chunk of body ?? []) {
-      chunks.push(chunk)
-      bytes += chunk.length
-      if (bytes > largest) throw new Error(`${url} is larger than ${largest} bytes`)
-    }
-  })())
-  const archive = Buffer.concat(chunks)
-  const found = `sha512-${createHash('sha512').update(archive).digest('base64')}`
-  if (found !== integrity) throw new InstallProblem(`${url} is not the pinned package: its hash is ${found.slice(0, 20)}…`)
-  return archive
+async function fetched({ name, integrity }: { name: string; integrity: string }, signal: AbortSignal, web: WebSettings): Promise<Buffer> {
+  // Every search loads this file, and hardly one fetches.
+  const [{ download }, { hostOf, networkFailure, readUrl }] = await Promise.all([import('./fetch/download.js'), import('./fetch.js')])
+  const named = process.env['npm_config_registry']
+  const url = `${(named ?? 'https://registry.npmjs.org').replace(/\/$/, '')}/${name}/-/${name.split('/')[1]}-${pinned.version}.tgz`
+  try {
+    const host = hostOf(readUrl(url))
+    // Whoever runs the program named the registry, which may well stand in their own network.
+    const settings = named === undefined ? web : { ...web, private_hosts: [...web.private_hosts, host] }
+    const limits = { max_bytes: largest, signal: AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]) }
+    const archive = await download(url, limits, settings).catch((error: unknown) => {
+      throw networkFailure(error, host)
+    })
+    const found = `sha512-${createHash('sha512').update(archive).digest('base64')}`
+    if (found !== integrity) throw new InstallProblem(`${url} is not the pinned package: its hash is ${found.slice(0, 20)}…`)
+    return archive
+  } catch (error) {
+    if (!(error instanceof VtError)) throw error
+    throw new InstallProblem(error.message.replace(/\.$/, ''), error.code === 'VT_WEB_BLOCKED' || error.code === 'VT_WEB_URL')
+  }
 }
 
 /** One file of a tar archive: headers of 512 bytes, contents padded to as many. */

@@ -1,6 +1,7 @@
 import type { Io, Kernel } from '../../core/index.js'
 import { astGrepPath } from '../shared/ast_grep.js'
 import { install } from '../shared/ast_grep_install.js'
+import type { WebSettings } from '../shared/fetch.js'
 import { ripgrepPath } from '../shared/ripgrep.js'
 import { columns, say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
@@ -20,7 +21,7 @@ export default async function dependencies(kernel: Kernel, argv: string[], io: I
       return
     }
     try {
-      io.stdout.write(`Installed: ${await install(new AbortController().signal, { again: true })}\n`)
+      io.stdout.write(`Installed: ${await install(new AbortController().signal, { again: true, web: kernel.settings['web'] as unknown as WebSettings })}\n`)
     } catch (error) {
       say(io, 'error', `ast-grep was not installed: ${(error as Error).message}.`)
       code = 1

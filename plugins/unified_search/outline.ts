@@ -44,10 +44,10 @@ const outline: Handler<OutlineInput> = async (call, context) => {
 export default outline
 
 /** Whether ast-grep is there, or can be brought for files that it serves. */
-async function isThere({ workspace, signal }: Context, files: Subject[]): Promise<boolean> {
-  if (astGrepPath(workspace.root)) return true
+async function isThere(context: Context, files: Subject[]): Promise<boolean> {
+  if (astGrepPath(context.workspace.root)) return true
   if (!files.some(({ language }) => served.has(language.id))) return false
-  return ensureAstGrep(workspace.root, signal).then(() => true, (error: unknown) => {
+  return ensureAstGrep(context).then(() => true, (error: unknown) => {
     if (error instanceof InstallProblem) return false
     throw error
   })
@@ -131,7 +131,7 @@ async function ask(context: Context, files: Fresh[], failed: string[]): Promise<
         made.set(path, items.map(itemOf))
       }, 268_435_456)
       const args = ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', '--color', 'never', '--lang', language, '--', ...group.map(({ handle }) => handle.ref)]
-      const answered = await astGrep(context.workspace.root, args, { cwd: '/', signal: context.signal, seconds }, stream.take)
+      const answered = await astGrep(context, args, { cwd: '/', seconds }, stream.take)
       if (answered?.timed_out) throw refusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish ${group.length} files of ${language} within ${seconds} s.`, { retryable: true })
       for (const [, ref, reason] of answered?.stderr.matchAll(/^ERROR: (\S+): (.*)$/gm) ?? []) {
         failed.push(`${group.find(({ handle }) => handle.ref === ref)?.path ?? 'a file'}: ${reason}`)

@@ -34,12 +34,13 @@ async function placeOf(what: string, pattern: string, language: Language, contex
 }
 
 /** A view of the pattern that only the program has; empty where there is none. */
-async function explained(pattern: string, language: Language, view: 'pattern' | 'cst', { workspace, signal }: Context): Promise<string> {
+async function explained(pattern: string, language: Language, view: 'pattern' | 'cst', context: Context): Promise<string> {
   // An explanation is not worth an installation.
-  if (!astGrepPath(workspace.root)) return ''
+  const { root } = context.workspace
+  if (!astGrepPath(root)) return ''
   // Without standard input the program would search the folder it stands in.
   const args = ['run', `--pattern=${pattern}`, `--lang=${language.id}`, `--debug-query=${view}`, '--color=never', '--stdin']
-  return (await astGrep(workspace.root, args, { cwd: workspace.root, input: Buffer.alloc(0), signal, seconds: 10 }, () => {}))?.stderr ?? ''
+  return (await astGrep(context, args, { cwd: root, input: Buffer.alloc(0), seconds: 10 }, () => {}))?.stderr ?? ''
 }
 
 /** Languages in which a name may begin with `$`; in the others ast-grep reads another character in its place, and only its tree of text does not. */

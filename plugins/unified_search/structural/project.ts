@@ -25,7 +25,7 @@ export async function askProject(context: Context, input: StructuralInput, args:
   const filter = input.filter === undefined ? [] : [`--filter=${input.filter}`]
   const [command, ...rest] = args
   const whole = [command!, '--config', input.config_path, ...filter, ...rest]
-  const answered = await astGrep(context.workspace.root, whole, { cwd: root.ref, signal: context.signal, seconds }, onStdout).catch((error: unknown) => {
+  const answered = await astGrep(context, whole, { cwd: root.ref, seconds }, onStdout).catch((error: unknown) => {
     throw error instanceof InstallProblem ? engineMissing(error.message) : error
   })
   if (!answered) return undefined

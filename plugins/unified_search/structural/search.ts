@@ -114,7 +114,7 @@ export class Search {
         const stream = lines((line) => take(JSON.parse(line.toString()) as Native), 67_108_864)
         const whole = [...args, '--', ...(names.length > 0 ? names : [empty])]
         try {
-          return await astGrep(this.context.workspace.root, whole, { cwd: folder, signal: this.context.signal, seconds }, stream.take)
+          return await astGrep(this.context, whole, { cwd: folder, seconds }, stream.take)
         } catch (error) {
           if (!(error instanceof InstallProblem)) throw error
           missing = error.message

@@ -15,7 +15,7 @@ const { version } = lock[`node_modules/${name}`]
 let place: TempWorkspace
 let server: Server
 /** What the registry answers next, and what it was asked. */
-let answer: { status: number; body: Buffer }
+let answer: { status: number; body: Buffer; headers?: Record<string, string> }
 let asked: string[] = []
 let real: Buffer
 let bin: string
@@ -36,7 +36,7 @@ beforeAll(async () => {
   bin = join(bare, 'dist/core/bin.js')
   server = createServer((request, response) => {
     asked.push(request.url!)
-    response.writeHead(answer.status).end(answer.body)
+    response.writeHead(answer.status, answer.headers).end(answer.body)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 }, 300_000)
@@ -89,7 +89,7 @@ describe('vtcode dependencies', () => {
     answer.body = Buffer.concat([real.subarray(0, -1), Buffer.from([0])])
     expect(await vtcode(['dependencies', 'install', 'ast-grep'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/not the pinned package/) })
     answer = { status: 404, body: Buffer.from('gone') }
-    expect(await vtcode(['dependencies', 'install', 'ast-grep'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/answered 404/) })
+    expect(await vtcode(['dependencies', 'install', 'ast-grep'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/answers 404/) })
     expect(await vtcode(['dependencies', 'install', 'left-pad'])).toMatchObject({ code: 2, stderr: expect.stringMatching(/possible: ast-grep/) })
     expect(existsSync(program())).toBe(false)
   })
@@ -114,6 +114,22 @@ describe('a search that needs ast-grep', () => {
       error: { code: 'VT_SEARCH_ENGINE_MISSING', message: expect.stringContaining('VTCODE_AST_GREP_NO_INSTALL'), hint: expect.stringContaining('vtcode dependencies install ast-grep') },
     })
     expect(asked).toEqual([])
+  })
+  it('fetches it as the settings let the web be used, and asks again once they do', async () => {
+    const settings = join(place.home, '.vtcode/vtcode.config.yaml')
+    mkdirSync(dirname(settings), { recursive: true })
+    for (const text of ['web: { enabled: false }\n', 'web: { deny_hosts: ["127.0.0.1"] }\n']) {
+      writeFileSync(settings, text)
+      expect(await search()).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_ENGINE_MISSING', message: expect.stringMatching(/web\.(deny_hosts|enabled)|settings switch the web off/) } })
+    }
+    rmSync(settings)
+    expect(asked).toEqual([])
+    // The registry was named; where it sends us was not.
+    answer = { status: 302, body: Buffer.from(''), headers: { location: `http://localhost:${(server.address() as AddressInfo).port}/other.tgz` } }
+    expect(await search()).toMatchObject({ ok: false, error: { message: expect.stringContaining('localhost is refused') } })
+    expect(asked).toHaveLength(1)
+    answer = { status: 200, body: real }
+    expect(await search()).toMatchObject({ ok: true })
   })
   it('does not ask again within a day after a failure, unless it is told to', async () => {
     answer = { status: 503, body: Buffer.from('') }
