@@ -164,7 +164,7 @@ export const blocksOf = (settings: Settings, { manifest }: Contribution): JsonOb
   Object.fromEntries((manifest.settings ?? []).map((name) => [name, settings[name]]))
 
 /** What the user set for a contribution: its defaults, its entry in `manifests`, its plugin, itself; the last word counts. */
-export function optionsOf(settings: Settings, { id, plugin, options, manifest }: Contribution): JsonObject {
+export function optionsOf(settings: Readonly<JsonObject>, { id, plugin, options, manifest }: Pick<Contribution, 'id' | 'plugin' | 'manifest' | 'options'>): JsonObject {
   const own = (settings['plugins'] as { settings?: Record<string, { options?: JsonObject }> } | undefined)?.settings
   const declared = Object.entries((manifest.options?.['properties'] ?? {}) as Record<string, { default?: unknown }>)
   const defaults = Object.fromEntries(declared.flatMap(([name, schema]) => (schema.default === undefined ? [] : [[name, schema.default]])))

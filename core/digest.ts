@@ -30,7 +30,7 @@ const refuse = (text: string, file: string) => problem('VT_MANIFEST_LIMIT', { pr
 /** Does it come with the workspace, and runs or connects? What the settings say was agreed to with them. */
 export const needsConsent = (contribution: Contribution): boolean => contribution.layer === 'workspace' && !contribution.said && runsCode(contribution)
 
-export const runsCode = ({ manifest }: Contribution): boolean => ['module', 'run', 'http', 'mcp', 'alias', 'provider'].some((key) => key in manifest)
+export const runsCode = ({ manifest }: Contribution): boolean => ['module', 'run', 'http', 'mcp', 'alias', 'provider', 'hooks'].some((key) => key in manifest)
 
 /** A plugin folder as a whole; a loose manifest with its module, its imports and the files its command names. Throws VT_MANIFEST_LIMIT. */
 export function itemFor({ id, plugin, layer, root, file, manifest, skill }: Contribution, workspace: string): TrustItem {

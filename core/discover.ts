@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { problem, report } from './errors.js'
-import { known, manifestFiles, readManifest, type Reading } from './manifest.js'
+import { known, manifestFiles, readHooks, readManifest, type Reading } from './manifest.js'
 import { dataFolder } from './premises.js'
 import { filesOf, placesOf, type DiscoverOptions, type Places, type Removal, type Source } from './places.js'
 import { realPaths } from './data.js'
@@ -90,9 +90,9 @@ async function* packageReadings(source: Source, found: Discovery, options: Reade
 
 /** What a package brings for this program, in our own form; what it says of all of them holds where they say nothing. */
 async function* nativeReadings(source: Source, { folder, vtcode, options }: NonNullable<ReturnType<PackageReader>['native']>, shelf: Shelf | undefined): AsyncGenerator<[file: string, reading: Reading]> {
-  for (const name of manifestFiles(folder).filter((name) => name !== 'hooks.json')) {
+  for (const name of manifestFiles(folder)) {
     const file = join(folder, name)
-    const { manifest, ...reading } = await readManifest(file, source, shelf)
+    const { manifest, ...reading } = await (name === 'hooks.json' ? readHooks(file, source) : readManifest(file, source, shelf))
     const own = Object.hasOwn(options, reading.name) && { options: options[reading.name]! }
     yield [file, { ...reading, ...own, ...(manifest && { manifest: vtcode === undefined ? manifest : { vtcode, ...manifest } }) }]
   }
@@ -111,7 +111,8 @@ async function* readingsOf(source: Source, { diagnostics }: Discovery, shelf: Sh
     const text = `${source.path} holds ${files.length} manifests; the first ${MAX_MANIFESTS} are read.`
     diagnostics.push(report('VT_MANIFEST_LIMIT', { problem: text }, [source.path]))
   }
-  for (const file of files.slice(0, MAX_MANIFESTS)) yield [file, await readManifest(file, source, shelf)]
+  const hooks = source.form === 'plugin' ? join(source.path, 'vtcode/hooks.json') : undefined
+  for (const file of files.slice(0, MAX_MANIFESTS)) yield [file, await (file === hooks ? readHooks(file, source) : readManifest(file, source, shelf))]
 }
 
 function admit(source: Source, file: string, reading: Reading, files: Map<string, string>, found: Discovery): void {

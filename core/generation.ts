@@ -3,7 +3,6 @@ import { homedir } from 'node:os'
 import { loadSettings, settingsPlaces } from './config.js'
 import type { Lending } from './context.js'
 import { hiddenBy } from './conceal.js'
-import { readContract } from './conform.js'
 import { classic } from './constraints.js'
 import { problem, report, type VtError } from './errors.js'
 import { Life } from './limits.js'
@@ -14,6 +13,7 @@ import { bind, type Withheld } from './bind.js'
 import { toolInfo } from './listing.js'
 import { effectsOf, isListed, slotsOf, type Registry } from './registry.js'
 import { itemForSkill, needsConsent } from './digest.js'
+import { hooksOf, unknownEvents } from './lifecycle.js'
 import { openSeals, type Seals } from './installed.js'
 import { fromError } from './manifest.js'
 import { nearest } from './nearest.js'
@@ -102,6 +102,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
     if (needsConsent(answerable) && !(await trust.trusts(answerable))) throw problem('VT_PLUGIN_UNTRUSTED', { id: contribution.id })
     seals.verify(answerable)
   }
+  const hooks = await hooksOf(settings, found.contributions, { withheld, verify, dataOf: (one) => dataFolder(one, home, workspace.root) })
   const log = options.log ?? (() => {})
   const refuse: Premises['refuse'] = (...of) => setAside(found, ...of)
   const remark: Premises['remark'] = ({ file }, error) => found.diagnostics.push({ ...fromError(error, file), severity: 'warning' })
@@ -118,11 +119,8 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   }
   const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], withheld }, effective, options.dialects)
   requireDialects(found.contributions, options.dialects)
-  for (const { name, error, judges } of seals.gone()) {
-    registry.diagnostics.push(fromError(error, home))
-    if (judges) registry.missing.push({ id: name, reason: error.message })
-  }
-  registry.diagnostics.push(...unknownTools(settings, registry), ...unknownEvents(settings))
+import { itemForSkill, needsConsent } from './digest.js'
+import { hooksOf, unknownEvents } from './lifecycle.js'
   for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
   const skills = skillFinder({ ...places, plugins: pluginsOf(found), loaded, trust, seals })
   const host: Host = {
@@ -140,7 +138,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const hidden = hiddenBy(settings, workspace.root)
   return {
     number,
-    settings: effective,
+    settings: { ...effective, hooks },
     get origins() {
       return loaded.origins
     },
@@ -151,7 +149,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
     loader,
     skills,
     life: new Life(),
-    lending: { settings, workspace, seen: hidden ? workspace.seen(hidden) : workspace, host, log, changed, dataOf: (contribution) => dataFolder(contribution, home, workspace.root) },
+    lending: { settings: { ...settings, hooks }, workspace, seen: hidden ? workspace.seen(hidden) : workspace, host, log, changed, dataOf: (contribution) => dataFolder(contribution, home, workspace.root) },
     end: premises.end,
   }
 }
@@ -212,8 +210,9 @@ function setAside(found: Found, contribution: Contribution, state: ContributionI
   const { id, kind, layer, file } = contribution
   found.contributions = found.contributions.filter((other) => other !== contribution)
   found.invalid.push({ id, kind, layer, file, state, reason: error.message })
-  // What the user switched off is nothing to mend.
-  found.diagnostics.push({ ...fromError(error, file), ...(state === 'inactive' && { severity: 'info' as const }) })
+  const diagnostic = fromError(error, file)
+  // What the user switched off is nothing to mend; a value that is not set is.
+  found.diagnostics.push({ ...diagnostic, ...(state === 'inactive' && { severity: diagnostic.code === 'VT_MCP_START' ? ('info' as const) : ('warning' as const) }) })
 }
 
 interface Finder extends Omit<SkillPlaces, 'cwd' | 'settings' | 'said' | 'trusted'> {
@@ -258,19 +257,6 @@ function unknownTools({ policy }: Settings, { tools, slots, routes }: Registry):
       const like = nearest(name, known)
       return report('VT_POLICY_UNKNOWN_TOOL', { name, nearest: like ? `; nearest: ${like}` : '' }, [], 'warning')
     })
-}
-/** Hooks for what never happens: a slip in the name leaves a guard standing beside the door. */
-function unknownEvents(settings: Settings): Diagnostic[] {
-  const named = Object.keys(settings['hooks'] as object)
-  if (named.length === 0) return []
-  const { hooks } = readContract('config.1.json')['properties'] as Record<string, { 'x-fired'?: string[] }>
-  const fired = hooks!['x-fired']!
-  const folded = (event: string) => event.replaceAll('_', '').toLowerCase()
-  const unknown = named.filter((event) => !fired.some((known) => folded(known) === folded(event)))
-  return unknown.map((event) => {
-    const like = nearest(event, fired)
-    return report('VT_HOOK_NEVER', { event, nearest: like ? `; nearest: ${like}` : '' }, [], 'warning')
-  })
 }
 const effects: readonly string[] = ['read', 'write', 'exec', 'net', 'ask'] satisfies Effect[]
 

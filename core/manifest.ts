@@ -81,6 +81,23 @@ function placed({ manifest, ...reading }: Reading, file: string, { root, real }:
   return { ...reading, diagnostics: [report('VT_MANIFEST_PATH', values, [data?.at(['module']) ?? file])] }
 }
 
+/** The lifecycle hooks of a plugin in our own form, `{ hooks: { … } }` or the block alone. Never throws. */
+export async function readHooks(file: string, { root }: Place): Promise<Reading> {
+  const reading: Reading = { name: 'lifecycle_hooks', kind: 'hooks', diagnostics: [] }
+  try {
+    const data = await load(file, root)
+    const said = data.value as JsonObject | null
+    const inner = Object.hasOwn(said ?? {}, 'hooks')
+    const hooks = inner ? said!['hooks'] : said
+    const faults = conform('config.1.json', { hooks }, ['hooks'])
+    for (const { path, problem } of faults) reading.diagnostics.push(report('VT_MANIFEST_INVALID', { problem }, [data.at(inner ? path : path.slice(1))]))
+    if (faults.length === 0) reading.manifest = { name: reading.name, kind: 'hooks', hooks: hooks as NonNullable<Manifest['hooks']> }
+  } catch (error) {
+    reading.diagnostics.push(fromError(error, file))
+  }
+  return reading
+}
+
 /** Every built-in manifest below `dir`, checked, as the build writes it into the catalogue; throws naming file and line. */
 export async function compileCatalogue(dir: string): Promise<{ file: string; manifest: Manifest }[]> {
   const catalogue: { file: string; manifest: Manifest }[] = []

@@ -248,5 +248,6 @@ export function filesOf({ form, path }: Source, diagnostics: Diagnostic[]): stri
     diagnostics.push(report('VT_MANIFEST_INVALID', { problem: text }, [path], 'warning'))
   }
   if (marker !== 'vtcode') return [join(path, marker)]
-  return manifestFiles(join(path, marker)).filter((name) => name !== 'hooks.json').map((name) => join(path, marker, name))
+  // What a model loads with a skill brings no hooks.
+  return manifestFiles(join(path, marker)).filter((name) => form === 'plugin' || name !== 'hooks.json').map((name) => join(path, marker, name))
 }

@@ -373,7 +373,7 @@ export interface Extent {
 
 // ── manifests and settings ───────────────────────────────────────────────────────────────────────
 
-export type Kind = 'action' | 'policy' | 'compactor' | 'surface' | 'adapter' | 'provider' | 'resource' | 'prompt'
+export type Kind = 'action' | 'policy' | 'compactor' | 'surface' | 'adapter' | 'provider' | 'resource' | 'prompt' | 'hooks'
 export type Stage = 'override' | 'primary' | 'fallback'
 export type Layer = 'builtin' | 'admin' | 'user' | 'workspace' | 'call'
 
@@ -432,6 +432,8 @@ export interface Manifest {
   expands?: boolean
   mcp?: JsonObject
   http?: JsonObject
+  /** Hooks: lifecycle event to groups, as in the settings. Only plugins bring them, in a `hooks.json`. */
+  hooks?: Record<string, readonly JsonObject[]>
   /** Blocks of the settings handed to the module as `context.settings`. */
   settings?: string[]
   options?: Schema

@@ -28,8 +28,9 @@ export const answer: Answerer = async ({ call, covers }, context) => {
   if (no) return no.said
   for (const { one, said } of answers) {
     if (one.said.kind === 'failed') remarks(call, context.session)('VT_HOOK_FAILED', one.said.reason)
-    if (said && one.group.layer !== 'workspace') return said
-    if (said) remarks(call, context.session)('VT_HOOK_IGNORED', 'A lifecycle hook of the workspace allows the call; only those of the user answer for a person.')
+    const own = one.group.layer !== 'workspace' && !one.group.by
+    if (said && own) return said
+    if (said) remarks(call, context.session)('VT_HOOK_IGNORED', 'A lifecycle hook of the workspace or of a plugin allows the call; only those of the user answer for a person.')
   }
   return undefined
 }
@@ -62,7 +63,7 @@ function verdictOf({ entry, group, said }: Ran, call: Call, session: Session): V
   const reason = cut(String(own['permissionDecisionReason'] ?? json['reason'] ?? json['stopReason'] ?? 'A lifecycle hook objects.'))
   if (typeof own['additionalContext'] === 'string') remark('VT_HOOK_CONTEXT', own['additionalContext'])
   if (typeof json['systemMessage'] === 'string') remark('VT_HOOK_CONTEXT', json['systemMessage'])
-  const decision = own['permissionDecision'] ?? (json['decision'] === 'block' || json['continue'] === false ? 'deny' : undefined)
+  const decision = own['permissionDecision'] ?? (['block', 'deny'].includes(String(json['decision'])) || json['continue'] === false ? 'deny' : json['decision'] === 'ask' ? 'ask' : undefined)
   if (decision === undefined) return undefined
   if (decision === 'ask' || decision === 'defer') return { ask: reason }
   // Only an answer of a person lifts a question, and nothing lifts a denial.

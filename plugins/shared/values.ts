@@ -18,7 +18,7 @@ export interface Asking {
 }
 
 const MAX_BYTES = 65_536
-const forms = ['env', 'file', 'command', 'keychain', 'secret', 'option', 'input']
+const forms = ['env', 'file', 'command', 'keychain', 'secret', 'option', 'input', 'join']
 
 /**
  * The text a typed value stands for, resolved at the moment it is used; `undefined` for an absent input, an unset option or a secret
@@ -28,10 +28,11 @@ export async function resolveValue(value: unknown, asking: Asking): Promise<stri
   if (typeof value === 'string') return value
   const said = (value ?? {}) as JsonObject
   const [form = '', ...others] = forms.filter((name) => Object.hasOwn(said, name))
-  if (others.length > 0 || form === '') throw refused(asking, `it is none of: text, ${forms.map((name) => `{ ${name} }`).join(', ')}`)
+  if (others.length > 0 || form === '') throw refused(asking, `it is none of: text, ${forms.slice(0, -1).map((name) => `{ ${name} }`).join(', ')}`)
   const own = asking.contribution.layer !== 'workspace'
   if (!own && (form === 'file' || form === 'keychain')) throw refused(asking, `{ ${form} } counts in your own settings and manifests only`)
-  if (form === 'option') return textOf(asking.premises.optionsOf(asking.contribution)[String(said['option'])], asking)
+  if (form === 'option') return textOf(option(String(said['option']), asking), asking)
+  if (form === 'join') return (await Promise.all((said['join'] as unknown[]).map((part) => resolveValue(part, asking)))).join('')
   if (form === 'input') return textOf(asking.input?.[String(said['input'])], asking)
   if (form === 'secret') return secret(String(said['secret']), asking)
   return outside(form, said, asking)
@@ -44,6 +45,26 @@ export async function resolveValues(values: unknown, asking: Asking): Promise<Re
     return text === undefined ? [] : [[name, text]]
   })
   return Object.fromEntries((await Promise.all(found)).flat())
+}
+
+/** Words of an argument list: a list of the user's stands for several where it is all of one. */
+export async function resolveWords(values: readonly unknown[], asking: Asking): Promise<string[]> {
+  const words = values.map(async (value) => {
+    const key = typeof value === 'object' && value !== null ? (value as JsonObject)['option'] : undefined
+    const found = key === undefined ? undefined : option(String(key), asking)
+    if (Array.isArray(found)) return found.map((item) => textOf(item, asking) ?? '')
+    const text = await resolveValue(value, asking)
+    return text === undefined ? [] : [text]
+  })
+  return (await Promise.all(words)).flat()
+}
+
+/** What the user set for the plugin. Throws VT_SECRET_MISSING for what it cannot do without. */
+function option(key: string, { contribution, premises, field }: Asking): unknown {
+  const value = premises.optionsOf(contribution)[key]
+  if (value !== undefined || !(contribution.manifest.options?.['required'] as string[] | undefined)?.includes(key)) return value
+  const way = `Write to ~/.vtcode/vtcode.config.yaml: plugins: { settings: { '${contribution.plugin}': { options: { ${JSON.stringify(key)}: … } } } }`
+  throw problem('VT_SECRET_MISSING', { field, id: contribution.id, what: `the option '${key}'`, way })
 }
 
 /** A need that the manifest names and the user binds in `secrets`. */
@@ -65,15 +86,17 @@ async function secret(key: string, asking: Asking): Promise<string | undefined> 
 }
 
 async function outside(form: string, said: JsonObject, asking: Asking): Promise<string> {
-  if (form === 'env') return variable(String(said['env']), asking)
+  if (form === 'env') return variable(String(said['env']), asking, said['default'])
   const text = form === 'file' ? await fileText(String(said['file']), asking) : await printed(form, said, asking)
   keepSecret(text)
   return text
 }
 
-function variable(name: string, { premises, contribution, field }: Asking): string {
+/** Packages may say what counts where the variable is not set. */
+function variable(name: string, { premises, contribution, field }: Asking, byDefault: unknown): string {
   const text = premises.env[name]
   if (text === undefined) {
+    if (typeof byDefault === 'string') return byDefault
     throw problem('VT_SECRET_MISSING', { field, id: contribution.id, what: `the variable ${name}`, way: `Set ${name} where the program is started.` })
   }
   if (looksSecret(name)) keepSecret(text)

@@ -4,16 +4,16 @@ import { VtError, type Contribution, type Effect, type JsonObject, type Premises
 import { findProgram, searchPath } from '../../shared/programs.js'
 import { environment } from '../../shared/process.js'
 import type { LoginOptions } from './login.js'
-import { expandVariables, resolveValue, resolveValues, type Asking } from '../../shared/values.js'
+import { expandVariables, resolveValue, resolveValues, resolveWords, type Asking } from '../../shared/values.js'
 
 /** A server as a manifest or the settings define it. */
 export interface Definition {
   type?: 'stdio' | 'streamable-http' | 'sse'
-  command?: string
-  args?: string[]
+  command?: string | JsonObject
+  args?: (string | JsonObject)[]
   env?: JsonObject
-  cwd?: string
-  url?: string
+  cwd?: string | JsonObject
+  url?: string | JsonObject
   headers?: JsonObject
   auth?: { type: string; name?: string; value?: unknown; username?: string; password?: unknown; client_id?: string; client_secret?: unknown; scopes?: string[] }
   enabled?: boolean
@@ -25,8 +25,6 @@ export interface Definition {
   tool_timeout_secs?: number
   effects?: Record<string, Effect[]>
   trust_annotations?: boolean
-  /** `${NAME}` in its texts is a variable: foreign packages mean it so. */
-  expand?: boolean
 }
 export interface Launch {
   file: string
@@ -60,7 +58,7 @@ export function circle(definition: Definition, { env }: Premises): string | unde
   if (isRemote(definition)) return undefined
   const { command = '', args = [] } = definition
   // `vtcode setup` enters such a line for other clients, into files that we read as well.
-  if (basename(command) === 'vtcode' && args.includes('mcp')) return 'it is this program, whose tools are here already'
+  if (typeof command === 'string' && basename(command) === 'vtcode' && args.includes('mcp')) return 'it is this program, whose tools are here already'
   return env[startedByUs] === undefined ? undefined : 'this program is itself a server that another vtcode started'
 }
 
@@ -78,15 +76,17 @@ interface Standing {
 /** What starts a server, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
 export async function launchOf(definition: Definition, { contribution, premises, signal }: Standing): Promise<Launch> {
   const { command = '', args = [], cwd, env } = definition
-  const expand = expander(definition, contribution, premises)
+  const expand = expander(contribution, premises)
   const data = premises.dataOf(contribution)
   const base = contribution.said ? premises.workspace : contribution.root
-  const values = await resolveValues(env, { contribution, premises, field: 'mcp.env', signal })
+  const asking = (field: string): Asking => ({ contribution, premises, field: `mcp.${field}`, signal })
+  const values = await resolveValues(env, asking('env'))
   const expanded = Object.fromEntries(Object.entries(values).map(([name, text]) => [name, typeof env![name] === 'string' ? expand(text, `env.${name}`) : text]))
+  const folder = await resolveValue(cwd ?? '', asking('cwd'))
   return {
-    file: programOf(command, base, contribution, premises),
-    args: args.map((arg) => expand(arg, 'args')),
-    cwd: cwd === undefined ? base : resolve(base, expand(cwd, 'cwd')),
+    file: programOf((await resolveValue(command, asking('command'))) ?? '', base, contribution, premises),
+    args: (await resolveWords(args, asking('args'))).map((arg) => expand(arg, 'args')),
+    cwd: resolve(base, expand(folder ?? '', 'cwd')),
     env: { ...environment(), VTCODE_WORKSPACE: premises.workspace, ...expanded, [startedByUs]: '1', PLUGIN_ROOT: contribution.root, PLUGIN_DATA: data },
   }
 }
@@ -105,9 +105,9 @@ function programOf(command: string, base: string, { id, layer, said }: Contribut
 /** Where a server is reached, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
 export async function addressOf(definition: Definition, { contribution, premises, signal }: Standing): Promise<Address> {
   const { type, url = '', headers, auth } = definition
-  const expand = expander(definition, contribution, premises)
+  const expand = expander(contribution, premises)
   const asking: Asking = { contribution, premises, field: 'mcp.headers', signal }
-  const text = expand(url, 'url')
+  const text = expand((await resolveValue(url, { ...asking, field: 'mcp.url' })) ?? '', 'url')
   if (!URL.canParse(text)) throw startFailure(contribution.id, `'${text}' is not a URL`)
   const target = new URL(text)
   const local = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(target.hostname)
@@ -137,9 +137,9 @@ async function authorize(auth: Definition['auth'], url: URL, headers: Record<str
   else throw startFailure(asking.contribution.id, `\`auth\` is none of bearer, basic, header, query, oauth: ${String(type)}`)
 }
 
-/** `${NAME}` counts in the settings and where a foreign package means it so; in our manifests the text is as it is written. */
-function expander({ expand = false }: Definition, contribution: Contribution, premises: Premises): (text: string, field: string) => string {
-  return (text, field) => (contribution.said || expand ? expandVariables(text, { contribution, premises, field: `mcp.servers.${contribution.name}.${field}` }) : text)
+/** `${NAME}` counts in the settings; in manifests the text is as it is written. */
+function expander(contribution: Contribution, premises: Premises): (text: string, field: string) => string {
+  return (text, field) => (contribution.said ? expandVariables(text, { contribution, premises, field: `mcp.servers.${contribution.name}.${field}` }) : text)
 }
 
 /** VT_MCP_START for a server that nobody tried to start. */

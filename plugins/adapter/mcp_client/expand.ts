@@ -52,7 +52,9 @@ async function offersOf(contribution: Contribution, premises: Premises): Promise
     return tools.filter(wanted).map((pinned) => ({ server: prefix, tool: pinned.name, id: `${contribution.id}/${pinned.name}`, contribution, definition, pinned }))
   } catch (error) {
     if (definition.required) throw problem('VT_RELOAD_REFUSED', { reason: `the MCP server ${server} is required: ${(error as Error).message}` })
-    premises.refuse(contribution, 'invalid', error as Error)
+    // A value that is not there yet is no fault of the server.
+    const unset = error instanceof VtError && ['VT_SECRET_MISSING', 'VT_CONFIG_ENV'].includes(error.code)
+    premises.refuse(contribution, unset ? 'inactive' : 'invalid', error as Error)
     return []
   }
 }

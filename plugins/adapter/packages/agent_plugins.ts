@@ -3,7 +3,8 @@ import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { JsonObject, PackageSkills } from '../../../core/index.js'
 import { validate } from '../../shared/skill_strict.js'
-import { fill, isObject, type Package } from './package.js'
+import { fill, isObject } from './objects.js'
+import type { Package } from './package.js'
 
 const schemaOf = (name: string): string => `https://agent-plugins.org/schemas/1.0.0/${name}.schema.json`
 const nameRule = /^(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/
@@ -52,7 +53,7 @@ function childSkills(found: Package): PackageSkills {
     const folder = join(root!, name)
     const file = join(folder, 'SKILL.md')
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory() || !readdirSync(folder).includes('SKILL.md')) return []
-    if (found.leads(`skills/${name}/SKILL.md`) === undefined || !statSync(file).isFile()) return []
+    if (found.leads(`skills/${name}/SKILL.md`) === undefined || found.bytes(file, 1_048_576) === undefined) return []
     const [wrong] = validate(folder).complaints.filter(({ message }) => !message.startsWith('Unexpected fields'))
     if (!wrong) return [realpathSync(folder)]
     found.invalid(`${file}: the skill is left out: ${wrong.message}.`, `${file}${wrong.line === undefined ? '' : `:${wrong.line}`}`)
@@ -88,7 +89,7 @@ function readServers(found: Package): void {
     if (wrong !== undefined) found.invalid(`${file}: the server ${name} is left out: ${wrong}.`, file)
     else {
       const { args, env, cwd, ...rest } = said as JsonObject
-      found.server(name, { ...rest, ...fill({ ...(args !== undefined && { args }), ...(env !== undefined && { env }), ...(cwd !== undefined && { cwd }) } as JsonObject, variables) }, file)
+      found.bring(name, { mcp: { server: { ...rest, ...fill({ ...(args !== undefined && { args }), ...(env !== undefined && { env }), ...(cwd !== undefined && { cwd }) } as JsonObject, variables) } } }, file)
     }
   }
 }

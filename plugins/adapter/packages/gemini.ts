@@ -1,41 +1,51 @@
 /** Extensions of the Gemini CLI: `gemini-extension.json`. */
 import { sep } from 'node:path'
 import type { JsonObject } from '../../../core/index.js'
-import { texts } from './claude.js'
-import { fill, isObject, type Package } from './package.js'
+import { addHooks } from './hooks.js'
+import { isObject } from './objects.js'
+import type { Package } from './package.js'
+import { addServer } from './servers.js'
+import { skillsIn } from './skills.js'
+import { tomlCommands } from './toml.js'
+import { needsOf } from './values.js'
 
 export function readGeminiExtension(found: Package, manifest: JsonObject): boolean {
   const { root, workspace } = found.place
   const file = `${root}/gemini-extension.json`
-  const variables = { extensionPath: root, workspacePath: workspace, '/': sep }
+  const literals = { extensionPath: root, workspacePath: workspace, '/': sep }
+  const names = { literals, environment: true }
+  found.needs = settingsOf(manifest['settings'])
+  found.variable = (key) => key
   for (const [name, said] of Object.entries(isObject(manifest['mcpServers']) ? manifest['mcpServers'] : {})) {
-    const { command, args, env, cwd, httpUrl, url, headers, includeTools, excludeTools, timeout } = fill(isObject(said) ? said : {}, variables)
-    const limits = {
-      expand: true,
+    const { command, args, env, cwd, httpUrl, url, headers, includeTools, excludeTools, timeout } = isObject(said) ? said : {}
+    const more = {
       ...(Array.isArray(includeTools) && { include: includeTools.map(String) }),
       ...(Array.isArray(excludeTools) && { exclude: excludeTools.map(String) }),
       ...(typeof timeout === 'number' && { tool_timeout_secs: Math.max(1, timeout / 1000) }),
-      ...(isObject(headers) && { headers: texts(headers) }),
     }
-    if (typeof command === 'string') {
-      const more = { ...(Array.isArray(args) && { args: args.map(String) }), ...(isObject(env) && { env: texts(env) }), ...(typeof cwd === 'string' && { cwd }) }
-      found.server(name, { type: 'stdio', command, ...more, ...limits }, file)
-    } else if (typeof httpUrl === 'string') found.server(name, { type: 'streamable-http', url: httpUrl, ...limits }, file)
-    else if (typeof url === 'string') found.server(name, { type: 'sse', url, ...limits }, file)
+    if (typeof command === 'string') addServer(found, name, { command, args, env, cwd, more }, names, file)
+    else if (typeof httpUrl === 'string') addServer(found, name, { type: 'streamable-http', url: httpUrl, headers, more }, names, file)
+    else if (typeof url === 'string') addServer(found, name, { type: 'sse', url, headers, more }, names, file)
     else found.invalid(`${file}: the server ${name} has neither a command nor a URL.`, file)
   }
-  const list = (key: string): number => (Array.isArray(manifest[key]) ? manifest[key].length : manifest[key] === undefined ? 0 : 1)
+  const env = { extensionPath: root, workspacePath: workspace, GEMINI_PROJECT_DIR: workspace, ...found.exported() }
+  const hooks = { document: found.read('hooks/hooks.json'), file: `${root}/hooks/hooks.json` }
+  addHooks(found, [hooks], { dialect: 'gemini', names: { literals }, env, units: 1000 })
+  found.skills = () => skillsIn(found, { skills: ['skills'], more: () => tomlCommands(found) })
+  const listed = (key: string): readonly string[] => [manifest[key] ?? []].flat().map(String)
   found.unsupported(
     {
-      Commands: found.count('commands', /\.toml$/),
-      'Lifecycle hooks': found.count('hooks', /\.json$/),
-      'Policy files': found.count('policies', /\.toml$/),
-      "'excludeTools'": list('excludeTools'),
-      "'settings'": list('settings'),
-      "'contextFileName'": list('contextFileName'),
-      "'themes'": list('themes'),
+      'Agent definitions': found.files('agents', '.md'),
+      'Policy files': found.files('policies', '.toml'),
+      "'excludeTools'": listed('excludeTools'),
+      'Instruction files': manifest['contextFileName'] === undefined ? (found.holds('GEMINI.md') && found.files('.', 'GEMINI.md').length > 0 ? ['GEMINI.md'] : []) : listed('contextFileName'),
+      ...Object.fromEntries(['themes', 'plan', 'migratedTo'].map((key) => [`'${key}'`, manifest[key] === undefined ? 0 : 1])),
     },
     file,
   )
   return true
 }
+
+/** What the user is asked for there, by the variable under which programs find it. */
+const settingsOf = (said: unknown) =>
+  needsOf(Object.fromEntries((Array.isArray(said) ? said : []).flatMap((field) => (isObject(field) && typeof field['envVar'] === 'string' ? [[field['envVar'], { ...field, title: field['name'] }]] : []))))

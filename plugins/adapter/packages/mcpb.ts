@@ -1,12 +1,14 @@
 /** MCP bundles (MCPB, formerly DXT): `manifest.json` with one server. */
 import { sep } from 'node:path'
 import type { JsonObject, PackageText } from '../../../core/index.js'
-import { texts } from './claude.js'
-import { fill, isObject, type Package } from './package.js'
+import { isObject } from './objects.js'
+import type { Package } from './package.js'
+import { addServer } from './servers.js'
 import { skillsIn, textOf } from './skills.js'
+import { needsOf } from './values.js'
 
 export function readBundle(found: Package, manifest: JsonObject): boolean {
-  const { root, env, options } = found.place
+  const { root, env } = found.place
   const file = `${root}/manifest.json`
   const server = isObject(manifest['server']) ? manifest['server'] : {}
   const said = isObject(server['mcp_config']) ? server['mcp_config'] : undefined
@@ -15,14 +17,13 @@ export function readBundle(found: Package, manifest: JsonObject): boolean {
     return false
   }
   const overrides = isObject(said['platform_overrides']) ? said['platform_overrides'][process.platform] : undefined
-  const config: JsonObject = { ...said, ...(isObject(overrides) && overrides) }
+  const { command, args, env: given }: JsonObject = { ...said, ...(isObject(overrides) && overrides) }
   const home = env['HOME'] ?? ''
   const folders = { DESKTOP: `${home}${sep}Desktop`, DOCUMENTS: `${home}${sep}Documents`, DOWNLOADS: `${home}${sep}Downloads` }
-  const variables = { __dirname: root, HOME: home, '/': sep, pathSeparator: sep, ...folders }
-  const values = { ...defaultsOf(manifest['user_config']), ...options }
-  const args = (Array.isArray(config['args']) ? config['args'] : []).flatMap((arg) => argumentOf(String(arg), variables, values))
-  const given = Object.fromEntries(Object.entries(isObject(config['env']) ? texts(config['env']) : {}).map(([name, text]) => [name, argumentOf(text, variables, values).join(' ')]))
-  found.server(String(manifest['name']), { type: 'stdio', command: fill(String(config['command']), variables), args, env: given }, file)
+  const literals = { __dirname: root, HOME: home, '/': sep, pathSeparator: sep, ...folders }
+  found.needs = needsOf(manifest['user_config'], literals)
+  const requires = requirementsOf(manifest['compatibility'])
+  addServer(found, String(manifest['name']), { command, args, env: given, ...(requires && { requires }) }, { literals }, file)
   const prompts = (Array.isArray(manifest['prompts']) ? manifest['prompts'] : []).filter(isObject)
   found.skills = () => skillsIn(found, { skills: [], more: () => prompts.flatMap((prompt) => promptOf(found, prompt, file) ?? []) })
   found.unsupported({ 'Prompts that the server makes': manifest['prompts_generated'] === true ? 1 : 0, [`A server of type ${String(server['type'])}`]: server['type'] === 'uv' ? 1 : 0 }, file)
@@ -37,19 +38,10 @@ function promptOf(found: Package, { name, description, text, arguments: args }: 
   return textOf(found, file, name, 'prompt', Buffer.from(`---\n${said}${hint}---\n${text}`))
 }
 
-function defaultsOf(config: unknown): JsonObject {
-  const fields = Object.entries(isObject(config) ? config : {})
-  return Object.fromEntries(fields.flatMap(([name, field]) => (isObject(field) && field['default'] !== undefined ? [[name, field['default']]] : [])))
-}
-
-/** A list stands for several arguments where it is all of one; a value is never read again. */
-function argumentOf(text: string, variables: Record<string, string>, values: JsonObject): string[] {
-  const [, whole] = /^\$\{user_config\.([\w-]+)\}$/.exec(text) ?? []
-  if (whole !== undefined && Array.isArray(values[whole])) return values[whole].map(String)
-  return [
-    text.replace(/\$\{(user_config\.)?([\w/-]+)\}/g, (source, own: string | undefined, name: string) => {
-      const value = own ? values[name] : Object.hasOwn(variables, name) ? variables[name] : source
-      return value === undefined ? '' : String(value)
-    }),
-  ]
+/** Systems and languages that it names, in our words. */
+function requirementsOf(compatibility: unknown): JsonObject | undefined {
+  const { platforms, runtimes } = isObject(compatibility) ? compatibility : {}
+  const { node, python } = isObject(runtimes) ? runtimes : {}
+  const requires = { ...(Array.isArray(platforms) && { os: platforms.map(String) }), ...(typeof node === 'string' && { node }), ...(python !== undefined && { bin: ['python3'] }) }
+  return Object.keys(requires).length > 0 ? requires : undefined
 }

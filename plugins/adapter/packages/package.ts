@@ -1,6 +1,10 @@
 import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { readBytes, VtError, type Diagnostic, type JsonObject, type Manifest, type PackagePlace, type PackageReader, type PackageSkills } from '../../../core/index.js'
+import { fill, isObject, sound } from './objects.js'
+import { declared, exported, needsOf, type Needs } from './values.js'
+
+const most = 500
 
 /** What a package brings, and what of it nobody honours. */
 export class Package {
@@ -8,22 +12,31 @@ export class Package {
   skills?: () => PackageSkills
   readonly manifests: { file: string; manifest: Manifest }[] = []
   readonly diagnostics: Diagnostic[] = []
+  /** What the user is to say for it. */
+  needs: Needs = needsOf(undefined)
+  /** The variable under which its programs find a value of the user, where the format has one. */
+  variable?: (key: string) => string
   constructor(
     readonly format: string,
     readonly place: PackagePlace,
   ) {}
 
-  /** A server as a manifest that brings it. */
-  server(name: string, definition: JsonObject, file: string): void {
-    this.manifests.push({ file, manifest: { name, mcp: { server: definition } } })
+  /** A part of it as a manifest that brings it. */
+  bring(name: string, manifest: Manifest, file: string): void {
+    this.manifests.push({ file, manifest: { name, ...manifest, ...declared(this.needs) } })
+  }
+  /** The values of the user as variables. */
+  exported(): JsonObject {
+    return this.variable ? exported(this.needs, this.variable) : {}
   }
   invalid(problem: string, file: string): void {
     this.say('VT_FORMAT_INVALID', problem, 'Mend the file that is named, or ask its author.', file)
   }
-  /** Each part that is there and not honoured, with how much of it there is. */
-  unsupported(parts: Record<string, number>, file: string): void {
-    for (const [part, count] of Object.entries(parts)) {
-      if (count > 0) this.say('VT_FORMAT_UNSUPPORTED', `${part} of the ${this.format} package ${this.place.plugin} (${count}) are not honoured here.`, 'The other parts work.', file)
+  /** Each part that is there and not honoured, with how much of it there is, or what. */
+  unsupported(parts: Record<string, number | readonly string[]>, file: string): void {
+    for (const [part, said] of Object.entries(parts)) {
+      const [count, names] = typeof said === 'number' ? [said, ''] : [said.length, `: ${said.slice(0, 8).join(', ')}${said.length > 8 ? ' …' : ''}`]
+      if (count > 0) this.say('VT_FORMAT_UNSUPPORTED', `${part} of the ${this.format} package ${this.place.plugin} (${count}${names}) are not honoured here.`, 'The other parts work.', file)
     }
   }
   private say(code: string, message: string, hint: string, file: string): void {
@@ -46,9 +59,9 @@ export class Package {
     }
   }
   /** What a file of the package holds; a pipe, a device or a huge one is reported. */
-  bytes(file: string): Buffer | undefined {
+  bytes(file: string, limit = 262_144): Buffer | undefined {
     try {
-      return readBytes(file, { within: this.place.root })
+      return readBytes(file, { within: this.place.root, limit })
     } catch (error) {
       return void this.invalid((error as Error).message, file)
     }
@@ -79,10 +92,15 @@ export class Package {
     const way = relative(realpathSync(this.place.root), realpathSync(real))
     return !way.startsWith('..') && !way.startsWith('/')
   }
-  /** How many entries of a folder fit. */
-  count(folder: string, fits: RegExp): number {
+  /** The files of a folder whose names end so, relative to it; links are not followed. */
+  files(folder: string, ending = '', depth = 4): string[] {
     const path = join(this.place.root, folder)
-    return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => fits.test(name)).length : 0
+    if (depth === 0 || !lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) return []
+    const entries = readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, most)
+    return entries.flatMap((entry) => {
+      if (entry.isDirectory()) return this.files(`${folder}/${entry.name}`, ending, depth - 1).map((name) => `${entry.name}/${name}`)
+      return entry.isFile() && entry.name.endsWith(ending) ? [entry.name] : []
+    }).slice(0, most)
   }
 }
 
@@ -94,25 +112,3 @@ export const foldersOf = ({ root, data, workspace }: PackagePlace): Record<strin
   PLUGIN_ROOT: root,
   PLUGIN_DATA: data,
 })
-
-export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** What nobody who walks through it falls over: not deep, and without keys that could reach a prototype. Throws what is wrong. */
-function sound(value: unknown, depth = 0): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  if (depth > 64) throw new Error('it is nested more than 64 levels deep')
-  for (const [key, item] of Object.entries(value)) {
-    if (key === '__proto__' || key === 'constructor' || key === 'prototype') throw new Error(`the key '${key}' is not allowed`)
-    sound(item, depth + 1)
-  }
-  return value
-}
-
-/** The text with these variables filled in, in one pass; any other stays as it is. */
-export function fill<T>(value: T, variables: Record<string, string>): T
-export function fill(value: unknown, variables: Record<string, string>): unknown {
-  if (typeof value === 'string') return value.replace(/\$\{([\w/]+)\}/g, (whole, name: string) => (Object.hasOwn(variables, name) ? variables[name]! : whole))
-  if (Array.isArray(value)) return value.map((item) => fill(item, variables))
-  if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, variables)]))
-}

@@ -2,7 +2,8 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { pathPattern, type JsonObject } from '../../../core/index.js'
-import { isObject, type Package } from './package.js'
+import { isObject } from './objects.js'
+import type { Package } from './package.js'
 import { skillsIn } from './skills.js'
 
 const most = { depth: 6, entries: 5_000 }

@@ -25,7 +25,7 @@ export async function hooksFor(event: HookEvent, call: Call, context: Context): 
     for (const word of wordsFor(call, group.dialect ?? 'unified', context.workspace.root)) {
       if (!(await matches(group.matcher, word.names))) continue
       for (const entry of group.hooks ?? []) {
-        if (await concerned(entry, call, context)) found.set(JSON.stringify([entry, word.tool_name, word.tool_input]), { entry, group, word })
+        if (await concerned(entry, call, context)) found.set(JSON.stringify([group.by?.id, entry, word.tool_name, word.tool_input]), { entry, group, word })
       }
     }
   }
@@ -45,10 +45,10 @@ async function concerned({ if: text }: HookEntry, call: Call, context: Context):
 
 /** Runs hooks side by side with the event as their input; answers in their order. Those that are `async` are started and not waited for. */
 export function runHooks(event: HookEvent, chosen: readonly Chosen[], call: Call, context: Context, extra: JsonObject): Promise<Ran[]> {
-  const ground: Ground = { root: context.workspace.root, session: call.session, mode: call.mode, web: context.settings.web as Ground['web'], signal: context.signal }
+  const ground: Ground = { root: context.workspace.root, session: call.session, mode: call.mode, settings: context.settings, signal: context.signal }
   const waiting = chosen.flatMap((one) => {
     const { tool_name, tool_input } = one.word
-    const work = runHook(one.entry, inputOf(event, ground, { tool_name, tool_input, tool_use_id: call.id, ...extra }), ground).then((said) => ({ ...one, said }))
+    const work = runHook(one.entry, one.group, inputOf(event, ground, { tool_name, tool_input, tool_use_id: call.id, ...extra }), ground).then((said) => ({ ...one, said }))
     if (one.entry.async !== true || event === 'PreToolUse' || event === 'PermissionRequest') return [work]
     work.catch(() => undefined)
     return []

@@ -1,12 +1,13 @@
-import type { Layer } from '../../../core/index.js'
+import type { Contribution, JsonObject, Layer } from '../../../core/index.js'
 
 /** One hook; the field names of Claude Code and our own. */
 export interface HookEntry {
   type?: string
-  command?: string
-  args?: string[]
+  command?: string | JsonObject
+  /** Packages may leave places open for values of the user: here, in a command with arguments, and in headers. */
+  args?: readonly (string | JsonObject)[]
   url?: string
-  headers?: Record<string, string>
+  headers?: Readonly<Record<string, string | JsonObject>>
   /** Variables of our environment that `$NAME` in a header may name. */
   allowedEnvVars?: string[]
   /** A rule, `Tool` or `Tool(spec)`: for other calls the hook does not run. */
@@ -27,22 +28,36 @@ export interface HookGroup {
   dialect?: Dialect
   /** Who said it: the merging of the settings writes it down. */
   layer?: Layer
+  /** The plugin that brings it, and not the settings. */
+  by?: Contribution & { readonly data: string }
+  /** Of a plugin: variables of its programs, and where they run. */
+  env?: JsonObject
+  cwd?: string
 }
 /** The block `hooks` of the settings: event to groups. */
 export type HookBlock = Readonly<Record<string, readonly HookGroup[]>>
 
-export type HookEvent =
-  | 'PreToolUse' | 'PermissionRequest' | 'PostToolUse' | 'PostToolUseFailure' | 'Notification' | 'SessionStart' | 'SessionEnd'
-  | 'UserPromptSubmit' | 'Stop' | 'SubagentStart' | 'SubagentStop' | 'PreCompact' | 'PostCompact'
+const events = [
+  'PreToolUse', 'PermissionRequest', 'PostToolUse', 'PostToolUseFailure', 'Notification', 'SessionStart', 'SessionEnd',
+  'UserPromptSubmit', 'Stop', 'SubagentStart', 'SubagentStop', 'PreCompact', 'PostCompact',
+] as const
+export type HookEvent = (typeof events)[number]
 
 /** Words of Gemini for events of ours. */
-const known: Record<string, string> = { beforetool: 'pretooluse', aftertool: 'posttooluse', beforeagent: 'userpromptsubmit', afteragent: 'stop', precompress: 'precompact' }
+const gemini: Partial<Record<HookEvent, string>> = { PreToolUse: 'BeforeTool', PostToolUse: 'AfterTool', UserPromptSubmit: 'BeforeAgent', Stop: 'AfterAgent', PreCompact: 'PreCompress' }
+const known = Object.fromEntries(Object.entries(gemini).map(([event, name]) => [name.toLowerCase(), event.toLowerCase()]))
 
 // `PreToolUse` and `pre_tool_use` are one event.
 const folded = (event: string): string => {
   const plain = event.replaceAll('_', '').toLowerCase()
   return known[plain] ?? plain
 }
+
+/** The event that a name means; nothing for one that never happens here, as there are no subagents. */
+export const eventOf = (name: string): HookEvent | undefined => events.find((event) => folded(event) === folded(name) && !event.startsWith('Subagent'))
+
+/** The name that an event has for Gemini. */
+export const inGemini = (event: HookEvent): string => gemini[event] ?? event
 
 /** The groups for an event, in the order of the settings. */
 export const groupsFor = (block: HookBlock | undefined, event: HookEvent): HookGroup[] =>

@@ -1,5 +1,6 @@
 import type { JsonObject, Kernel } from '../../../core/index.js'
-import { groupsFor, matches, type HookBlock, type HookEntry, type HookEvent } from './entries.js'
+import { blocksOf } from './brought.js'
+import { groupsFor, matches, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
 import { cut, inputOf, runHook, specific, type Ground, type Said } from './run.js'
 
 /** Events that are no part of a call; surfaces and the agent fire them. */
@@ -33,14 +34,15 @@ export async function fire(kernel: Kernel, event: Occasion, { session, matched =
   const told: Told = { context: [], remarks: [] }
   const groups = groupsFor(kernel.settings['hooks'] as HookBlock | undefined, event)
   if (groups.length === 0) return told
-  const ground: Ground = { root: kernel.workspace, session, mode: kernel.settings.policy.mode, web: kernel.settings['web'] as Ground['web'], signal }
-  const entries = new Map<string, HookEntry>()
-  for (const { matcher, hooks = [] } of groups) {
-    if (matched === '' || (await matches(matcher, [matched]))) for (const entry of hooks) entries.set(JSON.stringify(entry), entry)
+  const ground: Ground = { root: kernel.workspace, session, mode: kernel.settings.policy.mode, settings: blocksOf(kernel.settings), signal }
+  const entries = new Map<string, { entry: HookEntry; group: HookGroup }>()
+  for (const group of groups) {
+    const { matcher, hooks = [], by } = group
+    if (matched === '' || (await matches(matcher, [matched]))) for (const entry of hooks) entries.set(JSON.stringify([by?.id, entry]), { entry, group })
   }
   const input = inputOf(event, ground, extra)
-  const waiting = [...entries.values()].flatMap((entry) => {
-    const work = runHook(entry, input, ground).then(
+  const waiting = [...entries.values()].flatMap(({ entry, group }) => {
+    const work = runHook(entry, group, input, ground).then(
       (said): [HookEntry, Said] => [entry, said],
       (error: Error): [HookEntry, Said] => [entry, { kind: 'failed', reason: error.message }],
     )

@@ -1,4 +1,4 @@
-import { fetchPage, hostOf } from '../fetch.js'
+import { fetchPage, hostOf, type WebSettings } from '../fetch.js'
 import { keepSecret } from '../redact.js'
 import type { HookEntry } from './entries.js'
 import type { Ground } from './run.js'
@@ -7,7 +7,7 @@ import type { Ground } from './run.js'
  * Posts an event through the fetcher that everything else goes through; a host that is not public is one the user has named in
  * `web.private_hosts`. Answers the JSON that came, or what is wrong.
  */
-export async function post(entry: HookEntry, body: string, { web, signal }: Ground, limits: { seconds: number; max_bytes: number }): Promise<{ text: string; wrong?: string }> {
+export async function post(entry: HookEntry, body: string, { settings, signal }: Ground, limits: { seconds: number; max_bytes: number }): Promise<{ text: string; wrong?: string }> {
   const wrong = (reason: string) => ({ text: '', wrong: reason })
   if (!URL.canParse(entry.url!)) return wrong('has an address that is none')
   const url = new URL(entry.url!)
@@ -24,7 +24,7 @@ export async function post(entry: HookEntry, body: string, { web, signal }: Grou
       follow: () => false,
       accepts: () => true,
     },
-    { ...web, enabled: true },
+    { ...(settings['web'] as WebSettings), enabled: true },
     signal,
   )
   const text = page.text.trim()

@@ -1,16 +1,18 @@
 import { isAbsolute, join } from 'node:path'
 import type { JsonObject, Mode } from '../../../core/index.js'
-import type { WebSettings } from '../fetch.js'
 import { environment, run } from '../process.js'
 import { findProgram, searchPath } from '../programs.js'
-import type { HookEntry, HookEvent } from './entries.js'
+import { spoken } from '../spoken.js'
+import { ready, type Ready } from './brought.js'
+import { inGemini, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
 
 /** Where hooks run, and for whom. */
 export interface Ground {
   root: string
   session: string
   mode: Mode
-  web: WebSettings
+  /** The blocks `web`, `secrets`, `plugins` and `trust`. */
+  settings: Readonly<JsonObject>
   signal: AbortSignal
 }
 /** What a hook said. `block` is its exit code 2; what went wrong is `failed`, `exited` when it is only an exit code. */
@@ -28,15 +30,18 @@ export function inputOf(event: HookEvent, { root, session, mode }: Ground, extra
 }
 
 /** Tells one hook of an event and reads what it says. Contract: rejects only when it was aborted. */
-export async function runHook(entry: HookEntry, input: JsonObject, ground: Ground): Promise<Said> {
-  const seconds = Math.min(600, Math.max(1, entry.timeout_secs ?? entry.timeout ?? (input['hook_event_name'] === 'SessionEnd' ? 2 : 60)))
+export async function runHook(entry: HookEntry, group: HookGroup, told: JsonObject, ground: Ground): Promise<Said> {
+  const event = told['hook_event_name'] as HookEvent
+  const input = group.dialect === 'gemini' ? { ...told, hook_event_name: inGemini(event) } : told
+  const seconds = Math.min(600, Math.max(1, entry.timeout_secs ?? entry.timeout ?? (event === 'SessionEnd' ? 2 : 60)))
   const failed = (reason: string, how: { exited?: true } = {}): Said => ({ kind: 'failed', reason: `The hook \`${shown(entry)}\` ${reason}.`, ...how })
   const type = entry.type ?? 'command'
   try {
-    if (type === 'command' && entry.command) return await command(entry, input, ground, seconds, failed)
+    if (type === 'command' && entry.command) return await command(await ready(entry, group, ground), input, ground, seconds, failed)
     if (type === 'http' && entry.url) {
       const { post } = await import('./http.js')
-      const answer = await post(entry, JSON.stringify(input), ground, { seconds, max_bytes: largest.answer })
+      const { url, headers } = await ready(entry, group, ground)
+      const answer = await post({ ...entry, url, headers }, JSON.stringify(input), ground, { seconds, max_bytes: largest.answer })
       return answer.wrong === undefined ? readAnswer(0, answer.text, '', failed) : failed(answer.wrong)
     }
     return failed(`is of the type ${JSON.stringify(type)}, which is not served`)
@@ -48,15 +53,15 @@ export async function runHook(entry: HookEntry, input: JsonObject, ground: Groun
 
 type Failed = (reason: string, how?: { exited?: true }) => Said
 
-async function command(entry: HookEntry, input: JsonObject, { root, signal }: Ground, seconds: number, failed: Failed): Promise<Said> {
-  const [name, args] = entry.args ? [entry.command!, entry.args] : ['sh', ['-c', entry.command!]]
-  const file = isAbsolute(name) ? name : name.includes('/') ? join(root, name) : findProgram(name, searchPath(process.env.PATH, root))
+async function command({ command, args: said, env, cwd, base }: Ready, input: JsonObject, { root, signal }: Ground, seconds: number, failed: Failed): Promise<Said> {
+  const [name, args] = said ? [command, said] : ['sh', ['-c', command]]
+  const file = isAbsolute(name) ? name : name.includes('/') ? join(base, name) : findProgram(name, searchPath(process.env.PATH, root))
   if (file === undefined) return failed('is not found')
   const own = { PROJECT_DIR: root, SESSION_ID: String(input['session_id']), HOOK_EVENT: String(input['hook_event_name']), TRANSCRIPT_PATH: String(input['transcript_path']) }
   const named = Object.fromEntries(Object.entries(own).flatMap(([name, value]) => [[`VTCODE_${name}`, value], [`CLAUDE_${name}`, value]]))
   const stdout = collector()
   const stderr = collector()
-  const program = { file, args, cwd: root, env: { ...environment(), ...named }, input: Buffer.from(`${JSON.stringify(input)}\n`) }
+  const program = { file, args, cwd, env: { ...environment(), ...env, ...named }, input: Buffer.from(`${JSON.stringify(input)}\n`) }
   const ended = await run(program, { signal, seconds }, stdout.take, stderr.take)
   if (!ended) return failed('cannot be started')
   if (ended.timed_out) return failed(`did not answer within ${seconds} s`)
@@ -94,4 +99,4 @@ function readAnswer(code: number | undefined, stdout: string, stderr: string, fa
 export const specific = (json: JsonObject): JsonObject => (typeof json['hookSpecificOutput'] === 'object' && json['hookSpecificOutput'] !== null ? (json['hookSpecificOutput'] as JsonObject) : {})
 /** Texts of a hook are cut, not believed to be short. */
 export const cut = (text: string): string => (text.length > largest.text ? `${text.slice(0, largest.text - 1)}…` : text)
-export const shown = ({ command = '', args = [], url = '' }: HookEntry): string => ([command, ...args].join(' ') || url).slice(0, 120)
+export const shown = ({ command = '', args = [], url = '' }: HookEntry): string => ([command, ...args].map(spoken).join(' ') || url).slice(0, 120)

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { relative } from 'node:path'
 import { canonical, treeDigest, type Contribution, type Inspection, type JsonObject } from '../../../core/index.js'
+import { spoken } from '../../shared/spoken.js'
 
 export interface Power {
   /** The contribution it comes from. */
@@ -53,6 +54,7 @@ function deedsOf({ kind, slot, stage, file, manifest, root: own }: Contribution,
     ...(run ? [`starts ${JSON.stringify(run)}${env(manifest['env'])}`] : []),
     ...(http ? [`connects to ${String(http['method'] ?? 'GET')} ${String(http['url'])}`] : []),
     ...(mcp ? [serverDeed(mcp['server'], own)] : []),
+    ...hookDeeds(manifest.hooks),
     ...(alias ? [`passes calls on to ${[...new Set(targets(alias))].join(', ')}`] : []),
   ]
 }
@@ -60,8 +62,19 @@ function deedsOf({ kind, slot, stage, file, manifest, root: own }: Contribution,
 function serverDeed(server: unknown, root: string): string {
   if (typeof server !== 'object' || server === null) return `calls the server ${String(server)} of the settings`
   const { command, args, env: said, cwd, url } = server as JsonObject
-  if (url !== undefined) return `connects to the server ${String(url)}`
-  return `starts the server ${JSON.stringify([command, ...((args ?? []) as unknown[])])} in ${String(cwd ?? root)}${env(said)}`
+  if (url !== undefined) return `connects to the server ${spoken(url)}`
+  return `starts the server ${JSON.stringify([command, ...((args ?? []) as unknown[])].map(spoken))} in ${spoken(cwd ?? root)}${env(said)}`
+}
+
+function hookDeeds(block: Contribution['manifest']['hooks'] = {}): string[] {
+  return Object.entries(block).flatMap(([event, groups]) =>
+    groups.flatMap(({ matcher, hooks = [] }) =>
+      (hooks as JsonObject[]).map(({ command, args = [], url }) => {
+        const at = `at ${event}${typeof matcher === 'string' && matcher !== '' && matcher !== '*' ? ` of ${matcher}` : ''}`
+        return url === undefined ? `runs ${JSON.stringify([command, ...(args as unknown[])].map(spoken).join(' '))} with all your rights ${at}` : `tells ${String(url)} ${at}`
+      }),
+    ),
+  )
 }
 
 const about = (slots: string[] | undefined): string => (slots ? `calls of ${slots.join(', ')}` : 'every call')

@@ -184,7 +184,7 @@ describe('a server', () => {
     await using made = await small()
     const servers = { dead: made.server('dead'), gone: { command: 'no-such-program' }, unset: made.server('${NOT_SET}'), far: { url: 'http://example.org/mcp' } }
     await using vt = await boot(servers)
-    for (const name of Object.keys(servers)) expect(stateOf(vt.kernel, `call:${name}`)).toBe('invalid')
+    for (const name of Object.keys(servers)) expect(stateOf(vt.kernel, `call:${name}`)).toBe(name === 'unset' ? 'inactive' : 'invalid')
     const found = vt.kernel.diagnostics().filter(({ code }) => code === 'VT_MCP_START' || code === 'VT_CONFIG_ENV')
     expect(found.map(({ message }) => message).join('\n')).toMatch(/no-such-program[\s\S]*|NOT_SET/)
     expect(found).toHaveLength(4)

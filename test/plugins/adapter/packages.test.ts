@@ -97,13 +97,14 @@ describe('plugins of other programs', () => {
         'tools.json': environment,
         'skills/one/SKILL.md': skill('one'),
         'commands/fix.md': 'Fix it.',
-        'hooks/hooks.json': '{}',
+        'agents/reviewer.md': 'Review.',
+        'bin/x': '',
       },
       { TEAM: 'red' },
     )
     matches(await made.vt.call('mcp__plugin_pack_s__environment', {}), { ok: true, output: { argv: ['red', 'none'] } })
     expect(made.vt.kernel.skills().all.map(({ id }) => id)).toContain('pack:one')
-    expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED').join('\n')).toMatch(/hooks[\s\S]*lspServers/)
+    expect(told(made.vt.kernel, 'VT_FORMAT_UNSUPPORTED').join('\n')).toMatch(/^Agent definitions of the Claude Code package pack \(1: reviewer\.md\)[\s\S]*bin\/ .*\(1: x\)[\s\S]*lspServers/)
   })
 
   it('of Gemini and bundles of MCP bring their servers', async () => {
@@ -113,12 +114,12 @@ describe('plugins of other programs', () => {
     expect(told(gemini.vt.kernel, 'VT_FORMAT_UNSUPPORTED')).toHaveLength(1)
 
     const config = { command: 'node', args: [fixture, place.root, '${user_config.dirs}', '${__dirname}', 'x${user_config.none}'], env: { A: '${user_config.word}' } }
-    const user_config = { dirs: { default: ['/a', '/b'] }, word: { default: '${HOME} $&' } }
+    const user_config = { dirs: { type: 'directory', multiple: true, default: ['${HOME}/a', '/b'] }, word: { default: '${user_config.dirs} $&' }, none: {} }
     const home = await tempWorkspace({ '.vtcode/plugins/bundle/manifest.json': json({ manifest_version: '0.3', name: 'notes', server: { type: 'node', mcp_config: config }, user_config }) })
     await install(home.root, join(home.root, '.vtcode/plugins/bundle'))
     const { createKernel } = await import('vtcode')
     const kernel = await createKernel({ workspace: place.root, home: home.root, env: { HOME: home.root, PATH: process.env['PATH'] }, mode: 'full-auto', config: { automation } as Config })
-    matches(await kernel.call('mcp__plugin_bundle_notes__environment', {}), { ok: true, output: { argv: ['/a', '/b', `${home.root}/.vtcode/plugins/bundle`, 'x'], env: { A: '${HOME} $&' } } })
+    matches(await kernel.call('mcp__plugin_bundle_notes__environment', {}), { ok: true, output: { argv: [`${home.root}/a`, '/b', `${home.root}/.vtcode/plugins/bundle`, 'x'], env: { A: '${user_config.dirs} $&' } } })
     await kernel.close()
     await Promise.all([place, home].map((one) => one[Symbol.asyncDispose]()))
   })

@@ -1,0 +1,75 @@
+/** Lifecycle hooks of packages, in the JSON that Claude Code, Codex and Gemini share; each entry is judged alone. */
+import type { JsonObject } from '../../../core/index.js'
+import { eventOf, type Dialect } from '../../shared/hooks/entries.js'
+import { isObject } from './objects.js'
+import type { Package } from './package.js'
+import { holdsSecret, worded, type Names } from './values.js'
+
+export interface Manner {
+  dialect: Dialect
+  names: Names
+  /** Variables of their programs. */
+  env: JsonObject
+  /** Where their programs run, if not in the workspace. */
+  cwd?: string
+  /** How many of their units of time make a second. */
+  units?: number
+}
+/** A document that holds hooks, and the file it stands in. */
+export interface Source {
+  document: JsonObject | undefined
+  file: string
+}
+
+/** Hooks run by agents and models, which there are none of here, and events that never happen. */
+export function addHooks(found: Package, sources: readonly Source[], manner: Manner): void {
+  const block: Record<string, JsonObject[]> = {}
+  const idle: Record<string, number> = {}
+  const put = (part: string): void => void (idle[part] = (idle[part] ?? 0) + 1)
+  let from: string | undefined
+  for (const { document, file } of sources) {
+    const events = isObject(document?.['hooks']) ? document['hooks'] : (document ?? {})
+    for (const [event, groups] of Object.entries(events)) {
+      if (!Array.isArray(groups)) continue
+      const known = eventOf(event)
+      for (const group of groups) {
+        const hooks = isObject(group) && Array.isArray(group['hooks']) ? group['hooks'].flatMap((entry) => entryOf(found, entry, file, manner, put) ?? []) : []
+        if (!isObject(group) || !Array.isArray(group['hooks'])) found.invalid(`${file}: a group of ${event} holds no list of hooks and is left out.`, file)
+        else if (known === undefined) put(`Lifecycle hooks of ${event}`)
+        else if (hooks.length > 0) {
+          from ??= file
+          const { matcher } = group
+          ;(block[known] ??= []).push({ ...(typeof matcher === 'string' && { matcher }), dialect: manner.dialect, env: manner.env, ...(manner.cwd !== undefined && { cwd: manner.cwd }), hooks })
+        }
+      }
+    }
+  }
+  if (from !== undefined) found.bring('lifecycle_hooks', { kind: 'hooks', hooks: block }, from)
+  for (const [part, count] of Object.entries(idle)) found.unsupported({ [part]: count }, sources[0]!.file)
+}
+
+function entryOf(found: Package, entry: unknown, file: string, { names, units = 1 }: Manner, put: (part: string) => void): JsonObject | undefined {
+  const { type = 'command', command, args, url, headers, allowedEnvVars, timeout, async, if: rule } = isObject(entry) ? entry : {}
+  const word = (text: unknown) => worded(String(text), names, found.needs)
+  const shared = { ...(typeof timeout === 'number' && { timeout_secs: timeout / units }), ...(async === true && { async }), ...(typeof rule === 'string' && { if: rule }) }
+  try {
+    if (type === 'command' && typeof command === 'string' && command !== '') {
+      if (!Array.isArray(args)) {
+        // The shell would read the value as a part of the program.
+        if (/\$\{user_config\./.test(command)) throw new Error('it puts a value of the user into a line for the shell')
+        return { type, command: command.replaceAll('${/}', '/'), ...shared }
+      }
+      const words = [command, ...args].map(word)
+      if (words.some(holdsSecret)) throw new Error('it puts a secret into its arguments, where others can read it')
+      return { type, command: words[0], args: words.slice(1), ...shared }
+    }
+    if (type === 'http' && typeof url === 'string') {
+      const said = Object.entries(isObject(headers) ? headers : {}).map(([name, text]) => [name, word(text)])
+      return { type, url, headers: Object.fromEntries(said), ...(Array.isArray(allowedEnvVars) && { allowedEnvVars: allowedEnvVars.map(String) }), ...shared }
+    }
+    if (type === 'command' || type === 'http') throw new Error(`it has no ${type === 'http' ? 'url' : 'command'}`)
+    return void put(`Lifecycle hooks of the type ${JSON.stringify(type)}`)
+  } catch (error) {
+    return void found.invalid(`${file}: a lifecycle hook is left out: ${(error as Error).message}.`, file)
+  }
+}

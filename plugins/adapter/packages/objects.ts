@@ -1,0 +1,23 @@
+import type { JsonObject } from '../../../core/index.js'
+
+export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** What nobody who walks through it falls over: not deep, and without keys that could reach a prototype. Throws what is wrong. */
+export function sound(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > 64) throw new Error('it is nested more than 64 levels deep')
+  for (const [key, item] of Object.entries(value)) {
+    if (key === '__proto__' || key === 'constructor' || key === 'prototype') throw new Error(`the key '${key}' is not allowed`)
+    sound(item, depth + 1)
+  }
+  return value
+}
+
+/** The text with these variables filled in, in one pass; any other stays as it is. */
+export function fill<T>(value: T, variables: Readonly<Record<string, string>>): T
+export function fill(value: unknown, variables: Readonly<Record<string, string>>): unknown {
+  if (typeof value === 'string') return value.replace(/\$\{([\w/]+)\}/g, (whole, name: string) => (Object.hasOwn(variables, name) ? variables[name]! : whole))
+  if (Array.isArray(value)) return value.map((item) => fill(item, variables))
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, variables)]))
+}

@@ -1,0 +1,48 @@
+/** Servers as packages say them, in our words. */
+import type { JsonObject } from '../../../core/index.js'
+import { isObject } from './objects.js'
+import type { Package } from './package.js'
+import { holdsSecret, worded, type Names, type Words } from './values.js'
+
+export interface Said {
+  command?: unknown
+  args?: unknown
+  env?: unknown
+  cwd?: unknown
+  /** The address, with the way it is spoken. */
+  url?: unknown
+  type?: 'streamable-http' | 'sse'
+  headers?: unknown
+  /** What is in our words already. */
+  more?: JsonObject
+  /** What has to be here for it. */
+  requires?: JsonObject
+}
+
+/** A server whose texts may wait for values of the user; one that cannot be meant so is left out and named. */
+export function addServer(found: Package, name: string, { command, args, env, cwd, url, type, headers, more, requires }: Said, names: Names, file: string): void {
+  const { needs } = found
+  const word = (text: unknown): Words => worded(String(text), names, needs)
+  const open = (text: unknown, where: string): Words => {
+    const words = word(text)
+    if (holdsSecret(words)) throw new Error(`it puts a secret into ${where}, where others can read it`)
+    return words
+  }
+  const each = (texts: JsonObject): JsonObject => Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, word(text)]))
+  try {
+    const own = { ...found.exported(), ...(isObject(env) && each(env)) }
+    const definition: JsonObject =
+      typeof command === 'string'
+        ? {
+            type: 'stdio',
+            command: open(command, 'its command'),
+            ...(Array.isArray(args) && { args: args.map((arg) => open(arg, 'its arguments')) }),
+            ...(Object.keys(own).length > 0 && { env: own }),
+            ...(typeof cwd === 'string' && { cwd: open(cwd, 'its folder') }),
+          }
+        : { type, url: open(url, 'its address'), ...(isObject(headers) && { headers: each(headers) }) }
+    found.bring(name, { mcp: { server: { ...definition, ...more } }, ...(requires && { requires }) }, file)
+  } catch (error) {
+    found.invalid(`${file}: the server ${name} is left out: ${(error as Error).message}.`, file)
+  }
+}
