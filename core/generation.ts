@@ -119,8 +119,11 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   }
   const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], withheld }, effective, options.dialects)
   requireDialects(found.contributions, options.dialects)
-import { itemForSkill, needsConsent } from './digest.js'
-import { hooksOf, unknownEvents } from './lifecycle.js'
+  for (const { name, error, judges } of seals.gone()) {
+    registry.diagnostics.push(fromError(error, home))
+    if (judges) registry.missing.push({ id: name, reason: error.message })
+  }
+  registry.diagnostics.push(...unknownTools(settings, registry), ...unknownEvents(hooks))
   for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
   const skills = skillFinder({ ...places, plugins: pluginsOf(found), loaded, trust, seals })
   const host: Host = {

@@ -3,7 +3,7 @@ import { moduleOf } from './alias.js'
 import { basename, dirname, extname, isAbsolute, join, resolve, win32 } from 'node:path'
 import { clean } from './clean.js'
 import { conform, readContract } from './conform.js'
-import { inside, parseData, readBytes, type Data, type RealPath } from './data.js'
+import { inside, parseData, readBytes, readData, type Data, type RealPath } from './data.js'
 import { problem, report, VtError, type Code, type Values } from './errors.js'
 import type { Shelf } from './shelf.js'
 import type { Diagnostic, Kind, Layer, Manifest, Schema, Stage, JsonObject } from './types.js'
@@ -85,7 +85,7 @@ function placed({ manifest, ...reading }: Reading, file: string, { root, real }:
 export async function readHooks(file: string, { root }: Place): Promise<Reading> {
   const reading: Reading = { name: 'lifecycle_hooks', kind: 'hooks', diagnostics: [] }
   try {
-    const data = await load(file, root)
+    const data = await readData(file, root)
     const said = data.value as JsonObject | null
     const inner = Object.hasOwn(said ?? {}, 'hooks')
     const hooks = inner ? said!['hooks'] : said
