@@ -7,7 +7,7 @@ import type { Package } from './package.js'
 import { textOf } from './skills.js'
 
 // Loaded where the first command lies, which is seldom.
-const parse = (text: string): unknown => (createRequire(import.meta.url)('smol-toml') as typeof import('smol-toml')).parse(text)
+const parse = (text: string): unknown => (createRequire(import.meta.url)('smol-toml') as { parse(text: string): unknown }).parse(text)
 
 /** Each as a prompt that users call by its name. What runs a program or reads a file there stays text here. */
 export function tomlCommands(found: Package): PackageText[] {
