@@ -133,6 +133,8 @@ function coerceValue(value: unknown, schema: Schema, wanted: ReadonlySet<string>
     const items = schema['items'] as Schema | undefined
     if (wanted.has('array') && items && (typesOf(items).has('string') || enumOf(items))) return [coerceValue(value, items)]
   }
+  // A text may stay one where texts are welcome; a glob that is the JSON of a list would match nothing that anybody means.
+  if (typeof value === 'string' && wanted.has('array') && schema['format'] === 'workspace-glob' && /^\s*\["/.test(value)) return jsonOf(value, new Set(['array'])) ?? value
   if ((typeof value === 'number' || typeof value === 'boolean') && wanted.size === 1 && wanted.has('string') && !schema['x-verbatim']) return String(value)
   if (Array.isArray(value) && schema['items']) return value.map((item) => coerceValue(item, schema['items'] as Schema))
   return value

@@ -68,7 +68,7 @@ export interface OutlineOutput {
   next?: Next
 }
 
-/** The language that the caller names. Throws VT_INPUT_INVALID for what is no language. */
+/** The language that the caller names, known here or not. */
 export function wantedLanguage({ lang }: OutlineInput): Language | undefined {
   return lang === undefined ? undefined : (languageNamed(lang) ?? { id: lang, title: lang, aliases: [], extensions: [] })
 }
@@ -144,7 +144,7 @@ export const leftOut = (paths: string[]): Notice[] => (paths.length > 0 ? [notic
 
 /** What the caller's words leave of a file. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
 export async function filterOf(input: OutlineInput, single: boolean): Promise<(items: Item[]) => Item[]> {
-  const types = new Set([input.type ?? []].flat().flatMap((type) => type.split(',').map((part) => part.trim()).filter(Boolean)))
+  const types = new Set([input.type ?? []].flat().flatMap((type) => type.split(',').map((part) => part.replace(/[\s"'[\]]/g, '')).filter(Boolean)))
   const strange = [...types].find((type) => !symbolTypes.includes(type))
   if (strange !== undefined) throw problem('VT_INPUT_INVALID', { problem: `'type' has '${strange.slice(0, 40)}'; allowed: ${symbolTypes.join(' ')}.` })
   const matches = input.match === undefined ? undefined : await regex(input.match)

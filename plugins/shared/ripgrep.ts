@@ -58,9 +58,12 @@ export async function ripgrep(
   const file = await ripgrepPath()
   if (!file) return undefined
   const complaints: string[] = []
+  // What it says to itself may have several lines, of which the first is marked.
+  let log = false
   const stderr = lines((line) => {
     const text = line.toString()
-    if (text.startsWith('rg: DEBUG|')) onLog?.(text)
+    if (text.startsWith('rg: ')) log = text.startsWith('rg: DEBUG|')
+    if (log) onLog?.(text)
     else if (complaints.length < 100 && !/No such file or directory \(os error 2\)$/.test(text)) complaints.push(text.replace(/^rg: /, ''))
   })
   const common = ['--no-config', '--color=never', ...(onLog ? ['--debug'] : [])]

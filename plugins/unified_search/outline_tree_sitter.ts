@@ -1,5 +1,6 @@
 import { VtError, type Context, type Handle, type Handler } from '../../core/index.js'
 import { notice, refusal, some } from '../shared/answer.js'
+import { languageNamed, languages } from '../shared/languages.js'
 import { answer, cached, filterOf, leftOut, remember, subjects, tooLarge, versionIn, wantedLanguage, type Item, type OutlineInput, type Outlined } from '../shared/outline.js'
 import { thread, ThreadProblem } from '../shared/thread.js'
 import type { Drawn, Job } from './outline_tree_sitter/worker.js'
@@ -46,7 +47,10 @@ const outline: Handler<OutlineInput> = async (call, context) => {
 }
 export default outline
 
-const missing = (title: string) => refusal('VT_SEARCH_ENGINE_MISSING', `No engine here outlines ${title}.`)
+const missing = (title: string) =>
+  languageNamed(title)
+    ? refusal('VT_SEARCH_ENGINE_MISSING', `No engine here outlines ${title}.`)
+    : refusal('VT_SEARCH_ENGINE_MISSING', `'${title}' is no language known here; known: ${languages.map(({ id }) => id).join(' ')}.`, { hint: 'Give one of them as lang, or none: the extension tells it.' })
 
 const tooMuch = (path: string) => refusal('VT_SEARCH_TIMEOUT', `'${path}' takes too long, or too much memory, to parse.`, { hint: 'Search it with grep, or read a part of it with unified_file.', retryable: false })
 

@@ -22,7 +22,7 @@ const takenBy: Record<string, Workflow[]> = {
   include_hidden: ['query', 'rewrite'],
 }
 
-/** Refuses by name what belongs to another workflow, and asks for what this one needs. Throws VT_INPUT_NOT_ALLOWED, VT_INPUT_MISSING, VT_INPUT_CONFLICT. */
+/** Refuses by name what belongs to another workflow, and asks for what this one needs. Throws VT_INPUT_NOT_ALLOWED, VT_INPUT_MISSING, VT_INPUT_CONFLICT, VT_INPUT_INVALID. */
 export function checkFields(input: StructuralInput, given: Readonly<JsonObject>): Reported {
   const { workflow } = input
   for (const field of Object.keys(given)) {
@@ -34,6 +34,7 @@ export function checkFields(input: StructuralInput, given: Readonly<JsonObject>)
   if (workflow === 'rewrite') {
     if (input.pattern === undefined) throw missing("'pattern'")
     if (input.rewrite === undefined && !input.fix_config) throw missing("'rewrite' or 'fix_config'")
+    checkExpansions(input.fix_config)
     if (input.rewrite !== undefined && input.fix_config) throw problem('VT_INPUT_CONFLICT', { fields: "'rewrite' and 'fix_config'" })
   }
   for (const field of ['selector', 'strictness', 'debug_query'] as const) {
@@ -42,6 +43,16 @@ export function checkFields(input: StructuralInput, given: Readonly<JsonObject>)
   if (input.debug_query !== undefined && input.lang === undefined) throw missing("'lang'")
   const ignored = input.rewrite !== undefined && workflow !== 'rewrite'
   return { notices: ignored ? [notice('VT_INPUT_IGNORED', `'rewrite' is for workflow "rewrite" and was ignored by "${workflow}".`)] : [] }
+}
+
+/** Throws VT_INPUT_INVALID where a range would grow by none or several things. */
+function checkExpansions(fix: StructuralInput['fix_config'] = { template: '' }): void {
+  for (const side of ['expand_start', 'expand_end'] as const) {
+    const ways = (['regex', 'kind', 'pattern'] as const).filter((way) => fix[side]?.[way] !== undefined)
+    if (fix[side] && ways.length !== 1) {
+      throw problem('VT_INPUT_INVALID', { problem: `'fix_config.${side}' has ${ways.join(' and ') || 'none of them'}; needed: exactly one of regex, kind, pattern.`, example: 'Example: {"template":"","expand_end":{"regex":","}}' })
+    }
+  }
 }
 
 const notAllowed = (field: string, takers: Workflow[], workflow: Workflow) =>

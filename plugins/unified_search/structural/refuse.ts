@@ -15,6 +15,8 @@ export function refused({ exit_code, stderr }: Answered, title: string, call: St
   if (/is not supported!/.test(stderr)) {
     return refusal('VT_SEARCH_LANG', `The language '${call.input.lang}' is not served; served: ${languages.map(({ id }) => id).join(' ')}.`, said)
   }
+  const regex = /regex parse error:\s+(.*)\s[\s^]*error: (.*)/.exec(stderr)
+  if (regex) return refusal('VT_SEARCH_PATTERN', `'${regex[1]}' of fix_config is no regular expression: ${regex[2]!.replace(/\.$/, '')}.`, { ...said, hint: 'Correct the regular expression of the expansion.' })
   const why = [...stderr.matchAll(/╰▻ (.*)/g)].at(-1)?.[1]?.replace(/\. Please.*$/, '') ?? 'it does not parse'
   return patternRefusal('VT_SEARCH_PATTERN', `${quoted(call)} is no valid ${title} code of one node: ${why}.`, call, said)
 }

@@ -80,6 +80,12 @@ describe('patterns', () => {
     expect((await found(ws, { pattern: 'FOO' })).matches[0].column).toBe(9)
     expect((await found(ws, { pattern: 'FOO', case_sensitive: false })).matches[0].column).toBe(1)
   })
+  it('that look around bring no remark of the engine that cannot', async () => {
+    await using ws = await bootKernel({ files: { 'a.txt': 'needle\n' } })
+    const result = await ws.call('unified_search', { action: 'grep', pattern: 'need(?=le)' })
+    expect(result).toMatchObject({ ok: true, output: { total_matches: 1 } })
+    expect(result).not.toHaveProperty('notices')
+  })
   it('may look around and refer back', async () => {
     expect((await found(ws, { pattern: String.raw`(?<=Foo )f(o)\1` })).matches).toMatchObject([{ file: 'e.txt', column: 5 }])
   })
@@ -145,6 +151,7 @@ describe('files', () => {
     expect(await files({})).toEqual(['src/a.js', 'src/gen/a.js'])
     expect(await files({ globs: '**/*.js' })).toEqual(['src/a.js', 'src/gen/a.js'])
     expect(await files({ globs: ['*.js', '!**/gen/**'] })).toEqual(['src/a.js'])
+    expect(await files({ globs: '["*.js", "!**/gen/**"]' })).toEqual(['src/a.js'])
     expect(await files({ include_hidden: true })).toEqual(['.h/a.js', 'src/a.js', 'src/gen/a.js'])
     expect(await files({ path: 'out' })).toEqual(['out/a.js'])
     expect(await files({ path: 'out/a.js' })).toEqual(['out/a.js'])

@@ -41,6 +41,7 @@ describe('a file', () => {
     expect(await names({ items: 'exports' })).toEqual(['Café', 'LIMIT'])
     expect(await names({ type: 'class,function' })).toEqual(['Café', 'inner'])
     expect(await names({ type: ['constant'] })).toEqual(['LIMIT'])
+    expect(await names({ type: '["class", "function"]' })).toEqual(['Café', 'inner'])
     expect(await names({ match: '^in' })).toEqual(['inner'])
   })
   it('is drawn again after every change of it, however quick', async () => {

@@ -69,6 +69,10 @@ describe('languages without rules in ast-grep', () => {
     expect(await outline(ws, { path: 'notes.sol' })).toMatchObject({ files: [], truncated: false, notices: ['VT_OUTLINE_UNSUPPORTED'] })
     expect(await outline(ws, { path: 'plain.txt' })).toMatchObject({ files: [], notices: ['VT_OUTLINE_UNSUPPORTED'] })
   })
+  it('that are none are refused with those that are', async () => {
+    await using ws = await bootKernel()
+    expect(await ws.call('unified_search', { action: 'outline', lang: 'klingon' })).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_ENGINE_MISSING', message: expect.stringMatching(/klingon.*typescript.*lua/) } })
+  })
   it('whose grammar cannot be loaded are named, and the others are drawn', async () => {
     await using ws = await bootKernel({ files: { 'a.lua': 'function f() end\n', 'a.nix': '{ a = 1; }\n', 'a.toml': 'k = 1\n' } })
     // A copy of the program in which one grammar is broken and one is gone.

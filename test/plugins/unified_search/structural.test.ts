@@ -222,6 +222,13 @@ describe('rewrite', () => {
     expect(await refused(ws, { workflow: 'rewrite', pattern: 'a', rewrite: 'b', fix_config: { template: 'c' } })).toMatchObject({ code: 'VT_INPUT_CONFLICT' })
     expect(await refused(ws, { workflow: 'rewrite', pattern: 'a', fix_config: { template: 'c', colour: 1 } })).toMatchObject({ code: 'VT_INPUT_UNKNOWN' })
   })
+  it('names what is wrong with the way in which a range is to grow', async () => {
+    await using ws = await bootKernel({ files: project })
+    const growing = (expand_end: object) => refused(ws, { workflow: 'rewrite', lang: 'ts', pattern: 'log($A)', fix_config: { template: 'x', expand_end } })
+    for (const expand of [{}, { stop_by: 'end' }, { regex: ',', kind: 'identifier' }]) expect(await growing(expand)).toMatchObject({ code: 'VT_INPUT_INVALID', message: expect.stringContaining('exactly one of regex, kind, pattern') })
+    expect(await growing({ regex: '(' })).toMatchObject({ code: 'VT_SEARCH_PATTERN', message: "'(' of fix_config is no regular expression: unclosed group." })
+    expect(await growing({ kind: 'nonsense' })).toMatchObject({ code: 'VT_SEARCH_KIND', message: expect.stringContaining('nonsense') })
+  })
   it('withholds replacements of what does not parse, says how many, and gives those beside it', async () => {
     await using ws = await bootKernel({ files: { 'a.ts': 'log(1)\nlog(2, @@@)\nlog(3)\n', 'b.py': 'log(1)\nlog(x y)\n' } })
     const ts = await structural(ws, { workflow: 'rewrite', lang: 'ts', pattern: 'log($$$A)', rewrite: 'print($$$A)' })
