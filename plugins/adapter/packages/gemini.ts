@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../core/index.js'
 import { addHooks } from './hooks.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
+import { addRules } from './rules.js'
 import { addServer } from './servers.js'
 import { skillsIn } from './skills.js'
 import { tomlCommands } from './toml.js'
@@ -33,12 +34,11 @@ export function readGeminiExtension(found: Package, manifest: JsonObject): boole
   addHooks(found, [hooks], { dialect: 'gemini', names: { literals }, env, units: 1000 })
   found.skills = () => skillsIn(found, { skills: ['skills'], more: () => tomlCommands(found) })
   const listed = (key: string): readonly string[] => [manifest[key] ?? []].flat().map(String)
+  addRules(found, listed('excludeTools'), file)
   found.unsupported(
     {
       'Agent definitions': found.files('agents', '.md'),
-      'Policy files': found.files('policies', '.toml'),
-      "'excludeTools'": listed('excludeTools'),
-      'Instruction files': manifest['contextFileName'] === undefined ? (found.holds('GEMINI.md') && found.files('.', 'GEMINI.md').length > 0 ? ['GEMINI.md'] : []) : listed('contextFileName'),
+      'Instruction files': manifest['contextFileName'] === undefined ? (found.leads('GEMINI.md') ? ['GEMINI.md'] : []) : listed('contextFileName'),
       ...Object.fromEntries(['themes', 'plan', 'migratedTo'].map((key) => [`'${key}'`, manifest[key] === undefined ? 0 : 1])),
     },
     file,

@@ -1,32 +1,39 @@
-/** Commands of Gemini: `commands/<folder>/<name>.toml` with a `prompt`. */
+/** What Gemini writes in TOML, first of all its commands: `commands/<folder>/<name>.toml` with a `prompt`. */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { PackageText } from '../../../core/index.js'
-import { sound } from './objects.js'
+import type { JsonObject, PackageText } from '../../../core/index.js'
+import { isObject, sound } from './objects.js'
 import type { Package } from './package.js'
 import { textOf } from './skills.js'
 
-// Loaded where the first command lies, which is seldom.
+// Loaded where the first such file lies, which is seldom.
 const parse = (text: string): unknown => (createRequire(import.meta.url)('smol-toml') as { parse(text: string): unknown }).parse(text)
+
+/** A document of the package; nothing where it cannot be used, and the reason among the diagnostics. */
+export function readToml(found: Package, file: string): JsonObject | undefined {
+  const bytes = found.bytes(file)
+  try {
+    const value = bytes && sound(parse(bytes.toString().replace(/^\ufeff/, '')))
+    return isObject(value) ? value : undefined
+  } catch (error) {
+    return void found.invalid(`${file} cannot be used: ${(error as Error).message.split('\n')[0]}.`, file)
+  }
+}
 
 /** Each as a prompt that users call by its name. What runs a program or reads a file there stays text here. */
 export function tomlCommands(found: Package): PackageText[] {
   return found.files('commands', '.toml').flatMap((path) => {
     const file = join(found.place.root, 'commands', path)
-    const bytes = found.bytes(file)
-    if (!bytes) return []
-    try {
-      const { prompt, description } = sound(parse(bytes.toString().replace(/^\ufeff/, ''))) as { prompt?: unknown; description?: unknown }
-      if (typeof prompt !== 'string') throw new Error("it has no 'prompt'")
-      const live = [...prompt.matchAll(/[!@]\{[^}]*\}/g)].map(([text]) => text)
-      found.unsupported({ [`Parts of the command ${path} that run or read something`]: live }, file)
-      const about = typeof description === 'string' ? `description: ${JSON.stringify(description)}\n` : ''
-      const body = prompt.replaceAll('{{args}}', () => '$ARGUMENTS')
-      const text = textOf(found, file, path.replace(/\.toml$/, '').replaceAll('/', '-'), 'command', Buffer.from(`---\n${about}---\n${body}`))
-      return text ? [text] : []
-    } catch (error) {
-      found.invalid(`${file}: the command is left out: ${(error as Error).message.split('\n')[0]}.`, file)
+    const document = readToml(found, file)
+    if (!document) return []
+    const { prompt, description } = document
+    if (typeof prompt !== 'string') {
+      found.invalid(`${file} has no 'prompt' and is left out.`, file)
       return []
     }
+    found.unsupported({ [`Parts of the command ${path} that run or read something`]: [...prompt.matchAll(/[!@]\{[^}]*\}/g)].map(([text]) => text) }, file)
+    const about = typeof description === 'string' ? `description: ${JSON.stringify(description)}\n` : ''
+    const text = textOf(found, file, path.replace(/\.toml$/, '').replaceAll('/', '-'), 'command', Buffer.from(`---\n${about}---\n${prompt.replaceAll('{{args}}', () => '$ARGUMENTS')}`))
+    return text ? [text] : []
   })
 }
