@@ -40,6 +40,13 @@ const joined = new WeakMap<Settings, Map<string, Constraint | undefined>>()
 export const concerns = (name: string, { slot, tool }: Pick<SlotInfo, 'slot' | 'tool'>): boolean =>
   name === slot || name === tool || (Object.hasOwn(classic, name) && classic[name] === slot)
 
+/** Those of the settings and of policies in data, by name; where several speak under one name, the strictest of each. */
+export function joinConstraints(all: readonly Readonly<Record<string, Constraint>>[]): Record<string, Constraint> {
+  const together = new Map<string, Constraint>()
+  for (const [name, constraint] of all.flatMap(Object.entries<Constraint>)) together.set(name, together.has(name) ? stricter(together.get(name)!, constraint) : constraint)
+  return Object.fromEntries(together)
+}
+
 /** What the settings say about one slot, all entries that speak about it together. */
 export function constraintOf(settings: Settings, info: SlotInfo): Constraint | undefined {
   const all = settings.policy['constraints'] as Record<string, Constraint> | undefined
@@ -55,7 +62,7 @@ export function constraintOf(settings: Settings, info: SlotInfo): Constraint | u
 
 function stricter(a: Constraint, b: Constraint): Constraint {
   const both: JsonObject = { ...a, ...b }
-  for (const key of Object.keys(limited) as (keyof typeof limited)[]) {
+  for (const key of [...(Object.keys(limited) as (keyof typeof limited)[]), 'max_calls_per_minute'] as const) {
     if (a[key] !== undefined && b[key] !== undefined) both[key] = Math.min(a[key], b[key])
   }
   for (const key of ['allowed_modes', 'allowed_url_schemes'] as const) if (a[key] && b[key]) both[key] = a[key].filter((item) => b[key]!.includes(item))

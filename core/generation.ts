@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { loadSettings, settingsPlaces } from './config.js'
 import type { Lending } from './context.js'
 import { hiddenBy } from './conceal.js'
-import { classic } from './constraints.js'
+import { classic, joinConstraints, type Constraint } from './constraints.js'
 import { problem, report, type VtError } from './errors.js'
 import { Life } from './limits.js'
 import { clean } from './clean.js'
@@ -76,9 +76,6 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const said = { ...(config !== undefined && { config }), ...(mode !== undefined && { mode }), ...(default_mode !== undefined && { default_mode }) }
   if (env['VTCODE_TRUST']) trust.accept(await survey({ ...places, ...said, env, trust }))
   const loaded = await loadSettings({ ...places, ...said, env, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
-  const { settings } = loaded
-  const effective = { ...settings, policy: { ...settings.policy, mode: permitted(settings, mode) } }
-  const remarks = [...loaded.diagnostics, ...(trust.fault ? [fromError(trust.fault, home)] : []), ...unacknowledged(settings, effective)]
   const found = await discover({ ...places, env, loaded, skills: loadedSkills })
   found.contributions.push(...serversOf(loaded, workspace.root))
   // Not for a workspace to say: it could so keep servers from a verb that needs them.
@@ -96,6 +93,9 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const broken = found.invalid.find(({ kind, layer, state }) => kind === 'policy' && layer !== 'workspace' && state === 'invalid')
   if (broken) throw problem('VT_RELOAD_REFUSED', { reason: `the policy ${broken.id} in ${broken.file} cannot be loaded: ${broken.reason ?? 'invalid'}` })
 
+  const settings = limitedBy(loaded.settings, found.contributions.filter(({ id }) => !withheld.has(id)))
+  const effective = { ...settings, policy: { ...settings.policy, mode: permitted(settings, mode) } }
+  const remarks = [...loaded.diagnostics, ...(trust.fault ? [fromError(trust.fault, home)] : []), ...unacknowledged(settings, effective)]
   const seconds = (settings['plugins'] as { import_timeout_secs?: number } | undefined)?.import_timeout_secs ?? 10
   const verify = async (contribution: Contribution) => {
     const answerable = contribution.bringer ?? contribution
@@ -262,6 +262,15 @@ function unknownTools({ policy }: Settings, { tools, slots, routes }: Registry):
     })
 }
 const effects: readonly string[] = ['read', 'write', 'exec', 'net', 'ask'] satisfies Effect[]
+
+/** The settings with the limits that policies bring beside their rules: of two the stricter counts. */
+function limitedBy(settings: Settings, contributions: readonly Contribution[]): Settings {
+  type Limits = Record<string, Constraint>
+  const brought = contributions.map(({ manifest }) => (manifest['rules'] as { constraints?: Limits } | undefined)?.constraints).filter((limits) => limits !== undefined)
+  if (brought.length === 0) return settings
+  const constraints = joinConstraints([...brought, settings.policy['constraints'] as Limits])
+  return { ...settings, policy: { ...settings.policy, constraints } }
+}
 
 const unacknowledged = ({ policy: said }: Settings, { policy: { mode, max_mode } }: Settings): Diagnostic[] =>
   said.mode === 'full-auto' && max_mode === 'full-auto' && mode === 'auto' ? [report('VT_POLICY_FULL_AUTO', {}, [], 'warning')] : []

@@ -37,3 +37,17 @@ it('one that names slots judges those only', async () => {
   matches(await vt.call('unified_exec', { action: 'run', command: 'true' }), { ok: false, error: { code: 'VT_POLICY_DENIED' } })
   matches(await vt.call('unified_file', { action: 'read', path: 'a.txt' }), { ok: true })
 })
+
+it('one that limits takes part in the check of a call: of two limits the stricter counts, whoever says it', async () => {
+  const limits = { 'unified_search/grep': { max_results_per_call: 2, max_calls_per_minute: 3 }, read_file: { max_bytes_per_read: 4 } }
+  await using place = await tempWorkspace({ 'house.yaml': policy({ constraints: limits }) })
+  const config = { policy: { constraints: { grep_search: { max_results_per_call: 1 }, read_file: { max_bytes_per_read: 100 } } } }
+  await using vt = await bootKernel({ manifests: [place.root], config, files: { 'a.txt': 'x1\nx2\nx3\n' } })
+  const grep = (pattern: string) => vt.call('unified_search', { action: 'grep', pattern, path: 'a.txt' })
+  const found = await grep('x')
+  expect(found.ok && found.output['matches']).toHaveLength(1)
+  matches(await vt.call('unified_file', { action: 'read', path: 'a.txt' }), { ok: true, output: { content: 'x1\nx' } })
+  await grep('x1')
+  await grep('x2')
+  matches(await grep('x3'), { ok: false, error: { code: 'VT_POLICY_RATE' } })
+})
