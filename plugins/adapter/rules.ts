@@ -12,7 +12,7 @@ const rules: Adapter<Policy> = (contribution, premises) => {
   if (lifting) throw problem('VT_MANIFEST_INVALID', { problem: `${contribution.id} allows commands (${lifting.id}); a policy only denies or asks, what is allowed stands in the settings.` })
   const { deny, ask } = rulesOf({ policy: { ...said } }, 'ask', premises.workspace)
   const reasonOf = ({ text, reason }: Rule, word: string): string => reason ?? `The rule '${text}' of ${contribution.id} ${word} this.`
-  const hint = `It is a rule of ${contribution.id}; the user can change it in ${contribution.file}.`
+  const hint = `It is a rule of the policy ${contribution.id}, in ${contribution.file}.`
   return async (call, context) => {
     const facts = factsOf(call, context)
     const denied = await hit(facts, deny)

@@ -1,5 +1,5 @@
 /** Putting plugins in their place and taking them away: aside first, agreed to, swapped at once, written down. */
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { homeOf, inspect, readBytes, readInstalled, readTree, treeDigest, VtError, writeInstalled, type Inspection, type Installed, type Io, type Kernel, type PluginSource } from '../../../core/index.js'
 import { hold } from '../../shared/hold.js'
@@ -79,11 +79,11 @@ export async function update(name: string, options: Installing): Promise<boolean
     if (!old) throw new Refusal(`${name} was not installed by \`vtcode plugins add\``)
     if (old.source.type === 'link' || (old.source.path !== undefined && old.source.path === target)) return false
     const fetched = await fetchAgain(old.source, { kernel, io, into: staging })
-    if (treeDigest(fetched.root) === old.tree && existsSync(target) && treeDigest(target) === old.tree) return false
+    if (treeDigest(fetched.root) === old.tree && stands(target, old)) return false
     const inspection = await usable(fetched.root, name, options)
     const entry = entryOf(inspection, fetched.source)
     if (entry.executes !== old.executes) {
-      if (existsSync(target)) io.stderr.write(differenceText(await inspect(target, surroundings(options), name), inspection))
+      io.stderr.write(differenceText(existsSync(target) ? await inspect(target, surroundings(options), name) : undefined, inspection, old.files))
       await agree(inspection, options)
     }
     // Until the lock knows of the new one the former is kept by a name that the next change finds, should this one be killed.
@@ -147,6 +147,15 @@ async function changing<T>(options: Installing, work: (folder: string, staging: 
   }
 }
 
+/** Does a folder hold exactly what the lock says? One that cannot be hashed does not. */
+function stands(root: string, entry: Installed | undefined): boolean {
+  try {
+    return treeDigest(root) === entry?.tree
+  } catch {
+    return false
+  }
+}
+
 const former = '.former-'
 
 /** Ends an update that stopped anywhere: what the lock knows stays, be it the new plugin or the former one. */
@@ -155,7 +164,7 @@ function settle(folder: string): void {
   for (const aside of readdirSync(plugins).filter((name) => name.startsWith(former))) {
     const name = aside.slice(former.length)
     const [kept, target] = [join(plugins, aside), join(plugins, name)]
-    const current = existsSync(target) && treeDigest(target) === readInstalled(folder)[name]?.tree
+    const current = stands(target, readInstalled(folder)[name])
     rmSync(current ? kept : target, { recursive: true, force: true })
     if (!current) renameSync(kept, target)
   }
@@ -166,10 +175,12 @@ const surroundings = ({ kernel, io }: Installing) => ({ workspace: kernel.worksp
 /** What lies in a folder, when all of it can be used. Throws Refusal. */
 async function usable(root: string, name: string, options: Installing): Promise<Inspection> {
   const inspection = await inspect(root, surroundings(options), name)
-  const { contributions, invalid, skills, diagnostics } = inspection
+  const { format, contributions, invalid, skills, diagnostics } = inspection
   const broken = invalid.filter(({ state }) => state === 'invalid')
-  const wrong = [...broken.map(({ file, reason }) => `${relative(root, file)}: ${reason ?? 'invalid'}`), ...diagnostics.filter(({ severity }) => severity === 'error').map(({ message }) => message)]
+  const others = diagnostics.filter(({ severity, message }) => severity === 'error' && !broken.some(({ reason }) => reason === message))
+  const wrong = [...broken.map(({ file, reason }) => `${relative(root, file)}: ${reason ?? 'invalid'}`), ...others.map(({ message }) => message)]
   if (wrong.length > 0) throw new Refusal(`it cannot be used: ${[...new Set(wrong)].join(' ')}`.replace(/\.$/, ''))
+  if (contributions.length > 0 && format === 'manifests') throw new Refusal('it holds manifests and is no plugin: call its manifest vtcode.yaml, or put them into a folder vtcode; or name the folder in `manifests` of your settings')
   if (contributions.length + skills.length > 0) return inspection
   const [first] = diagnostics
   throw new Refusal(first ? `nothing of it can be used: ${first.message}`.replace(/\.$/, '') : 'it holds no manifest, no package of a known format and no skill')
@@ -182,14 +193,15 @@ async function agree(inspection: Inspection, { io, yes = false }: Installing): P
   if (!(await confirm(io, `May ${inspection.name} do this with your rights?`))) throw new Refusal('you did not agree')
 }
 
-const linkedTo = (said: string): Fetched => {
+function linkedTo(said: string): Fetched {
+  if (!statSync(resolve(said), { throwIfNoEntry: false })?.isDirectory()) throw new Refusal(`'${said}' is no folder, which --link needs`)
   const root = realpathSync(resolve(said))
   return { root, source: { type: 'link', path: root }, name: basename(root) }
 }
 
 function nameOf({ root, name }: Fetched, wanted: string | undefined): string {
   const said = wanted ?? facts(root).name ?? name.toLowerCase().replace(/[^a-z0-9.-]+/g, '-').replace(/^[.-]+|[.-]+$/g, '')
-  if (!nameRule.test(said) || reserved.test(said)) throw new Refusal(`'${said}' can be no plugin's name; say another with --name`)
+  if (!nameRule.test(said) || reserved.test(said)) throw new Refusal(`'${said}' can be no plugin's name: lower-case letters, digits, and between them single hyphens or dots; say another with --name`)
   return said
 }
 

@@ -28,7 +28,7 @@ export function powersOf({ contributions, root }: Inspection): Power[] {
       ...(serves !== undefined && { serves }),
       ...(manifest.effects && { effects: manifest.effects }),
       does: deedsOf(contribution, root).map(placeless),
-      reads: [...new Set([...Object.entries((manifest['secrets'] ?? {}) as JsonObject).map(([key]) => `the secret ${key}`), ...references(manifest)])],
+      reads: [...new Set([...Object.entries((manifest['secrets'] ?? {}) as JsonObject).map(([key]) => `the secret ${key}`), ...references(valued(manifest))])],
     }
   })
 }
@@ -50,11 +50,12 @@ function deedsOf({ kind, slot, stage, file, manifest, root: own }: Contribution,
     ...(kind === 'compactor' ? [`changes answers of ${about(manifest.slots)}`] : []),
     ...(kind === 'surface' ? [`adds the command \`vtcode ${manifest.verb}\``] : []),
     ...(kind === 'adapter' ? [`serves manifests with the key '${manifest.key}'`] : []),
-    ...(code === undefined ? [] : [`runs the code in ${code} (${here}) ${kind === 'surface' || kind === 'adapter' ? 'inside the program, with all your rights' : 'in a process of its own'}`]),
+    ...(code === undefined ? [] : [`runs the code in ${code} (${here}) ${['surface', 'adapter', 'provider'].includes(kind) ? 'inside the program, with all your rights' : 'in a process of its own'}`]),
     ...(run ? [`starts ${JSON.stringify(run)}${env(manifest['env'])}`] : []),
     ...(http ? [`connects to ${String(http['method'] ?? 'GET')} ${String(http['url'])}`] : []),
     ...(mcp ? [serverDeed(mcp['server'], own)] : []),
     ...hookDeeds(manifest.hooks),
+    ...(manifest.provider ? [`sends conversations and tools to the models at ${String((manifest.provider as JsonObject)['base_url'] ?? (manifest.provider as JsonObject)['package'])}`] : []),
     ...(alias ? [`passes calls on to ${[...new Set(targets(alias))].join(', ')}`] : []),
   ]
 }
@@ -88,6 +89,9 @@ function targets(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, item]) => (key === 'to' && typeof item === 'string' ? [item] : targets(item)))
 }
+
+/** The parts of a manifest that are more than words, schemas and examples. */
+const valued = ({ examples: _examples, example: _example, input: _input, output: _output, options: _options, meta: _meta, infer: _infer, ...rest }: JsonObject): JsonObject => rest
 
 /** References to what only the user has, wherever they stand. */
 function references(value: unknown): string[] {

@@ -1,6 +1,6 @@
 /** A plugin as the user sees it: for `info`, for consent, and for what an update changes. */
 import { relative } from 'node:path'
-import { readBytes, type Inspection, type Installed, type Io } from '../../../core/index.js'
+import { readBytes, readTree, type Inspection, type Installed, type Io, type Tree } from '../../../core/index.js'
 import { oneLine, paint, printable } from '../../shared/terminal.js'
 import { powersOf, type Power } from './powers.js'
 
@@ -27,12 +27,19 @@ export const powerLines = ({ id, serves, effects, does, reads }: Power): string[
   ...(reads.length > 0 ? [`    reads ${oneLine(reads.join(', '))}`] : []),
 ]
 
-/** What a user would have to look at again. */
-export function differenceText(before: Inspection, after: Inspection): string {
+/** What a user would have to look at again; `were` are the files that were agreed to. */
+export function differenceText(before: Inspection | undefined, after: Inspection, were: Tree['files']): string {
   const lines = (inspection: Inspection) => powersOf(inspection).flatMap((power) => powerLines(power).map((line, at) => (at === 0 ? line : `${line}  (${power.id})`)))
-  const [was, is] = [lines(before), lines(after)]
+  const [was, is] = [before ? lines(before) : [], lines(after)]
   const changed = [...was.filter((line) => !is.includes(line)).map((line) => `-${line}`), ...is.filter((line) => !was.includes(line)).map((line) => `+${line}`)]
-  return changed.length > 0 ? `${changed.join('\n')}\n` : '  It may do the same as before; its files differ.\n'
+  const files = changedFiles(were, readTree(after.root).files)
+  return [...(changed.length > 0 ? changed : ['  It may do the same as before.']), ...files, ''].join('\n')
+}
+
+function changedFiles(was: Tree['files'], is: Tree['files']): string[] {
+  const all = [...new Set([...Object.keys(was), ...Object.keys(is)])].filter((path) => was[path] !== is[path])
+  const lines = all.map((path) => `${path in was ? (path in is ? '~' : '-') : '+'} ${oneLine(path)}`)
+  return lines.length > 20 ? [...lines.slice(0, 20), `  and ${lines.length - 20} more files`] : lines
 }
 
 /** The document of `info --json`. */

@@ -41,7 +41,9 @@ export async function fetchSource(said: string, fetching: Fetching): Promise<Fet
   if (gitUrl.test(place) && (place.startsWith('git') || /\.git\/?$/.test(place))) return fromGit({ url: place.replace(/^git\+/, ''), ref }, fetching)
   const path = resolve(said.replace(/^~(?=\/)/, () => fetching.io.env['HOME'] ?? '~'))
   if (!existsSync(path)) throw new Refusal(`'${said}' is neither a folder or an archive here, nor git, github:, npm: or an archive of the web`)
-  return statSync(path).isDirectory() ? fromFolder(path, fetching) : fromArchive(readBytes(path, { limit: mostBytes }), { type: 'archive', path }, fetching)
+  if (statSync(path).isDirectory()) return fromFolder(path, fetching)
+  if (!archives.test(path)) throw new Refusal(`'${said}' is neither a folder nor an archive (.tar.gz, .tgz, .tar, .zip, .mcpb); a single manifest is named in \`manifests\` of your settings`)
+  return fromArchive(readBytes(path, { limit: mostBytes }), { type: 'archive', path }, fetching)
 }
 
 /** The same source once more, as the lock records it. */
