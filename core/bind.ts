@@ -158,12 +158,13 @@ export function bind(found: Found, settings: Settings, dialects?: readonly strin
 
   function admit(id: string, claim: Claim): void {
     const { primary } = claim
-    const twin = looks.get(look(id))
+    const names = [id, id.split('/')[0]!]
+    const twin = names.map((name) => looks.get(look(name))).find((known) => known !== undefined && !names.includes(known))
     if (twin !== undefined) return aside(primary, 'invalid', 'VT_SLOT_TWIN', { slot: id, twin })
     const dead = primary.manifest.alias && targetsOf(primary.manifest.alias).find((target) => !registry.slots.has(target))
     if (dead) return aside(primary, 'inactive', 'VT_SLOT_UNKNOWN', { id: primary.id, stage: 'alias', slot: dead, nearest: '' })
     addSlot(registry, id, claim)
-    looks.set(look(id), id)
+    for (const name of names) looks.set(look(name), name)
   }
 
   /** One tool is one flat schema for a model: a property means the same type in all its actions. */

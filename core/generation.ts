@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { moduleOf } from './alias.js'
 import { loadSettings, settingsPlaces } from './config.js'
 import type { Lending } from './context.js'
 import { hiddenBy } from './conceal.js'
@@ -106,7 +107,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const log = options.log ?? (() => {})
   const refuse: Premises['refuse'] = (...of) => setAside(found, ...of)
   const remark: Premises['remark'] = ({ file }, error) => found.diagnostics.push({ ...fromError(error, file), severity: 'warning' })
-  const quarantine: Premises['quarantine'] = (...of) => quarantined(registry, ...of)
+  const quarantine: Premises['quarantine'] = (...of) => quarantined(registry, found.contributions, ...of)
   const rights: Premises['rightsOf'] = (one) => rightsOf(registry, found.contributions, one)
   const premises = premisesOf({ settings, workspace: workspace.root, home, looking, env, report, renew, log, refuse, remark, quarantine, rightsOf: rights })
   const adapters = new Map<string, Contribution>()
@@ -171,9 +172,14 @@ function requireDialects(contributions: readonly Contribution[], chosen: readonl
   throw problem('VT_CONFIG_INVALID', { problem: text }, { hint: 'Choose one or several of these, separated by commas.' })
 }
 
-function quarantined({ infos }: Registry, { id }: Contribution, reason: string): void {
-  const info = infos.find((one) => one.id === id)
-  if (info) Object.assign(info, { state: 'quarantined', reason })
+/** Shown of whatever shared the process that is left alone: the modules of one plugin. */
+function quarantined({ infos }: Registry, all: readonly Contribution[], failed: Contribution, reason: string): void {
+  const { plugin, layer, manifest } = failed
+  const shares = plugin === layer || moduleOf(manifest) === undefined ? [failed] : all.filter((one) => one.plugin === plugin && moduleOf(one.manifest) !== undefined)
+  for (const { id } of shares) {
+    const info = infos.find((one) => one.id === id)
+    if (info) Object.assign(info, { state: 'quarantined', reason })
+  }
 }
 
 /** A plugin is one process, so that it has the rights of all its actions together; a loose manifest stands for itself. */

@@ -153,13 +153,14 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
       const contribution = generation.registry.surfaces.get(verb)
       return contribution && ((await generation.loader.load(contribution)) as SurfaceMain)
     },
-    async probe() {
+    async probe(plugin) {
       const { slots, policies, compactors, surfaces, adapters, providers } = generation.registry
       const chains = [...slots.values()].flatMap(({ chain }) => chain)
       // What is data alone has nothing to load.
       const all = [...chains, ...policies, ...compactors, ...surfaces.values(), ...adapters.values(), ...providers.values()]
       const loadable = all.filter(({ manifest }) => !(manifest.alias || manifest.provider) || moduleOf(manifest) !== undefined)
-      await Promise.allSettled(loadable.map(generation.loader.load))
+      const asked = loadable.filter((one) => plugin === undefined || one.plugin === plugin || one.id === plugin)
+      await Promise.allSettled(asked.map(generation.loader.load))
       return diagnostics()
     },
     onReload(run) {

@@ -764,8 +764,8 @@ export interface Kernel {
   reload(): Promise<{ ok: boolean; generation: number; diagnostics: Diagnostic[] }>
   /** Runs the surface with this verb. */
   surface(verb: string): Promise<SurfaceMain | undefined>
-  /** Loads every module that may run, as its first call would; what fails is among the diagnostics. */
-  probe(): Promise<Diagnostic[]>
+  /** Loads every module that may run, or those of one plugin, as its first call would; what fails is among the diagnostics. */
+  probe(plugin?: string): Promise<Diagnostic[]>
   /** Called after each successful reload; the return value stops it. */
   onReload(run: () => void): () => void
   /** Called with the URI of a resource that a plugin says has changed. */

@@ -4,7 +4,7 @@ import { places, type Place } from '../shared/agent/dictionary/table.js'
 import { sandbox } from '../shared/exec/sandbox.js'
 import type { SandboxSettings } from '../shared/exec/settings.js'
 import { findProgram, searchPath } from '../shared/programs.js'
-import { oneLine, paint, printable } from '../shared/terminal.js'
+import { oneLine, paint, printable, say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
 
 /** Programs that tools make use of when they are there. */
@@ -16,15 +16,21 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
   const command = verb('doctor', 'Says what is wrong, where, why, and what mends it.', io)
     .option('--json', 'everything as one JSON document')
     .option('--probe', 'import each module that may run, to find those that throw, hang or export nothing')
+    .option('--retry <plugin>', 'import the modules of one plugin that was left alone; what runs takes it up when it reloads')
     .option('--providers', 'show instead what an agent would stand on here, and who chose it')
     .addOption(new Option('--context <context>', 'with --providers: as in another place').choices(places))
-    .action(async ({ json, probe, providers, context }: { json?: true; probe?: true; providers?: true; context?: Place }) => {
+    .action(async ({ json, probe, retry, providers, context }: { json?: true; probe?: true; retry?: string; providers?: true; context?: Place }) => {
       if (providers) {
         const { providersOf } = await import('../shared/agent/faces/providers.js')
         code = await providersOf(kernel, context, json ?? false, io)
         return
       }
-      const diagnostics = [...(probe ? await kernel.probe() : kernel.diagnostics()), ...kernel.skills().diagnostics]
+      if (retry !== undefined && !kernel.contributions().some(({ id }) => id === retry || id.startsWith(`${retry}:`))) {
+        say(io, 'error', `There is no plugin '${oneLine(retry)}'; \`vtcode plugins list\` shows what there is.`)
+        code = 2
+        return
+      }
+      const diagnostics = [...(probe || retry !== undefined ? await kernel.probe(retry) : kernel.diagnostics()), ...kernel.skills().diagnostics]
       const document = await examine(kernel, diagnostics, io)
       io.stdout.write(json ? `${JSON.stringify(document)}\n` : render(document, io))
       code = verdict(diagnostics)
