@@ -180,7 +180,9 @@ async function usable(root: string, name: string, options: Installing): Promise<
   const others = diagnostics.filter(({ severity, message }) => severity === 'error' && !broken.some(({ reason }) => reason === message))
   const wrong = [...broken.map(({ file, reason }) => `${relative(root, file)}: ${reason ?? 'invalid'}`), ...others.map(({ message }) => message)]
   if (wrong.length > 0) throw new Refusal(`it cannot be used: ${[...new Set(wrong)].join(' ')}`.replace(/\.$/, ''))
-  if (contributions.length > 0 && format === 'manifests') throw new Refusal('it holds manifests and is no plugin: call its manifest vtcode.yaml, or put them into a folder vtcode; or name the folder in `manifests` of your settings')
+  if (contributions.length > 0 && format === 'manifests') {
+    throw new Refusal('it holds manifests and is no plugin: call its manifest vtcode.yaml, or put them into a folder vtcode; or name the folder in `manifests` of your settings')
+  }
   if (contributions.length + skills.length > 0) return inspection
   const [first] = diagnostics
   throw new Refusal(first ? `nothing of it can be used: ${first.message}`.replace(/\.$/, '') : 'it holds no manifest, no package of a known format and no skill')
