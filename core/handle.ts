@@ -69,9 +69,14 @@ class Opened implements Handle {
     readonly path: string,
     readonly resolved: string,
     readonly kind: 'file' | 'directory',
-    readonly stat: EntryStat,
+    private known: EntryStat | undefined,
     private readonly held: Pick<Directory, 'fd' | 'ref' | 'close'> & Partial<Directory>,
   ) {}
+
+  /** Of a folder that a walk enters nobody may ask, and the system is not asked either. */
+  get stat(): EntryStat {
+    return (this.known ??= toStat(statOf(this.held as Directory)))
+  }
 
   get fd(): number {
     return this.held.fd
@@ -117,12 +122,9 @@ class Opened implements Handle {
   enter(name: string): Handle {
     const [path, resolved] = [below(this.path, name), below(this.resolved, name)]
     if (!this.held.enter) throw problem('VT_PATH_NOT_DIRECTORY', { path: shown(this.path) })
-    let directory: Directory | undefined
     try {
-      directory = this.held.enter(name)
-      return new Opened(path, resolved, 'directory', toStat(statOf(directory)), directory)
+      return new Opened(path, resolved, 'directory', undefined, this.held.enter(name))
     } catch (error) {
-      directory?.close()
       throw refusal(error, path)
     }
   }
