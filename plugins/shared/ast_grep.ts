@@ -21,11 +21,15 @@ export async function ensureAstGrep({ workspace, signal, settings }: Context): P
   return astGrepPath(workspace.root) ?? installUnasked(signal, settings['web'] as unknown as WebSettings)
 }
 
+/** Where it was found, which is looked up once: to resolve a package takes longer than a cached outline. */
+let place: string | undefined
+
 function packaged(): string | undefined {
+  if (place !== undefined) return place
   try {
     // The package's own starter is a script that costs 0.4 s a call; this is the program behind it.
     const { resolveBinaryPath } = createRequire(import.meta.url)('@ast-grep/cli/postinstall.js') as { resolveBinaryPath(): string }
-    return resolveBinaryPath()
+    return (place = resolveBinaryPath())
   } catch {
     return undefined
   }

@@ -187,15 +187,16 @@ export async function answer(drawn: Drawn, { input, given }: Pick<Call<OutlineIn
   let [items, bytes, cutAt] = [0, 0, drawn.files.length]
   for (const [index, file] of drawn.files.entries()) {
     const kept = filter(file.items)
-    const room = most.items - items
-    const shaped = shape({ ...file, items: kept.slice(0, room) }, input.view)
+    const shownItems = { ...file, items: kept.slice(0, most.items - items) }
+    const groups = groupsOf(shownItems.items)
+    const shaped = shape(shownItems, groups, input.view)
     items += kept.length
     bytes += Buffer.byteLength(JSON.stringify(shaped))
     if (bytes > most.bytes && index > 0) {
       cutAt = index
       break
     }
-    if (kept.length > 0 || drawn.single) files.push({ shaped, text: render(file, kept.slice(0, room)), symbols: symbols(kept) })
+    if (kept.length > 0 || drawn.single) files.push({ shaped, text: render(file, groups), symbols: symbols(kept) })
     if (items > most.items) {
       cutAt = index + 1
       break
@@ -220,27 +221,31 @@ export async function answer(drawn: Drawn, { input, given }: Pick<Call<OutlineIn
 
 const symbols = (items: Item[]): number => items.reduce((sum, item) => sum + 1 + item.members.length, 0)
 
-function shape({ path, lang, items }: Outlined, view: OutlineInput['view']): unknown {
+function shape({ path, lang, items }: Outlined, groups: Group[], view: OutlineInput['view']): unknown {
   if (view === 'full') return { path, lang, items }
-  const groups = groupsOf(items).map(([kind, members]) => ({
-    kind,
-    names: members.map((item) => item.name),
-    ...(view === 'digest' && { members: members.flatMap((item) => item.members.map((member) => member.name)) }),
-  }))
-  return { path, lang, groups }
+  const shaped = groups.map(({ kind, names, members }) => ({ kind, names, ...(view === 'digest' && { members }) }))
+  return { path, lang, groups: shaped }
 }
 
-/** Items by kind, in the order in which the kinds first appear. */
-function groupsOf(items: Item[]): [string, Item[]][] {
-  const groups = new Map<string, Item[]>()
-  for (const item of items) groups.set(item.kind, [...(groups.get(item.kind) ?? []), item])
-  return [...groups]
+interface Group {
+  kind: string
+  names: string[]
+  members: string[]
 }
 
-function render({ path, lang }: Outlined, items: Item[]): string {
-  const lines = groupsOf(items).map(([kind, group]) => {
-    const members = group.flatMap((item) => item.members.map((member) => member.name))
-    return `  ${kind}: ${group.map((item) => item.name).join(', ')}${members.length > 0 ? ` — ${members.join(', ')}` : ''}`
-  })
+/** Names by kind, in the order in which the kinds first appear. */
+function groupsOf(items: Item[]): Group[] {
+  const groups = new Map<string, Group>()
+  for (const { kind, name, members } of items) {
+    let group = groups.get(kind)
+    if (!group) groups.set(kind, (group = { kind, names: [], members: [] }))
+    group.names.push(name)
+    for (const member of members) group.members.push(member.name)
+  }
+  return [...groups.values()]
+}
+
+function render({ path, lang }: Outlined, groups: Group[]): string {
+  const lines = groups.map(({ kind, names, members }) => `  ${kind}: ${names.join(', ')}${members.length > 0 ? ` — ${members.join(', ')}` : ''}`)
   return [`${path} (${lang})`, ...lines].join('\n')
 }
