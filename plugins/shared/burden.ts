@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 export interface Burden {
   /** Bytes that it has read. */
   read: number
-  /** Bytes that it had in memory at the most. */
+  /** Bytes that it has in memory; files that it maps are not counted. */
   resident: number
 }
 
@@ -25,7 +25,7 @@ export function watch(pid: number, most: Burden, exceeded: () => void): () => vo
 
 /** Nothing of a program that has ended. */
 function burdenOf(pid: number): Burden {
-  return { read: told(`/proc/${pid}/io`, /^rchar: (\d+)/m), resident: told(`/proc/${pid}/status`, /^VmHWM:\s*(\d+)/m) * 1024 }
+  return { read: told(`/proc/${pid}/io`, /^rchar: (\d+)/m), resident: told(`/proc/${pid}/status`, /^RssAnon:\s*(\d+)/m) * 1024 }
 }
 
 function told(file: string, figure: RegExp): number {

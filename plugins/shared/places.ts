@@ -24,22 +24,26 @@ const mostBytes = 1_048_576
 /** In a larger file a line may be so long that the engine takes longer to write it down than we to find it. */
 const hugeBytes = 67_108_864
 const mostSubmatches = 100
+/** What the engine may take for the matches of one line of a huge file. */
+const burden = { read: Infinity, resident: 268_435_456 }
 
 /** The wanted places of each file. `undefined` when ripgrep cannot be started. */
 export async function places(context: Context, pattern: Pattern, files: Wanted[]): Promise<Place[][] | undefined> {
   const size = files.reduce((sum, { source }) => sum + source.bytes, 0)
   const plain = plainText(pattern)
   const found = new Map<Wanted, Place[]>()
-  for (const file of plain ? files.filter(({ source }) => size <= mostBytes || source.bytes > hugeBytes) : []) {
+  const huge = spansLines(pattern) ? [] : files.filter(({ source }) => source.bytes > hugeBytes)
+  for (const file of huge) {
+    const places = await bareMatches(context, pattern, file)
+    if (!places) return undefined
+    if (places !== 'too many') found.set(file, places)
+  }
+  for (const file of plain ? files.filter((file) => !found.has(file) && (size <= mostBytes || huge.includes(file))) : []) {
     const { count, places } = await occurrences(context, plain!, file)
     if (plain!.exact || count === file.count) found.set(file, places)
   }
-  for (const file of spansLines(pattern) ? [] : files.filter(({ source }) => source.bytes > hugeBytes)) {
-    if (found.has(file)) continue
-    const places = await bareMatches(context, pattern, file)
-    if (!places) return undefined
-    found.set(file, places)
-  }
+  const lost = huge.find((file) => !found.has(file))
+  if (lost) throw tooMany(lost.handle.path)
   const others = files.filter((file) => !found.has(file))
   if (others.length > 0) {
     const asked = await matches(context, pattern, others)
@@ -144,8 +148,8 @@ async function matches(context: Context, pattern: Pattern, files: Wanted[]): Pro
   return asked && files.map(({ handle }) => byRef.get(handle.ref)!.places)
 }
 
-/** The places in a huge file, told without the lines that they are in. */
-async function bareMatches(context: Context, pattern: Pattern, { handle, skip, limit }: Wanted): Promise<Place[] | undefined> {
+/** The places in a huge file, told without the lines that they are in; `too many` where the engine cannot note those of one line. */
+async function bareMatches(context: Context, pattern: Pattern, { handle, skip, limit }: Wanted): Promise<Place[] | 'too many' | undefined> {
   const places: Place[] = []
   const most = skip + limit
   const rows = lines((row) => {
@@ -160,11 +164,14 @@ async function bareMatches(context: Context, pattern: Pattern, { handle, skip, l
     return places.length === most && submatches.length === mostSubmatches ? false : undefined
   })
   const how = ['--only-matching', '--line-number', '--column', '--byte-offset', '--no-filename', '--max-count', String(most)]
-  const asked = await ripgrep('/', [...how, ...matching(pattern), '--', handle.ref], { signal: context.signal, seconds }, rows.take)
+  const asked = await ripgrep('/', [...how, ...matching(pattern), '--', handle.ref], { signal: context.signal, seconds, burden }, rows.take)
   if (asked?.timed_out) throw tooSlow()
+  if (asked?.overburdened) return 'too many'
   return asked && places.slice(skip)
 }
 
+const tooMany = (path: string) =>
+  refusal('VT_SEARCH_TIMEOUT', `A line of '${path}' has more matches than can be noted.`, { hint: 'Look for less: a pattern that matches fewer times in a line.' })
 const tooSlow = () => refusal('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${seconds} s.`, { retryable: true })
 
 /** Whether an open file has what was told of it under its name, byte for byte where it would be shown. */

@@ -126,3 +126,12 @@ it('a file that is too large to be parsed is refused at once where it is named, 
   const many = await ws.call('unified_search', { action: 'grep', pattern: 'aaa', path: 'long.txt', response_format: 'detailed' })
   expect(many).toMatchObject({ ok: true, output: { total_matches: 1, matches: [{ line_number: 1, column: 1 }] } })
 })
+
+it.runIf(process.platform === 'linux')('a line with more matches than memory is answered where it is text, and else refused, also in a folder', async () => {
+  await using ws = await bootKernel({ files: { 'line.txt': `${'a'.repeat(70_000_000)}\n`, 'other.txt': 'bare\n' } })
+  const grep = (input: object) => ws.call('unified_search', { action: 'grep', ...input })
+  expect(await grep({ pattern: 'a', path: 'line.txt', case_sensitive: true })).toMatchObject({ ok: true, output: { total_matches: 1, matches: [{ line_number: 1, column: 1 }] } })
+  expect(await grep({ pattern: '[ab]', path: 'line.txt' })).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_TIMEOUT', message: expect.stringContaining('more matches') } })
+  expect(await grep({ pattern: 'ba|re' })).toMatchObject({ ok: true, output: { total_matches: 1, files_searched: 2, matches: [{ file: 'other.txt' }] } })
+  expect(await grep({ pattern: 'a', case_sensitive: true })).toMatchObject({ ok: true, output: { total_matches: 2, files_searched: 2 } })
+}, 120_000)
