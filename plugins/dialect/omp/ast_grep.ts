@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { ok, problem, type Context, type Handler, type JsonObject, type Notice } from '../../../core/index.js'
+import { ok, problem, type Context, type Handler, type JsonObject } from '../../../core/index.js'
 import { loadedIn, pathOf } from '../../shared/skills.js'
 
 interface Input {
@@ -15,8 +15,17 @@ interface Match {
   metaVariables?: { single?: Record<string, { text: string }>; multi?: Record<string, { text: string }[]> }
 }
 
+/** The detailed answer of the structural search. */
+interface Found {
+  matches: Match[]
+  total_matches?: number
+  files_searched?: number
+  files_with_matches?: number
+  files?: { file: string; count: number }[]
+  parse_issues?: { file?: string; language?: string; reason: string }[]
+}
+
 const PAGE = 50
-const MOST = 10_000
 const ISSUES = 20
 
 /** `ast_grep` as oh-my-pi's models know it: the structural search in another wording. */
@@ -25,24 +34,23 @@ const astGrep: Handler<Input> = async ({ input }, context) => {
   if (pattern === '') throw problem('VT_INPUT_INVALID', { problem: "'pat' is empty." })
   const skip = Math.floor(input.skip)
   const { paths, single } = await present(input.paths.map((path) => ofSkill(path, context)), context)
-  const asked = { action: 'structural', workflow: 'query', pattern, paths, strictness: 'smart', max_results: MOST, response_format: 'detailed' }
+  const asked = { action: 'structural', workflow: 'query', pattern, paths, strictness: 'smart', include_hidden: true, skip, max_results: PAGE, response_format: 'detailed' }
   const result = await context.call('unified_search', asked)
   if (!result.ok) return result
-  const { matches, total_matches = matches.length, files_searched: filesSearched } = result.output as { matches: Match[]; total_matches?: number; files_searched?: number }
-  const shown = matches.slice(skip, skip + PAGE)
-  const counts = new Map<string, number>()
-  for (const { file } of matches) counts.set(file, (counts.get(file) ?? 0) + 1)
-  const limitReached = total_matches > skip + PAGE
-  const issues = issuesOf(result.notices ?? [])
+  // Another backend may know less of it.
+  const found = result.output as unknown as Found
+  const { matches: shown, total_matches: matchCount = shown.length, files_searched: filesSearched, files = [], parse_issues = [] } = found
+  const limitReached = matchCount > skip + PAGE
+  const issues = [...new Set(parse_issues.map(({ file, language, reason }) => `${file ?? language}: ${reason}`))]
   const output: JsonObject = {
-    matchCount: total_matches,
-    fileCount: counts.size,
+    matchCount,
+    fileCount: found.files_with_matches ?? files.length,
     ...(filesSearched !== undefined && { filesSearched }),
     limitReached,
     ...(issues.length > 0 && { parseErrors: issues }),
     ...(paths.length === 1 && { scopePath: paths[0] }),
-    files: [...counts.keys()],
-    fileMatches: [...counts].map(([path, count]) => ({ path, count })),
+    files: files.map(({ file }) => file),
+    fileMatches: files.map(({ file, count }) => ({ path: file, count })),
   }
   const anchors = context.plugin.options['anchors'] === 'hash' ? await hashesOf(shown, context) : undefined
   return ok(output, { text: render(shown, anchors ?? single, limitReached, issues) })
@@ -87,11 +95,6 @@ async function present(all: readonly string[], { workspace }: Context): Promise<
   if (found.length === 0) throw problem('VT_PATH_NOT_FOUND', { path: all.join(', '), similar: '' })
   return { paths: found.map(({ path }) => path), single: found.length === 1 && found[0]!.kind === 'file' }
 }
-
-const about = ['VT_SEARCH_PARSE', 'VT_SEARCH_LANG_SKIPPED']
-
-/** What may have been missed, one line each. */
-const issuesOf = (notices: readonly Notice[]): string[] => [...new Set(notices.filter(({ code }) => about.includes(code)).map(({ message }) => message))]
 
 /** In line mode a single file has no header; with hashes every file has one, and a colon stands behind the number. */
 function render(matches: readonly Match[], mode: boolean | ReadonlyMap<string, string>, limitReached: boolean, issues: readonly string[]): string {

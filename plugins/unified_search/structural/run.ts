@@ -1,5 +1,5 @@
 import { ok, type Context, type Result } from '../../../core/index.js'
-import { fitting } from '../../shared/answer.js'
+import { fitting, largestOutput } from '../../shared/answer.js'
 import type { Language } from '../../shared/languages.js'
 import { byPath } from '../../shared/order.js'
 import { dialectsOf } from './dialects.js'
@@ -9,6 +9,9 @@ import { Search } from './search.js'
 import { matchOf, renderMatches, renderRewrites } from './shape.js'
 import { subjects, type Subject } from './subjects.js'
 import type { Reported, StructuralCall, StructuralInput } from './types.js'
+
+/** Bytes of an answer that are kept for what is not a match. */
+const room = { files: 262_144, issues: 131_072 }
 
 /** Workflows `query` and `rewrite`: one pattern over files of one or many languages, sorted, paged; nothing is written. */
 export async function run(call: StructuralCall, context: Context, { notices }: Reported): Promise<Result> {
@@ -26,7 +29,7 @@ export async function run(call: StructuralCall, context: Context, { notices }: R
 
   const matches = search.matches.sort((a, b) => byPath(a.file, b.file) || a.range.byteOffset.start - b.range.byteOffset.start)
   const page = matches.slice(input.skip, input.skip + input.max_results).map(matchOf)
-  const shown = fitting(page)
+  const shown = fitting(page, largestOutput - room.files - room.issues)
   const end = input.skip + shown.length
   const truncated = end < matches.length
   const common = {
@@ -36,7 +39,9 @@ export async function run(call: StructuralCall, context: Context, { notices }: R
     path: input.path,
     ...(truncated && { next: { tool: 'unified_search', input: { action: 'structural', ...given, skip: end } } }),
   }
-  const files = new Set(matches.map(({ file }) => file)).size
+  const counts = new Map<string, number>()
+  for (const { file } of matches) counts.set(file, (counts.get(file) ?? 0) + 1)
+  const files = counts.size
   const extra = notices.length > 0 ? { notices } : {}
   if (input.workflow === 'rewrite') {
     const output = { ...common, rewrites: shown, total_rewrites: matches.length }
@@ -47,6 +52,9 @@ export async function run(call: StructuralCall, context: Context, { notices }: R
     matches: shown,
     total_matches: matches.length,
     files_searched: found.files.length,
+    files_with_matches: files,
+    files: fitting([...counts].map(([file, count]) => ({ file, count })), room.files),
+    parse_issues: fitting(search.issues(), room.issues),
     ...(input.pattern !== undefined && { pattern: input.pattern }),
     ...(input.kind !== undefined && { kind: input.kind }),
     ...(search.debug !== undefined && { debug: { format: input.debug_query === true ? 'pattern' : input.debug_query, text: search.debug } }),

@@ -5,6 +5,7 @@ import { astGrep, reasons, type Answered } from '../../shared/ast_grep.js'
 import { InstallProblem } from '../../shared/ast_grep_install.js'
 import { languageOf, type Language } from '../../shared/languages.js'
 import { withLinks } from '../../shared/linked.js'
+import { byPath } from '../../shared/order.js'
 import { lines } from '../../shared/process.js'
 import { largestSearched, tooLargeToParse } from '../../shared/ripgrep.js'
 import { argumentsFor, errorArguments } from './binary.js'
@@ -183,6 +184,12 @@ export class Search {
     const { pattern } = this.call.input
     const place = pattern === undefined || !aboutPattern.has(error.code) ? undefined : await errorPlace(pattern, language, this.context)
     return place ? placed(error, place) : error
+  }
+
+  /** What may have been missed: files that do not parse, languages that the pattern is no code of. */
+  issues(): { file?: string; language?: string; reason: string }[] {
+    const files = [...new Set(this.broken)].sort(byPath).map((file) => ({ file, reason: 'syntax error' }))
+    return [...files, ...this.refusals.map(({ language, error }) => ({ language: language.title, reason: error.problem.message }))]
   }
 
   /** Throws when no language could be searched; what else went wrong becomes a notice. */

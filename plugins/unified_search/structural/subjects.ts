@@ -1,8 +1,8 @@
 import { VtError, type Context, type Notice } from '../../../core/index.js'
-import { notice, remarks, some } from '../../shared/answer.js'
+import { notice, refusal, remarks, some } from '../../shared/answer.js'
 import { filesBelow } from '../../shared/enumerate.js'
 import { isGlob } from '../../shared/glob.js'
-import { languageNamed, languageOf, type Language } from '../../shared/languages.js'
+import { languageNamed, languageOf, languages, type Language } from '../../shared/languages.js'
 import { inPathOrder } from '../../shared/order.js'
 import { search } from '../../shared/search.js'
 import type { Dialects } from './dialects.js'
@@ -31,6 +31,7 @@ export async function subjects(context: Context, input: StructuralInput, { of: l
   const holding = new Set<string>()
   const notices: Notice[] = []
   const lost: VtError[] = []
+  const strange: string[] = []
   for (const entry of new Set(input.paths ?? [input.path])) {
     const target = await context.workspace.open(entry).catch((error: unknown) => {
       if (input.paths && isGlob(entry)) return undefined
@@ -43,6 +44,7 @@ export async function subjects(context: Context, input: StructuralInput, { of: l
       await target.close()
       const language = forced ?? languageAt(target.path)
       if (language) files.set(target.path, language)
+      else strange.push(target.path)
       holding.add(target.path)
       continue
     }
@@ -61,6 +63,11 @@ export async function subjects(context: Context, input: StructuralInput, { of: l
     for (const path of found?.files.map(({ file }) => file) ?? listing.files) holding.add(path)
   }
   if (lost.length > 0 && lost.length === new Set(input.paths).size) throw lost[0]
+  if (strange.length > 0) {
+    const said = `The language of ${some(strange.map((path) => `'${path}'`))} is not known by its name`
+    if (files.size === 0) throw refusal('VT_SEARCH_LANG', `${said}; give lang, one of ${languages.map(({ id }) => id).join(' ')}.`, { hint: 'Give the language of the file as lang.' })
+    notices.push(notice('VT_SEARCH_LANG_SKIPPED', `${said}; give lang to have it searched.`))
+  }
   if (lost.length > 0) notices.push(notice('VT_SEARCH_PARTIAL', `Not there, left out: ${some(lost.map((error) => error.problem.message))}`))
   const all = inPathOrder(files, ([path]) => path).map(([path, language]) => ({ path, language }))
   return { files: all, holding: all.filter(({ path }) => holding.has(path)), notices }

@@ -15,6 +15,29 @@ it('ast_grep puts the matches of several files under their names, fifty at a tim
   matches(await vt.call('ast_grep', { pat: 'f($$$A)', paths: ['c.ts'] }), { ok: true, text: '*1|f(\n 2|  1,\n 3|)\n  meta: A=1, ,' })
 })
 
+it('ast_grep reads hidden files, counts everything wherever the page stands, and lists file by file what does not parse', async () => {
+  const files = { '.hidden.ts': 'log(0)\n', '.gitignore': 'out/\n', 'out/a.ts': 'log(1)\n', 'node_modules/x/a.ts': 'log(1)\n', 'bad.ts': 'log(1)\nconst = (\n', 'worse.py': 'log(1)\nclass (\n' }
+  await using vt = await bootKernel({ files })
+  const all = await vt.call('ast_grep', { pat: 'log($A)', paths: ['.'], skip: 0.9 })
+  matches(all, { ok: true, output: { matchCount: 3, fileCount: 3, files: ['.hidden.ts', 'bad.ts', 'worse.py'], parseErrors: ['bad.ts: syntax error', 'worse.py: syntax error'] } })
+  expect(all.ok && all.text).toMatch(/\n\nParse issues:\n- bad\.ts: syntax error\n- worse\.py: syntax error$/)
+  matches(await vt.call('ast_grep', { pat: 'log($A)', paths: ['.'], skip: 2 }), { ok: true, output: { matchCount: 3, fileCount: 3, limitReached: false }, text: 're:# worse\\.py\n[\\s\\S]*' })
+  matches(await vt.call('ast_grep', { pat: 'none($A)', paths: ['bad.ts'] }), { ok: true, text: 're:No matches found\\. Parse issues mean the query may be mis-scoped; narrow paths before concluding absence\\.\n\nParse issues:\n- bad\\.ts: syntax error' })
+  matches(await vt.call('ast_grep', { pat: 'log($A)', paths: ['node_modules/**/*.ts'] }), { ok: true, output: { matchCount: 1 } })
+  matches(await vt.call('ast_grep', { pat: 'log($A)', paths: ['*.ts'] }), { ok: true, output: { files: ['.hidden.ts', 'bad.ts'] } })
+})
+
+it('ast_grep names the languages served where a named file is of none of them', async () => {
+  await using vt = await bootKernel({ files: { 'a.astro': 'log(1)\n' } })
+  matches(await vt.call('ast_grep', { pat: 'log($A)', paths: ['a.astro'] }), { ok: false, error: { code: 'VT_SEARCH_LANG', message: 're:[\\s\\S]*typescript[\\s\\S]*' } })
+})
+
+it('ast_grep says what is wrong with a pattern in the words of the search behind it', async () => {
+  await using vt = await bootKernel({ files: { 'a.ts': 'log(1)\n' } })
+  matches(await vt.call('ast_grep', { pat: 'where is the log', paths: ['a.ts'] }), { ok: false, error: { code: 'VT_SEARCH_PATTERN', next: { tool: 'unified_search', input: { action: 'grep', pattern: 'where is the log' } } } })
+  matches(await vt.call('ast_grep', { pat: 'if ($A) { log( }', paths: ['.'] }), { ok: false, error: { code: 'VT_SEARCH_FRAGMENT' } })
+})
+
 it('ast_grep refuses what is empty, gone or no path', async () => {
   await using vt = await bootKernel({ files: { 'a.ts': 'log(1)\n' } })
   matches(await vt.call('ast_grep', { pat: '  ', paths: ['a.ts'] }), { ok: false, error: { code: 'VT_INPUT_INVALID' } })

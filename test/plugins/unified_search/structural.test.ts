@@ -173,6 +173,14 @@ describe('a wrong query', () => {
     expect(await refused(ws, { kind: 'no_such_kind', lang: 'ts' })).toMatchObject({ code: 'VT_SEARCH_KIND', message: expect.stringContaining('no_such_kind') })
     expect(await refused(ws, { pattern: 'x', lang: 'klingon' })).toMatchObject({ code: 'VT_SEARCH_LANG', message: expect.stringMatching(/klingon.*typescript/) })
   })
+  it('of a file whose language its name does not tell is told which languages there are', async () => {
+    await using ws = await bootKernel({ files: { ...project, 'notes.xyz': 'log(1)\n', 'script': 'log(1)\n' } })
+    for (const input of [{ path: 'notes.xyz' }, { paths: ['notes.xyz', 'script'] }]) {
+      expect(await refused(ws, { pattern: 'log($A)', ...input })).toMatchObject({ code: 'VT_SEARCH_LANG', message: expect.stringMatching(/notes\.xyz.*typescript.*python/) })
+    }
+    expect(await structural(ws, { pattern: 'log($A)', paths: ['notes.xyz', 'src/lib.py'] })).toMatchObject({ total_matches: 1, notices: ['VT_SEARCH_LANG_SKIPPED'] })
+    expect(await structural(ws, { pattern: 'log($A)', path: 'notes.xyz', lang: 'ts' })).toMatchObject({ total_matches: 1 })
+  })
   it('with fields of another workflow or of the program is refused by name', async () => {
     await using ws = await bootKernel({ files: project })
     expect(await refused(ws, { workflow: 'scan', pattern: 'x' })).toMatchObject({ code: 'VT_INPUT_NOT_ALLOWED', message: expect.stringMatching(/pattern.*query, rewrite.*scan/) })
