@@ -38,13 +38,16 @@ async function main(argv: string[]): Promise<number> {
     process.stdout.write(`${version}\n`)
     return 0
   }
-  const helpful = verb === undefined && (process.stdin.isTTY || rest.includes('--help') || rest.includes('-h'))
+  // A person who says nothing wants to talk; a program that says nothing is wrong.
+  const meant = verb ?? (rest.includes('--help') || rest.includes('-h') ? 'help' : process.stdin.isTTY ? 'chat' : undefined)
   const env = { ...process.env, ...(options.home !== undefined && { HOME: options.home }) }
   const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env, signal: stop.signal, interrupts: (handler) => void (instead = handler) }
-  const kernel = await createKernel({ ...(verb !== undefined && Object.hasOwn(modes, verb) ? modes[verb] : {}), ...options, env, surface: verb ?? 'help' })
+  const kernel = await createKernel({ ...(meant !== undefined && Object.hasOwn(modes, meant) ? modes[meant] : {}), ...options, env, surface: meant ?? 'help' })
   try {
-    const surface = verb === undefined && !helpful ? undefined : await kernel.surface(verb ?? 'help')
-    return surface ? await surface(kernel, rest, io) : usage(kernel, verb)
+    const surface = meant === undefined ? undefined : await kernel.surface(meant)
+    const code = surface ? await surface(kernel, rest, io) : usage(kernel, verb)
+    if (meant !== verb && code === 3) process.stderr.write('See `vtcode help` for what else there is.\n')
+    return code
   } finally {
     await kernel.close()
   }

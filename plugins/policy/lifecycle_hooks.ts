@@ -14,7 +14,7 @@ async function preToolUse(call: Call, context: Context): Promise<Verdict | undef
   const ran = await runHooks('PreToolUse', chosen, call, context, {})
   const verdicts = ran.flatMap((one) => verdictOf(one, call, context.session) ?? [])
   const worst = verdicts.find((verdict) => 'deny' in verdict) ?? verdicts[0]
-  return worst ?? anotherInput(ran, call)
+  return worst ? { ...worst, details: { ...worst.details, hook: true } } : anotherInput(ran, call)
 }
 
 /** PermissionRequest: before a person is asked a hook may say no, and one that the user's own settings name may say yes. */

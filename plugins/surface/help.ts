@@ -12,7 +12,7 @@ export default async function help(kernel: Kernel, _argv: string[], io: Io): Pro
     .sort(([a], [b]) => (a! < b! ? -1 : 1))
   io.stdout.write(`${bold(`vtcode ${version}`)}: a runtime for coding-agent tools
 
-Usage: vtcode [flags] <verb> …
+Usage: vtcode [flags] <verb> …; in a terminal \`vtcode\` alone is \`vtcode chat\`
 
 ${columns(verbs)}
 Flags of every verb (for call, before the tool's name):

@@ -1,12 +1,14 @@
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
+import type { SessionManifest } from '../shared/agent/sessions/manifest.js'
 import { refusal } from '../shared/agent/faces/refusal.js'
 import { columns, oneLine } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
 
 /** `vtcode sessions`: the conversations of this workspace. */
 export default async function sessions(kernel: Kernel, argv: string[], io: Io): Promise<number> {
-  const [{ listSessions }, { collect, removeSession }, { repair }, { openStore }, { settingsOf }] = await Promise.all([
+  const [{ listSessions }, { allSessions, findSession }, { collect, removeSession }, { repair }, { openStore }, { settingsOf }] = await Promise.all([
     import('../shared/agent/sessions/manifest.js'),
+    import('../shared/agent/sessions/known.js'),
     import('../shared/agent/sessions/retention.js'),
     import('../shared/agent/sessions/resume.js'),
     import('../shared/agent/sessions/store.js'),
@@ -34,14 +36,22 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
       }
     })
   const command = verb('sessions', 'Lists the sessions of this workspace; shows, names, flags, mends and deletes them.', io)
-  command.command('list', { isDefault: true }).option('--json').action(({ json }: { json?: true }) =>
+  const list = command.command('list', { isDefault: true }).option('--json').option('--all', 'those of other workspaces too')
+  list.action(({ json, all }: { json?: true; all?: true }) =>
     within(async (workspace) => {
-      const all = await listSessions(workspace)
-      if (json) io.stdout.write(`${JSON.stringify(all)}\n`)
-      else io.stdout.write(all.length === 0 ? 'There are no sessions.\n' : columns(all.map((one) => [one.session_id, one.updated_at, `${one.turn_count} turns`, oneLine(one.title ?? one.first_prompt)])))
+      const found = all ? await allSessions(workspace.root, io.env) : await listSessions(workspace)
+      const row = (one: SessionManifest) => [one.session_id, one.updated_at, one.status, `${one.turn_count} turns`, ...(all ? [oneLine(one.workspace)] : []), oneLine(one.title ?? one.first_prompt)]
+      if (json) io.stdout.write(`${JSON.stringify(found)}\n`)
+      else io.stdout.write(found.length === 0 ? 'There are no sessions.\n' : columns(found.map(row)))
     }),
   )
-  command.command('show <id>').action((id: string) => holding(id, async (store) => void io.stdout.write(`${(await store.read('manifest.json')) ?? '{}'}\n`)))
+  command.command('show <id>').action((id: string) =>
+    within(async (workspace) => {
+      const one = (await listSessions(workspace)).find(({ session_id }) => session_id === id)
+      if (!one) await findSession(workspace, id, io.env)
+      io.stdout.write(`${JSON.stringify(one ?? {})}\n`)
+    }),
+  )
   const marked = (id: string, mark: object) =>
     holding(id, async (store) => store.write('manifest.json', JSON.stringify({ ...(JSON.parse((await store.read('manifest.json')) ?? '{}') as object), ...mark })))
   command.command('rename <id> <title...>').action((id: string, title: string[]) => marked(id, { title: title.join(' ').slice(0, 160) }))

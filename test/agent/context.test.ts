@@ -1,4 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createAgent } from 'vtcode/agent'
@@ -11,17 +12,38 @@ const system = (s: Scene, index = 0): string => s.peer.bodies[index].messages[0]
 
 describe('what the model is told first', () => {
   it('is where it works, in which mode, and the instructions of people, farthest first', async () => {
-    const s = await scene([{ content: 'ok' }], { boot: { mode: 'auto', files: { 'AGENTS.md': 'of the project', 'src/x.ts': '', 'CLAUDE.md': 'not read beside AGENTS.md', '.vtcode/rules/style.md': 'a rule' } } })
+    const s = await scene([{ content: 'ok' }], { boot: { mode: 'auto', files: { 'AGENTS.md': 'of the project', 'src/x.ts': '', 'CLAUDE.md': 'for another tool', 'pkg/CLAUDE.md': '@AGENTS.md\n', 'pkg/AGENTS.md': 'x', '.vtcode/rules/style.md': 'a rule' } } })
     mkdirSync(join(s.booted.home, '.vtcode'), { recursive: true })
     writeFileSync(join(s.booted.home, '.vtcode/AGENTS.md'), 'of the user')
     await s.run('go', { env: env(s) })
     const text = system(s)
     expect(text).toContain(`Working folder: ${s.booted.root}`)
     expect(text).toContain('Mode auto')
-    expect(text).toContain('AGENTS.md, CLAUDE.md, src/')
-    const places = ['of the user', 'of the project', 'a rule'].map((part) => text.indexOf(part))
+    expect(text).toContain('AGENTS.md, CLAUDE.md, pkg/, src/')
+    const places = ['of the user', 'for another tool', 'of the project', 'a rule'].map((part) => text.indexOf(part))
     expect(places.every((place, index) => place > (places[index - 1] ?? 0)), String(places)).toBe(true)
-    expect(text).not.toContain('not read beside')
+  })
+  it('says a thing once: a CLAUDE.md that is a link to AGENTS.md, or only imports it, is not told beside it', async () => {
+    for (const claude of ['link', '@AGENTS.md\n']) {
+      const s = await scene([{ content: 'ok' }], { boot: { files: { 'AGENTS.md': 'of the project\n', ...(claude !== 'link' && { 'CLAUDE.md': claude }) } } })
+      if (claude === 'link') symlinkSync('AGENTS.md', join(s.booted.root, 'CLAUDE.md'))
+      await s.run('go', { env: env(s) })
+      expect(system(s).split('of the project')).toHaveLength(2)
+    }
+  })
+  it('is the branch and the latest commits too, and nothing that the repository brings is run to know them', async () => {
+    const s = await scene([{ content: 'ok' }], { boot: { files: { 'a.txt': 'x\n' } } })
+    const git = (...args: string[]) => execFileSync('git', ['-c', 'user.name=n', '-c', 'user.email=e@x', ...args], { cwd: s.booted.root })
+    git('init', '-q', '-b', 'topic')
+    for (let n = 1; n <= 7; n++) git('commit', '-q', '--allow-empty', '-m', `commit ${n}\u001b[31m`)
+    const ran = join(s.booted.home, 'ran')
+    writeFileSync(join(s.booted.home, 'evil'), `#!/bin/sh\ntouch ${ran}\n`, { mode: 0o755 })
+    for (const [key, value] of [['log.showSignature', 'true'], ['gpg.program', join(s.booted.home, 'evil')], ['core.fsmonitor', join(s.booted.home, 'evil')], ['core.pager', join(s.booted.home, 'evil')]]) git('config', key!, value!)
+    await s.run('go', { env: { ...env(s), PATH: process.env['PATH'] } })
+    const text = system(s)
+    expect(text).toContain('Git branch: topic\nLatest commits:\n')
+    expect([...text.matchAll(/^ {2}[0-9a-f]{7,} (commit \d)/gm)].map(([, subject]) => subject)).toEqual(['commit 7', 'commit 6', 'commit 5', 'commit 4', 'commit 3'])
+    expect([text.includes('\u001b'), existsSync(ran)]).toEqual([false, false])
   })
   it('spends its budget from the nearest outwards: the nearest is whole, a far one is named with its size', async () => {
     const s = await scene([{ content: 'ok' }], { boot: { files: { '.git/HEAD': 'ref: refs/heads/topic\n', 'AGENTS.md': `near ${'x'.repeat(20_000)} end` } } })

@@ -84,9 +84,9 @@ describe('the calls of a step', () => {
     settled(s)
   })
   it('that change files say which', async () => {
-    const s = await scene([{ toolCalls: [write('a', '1\n'), write('a', '2\n', 'overwrite'), call('unified_file', { action: 'delete', path: 'a' })] }, { content: 'ok' }])
+    const s = await scene([{ toolCalls: [write('a', '1\n'), write('a', '2\n', 'overwrite'), call('unified_file', { action: 'edit', path: 'a', old_str: '2', new_str: '3\n4' }), call('unified_file', { action: 'delete', path: 'a' })] }, { content: 'ok' }])
     await s.run()
-    expect(items(s.events, 'file_change').map(({ changes }) => changes)).toEqual([[{ path: 'a', kind: 'add' }], [{ path: 'a', kind: 'update' }], [{ path: 'a', kind: 'delete' }]])
+    expect(items(s.events, 'file_change').map(({ changes }) => changes)).toEqual([[{ path: 'a', kind: 'add', added_lines: 1, removed_lines: 0 }], [{ path: 'a', kind: 'update' }], [{ path: 'a', kind: 'update', added_lines: 2, removed_lines: 1 }], [{ path: 'a', kind: 'delete' }]])
   })
 })
 
@@ -234,8 +234,4 @@ it('two hundred turns of calls hold together', async () => {
   for (let turn = 0; turn < 100; turn++) expect(await agent.run(`do ${turn}`)).toMatchObject({ text: `done ${turn}` })
   await agent.close()
   checkMessages(s.peer.bodies.findLast((body) => body?.messages).messages)
-})
-
-it('is not made without a kernel, and says so', async () => {
-  await expect(createAgent(undefined as never)).rejects.toThrow('createAgent(kernel, options) needs the kernel that createKernel() makes.')
 })

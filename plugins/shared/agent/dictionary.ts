@@ -22,8 +22,8 @@ export type Approve = NonNullable<CallOptions['approve']>
  * the environment, the clock or chance.
  */
 export type AgentProviders = Readonly<{
-  /** Answers what policies ask; without `approve` such a call is refused. `ask` puts questions of tools to a person. */
-  approval: Readonly<{ approve?: Approve; ask?: NonNullable<CallOptions['ask']> }>
+  /** Answers what policies ask: at once, or `deferred`, by a file; without either such a call is refused. `ask` puts questions of tools to a person. */
+  approval: Readonly<{ approve?: Approve; deferred?: true; ask?: NonNullable<CallOptions['ask']> }>
   /** Where the commands of a call run: without a sandbox, in one as the settings say, or in one or not at all. */
   sandbox: Readonly<{ choose(name: string, input: unknown): 'none' | 'workspace' | 'strict' }>
   /** Where calls go. Contract: a rejection is a failed call. */

@@ -5,11 +5,14 @@ import { dictionary } from './dictionary/choose.js'
 import type { Place } from './dictionary/table.js'
 import { copyTo } from './events/file.js'
 import type { Sink } from './events/log.js'
+import { AgentError } from './errors.js'
 import { idMaker } from './ids.js'
 import { connect } from './model/connect.js'
 import { fork } from './sessions/fork.js'
-import { lastSession } from './sessions/manifest.js'
+import { findSession, noteSession } from './sessions/known.js'
+import { asManifest, lastSession } from './sessions/manifest.js'
 import { payOwed, restore } from './sessions/resume.js'
+import { finished, finishRevert } from './sessions/revert.js'
 import { collect } from './sessions/retention.js'
 import { settingsOf, type Limits } from './settings.js'
 import { Thread } from './thread.js'
@@ -17,7 +20,7 @@ import type { Outcome } from './types.js'
 
 export type { AgentProviders, Given } from './dictionary.js'
 export type { Place } from './dictionary/table.js'
-export { AgentError } from './errors.js'
+export { AgentError }
 export type { Limits } from './settings.js'
 export type * from './types.js'
 
@@ -61,12 +64,20 @@ export interface Agent {
   compact(focus?: string, how?: { signal?: AbortSignal }): Promise<boolean>
   /** Queues an input for the next idle boundary; returns its id. Throws VT_LOOP_QUEUE_FULL. */
   followUp(text: string, id?: string): Promise<string>
+  /** Ends the turn under way, if there is one, and goes on with this, before all that waits; returns its id. Throws VT_LOOP_QUEUE_FULL. */
+  steer(text: string, id?: string): Promise<string>
+  /** Holds before the next request to the model, until `resume`. */
+  pause(): void
+  resume(): void
   close(): Promise<void>
 }
 
 /** An agent on a kernel, which knows nothing of it. Throws AgentError VT_LLM_NO_MODEL, VT_LLM_AUTH, VT_CONFIG_INVALID; VtError VT_CONFIG_INVALID. */
 export async function createAgent(kernel: Kernel, options: AgentOptions = {}): Promise<Agent> {
-  if (typeof kernel?.call !== 'function') throw new TypeError('createAgent(kernel, options) needs the kernel that createKernel() makes.')
+  // Those who write JavaScript learn from nobody else what is missing.
+  if (typeof (kernel as Partial<Kernel> | undefined)?.call !== 'function') {
+    throw new AgentError('VT_CONFIG_INVALID', 'createAgent needs a kernel as its first argument.', { hint: 'createAgent(await createKernel({ workspace }), { model })' })
+  }
   const { thread, close } = await openThread(kernel, options)
   return {
     session_id: thread.session_id,
@@ -85,6 +96,9 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
       }
     },
     followUp: (text, id) => thread.queue.add(text, id === undefined ? {} : { id }),
+    steer: (text, id) => thread.steer(text, id),
+    pause: () => thread.gate.shut(),
+    resume: () => thread.gate.open(),
     close,
   }
 }
@@ -99,11 +113,14 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
   const workspace = openWorkspace(kernel.workspace)
   try {
     const from = options.resume === 'last' ? await lastSession(workspace) : options.resume
+    if (from !== undefined) await findSession(workspace, from, env)
     const session_id = from === undefined || options.fork ? newId('ses') : from
     if (from !== undefined && options.fork) await fork(workspace, from, session_id, options.fork, providers.clock)
     const must_exist = from !== undefined
     const store = await providers.session.open(workspace, session_id, { must_exist })
     const restored = must_exist ? await restore(store, session_id).catch((error: unknown) => store.close().then(() => Promise.reject(error))) : undefined
+    if (providers.session.kept && session_id !== from) await noteSession(session_id, workspace.root, env)
+    const manifest = restored && asManifest((await store.read('manifest.json')) ?? '')
     const thread = new Thread({
       kernel,
       workspace,
@@ -115,11 +132,14 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
       surface: options.surface ?? 'agent',
       ...(options.limits && { limits: options.limits }),
       ...(restored && { restored }),
+      ...(manifest && { manifest }),
       with_tools: options.tools ?? true,
     })
     thread.events.add(providers.logging.open(store))
     if (settings.harness.event_log_path !== undefined) thread.events.add(copyTo(resolve(kernel.workspace, settings.harness.event_log_path)))
     if (restored) {
+      const reverted = await finishRevert(workspace, session_id, restored.records)
+      if (reverted !== undefined) await thread.commit(finished(reverted))
       await payOwed(thread, restored.owed)
       await thread.queue.load(thread.state.applied)
     }

@@ -26,6 +26,7 @@ export interface AgentSettings {
     compact_on_model_switch: boolean
     tool_result_clearing: { enabled: boolean; trigger_tokens: number; keep_tool_uses: number; clear_at_least_tokens: number }
     event_log_path?: string
+    async_approval: { enabled: boolean; timeout_secs: number; notify_command?: string[] }
   }
   context: { max_context_tokens: number; dynamic: { retained_user_messages: number; persist_history: boolean } }
   tools: { max_tool_loops: number; max_conversation_turns: number }

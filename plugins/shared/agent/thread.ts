@@ -1,7 +1,6 @@
 import { version, type Kernel, type Workspace } from '../../../core/index.js'
-import { weightOf } from './context/compaction.js'
 import { LiveContext } from './context/live.js'
-import { systemPrompt, sha256 } from './context/prompt.js'
+import { Segments } from './context/segment.js'
 import { redact } from '../redact.js'
 import type { AgentProviders } from './dictionary.js'
 import { AgentError, hintOf } from './errors.js'
@@ -10,14 +9,15 @@ import { idMaker } from './ids.js'
 import { Approvals } from './loop/approvals.js'
 import { checkBudget } from './loop/budget.js'
 import { remark } from './loop/remarks.js'
+import { deferredFor } from './loop/deferred.js'
 import { Cycles } from './loop/cycles.js'
+import { Gate } from './loop/gate.js'
 import { Lifecycle } from './loop/lifecycle.js'
 import { verdictOf } from './loop/outcome.js'
 import { noBill, Purse } from './loop/purse.js'
 import { runTurn, type TurnEnd } from './loop/turn.js'
 import type { Accepted, Asking, Line, Request } from './model/ask.js'
 import { connect } from './model/connect.js'
-import { toolDefinitions } from './model/prompt.js'
 import { lineOf } from './sessions/journal.js'
 import { manifestOf, type SessionManifest } from './sessions/manifest.js'
 import { Queue } from './sessions/queue.js'
@@ -27,7 +27,7 @@ import { apply, emptyState, textOf, type State } from './sessions/state.js'
 import type { Store } from './sessions/store.js'
 import { Watch } from './sessions/watch.js'
 import { settingsOf, type AgentSettings, type Limits } from './settings.js'
-import type { Fact, Item, Msg, Outcome, SegmentReason } from './types.js'
+import type { Fact, Item, Msg, Outcome, OutcomeCode, Subtype } from './types.js'
 
 export interface ThreadOptions {
   kernel: Kernel
@@ -43,15 +43,8 @@ export interface ThreadOptions {
   with_tools: boolean
   /** What the session was before. */
   restored?: Restored
+  manifest?: SessionManifest
 }
-interface Segment {
-  id: string
-  system: string
-  tools: Request['tools']
-  /** Of prompt and tools, in tokens. */
-  weight: number
-}
-
 /** One conversation: its journal, its events, its inputs. Everything that lasts goes through `commit` and `events`. */
 export class Thread {
   readonly kernel: Kernel
@@ -67,8 +60,11 @@ export class Thread {
   readonly cycles = new Cycles()
   readonly approvals: Approvals
   readonly context = new LiveContext(this)
+  readonly segments: Segments
+  /** Requests to the model go through here. */
+  readonly gate = new Gate()
   readonly lifecycle: Lifecycle
-  readonly purse = new Purse()
+  readonly purse: Purse
   readonly watch: Watch
   /** Whether the last attempt to change something was refused because nobody could agree to it. */
   readonly escalation = { refused_change: false }
@@ -77,11 +73,13 @@ export class Thread {
   /** How often the model was told that a call in its text is none. */
   corrections = 0
   private resumed: Restored | undefined
-  private readonly withTools: boolean
   readonly store: Store
   private written: number
   private tail: Promise<void> = Promise.resolve()
-  private segment: Segment | undefined
+  private manifest: SessionManifest | undefined
+  private saving: Promise<void> = Promise.resolve()
+  /** Ends the turn that is open, and no more than that. */
+  private turn: AbortController | undefined
   private fallback = 0
   private turns = 0
   private began = 0
@@ -96,17 +94,19 @@ export class Thread {
     this.surface = options.surface
     this.line = options.line
     this.store = options.store
-    this.withTools = options.with_tools
+    this.manifest = options.manifest
+    this.segments = new Segments(this, options.with_tools)
     this.settings = settingsOf(options.kernel, options.limits)
     this.newId = idMaker(options.providers.clock, options.providers.random)
     this.events = new Events(options.thread_id, options.providers.clock, options.restored?.owed.seq)
     this.lifecycle = new Lifecycle(this, options.restored ? 'resume' : 'startup')
-    this.approvals = new Approvals(this.events, options.providers, (message) => this.lifecycle.waiting(message))
+    this.approvals = new Approvals(this.events, options.providers, (message) => this.lifecycle.waiting(message), deferredFor(this))
     this.watch = new Watch(options.workspace, options.session_id)
     this.queue = new Queue(options.store, options.providers.clock, options.providers.random)
     this.state = options.restored?.state ?? emptyState()
     this.resumed = options.restored
-    this.written = options.restored?.records ?? 0
+    this.purse = new Purse(this.state.cost ?? 0)
+    this.written = options.restored?.records.length ?? 0
   }
 
   /** Opens the run: from here on what happens is told. */
@@ -115,18 +115,26 @@ export class Thread {
     this.purse.run = noBill
     this.turns = 0
     this.began = this.providers.clock.now()
-    const { parent_thread_id } = await this.saveManifest('active')
+    const parent_thread_id = this.manifest?.parent_thread_id
     const forked = parent_thread_id === undefined ? {} : { parent_thread_id }
+    const found = this.manifest !== undefined
+    const saved = this.saveManifest('active')
+    // Nobody finds a session without it; later nobody waits for it before the run is over.
+    await (found ? void saved.catch(() => {}) : saved)
     await this.events.emit({ type: 'thread.started', session_id, model: line.model.id, mode: kernel.settings.policy.mode, cwd: kernel.workspace, version, ...forked })
   }
 
-  /** Writes a fact down, then believes it. Secrets of ours that got into it are not written. */
+  /**
+   * Writes a fact down, then believes it. It survives the death of the process; only what has to be on disk before something else may
+   * happen waits for the disk (`durable`), everything else comes with the next wait: that of a turn's end at the latest.
+   */
   commit(fact: Fact, durable = false): Promise<void> {
     const turn = fact.kind === 'turn_start' ? this.state.turn + 1 : this.state.turn
     const line = lineOf(fact, ++this.written, turn, new Date(this.providers.clock.now()).toISOString())
     this.context.changed(fact)
     this.tail = this.tail.then(async () => {
-      await this.store.append('messages.jsonl', line, durable)
+      await this.store.append('messages.jsonl', line)
+      if (durable) await this.store.sync()
       apply(this.state, fact, turn)
     })
     return this.tail
@@ -134,7 +142,7 @@ export class Thread {
 
   /** Puts a message of the harness into the conversation. */
   say(text: string): Promise<void> {
-    return this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin: 'harness' } }, true)
+    return this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin: 'harness' } })
   }
   harness(event: string, fields: Omit<Item & { type: 'harness' }, 'id' | 'type' | 'event'> = {}): Promise<void> {
     return this.events.say({ id: this.newId('it'), type: 'harness', event, ...fields })
@@ -151,15 +159,25 @@ export class Thread {
     while (next || this.state.open) {
       const refusal = this.refuseTurn(next) ?? (next && (await this.blocked(next, signal)))
       if (refusal) return (this.last = refusal)
-      this.last = await runTurn(this, next, signal)
+      this.turn = new AbortController()
+      this.last = await runTurn(this, next, AbortSignal.any([signal, this.turn.signal]))
       this.turns += 1
       if (this.last.failure?.code === 'VT_SESSION_WRITE') break
-      if (next?.intent_id !== undefined) await this.queue.applied(next.intent_id)
-      await this.context.saveMemory()
-      if (this.last.outcome !== 'success') break
+      if (next?.intent_id !== undefined) await this.store.sync().then(() => this.queue.applied(next!.intent_id!))
+      const steered = this.turn.signal.aborted && !signal.aborted
+      if (this.last.outcome !== 'success' && !steered) break
       next = await this.queue.next()
+      if (next) await this.rest()
     }
+    this.turn = undefined
     return this.last
+  }
+
+  /** Ends the turn that is open; what is said now comes next, before all that waits. */
+  async steer(text: string, id?: string): Promise<string> {
+    const queued = await this.queue.add(text, { first: true, ...(id !== undefined && { id }) })
+    this.turn?.abort(new Error('The user has something else to say.'))
+    return queued
   }
 
   private refuseTurn(next: Msg | undefined): TurnEnd | undefined {
@@ -184,7 +202,7 @@ export class Thread {
   /** Asks the model of the thread, or the next one where it cannot be had; once a turn with a shorter conversation. */
   async request(ask: (line: Line, request: Request, asking: Omit<Asking, 'speech'>) => Promise<Accepted>, signal: AbortSignal): Promise<Accepted> {
     for (;;) {
-      const { system, tools } = await this.currentSegment()
+      const { system, tools } = await this.segments.current()
       await checkBudget(this, system)
       const { facts } = this.line.model
       const request: Request = {
@@ -196,6 +214,8 @@ export class Thread {
         ...(this.settings.agent.reasoning_effort !== undefined && { reasoning_effort: this.settings.agent.reasoning_effort }),
       }
       await remark(this, tools)
+      // An answer takes a while: what came before it gets on disk meanwhile. A failure is told by the next who waits.
+      this.store.sync().catch(() => {})
       const retrying: Asking['retrying'] = ({ attempt, cause, wait_ms }) =>
         this.harness('model_retry', { message: cause.message, attempt, error_category: cause.category, data: { wait_ms } })
       try {
@@ -220,71 +240,53 @@ export class Thread {
     return true
   }
 
-  /** What prompt and tools take, in tokens. */
-  get segmentWeight(): number {
-    return this.segment?.weight ?? 0
-  }
-  /** The frozen prompt and tools; a new stretch begins where one of them, or the model, changed. */
-  async currentSegment(): Promise<Segment> {
-    if (this.segment && this.state.segment?.model === this.line.model.id) return this.segment
-    const reason: SegmentReason = this.segment ? 'model_switch' : 'start'
-    return this.beginSegment(reason)
-  }
-
-  async beginSegment(reason: SegmentReason): Promise<Segment> {
-    const system = await systemPrompt(this.kernel, this.workspace, this.settings, this.providers)
-    const tools = this.withTools ? toolDefinitions(this.kernel.tools()) : []
-    const texts = { prompt: system, tools: JSON.stringify(tools) }
-    const segment = { id: this.newId('seg'), system, tools, weight: weightOf({ system, tools }) }
-    const hashes = { prompt: sha256(texts.prompt), tools: sha256(texts.tools) }
-    for (const name of ['prompt', 'tools'] as const) {
-      if ((await this.store.read(`prompts/${hashes[name]}`)) === undefined) await this.store.write(`prompts/${hashes[name]}`, texts[name])
-    }
-    const model = this.line.model.id
-    await this.commit({ kind: 'segment', segment_id: segment.id, model, ...hashes })
-    this.segment = segment
-    await this.events.emit({
-      type: 'segment.started',
-      segment_id: segment.id,
-      model,
-      reason,
-      prompt_hash: hashes.prompt,
-      prompt_path: `prompts/${hashes.prompt}`,
-      catalog_hash: hashes.tools,
-      catalog_path: `prompts/${hashes.tools}`,
-    })
-    return segment
-  }
-
-  /** The end of the run, told last of all. */
+  /** The end of the run, told last of all: where that cannot be written down, the run has failed. */
   async finish(): Promise<Outcome> {
-    const { outcome, text, failure } = this.last
+    const { outcome } = this.last
     const code = outcome === 'success' && this.escalation.refused_change ? 'escalated' : outcome
-    const { subtype, exit_code } = verdictOf(code)
-    const known = { session_id: this.session_id, subtype, usage: this.purse.run.usage, total_cost_usd: this.purse.run.cost, num_turns: this.turns }
-    await this.events.emit({
-      type: 'thread.completed',
-      outcome_code: code,
-      ...known,
-      num_steps: this.state.steps,
-      verified: null,
-      ...(text !== '' && { result: text }),
-      ...(failure && { stop_reason: failure.code }),
-    })
-    if (failure?.code !== 'VT_SESSION_WRITE') await this.saveManifest('idle')
-    const error = failure && { code: failure.code, message: failure.message, hint: failure.extra.hint ?? hintOf(this.kernel, failure.code) }
-    return redact({ outcome_code: code, exit_code, text, ...known, ...(error && { error }) })
+    try {
+      const { text, failure } = this.last
+      const told = this.events.emit({
+        type: 'thread.completed',
+        outcome_code: code,
+        ...this.known(verdictOf(code).subtype),
+        num_steps: this.state.steps,
+        verified: null,
+        ...(text !== '' && { result: text }),
+        ...(failure && { stop_reason: failure.code }),
+      })
+      await Promise.all([told, failure?.code !== 'VT_SESSION_WRITE' && this.keep()])
+      return this.outcomeOf(code)
+    } catch (error) {
+      if (!(error instanceof AgentError)) throw error
+      this.last = { outcome: 'failed', text: '', failure: error }
+      return this.outcomeOf('failed')
+    }
   }
 
-  private async saveManifest(status: SessionManifest['status']): Promise<SessionManifest> {
-    const manifest = manifestOf(this, status, await this.store.read('manifest.json'))
-    await this.store.write('manifest.json', JSON.stringify(manifest))
-    return manifest
+  private outcomeOf(code: OutcomeCode): Outcome {
+    const { text, failure } = this.last
+    const { subtype, exit_code } = verdictOf(code)
+    const error = failure && { code: failure.code, message: failure.message, hint: failure.extra.hint ?? hintOf(this.kernel, failure.code) }
+    return redact({ outcome_code: code, exit_code, text, ...this.known(subtype), ...(error && { error }) })
+  }
+  private known(subtype: Subtype): Pick<Outcome, 'session_id' | 'subtype' | 'usage' | 'total_cost_usd' | 'num_turns'> {
+    return { session_id: this.session_id, subtype, usage: this.purse.run.usage, total_cost_usd: this.purse.run.cost, num_turns: this.turns }
+  }
+
+  /** The idle boundary: what the turn leaves is on disk before anything else begins; one wait for all of it. */
+  private rest = (): Promise<unknown> => Promise.all([this.store.sync(), this.keep()])
+  private keep = (): Promise<unknown> => Promise.all([this.context.saveMemory(), this.saveManifest('idle')])
+
+  private saveManifest(status: SessionManifest['status']): Promise<void> {
+    const manifest = (this.manifest = manifestOf(this, status, this.manifest))
+    this.saving = this.saving.then(() => this.store.write('manifest.json', JSON.stringify(manifest)))
+    return this.saving
   }
 
   /** Waits for what is being written, and lets go of the session. */
   async close(): Promise<void> {
-    await this.tail.catch(() => {})
+    await Promise.allSettled([this.tail, this.saving])
     const { outcome } = this.last
     await this.lifecycle.end(outcome === 'success' ? 'completed' : outcome === 'cancelled' ? 'cancelled' : 'error')
     await this.kernel.endSession(this.session_id)

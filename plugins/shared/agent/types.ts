@@ -67,8 +67,8 @@ export type Fact =
   | { kind: 'segment'; segment_id: string; model: string; prompt: string; tools: string }
   | { kind: 'turn_start'; turn_id: string; input: Msg }
   | { kind: 'turn_end'; status: 'completed' | 'failed'; code?: string }
-  /** A step of the model, or the results of all its calls. */
-  | { kind: 'message'; message: Msg }
+  /** A step of the model with what it cost, or the results of all its calls. */
+  | { kind: 'message'; message: Msg; cost_usd?: number | null }
   | { kind: 'call_start'; call_id: string; name: string; input: unknown; effects: readonly Effect[] }
   | { kind: 'call_end'; call_id: string; text: string; is_error: boolean; spool_path?: string; changed?: string[] }
   /** The messages before `keep_from` gave way to `inserted`; they lie in `history_path`. */
@@ -76,7 +76,7 @@ export type Fact =
   /** Results whose text left the live context: call_id → what stands there now. */
   | { kind: 'cleared'; texts: Record<string, string> }
   /** A turn of its own that brings back what was before turn `to_turn`. */
-  | { kind: 'revert'; to_turn: number; scope: RevertScope }
+  | { kind: 'revert'; to_turn: number; scope: RevertScope; paths?: readonly string[]; force?: true }
   | { kind: 'note'; text: string }
 export type RevertScope = 'conversation' | 'code' | 'both'
 /** What a model says of a conversation before the conversation is shortened. */
@@ -144,10 +144,12 @@ export type Item =
       data?: JsonObject
     }
   | { id: string; type: 'error'; message: string; code: string }
-export type CallOutcome = 'success' | 'error' | 'permission_rejected' | 'permission_cancelled' | 'invalid_tool' | 'cancelled'
+export type CallOutcome = 'success' | 'error' | 'permission_rejected' | 'permission_cancelled' | 'followup' | 'hook_denied' | 'invalid_tool' | 'cancelled'
 export interface FileChange {
   path: string
   kind: 'add' | 'delete' | 'update'
+  added_lines?: number
+  removed_lines?: number
 }
 
 export interface TurnLimits {
@@ -205,7 +207,7 @@ export type EventBody =
       item_ids: string[]
     }
   | { type: 'permission.requested'; tool_name: string; call_id: string; reason: string; policy: string }
-  | { type: 'permission.resolved'; tool_name: string; call_id: string; decision: 'allow' | 'deny' | 'cancelled'; wait_ms: number }
+  | { type: 'permission.resolved'; tool_name: string; call_id: string; decision: 'allow' | 'deny' | 'cancelled' | 'followup'; scope?: 'once' | 'session' | 'always'; wait_ms: number }
   | { type: 'interjected'; source: 'direct' | 'queue'; image_count: number; redirect_kind: 'interjection'; intent_id?: string }
   | { type: 'error'; message: string; code: string }
 export type ThreadEvent = EventBody & { seq: number; ts: string; thread_id: string; turn_id?: string }

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
+import { tempWorkspace } from 'vtcode/test'
 import { call, home, startPeer, vtcode } from '../../agent/peer.js'
 
 const held: AsyncDisposable[] = []
@@ -21,9 +22,30 @@ it('vtcode sessions lists, shows, names, mends and deletes', async () => {
   expect(JSON.parse((await vtcode(place, ['sessions', 'show', first.session_id])).out)).toMatchObject({ title: 'my title', model: 'peer/m' })
   expect((await vtcode(place, ['sessions', 'repair', first.session_id])).out).toBe('The journal is whole.\n')
   expect((await vtcode(place, ['sessions', 'delete', second.session_id])).code).toBe(0)
-  expect((await vtcode(place, ['sessions'])).out).toMatch(/^ses_\w+ {2}\S+ {2}1 turns {2}my title\n$/)
+  expect((await vtcode(place, ['sessions'])).out).toMatch(/^ses_\w+ {2}\S+ {2}idle {2}1 turns {2}my title\n$/)
   for (const id of ['../../x', 'ses_none']) expect(await vtcode(place, ['sessions', 'delete', id])).toMatchObject({ code: 1, err: expect.stringContaining('VT_SESSION_NOT_FOUND') })
 })
+
+it('vtcode sessions says which are in use and which were killed, and finds those of other workspaces', async () => {
+  const slow = { content: 'slow '.repeat(500), how: { latency: 50, chunkSize: 5 } }
+  const peer = await startPeer([slow, { content: 'ok' }])
+  const place = await home(peer)
+  held.push(peer, place)
+  const list = async (...flags: string[]) => JSON.parse((await vtcode(place, ['sessions', 'list', '--json', ...flags])).out)
+  await vtcode(place, ['exec', '--json', 'go'], {
+    started: (child) => child.stdout!.once('data', () => void list().then(([one]) => (expect(one.status).toBe('active'), expect(vtcode(place, ['sessions', 'show', one.session_id])).resolves.toMatchObject({ code: 0 })), (error) => expect(error).toBeUndefined()).finally(() => child.kill('SIGKILL'))),
+  })
+  const [{ session_id, status }] = await list()
+  expect(status).toBe('interrupted')
+  const elsewhere = Object.assign(await tempWorkspace(), { env: place.env })
+  held.push(elsewhere)
+  expect((await vtcode(elsewhere, ['sessions'])).out).toBe('There are no sessions.\n')
+  expect((await vtcode(elsewhere, ['sessions', 'list', '--all'])).out).toContain(place.root)
+  const refused = await vtcode(elsewhere, ['resume', session_id, 'on'])
+  expect([refused.code, refused.err.includes(`It belongs to ${place.root}: vtcode --workspace "${place.root}" resume ${session_id}`)]).toEqual([1, true])
+  expect((await vtcode(elsewhere, ['--workspace', place.root, 'resume', session_id, 'on'])).out).toBe('ok\n')
+  expect((await list())[0].status).toBe('idle')
+}, 60_000)
 
 it('vtcode sessions gc deletes what is beyond the bounds: the oldest first, nothing with a name or in use, and what was kept for it', async () => {
   const peer = await startPeer(Array.from({ length: 5 }, () => ({ toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x', mode: 'overwrite' })] })).flatMap((step) => [step, { content: 'ok' }]))

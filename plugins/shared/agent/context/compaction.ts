@@ -24,14 +24,14 @@ export async function compact(thread: Thread, trigger: CompactTrigger, signal: A
   const { state, session_id, events, context } = thread
   if (!must && state.messages.length < fewest) return false
   if (!(await thread.lifecycle.mayCompact(trigger, signal)) && !must) return false
-  await thread.currentSegment()
+  await thread.segments.current()
   const tokens_before = context.size
   const original_message_count = state.messages.length
   const previous = state.segment
   const tail = Math.min(most.tail, context.room.hard / 4, tokens_before / 2)
   const history_path = await archive(thread)
   const { texts, reads } = dedupe(state.messages)
-  if (Object.keys(texts).length > 0) await thread.commit({ kind: 'cleared', texts }, true)
+  if (Object.keys(texts).length > 0) await thread.commit({ kind: 'cleared', texts })
   await shrink(thread, tail)
   const keep_from = startOfTail(state.messages, tail)
   if (keep_from === 0) return reads > 0
@@ -45,7 +45,7 @@ export async function compact(thread: Thread, trigger: CompactTrigger, signal: A
   const inserted = [harness(shownMemory(memory)), harness(shownSummary(after.summary)), ...retained]
   await thread.commit({ kind: 'compaction', keep_from, inserted, history_path, summary }, true)
   await context.saveMemory(`${session_id}_${state.compactions}.memory.json`)
-  const segment = await thread.beginSegment('compaction')
+  const segment = await thread.segments.begin('compaction')
   const tokens_after = context.size
   await events.emit({
     type: 'thread.compact_boundary',
@@ -102,7 +102,7 @@ async function shrink(thread: Thread, room: number): Promise<void> {
     if (part.type !== 'tool_result' || part.text.length <= share) continue
     texts[part.call_id] = `${part.text.slice(0, share)}\n… cut here: ${Buffer.byteLength(part.text)} bytes, full text in ${await thread.context.keepResult(part)}`
   }
-  if (Object.keys(texts).length > 0) await thread.commit({ kind: 'cleared', texts }, true)
+  if (Object.keys(texts).length > 0) await thread.commit({ kind: 'cleared', texts })
 }
 
 /** The latest messages, as many as fit; one that is too long keeps its beginning. */

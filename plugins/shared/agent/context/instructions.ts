@@ -27,8 +27,8 @@ export async function instructions(workspace: Workspace, settings: AgentSettings
   for (const name of await ownRules(join(home, 'rules'))) found.push(always(await own(name, home)))
   for (const pattern of settings.instruction_files) for (const path of await matching(workspace, pattern)) found.push(await here(path))
   const folders = above(workspace.root)
-  for (const folder of folders) found.push(await firstOf(namesOf(settings), (name) => own(join(folder, name), folders[0]!)))
-  found.push(await firstOf(namesOf(settings), here))
+  for (const folder of folders) found.push(...(await ofFolder(settings, (name) => own(join(folder, name), folders[0]!))))
+  found.push(...(await ofFolder(settings, here)))
   for (const path of await rulesOf(workspace)) found.push(always(await here(path)))
   return withinBudget(found.filter((one) => one !== undefined), settings.instruction_max_bytes)
 }
@@ -41,8 +41,7 @@ export async function nestedInstructions(workspace: Workspace, settings: AgentSe
     const folder = segments.slice(0, depth).join('/')
     if (folder === '' || folder === '.' || shown.has(folder)) continue
     shown.add(folder)
-    const one = await firstOf(namesOf(settings), (name) => inside(workspace, `${folder}/${name}`))
-    if (one) found.push(one)
+    found.push(...(await ofFolder(settings, (name) => inside(workspace, `${folder}/${name}`))))
   }
   for (const file of await rulesOf(workspace)) {
     const rule = shown.has(file) ? undefined : await inside(workspace, file)
@@ -104,12 +103,15 @@ export const shownAs = (all: readonly Instructions[]): string => all.map(({ path
 
 const namesOf = ({ project_doc_fallback_filenames: others }: AgentSettings['agent']): string[] => ['AGENTS.override.md', 'AGENTS.md', ...others.filter((name) => !name.includes('/'))]
 
-async function firstOf(names: readonly string[], read: (name: string) => Promise<Instructions | undefined>): Promise<Instructions | undefined> {
-  for (const name of names) {
+/** The first of the names that is there; a CLAUDE.md beside it counts too, unless it only says the same, by a link or by an import. */
+async function ofFolder(settings: AgentSettings['agent'], read: (name: string) => Promise<Instructions | undefined>): Promise<Instructions[]> {
+  for (const name of namesOf(settings)) {
     const one = await read(name)
-    if (one) return one
+    if (!one) continue
+    const other = name === 'CLAUDE.md' ? undefined : await read('CLAUDE.md')
+    return other && other.text.trim() !== one.text.trim() ? [other, one] : [one]
   }
-  return undefined
+  return []
 }
 
 /** A file of the user's or above the workspace; what it imports lies below `root`. */

@@ -30,9 +30,9 @@ export class LiveContext {
 
   /** What the next request would take, in tokens: what the server counted, and about what came since. */
   get size(): number {
-    const { state, segmentWeight } = this.thread
+    const { state, segments } = this.thread
     if (this.counted) return this.counted.tokens + sizeOf(state.messages.slice(this.counted.messages))
-    return segmentWeight + sizeOf(state.messages)
+    return segments.weight + sizeOf(state.messages)
   }
 
   /** Notes what the server counted for an answer that is about to join the conversation. */
@@ -49,7 +49,7 @@ export class LiveContext {
     if (first) this.recovered = false
     await this.clearOld()
     if (!this.thread.settings.harness.auto_compaction_enabled) return
-    await this.thread.currentSegment()
+    await this.thread.segments.current()
     const { soft, hard } = this.room
     const { size } = this
     if (size >= (first ? soft : hard)) await this.compact('auto', signal, { must: size >= hard })
@@ -86,7 +86,7 @@ export class LiveContext {
     if (old.length === 0) return
     const texts: Record<string, string> = {}
     for (const [result, call] of old) texts[result.call_id] = clearedText(result, call, await this.keepResult(result))
-    await thread.commit({ kind: 'cleared', texts }, true)
+    await thread.commit({ kind: 'cleared', texts })
     await thread.harness('context_cleared', { message: `${old.length} old results left the conversation.` })
   }
 
@@ -105,7 +105,7 @@ export class LiveContext {
       const { path } = (input ?? {}) as { path?: unknown }
       if (typeof path !== 'string') continue
       const found = await nestedInstructions(thread.workspace, thread.settings.agent, relative(path, thread.workspace.root), this.shown)
-      if (found.length > 0) await thread.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text: shownAs(found) }], origin: 'instructions' } }, true)
+      if (found.length > 0) await thread.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text: shownAs(found) }], origin: 'instructions' } })
     }
   }
 

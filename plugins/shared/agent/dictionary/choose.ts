@@ -1,7 +1,7 @@
 import { homeOf, type Kernel, type Provider } from '../../../../core/index.js'
 import type { AgentProviders, Component, Given } from '../dictionary.js'
 import { AgentError, messageOf } from '../errors.js'
-import { named, type Means } from './named.js'
+import { defers, named, type Means } from './named.js'
 import { table, type Place } from './table.js'
 
 /** One entry of the dictionary, and whose word it is. */
@@ -43,6 +43,7 @@ export function choicesOf(kernel: Kernel, place: Place, given: Given = {}): Choi
     const asked = given[component]
     if (asked !== undefined) return [component, { name: typeof asked === 'string' ? known(kernel, component, asked, 'The caller') : '(given)', by: 'caller' }]
     const said = settings[component]
+    if (said === undefined && place === 'exec' && component === 'approval' && defers(kernel)) return [component, { name: 'file', by: 'agent.harness.async_approval' }]
     if (said === undefined) return [component, { name: table[place][component], by: `context ${place}` }]
     const by = said_by(kernel, component)
     return [component, { name: known(kernel, component, said, by), by }]

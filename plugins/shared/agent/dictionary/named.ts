@@ -7,6 +7,7 @@ import { persist } from '../events/file.js'
 import { progress } from '../faces/progress.js'
 import { effectsOf, isQuiet } from '../loop/effects.js'
 import { textOfResult } from '../loop/text.js'
+import type { AgentSettings } from '../settings.js'
 import { memoryStore, openStore } from '../sessions/store.js'
 import { clock, random, seeded } from './system.js'
 
@@ -24,7 +25,8 @@ type Makers<C extends Component> = Readonly<Record<string, (means: Means) => Age
 /** Every entry that comes with the program, by component and name. */
 export const named: { readonly [C in Component]: Makers<C> } = {
   approval: {
-    prompt: ({ io }) => (io && interactive(io) ? { approve: approver(io), ask: asker(io) } : {}),
+    prompt: ({ io, kernel }) => (io && interactive(io) ? { approve: approver(io), ask: asker(io) } : defers(kernel) ? { deferred: true } : {}),
+    file: () => ({ deferred: true }),
     // Without anybody to ask, the kernel refuses what policies ask about and says why.
     deny_ask: () => ({}),
     approve_all: () => ({ approve: () => true }),
@@ -83,6 +85,9 @@ export const named: { readonly [C in Component]: Makers<C> } = {
     none: () => ({ show: () => {} }),
   },
 }
+
+/** Are questions kept for somebody who comes later, where nobody is there now? */
+export const defers = ({ settings }: Kernel): boolean => (settings['agent'] as { harness: AgentSettings['harness'] }).harness.async_approval.enabled
 
 /** What a call would have come to, told instead of done. */
 function rehearsed(would: Awaited<ReturnType<Kernel['explain']>>): Result {

@@ -2,7 +2,7 @@ import { redact } from '../../redact.js'
 import type { Clock } from '../dictionary.js'
 import type { EventBody, Item, ItemStatus, ThreadEvent } from '../types.js'
 
-/** Takes events, one after the other, in one order for all. Contract: a rejection ends the run. */
+/** Takes events, one after the other, in one order for all. Contract: a rejection ends the run, whose end this sink is not told. */
 export type Sink = (event: ThreadEvent) => void | Promise<void>
 
 /** The events of one thread: numbered without a gap, secrets left out, each sink served before the next event. */
@@ -31,10 +31,22 @@ export class Events {
   /** Resolves when every sink has it: whoever waits goes no faster than the slowest reader. */
   emit(body: EventBody): Promise<void> {
     const event = redact({ ...body, seq: ++this.seq, ts: new Date(this.clock.now()).toISOString(), thread_id: this.thread_id, ...(this.turn_id && { turn_id: this.turn_id }) })
-    this.tail = this.tail.then(async () => {
-      for (const sink of this.sinks) await sink(event)
-    })
-    return this.tail
+    const told = this.tail.then(() => this.tell(event))
+    this.tail = told.catch(() => {})
+    return told
+  }
+
+  private async tell(event: ThreadEvent): Promise<void> {
+    const failures: unknown[] = []
+    for (const sink of [...this.sinks]) {
+      try {
+        await sink(event)
+      } catch (error) {
+        this.sinks.delete(sink)
+        failures.push(error)
+      }
+    }
+    if (failures.length > 0) throw failures[0]
   }
 
   start(item: Item): Promise<void> {

@@ -1,13 +1,14 @@
 import type { Effect, JsonObject, Result } from '../../../../core/index.js'
 import type { Nature } from '../dictionary.js'
 import { messageOf } from '../errors.js'
-import { recording, settle } from '../sessions/settle.js'
-import { resultPart } from '../sessions/state.js'
+import { recording, settle, type Came } from '../sessions/settle.js'
+import { callEnd, resultPart } from '../sessions/state.js'
 import type { CallOutcome, CallPart, FileChange, Item, Msg } from '../types.js'
 import type { Thread } from '../thread.js'
 import { changesOf } from './changes.js'
 import { isQuiet } from './effects.js'
 import { identityOf } from './cycles.js'
+import { People } from './people.js'
 import type { Tally } from './tally.js'
 import { describeFault, earlierResult, type Told } from './text.js'
 
@@ -30,7 +31,7 @@ export async function makeCalls(thread: Thread, tally: Tally, calls: readonly Ca
     await Promise.all(Array.from({ length: Math.min(most, batch.length) }, work))
   }
   const parts = calls.map((call) => resultPart(call, thread.state.ended.get(call.call_id)!))
-  await thread.commit({ kind: 'message', message: { role: 'tool', parts } satisfies Msg }, true)
+  await thread.commit({ kind: 'message', message: { role: 'tool', parts } satisfies Msg })
   if (signal.aborted) throw signal.reason
 }
 
@@ -65,35 +66,32 @@ async function makeCall(thread: Thread, tally: Tally, { call, effects }: Planned
   await events.start(invocation)
   const began = providers.clock.now()
   const refused = settled ? undefined : signal.aborted ? describeFault('VT_CALL_ABORTED', 'The run was cancelled before this call began.') : (call.fault ?? tally.refuse(call))
-  const { result, changed }: Came = settled || refused ? { result: settled ?? { ok: false, error: { retryable: false, ...refused! } }, changed: [] } : await watched(thread, call, effects, signal)
+  const people = new People(thread, call, signal)
+  const { result, changed } = settled ?? (refused ? { result: { ok: false, error: { retryable: false, ...refused } }, changed: [] } : await watched(thread, call, effects, people, signal))
+  if (people.said === 'cancel') tally.cancelled = true
   const duration_ms = providers.clock.now() - began
   const said = providers.output_map.toModel(result)
-  const answer = refused ? said : tally.note(call, effects, result, said, duration_ms)
+  const answer = refused ? said : tally.note(call, effects, result, said, duration_ms - people.waited_ms)
   const told = refused || signal.aborted || !isQuiet(effects) ? answer : folded(thread, call, answer)
   const changes = [...(result.ok ? changesOf(name, input as JsonObject, result.output) : []), ...changed]
-  await thread.commit({ kind: 'call_end', call_id, ...told, ...(changes.length > 0 && { changed: changes.map(({ path }) => path) }) }, true)
-  await report(thread, invocation, { result, answer, changes, duration_ms }, signal)
-}
-
-interface Came {
-  result: Result
-  /** What the call did to files that the session knows, where the tool does not say it. */
-  changed: FileChange[]
+  await thread.commit(callEnd(call_id, told, changes), !isQuiet(effects))
+  const outcome = outcomeOf(result, signal.aborted, people.said)
+  await report(thread, invocation, { result, answer, changes, duration_ms, outcome })
 }
 
 /** Runs a call, with an eye on files where it may change what no tool of ours records. */
-async function watched(thread: Thread, call: CallPart, effects: readonly Effect[], signal: AbortSignal): Promise<Came> {
-  if (isQuiet(effects) || recording.has(call.name) || !thread.settings.checkpoints.enabled) return { result: await run(thread, call, effects, signal), changed: [] }
+async function watched(thread: Thread, call: CallPart, effects: readonly Effect[], people: People, signal: AbortSignal): Promise<Came> {
+  if (isQuiet(effects) || recording.has(call.name) || !thread.settings.checkpoints.enabled) return { result: await run(thread, call, effects, people, signal), changed: [] }
   const { state, watch } = thread
   const after = await watch.before([...new Set([...state.named, ...state.touched])])
-  const result = await run(thread, call, effects, signal)
+  const result = await run(thread, call, effects, people, signal)
   // A change that cannot be kept for later is a change all the same; the call is not to blame.
   return { result, changed: await after(call.call_id).catch(() => []) }
 }
 
 /** Runs a call; a reading one that failed for a passing reason is tried again. */
-async function run(thread: Thread, call: CallPart, effects: readonly Effect[], signal: AbortSignal): Promise<Result> {
-  const { approval, cache, execute, sandbox } = thread.providers
+async function run(thread: Thread, call: CallPart, effects: readonly Effect[], people: People, signal: AbortSignal): Promise<Result> {
+  const { cache, execute, sandbox } = thread.providers
   const key = isQuiet(effects) ? identityOf(call.name, call.input) : undefined
   const known = key === undefined ? undefined : cache.get(key)
   if (known) return known
@@ -104,8 +102,7 @@ async function run(thread: Thread, call: CallPart, effects: readonly Effect[], s
       session: thread.session_id,
       surface: thread.surface,
       ...(where !== 'workspace' && { sandbox: where }),
-      ...(approval.approve && { approve: (request) => thread.approvals.ask(call, request, signal) }),
-      ...(approval.ask && { ask: approval.ask }),
+      ...people.options,
     }).catch((error: unknown): Result => ({ ok: false, error: { code: 'VT_CALL_FAILED', message: messageOf(error), hint: '', retryable: false } }))
     const again = !result.ok && result.error.retryable && isQuiet(effects) && retries < thread.settings.harness.max_tool_retries && !signal.aborted
     if (!again) {
@@ -132,12 +129,12 @@ interface Made {
   answer: Told
   changes: FileChange[]
   duration_ms: number
+  outcome: CallOutcome
 }
 
-async function report({ events, newId }: Thread, invocation: Item & { type: 'tool_invocation' }, { result, answer, changes, duration_ms }: Made, signal: AbortSignal): Promise<void> {
+async function report({ events, newId }: Thread, invocation: Item & { type: 'tool_invocation' }, { result, answer, changes, duration_ms, outcome }: Made): Promise<void> {
   const { call_id, tool_call_id } = invocation
-  const cancelled = !result.ok && (result.error.code === 'VT_CALL_ABORTED' || signal.aborted)
-  const status = cancelled ? 'cancelled' : result.ok ? 'completed' : 'failed'
+  const status = outcome === 'cancelled' ? 'cancelled' : result.ok ? 'completed' : 'failed'
   const exit_code = exitCode(result)
   await events.say({
     id: newId('it'),
@@ -154,14 +151,17 @@ async function report({ events, newId }: Thread, invocation: Item & { type: 'too
     bytes: Buffer.byteLength(answer.text),
   })
   if (changes.length > 0) await events.say({ id: newId('it'), type: 'file_change', changes, status: 'completed', call_id })
-  await events.complete({ ...invocation, status, outcome: outcomeOf(result, cancelled) })
+  await events.complete({ ...invocation, status, outcome })
 }
 
-function outcomeOf(result: Result, cancelled: boolean): CallOutcome {
-  if (cancelled) return 'cancelled'
+function outcomeOf(result: Result, stopped: boolean, said: People['said']): CallOutcome {
   if (result.ok) return 'success'
-  if (result.error.code === 'VT_TOOL_UNKNOWN') return 'invalid_tool'
-  return result.error.code.startsWith('VT_POLICY_') ? 'permission_rejected' : 'error'
+  const { code, details } = result.error
+  if (code === 'VT_CALL_ABORTED' || stopped) return 'cancelled'
+  if (code === 'VT_TOOL_UNKNOWN') return 'invalid_tool'
+  if (!code.startsWith('VT_POLICY_')) return 'error'
+  if (details?.['hook'] === true) return 'hook_denied'
+  return said === 'cancel' ? 'permission_cancelled' : said === 'followup' ? 'followup' : 'permission_rejected'
 }
 
 function exitCode(result: Result): number | undefined {

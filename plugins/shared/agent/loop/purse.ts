@@ -13,11 +13,12 @@ export const together = (a: Bill, b: Bill): Bill => ({ usage: add(a.usage, b.usa
 export class Purse {
   /** Of the run. */
   run: Bill = noBill
-  /** Of all runs of this process, in USD, as far as prices are known. */
-  spent = 0
   /** The user was told that the budget is nearly used up. */
   warned = false
   private owed: Bill = noBill
+
+  /** `spent`: by the thread in all, in USD, as far as prices are known. */
+  constructor(public spent: number) {}
 
   /** Notes what was asked beside the steps; the next step pays for it, so that steps add up to turns and turns to the thread. */
   owe(bill: Bill): void {

@@ -16,8 +16,8 @@ export class Tally {
   readonly limits: TurnLimits = { tool_loops: 0, tool_calls: 0, wall_ms: 0 }
   /** Ids of the items of the step under way. */
   items: string[] = []
-  /** Time that calls waited for an answer of a person; it is nobody's run time. */
-  waited_ms = 0
+  /** A person wants none of the calls of this step any more. */
+  cancelled = false
   private guarded = 0
   private denials = 0
 
@@ -29,6 +29,7 @@ export class Tally {
 
   /** Why a call is not made at all. */
   refuse({ name, input }: CallPart): { code: string; message: string; hint: string } | undefined {
+    if (this.cancelled) return describeFault('VT_CALL_ABORTED', 'The user cancelled the rest of this step; nothing was done.', 'Ask the user before you go on.')
     const most = this.settings.harness.max_tool_calls_per_turn
     if (most > 0 && this.limits.tool_calls >= most) return describeFault('VT_LOOP_CALL_LIMIT', `${most} calls were made in this turn; no more are possible.`, 'Say what is done and what is left.')
     const circle = exempt(name, input) ? undefined : this.cycles.objection(identityOf(name, input))
@@ -40,10 +41,9 @@ export class Tally {
     return undefined
   }
 
-  /** Notes what came of a call; returns what the model is told, with a remark where a circle begins. */
-  note<T extends { text: string }>({ name, input }: CallPart, effects: readonly Effect[], result: Result, answer: T, duration_ms: number): T {
-    this.limits.wall_ms += Math.max(0, duration_ms - this.waited_ms)
-    this.waited_ms = 0
+  /** Notes what came of a call that ran so long, waiting for people left out; returns what the model is told, with a remark where a circle begins. */
+  note<T extends { text: string }>({ name, input }: CallPart, effects: readonly Effect[], result: Result, answer: T, run_ms: number): T {
+    if (!exempt(name, input)) this.limits.wall_ms += Math.max(0, run_ms)
     const code = result.ok ? undefined : result.error.code
     if (code !== undefined && guards.includes(code)) this.guarded += 1
     this.denials = code?.startsWith('VT_POLICY_') ? this.denials + 1 : 0

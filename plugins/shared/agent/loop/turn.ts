@@ -26,7 +26,7 @@ export async function runTurn(thread: Thread, input: Msg | undefined, signal: Ab
   await turn.begin(input)
   try {
     const end = await turn.steps()
-    await thread.commit({ kind: 'turn_end', status: 'completed' }, true)
+    await thread.commit({ kind: 'turn_end', status: 'completed' })
     await thread.events.emit({ type: 'turn.completed', usage: turn.bill.usage, cost_usd: turn.bill.cost, limits: turn.tally.limits })
     return end
   } catch (error) {
@@ -51,7 +51,7 @@ class Turn {
 
   async begin(input: Msg | undefined): Promise<void> {
     const { thread } = this
-    if (input) await thread.commit({ kind: 'turn_start', turn_id: thread.newId('tn'), input }, true)
+    if (input) await thread.commit({ kind: 'turn_start', turn_id: thread.newId('tn'), input })
     const { turn_id, input: message } = thread.state.open!
     thread.events.turn_id = turn_id
     await thread.events.emit({ type: 'turn.started', turn_number: thread.state.turn })
@@ -98,15 +98,17 @@ class Turn {
   private async step(withTools: boolean): Promise<void> {
     const { thread, tally, speech, signal } = this
     tally.items = []
+    tally.cancelled = false
     await thread.context.makeRoom(this.first, signal)
     this.first = false
+    await thread.gate.passed(signal)
     const accepted = await thread.request((line, request, asking) => ask(line, { ...request, ...(!withTools && { tools: [] }) }, { ...asking, speech }, signal), signal)
     const message: Msg = { role: 'assistant', parts: await this.partsOf(accepted, withTools) }
-    await thread.commit({ kind: 'message', message }, true)
-    tally.items.push(...(await speech.end('completed')))
     const { model } = thread.line
     const bill = thread.purse.pay({ usage: accepted.usage, cost: costOf(accepted.usage, model.facts.cost) })
     this.bill = together(this.bill, bill)
+    await thread.commit({ kind: 'message', message, cost_usd: bill.cost })
+    tally.items.push(...(await speech.end('completed')))
     this.pending = { accepted, bill, model: model.id }
   }
 
@@ -165,11 +167,11 @@ class Turn {
   async fail(error: unknown): Promise<TurnEnd> {
     const { thread, signal } = this
     const failure = signal.aborted ? new AgentError('VT_CANCELLED', 'The run was cancelled.') : error instanceof AgentError ? error : new AgentError('VT_INTERNAL', messageOf(error))
-    if (failure.code === 'VT_SESSION_WRITE') return { outcome: 'failed', text: '', failure }
     await this.speech.end(signal.aborted ? 'cancelled' : failure.code === 'VT_LLM_REFUSED' ? 'completed' : 'discarded')
     await thread.events.closeOpen('cancelled')
     await this.stepDone()
-    await thread.commit({ kind: 'turn_end', status: 'failed', code: failure.code }, true)
+    // A journal that takes nothing more is told by the events, as far as those still have readers.
+    if (failure.code !== 'VT_SESSION_WRITE') await thread.commit({ kind: 'turn_end', status: 'failed', code: failure.code })
     await thread.events.say({ id: thread.newId('it'), type: 'agent_message', text: failure.message, status: 'completed' })
     await thread.events.emit({ type: 'turn.failed', message: failure.message, code: failure.code, usage: this.bill.usage })
     return { outcome: outcomeOf(failure.code), text: failure.message, failure }

@@ -26,9 +26,10 @@ export async function fork(workspace: Workspace, from: string, to: string, mode:
   const store = await openStore(workspace, to, { must_exist: false })
   try {
     const now = new Date(clock.now()).toISOString()
-    if (mode === 'full_copy') for (const { n, ts, turn, crc: _, ...fact } of whole) await store.append('messages.jsonl', lineOf(fact, n, turn, ts), false)
-    else await store.append('messages.jsonl', lineOf(handOver(whole, to, `${parent}/messages.jsonl`, clock.now()), 1, 0, now), true)
-    await store.write('manifest.json', JSON.stringify({ ...manifest, session_id: to, title: undefined, parent_session_id: from, parent_thread_id: manifest?.thread_id, fork_mode: mode, created_at: now, updated_at: now }))
+    // One write of the whole: a fork that is cut short is no session.
+    await store.write('messages.jsonl', mode === 'full_copy' ? copied(whole) : lineOf(handOver(whole, to, `${parent}/messages.jsonl`, clock.now()), 1, 0, now))
+    const own = { session_id: to, title: undefined, total_cost_usd: 0, parent_session_id: from, parent_thread_id: manifest?.thread_id, fork_mode: mode }
+    await store.write('manifest.json', JSON.stringify({ ...manifest, ...own, created_at: now, updated_at: now }))
   } finally {
     await store.close()
   }
@@ -39,6 +40,10 @@ function closed(records: readonly JournalRecord[]): readonly JournalRecord[] {
   const { open, turn } = replay(records)
   return open ? before(records, turn) : records
 }
+
+/** The same records, without what they cost: that was paid by the other one. */
+const copied = (records: readonly JournalRecord[]): string =>
+  records.map(({ n, ts, turn, crc: _, ...fact }) => lineOf('cost_usd' in fact ? { ...fact, cost_usd: 0 } : fact, n, turn, ts)).join('')
 
 /** What a summarised session begins with. */
 function handOver(records: readonly JournalRecord[], to: string, history_path: string, now: number): Fact {

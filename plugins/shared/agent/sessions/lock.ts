@@ -32,7 +32,20 @@ export async function holdSession(workspace: Workspace, path: string, folder: Ha
   return () => unlink(file).catch(() => {})
 }
 
-async function alive(holder: Holder, mine: Holder): Promise<boolean> {
+/** Is a session in use? */
+export async function isHeld(workspace: Workspace, path: string): Promise<boolean> {
+  const text = await workspace.text(`${path}/lock`).catch(() => '')
+  const holder = ((): Holder | undefined => {
+    try {
+      return JSON.parse(text) as Holder
+    } catch {
+      return undefined
+    }
+  })()
+  return holder !== undefined && alive(holder, { host: hostname(), boot_id: await bootId() })
+}
+
+async function alive(holder: Holder, mine: Pick<Holder, 'host' | 'boot_id'>): Promise<boolean> {
   if (holder.host !== mine.host) return true
   if (holder.boot_id !== mine.boot_id) return false
   try {

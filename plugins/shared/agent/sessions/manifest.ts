@@ -2,6 +2,7 @@ import { version, type Workspace } from '../../../../core/index.js'
 import { withoutValues } from '../../redact.js'
 import { AgentError } from '../errors.js'
 import type { Thread } from '../thread.js'
+import { isHeld } from './lock.js'
 import { sessionsFolder } from './store.js'
 
 export type ForkMode = 'full_copy' | 'summarized'
@@ -26,13 +27,14 @@ export interface SessionManifest {
   fork_mode?: ForkMode
   no_export?: true
   first_prompt: string
+  /** Of all its runs; `null` where a price was not known. */
+  total_cost_usd: number | null
   vtcode_version: string
 }
 
-/** The manifest of a session as it is now; `text` is the one before. */
-export function manifestOf({ providers, session_id, thread_id, kernel, line, state, events }: Thread, status: SessionManifest['status'], text: string | undefined): SessionManifest {
+/** The manifest of a session as it is now; `before` is the last one. */
+export function manifestOf({ providers, session_id, thread_id, kernel, line, state, events }: Thread, status: SessionManifest['status'], before: SessionManifest | undefined): SessionManifest {
   const now = new Date(providers.clock.now()).toISOString()
-  const before = text === undefined ? undefined : asManifest(text)
   return {
     v: 1,
     session_id,
@@ -48,6 +50,7 @@ export function manifestOf({ providers, session_id, thread_id, kernel, line, sta
     event_count: events.count,
     ...kept(before),
     first_prompt: withoutValues(state.first_prompt.slice(0, 160)),
+    total_cost_usd: state.cost,
     vtcode_version: version,
   }
 }
@@ -65,7 +68,10 @@ export async function listSessions(workspace: Workspace): Promise<SessionManifes
     if (kind !== 'directory') continue
     const text = await workspace.text(`${sessionsFolder}/${name}/manifest.json`).catch(() => undefined)
     const manifest = text === undefined ? undefined : asManifest(text)
-    if (manifest?.session_id === name) found.push(manifest)
+    if (manifest?.session_id !== name) continue
+    // Nobody was left to write that it is over.
+    const interrupted = manifest.status === 'active' && !(await isHeld(workspace, `${sessionsFolder}/${name}`))
+    found.push(interrupted ? { ...manifest, status: 'interrupted' } : manifest)
   }
   return found.sort((a, b) => (a.updated_at < b.updated_at ? 1 : -1))
 }

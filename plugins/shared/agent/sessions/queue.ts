@@ -42,11 +42,12 @@ export class Queue {
   }
 
   /** Throws VT_LOOP_QUEUE_FULL. An input that was there before is not there twice. */
-  async add(text: string, { id = uuidOf(this.random), origin = 'queue' }: { id?: string; origin?: Origin } = {}): Promise<string> {
+  async add(text: string, { id = uuidOf(this.random), origin = 'queue', first = false }: { id?: string; origin?: Origin; first?: boolean } = {}): Promise<string> {
     const { pending, applied } = this.content
     if (applied.includes(id) || pending.some((one) => one.id === id)) return id
     if (pending.length >= most.pending) throw new AgentError('VT_LOOP_QUEUE_FULL', `${most.pending} inputs wait already; this one was not taken.`)
-    await this.save({ pending: [...pending, { id, text, origin, created_at: new Date(this.clock.now()).toISOString() }], applied })
+    const one = { id, text, origin, created_at: new Date(this.clock.now()).toISOString() }
+    await this.save({ pending: first ? [one, ...pending] : [...pending, one], applied })
     return id
   }
 

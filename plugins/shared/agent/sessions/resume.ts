@@ -2,6 +2,7 @@ import { AgentError } from '../errors.js'
 import { verdictOf } from '../loop/outcome.js'
 import { add } from '../model/usage.js'
 import type { Thread } from '../thread.js'
+import type { JournalRecord } from '../types.js'
 import { readJournal } from './journal.js'
 import { readLog, type Owed } from './owed.js'
 import { replay, type State } from './state.js'
@@ -10,7 +11,7 @@ import type { Store } from './store.js'
 /** What a session was when its last process ended, however it ended. */
 export interface Restored {
   state: State
-  records: number
+  records: readonly JournalRecord[]
   owed: Owed
   /** The journal ended in the middle of a line, which is gone. */
   torn: boolean
@@ -24,7 +25,7 @@ export async function restore(store: Store, id: string): Promise<Restored> {
   const state = replay(journal.records)
   const owed = readLog((await store.read('events.jsonl')) ?? '')
   if (owed.torn) await store.cut('events.jsonl', owed.bytes)
-  return { state, records: journal.records.length, owed, torn: journal.torn }
+  return { state, records: journal.records, owed, torn: journal.torn }
 }
 
 /** Tells the ends that a killed run owes, so that every log is whole. */

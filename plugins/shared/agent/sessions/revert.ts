@@ -1,9 +1,12 @@
 import type { Workspace } from '../../../../core/index.js'
+import type { Step } from '../../history.js'
+import { undoable } from '../../undo.js'
 import { envelopeOf } from '../context/envelope.js'
 import { AgentError } from '../errors.js'
-import type { RevertScope } from '../types.js'
+import type { Fact, JournalRecord, RevertScope } from '../types.js'
 import { lineOf, readJournal } from './journal.js'
 import { carryOut, planRewind, type Rewind } from './rewind.js'
+import { isMade } from './settle.js'
 import { before, replay } from './state.js'
 import { openStore } from './store.js'
 
@@ -35,26 +38,55 @@ export async function revert(workspace: Workspace, session_id: string, { turn, s
   try {
     const { records, torn, bytes, damaged } = readJournal((await store.read('messages.jsonl')) ?? '')
     if (damaged !== undefined) throw new AgentError('VT_SESSION_CORRUPT', `Line ${damaged} of the journal of session ${session_id} is damaged.`)
-    const first = records[before(records, turn).length]
+    const since = beginOf(records, turn)
     const last = records.at(-1)?.turn ?? 0
-    if (!first) throw new AgentError('VT_REVERT_NO_CHECKPOINT', `Session ${session_id} has no turn ${turn}; it has ${last}.`)
-    const code: Rewind = scope === 'conversation' ? { operations: [], reverted: [], skipped: [], conflicts: [], made: [] } : await planRewind(workspace, session_id, first.ts, paths)
+    if (since === undefined) throw new AgentError('VT_REVERT_NO_CHECKPOINT', `Session ${session_id} has no turn ${turn}; it has ${last}.`)
+    if (!dry_run) await finishRevert(workspace, session_id, records)
+    const code: Rewind = scope === 'conversation' ? nothing : await planRewind(workspace, session_id, since, paths)
     if (code.conflicts.length > 0 && !force) throw new AgentError('VT_REVERT_CONFLICT', `Changed since by somebody else: ${code.conflicts.join(', ')}. Nothing was reverted.`, { details: { conflicts: code.conflicts } })
-    const unrevertable = scope === 'conversation' ? [] : await changedOtherwise(workspace, Date.parse(first.ts), code.reverted)
+    const unrevertable = scope === 'conversation' ? [] : await changedOtherwise(workspace, Date.parse(since), code.reverted)
     const answer: Reverted = { session_id, turn: last + 1, reverted: code.reverted, skipped: code.skipped, unrevertable }
     if (dry_run) return answer
     if (torn) await store.cut('messages.jsonl', bytes)
     const ts = new Date(now).toISOString()
-    // The record comes first: the files that are brought back belong to the turn that it opens.
-    await store.append('messages.jsonl', lineOf({ kind: 'revert', to_turn: turn, scope }, records.length + 1, last + 1, ts), true)
-    await carryOut(workspace, session_id, `revert-${last + 1}`, code)
-    const state = replay([...records, { kind: 'revert', to_turn: turn, scope, n: records.length + 1, ts, turn: last + 1, crc: '' }])
+    const fact: Fact = { kind: 'revert', to_turn: turn, scope, ...(paths.length > 0 && { paths }), ...(force && { force }) }
+    // The record comes first: the files that are brought back belong to the turn that it opens, and whoever finds it last finishes it.
+    await store.append('messages.jsonl', lineOf(fact, records.length + 1, last + 1, ts))
+    await store.sync()
+    await carryOut(workspace, session_id, idOf(last + 1), code)
+    await store.append('messages.jsonl', lineOf(finished(turn), records.length + 2, last + 1, ts))
+    await store.sync()
+    const state = replay([...records, { ...fact, n: records.length + 1, ts, turn: last + 1, crc: '' }])
     await store.write('memory.json', JSON.stringify(envelopeOf(state, session_id, [], now)))
     return answer
   } finally {
     await store.close()
   }
 }
+
+const nothing: Rewind = { operations: [], reverted: [], skipped: [], conflicts: [], made: [] }
+const idOf = (turn: number): string => `revert-${turn}`
+/** Stands behind a revert whose files are back. */
+export const finished = (turn: number): Fact => ({ kind: 'note', text: `The files are as they were before turn ${turn}.` })
+
+/** When a turn began; nothing when there is none such. */
+const beginOf = (records: readonly JournalRecord[], turn: number): string | undefined => records[before(records, turn).length]?.ts
+
+/** Brings back the files of a revert whose process was killed before it had; of those that somebody changed since, none. Returns its turn. */
+export async function finishRevert(workspace: Workspace, session_id: string, records: readonly JournalRecord[]): Promise<number | undefined> {
+  const last = records.at(-1)
+  if (last?.kind !== 'revert' || last.scope === 'conversation') return undefined
+  const id = idOf(last.turn)
+  // What was noted and not done would look like a change of somebody else.
+  for (const { folder, checkpoint } of await undoable(workspace)) {
+    if (checkpoint.session === session_id && checkpoint.id === id && !(await allMade(workspace, checkpoint.steps))) await workspace.remove(folder, { recursive: true })
+  }
+  const plan = await planRewind(workspace, session_id, beginOf(records.slice(0, -1), last.to_turn) ?? last.ts, last.paths ?? [])
+  if (plan.conflicts.length === 0 || last.force) await carryOut(workspace, session_id, id, plan)
+  return last.to_turn
+}
+
+const allMade = async (workspace: Workspace, steps: readonly Step[]): Promise<boolean> => !(await Promise.all(steps.map((step) => isMade(workspace, step)))).includes(false)
 
 const passed = new Set(['.git', '.vtcode', 'node_modules'])
 const mostLookedAt = 20_000

@@ -1,5 +1,6 @@
 import { mergeSummaries, noSummary } from '../context/summary.js'
-import type { CallPart, Fact, JournalRecord, Msg, ResultPart, Summary } from '../types.js'
+import { addCost } from '../model/usage.js'
+import type { CallPart, Fact, FileChange, JournalRecord, Msg, ResultPart, Summary } from '../types.js'
 
 type CallStart = Fact & { kind: 'call_start' }
 type CallEnd = Fact & { kind: 'call_end' }
@@ -30,6 +31,8 @@ export interface State {
   /** Paths that calls named, the latest last. */
   named: string[]
   first_prompt: string
+  /** Of all answers, in USD; `null` when one of them had no price. */
+  cost: number | null
 }
 const most = { touched: 200, named: 500 }
 
@@ -49,6 +52,7 @@ export const emptyState = (): State => ({
   touched: [],
   named: [],
   first_prompt: '',
+  cost: 0,
 })
 
 /** One fact more. */
@@ -71,6 +75,7 @@ export function apply(state: State, fact: Fact, turn: number): void {
     case 'message':
       state.messages = [...state.messages, fact.message]
       if (fact.message.role === 'assistant') state.steps += 1
+      if (fact.cost_usd !== undefined) state.cost = addCost(state.cost, fact.cost_usd)
       state.started.clear()
       state.ended.clear()
       return
@@ -145,6 +150,14 @@ export function unanswered({ messages }: State): CallPart[] {
 }
 
 export const textOf = ({ parts }: Msg): string => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+
+/** What came of a call, for the journal. */
+export const callEnd = (call_id: string, answer: Pick<ResultPart, 'text' | 'is_error' | 'spool_path'>, changes: readonly FileChange[]): CallEnd => ({
+  kind: 'call_end',
+  call_id,
+  ...answer,
+  ...(changes.length > 0 && { changed: changes.map(({ path }) => path) }),
+})
 
 /** A result as the model gets it. */
 export const resultPart = ({ call_id, tool_call_id, name }: CallPart, { text, is_error, spool_path, changed }: Pick<ResultPart, 'text' | 'is_error' | 'spool_path' | 'changed'>): ResultPart => ({

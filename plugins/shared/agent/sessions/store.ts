@@ -9,8 +9,10 @@ import { holdSession } from './lock.js'
 
 /** Where one session is kept. */
 export interface Store {
-  /** Adds to a log; `durable` returns when it is on disk. */
-  append(log: Log, line: string, durable: boolean): Promise<void>
+  /** Adds to a log; it survives the process at once, and the machine with the next `sync`. */
+  append(log: Log, line: string): Promise<void>
+  /** Returns when all that was added so far is on disk: one wait, however much it was. */
+  sync(): Promise<void>
   /** Puts a log aside that has grown large, under the next number, and begins a new one. */
   roll(log: Log): Promise<void>
   /** Writes a small file whole. */
@@ -46,6 +48,8 @@ export async function openStore(workspace: Workspace, id: string, how: { must_ex
 
 class Disk implements Store {
   private readonly logs = new Map<Log, Promise<FileHandle>>()
+  private readonly unsynced = new Set<Log>()
+  private synced: Promise<void> = Promise.resolve()
 
   constructor(
     private readonly workspace: Workspace,
@@ -53,21 +57,32 @@ class Disk implements Store {
     private readonly release: () => Promise<void>,
   ) {}
 
-  async append(log: Log, line: string, durable: boolean): Promise<void> {
+  async append(log: Log, line: string): Promise<void> {
     try {
       const file = await this.log(log)
       // A line goes into the system's memory at once; a trip through the thread pool for each would cost a turn more than all else.
       const bytes = Buffer.from(line)
       for (let at = 0; at < bytes.length; ) at += writeSync(file.fd, bytes, at)
-      if (durable) await file.datasync()
+      this.unsynced.add(log)
     } catch (error) {
-      throw new AgentError('VT_SESSION_WRITE', `${log} cannot be written: ${messageOf(error)}.`)
+      throw unwritable(log, error)
     }
+  }
+
+  sync(): Promise<void> {
+    const logs = [...this.unsynced]
+    this.unsynced.clear()
+    // One that is under way counts too, and one that failed fails every later one.
+    const all = [this.synced, ...logs.map((log) => this.log(log).then((file) => file.datasync()).catch((error: unknown) => Promise.reject(unwritable(log, error))))]
+    this.synced = Promise.all(all).then(() => {})
+    this.synced.catch(() => {})
+    return this.synced
   }
 
   async roll(log: Log): Promise<void> {
     const file = await this.log(log)
     if ((await file.stat()).size < largestLog) return
+    await this.sync()
     const base = log.replace('.jsonl', '')
     const taken = (await readdir(this.folder.ref)).flatMap((name) => Number(new RegExp(`^${base}\\.(\\d+)\\.jsonl$`).exec(name)?.[1] ?? []))
     await file.close()
@@ -128,15 +143,18 @@ async function writeWhole(path: string, name: string, text: string): Promise<voi
     }
     await rename(temp, path)
   } catch (error) {
-    throw new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${messageOf(error)}.`)
+    throw unwritable(name, error)
   }
 }
+
+const unwritable = (name: string, error: unknown): AgentError => new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${messageOf(error)}.`)
 
 /** A session that ends with the program. */
 export function memoryStore(): Store {
   const files = new Map<string, string>()
   return {
     append: async (log, line) => void files.set(log, (files.get(log) ?? '') + line),
+    sync: async () => {},
     roll: async () => {},
     write: async (name, text) => void files.set(name, text),
     read: async (name) => files.get(name),

@@ -12,6 +12,8 @@ interface Copy {
   /** Where the bytes are kept. */
   file: string
 }
+/** What was at each path before a command; `undefined` is nothing. */
+type Known = ReadonlyMap<string, Copy | undefined>
 
 /**
  * What commands do to the files that a session knows: no tool of ours writes there, so the files are copied before a command and
@@ -20,6 +22,8 @@ interface Copy {
 export class Watch {
   private readonly copies = new Map<string, Copy>()
   private readonly folder: string
+  /** What `known.json` holds. */
+  private noted = ''
 
   constructor(
     private readonly workspace: Workspace,
@@ -33,12 +37,31 @@ export class Watch {
     const known = new Map<string, Copy | undefined>()
     // What cannot be copied is not watched: it would look as if the command had made it.
     for (const path of paths.filter(isWatched)) await this.copy(path).then((copy) => known.set(path, copy), () => {})
+    await this.note(known).catch(() => {})
     return (id) => this.compare(known, id)
+  }
+
+  /** What the last command of a killed process changed, as far as files were copied before it. */
+  async afterwards(id: string): Promise<FileChange[]> {
+    const text = await this.workspace.text(this.list).catch(() => undefined)
+    return text === undefined ? [] : this.compare(knownIn(text), id)
+  }
+
+  private get list(): string {
+    return `${this.folder}/known.json`
+  }
+
+  /** Writes down what is known, for the case that nobody is left to compare. */
+  private async note(known: Known): Promise<void> {
+    const text = JSON.stringify([...known], (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
+    if (known.size === 0 || text === this.noted) return
+    await this.workspace.write(this.list, Buffer.from(text), 'anything', { mode: 0o600 })
+    this.noted = text
   }
 
   /** The copies are of use while commands run; checkpoints have names of their own for what they keep. */
   async close(): Promise<void> {
-    if (this.copies.size > 0) await this.workspace.remove(this.folder, { recursive: true }).catch(() => {})
+    if (this.noted !== '') await this.workspace.remove(this.folder, { recursive: true }).catch(() => {})
   }
 
   /** A copy of the file at a path, `undefined` where nothing is. Throws for what is no file or too large. */
@@ -57,7 +80,7 @@ export class Watch {
     return copy
   }
 
-  private async compare(known: ReadonlyMap<string, Copy | undefined>, id: string): Promise<FileChange[]> {
+  private async compare(known: Known, id: string): Promise<FileChange[]> {
     const steps: Step[] = []
     const kept: string[] = []
     const changes: FileChange[] = []
@@ -77,6 +100,16 @@ export class Watch {
     }
     if (steps.length > 0) await recorded({ slot: 'unified_exec/run', id }, { workspace: this.workspace, session: { id: this.session } }, steps, async () => {}, kept)
     return changes
+  }
+}
+
+function knownIn(text: string): Known {
+  const numbers = new Set(['mtime_ns', 'dev', 'ino'])
+  try {
+    const all = JSON.parse(text, (key, value: unknown) => (numbers.has(key) ? BigInt(value as string) : value)) as [string, Copy | null][]
+    return new Map(all.map(([path, copy]) => [path, copy ?? undefined]))
+  } catch {
+    return new Map()
   }
 }
 

@@ -1,0 +1,55 @@
+import { Option } from 'commander'
+import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
+import { columns, oneLine, say } from '../shared/terminal.js'
+import { run, verb } from '../shared/verbs.js'
+import type { PendingApproval } from '../shared/agent/sessions/approvals.js'
+
+/** `vtcode approvals`: answers for runs where nobody sits, `agent.harness.async_approval`. */
+export default async function approvals(kernel: Kernel, argv: string[], io: Io): Promise<number> {
+  const { approvalOf, approvalsIn, writeApproval } = await import('../shared/agent/sessions/approvals.js')
+  let code = 0
+  const within = async (what: (workspace: Workspace) => Promise<void>) => {
+    const workspace = openWorkspace(kernel.workspace)
+    try {
+      await what(workspace)
+    } finally {
+      workspace.close()
+    }
+  }
+  const answer = (token: string, said: NonNullable<PendingApproval['answer']>) =>
+    within(async (workspace) => {
+      const refuse = (why: string) => {
+        say(io, 'error', why)
+        code = 1
+      }
+      // A command of an agent is no person.
+      if (io.env['VTCODE'] === '1') return refuse('An agent cannot answer for a person.')
+      const waiting = await approvalOf(workspace, token)
+      if (!waiting) return refuse(`Nothing waits under '${oneLine(token)}'; \`vtcode approvals list\` shows what does.`)
+      if (Date.parse(waiting.expires_at) < Date.now()) return refuse('The time of this question is over.')
+      if (said.scope === 'session' && waiting.covers === undefined) return refuse('A yes to this call can only be given once.')
+      await writeApproval(workspace, { ...waiting, answer: said })
+    })
+  const command = verb('approvals', 'Lists the calls that wait for somebody, and answers them.', io)
+  command.command('list', { isDefault: true }).option('--json').action(({ json }: { json?: true }) =>
+    within(async (workspace) => {
+      const all = await approvalsIn(workspace)
+      if (json) io.stdout.write(`${JSON.stringify(all)}\n`)
+      else io.stdout.write(all.length === 0 ? 'Nothing waits.\n' : columns(all.map((one) => [one.token, standing(one), one.tool, oneLine(`${JSON.stringify(one.input)}  ${one.reason}`)])))
+    }),
+  )
+  command
+    .command('approve <token>')
+    .addOption(new Option('--scope <scope>', 'how long the yes is meant').choices(['once', 'session']).default('once'))
+    .action((token: string, { scope }: { scope: 'once' | 'session' }) => answer(token, { decision: 'allow', scope }))
+  command
+    .command('reject <token>')
+    .option('--message <text>', 'what the model is told')
+    .action((token: string, { message }: { message?: string }) => answer(token, { decision: 'deny', ...(message !== undefined && { followup: message }) }))
+  return run(command, argv, () => code)
+}
+
+function standing({ answer, expires_at }: PendingApproval): string {
+  if (answer) return answer.decision === 'allow' ? 'approved' : 'rejected'
+  return Date.parse(expires_at) < Date.now() ? 'expired' : `until ${expires_at}`
+}

@@ -1,0 +1,64 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, it } from 'vitest'
+import { call, home, startPeer, vtcode, type Home } from '../../agent/peer.js'
+
+const held: AsyncDisposable[] = []
+afterEach(async () => {
+  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
+})
+const step = { toolCalls: [call('unified_exec', { action: 'run', command: 'echo ran >> log.txt' })] }
+async function scene(script: Parameters<typeof startPeer>[0], async_approval: object = {}): Promise<Home> {
+  const peer = await startPeer(script)
+  const place = await home(peer, {}, { settings: { agent: { model: 'peer/m', harness: { async_approval: { enabled: true, ...async_approval } } } } })
+  held.push(peer, place)
+  return place
+}
+const waiting = async (place: Home): Promise<any[]> => JSON.parse((await vtcode(place, ['approvals', 'list', '--json'])).out)
+/** The first question, when it is there. */
+async function question(place: Home): Promise<any> {
+  await expect.poll(() => waiting(place), { timeout: 30_000, interval: 500 }).toHaveLength(1)
+  return (await waiting(place))[0]
+}
+
+it('a call waits for a yes that is given elsewhere, and runs once', async () => {
+  const place = await scene([step, { content: 'done' }], { notify_command: ['/bin/sh', '-c', 'cat > told.json'] })
+  const run = vtcode(place, ['exec', '--mode', 'ask', 'go'])
+  const asked = await question(place)
+  expect(asked).toMatchObject({ tool: 'unified_exec', call_id: 'c1-0', input: { command: 'echo ran >> log.txt' }, reason: expect.any(String), token: expect.stringMatching(/^[0-9a-f]{32}$/) })
+  expect((await vtcode(place, ['approvals'])).out).toMatch(new RegExp(`^${asked.token}  until \\S+  unified_exec  `))
+  expect(await vtcode(place, ['approvals', 'approve', asked.token], { env: { VTCODE: '1' } })).toMatchObject({ code: 1, err: expect.stringContaining('An agent cannot answer') })
+  expect(existsSync(join(place.root, 'log.txt'))).toBe(false)
+  expect((await vtcode(place, ['approvals', 'approve', asked.token])).code).toBe(0)
+  expect(await run).toMatchObject({ code: 0, out: 'done\n' })
+  expect(readFileSync(join(place.root, 'log.txt'), 'utf8')).toBe('ran\n')
+  expect(JSON.parse(readFileSync(join(place.root, 'told.json'), 'utf8'))).toMatchObject({ token: asked.token })
+  expect(await waiting(place)).toEqual([])
+}, 120_000)
+
+it('a run that is killed while it waits goes on waiting when it is resumed, and finds what was said meanwhile', async () => {
+  const place = await scene([step, { content: 'done' }])
+  let child: { kill(signal: string): boolean } | undefined
+  const run = vtcode(place, ['exec', '--mode', 'ask', 'go'], { started: (one) => (child = one as never) })
+  const { token } = await question(place)
+  child!.kill('SIGKILL')
+  await run
+  expect((await vtcode(place, ['approvals', 'approve', token])).code).toBe(0)
+  expect(await vtcode(place, ['--mode', 'ask', 'resume', '--last', '--continue-turn'])).toMatchObject({ code: 0, out: 'done\n' })
+  expect(readFileSync(join(place.root, 'log.txt'), 'utf8')).toBe('ran\n')
+  expect(await waiting(place)).toEqual([])
+}, 120_000)
+
+it('a no is told to the model with its reason, and so is that nobody answered; what is no question is said', async () => {
+  const place = await scene([step, { content: 'then not' }, step, { content: 'nobody there' }], { timeout_secs: 5 })
+  const run = vtcode(place, ['exec', '--mode', 'ask', '--json', 'go'])
+  const { token } = await question(place)
+  expect((await vtcode(place, ['approvals', 'reject', token, '--message', 'Not on a Sunday.'])).code).toBe(0)
+  const { code, out } = await run
+  expect([code, out.includes('Not on a Sunday.'), out.includes('"outcome_code":"escalated"')]).toEqual([1, true, true])
+  const late = await vtcode(place, ['exec', '--mode', 'ask', '--json', 'go'])
+  expect([late.code, late.out.includes('Nobody answered within 5 s.')]).toEqual([1, true])
+  for (const name of ['x', '../../x', 'f'.repeat(32)]) expect(await vtcode(place, ['approvals', 'approve', name])).toMatchObject({ code: 1, err: expect.stringContaining('Nothing waits') })
+  writeFileSync(join(place.root, '.vtcode/approvals', `${'a'.repeat(32)}.json`), '{"token":')
+  expect(await waiting(place)).toEqual([])
+}, 120_000)
