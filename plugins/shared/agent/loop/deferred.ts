@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import type { Approval, Approved } from '../../../../core/index.js'
 import { run } from '../../process.js'
 import { findProgram, searchPath } from '../../programs.js'
 import { withoutValues } from '../../redact.js'
+import { uuidOf } from '../dictionary/system.js'
 import { approvalOf, approvalsIn, removeApproval, writeApproval, type PendingApproval } from '../sessions/approvals.js'
 import type { AgentSettings } from '../settings.js'
 import type { Thread } from '../thread.js'
@@ -52,7 +52,7 @@ export class Deferred {
     const { workspace, session_id, providers } = this.thread
     const now = providers.clock.now()
     const approval: PendingApproval = {
-      token: randomUUID().replaceAll('-', ''),
+      token: uuidOf(providers.random).replaceAll('-', ''),
       session_id,
       ...question,
       created_at: new Date(now).toISOString(),

@@ -4,7 +4,6 @@ import { ownFolder } from '../../own_folder.js'
 
 /** A question about a call that waits for somebody, `.vtcode/approvals/<token>.json`. */
 export interface PendingApproval {
-  /** Nobody guesses it. */
   token: string
   session_id: string
   call_id: string
