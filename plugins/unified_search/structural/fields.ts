@@ -50,7 +50,8 @@ function checkExpansions(fix: StructuralInput['fix_config'] = { template: '' }):
   for (const side of ['expand_start', 'expand_end'] as const) {
     const ways = (['regex', 'kind', 'pattern'] as const).filter((way) => fix[side]?.[way] !== undefined)
     if (fix[side] && ways.length !== 1) {
-      throw problem('VT_INPUT_INVALID', { problem: `'fix_config.${side}' has ${ways.join(' and ') || 'none of them'}; needed: exactly one of regex, kind, pattern.`, example: 'Example: {"template":"","expand_end":{"regex":","}}' })
+      const what = `'fix_config.${side}' has ${ways.join(' and ') || 'none of them'}; needed: exactly one of regex, kind, pattern.`
+      throw problem('VT_INPUT_INVALID', { problem: what, example: 'Example: {"template":"","expand_end":{"regex":","}}' })
     }
   }
 }
