@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock, Random } from '../dictionary.js'
 
+// What Node's timers can wait at most; beyond it they ring at once.
+const longest = 2 ** 31 - 1
+
 /** The machine's own time. */
-export const clock: Clock = Object.freeze({ now: () => Date.now(), sleep: (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal }) })
+export const clock: Clock = Object.freeze({ now: () => Date.now(), sleep: (ms: number, signal: AbortSignal) => sleep(Math.min(ms, longest), undefined, { signal }) })
 export const random: Random = Object.freeze({ next: () => Math.random() })
 
 /** The same numbers in every run, mulberry32 (public domain): chance that can be repeated. */
@@ -26,12 +29,12 @@ export interface Alarm {
 }
 /** Rings after real time, whatever clock the agent runs on: for what happens on wires and terminals. */
 export function alarm(ms: number, ring: () => void): Alarm {
-  const timer = setTimeout(ring, ms)
+  const timer = setTimeout(ring, Math.min(ms, longest))
   return { again: () => void timer.refresh(), stop: () => clearTimeout(timer) }
 }
 
 /** Aborts after real time. */
-export const deadline = (ms: number): AbortSignal => AbortSignal.timeout(ms)
+export const deadline = (ms: number): AbortSignal => AbortSignal.timeout(Math.min(ms, longest))
 
 /** A version 4 UUID of this chance. */
 export function uuidOf({ next }: Random): string {

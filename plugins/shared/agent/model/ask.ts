@@ -4,7 +4,7 @@ import { AgentError } from '../errors.js'
 import type { Speech } from '../events/speech.js'
 import type { FinishReason, Msg, Usage } from '../types.js'
 import type { Credential } from './credentials.js'
-import { causeOf, Cut, Stalled, type Cause } from './failure.js'
+import { causeOf, Cut, ownFault, Stalled, type Cause } from './failure.js'
 import type { Model } from './facts.js'
 import { incoming, outgoing } from './outgoing.js'
 import { readAnswer, type Read } from './read.js'
@@ -61,14 +61,16 @@ export async function ask(line: Line, request: Request, { providers, speech, ret
   for (let attempt = 1; ; attempt++) {
     const seen = { text: '', begun: false }
     try {
-      if (providers.clock.now() - began > total_ms) throw new Stalled('total', total_ms)
-      const answer = await once(line, request, seen, providers, speech, signal)
+      const left_ms = total_ms - (providers.clock.now() - began)
+      if (left_ms < 0) throw new Stalled('total', total_ms)
+      const answer = await once(line, request, { seen, left_ms, total_ms }, providers, speech, signal)
       if (answer.parts.length > 0) return { ...answer, usage: add(answer.usage, lost), duration_ms: providers.clock.now() - began, attempts: attempt }
       lost = add(lost, answer.usage)
       if (left.empty-- === 0 || providers.retry.next(attempt, nothing, providers.random) === 'stop') throw new AgentError('VT_LLM_EMPTY', `The model ${line.model.id} answered with nothing.`)
       await retrying({ attempt, cause: nothing, wait_ms: 0 })
     } catch (error) {
-      if (signal.aborted || error instanceof AgentError) throw error
+      const own = ownFault(error)
+      if (signal.aborted || own) throw own ?? error
       const cause = causeOf(error, seen.begun, providers.clock.now())
       await speech.end('discarded')
       if (cause.retry === 'stream') lost = add(lost, { ...noUsage, input_tokens: sizeOf(request.messages), output_tokens: tokensOf(seen.text), estimated: true })
@@ -91,12 +93,20 @@ function waitFor(cause: Cause, attempt: number, left: Record<'request' | 'stream
 
 const retryAt = ({ wait_ms }: Cause, { clock }: AgentProviders) => (wait_ms === undefined ? {} : { retry_at: new Date(clock.now() + wait_ms).toISOString() })
 
-async function once(line: Line, request: Request, seen: { text: string; begun: boolean }, { clock }: AgentProviders, speech: Asking['speech'], outer: AbortSignal): Promise<Omit<Accepted, 'attempts'>> {
+interface Attempt {
+  /** What came of it, for whoever has to say what was lost. */
+  seen: { text: string; begun: boolean }
+  /** Of the time that all attempts have together. */
+  left_ms: number
+  total_ms: number
+}
+
+async function once(line: Line, request: Request, { seen, left_ms, total_ms }: Attempt, { clock }: AgentProviders, speech: Asking['speech'], outer: AbortSignal): Promise<Omit<Accepted, 'attempts'>> {
   const began = clock.now()
   const { entry } = line.model
   const { first_token_ms, idle_ms } = { ...limits, ...entry.timeouts }
   let ttft_ms: number | undefined
-  const read = await watched(outer, first_token_ms, async (signal, alive) => {
+  const read = await watched(outer, { first_ms: first_token_ms, total_ms: left_ms, told_ms: total_ms }, async (signal, alive) => {
     const { stream } = await line.client.doStream({ ...outgoing(line.model, request), abortSignal: signal })
     seen.begun = true
     const follower = { grew: async (...said: Parameters<Speech['grew']>) => (signal.aborted ? undefined : speech.grew(...said)) }

@@ -1,5 +1,5 @@
 import { redactText } from '../../redact.js'
-import { messageOf } from '../errors.js'
+import { AgentError, messageOf } from '../errors.js'
 
 /** Why an attempt failed, and what that means for the next one. */
 export interface Cause {
@@ -24,6 +24,12 @@ export class Stalled extends Error {
   }
 }
 
+/** A fault that is ours, wherever a library has wrapped it. */
+export function ownFault(error: unknown): AgentError | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) if (at instanceof AgentError) return at
+  return undefined
+}
+
 const again = new Set([408, 409, 429, 500, 502, 503, 504, 529])
 const quota = /insufficient_quota|billing|exceeded your current quota/i
 const tooLong = /context.{0,20}(length|window)|maximum context|too many tokens|prompt is too long|input is too long|exceeds the (maximum|model)/i
@@ -31,7 +37,7 @@ const tooLong = /context.{0,20}(length|window)|maximum context|too many tokens|p
 /** What an error of the client library, of the network or of ours means; `begun` when an answer was under way. A server may repeat what opens its door: nobody reads that. */
 export function causeOf(error: unknown, begun: boolean, now: number): Cause {
   const cause = meaning(error, begun, now)
-  return { ...cause, message: redactText(cause.message) }
+  return { ...cause, message: redactText(cause.message).replace(/\.{2,}$/, '.') }
 }
 
 function meaning(error: unknown, begun: boolean, now: number): Cause {
@@ -74,6 +80,7 @@ const stages = [
   ['dns', 'its name has no address', 'request', /ENOTFOUND|EAI_AGAIN|ENODATA/],
   ['proxy', 'the proxy refuses', 'no', /Proxy response/i],
   ['tls', 'the certificate or the encryption is not accepted', 'no', /CERT|TLS|SSL|SELF_SIGNED|ALTNAME|LEAF_SIGNATURE/],
+  ['protocol', 'what it answers is no HTTP that can be read', 'no', /HPE_|UND_ERR_HEADERS_OVERFLOW/],
   ['connect', 'no connection in time', 'request', /UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT/],
   connecting,
 ] as const

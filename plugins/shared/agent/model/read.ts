@@ -1,6 +1,5 @@
 import type { LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
 import type { JsonObject } from '../../../../core/index.js'
-import { messageOf } from '../errors.js'
 import type { FinishReason, Part } from '../types.js'
 import { Cut } from './failure.js'
 
@@ -62,7 +61,7 @@ export async function readAnswer(stream: ReadableStream<LanguageModelV3StreamPar
         parts.push({ type: 'raw_call', tool_call_id: part.toolCallId, name: part.toolName, text: part.input, ...noted(part.providerMetadata) })
         break
       case 'error':
-        fault ??= part.error instanceof Error || typeof part.error === 'string' ? messageOf(part.error) : JSON.stringify(part.error)
+        fault ??= saidIn(part.error)
         // What the server says about itself is no broken stream.
         if (typeof (part.error as { statusCode?: number } | null)?.statusCode === 'number') throw part.error
         break
@@ -78,3 +77,8 @@ export async function readAnswer(stream: ReadableStream<LanguageModelV3StreamPar
 }
 
 const noted = (metadata: unknown): { meta?: JsonObject } => (metadata ? { meta: metadata as JsonObject } : {})
+
+function saidIn(error: unknown): string {
+  const { message } = (error ?? {}) as { message?: unknown }
+  return typeof message === 'string' ? message : typeof error === 'string' ? error : JSON.stringify(error)
+}

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../../core/index.js'
 import { AgentError } from '../errors.js'
 import { shaped } from './compat.js'
 import type { Credential } from './credentials.js'
+import { bounded } from './body.js'
 import { addressFault, type ApiFormat } from './entry.js'
 import type { Model } from './facts.js'
 
@@ -46,7 +47,7 @@ export function transport(model: Model, credential: Credential, extra: { headers
       if (at_home) for (const [name, value] of Object.entries({ ...extra.query, ...door.query })) url.searchParams.set(name, value)
       const response = await base(url.href, { ...init, ...(body !== undefined && { body }), headers: at_home ? own : plain, redirect: 'manual' })
       const to = response.headers.get('location')
-      if (response.status < 301 || response.status > 308 || to === null) return response
+      if (response.status < 301 || response.status > 308 || to === null) return bounded(readable(response, url))
       await response.body?.cancel()
       const next = URL.canParse(to, url.href) ? new URL(to, url) : undefined
       const fault = next === undefined ? 'the target is not a URL.' : hops === mostHops ? 'too many redirects.' : addressFault(next.href)
@@ -54,6 +55,13 @@ export function transport(model: Model, credential: Credential, extra: { headers
       url = next!
     }
   }
+}
+
+/** Throws VT_LLM_REQUEST for a page: whoever answers so is a proxy or a web site, and no model server. */
+function readable(response: Response, { origin }: URL): Response {
+  if (!response.ok || !/^text\/html\b/i.test(response.headers.get('content-type') ?? '')) return response
+  void response.body?.cancel()
+  throw new AgentError('VT_LLM_REQUEST', `${origin} answers with a page, as a web site or a proxy does.`, { hint: 'Check base_url of the provider, and whether the network wants a sign-in.' })
 }
 
 /**

@@ -1,0 +1,85 @@
+import type { ServerResponse } from 'node:http'
+import { createServer, type AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { serve } from '../fixtures/server.js'
+import { harness, hold, scene } from './inside.js'
+import { formats, type Format } from './peer.js'
+
+const events = { 'content-type': 'text/event-stream' }
+const word = 'data: {"id":"1","choices":[{"index":0,"delta":{"role":"assistant","content":"word "},"finish_reason":null}]}\n\n'
+const end = 'data: {"id":"1","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+
+/** An agent whose model server answers like this, every time. */
+async function against(answer: (response: ServerResponse) => unknown, provider: object = {}, format: Format = 'openai-chat') {
+  const server = hold(await serve((_, response) => answer(response)))
+  const s = await scene([], { url: server.url, format, provider: { retries: { request: 1, stream: 1 }, ...provider } })
+  return { s, server }
+}
+
+describe('a server that answers without end', () => {
+  it.each(formats)('in one line, packed small: is cut off, once and for all, over %s', async (format) => {
+    const bomb = gzipSync(`data: ${'x'.repeat(20 * 1024 * 1024)}`)
+    const { s, server } = await against((response) => response.writeHead(200, { ...events, 'content-encoding': 'gzip' }).end(bomb), {}, format)
+    expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_REQUEST', message: expect.stringMatching(/^The answer is larger than any answer of a model: \d+ bytes/) })
+    expect(server.seen.length).toBe(1)
+  })
+
+  it('when it refuses: what counts is the status', async () => {
+    const bomb = gzipSync('x'.repeat(20 * 1024 * 1024))
+    const { s } = await against((response) => response.writeHead(403, { 'content-encoding': 'gzip' }).end(bomb))
+    expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_AUTH', message: expect.stringMatching(/^The model server answered 403: .{0,200}$/) })
+  })
+
+  it('word by word: is waited for as long as the whole may take', async () => {
+    const { s } = await against(
+      (response) => {
+        response.writeHead(200, events)
+        const timer = setInterval(() => response.write(word), 20)
+        response.on('close', () => clearInterval(timer))
+      },
+      { timeouts: { total_ms: 700 } },
+    )
+    expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_TIMEOUT', message: 'The model server: no complete answer for 700 ms.' })
+  })
+})
+
+it('a page in the place of an answer is told as one, and not asked for again', async () => {
+  const { s, server } = await against((response) => response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html>Sign in to the network.</html>'))
+  expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_REQUEST', message: expect.stringContaining('answers with a page'), hint: expect.stringContaining('base_url') })
+  expect(server.seen.length).toBe(1)
+})
+
+it('what a server says of itself within an answer is told in its words', async () => {
+  const { s } = await against((response) => response.writeHead(200, events).end('data: {"error":{"message":"The cluster is on fire.","code":529}}\n\n'))
+  expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_CUT', message: 'The answer broke off: The cluster is on fire.' })
+  expect(harness(s.events, 'model_retry').length).toBe(1)
+})
+
+it('a server that is none of the web is told as one, and not asked again', async () => {
+  const greeter = createServer((socket) => socket.on('error', () => {}).end('SSH-2.0-OpenSSH_9.9\r\n'))
+  await new Promise<void>((resolve) => greeter.listen(0, '127.0.0.1', resolve))
+  const s = await scene([], { url: `http://127.0.0.1:${(greeter.address() as AddressInfo).port}` })
+  expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_REQUEST', message: expect.stringContaining('no HTTP that can be read') })
+  expect(s.waits).toEqual([])
+  greeter.close()
+})
+
+it('times that no timer can wait for are no times at all', async () => {
+  const ages = 10 ** 12
+  const { s } = await against((response) => response.writeHead(200, events).end(word + end), { timeouts: { first_token_ms: ages, idle_ms: ages, total_ms: ages, connect_ms: ages } })
+  expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'word ' })
+})
+
+it('a connection that nobody completes is given up in its time, and its stage is named', async () => {
+  // Accepts and says nothing: the handshake never ends.
+  const silent = createServer((socket) => socket.on('error', () => {}))
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  const began = Date.now()
+  const s = await scene([], { url: `https://127.0.0.1:${(silent.address() as AddressInfo).port}`, provider: { timeouts: { connect_ms: 300 }, retries: { request: 1 } } })
+  expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_REQUEST', message: expect.stringContaining('no connection in time') })
+  expect(harness(s.events, 'model_retry').map(({ error_category }) => error_category)).toEqual(['connect'])
+  // Far below what is waited for where nothing is said.
+  expect(Date.now() - began).toBeLessThan(25_000)
+  silent.close()
+})
