@@ -84,7 +84,8 @@ async function* packageReadings(source: Source, found: Discovery, options: Reade
   const folder = found.plugins.at(-1)
   if (folder?.root === path) found.plugins[found.plugins.length - 1] = { ...folder, format }
   if (usable && root === path) found.packages.push({ name: plugin, root, layer, ...(skills && { skills }) })
-  for (const { file, manifest } of manifests) yield [file, known(manifest)]
+  for (const { file, manifest } of manifests.slice(0, MAX_MANIFESTS)) yield [file, known(manifest)]
+  if (manifests.length > MAX_MANIFESTS) found.diagnostics.push(tooMany(root, manifests.length))
   if (usable && native) yield* nativeReadings(source, native, shelf)
 }
 
@@ -108,12 +109,13 @@ async function* readingsOf(source: Source, { diagnostics }: Discovery, shelf: Sh
   }
   const files = filesOf(source, diagnostics)
   if (files.length > MAX_MANIFESTS) {
-    const text = `${source.path} holds ${files.length} manifests; the first ${MAX_MANIFESTS} are read.`
-    diagnostics.push(report('VT_MANIFEST_LIMIT', { problem: text }, [source.path]))
+    diagnostics.push(tooMany(source.path, files.length))
   }
   const hooks = source.form === 'plugin' ? join(source.path, 'vtcode/hooks.json') : undefined
   for (const file of files.slice(0, MAX_MANIFESTS)) yield [file, await (file === hooks ? readHooks(file, source) : readManifest(file, source, shelf))]
 }
+
+const tooMany = (path: string, count: number): Diagnostic => report('VT_MANIFEST_LIMIT', { problem: `${path} brings ${count} manifests; the first ${MAX_MANIFESTS} are read.` }, [path])
 
 function admit(source: Source, file: string, reading: Reading, files: Map<string, string>, found: Discovery): void {
   const { layer, root, plugin, entry } = source

@@ -61,7 +61,8 @@ export async function resolveWords(values: readonly unknown[], asking: Asking): 
 
 /** What the user set for the plugin. Throws VT_SECRET_MISSING for what it cannot do without. */
 function option(key: string, { contribution, premises, field }: Asking): unknown {
-  const value = premises.optionsOf(contribution)[key]
+  const options = premises.optionsOf(contribution)
+  const value = Object.hasOwn(options, key) ? options[key] : undefined
   if (value !== undefined || !(contribution.manifest.options?.['required'] as string[] | undefined)?.includes(key)) return value
   const way = `Write to ~/.vtcode/vtcode.config.yaml: plugins: { settings: { '${contribution.plugin}': { options: { ${JSON.stringify(key)}: … } } } }`
   throw problem('VT_SECRET_MISSING', { field, id: contribution.id, what: `the option '${key}'`, way })

@@ -6,6 +6,7 @@ import { validate } from '../../shared/skill_strict.js'
 import { fill, isObject } from './objects.js'
 import type { Package } from './package.js'
 
+const most = 500
 const schemaOf = (name: string): string => `https://agent-plugins.org/schemas/1.0.0/${name}.schema.json`
 const nameRule = /^(?!.*(?:--|\.\.))[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?$/
 const known = ['$schema', 'name', 'version', 'description', 'author', 'homepage', 'repository', 'license', 'keywords', 'extensions']
@@ -49,7 +50,9 @@ function readOwnPart(found: Package, said: unknown, file: string): void {
 function childSkills(found: Package): PackageSkills {
   const before = found.diagnostics.length
   const root = found.folder('skills')
-  const folders = (root ? readdirSync(root) : []).sort().flatMap((name) => {
+  const names = root ? readdirSync(root).sort() : []
+  if (names.length > most) found.invalid(`${root} holds ${names.length} folders; the first ${most} are looked into.`, root!)
+  const folders = names.slice(0, most).flatMap((name) => {
     const folder = join(root!, name)
     const file = join(folder, 'SKILL.md')
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory() || !readdirSync(folder).includes('SKILL.md')) return []

@@ -24,8 +24,8 @@ export interface Source {
 /** Hooks run by agents and models, which there are none of here, and events that never happen. */
 export function addHooks(found: Package, sources: readonly Source[], manner: Manner): void {
   const block: Record<string, JsonObject[]> = {}
-  const idle: Record<string, number> = {}
-  const put = (part: string): void => void (idle[part] = (idle[part] ?? 0) + 1)
+  const never = new Set<string>()
+  const types = new Set<string>()
   let from: string | undefined
   for (const { document, file } of sources) {
     const events = isObject(document?.['hooks']) ? document['hooks'] : (document ?? {})
@@ -33,9 +33,9 @@ export function addHooks(found: Package, sources: readonly Source[], manner: Man
       if (!Array.isArray(groups)) continue
       const known = eventOf(event)
       for (const group of groups) {
-        const hooks = isObject(group) && Array.isArray(group['hooks']) ? group['hooks'].flatMap((entry) => entryOf(found, entry, file, manner, put) ?? []) : []
+        const hooks = isObject(group) && Array.isArray(group['hooks']) ? group['hooks'].flatMap((entry) => entryOf(found, entry, file, manner, types) ?? []) : []
         if (!isObject(group) || !Array.isArray(group['hooks'])) found.invalid(`${file}: a group of ${event} holds no list of hooks and is left out.`, file)
-        else if (known === undefined) put(`Lifecycle hooks of ${event}`)
+        else if (known === undefined) never.add(event)
         else if (hooks.length > 0) {
           from ??= file
           const { matcher } = group
@@ -45,10 +45,10 @@ export function addHooks(found: Package, sources: readonly Source[], manner: Man
     }
   }
   if (from !== undefined) found.bring('lifecycle_hooks', { kind: 'hooks', hooks: block }, from)
-  for (const [part, count] of Object.entries(idle)) found.unsupported({ [part]: count }, sources[0]!.file)
+  found.unsupported({ 'Lifecycle hooks for what never happens here': [...never], 'Lifecycle hooks of types that nobody runs here': [...types] }, sources[0]!.file)
 }
 
-function entryOf(found: Package, entry: unknown, file: string, { names, units = 1 }: Manner, put: (part: string) => void): JsonObject | undefined {
+function entryOf(found: Package, entry: unknown, file: string, { names, units = 1 }: Manner, types: Set<string>): JsonObject | undefined {
   const { type = 'command', command, args, url, headers, allowedEnvVars, timeout, async, if: rule } = isObject(entry) ? entry : {}
   const word = (text: unknown) => worded(String(text), names, found.needs)
   const shared = { ...(typeof timeout === 'number' && { timeout_secs: timeout / units }), ...(async === true && { async }), ...(typeof rule === 'string' && { if: rule }) }
@@ -68,7 +68,8 @@ function entryOf(found: Package, entry: unknown, file: string, { names, units = 
       return { type, url, headers: Object.fromEntries(said), ...(Array.isArray(allowedEnvVars) && { allowedEnvVars: allowedEnvVars.map(String) }), ...shared }
     }
     if (type === 'command' || type === 'http') throw new Error(`it has no ${type === 'http' ? 'url' : 'command'}`)
-    return void put(`Lifecycle hooks of the type ${JSON.stringify(type)}`)
+    types.add(String(type))
+    return undefined
   } catch (error) {
     return void found.invalid(`${file}: a lifecycle hook is left out: ${(error as Error).message}.`, file)
   }

@@ -17,7 +17,7 @@ export function readPi(found: Package, document: JsonObject): boolean {
   }
   const list = (key: string): string[] | undefined => (said[key] === undefined ? undefined : [said[key]].flat().map(String))
   found.skills = () => {
-    const paths = walk(found.place.root)
+    const paths = walk(found)
     const skills = chosen(paths, list('skills') ?? ['skills']).filter((path) => basename(path) === 'SKILL.md').map((path) => dirname(path))
     const prompts = chosen(paths, list('prompts') ?? ['prompts']).filter((path) => path.endsWith('.md'))
     return skillsIn(found, { skills, commands: prompts, source: 'prompt' })
@@ -36,12 +36,12 @@ function chosen(paths: readonly string[], patterns: readonly string[]): string[]
 }
 
 /** Files and folders of the package, relative to it. */
-function walk(root: string, folder = '', depth = 1, found: string[] = []): string[] {
-  for (const { name } of readdirSync(join(root, folder), { withFileTypes: true })) {
-    if (/^\.|^node_modules$/.test(name) || found.length >= most.entries) continue
+function walk(from: Package, folder = '', depth = 1, paths: string[] = []): string[] {
+  for (const { name } of readdirSync(join(from.place.root, folder), { withFileTypes: true })) {
+    if (/^\.|^node_modules$/.test(name) || paths.length >= most.entries) continue
     const path = folder ? `${folder}/${name}` : name
-    found.push(path)
-    if (depth < most.depth && statSync(join(root, path), { throwIfNoEntry: false })?.isDirectory()) walk(root, path, depth + 1, found)
+    paths.push(path)
+    if (depth < most.depth && from.holds(path) && statSync(join(from.place.root, path), { throwIfNoEntry: false })?.isDirectory()) walk(from, path, depth + 1, paths)
   }
-  return found
+  return paths
 }

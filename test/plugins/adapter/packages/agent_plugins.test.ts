@@ -7,7 +7,7 @@ import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } f
 import { remote, type Remote } from '../../../fixtures/mcp/remote.js'
 
 // The cases of the public suite, https://github.com/agentplugins/agent-plugins-conformance, by their ids: the 32 of its commit 0990cb5 and
-// what later ones add for commands and the transport of 2024. The packages are our own, of the same three kinds; the client is the kernel.
+// what later ones up to 6257093 add for commands and the transport of 2024. The packages are our own, of the same three kinds; the client is the kernel.
 const fixture = fileURLToPath(new URL('../../../fixtures/mcp/server.mjs', import.meta.url))
 const json = JSON.stringify
 const schema = (name: string): string => `https://agent-plugins.org/schemas/1.0.0/${name}.schema.json`
@@ -17,6 +17,16 @@ const skill = (name: string): string => `---\nname: ${name}\ndescription: Fixtur
 const tools = json(['environment', 'keep'].map((name) => ({ name, description: `The tool ${name}.`, inputSchema: { type: 'object' } })))
 const probe = (name: string, more: object = {}): object => ({ type: 'stdio', command: 'node', args: [fixture, '${PLUGIN_ROOT}', name], ...more })
 
+/** By the end of its id in the suite, for both transports. */
+const wrongAddresses = (origin: string): Record<string, object> => ({
+  'url.fragment': { url: `${origin}/mcp#invalid-fragment` },
+  'url.userinfo': { url: origin.replace('//', '//me:word@') },
+  'url.relative': { url: '/mcp' },
+  'url.non-loopback-http': { url: 'http://example.org/mcp' },
+  'headers.duplicate-names': { url: `${origin}/mcp`, headers: { 'X-Apc-Duplicate': 'first', 'x-apc-duplicate': 'second' } },
+  'headers.invalid-name': { url: `${origin}/mcp`, headers: { 'no name': 'x' } },
+  'headers.invalid-value': { url: `${origin}/mcp`, headers: { 'x-a': 'x\r\ny' } },
+})
 interface Told {
   argv: string[]
   cwd: string
@@ -55,13 +65,9 @@ beforeAll(async () => {
     'recovery-env-plugin-root': probe('x', { env: { PLUGIN_ROOT: '${PLUGIN_ROOT}' } }),
     'recovery-env-plugin-data': probe('x', { env: { PLUGIN_DATA: '${PLUGIN_DATA}' } }),
     'recovery-http-type': { type: 'http', url: `${far.origin}/mcp` },
-    'recovery-http-fragment': { type: 'streamable-http', url: `${far.origin}/mcp#invalid-fragment` },
-    'recovery-http-userinfo': { type: 'streamable-http', url: far.origin.replace('//', '//me:word@') },
-    'recovery-http-relative': { type: 'streamable-http', url: '/mcp' },
-    'recovery-http-plain': { type: 'streamable-http', url: 'http://example.org/mcp' },
-    'recovery-http-duplicate-headers': { type: 'streamable-http', url: `${far.origin}/mcp`, headers: { 'X-Apc-Duplicate': 'first', 'x-apc-duplicate': 'second' } },
-    'recovery-http-header-name': { type: 'streamable-http', url: `${far.origin}/mcp`, headers: { 'no name': 'x' } },
-    'recovery-http-header-value': { type: 'streamable-http', url: `${far.origin}/mcp`, headers: { 'x-a': 'x\r\ny' } },
+    'recovery-cwd-form': probe('x', { cwd: 'probe-workdir' }),
+    'recovery-no-type': { command: 'node' },
+    ...Object.fromEntries(['streamable-http', 'sse'].flatMap((type) => Object.entries(wrongAddresses(far.origin)).map(([id, server]) => [`recovery-${type}-${id}`, { type, ...server }]))),
   }
   place = await tempWorkspace({
     'outside/tools.json': tools,
@@ -168,13 +174,9 @@ describe('recovery', () => {
     ['mcp.stdio.env.reserved-plugin-root', 'recovery-env-plugin-root'],
     ['mcp.stdio.env.reserved-plugin-data', 'recovery-env-plugin-data'],
     ['mcp.config.legacy-http-type', 'recovery-http-type'],
-    ['mcp.streamable-http.url.fragment', 'recovery-http-fragment'],
-    ['mcp.streamable-http.url.userinfo', 'recovery-http-userinfo'],
-    ['mcp.streamable-http.url.relative', 'recovery-http-relative'],
-    ['mcp.streamable-http.url.non-loopback-http', 'recovery-http-plain'],
-    ['mcp.streamable-http.headers.duplicate-names', 'recovery-http-duplicate-headers'],
-    ['mcp.streamable-http.headers.invalid-name', 'recovery-http-header-name'],
-    ['mcp.streamable-http.headers.invalid-value', 'recovery-http-header-value'],
+    ['mcp.stdio.cwd.invalid-form', 'recovery-cwd-form'],
+    ['mcp.config.missing-type', 'recovery-no-type'],
+    ...['streamable-http', 'sse'].flatMap((type) => Object.keys(wrongAddresses('')).map((id) => [`mcp.${type}.${id}`, `recovery-${type}-${id}`])),
   ])('%s', (_, server) => {
     expect(servers()).not.toContain(server)
     const told = vt.kernel.diagnostics().filter(({ code, message }) => code === 'VT_FORMAT_INVALID' && message.includes(`the server ${server} is left out`))
