@@ -23,7 +23,9 @@ export class Package {
 
   /** A part of it as a manifest that brings it. */
   bring(name: string, manifest: Manifest, file: string): void {
-    if (name === '' || name.length > 128 || /[\p{Cc}\p{Cf}]/u.test(name)) return this.invalid(`${file}: the name ${JSON.stringify(name.slice(0, 40))} is empty, over 128 characters long or holds what cannot be seen.`, file)
+    if (!/^[^\p{Cc}\p{Cf}]{1,128}$/u.test(name)) {
+      return this.invalid(`${file}: the name ${JSON.stringify(name.slice(0, 40))} is empty, over 128 characters long or holds what cannot be seen.`, file)
+    }
     this.manifests.push({ file, manifest: { name, ...manifest, ...declared(this.needs) } })
   }
   /** The values of the user as variables. */
