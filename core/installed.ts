@@ -28,6 +28,8 @@ export interface Installed {
   files: Record<string, string>
   /** Hash of what was shown for consent. */
   executes: string
+  /** Were its dependencies brought too? Then they are with every update. */
+  deps?: boolean
   /** Does it bring a policy? Then nothing is done in its absence. */
   judges?: boolean
 }

@@ -58,6 +58,8 @@ export async function line(io: Io, question: string): Promise<string> {
     }
     const nothing = () => answer('')
     reader.on('close', nothing)
+    // At a terminal in raw mode Ctrl-C is a key; it means the program all the same.
+    reader.on('SIGINT', () => (nothing(), void process.kill(process.pid, 'SIGINT')))
     io.signal.addEventListener('abort', nothing)
     reader.question(question, answer)
   })

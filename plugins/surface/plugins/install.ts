@@ -56,7 +56,7 @@ export async function add(said: string, options: AddOptions): Promise<string> {
     if (options.deps) await dependencies(fetched.root, options)
     const inspection = await usable(fetched.root, name, options)
     await agree(inspection, options)
-    const entry = entryOf(inspection, fetched.source)
+    const entry = entryOf(inspection, fetched.source, options.deps)
     if (link) symlinkSync(fetched.root, target)
     else renameSync(fetched.root, target)
     try {
@@ -79,9 +79,10 @@ export async function update(name: string, options: Installing): Promise<boolean
     if (!old) throw new Refusal(`${name} was not installed by \`vtcode plugins add\``)
     if (old.source.type === 'link' || (old.source.path !== undefined && old.source.path === target)) return false
     const fetched = await fetchAgain(old.source, { kernel, io, into: staging })
+    if (old.deps) await dependencies(fetched.root, options)
     if (treeDigest(fetched.root) === old.tree && stands(target, old)) return false
     const inspection = await usable(fetched.root, name, options)
-    const entry = entryOf(inspection, fetched.source)
+    const entry = entryOf(inspection, fetched.source, old.deps)
     if (entry.executes !== old.executes) {
       io.stderr.write(differenceText(existsSync(target) ? await inspect(target, surroundings(options), name) : undefined, inspection, old.files))
       await agree(inspection, options)
@@ -222,13 +223,13 @@ function facts(root: string): { name?: string; version?: string } {
 }
 
 /** The entry of the lock; a link stands for whatever is there. */
-function entryOf(inspection: Inspection, source: PluginSource): Installed {
+function entryOf(inspection: Inspection, source: PluginSource, deps = false): Installed {
   const { root, format, contributions } = inspection
   const version = facts(root).version ?? contributions[0]?.manifest.version
   const { digest, files } = readTree(root)
   const judges = contributions.some(({ kind }) => kind === 'policy')
   const sealed = source.type === 'link' ? { files: {} } : { tree: digest, files }
-  return { format, ...(version !== undefined && { version }), source, ...sealed, executes: executesHash(inspection), ...(judges && { judges }) }
+  return { format, ...(version !== undefined && { version }), source, ...sealed, executes: executesHash(inspection), ...(deps && { deps }), ...(judges && { judges }) }
 }
 
 /** Dependencies of a package, from its lock and without any of their scripts. */

@@ -234,6 +234,35 @@ describe('an npm package', () => {
   })
 })
 
+describe('--deps', () => {
+  it('brings what the lock of the package names, runs none of its scripts, and puts it under our lock too', async () => {
+    const made_by = JSON.stringify({ name: 'dep', version: '1.0.0', main: 'index.cjs', scripts: { preinstall: 'touch evil', install: 'touch evil', postinstall: 'touch evil' } })
+    await using made = await tempWorkspace({
+      'package/package.json': made_by,
+      'package/index.cjs': "module.exports = 'from a dependency'\n",
+      'src/acme/vtcode.yaml': manifest(),
+      'src/acme/hello.js': "import said from 'dep'\nexport default () => ({ ok: true, output: { said } })\n",
+      'src/acme/package.json': JSON.stringify({ name: 'acme', version: '1.0.0', type: 'module', dependencies: { dep: 'file:dep.tgz' }, scripts: { prepare: 'touch evil' } }),
+    })
+    execFileSync('tar', ['-czf', 'src/acme/dep.tgz', 'package'], { cwd: made.root })
+    expect((await plugins(made, 'add', 'src/acme', '--deps', '--yes')).stderr).toMatch(/--deps needs a package-lock\.json in the package\. Nothing was changed/)
+    const integrity = `sha512-${createHash('sha512').update(readFileSync(join(made.root, 'src/acme/dep.tgz'))).digest('base64')}`
+    const lock_of = (hash: string) => JSON.stringify({ name: 'acme', version: '1.0.0', lockfileVersion: 3, requires: true, packages: { '': { name: 'acme', version: '1.0.0', dependencies: { dep: 'file:dep.tgz' } }, 'node_modules/dep': { version: '1.0.0', resolved: 'file:dep.tgz', integrity: hash, hasInstallScript: true } } })
+    await made.write('src/acme/package-lock.json', lock_of(`sha512-${'A'.repeat(86)}==`))
+    const other = await plugins(made, 'add', 'src/acme', '--deps', '--yes')
+    expect([other.code, other.stderr]).toEqual([1, expect.stringMatching(/npm failed[^]*(?:integrity|EINTEGRITY|sha512)[^]*Nothing was changed/)])
+    await made.write('src/acme/package-lock.json', lock_of(integrity))
+    const { code, stderr } = await plugins(made, 'add', 'src/acme', '--deps', '--yes')
+    expect(code, stderr).toBe(0)
+    expect(await answer(made)).toEqual({ said: 'from a dependency' })
+    expect(execFileSync('find', ['.', '-name', 'evil'], { cwd: dirname(made.root), encoding: 'utf8' })).toBe('')
+    expect((await plugins(made, 'update', '--yes')).stdout).toBe('acme is as it was.\n')
+    expect(await answer(made)).toEqual({ said: 'from a dependency' })
+    appendFileSync(at(made, 'plugins/acme/node_modules/dep/index.cjs'), '// changed\n')
+    expect(await answer(made)).toBe('VT_PLUGIN_LOCK')
+  }, 240_000)
+})
+
 describe('vtcode plugins remove', () => {
   it('refuses while another plugin requires it, and keeps data unless told', async () => {
     await using made = await tempWorkspace({ ...files, 'src/needy/vtcode.yaml': 'name: needy\ndescription: x\nrequires: { plugins: [acme] }\nrun: [echo]\n' })

@@ -1,0 +1,61 @@
+/// <reference types="node-pty" />
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { bin, surroundings, vtcode } from './program.js'
+
+const files = { 'acme/vtcode.yaml': 'name: acme_hello\ndescription: Says hello.\nrun: [echo, hello]\n' }
+
+/** `vtcode plugins …` at a terminal; `says` waits until this is shown. */
+async function typing(made: TempWorkspace, ...words: string[]) {
+  // Its types declare the name that stands behind this one.
+  const pty = 'node-pty'
+  const { spawn } = (await import(pty)) as typeof import('@lydell/node-pty')
+  const terminal = spawn(process.execPath, [bin, 'plugins', ...words], { cwd: made.root, env: surroundings(made), cols: 100, rows: 30 })
+  let shown = ''
+  terminal.onData((data) => (shown += data))
+  const ended = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)))
+  const says = (text: string) => expect.poll(() => shown.includes(text), { timeout: 60_000 }).toBe(true)
+  return { type: (text: string) => terminal.write(text), says, ended, shown: () => shown }
+}
+const installed = ({ home }: TempWorkspace) => existsSync(join(home, '.vtcode/plugins/acme/vtcode.yaml'))
+
+it.each([
+  ['y', 'y\r', 0, true],
+  ['yes in capitals', 'YES\r', 0, true],
+  ['n', 'n\r', 1, false],
+  ['Enter alone', '\r', 1, false],
+  ['something like a yes', 'yeah sure\r', 1, false],
+  ['Ctrl-D', '\x04', 1, false],
+  ['Ctrl-C', '\x03', 130, false],
+])('at a terminal what a plugin may do is shown and asked for; the answer is %s', async (_, keys, code, there) => {
+  await using made = await tempWorkspace(files)
+  const { type, says, ended, shown } = await typing(made, 'add', 'acme')
+  await says('starts ["echo","hello"]')
+  await says('May acme do this with your rights? [y/N]')
+  expect(installed(made)).toBe(false)
+  type(keys)
+  expect(await ended, shown()).toBe(code)
+  expect(installed(made)).toBe(there)
+  // Neither a half copy nor a lock on the lock is left.
+  expect(readdirSync(join(made.home, '.vtcode/plugins'))).toEqual(there ? ['acme'] : [])
+  expect(readdirSync(join(made.home, '.vtcode')).filter((name) => name.includes('busy'))).toEqual([])
+}, 120_000)
+
+it('a plugin is taken away after a yes at a terminal, or without a question where --yes says so or nobody is there', async () => {
+  await using made = await tempWorkspace(files)
+  const add = () => vtcode(made, ['plugins', 'add', 'acme', '--yes'])
+  await add()
+  const refused = await typing(made, 'remove', 'acme')
+  await refused.says('Remove acme? [y/N]')
+  refused.type('\r')
+  expect([await refused.ended, installed(made)]).toEqual([1, true])
+  const unasked = await typing(made, 'remove', 'acme', '--yes')
+  expect([await unasked.ended, installed(made)]).toEqual([0, false])
+  await add()
+  const asked = await typing(made, 'remove', 'acme', '--data')
+  await asked.says('Remove acme and what it has kept? [y/N]')
+  asked.type('y\r')
+  expect([await asked.ended, installed(made)]).toEqual([0, false])
+}, 240_000)
