@@ -95,6 +95,20 @@ export function bind(found: Found, settings: Settings, dialects?: readonly strin
     addSlot(registry, primary.slot, { primary, chain: [], refusal: why.error })
   }
 
+  for (const { info, primary } of registry.slots.values()) if (primary.layer !== 'builtin') tellNames(info.slot, primary)
+
+  /** A tool comes before what went by its name, and a former name belongs to who had it first: neither unsaid. */
+  function tellNames(id: string, primary: Contribution): void {
+    const first = (name: string) => registry.tools.get(name)?.actions.values().next().value ?? registry.tools.get(name)?.only
+    const routed = (name: string) => registry.slots.get(registry.routes.get(name) ?? '')
+    const former = routed(id)
+    if (former && former.primary !== primary) say('VT_SLOT_COLLISION', { slot: id, winner: primary.id, loser: former.primary.id }, [primary, former.primary])
+    for (const name of primary.manifest.aliases ?? []) {
+      const winner = (first(name) ?? routed(name))?.primary
+      if (winner && winner !== primary) say('VT_SLOT_COLLISION', { slot: name, winner: winner.id, loser: primary.id }, [winner, primary])
+    }
+  }
+
   /** Can this manifest serve a slot at all? */
   function serves(contribution: Contribution): boolean {
     const { id, manifest, slot } = contribution

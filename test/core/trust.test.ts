@@ -56,6 +56,14 @@ describe('the trust store', () => {
     expect(open().isTrusted(item())).toBe(false)
     expect(open({ workspace: `${space.root}-away` }).isTrusted(item())).toBe(false)
   })
+  it('grants nothing to a worktree that points at a trusted repository, nor to a path that only begins like a trusted one', async () => {
+    const long = join(space.root, 'x'.repeat(120), 'y'.repeat(120))
+    for (const folder of [long, `${long}-evil`, join(space.root, 'clone')]) mkdirSync(join(folder, '.git'), { recursive: true })
+    writeFileSync(join(space.root, 'clone/.git/commondir'), `${long}/.git\n`)
+    open({ workspace: long }).add([item()])
+    expect(['', '-evil'].map((end) => open({ workspace: `${long}${end}` }).isTrusted(item()))).toEqual([true, false])
+    expect(open({ workspace: join(space.root, 'clone') }).isTrusted(item())).toBe(false)
+  })
   it('keeps what was agreed to for other workspaces', () => {
     const other = join(space.home, 'other')
     mkdirSync(other)

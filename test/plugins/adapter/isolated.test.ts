@@ -105,6 +105,17 @@ describe('a hostile module', () => {
     await mine.kernel.reload()
     matches(await mine.call('call_exit', {}), { ok: false, error: { code: 'VT_PLUGIN_CRASHED' } })
   })
+
+  it('takes what shares its process with it: all modules of a plugin are shown as left alone, what is data goes on', async () => {
+    const folder = Object.fromEntries(['call_exit', 'good'].flatMap((name) => [[`p/vtcode/${name}.yaml`, files[`${name}.yaml`]!], [`p/vtcode/${name}.js`, files[`${name}.js`]!]]))
+    await using place = await tempWorkspace({ ...folder, 'p/vtcode/look.yaml': 'name: look\nalias: { to: unified_search/list }\n' })
+    await using mine = await bootKernel({ manifests: [join(place.root, 'p')], config: { plugins: { isolate: 'auto' } } })
+    for (let n = 0; n < 3; n++) await mine.call('call_exit', {})
+    matches(await mine.call('good', {}), { ok: false, error: { code: 'VT_PLUGIN_QUARANTINED' } })
+    matches(await mine.call('look', {}), { ok: true })
+    const states = mine.kernel.contributions().filter(({ id }) => id.startsWith('p:')).map(({ id, state }) => `${id} ${state}`)
+    expect(states).toEqual(['p:call_exit quarantined', 'p:good quarantined', 'p:look active'])
+  })
 })
 
 describe('a module in a process of its own', () => {

@@ -68,6 +68,14 @@ describe('vtcode doctor', () => {
     expect(ran.code).toBe(1)
   })
 
+  it('imports one plugin again with --retry, and no other', async () => {
+    await using made = await broken()
+    expect((await vtcode(made, ['doctor', '--retry', 'nobody'])).code).toBe(2)
+    expect((await vtcode(made, ['doctor', '--retry', 'user:throws'])).stdout).toMatch(/throws\.js of user:throws throws on import: on import/)
+    await made.write('../home/tools/throws.js', modules.good)
+    expect((await vtcode(made, ['doctor', '--retry', 'user:throws'])).stdout).not.toMatch(/on import|top-level await/)
+  })
+
   it('leaves every other tool at work', async () => {
     await using made = await broken()
     expect((await vtcode(made, ['call', 'good'])).code).toBe(0)
