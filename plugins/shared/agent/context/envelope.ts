@@ -1,6 +1,5 @@
 import { textOf, type State } from '../sessions/state.js'
 import type { GroundedFact } from '../types.js'
-import { mostRemembered } from './summary.js'
 
 /** What a session remembers of itself, `manifests/schema/session_memory_envelope.1.json`: enough to go on with, far less than the conversation. */
 export interface SessionMemoryEnvelope {
@@ -38,10 +37,10 @@ export function envelopeOf(state: State, session_id: string, pending: readonly {
     spec_summary: null,
     evaluation_summary: null,
     verification_summary: null,
-    constraints: summary.constraints.slice(-mostRemembered),
-    grounded_facts: summary.facts.slice(-mostRemembered),
+    constraints: summary.constraints,
+    grounded_facts: summary.facts,
     touched_files: touched,
-    open_questions: summary.open_questions.slice(-mostRemembered),
+    open_questions: summary.open_questions,
     verification_todo: [],
     delegation_notes: [],
     pending_intents: pending.map(({ id, text }) => ({ id, text })),

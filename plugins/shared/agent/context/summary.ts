@@ -3,7 +3,7 @@ import type { GroundedFact, Msg, Part, Summary } from '../types.js'
 export const noSummary: Summary = { goal: '', constraints: [], done: [], in_progress: [], blocked: [], decisions: [], next_steps: [], facts: [], open_questions: [], critical_context: '' }
 const lists = ['constraints', 'done', 'in_progress', 'blocked', 'decisions', 'next_steps', 'open_questions'] as const
 /** How many constraints, facts and questions are remembered over compactions. */
-export const mostRemembered = 5
+const mostRemembered = 5
 
 export const summaryPrompt = `You shorten the record of a coding agent's work, so that the agent can go on from your summary alone. Answer with one JSON object and nothing else:
 {"goal": string, "constraints": [string], "done": [string], "in_progress": [string], "blocked": [string], "decisions": [string],
@@ -41,14 +41,14 @@ export const mergeSummaries = (old: Summary, new_: Summary): Summary => ({
 })
 
 /** Each once, whatever its case: the newest wins and comes last. */
-export function remembered<T>(items: readonly T[], textOf: (item: T) => string, most = mostRemembered): T[] {
+function remembered<T>(items: readonly T[], textOf: (item: T) => string): T[] {
   const kept = new Map<string, T>()
   for (const item of items) {
     const key = textOf(item).trim().toLowerCase()
     kept.delete(key)
     kept.set(key, item)
   }
-  return [...kept.values()].slice(-most)
+  return [...kept.values()].slice(-mostRemembered)
 }
 
 /** A summary that a model is not needed for: the words of the user and the last words of the agent. */
