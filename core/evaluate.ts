@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { environment, signalGroup, start } from './programs.js'
 import type { Mode } from './types.js'
 
 /** What a settings file that exports a function is given. */
@@ -18,9 +18,6 @@ export async function evaluate(file: string, circumstances: Circumstances): Prom
   return typeof value === 'function' ? value(circumstances) : value
 }
 
-const inherited = [
-  'PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'TZ', 'TMPDIR', 'SystemRoot', 'ComSpec', 'PATHEXT', 'TEMP', 'USERPROFILE', 'APPDATA',
-]
 const script = `
 const [module, file, circumstances] = process.argv.slice(1)
 const { evaluate } = await import(module)
@@ -32,17 +29,9 @@ try {
 
 /** The same in a process of its own with a clean environment; it is ended, with all it started, after `limit` milliseconds. */
 export async function evaluateAside(file: string, { cwd, env, mode }: Circumstances, limit = 10_000): Promise<unknown> {
-  const kept = Object.fromEntries(Object.entries(env).filter(([name]) => inherited.includes(name) || name.startsWith('LC_')))
-  const clean = { ...kept, TERM: 'dumb', NO_COLOR: '1', VTCODE: '1', VTCODE_WORKSPACE: cwd }
-  const words = ['--input-type=module', '-e', script, import.meta.url, file, JSON.stringify({ cwd, env: clean, mode })]
-  const child = spawn(process.execPath, words, { cwd, env: clean, detached: true, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
-  const stop = () => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
-    } catch {
-      // It has ended already.
-    }
-  }
+  const clean = { ...environment(env), VTCODE_WORKSPACE: cwd }
+  const args = ['--input-type=module', '-e', script, import.meta.url, file, JSON.stringify({ cwd, env: clean, mode })]
+  const child = start({ file: process.execPath, args, cwd, env: clean }, ['ignore', 'ignore', 'ignore', 'ipc'])
   try {
     const answer = await new Promise<{ value?: string; error?: string }>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`it did not finish within ${limit / 1000} s.`)), limit)
@@ -54,6 +43,6 @@ export async function evaluateAside(file: string, { cwd, env, mode }: Circumstan
     if (answer.error !== undefined) throw new Error(answer.error)
     return answer.value === undefined ? undefined : JSON.parse(answer.value)
   } finally {
-    stop()
+    if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL')
   }
 }

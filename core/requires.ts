@@ -1,6 +1,4 @@
-import { accessSync, constants, statSync } from 'node:fs'
-import { delimiter, isAbsolute, join } from 'node:path'
-import { inside } from './data.js'
+import { findProgram, searchPath } from './programs.js'
 import type { Contribution, Manifest } from './types.js'
 import { version } from './version.js'
 
@@ -29,8 +27,8 @@ export async function missing({ requires = {} }: Manifest, { workspace, env }: S
   if (node !== undefined && !(await within(process.versions.node, node))) needs.push(`Node ${node}; this is ${process.versions.node}`)
   if (os && !os.includes(process.platform)) needs.push(`${os.join(' or ')}; this is ${process.platform}`)
   if (arch && !arch.includes(process.arch)) needs.push(`${arch.join(' or ')}; this is ${process.arch}`)
-  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => isAbsolute(folder) && !inside(workspace, folder))
-  for (const name of bin) if (!folders.some((folder) => isProgram(join(folder, name)))) needs.push(`the program ${name}`)
+  const folders = searchPath(env['PATH'], workspace)
+  for (const name of bin) if (!findProgram(name, folders)) needs.push(`the program ${name}`)
   return needs
 }
 
@@ -52,13 +50,4 @@ export function orphans(contributions: readonly Contribution[]): Map<Contributio
 async function within(found: string, range: string): Promise<boolean> {
   const { default: semver } = await import('semver')
   return semver.satisfies(found, range, { includePrerelease: true })
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return statSync(file).isFile()
-  } catch {
-    return false
-  }
 }

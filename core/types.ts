@@ -258,6 +258,19 @@ export interface Brought {
   left: ContributionInfo[]
 }
 
+// ── programs of others ───────────────────────────────────────────────────────────────────────────
+
+/** A program ready to be started: nothing about it is looked up any more. */
+export interface Launch {
+  /** Absolute path of an executable. */
+  file: string
+  /** Never read by a shell. */
+  args: string[]
+  cwd: string
+  /** All of its environment. */
+  env: Record<string, string>
+}
+
 // ── the one way to a path ────────────────────────────────────────────────────────────────────────
 
 export type EntryKind = 'file' | 'directory' | 'link' | 'other'

@@ -54,6 +54,10 @@ describe('imports', () => {
     const allowed = (name: string): boolean => name === 'core/index.ts' || name.startsWith('plugins/shared/') || libraries.includes(name)
     expect(breaking(shared, allowed)).toEqual([])
   })
+  it('of what starts programs stand in one place', () => {
+    const starts = sources.filter((file) => /^import (?!type).*'node:child_process'/m.test(text(file)))
+    expect(starts).toEqual(['core/programs.ts'])
+  })
   it('of a test never reach a plugin: a swap keeps its tests', () => {
     const inside = (name: string): boolean => /^(dist|core|plugins)\//.test(name)
     const allowed = (name: string, file: string): boolean =>

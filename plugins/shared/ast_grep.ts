@@ -2,11 +2,10 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Context } from '../../core/index.js'
+import { findProgram, searchPath, type Context } from '../../core/index.js'
 import { astGrepProgram as program, installUnasked, managedFolder } from './ast_grep_install.js'
 import type { WebSettings } from './fetch/settings.js'
 import { run, tail, type Consumer, type Ended } from './process.js'
-import { findProgram, searchPath } from './programs.js'
 
 /** VTCODE_AST_GREP_BIN, the npm package, `~/.vtcode/bin`, PATH outside the workspace; never `sg`, which is another program on Linux. */
 export function astGrepPath(workspace: string): string | undefined {

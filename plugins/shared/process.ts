@@ -1,24 +1,19 @@
 /**
- * The one place that starts programs. node:child_process rather than execa: importing execa takes 150 ms, longer than most
+ * How programs run under limits. node:child_process rather than execa: importing execa takes 150 ms, longer than most
  * searches run, and a search needs nothing of it but a spawn and pipes.
  */
-import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, readSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
-import { problem } from '../../core/index.js'
+import { environment, problem, signalGroup, start, type Launch } from '../../core/index.js'
 import { watch, type Burden } from './burden.js'
 
-export interface Program {
-  /** Absolute path of an executable. */
-  file: string
-  /** Never read by a shell. */
-  args: string[]
-  /** Working folder; for programs that walk a directory its `Handle.ref`, so that no swap of a path leads them elsewhere. */
-  cwd: string
+/** For programs that walk a directory `cwd` is its `Handle.ref`, so that no swap of a path leads them elsewhere; `env` is added to what all get. */
+export interface Program extends Omit<Launch, 'env'> {
   env?: Record<string, string>
   /** Written to standard input, which is closed then; without it standard input is empty. */
   input?: Buffer
@@ -44,18 +39,6 @@ export interface Ended {
 export type Consumer = (chunk: Buffer) => void | false | Promise<void | false>
 
 const grace = { term: 200, kill: 100 }
-const inherited = /^(PATH|HOME|USER|LOGNAME|LANG|LC_.*|TZ|TMPDIR|SystemRoot|ComSpec|PATHEXT|TEMP|USERPROFILE|APPDATA)$/
-
-/** What a child may know of our environment. */
-export function environment(): Record<string, string> {
-  const known = Object.entries(process.env).filter((entry): entry is [string, string] => inherited.test(entry[0]) && entry[1] !== undefined)
-  return { ...Object.fromEntries(known), TERM: 'dumb', NO_COLOR: '1', VTCODE: '1' }
-}
-
-/** Starts a program in a process group of its own, with this environment and no more. Some failures to start are its `error` event, others are thrown. */
-export function start({ file, args, cwd, env }: Required<Pick<Program, 'file' | 'args' | 'cwd' | 'env'>>, stdio: StdioOptions): ChildProcess {
-  return spawn(file, args, { cwd, env, detached: true, stdio, windowsHide: true })
-}
 
 /**
  * Runs a program in a process group of its own and hands its output to consumers. `undefined` when it cannot be started.
@@ -138,15 +121,6 @@ export async function terminate(child: ChildProcess): Promise<void> {
   child.stdin?.destroy()
   child.stdout?.destroy()
   child.stderr?.destroy()
-}
-
-/** Signals the process group that `pid` leads; false when nobody of it is left. Signal 0 only asks. */
-export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(process.platform === 'win32' ? pid : -pid, signal)
-  } catch {
-    return false
-  }
 }
 
 /** Whether a promise settles within `ms` milliseconds; without a number it is waited for. */

@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Premises } from '../../core/index.js'
-import { environment, start } from './process.js'
-import { findProgram, searchPath } from './programs.js'
+import { environment, findProgram, searchPath, start, type Premises } from '../../core/index.js'
 
 /** How long a user may take to sign in, in milliseconds. */
 const PATIENCE = 300_000

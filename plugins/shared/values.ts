@@ -2,9 +2,8 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { problem, type Contribution, type JsonObject, type Premises } from '../../core/index.js'
-import { environment, run } from './process.js'
-import { findProgram, searchPath } from './programs.js'
+import { environment, findProgram, problem, searchPath, type Contribution, type JsonObject, type Premises } from '../../core/index.js'
+import { run } from './process.js'
 import { keepSecret, looksSecret } from './redact.js'
 
 /** Who asks for a value, and what the forms `option` and `input` look into. */

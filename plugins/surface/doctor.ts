@@ -1,9 +1,8 @@
 import { Option } from 'commander'
-import { homeOf, openTrust, survey, version, type ContributionInfo, type Diagnostic, type Io, type Kernel } from '../../core/index.js'
+import { findProgram, homeOf, openTrust, searchPath, survey, version, type ContributionInfo, type Diagnostic, type Io, type Kernel } from '../../core/index.js'
 import { places, type Place } from '../shared/agent/dictionary/table.js'
 import { sandbox } from '../shared/exec/sandbox.js'
 import type { SandboxSettings } from '../shared/exec/settings.js'
-import { findProgram, searchPath } from '../shared/programs.js'
 import { oneLine, paint, printable, say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
 

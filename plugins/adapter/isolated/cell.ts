@@ -1,9 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { problem, type Contribution, type Premises } from '../../../core/index.js'
+import { problem, type Contribution, type Launch, type Premises } from '../../../core/index.js'
 import { confined, sandbox } from '../../shared/exec/sandbox.js'
 import type { SandboxSettings } from '../../shared/exec/settings.js'
-import type { Launch } from '../../shared/exec/transport.js'
 
 /** The program, as far as the process of a plugin is made of it. */
 const program = ['dist', 'package.json', 'node_modules'].map((name) => fileURLToPath(new URL(`../../../../${name}`, import.meta.url)))

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
 import { basename, isAbsolute, resolve } from 'node:path'
-import { VtError, type Contribution, type Effect, type JsonObject, type Premises } from '../../../core/index.js'
-import { findProgram, searchPath } from '../../shared/programs.js'
-import { environment } from '../../shared/process.js'
+import { environment, findProgram, searchPath, VtError, type Contribution, type Effect, type JsonObject, type Launch, type Premises } from '../../../core/index.js'
 import type { LoginOptions } from './login.js'
 import { expandVariables, resolveValue, resolveValues, resolveWords, type Asking } from '../../shared/values.js'
 
@@ -25,12 +23,6 @@ export interface Definition {
   tool_timeout_secs?: number
   effects?: Record<string, Effect[]>
   trust_annotations?: boolean
-}
-export interface Launch {
-  file: string
-  args: string[]
-  cwd: string
-  env: Record<string, string>
 }
 export interface Address {
   type: 'streamable-http' | 'sse'

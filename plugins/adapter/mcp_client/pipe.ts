@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
+import { signalGroup, start, type Launch } from '../../../core/index.js'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
-import { settles, signalGroup, start, tail } from '../../shared/process.js'
-import type { Launch } from './definition.js'
+import { settles, tail } from '../../shared/process.js'
 
 const MAX_FRAME = 32 * 1_048_576
 const MAX_LOG = 262_144

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join, relative } from 'node:path'
-import { problem, VtError, type Call, type Context, type Handle } from '../../../core/index.js'
+import { problem, VtError, type Call, type Context, type Handle, type Launch } from '../../../core/index.js'
 import { refusal } from '../answer.js'
 import { alone, looksWithGit } from '../rules/git.js'
 import { configured, environmentOf } from './environment.js'
@@ -10,7 +10,7 @@ import { confined, loose, sandbox } from './sandbox.js'
 import { Session, type Facts } from './session.js'
 import { sessionsOf } from './sessions.js'
 import { execSettings, sandboxSettings } from './settings.js'
-import type { Launch, Sink, Size, Transport } from './transport.js'
+import type { Sink, Size, Transport } from './transport.js'
 
 /** What a caller wants to have run. */
 export interface Wanted extends Command {

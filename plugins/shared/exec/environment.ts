@@ -1,7 +1,6 @@
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { problem, type Context } from '../../../core/index.js'
-import { searchPath } from '../programs.js'
+import { problem, searchPath, type Context } from '../../../core/index.js'
 import { resolveValues } from '../values.js'
 import { execSettings } from './settings.js'
 import { markName } from './tree.js'

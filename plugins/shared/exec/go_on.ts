@@ -1,6 +1,5 @@
-import { problem, type Call, type Context, type Result } from '../../../core/index.js'
+import { problem, signalGroup, type Call, type Context, type Result } from '../../../core/index.js'
 import { refusal } from '../answer.js'
-import { signalGroup } from '../process.js'
 import { deliver, reportProgress } from './answer.js'
 import { sequenceOf } from './keys.js'
 import { screenOf } from './screen.js'

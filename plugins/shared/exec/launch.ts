@@ -1,7 +1,6 @@
 import { delimiter, isAbsolute, join } from 'node:path'
-import { problem, type Handle, type VtError } from '../../../core/index.js'
+import { findProgram, isProgram, problem, type Handle, type VtError } from '../../../core/index.js'
 import { refusal } from '../answer.js'
-import { findProgram, isProgram } from '../programs.js'
 
 /** A command as it was asked for. */
 export interface Command {

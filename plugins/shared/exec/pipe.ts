@@ -1,7 +1,7 @@
 import type { Duplex, Readable } from 'node:stream'
-import { start } from '../process.js'
+import { start, type Launch } from '../../../core/index.js'
 import { drain } from './drain.js'
-import type { Exit, Launch, Sink, Transport } from './transport.js'
+import type { Exit, Sink, Transport } from './transport.js'
 
 export interface Pipes {
   /** Whether standard input is ours to write to; otherwise it is empty. */

@@ -3,7 +3,8 @@ import { closeSync, constants as files, openSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { ReadStream } from 'node:tty'
-import type { Exit, Launch, Sink, Size, Transport } from './transport.js'
+import type { Launch } from '../../../core/index.js'
+import type { Exit, Sink, Size, Transport } from './transport.js'
 
 /**
  * The native half of node-pty. Its JavaScript half loses the last lines of up to every third program, hangs us when a full

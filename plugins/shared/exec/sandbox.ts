@@ -2,10 +2,9 @@ import { existsSync, lstatSync, statSync } from 'node:fs'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
+import { findProgram, searchPath, type Launch } from '../../../core/index.js'
 import { run, tail } from '../process.js'
-import { findProgram, searchPath } from '../programs.js'
 import type { SandboxSettings } from './settings.js'
-import type { Launch } from './transport.js'
 
 /** Where a command runs and what of the machine it may touch there. */
 export interface Confinement {

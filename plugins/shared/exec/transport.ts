@@ -2,15 +2,6 @@ import type { Duplex } from 'node:stream'
 
 export type Stream = 'stdout' | 'stderr'
 
-/** A program ready to be started: nothing about it is looked up any more. */
-export interface Launch {
-  file: string
-  args: string[]
-  /** The walked directory's `Handle.ref`. */
-  cwd: string
-  /** All of its environment. */
-  env: Record<string, string>
-}
 export interface Size {
   rows: number
   cols: number

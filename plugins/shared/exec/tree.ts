@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { signalGroup } from '../process.js'
+import { signalGroup } from '../../../core/index.js'
 
 /** The variable by which whatever a command started is found again, wherever it went. */
 export const markName = 'VTCODE_RUN'

@@ -1,4 +1,4 @@
-import { searchPath, findProgram } from '../programs.js'
+import { findProgram, searchPath } from '../../../core/index.js'
 import type { Facts } from './facts.js'
 import { isGit, lookedAt, looksWithGit, showsContents } from './git.js'
 import { readOnlyFiles } from './read_only.js'

@@ -2,11 +2,10 @@
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { readBytes, treeDigest, VtError, type Io, type Kernel, type PluginSource } from '../../../core/index.js'
+import { findProgram, readBytes, searchPath, treeDigest, VtError, type Io, type Kernel, type PluginSource } from '../../../core/index.js'
 import { download } from '../../shared/fetch/download.js'
 import { networkFailure, hostOf, type WebSettings } from '../../shared/fetch.js'
 import { run, tail } from '../../shared/process.js'
-import { findProgram, searchPath } from '../../shared/programs.js'
 import { mostBytes, unpack } from './archive.js'
 import { Refusal } from './refusal.js'
 

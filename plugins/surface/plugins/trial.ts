@@ -2,8 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Contribution, Explanation, JsonObject, Result } from '../../../core/index.js'
-import { findProgram, searchPath } from '../../shared/programs.js'
+import { findProgram, searchPath, type Contribution, type Explanation, type JsonObject, type Result } from '../../../core/index.js'
 import { executes, onBench, type Setting } from './bench.js'
 
 export type Trial = Setting

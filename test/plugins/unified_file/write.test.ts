@@ -1,8 +1,11 @@
-import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
+const program = fileURLToPath(new URL('../../../dist/core/bin.js', import.meta.url))
 let booted: Booted
 beforeEach(async () => {
   booted = await bootKernel({ files: { 'a.txt': 'one\ntwo\n', 'dir/x': 'x' } })
@@ -21,6 +24,17 @@ describe('write', () => {
     })
     expect(content('n/e/w.txt')).toBe('\uFEFFé\r\n\n')
     expect(await write({ path: 'empty', content: '' })).toMatchObject({ ok: true, output: { total_lines: 0, bytes_written: 0 } })
+  })
+
+  it('starts no program of the workspace, wherever PATH leads: npx puts node_modules/.bin there', async () => {
+    const bin = join(booted.root, 'node_modules/.bin')
+    await booted.write('node_modules/.bin/cp', `#!/bin/sh\ntouch '${join(booted.root, 'marker')}'\n`)
+    chmodSync(join(bin, 'cp'), 0o755)
+    const words = ['--workspace', booted.root, '--home', booted.home, '--mode', 'auto', 'call', 'unified_file', 'write', '--path', 'a.txt', '--content', 'new', '--mode', 'overwrite']
+    const { stdout } = spawnSync(process.execPath, [program, ...words], { env: { ...process.env, PATH: `${bin}:${process.env['PATH']}` }, encoding: 'utf8' })
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true })
+    expect(content('a.txt')).toBe('new')
+    expect(existsSync(join(booted.root, 'marker'))).toBe(false)
   })
 
   it('leaves an existing file alone until told otherwise', async () => {

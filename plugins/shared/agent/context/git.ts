@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Workspace } from '../../../../core/index.js'
+import { findProgram, searchPath, type Workspace } from '../../../../core/index.js'
 import { run } from '../../process.js'
-import { findProgram, searchPath } from '../../programs.js'
 import { oneLine } from '../../terminal.js'
 
 const mostCommits = 5

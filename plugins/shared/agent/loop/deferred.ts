@@ -1,6 +1,5 @@
-import type { Approval, Approved } from '../../../../core/index.js'
+import { findProgram, searchPath, type Approval, type Approved } from '../../../../core/index.js'
 import { run } from '../../process.js'
-import { findProgram, searchPath } from '../../programs.js'
 import { withoutValues } from '../../redact.js'
 import { uuidOf } from '../dictionary/system.js'
 import { approvalOf, approvalsIn, removeApproval, writeApproval, type PendingApproval } from '../sessions/approvals.js'

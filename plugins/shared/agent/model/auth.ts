@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
+import { findProgram, searchPath } from '../../../../core/index.js'
 import { run } from '../../process.js'
-import { findProgram, searchPath } from '../../programs.js'
 import { keepSecret } from '../../redact.js'
 import type { AgentProviders } from '../dictionary.js'
 import { AgentError } from '../errors.js'
