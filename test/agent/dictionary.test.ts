@@ -104,6 +104,9 @@ describe('a place', () => {
     const at = await place([{ content: 'ok' }, { content: 'ok' }])
     expect(await record(at)).toMatchObject({ context: 'exec' })
     expect(await record(at, [], { CI: 'true' })).toMatchObject({ context: 'ci' })
+    own(at, undefined, undefined, { settings: { agent: { model: 'peer/m', harness: { async_approval: { enabled: true } } } } })
+    expect((await record(at)).chosen['approval']).toEqual(['file', 'agent.harness.async_approval'])
+    expect((await record(at, ['--context', 'ci'])).chosen['approval']).toEqual(['deny_ask', 'context ci'])
     expect((await vtcode(at, ['exec', '--context', 'ci', 'go'])).code).toBe(0)
     expect((await vtcode(at, ['chat', '--plain', '--context', 'worker'], { input: 'hi\n' })).code).toBe(0)
     for (const [asked, env] of [['exec', { CI: 'true' }], ['interactive', {}], ['bench', {}]] as const) {

@@ -109,6 +109,23 @@ describe('a credential', () => {
       expect((await t.run()).error, why).toMatchObject({ code: 'VT_LLM_AUTH', message: expect.stringContaining(why) })
     }
   })
+  it('that prints without end, or what no header can hold, is refused, and what it printed is told nowhere', async () => {
+    const server = await answering()
+    const many = await scene([], { url: server.url, provider: { auth: { command: '/usr/bin/yes', args: ['token-without-end'] } } })
+    expect((await many.run()).error).toMatchObject({ code: 'VT_LLM_AUTH', message: expect.stringContaining('printed more than 65536 bytes') })
+    for (const [provider, env] of [
+      [{ auth: { command: '/usr/bin/printf', args: ['abc-one\\ndef-two'] } }, {}],
+      [{}, { PEER_API_KEY: 'abc-one\ndef-two' }],
+      [{ auth: { type: 'header', name: 'X-Gate', value: { env: 'OF_MINE' } } }, { OF_MINE: 'abc-one\u2028def-two' }],
+    ] as const) {
+      const s = await scene([], { url: server.url, provider })
+      const outcome = await s.run('go', { env })
+      expect(outcome.error).toMatchObject({ code: 'VT_LLM_AUTH', message: expect.stringContaining('nothing that a header can') })
+      expect(JSON.stringify([outcome, s.events])).not.toMatch(/abc-one|def-two/)
+      expect(s.waits).toEqual([])
+    }
+    expect(server.seen).toEqual([])
+  })
   it('never follows a request to another origin, whatever it is and however it comes back', async () => {
     for (const provider of [{}, { auth: { type: 'query', name: 'k', value: 'mine-0123456789' } }, { auth: { type: 'header', name: 'x-gate', value: 'mine-0123456789' } }, { headers: { 'x-secret': 'mine-0123456789' }, query: { q: 'mine-0123456789' } }]) {
       let first: { url: string } | undefined

@@ -75,6 +75,7 @@ async function printed(provider: string, auth: Auth, env: AgentProviders['env'],
   })
   if (!ended) throw refused('cannot be started')
   if (ended.timed_out) throw refused(`took longer than ${timeout_ms} ms`)
+  if (bytes > mostBytes) throw refused(`printed more than ${mostBytes} bytes`)
   if (ended.exit_code !== 0) throw refused(`ended with exit code ${ended.exit_code}`)
   const token = Buffer.concat(chunks).toString('utf8').trim()
   if (token === '') throw refused('printed nothing')

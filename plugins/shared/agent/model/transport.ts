@@ -35,9 +35,9 @@ export function transport(model: Model, credential: Credential, extra: { headers
     const own = new Headers()
     for (const [name, value] of new Headers(init.headers)) {
       if (!value.includes(stand_in)) own.set(name, value)
-      else if (door.key !== undefined) own.set(name, value.replaceAll(stand_in, () => door.key!))
+      else if (door.key !== undefined) put(own, name, value.replaceAll(stand_in, () => door.key!), model)
     }
-    for (const [name, value] of Object.entries({ ...extra.headers, ...door.headers })) own.set(name, value)
+    for (const [name, value] of Object.entries({ ...extra.headers, ...door.headers })) put(own, name, value, model)
     const plain = new Headers([...own].filter(([name]) => harmless.test(name)))
     const body = typeof init.body === 'string' ? wellFormed(JSON.stringify(shaped(JSON.parse(init.body) as JsonObject, model))) : init.body
     let at_home = true
@@ -54,6 +54,15 @@ export function transport(model: Model, credential: Credential, extra: { headers
       if (fault) throw new AgentError('VT_LLM_REQUEST', `The model server of '${model.entry.name}' redirects: ${fault}`)
       url = next!
     }
+  }
+}
+
+/** Says which header cannot be sent without saying what it holds, as the platform's own words do. */
+function put(headers: Headers, name: string, value: string, { entry }: Model): void {
+  try {
+    headers.set(name, value)
+  } catch {
+    throw new AgentError('VT_LLM_AUTH', `What the header '${name}' for the provider '${entry.name}' is to hold is nothing that a header can: it has a line break or a character beyond Latin-1.`)
   }
 }
 
