@@ -1,6 +1,6 @@
 /** What really stands at paths that an engine named. */
 import { lstatSync, readlinkSync, type BigIntStats } from 'node:fs'
-import type { Context, EntryKind, EntryStat, Handle } from '../../core/index.js'
+import { VtError, type Context, type EntryKind, type EntryStat, type Handle } from '../../core/index.js'
 
 export interface Entry extends Pick<EntryStat, 'kind' | 'bytes' | 'mtime_ms' | 'mtime_ns' | 'dev' | 'ino'> {
   /** Where a link points, as it is written. */
@@ -28,6 +28,17 @@ export async function look(context: Context, paths: Iterable<string>): Promise<M
     }
   }
   return found
+}
+
+/** Opens a file that a walk found. What has gone or leads out since then is passed over; what stands there and cannot be read is put to `unread`. */
+export async function openOr(context: Context, path: string, unread: string[]): Promise<Handle | undefined> {
+  try {
+    return await context.workspace.openFile(path)
+  } catch (error) {
+    if (!(error instanceof VtError)) throw error
+    if (error.code === 'VT_PATH_PERMISSION' || error.code === 'VT_FILE_IO') unread.push(path)
+    return undefined
+  }
 }
 
 /** Those paths at which something stands: a name that a program came by outside the workspace is not told. */

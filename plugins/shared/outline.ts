@@ -139,8 +139,11 @@ export function tooLarge({ path, stat }: Handle, single: boolean): boolean {
   return true
 }
 
-/** The remark on files that were too much to parse. */
-export const leftOut = (paths: string[]): Notice[] => (paths.length > 0 ? [notice('VT_SEARCH_SKIPPED', `${count(paths.length, 'file')} too much to parse, left out: ${some(paths)}`)] : [])
+/** The remarks on files that were too much to parse, and on those that could not be opened. */
+export function leftOut(large: string[], unread: string[]): Notice[] {
+  const remark = (files: string[], what: string) => (files.length > 0 ? [notice('VT_SEARCH_SKIPPED', `${count(files.length, 'file')} ${what}, left out: ${some(files)}`)] : [])
+  return [...remark(large, 'too much to parse'), ...remark(unread, 'not read')]
+}
 
 /** What the caller's words leave of a file. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
 export async function filterOf(input: OutlineInput, single: boolean): Promise<(items: Item[]) => Item[]> {

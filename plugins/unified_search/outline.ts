@@ -2,7 +2,7 @@ import { VtError, type Context, type Handle, type Handler, type JsonObject, type
 import { notice, refusal, some } from '../shared/answer.js'
 import { astGrep, astGrepPath, ensureAstGrep } from '../shared/ast_grep.js'
 import { InstallProblem } from '../shared/ast_grep_install.js'
-import { look } from '../shared/entries.js'
+import { look, openOr } from '../shared/entries.js'
 import type { Language } from '../shared/languages.js'
 import { inPathOrder } from '../shared/order.js'
 import {
@@ -67,6 +67,7 @@ async function draw(context: Context, files: Subject[], single: boolean): Promis
   const outlined: Outlined[] = []
   const failed: string[] = []
   const large: string[] = []
+  const unread: string[] = []
   const by = (language: Language) => `${engine}:${language.id}`
   const entries = await look(context, files.map(({ path }) => path))
   const unknown = files.filter(({ path, language }) => {
@@ -81,7 +82,7 @@ async function draw(context: Context, files: Subject[], single: boolean): Promis
     const fresh: Fresh[] = []
     try {
       for (const { path, language } of unknown.slice(at, at + batch)) {
-        const handle = await context.workspace.openFile(path).catch(gone)
+        const handle = await openOr(context, path, unread)
         if (!handle) continue
         const fits = !tooLarge(handle, single)
         if (!fits) large.push(path)
@@ -104,7 +105,7 @@ async function draw(context: Context, files: Subject[], single: boolean): Promis
     }
   }
   const notices = failed.length > 0 ? [notice('VT_SEARCH_PARTIAL', `ast-grep: ${some(failed, 5)}`)] : []
-  return { files: outlined, notices: [...notices, ...leftOut(large)] }
+  return { files: outlined, notices: [...notices, ...leftOut(large, unread)] }
 }
 
 interface Fresh extends Subject {
@@ -113,11 +114,6 @@ interface Fresh extends Subject {
 }
 /** Files that are open at the same time. */
 const batch = 200
-
-function gone(error: unknown): undefined {
-  if (error instanceof VtError) return undefined
-  throw error
-}
 
 /** Asks ast-grep about open files, by language because a handle's name has no extension. */
 async function ask(context: Context, files: Fresh[], failed: string[]): Promise<Map<string, Item[]> | undefined> {

@@ -1,5 +1,6 @@
-import { VtError, type Context, type Handle, type Handler } from '../../core/index.js'
+import type { Context, Handle, Handler } from '../../core/index.js'
 import { notice, refusal, some } from '../shared/answer.js'
+import { openOr } from '../shared/entries.js'
 import { languageNamed, languages } from '../shared/languages.js'
 import { answer, cached, filterOf, leftOut, remember, subjects, tooLarge, versionIn, wantedLanguage, type Item, type OutlineInput, type Outlined } from '../shared/outline.js'
 import { thread, ThreadProblem } from '../shared/thread.js'
@@ -21,8 +22,9 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const others = new Set(found.files.filter((file) => !own.includes(file)).map(({ language }) => language.title))
   const files: Outlined[] = []
   const large: string[] = []
+  const unread: string[] = []
   for (const { path, language } of own.slice(0, input.max_results)) {
-    const handle = await context.workspace.openFile(path).catch(gone)
+    const handle = await openOr(context, path, unread)
     if (!handle) continue
     try {
       if (tooLarge(handle, found.single)) large.push(path)
@@ -40,8 +42,8 @@ const outline: Handler<OutlineInput> = async (call, context) => {
       await handle.close()
     }
   }
-  const unread = others.size > 0 ? [notice('VT_OUTLINE_UNSUPPORTED', `No outline for: ${some([...others])}; no engine here reads them.`)] : []
-  const notices = [...unread, ...leftOut(large)]
+  const unsupported = others.size > 0 ? [notice('VT_OUTLINE_UNSUPPORTED', `No outline for: ${some([...others])}; no engine here reads them.`)] : []
+  const notices = [...unsupported, ...leftOut(large, unread)]
   const beyond = own.slice(input.max_results).map(({ path }) => path)
   return answer({ files, beyond, backend: 'tree-sitter', notices, single: found.single, listing: found.listing }, call)
 }
@@ -53,11 +55,6 @@ const missing = (title: string) =>
     : refusal('VT_SEARCH_ENGINE_MISSING', `'${title}' is no language known here; known: ${languages.map(({ id }) => id).join(' ')}.`, { hint: 'Give one of them as lang, or none: the extension tells it.' })
 
 const tooMuch = (path: string) => refusal('VT_SEARCH_TIMEOUT', `'${path}' takes too long, or too much memory, to parse.`, { hint: 'Search it with grep, or read a part of it with unified_file.', retryable: false })
-
-function gone(error: unknown): undefined {
-  if (error instanceof VtError) return undefined
-  throw error
-}
 
 const parse = thread<Job, Drawn>(new URL('./outline_tree_sitter/worker.js', import.meta.url), { growth_mb: 512, seconds: 20 })
 

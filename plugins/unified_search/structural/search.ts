@@ -4,6 +4,7 @@ import { count, notice, refusal, some } from '../../shared/answer.js'
 import { astGrep, reasons, type Answered } from '../../shared/ast_grep.js'
 import { InstallProblem } from '../../shared/ast_grep_install.js'
 import { languageOf, type Language } from '../../shared/languages.js'
+import { openOr } from '../../shared/entries.js'
 import { withLinks } from '../../shared/linked.js'
 import { byPath } from '../../shared/order.js'
 import { lines } from '../../shared/process.js'
@@ -68,7 +69,7 @@ export class Search {
       const opened: Opened[] = []
       try {
         for (const { path } of files.slice(at, at + batch)) {
-          const handle = await this.context.workspace.openFile(path).catch(gone)
+          const handle = await openOr(this.context, path, this.unread)
           if (!handle) continue
           const own = path.slice(path.lastIndexOf('.') + 1)
           const extension = languageOf(path)?.id === language.id ? own : (language.extensions[0] ?? own)
@@ -230,9 +231,4 @@ async function read(opened: Opened[]): Promise<{ texts: { path: string; text: st
 async function both<A, B>(one: Promise<A>, other: B): Promise<[A, Awaited<B>]> {
   await Promise.allSettled([one, other])
   return Promise.all([one, other])
-}
-
-function gone(error: unknown): undefined {
-  if (error instanceof VtError) return undefined
-  throw error
 }

@@ -54,7 +54,8 @@ export async function subjects(context: Context, input: StructuralInput, { of: l
       filesBelow(context, directory, discovery),
       word === undefined ? undefined : search(context, { ...discovery, path: directory.path, patterns: [word], literal: true, case_sensitive: true }),
     ])
-    notices.push(...remarks({ ...listing, skipped: found?.skipped ?? [] }))
+    // The search for the word met everything that the walk met, and the files besides.
+    notices.push(...remarks({ ...listing, complaints: found?.complaints ?? listing.complaints, skipped: found?.skipped ?? [] }))
     for (const path of listing.files) {
       const language = languageAt(path)
       const takes = forced ? language?.id === forced.id || (forced.extensions.length === 0 && !language) : language && (!quiet.has(language.id) || named.has(language.id))

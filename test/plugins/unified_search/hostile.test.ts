@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,20 +42,33 @@ if (!dropped) console.warn('SKIPPED: unreadable folders are tested as root, whic
 
 describe.runIf(dropped)('unreadable folders and files', () => {
   it('leave a partial answer with a notice', async () => {
-    await using ws = await bootKernel({ files: { 'open/a.txt': 'needle\n', 'shut/b.txt': 'needle\n', 'open/c.txt': 'needle\n' } })
-    for (const path of ['shut', 'open/c.txt']) chmodSync(join(ws.root, path), 0)
+    await using ws = await bootKernel({ files: {
+      'open/a.txt': 'needle\n', 'shut/b.txt': 'needle\n', 'open/c.txt': 'needle\n',
+      'open/a.ts': 'needle(1)\n', 'open/b.ts': 'class B {}\n', 'open/c.ts': 'needle(2)\n', 'open/a.lua': 'function a() end\n', 'open/c.lua': 'function c() end\n',
+    } })
+    for (const path of ['shut', 'open/c.txt', 'open/c.ts', 'open/c.lua']) chmodSync(join(ws.root, path), 0)
     // Where the build lies may be closed to others too.
     for (const path of [join(ws.root, '..'), ws.root, ws.home]) chmodSync(path, 0o777)
     chownSync(ws.home, 65534, 65534)
     const call = (input: object) => {
       const args = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, join(import.meta.dirname, '../../../dist/core/bin.js'), 'call', '--workspace', ws.root, 'unified_search', '--input', JSON.stringify(input)]
-      return JSON.parse(execFileSync('setpriv', args, { encoding: 'utf8', cwd: ws.root, env: { PATH: process.env['PATH'], HOME: ws.home }, stdio: ['ignore', 'pipe', 'ignore'] }))
+      return JSON.parse(spawnSync('setpriv', args, { encoding: 'utf8', cwd: ws.root, env: { PATH: process.env['PATH'], HOME: ws.home }, stdio: ['ignore', 'pipe', 'ignore'] }).stdout)
     }
-    const found = call({ action: 'grep', pattern: 'needle' })
+    const found = call({ action: 'grep', pattern: 'needle$' })
     expect(found).toMatchObject({ ok: true, output: { matches: [{ file: 'open/a.txt' }], total_matches: 1 } })
     expect(found.notices).toEqual([expect.objectContaining({ code: 'VT_SEARCH_PARTIAL', message: expect.stringMatching(/Permission denied/) })])
     expect(call({ action: 'grep', pattern: 'absent' })).toMatchObject({ ok: true, output: { matches: [] } })
     expect(call({ action: 'list', mode: 'recursive' })).toMatchObject({ ok: true, notices: [{ code: 'VT_SEARCH_PARTIAL' }] })
+    const told = (result: any) => result.notices.map(({ message }: any) => message).join('; ')
+    const parsed = call({ action: 'structural', pattern: 'needle($A)', lang: 'ts' })
+    expect(parsed).toMatchObject({ ok: true, output: { matches: [{ file: 'open/a.ts' }], total_matches: 1 } })
+    expect(told(parsed)).toMatch(/open\/c\.ts/)
+    const drawn = call({ action: 'outline', items: 'all' })
+    expect(drawn.output.files.map(({ path }: any) => path)).toEqual(['open/a.lua', 'open/b.ts'])
+    expect(told(drawn)).toMatch(/open\/c\.ts/)
+    expect(told(drawn)).toMatch(/open\/c\.lua/)
+    expect(call({ action: 'structural', pattern: 'needle($A)', path: 'open/c.ts' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_PERMISSION' } })
+    expect(call({ action: 'outline', path: 'open/c.lua' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_PERMISSION' } })
   })
 })
 

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { bootKernel, tempWorkspace, type Booted, type Files } from 'vtcode/test'
@@ -244,6 +244,15 @@ describe('rewrite', () => {
     expect(ts).toMatchObject({ total_rewrites: 2, notices: ['VT_SEARCH_PARSE'] })
     const py = await ws.call('unified_search', { action: 'structural', workflow: 'rewrite', lang: 'py', pattern: 'log($$$A)', rewrite: 'print($$$A)' })
     expect(py).toMatchObject({ ok: true, output: { total_rewrites: 1, rewrites: [{ replacement: 'print(1)' }] }, notices: [{ code: 'VT_SEARCH_PARSE', message: expect.stringContaining('1 replacement of what does not parse is left out') }] })
+  })
+  it('of a thousand files, one of them read-only, is the preview of them all and changes none', async () => {
+    const files = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`d/f${String(index).padStart(4, '0')}.ts`, `log(${index})\n`]))
+    await using ws = await bootKernel({ files })
+    chmodSync(join(ws.root, 'd/f0700.ts'), 0o444)
+    const result = await structural(ws, { workflow: 'rewrite', pattern: 'log($A)', rewrite: 'print($A)', max_results: 1000 })
+    expect(result).toMatchObject({ total_rewrites: 1000, truncated: false })
+    expect(result.rewrites[700]).toMatchObject({ file: 'd/f0700.ts', replacement: 'print(700)' })
+    for (const [path, text] of Object.entries(files)) expect(await ws.read(path)).toBe(text)
   })
   it('refuses a replacement with a metavariable that the pattern does not bind, in each form of it', async () => {
     await using ws = await bootKernel({ files: project })
