@@ -178,7 +178,7 @@ function changesOf(root: string, { tree, files }: Installed): string | undefined
 }
 
 const broken = (id: string, root: string, text: string): VtError =>
-  problem('VT_PLUGIN_LOCK', { id, problem: text, way: `Look at it and agree: \`vtcode plugins add --in-place ${root}\`; or install it again.` }, { details: { files: [root] } })
+  problem('VT_PLUGIN_LOCK', { id, problem: text, way: `Look at it and agree: \`vtcode plugins add --in-place ${root}\`; \`vtcode plugins update\` brings back what was installed.` }, { details: { files: [root] } })
 
 function lost(name: string, root: string): VtError {
   const way = `\`vtcode plugins update ${name}\` brings it back, \`vtcode plugins remove ${name}\` gives it up.`

@@ -44,9 +44,11 @@ function shortening({ head_lines, tail_lines }: Shrink): Edit {
   if (head_lines === undefined && tail_lines === undefined) return (text) => text
   const [head, tail] = [head_lines ?? 0, tail_lines ?? 0]
   return (text) => {
-    const lines = text.split('\n')
+    // The newline at the end ends the last line and begins no other.
+    const end = text.endsWith('\n') ? '\n' : ''
+    const lines = text.slice(0, text.length - end.length).split('\n')
     const left = lines.length - head - tail
-    return left <= 1 ? text : [...lines.slice(0, head), `[${left} lines left out]`, ...lines.slice(lines.length - tail)].join('\n')
+    return left <= 1 ? text : [...lines.slice(0, head), `[${left} lines left out]`, ...lines.slice(lines.length - tail)].join('\n') + end
   }
 }
 
