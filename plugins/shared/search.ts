@@ -54,7 +54,7 @@ export class PatternProblem extends Error {}
 export const seconds = 30
 
 /** Matches that are told with their places, and the bytes in which ripgrep may tell them: beyond, counting alone is faster. */
-const few = { places: 1000, bytes: 4_194_304 }
+const few = { places: 250, bytes: 1_048_576 }
 /** In a larger file a single line may hold more matches than memory, and the engine notes them all before it tells one. */
 const largestTold = 16_777_216
 /** What a search that does not look at the sizes of files may read and take: less than a file that is too large would make it. */

@@ -1,40 +1,140 @@
 // unified_search against the engines it stands on, over this project's own node_modules and sources.
-import { execFile, spawn } from 'node:child_process'
-import { utimesSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { rgPath } from '@vscode/ripgrep'
 import { createKernel } from 'vtcode'
+import { alone, inTurn, median, runs, versus } from './measure.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 const astGrep = createRequire(import.meta.url)('@ast-grep/cli/postinstall.js').resolveBinaryPath()
 const rules = ['--no-config', '--no-require-git', '--no-ignore-global']
 
 export default async function bench() {
-  // Without the guard against circles: the same call is made again and again.
-  const kernel = await createKernel({ workspace: root, mode: 'full-auto', config: { tools: { max_repeated_tool_calls: 0 } } })
-  const ours = (input) => async () => {
-    const result = await kernel.call('unified_search', input, { session: 'bench' })
-    if (!result.ok) throw new Error(result.error.message)
-    return result.output
-  }
-  const rg = (...args) => () => runs(rgPath, [...rules, ...args], join(root, 'node_modules'))
-  const grep = (pattern, more = {}) => ours({ action: 'grep', pattern, path: 'node_modules', ...more })
+  return [
+    ...(await on(root, async (search) => [...(await texts(search)), ...(await structurals(search)), ...(await cancelled(search))])),
+    ...(await outlines()),
+    await kept(),
+  ]
+}
+
+/** Measures of a workspace: the function given makes calls, each a new one to the guard against circles. */
+async function on(workspace, measure) {
+  const kernel = await createKernel({ workspace, mode: 'full-auto', config: { tools: { max_repeated_tool_calls: 0 } } })
   try {
-    return [
-      await versus('grep, a name', 1.15, grep('createSourceFile'), rg('-S', '-e', 'createSourceFile', './')),
-      await versus('grep, a regular expression', 1.15, grep('create[A-Z]\\w+File\\('), rg('-S', '-e', 'create[A-Z]\\w+File\\(', './')),
-      await versus('grep, a word on 40,000 lines', 1.15, grep('function'), rg('-S', '-e', 'function', './')),
-      await versus('grep, nothing', 1.15, grep('zzqqy'), rg('-S', '-e', 'zzqqy', './')),
-      await versus('list recursive', 1.3, ours({ action: 'list', mode: 'recursive', path: 'node_modules' }), rg('--files')),
-      ...(await outlines(ours)),
-      ...(await structurals(ours)),
-      await kept(),
-    ]
+    return await measure((input, extra) => async () => {
+      const result = await kernel.call('unified_search', input, { session: 'bench', ...extra })
+      if (!result.ok) throw new Error(result.error.message)
+    })
   } finally {
     await kernel.close()
+  }
+}
+
+async function texts(search) {
+  const rg = (...args) => () => runs(rgPath, [...rules, ...args], join(root, 'node_modules'))
+  const both = (pattern) => [search({ action: 'grep', pattern, path: 'node_modules' }), rg('-S', '-e', pattern, './')]
+  return [
+    await versus('grep, a name', 1.15, ...both('createSourceFile')),
+    await versus('grep, a regular expression', 1.15, ...both('create[A-Z]\\w+File\\(')),
+    await versus('grep, a word on 40,000 lines', 1.15, ...both('function')),
+    await versus('grep, nothing', 1.15, ...both('zzqqy')),
+    await manyAndFew(both('throw'), both('SharedArrayBuffer')),
+    await versus('list recursive', 1.3, search({ action: 'list', mode: 'recursive', path: 'node_modules' }), rg('--files')),
+  ]
+}
+
+/** Whether what a search takes over the engine grows with the matches. */
+async function manyAndFew(many, few) {
+  const [ours, engine, oursFew, engineFew] = await inTurn([...many, ...few], 15)
+  const over = (one, other) => median(one.times.map((time, round) => time / other.times[round]))
+  const [ofMany, ofFew] = [over(ours, engine), over(oursFew, engineFew)]
+  const spent = (ours.spent / engine.spent / (oursFew.spent / engineFew.spent)).toFixed(2)
+  return { name: 'grep, 10,000 matches against 100, each × rg', goal: 1, ratio: ofMany / ofFew, detail: `${ofMany.toFixed(2)} against ${ofFew.toFixed(2)}; by processor time ${spent}` }
+}
+
+/** A pattern that holds a word every match must hold, and one that does not, over sources that no rule ignores. */
+async function structurals(search) {
+  const path = 'node_modules/zod/src'
+  const both = (pattern) => [
+    search({ action: 'structural', lang: 'ts', pattern, path }),
+    () => runs(astGrep, ['run', '--json=stream', '--lang=ts', `--pattern=${pattern}`, '--no-ignore=vcs', path], root),
+  ]
+  return [
+    await versus('structural, with a word', 0.35, ...both('globalRegistry.$M($$$A)'), 9),
+    await versus('structural, without', 1.05, ...both('$A ?? $B'), 9),
+  ]
+}
+
+/** How long after it was cancelled the program behind a search still runs. */
+async function cancelled(search) {
+  if (process.platform !== 'linux') return []
+  const inputs = { rg: { action: 'grep', pattern: '(\\w+\\W+){30}zzqqy', path: 'node_modules' }, 'ast-grep': { action: 'structural', lang: 'ts', pattern: '$A ?? $B', path: 'node_modules/zod/src' } }
+  const rows = []
+  for (const [program, input] of Object.entries(inputs)) {
+    const times = []
+    for (let round = 0; round < 10; round++) {
+      const abort = new AbortController()
+      const call = search(input, { signal: abort.signal })().then(() => Promise.reject(new Error('it was faster than the abort')), () => {})
+      while (!children().includes(program)) await wait(1)
+      await wait(20)
+      const start = performance.now()
+      abort.abort()
+      while (children().length > 0) await wait(1)
+      times.push(performance.now() - start)
+      await call
+    }
+    rows.push({ name: `cancelled, until ${program} is gone`, goal: 100, ratio: Math.max(...times), unit: 'ms', detail: `the longest of ${times.length}; median ${median(times).toFixed(1)} ms` })
+  }
+  return rows
+}
+
+/** The names of the programs that this process started and that have not ended. */
+function children() {
+  const pids = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean)
+  return pids.flatMap((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
+    } catch {
+      return []
+    }
+  })
+}
+
+/** A real file of several thousand lines and the sources of this program, drawn for the first time and again. */
+async function outlines() {
+  const folder = mkdtempSync(join(tmpdir(), 'vtcode-bench-'))
+  const file = 'lib.es5.d.ts'
+  try {
+    mkdirSync(join(folder, 'plugins'))
+    cpSync(join(root, 'plugins'), join(folder, 'plugins'), { recursive: true })
+    cpSync(join(root, 'node_modules/typescript/lib', file), join(folder, file))
+    const sources = readdirSync(join(folder, 'plugins'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+    const native = (path) => () => runs(astGrep, ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', path], folder)
+    let age = 10
+    // Another time of change makes it another version, which no cache knows.
+    const fresh = (paths, run) => () => {
+      const time = new Date(Date.now() - 60_000 * age++)
+      for (const path of paths) utimesSync(path, time, time)
+      return run()
+    }
+    return await on(folder, async (search) => {
+      const one = search({ action: 'outline', path: file })
+      const all = search({ action: 'outline', path: 'plugins', max_results: 2000 })
+      return [
+        await versus('outline, first', 1.2, fresh([join(folder, file)], one), native(file)),
+        await alone('outline, again', 2, one),
+        await versus('outline of a directory, first', 1.2, fresh(sources, all), native('plugins'), 9),
+        await versus('outline of a directory, again', 0.1, all, native('plugins'), 9),
+      ]
+    })
+  } finally {
+    rmSync(folder, { recursive: true })
   }
 }
 
@@ -62,69 +162,3 @@ async function kept() {
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { cwd: root })
   return { name: 'six searches in a row, memory kept', goal: 150, ratio: Number(stdout), unit: 'MB', detail: 'grown resident set of a process of their own, nothing collected on purpose' }
 }
-
-/** A real file of several thousand lines, drawn for the first time, and again; the sources of this program. */
-async function outlines(ours) {
-  const file = 'node_modules/typescript/lib/lib.es5.d.ts'
-  let age = 10
-  const fresh = async (input) => {
-    // Another time of change makes it another version, which no cache knows.
-    utimesSync(join(root, file), new Date(), new Date(Date.now() - 60_000 * age++))
-    return ours(input)()
-  }
-  const native = (...paths) => () => runs(astGrep, ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', ...paths], root)
-  const once = { action: 'outline', path: file }
-  const folder = { action: 'outline', path: 'plugins', max_results: 2000 }
-  return [
-    await versus('outline, first', 1.2, () => fresh(once), native(file)),
-    await alone('outline, again', 2, ours(once)),
-    await versus('outline of a directory, again', 0.1, ours(folder), native('plugins'), 9),
-  ]
-}
-
-/** A pattern that holds a word every match must hold, and one that does not, over sources that no rule ignores. */
-async function structurals(ours) {
-  const path = 'node_modules/zod/src'
-  const native = (pattern) => () => runs(astGrep, ['run', '--json=stream', '--lang=ts', `--pattern=${pattern}`, '--no-ignore=vcs', path], root)
-  const query = (pattern) => ours({ action: 'structural', lang: 'ts', pattern, path })
-  return [
-    await versus('structural, with a word', 0.35, query('globalRegistry.$M($$$A)'), native('globalRegistry.$M($$$A)'), 9),
-    await versus('structural, without', 1.05, query('$A ?? $B'), native('$A ?? $B'), 9),
-  ]
-}
-
-/** The median of one thing, in milliseconds. */
-async function alone(name, goal, run, rounds = 25) {
-  const times = []
-  for (let round = -3; round < rounds; round++) {
-    const start = performance.now()
-    await run()
-    if (round >= 0) times.push(performance.now() - start)
-  }
-  return { name, goal, ratio: median(times), unit: 'ms' }
-}
-
-/** Both in turn, so that what else the machine does meets both alike; the median of the ratios of neighbours. */
-export async function versus(name, goal, one, other, rounds = 15) {
-  const [ones, others] = [[], []]
-  for (let round = -3; round < rounds; round++) {
-    for (const [run, times] of [[one, ones], [other, others]]) {
-      const start = performance.now()
-      await run()
-      if (round >= 0) times.push(performance.now() - start)
-    }
-  }
-  const ratio = median(ones.map((time, round) => time / others[round]))
-  return { name, goal, ratio, detail: `${median(ones).toFixed(1)} ms against ${median(others).toFixed(1)} ms` }
-}
-
-export const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1]
-
-/** A program to its end, its output read and dropped. */
-export const runs = (file, args, cwd) =>
-  new Promise((resolve, reject) => {
-    const child = spawn(file, args, { cwd, stdio: ['ignore', 'pipe', 'ignore'] })
-    child.stdout.resume()
-    child.once('error', reject)
-    child.once('close', resolve)
-  })
