@@ -45,7 +45,7 @@ export async function run(call: StructuralCall, context: Context, { notices }: R
   const extra = notices.length > 0 ? { notices } : {}
   if (input.workflow === 'rewrite') {
     const output = { ...common, rewrites: shown, total_rewrites: matches.length }
-    return ok(output, { text: renderRewrites(shown, matches.length, files), ...extra })
+    return ok(output, { text: renderRewrites(shown, { total: matches.length, files, next: truncated ? end : undefined }), ...extra })
   }
   const output = {
     ...common,

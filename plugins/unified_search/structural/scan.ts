@@ -47,7 +47,8 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
   }
   const lines_ = findings.flatMap((finding) => [`${finding.file}:${finding.line_number} ${finding.severity} ${finding.rule_id}: ${finding.message}`, ...(finding.note ? [`  ${finding.note}`] : [])])
   const severities = Object.entries(by_severity).map(([severity, number]) => count(number, severity))
-  const text = [...lines_, `${count(all.length, 'finding')}${severities.length > 0 ? ` (${severities.join(', ')})` : ''}`].join('\n')
+  const tail = `${count(all.length, 'finding')}${severities.length > 0 ? ` (${severities.join(', ')})` : ''}`
+  const text = [...lines_, truncated ? `${findings.length} of ${tail}; continue with skip=${end}` : tail].join('\n')
   const notices = remarks({ ...known.listing, gone })
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
 }

@@ -63,8 +63,9 @@ export function renderMatches(matches: Match[], { total, files, searched, path, 
   return [...lines, '', next === undefined ? all : `${matches.length} of ${all}; continue with skip=${next}`].join('\n')
 }
 
-export function renderRewrites(rewrites: Match[], total: number, files: number): string {
+export function renderRewrites(rewrites: Match[], { total, files, next }: Pick<Totals, 'total' | 'files' | 'next'>): string {
   const side = (mark: string, text: string) => text.split('\n').slice(0, 6).map((line) => `${mark} ${line}`)
   const blocks = rewrites.flatMap((match) => [`${match.file}:${match.line_number}`, ...side('-', match.text), ...side('+', match.replacement ?? '')])
-  return [...blocks, `${count(total, 'rewrite')} in ${count(files, 'file')} (preview, nothing written); apply with apply_patch or the ast-grep skill`].join('\n')
+  const all = `${count(total, 'rewrite')} in ${count(files, 'file')} (preview, nothing written)`
+  return [...blocks, next === undefined ? `${all}; apply with apply_patch or the ast-grep skill` : `${rewrites.length} of ${all}; continue with skip=${next}`].join('\n')
 }

@@ -218,6 +218,8 @@ describe('rewrite', () => {
     const result = await structural(ws, { workflow: 'rewrite', pattern: 'log($A)', rewrite: 'print($A)' })
     expect(result).toMatchObject({ total_rewrites: 3, rewrites: [{ file: 'src/app.ts', replacement: 'print(é)', replacementOffsets: { start: 19, end: 26 }, metaVariables: { single: { A: { text: 'é' } } } }, {}, {}] })
     expect(result.text).toContain('src/app.ts:1\n- log(é)\n+ print(é)')
+    const page = await structural(ws, { workflow: 'rewrite', pattern: 'log($A)', rewrite: 'print($A)', max_results: 1 })
+    expect(page.text).toMatch(/\n1 of 3 rewrites in 3 files \(preview, nothing written\); continue with skip=1$/)
     expect(await ws.read('src/app.ts')).toBe(project['src/app.ts'])
   })
   it('substitutes captures in a template that grows to both sides', async () => {
@@ -281,6 +283,7 @@ describe('a project', () => {
   it('is scanned with its own rules, in the files that every search sees', async () => {
     await using ws = await bootKernel({ files: rules })
     expect(await structural(ws, { workflow: 'scan', max_results: 1 })).toMatchObject({
+      text: expect.stringMatching(/\n1 of 2 findings \(2 warnings\); continue with skip=1$/),
       findings: [{ file: 'a.ts', rule_id: 'no-log', severity: 'warning', message: 'No 1', note: null, metadata: { owner: 'me' } }],
       truncated: true,
       summary: { total_findings: 2, returned_findings: 1, has_error_findings: false, by_severity: { warning: 2 }, by_rule: { 'no-log': 2 } },
