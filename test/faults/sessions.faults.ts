@@ -1,0 +1,90 @@
+import { mkdtempSync, cpSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { checkLog, checkMessages } from '../agent/invariants.js'
+import { call, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../agent/peer.js'
+
+const held: AsyncDisposable[] = []
+afterEach(async () => {
+  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
+})
+const killing = join(import.meta.dirname, '../agent/kill.mjs')
+const summary = JSON.stringify({ goal: 'the goal', constraints: [], done: [], facts: [], open_questions: [], next_steps: [] })
+
+/** Three turns in a workspace, each of which wrote its number to a file; a peer that goes on for ever. */
+async function scene(): Promise<{ peer: Peer; place: Home; id: string }> {
+  const answer = (body: any): Answer => {
+    const last = body.messages.at(-1)
+    if (body.messages[0].content.includes('You shorten the record')) return { content: summary }
+    const turn = /^turn (\d)$/.exec(last.content)?.[1]
+    return turn ? { toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: `${turn}\n`, mode: 'overwrite' })] } : { content: 'done' }
+  }
+  const peer = await startPeer(Array.from({ length: 400 }, () => answer))
+  const place = await home(peer)
+  held.push(peer, place)
+  for (const turn of [1, 2, 3]) expect((await vtcode(place, ['exec', '--mode', 'auto', `turn ${turn}`, ...(turn === 1 ? [] : ['--resume', 'last'])])).code).toBe(0)
+  const [{ session_id }] = JSON.parse((await vtcode(place, ['sessions', 'list', '--json'])).out)
+  return { peer, place, id: session_id }
+}
+
+/** Does something again and again from the same beginning, each time killed one step later, until it comes through. */
+async function struck(place: Home, args: string[], input: string | undefined, check: (title: string) => Promise<void>): Promise<number> {
+  const saved = mkdtempSync(join(tmpdir(), 'vtcode-struck-'))
+  cpSync(place.root, saved, { recursive: true })
+  try {
+    for (let n = 1; ; n++) {
+      const { code } = await vtcode(place, args, { node: ['--import', killing], env: { KILL_AFTER: String(n), KILL_AT: 'step' }, ...(input !== undefined && { input }) })
+      if (code !== null) return n
+      await check(`${args.join(' ')} killed after step ${n}`)
+      rmSync(place.root, { recursive: true })
+      cpSync(saved, place.root, { recursive: true })
+    }
+  } finally {
+    rmSync(saved, { recursive: true, force: true })
+  }
+}
+const said = (peer: Peer): string[] => peer.bodies.at(-1).messages.slice(1).flatMap(({ role, content }: any) => (role === 'user' ? [content] : []))
+
+describe('killed at every step', () => {
+  it('a shortening leaves the whole conversation or the shorter one', async () => {
+    const { peer, place, id } = await scene()
+    const steps = await struck(place, ['chat', '--plain', '--resume', id], '/compact\n', async (title) => {
+      expect((await vtcode(place, ['exec', '--resume', id, 'and now?'])).code, title).toBe(0)
+      const words = said(peer)
+      const whole = ['turn 1', 'turn 2', 'turn 3', 'and now?']
+      expect(words.filter((word) => !word.startsWith('<')), title).toEqual(whole)
+      expect(words.length === whole.length || (words[0]!.startsWith('<session_memory>') && words[1]!.startsWith('<conversation_summary>')), title).toBe(true)
+      checkMessages(peer.bodies.at(-1).messages)
+      checkLog(logOf(place, id))
+    })
+    expect(steps).toBeGreaterThan(8)
+  })
+
+  it('a fork leaves the old session as it was, and the new one whole or not there', async () => {
+    const { peer, place, id } = await scene()
+    const journal = () => readFileSync(join(place.root, '.vtcode/sessions', id, 'messages.jsonl'), 'utf8')
+    const before = journal()
+    const steps = await struck(place, ['resume', id, '--fork', 'another way'], undefined, async (title) => {
+      expect(journal(), title).toBe(before)
+      const all = JSON.parse((await vtcode(place, ['sessions', 'list', '--json'])).out)
+      const forked = all.find(({ parent_session_id }: any) => parent_session_id === id)
+      if (!forked) return
+      expect((await vtcode(place, ['exec', '--resume', forked.session_id, 'and now?'])).code, title).toBe(0)
+      expect(said(peer).filter((word) => word !== 'another way'), title).toEqual(['turn 1', 'turn 2', 'turn 3', 'and now?'])
+      checkLog(logOf(place, forked.session_id))
+    })
+    expect(steps).toBeGreaterThan(8)
+  })
+
+  it('a revert is made or not made when the session goes on: files and conversation say the same', async () => {
+    const { peer, place, id } = await scene()
+    const steps = await struck(place, ['revert', '--session', id, '--turn', '2'], undefined, async (title) => {
+      expect((await vtcode(place, ['exec', '--resume', id, 'and now?'])).code, title).toBe(0)
+      const state = `${(await place.read('a.txt'))!.trim()}: ${said(peer).join(', ')}`
+      expect(['3: turn 1, turn 2, turn 3, and now?', '1: turn 1, and now?'], title).toContain(state)
+      checkLog(logOf(place, id))
+    })
+    expect(steps).toBeGreaterThan(4)
+  })
+})
