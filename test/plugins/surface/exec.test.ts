@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { checkLog, checkMessages } from '../../agent/invariants.js'
@@ -24,7 +24,7 @@ describe('vtcode exec', () => {
     const { code, out, err } = await exec(place, 'write', 'a file')
     expect([code, out]).toEqual([0, 'It is done.\n'])
     expect(err).toMatch(/✓ unified_file write a\.txt {2}\d/)
-    expect(err).toContain('success: 1 turn')
+    expect(err).toContain('success: 1 turn, 1 file changed, ')
     expect(await place.read('a.txt')).toBe('hello\n')
     const [first, second] = peer.bodies
     expect(first.messages.at(-1)).toMatchObject({ role: 'user', content: 'write a file' })
@@ -69,6 +69,7 @@ describe('vtcode exec', () => {
       ['an answer', [{ content: 'ok' }], {}, [], ['success', 'success', 0]],
       ['a refusal of the server', [{ error: { message: 'bad field' }, status: 400 }], {}, [], ['failed', 'error_during_execution', 1]],
       ['a change that nobody could allow', [{ toolCalls: [write('x', 'y')] }, { content: 'I may not.' }], {}, ['--mode', 'ask'], ['escalated', 'error_during_execution', 1]],
+      ['calls in a circle', [...Array.from({ length: 16 }, (_, index): Answer => loop[index % 2]!), { content: 'in circles' }], {}, [], ['loop_detected', 'error_during_execution', 1]],
       ['too many loops', [...loop, { content: 'half' }], { tools: { max_tool_loops: 3 } }, [], ['tool_loop_limit_reached', 'error_during_execution', 1]],
       ['a budget without a price', [], { agent: { model: 'peer/m', harness: { max_budget_usd: 1 } } }, [], ['failed', 'error_during_execution', 1]],
     ]
@@ -80,6 +81,31 @@ describe('vtcode exec', () => {
       const { outcome_code, subtype } = events.at(-1)
       expect([outcome_code, subtype, code], title).toEqual(expected)
     }
+  })
+
+  it('says so where a run that failed has no words of its own, however quiet it is to be', async () => {
+    const loop = (index: number): Answer => ({ toolCalls: [call('unified_search', { action: 'list', path: `d${index % 2}` })] })
+    const { place } = await scene(Array.from({ length: 40 }, (_, index) => loop(index)), { 'd0/a': '', 'd1/b': '' })
+    expect(await exec(place, '--quiet', 'go')).toMatchObject({ code: 1, out: '', err: expect.stringContaining('vtcode: error: loop_detected: 1 turn') })
+  })
+
+  it('is cancelled by SIGTERM as by Ctrl-C, and when nobody reads any more: exit 130, one end', async () => {
+    const slow: Answer = { content: 'slow '.repeat(500), how: { latency: 50, chunkSize: 5 } }
+    const { place } = await scene([slow, slow])
+    for (const end of [(child: any) => child.kill('SIGTERM'), (child: any) => child.stdout.destroy()]) {
+      const { code } = await vtcode(place, ['exec', '--json', 'go'], { started: (child) => child.stdout!.on('data', (chunk: Buffer) => String(chunk).includes('agent_message') && end(child)) })
+      expect(code).toBe(130)
+      const [{ session_id }] = JSON.parse((await vtcode(place, ['sessions', 'list', '--json'])).out)
+      checkLog(logOf(place, session_id))
+      expect(logOf(place, session_id).at(-1)).toMatchObject({ outcome_code: 'cancelled' })
+    }
+  })
+
+  it('where no session can be kept says what stands in the way', async () => {
+    const { place } = await scene([{ content: 'never' }])
+    mkdirSync(join(place.root, '.vtcode'))
+    writeFileSync(join(place.root, '.vtcode/sessions'), 'no folder')
+    expect(await exec(place, 'go')).toMatchObject({ code: 1, out: '', err: expect.stringContaining("'.vtcode/sessions' is not a directory") })
   })
 
   it('holds a budget: what would go beyond it is not sent', async () => {

@@ -2,6 +2,7 @@ import type { Io, JsonObject } from '../../../../core/index.js'
 import { oneLine, paint } from '../../terminal.js'
 import type { Sink } from '../events/log.js'
 import type { Item, Outcome } from '../types.js'
+import { shownDone, type Done } from './done.js'
 
 /** For a person who watches a run: a line for each call, on stderr. */
 export function progress(io: Io): Sink {
@@ -31,8 +32,8 @@ export function briefly(input: unknown): string {
 }
 
 /** How the run ended, in a line or two. */
-export function summary({ outcome_code, usage, total_cost_usd, num_turns, session_id, error }: Outcome): string {
+export function summary({ outcome_code, usage, total_cost_usd, num_turns, session_id, error }: Outcome, done?: Done): string {
   const cost = total_cost_usd === null ? '' : `, ${total_cost_usd.toFixed(4)} USD`
-  const head = `${outcome_code}: ${num_turns} ${num_turns === 1 ? 'turn' : 'turns'}, ${usage.input_tokens} tokens in, ${usage.output_tokens} out${cost}  (session ${session_id})`
+  const head = `${outcome_code}: ${num_turns} ${num_turns === 1 ? 'turn' : 'turns'}${done ? shownDone(done) : ''}, ${usage.input_tokens} tokens in, ${usage.output_tokens} out${cost}  (session ${session_id})`
   return error ? `${head}\n${error.code}: ${error.message}${error.hint ? ` ${error.hint}` : ''}` : head
 }

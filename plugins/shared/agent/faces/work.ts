@@ -6,6 +6,7 @@ import type { AgentOptions } from '../index.js'
 import type { Sink } from '../events/log.js'
 import { alarm } from '../dictionary/system.js'
 import type { Place } from '../dictionary/table.js'
+import { count, type Done } from './done.js'
 import { given, withAgent, withContext, type Seat } from './session.js'
 
 /** What the verbs that work on a task have in common. */
@@ -39,7 +40,9 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
   const show = flags.json ? jsonLines(io) : flags.quiet || verb === 'exec' ? () => {} : progress(io)
   const quiet = flags.json ?? flags.quiet ?? false
   const copy = flags.events === undefined ? () => {} : copyTo(flags.events)
+  const done: Done = { files: new Set(), commands: 0 }
   const onEvent: Sink = async (event) => {
+    if (event.type === 'item.completed') count(done, event.item)
     await copy(event)
     await show(event)
   }
@@ -48,8 +51,8 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
     const outcome = await Promise.race([agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
     if (outcome === undefined) return 130
     if (!flags.json && outcome.text !== '' && !outcome.error) io.stdout.write(`${outcome.text}\n`)
-    if (!flags.json && !flags.quiet) io.stderr.write(`${summary(outcome)}\n`)
-    else if (!flags.json && outcome.error) say(io, 'error', summary(outcome))
+    if (!flags.json && !flags.quiet) io.stderr.write(`${summary(outcome, done)}\n`)
+    else if (!flags.json && outcome.exit_code !== 0) say(io, 'error', summary(outcome, done))
     if (flags.lastMessageFile !== undefined) writeFileSync(flags.lastMessageFile, outcome.text)
     return outcome.exit_code
   })

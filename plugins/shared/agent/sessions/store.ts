@@ -33,16 +33,16 @@ export const validId = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}
 
 const { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND, O_NOFOLLOW = 0 } = constants
 
-/** A session on disk, held against other writers until it is closed. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND. */
+/** A session on disk, held against other writers until it is closed. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND, VT_SESSION_WRITE. */
 export async function openStore(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> {
   const path = `${sessionsFolder}/${id}`
   if (how.must_exist && !(validId(id) && (await workspace.stat(`${path}/messages.jsonl`)))) throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${id}' in this workspace.`)
-  const folder = await ownFolder(workspace, path)
+  const folder = await ownFolder(workspace, path).catch((error: unknown) => Promise.reject(ofDisk(path, error)))
   try {
     return new Disk(workspace, folder, await holdSession(workspace, path, folder))
   } catch (error) {
     await folder.close()
-    throw error
+    throw ofDisk(path, error)
   }
 }
 
@@ -148,6 +148,9 @@ async function writeWhole(path: string, name: string, text: string): Promise<voi
 }
 
 const unwritable = (name: string, error: unknown): AgentError => new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${messageOf(error)}.`)
+
+/** What the system says of the disk is a failure of the session; what was found out by ourselves stays what it is. */
+const ofDisk = (name: string, error: unknown): unknown => (typeof (error as NodeJS.ErrnoException).syscall === 'string' ? unwritable(name, error) : error)
 
 /** A session that ends with the program. */
 export function memoryStore(): Store {
