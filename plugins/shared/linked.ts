@@ -3,6 +3,7 @@ import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Handle } from '../../core/index.js'
+import { refusal } from './answer.js'
 
 export interface Linked {
   folder: string
@@ -12,9 +13,11 @@ export interface Linked {
   empty: string
 }
 
-/** Links the handles for as long as `use` runs. */
+/** Links the handles for as long as `use` runs. Throws VT_SEARCH_FAILED where no folder can be made. */
 export async function withLinks<T>(handles: { handle: Handle; extension: string }[], extension: string, use: (linked: Linked) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'vtcode-'))
+  const folder = await mkdtemp(join(tmpdir(), 'vtcode-')).catch((error: NodeJS.ErrnoException) => {
+    throw refusal('VT_SEARCH_FAILED', `No temporary folder can be made in '${tmpdir()}' (${error.code}).`, { hint: 'Make room there, or name another folder in TMPDIR.' })
+  })
   try {
     const empty = `empty.${extension}`
     await writeFile(join(folder, empty), '')

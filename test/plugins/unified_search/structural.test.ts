@@ -264,6 +264,18 @@ describe('rewrite', () => {
   })
 })
 
+it('says so when there is no room for what the program needs', async () => {
+  await using ws = await bootKernel({ files: project })
+  const before = process.env['TMPDIR']
+  process.env['TMPDIR'] = '/nonexistent'
+  try {
+    expect(await refused(ws, { pattern: 'log($A)', lang: 'py' })).toMatchObject({ code: 'VT_SEARCH_FAILED', message: expect.stringContaining('/nonexistent'), hint: expect.stringContaining('TMPDIR') })
+  } finally {
+    if (before === undefined) delete process.env['TMPDIR']
+    else process.env['TMPDIR'] = before
+  }
+})
+
 it('answers with what is left when the program dies', async () => {
   await using ws = await bootKernel({ files: project })
   writeFileSync(join(ws.home, 'dying'), '#!/bin/sh\nkill -9 $$\n', { mode: 0o755 })
