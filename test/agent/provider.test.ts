@@ -229,6 +229,8 @@ describe('the way to a server', () => {
     expect(shown).toBe('localhost')
     const missing = await scene([], { url, provider: { tls: { ca_file: join(root, 'nothing.pem') } } })
     await expect(missing.run()).rejects.toMatchObject({ code: 'VT_CONFIG_INVALID', message: expect.stringContaining('tls.ca_file') })
+    const endless = await scene([], { url, provider: { tls: { ca_file: '/dev/zero' } } })
+    await expect(endless.run()).rejects.toMatchObject({ code: 'VT_CONFIG_INVALID', message: expect.stringContaining('/dev/zero is not a regular file') })
   })
   it('whose name has no address is asked for as often as it says', async () => {
     const nameless = await scene([], { url: 'https://no-such-host.invalid', provider: { retries: { request: 1 } } })

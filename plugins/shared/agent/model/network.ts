@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Agent } from 'undici'
+import { readBytes } from '../../../../core/index.js'
 import { AgentError, messageOf } from '../errors.js'
 import type { Source } from './provider.js'
 
@@ -9,6 +9,8 @@ type Fetch = typeof globalThis.fetch
 
 /** What Node's own fetch allows an answer; whoever wants to wait longer needs connections of their own. */
 const longestOfNode = 300_000
+// Of certificates: those that a system trusts are a quarter of a megabyte together.
+const mostBytes = 4 * 1024 * 1024
 
 /**
  * What reaches the server of an entry: the fetch that is given, or one with the certificates, the proxy and the time to connect that the
@@ -19,13 +21,16 @@ export async function networkOf({ entry: { name, tls, proxy, timeouts = {} }, fr
   if (!tls && !proxy && connect_ms === undefined && Math.max(first_token_ms, idle_ms) <= longestOfNode) return base
   const undici = await import('undici')
   const refused = (why: string) => new AgentError('VT_CONFIG_INVALID', `The provider '${name}' cannot be reached as its settings say: ${why}`)
-  const pem = async (field: 'ca_file' | 'cert_file' | 'key_file') => {
+  const pem = (field: 'ca_file' | 'cert_file' | 'key_file') => {
     const path = tls?.[field]
     if (path === undefined) return undefined
-    const file = path.startsWith('~/') ? join(homedir(), path.slice(2)) : resolve(dirname(from.file), path)
-    return readFile(file).catch((error: unknown) => Promise.reject(refused(`tls.${field}: ${messageOf(error)}`)))
+    try {
+      return readBytes(path.startsWith('~/') ? join(homedir(), path.slice(2)) : resolve(dirname(from.file), path), { limit: mostBytes })
+    } catch (error) {
+      throw refused(`tls.${field}: ${messageOf(error)}`)
+    }
   }
-  const [ca, cert, key] = await Promise.all([pem('ca_file'), pem('cert_file'), pem('key_file')])
+  const [ca, cert, key] = [pem('ca_file'), pem('cert_file'), pem('key_file')]
   const certificates = { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) }
   const connect = { ...certificates, timeout: connect_ms ?? 30_000 }
   const limits: Agent.Options = { headersTimeout: 0, bodyTimeout: 0 }
