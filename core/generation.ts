@@ -14,7 +14,7 @@ import { bind, type Withheld } from './bind.js'
 import { toolInfo } from './listing.js'
 import { effectsOf, isListed, slotsOf, type Registry } from './registry.js'
 import { itemForSkill, needsConsent } from './digest.js'
-import { hooksOf, unknownEvents } from './lifecycle.js'
+import { hooksOf, unknownEvents, type HookGroups } from './lifecycle.js'
 import { openSeals, type Seals } from './installed.js'
 import { fromError } from './manifest.js'
 import { nearest } from './nearest.js'
@@ -34,6 +34,7 @@ import { join } from 'node:path'
 export interface Generation {
   readonly number: number
   readonly settings: Settings
+  readonly hooks: HookGroups
   readonly origins: Origin[]
   readonly registry: Registry
   readonly plugins: readonly PluginFolder[]
@@ -142,7 +143,8 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const hidden = hiddenBy(settings, workspace.root)
   return {
     number,
-    settings: { ...effective, hooks },
+    settings: effective,
+    hooks,
     get origins() {
       return loaded.origins
     },

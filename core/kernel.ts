@@ -129,6 +129,9 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     get settings() {
       return generation.settings
     },
+    get hooks() {
+      return generation.hooks
+    },
     get generation() {
       return generation.number
     },

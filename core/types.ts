@@ -754,6 +754,8 @@ export interface KernelOptions {
 export interface Kernel {
   readonly workspace: string
   readonly settings: Readonly<Settings>
+  /** Lifecycle event to groups of hooks: those of the settings and, after them, of plugins. */
+  readonly hooks: Readonly<Record<string, readonly JsonObject[]>>
   readonly generation: number
   /** Contract: never rejects. */
   call(tool: string, input?: unknown, options?: CallOptions): Promise<Result>

@@ -32,7 +32,7 @@ const informative: readonly Occasion[] = ['SessionStart', 'UserPromptSubmit', 'S
  */
 export async function fire(kernel: Kernel, event: Occasion, { session, matched = '', extra = {}, signal = new AbortController().signal }: Circumstances): Promise<Told> {
   const told: Told = { context: [], remarks: [] }
-  const groups = groupsFor(kernel.settings['hooks'] as HookBlock | undefined, event)
+  const groups = groupsFor(kernel.hooks as HookBlock, event)
   if (groups.length === 0) return told
   const ground: Ground = { root: kernel.workspace, session, mode: kernel.settings.policy.mode, settings: blocksOf(kernel.settings), signal }
   const entries = new Map<string, { entry: HookEntry; group: HookGroup }>()

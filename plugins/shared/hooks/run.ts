@@ -1,5 +1,5 @@
 import { isAbsolute, join } from 'node:path'
-import { environment, findProgram, searchPath, type JsonObject, type Mode } from '../../../core/index.js'
+import { environment, findProgram, searchPath, VtError, type JsonObject, type Mode } from '../../../core/index.js'
 import { run } from '../process.js'
 import { spoken } from '../spoken.js'
 import { ready, type Ready } from './brought.js'
@@ -46,7 +46,8 @@ export async function runHook(entry: HookEntry, group: HookGroup, told: JsonObje
     return failed(`is of the type ${JSON.stringify(type)}, which is not served`)
   } catch (error) {
     if (ground.signal.aborted) throw error
-    return failed(`failed: ${(error as Error).message.replace(/\.$/, '')}`)
+    const way = error instanceof VtError ? ` ${error.problem.hint}` : ''
+    return failed(`failed: ${(error as Error).message}${way}`.replace(/\.$/, ''))
   }
 }
 

@@ -38,10 +38,13 @@ export async function validate(kernel: Kernel, path: string, { run = false, stri
 
 const empty = (id: string): Row => ({ id, errors: [], warnings: [], examples: { passed: 0, failed: 0, skipped: 0, not_run: 0 } })
 
+/** What nobody here honours is no fault of a package, but whoever looks at it wants to know. */
+const levelOf = ({ code, severity }: Diagnostic): Diagnostic['severity'] => (code === 'VT_FORMAT_UNSUPPORTED' ? 'warning' : severity)
+
 function rowsOf({ root, contributions, invalid, diagnostics }: Inspection): Row[] {
   const about = (file: string) => diagnostics.filter(({ files }) => files.some((one) => one === file || one.startsWith(`${file}:`)))
   const textOf = ({ message, files: [file] }: Diagnostic) => (file ? `${relative(root, file)}: ${message}` : message)
-  const good = contributions.map(({ id, file }) => ({ ...empty(id), warnings: about(file).filter(({ severity }) => severity !== 'info').map(textOf) }))
+  const good = contributions.map(({ id, file }) => ({ ...empty(id), warnings: about(file).filter((one) => levelOf(one) !== 'info').map(textOf) }))
   const bad = invalid.map(({ id, file, state, reason = '' }) => {
     const said = about(file).map(textOf)
     const texts = said.length > 0 ? said : [reason]
@@ -55,7 +58,7 @@ function rowsOf({ root, contributions, invalid, diagnostics }: Inspection): Row[
 function general({ contributions, invalid, skills, diagnostics, root, name }: Inspection): Row {
   const files = [...contributions, ...invalid].map(({ file }) => file)
   const rest = diagnostics.filter((one) => !one.files.some((file) => files.some((known) => file === known || file.startsWith(`${known}:`))))
-  const texts = (severity: Diagnostic['severity']) => rest.filter((one) => one.severity === severity).map(({ message, files: [file] }) => (file ? `${relative(root, file) || name}: ${message}` : message))
+  const texts = (severity: Diagnostic['severity']) => rest.filter((one) => levelOf(one) === severity).map(({ message, files: [file] }) => (file ? `${relative(root, file) || name}: ${message}` : message))
   const nothing = contributions.length + invalid.length + skills.length === 0 ? ['It holds no manifest, no package of a known format and no skill.'] : []
   return { ...empty(''), errors: [...texts('error'), ...nothing], warnings: texts('warning') }
 }
