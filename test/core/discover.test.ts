@@ -53,13 +53,13 @@ describe('manifests are found', () => {
     ])
     expect(said).toEqual([])
   })
-  it('but not where names begin with . or _, in schema, in node_modules, more than four deep, or in hooks.json of a plugin', async () => {
+  it('but not where names begin with . or _, in schema, in node_modules, or more than four deep; hooks.json of a plugin holds its lifecycle hooks', async () => {
     for (const path of ['.hidden.yaml', '_draft.yaml', 'schema/a.yaml', 'node_modules/a.yaml', 'a/b/c/d/e.yaml', 'README.md', '_old/a.yaml']) await space.write(`tools/${path}`, tool('no'))
     await space.write('tools/a/b/c/yes.yaml', tool('yes'))
     await space.write('.vtcode/plugins/p/vtcode/hooks.json', '{}')
     await space.write('.vtcode/plugins/p/vtcode/a.yaml', tool('a'))
     await space.write('vtcode.config.yaml', 'manifests: [tools]')
-    expect((await find()).ids).toEqual(['workspace:yes workspace', 'p:a workspace'])
+    expect((await find()).ids).toEqual(['workspace:yes workspace', 'p:a workspace', 'p:lifecycle_hooks workspace'])
   })
   it('in packages, from the folder of the settings file upwards', async () => {
     await space.write('node_modules/@acme/vtcode-tools/vtcode.yaml', tool('p'))
