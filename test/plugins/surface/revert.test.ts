@@ -93,6 +93,18 @@ describe('vtcode revert', () => {
     expect(await place.read('big.bin')).toBe('small')
   })
 
+  it('brings back what a command changed whose program was killed under it', async () => {
+    const { place } = await scene([file({ action: 'read', path: 'a.txt' }), exec('echo two > a.txt; sleep 30'), { content: 'ok' }], { 'a.txt': 'one\n' })
+    await vtcode(place, ['exec', '--quiet', '--mode', 'full-auto', 'go'], {
+      started: (child) => {
+        const look = setInterval(() => readFileSync(join(place.root, 'a.txt'), 'utf8') === 'two\n' && (clearInterval(look), child.kill('SIGKILL')), 50)
+      },
+    })
+    expect((await vtcode(place, ['--mode', 'full-auto', 'resume', '--last', '--continue-turn'])).out).toBe('ok\n')
+    expect((await revert(place, '--turn', '1', '--scope', 'code')).answer.reverted).toEqual(['a.txt'])
+    expect(await place.read('a.txt')).toBe('one\n')
+  }, 60_000)
+
   it('is as quick after many reverts as after one', async () => {
     const { peer, place } = await scene([{ content: 'first' }, { content: 'last' }])
     await task(place, 'begin')
