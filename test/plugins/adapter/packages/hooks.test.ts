@@ -1,7 +1,7 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createKernel, homeOf, openTrust, survey, type Approval, type Config, type Kernel, type Result } from 'vtcode'
+import { createKernel, homeOf, openTrust, survey, type Config, type Kernel, type Result } from 'vtcode'
 import { bootKernel, tempWorkspace, type Booted, type Files, type TempWorkspace } from 'vtcode/test'
 import { install, vtcode } from '../../surface/program.js'
 
@@ -93,8 +93,8 @@ describe('lifecycle hooks of a Claude Code plugin', () => {
     const yes = `printf %s '${json({ hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior: 'allow' } } })}'`
     await using made = await boot({ '.claude-plugin/plugin.json': manifest, 'hooks/hooks.json': json({ hooks: { PermissionRequest: [hook(yes)] } }) })
     let asked = 0
-    const approve = (): Approval => (asked++, { allow: false })
-    const result = await made.vt.call('unified_exec', { action: 'run', command: 'curl http://127.0.0.1:1' }, { approve: async () => approve() })
+    const approve = () => (asked++, false)
+    const result = await made.vt.call('unified_exec', { action: 'run', command: 'curl http://127.0.0.1:1' }, { approve })
     expect([result.ok, asked]).toEqual([false, 1])
   })
 })
