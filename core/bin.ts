@@ -1,15 +1,21 @@
 #!/usr/bin/env node
-import { VtError } from './errors.js'
-import { readCommandLine, UsageError } from './flags.js'
+import { leaveReport } from './crash.js'
+import { problem, VtError } from './errors.js'
+import { endBy } from './faults.js'
+import { levels, readCommandLine, UsageError } from './flags.js'
 import { version } from './version.js'
+import { homeOf } from './generation.js'
 import { createKernel } from './kernel.js'
+import { first } from './loader.js'
 import { nearest } from './nearest.js'
-import type { Io, Kernel, KernelOptions } from './types.js'
+import type { Io, Kernel, KernelOptions, LogLevel, Problem } from './types.js'
 
 const interrupted = 130
 // Verbs that nobody sits in front of start in a mode that goes on without asking; one that only answers cannot change anything.
 const modes: Record<string, Pick<KernelOptions, 'mode' | 'default_mode'>> = { mcp: { default_mode: 'auto' }, exec: { default_mode: 'auto' }, ask: { mode: 'plan' } }
 const stop = new AbortController()
+/** What programs, servers and sessions may take to end when the program does not end as it should. */
+const closing_ms = 2000
 
 // One press may reach us twice, from the terminal and from the program that started us; a second one soon after means at once.
 const press = { once_ms: 200, again_ms: 1000 }
@@ -28,21 +34,30 @@ for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => st
 process.stdout.on('error', () => stop.abort())
 process.stderr.on('error', () => {})
 
+// What nobody caught ends the program as a failure of its verb would; the terminal is set right by Node itself as it exits.
+let close = async (): Promise<void> => {}
+endBy((error) => {
+  const over = (): never => process.exit(code)
+  const code = report(error)
+  setTimeout(over, closing_ms)
+  close().then(over, over)
+})
 const code = await main(process.argv.slice(2)).catch(report)
 await flushed()
 process.exit(stop.signal.aborted ? interrupted : code)
 
 async function main(argv: string[]): Promise<number> {
-  const { options, verb, rest } = readCommandLine(argv)
+  const { options, env: said, log, verb, rest } = readCommandLine(argv)
   if (verb === undefined && rest.includes('--version')) {
     process.stdout.write(`${version}\n`)
     return 0
   }
   // A person who says nothing wants to talk; a program that says nothing is wrong.
   const meant = verb ?? (rest.includes('--help') || rest.includes('-h') ? 'help' : process.stdin.isTTY ? 'chat' : undefined)
-  const env = { ...process.env, ...(options.home !== undefined && { HOME: options.home }) }
+  const env = { ...process.env, ...said }
   const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env, signal: stop.signal, interrupts: (handler) => void (instead = handler) }
-  const kernel = await createKernel({ ...(meant !== undefined && Object.hasOwn(modes, meant) ? modes[meant] : {}), ...options, env, surface: meant ?? 'help' })
+  const kernel = await createKernel({ ...(meant !== undefined && Object.hasOwn(modes, meant) ? modes[meant] : {}), ...options, env, surface: meant ?? 'help', ...(log && { log: logFrom(log) }) })
+  close = kernel.close
   try {
     const surface = meant === undefined ? undefined : await kernel.surface(meant)
     const code = surface ? await surface(kernel, rest, io) : usage(kernel, verb)
@@ -61,14 +76,24 @@ function usage(kernel: Kernel, verb = ''): number {
   return 2
 }
 
+/** What plugins say of themselves, from this level on. */
+function logFrom(least: LogLevel): NonNullable<KernelOptions['log']> {
+  return (level, message) => {
+    if (levels.indexOf(level as LogLevel) >= levels.indexOf(least)) process.stderr.write(`vtcode: ${level}: ${message.replace(/\p{Cc}+/gu, ' ')}\n`)
+  }
+}
+
 /** A wrong command line is exit 2, wrong settings are exit 3; what is left is a fault of ours or of a surface. */
 function report(error: unknown): number {
-  const { code, message, hint } = error instanceof VtError ? error.problem : { code: '', message: (error as Error).message, hint: '' }
-  process.stderr.write(`vtcode: error: ${message}\n`)
-  if (error instanceof UsageError) process.stderr.write('See `vtcode help`.\n')
-  else if (code) process.stderr.write(`  ${hint}\n`)
-  else process.stderr.write(`  This is a fault of the program or of a plugin. ${process.env['VTCODE_DEBUG'] ? (error as Error).stack : 'VTCODE_DEBUG=1 shows where.'}\n`)
-  return error instanceof UsageError ? 2 : code.startsWith('VT_CONFIG_') ? 3 : 1
+  const wrong = error instanceof UsageError
+  const { code, message, hint } = wrong ? { code: '', message: error.message, hint: 'See `vtcode help`.' } : error instanceof VtError ? error.problem : internal(error)
+  process.stderr.write(`vtcode: error: ${message}\n${wrong ? '' : '  '}${hint}\n`)
+  return wrong ? 2 : code.startsWith('VT_CONFIG_') ? 3 : 1
+}
+
+function internal(error: unknown): Problem {
+  const known = problem('VT_INTERNAL', { reason: first(error), report: leaveReport(error, homeOf({})) }).problem
+  return { ...known, message: `${known.code}: ${known.message}` }
 }
 
 /** Resolves when everything written to stdout has been handed on. */

@@ -1,9 +1,13 @@
 import { resolve } from 'node:path'
-import type { KernelOptions, Mode } from './types.js'
+import type { Config, KernelOptions, LogLevel, Mode } from './types.js'
 
 /** What the command line says: options of the kernel, the verb and what is left for its surface. */
 export interface CommandLine {
   options: KernelOptions
+  /** What is said of the environment. */
+  env: Record<string, string>
+  /** The least that plugins have to say is shown from here on. */
+  log: LogLevel | undefined
   verb: string | undefined
   rest: string[]
 }
@@ -11,38 +15,69 @@ export interface CommandLine {
 /** The command line is wrong; the message says how. */
 export class UsageError extends Error {}
 
-const modes = ['plan', 'ask', 'auto', 'full-auto']
-const names: Record<string, string> = { '--workspace': 'workspace', '--mode': 'mode', '--config': 'config', '-c': 'config', '--home': 'home', '--dialect': 'dialect' }
+const modes: readonly Mode[] = ['plan', 'ask', 'auto', 'full-auto']
+export const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
+/** Flags with a value, and how it is taken in. */
+const valued: Record<string, (line: CommandLine, value: string) => void> = {
+  // What settings in it name begins there, so it has to be a whole path.
+  '--workspace': ({ options }, value) => (options.workspace = resolve(value)),
+  '--home': ({ options, env }, value) => (env['HOME'] = options.home = resolve(value)),
+  '--mode': ({ options }, value) => (options.mode = oneOf(modes, value, 'mode')),
+  '--config': addConfig,
+  '-c': addConfig,
+  '--dialect': ({ options }, value) => (options.dialects = value.split(',').filter(Boolean)),
+  '--allowed-tools': (line, value) => deny(line, [`Except(${rules(value, '--allowed-tools', /^[^\s(),]+$/).join(', ')})`], '--allowed-tools'),
+  '--disallowed-tools': (line, value) => deny(line, rules(value, '--disallowed-tools', /^[^\s(),]+(\(.+\))?$/), '--disallowed-tools'),
+  '--log-level': (line, value) => (line.log = oneOf(levels, value, 'level')),
+}
+const plain: Record<string, (line: CommandLine) => void> = {
+  '--verbose': (line) => (line.log = 'debug'),
+  '--no-color': ({ env }) => (env['NO_COLOR'] = '1'),
+}
 
 /**
  * Takes the flags of the program out of the command line. They may stand anywhere before `--`; only for `call` they end with
  * the tool's name, because everything behind it is input. Throws a UsageError for a flag that makes no sense.
  */
 export function readCommandLine(argv: readonly string[]): CommandLine {
-  const options: KernelOptions = {}
-  const rest: string[] = []
-  let verb: string | undefined
+  const line: CommandLine = { options: {}, env: {}, log: undefined, verb: undefined, rest: [] }
   const words = [...argv]
   while (words.length > 0) {
     const word = words.shift()!
     const [flag, attached] = word.startsWith('--') && word.includes('=') ? cut(word) : [word]
-    const name = Object.hasOwn(names, flag) ? names[flag] : undefined
-    if (name) set(options, name, attached ?? words.shift(), flag)
-    else if (verb === undefined && !word.startsWith('-')) verb = word
-    else if (word === '--' || (verb === 'call' && !word.startsWith('-') && rest.at(-1) !== '--session')) return { options, verb, rest: [...rest, word, ...words] }
-    else rest.push(word)
+    if (Object.hasOwn(valued, flag)) {
+      const value = attached ?? words.shift()
+      if (value === undefined || value === '') throw new UsageError(`${flag} needs a value.`)
+      valued[flag]!(line, value)
+    } else if (Object.hasOwn(plain, word)) plain[word]!(line)
+    else if (line.verb === undefined && !word.startsWith('-')) line.verb = word
+    else if (word === '--' || (line.verb === 'call' && !word.startsWith('-') && line.rest.at(-1) !== '--session')) return { ...line, rest: [...line.rest, word, ...words] }
+    else line.rest.push(word)
   }
-  return { options, verb, rest }
+  return line
 }
 
-function set(options: KernelOptions, name: string, value: string | undefined, flag: string): void {
-  if (value === undefined || value === '') throw new UsageError(`${flag} needs a value.`)
-  if (name === 'config') options.config = [...[options.config ?? []].flat(), value]
-  else if (name === 'dialect') options.dialects = value.split(',').filter(Boolean)
-  // What settings in it name begins there, so it has to be a whole path.
-  else if (name !== 'mode') options[name as 'workspace' | 'home'] = resolve(value)
-  else if (modes.includes(value)) options.mode = value as Mode
-  else throw new UsageError(`There is no mode '${value}'; possible are ${modes.join(', ')}.`)
+function addConfig({ options }: CommandLine, value: Config | string): void {
+  options.config = [...([options.config ?? []].flat() as (Config | string)[]), value]
+}
+
+/** Rules that take away, beside all others that do. */
+function deny(line: CommandLine, texts: string[], flag: string): void {
+  addConfig(line, { policy: { deny: texts.map((rule) => ({ rule, reason: `${flag} of the command line takes this away.` })) } })
+}
+
+/** The rules of a list with commas; those in brackets belong to their rule. */
+function rules(list: string, flag: string, form: RegExp): string[] {
+  const found = list.split(/,(?![^(]*\))/).map((rule) => rule.trim()).filter(Boolean)
+  const wrong = found.find((rule) => !form.test(rule))
+  if (wrong !== undefined || found.length === 0) throw new UsageError(`${flag} takes names of tools with commas between them, not '${wrong ?? list}'.`)
+  return found
+}
+
+function oneOf<T extends string>(possible: readonly T[], value: string, what: string): T {
+  const found = possible.find((one) => one === value)
+  if (found === undefined) throw new UsageError(`There is no ${what} '${value}'; possible are ${possible.join(', ')}.`)
+  return found
 }
 
 function cut(word: string): [string, string] {

@@ -260,7 +260,8 @@ function faultOf({ root, skills }: SkillPlaces['plugins'][number], seals: Seals)
 /** Names of tools in limits and rules that nobody serves: a slip there leaves open what was meant to be shut. */
 function unknownTools({ policy }: Settings, { tools, slots, routes }: Registry): Diagnostic[] {
   const rules = [policy['deny'], policy['ask'], policy['allow']].flat() as (string | { rule: string })[]
-  const named = rules.map((entry) => (typeof entry === 'string' ? entry : entry.rule)).filter((name) => /^[a-z][a-z0-9_]*(\/[a-z0-9_]+)?$/.test(name))
+  const texts = rules.map((entry) => (typeof entry === 'string' ? entry : entry.rule))
+  const named = texts.flatMap((text) => /^Except\((.*)\)$/.exec(text)?.[1]?.split(/,\s*/) ?? text).filter((name) => /^[a-z][a-z0-9_]*(\/[a-z0-9_]+)?$/.test(name))
   const known = [...tools.keys(), ...slots.keys(), ...routes.keys(), ...Object.keys(classic), ...effects]
   return [...Object.keys(policy['constraints'] as object), ...named.filter((name) => !name.startsWith('mcp__'))]
     .filter((name) => !known.includes(name))

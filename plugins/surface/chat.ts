@@ -1,8 +1,7 @@
 import { createInterface } from 'node:readline'
 import type { Io, Kernel } from '../../core/index.js'
 import { refusal } from '../shared/agent/faces/refusal.js'
-import type { Place } from '../shared/agent/dictionary/table.js'
-import { given, withAgent, withContext } from '../shared/agent/faces/session.js'
+import { chosen, given, withAgent, withResume, type SessionFlags } from '../shared/agent/faces/session.js'
 import type { Agent } from '../shared/agent/index.js'
 import { interactive, say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
@@ -10,30 +9,28 @@ import { run, verb } from '../shared/verbs.js'
 const help = `/help shows this, /mode says the mode, /compact [what matters] shortens the conversation, /quit ends. Ctrl-C stops what is under way.
 `
 
-interface Flags {
-  model?: string
-  resume?: string
+interface Flags extends SessionFlags {
   plain?: true
-  context?: Place
+  quiet?: true
 }
 
 /** `vtcode chat`: line by line, one turn for each. */
 export default async function chat(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = withContext(verb('chat', 'Talks with a model that uses the tools, line by line.', io))
-    .option('--model <id>', '<provider>/<model>')
-    .option('--resume <session>', 'go on with a session: its id, or last')
+  const command = withResume(verb('chat', 'Talks with a model that uses the tools, line by line.', io))
     .option('--plain', 'no decoration')
+    .option('--quiet', 'print no progress')
     .action(async (flags: Flags) => {
       code = await talk(kernel, flags, io)
     })
   return run(command, argv, () => code)
 }
 
-async function talk(kernel: Kernel, { model, resume, plain, context }: Flags, io: Io): Promise<number> {
+async function talk(kernel: Kernel, flags: Flags, io: Io): Promise<number> {
+  const { plain, quiet, context } = flags
   const { progress, summary } = await import('../shared/agent/faces/progress.js')
-  const onEvent = plain ? () => {} : progress(io)
-  return withAgent(kernel, io, { verb: 'interactive', ...given({ asked: context }) }, { surface: 'chat', ...given({ model, resume }), onEvent }, async (agent) => {
+  const onEvent = plain || quiet ? () => {} : progress(io)
+  return withAgent(kernel, io, { verb: 'interactive', ...given({ asked: context }) }, { surface: 'chat', ...chosen(flags), onEvent }, async (agent) => {
     for await (const line of lines(io)) {
       const [word, ...rest] = line.split(' ')
       if (word === '/quit' || word === '/exit') break

@@ -1,4 +1,5 @@
 import type { Io, Kernel } from '../../core/index.js'
+import { withSession } from '../shared/agent/faces/session.js'
 import { withFlags, work, type Flags } from '../shared/agent/faces/work.js'
 import { interactive, say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
@@ -7,19 +8,21 @@ import { run, verb } from '../shared/verbs.js'
 export default async function resume(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const described = verb('resume', 'Goes on with a session: with a new task, or with the turn that was interrupted.', io)
-  const command = withFlags(described.argument('[session]', 'its id; without one --last').argument('[task...]', 'what to do next'))
+  const command = withSession(withFlags(described.argument('[session]', 'its id; without one --last').argument('[task...]', 'what to do next')))
     .option('--last', 'the session that was used last')
+    .option('--continue', 'the same as --last')
     .option('--continue-turn', 'go on with the turn that was interrupted')
     .option('--fork', 'begin a new session with the conversation of that one, which stays as it is')
     .option('--summarize', 'with --fork: begin with what that one remembers instead')
     .action(async (first: string | undefined, rest: string[], flags: Flags & { last?: true; continueTurn?: true; fork?: true; summarize?: true }) => {
-      const named = first?.startsWith('ses_') && !flags.last
+      const last = flags.last ?? flags.continue ?? false
+      const named = first?.startsWith('ses_') && !last
       const task = [...(named || first === undefined ? [] : [first]), ...rest].join(' ')
-      if (!named && !flags.last) {
+      if (!named && !last) {
         say(io, 'error', 'Say which session: its id, or --last. `vtcode sessions list` shows them.')
         code = 2
-      } else if (flags.summarize && !flags.fork) {
-        say(io, 'error', '--summarize belongs to --fork.')
+      } else if ((flags.summarize || flags.sessionId !== undefined) && !flags.fork) {
+        say(io, 'error', `${flags.summarize ? '--summarize' : '--session-id'} belongs to --fork.`)
         code = 2
       } else if (task === '' && (!flags.continueTurn || flags.fork)) {
         say(io, 'error', 'Say what to do next, or --continue-turn.')

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
+import { openWorkspace, type Io, type Kernel, type Workspace } from '../../../core/index.js'
 import type { Given } from './dictionary.js'
 import { dictionary } from './dictionary/choose.js'
 import type { Place } from './dictionary/table.js'
@@ -14,6 +14,7 @@ import { asManifest, lastSession } from './sessions/manifest.js'
 import { payOwed, restore } from './sessions/resume.js'
 import { finished, finishRevert } from './sessions/revert.js'
 import { collect } from './sessions/retention.js'
+import { sessionsFolder, validId } from './sessions/store.js'
 import { settingsOf, type Limits } from './settings.js'
 import { Thread } from './thread.js'
 import type { Outcome } from './types.js'
@@ -31,6 +32,8 @@ export interface AgentOptions {
   env?: Record<string, string | undefined>
   /** Name of the face, for the record. */
   surface?: string
+  /** The id of the session that begins, `ses_…`; default: a new one. */
+  session_id?: string
   /** Goes on with a session: its id, or `last`. */
   resume?: string
   /** With `resume`: not that session goes on but a new one, with its whole conversation or with what it remembers. */
@@ -72,7 +75,7 @@ export interface Agent {
   close(): Promise<void>
 }
 
-/** An agent on a kernel, which knows nothing of it. Throws AgentError VT_LLM_NO_MODEL, VT_LLM_AUTH, VT_CONFIG_INVALID; VtError VT_CONFIG_INVALID. */
+/** An agent on a kernel, which knows nothing of it. Throws AgentError VT_LLM_NO_MODEL, VT_LLM_AUTH, VT_CONFIG_INVALID, VT_SESSION_EXISTS; VtError VT_CONFIG_INVALID. */
 export async function createAgent(kernel: Kernel, options: AgentOptions = {}): Promise<Agent> {
   // Those who write JavaScript learn from nobody else what is missing.
   if (typeof (kernel as Partial<Kernel> | undefined)?.call !== 'function') {
@@ -103,6 +106,13 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
   }
 }
 
+/** The id of a session that is yet to be. Throws VT_SESSION_EXISTS and, for one that is none, VT_CONFIG_INVALID. */
+async function free(workspace: Workspace, id: string): Promise<string> {
+  if (!/^ses_./.test(id) || !validId(id)) throw new AgentError('VT_CONFIG_INVALID', `'${id}' is no id of a session.`, { hint: 'Such an id is ses_ and letters, digits, - or _ behind it.' })
+  if (await workspace.stat(`${sessionsFolder}/${id}`)) throw new AgentError('VT_SESSION_EXISTS', `There is a session '${id}' already.`)
+  return id
+}
+
 /** The same for surfaces, which look inside. */
 export async function openThread(kernel: Kernel, options: AgentOptions): Promise<{ thread: Thread; close(): Promise<void> }> {
   const env = options.env ?? process.env
@@ -114,7 +124,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
   try {
     const from = options.resume === 'last' ? await lastSession(workspace) : options.resume
     if (from !== undefined) await findSession(workspace, from, env)
-    const session_id = from === undefined || options.fork ? newId('ses') : from
+    const session_id = from === undefined || options.fork ? await free(workspace, options.session_id ?? newId('ses')) : from
     if (from !== undefined && options.fork) await fork(workspace, from, session_id, options.fork, providers.clock)
     const must_exist = from !== undefined
     const store = await providers.session.open(workspace, session_id, { must_exist })

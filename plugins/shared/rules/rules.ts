@@ -5,7 +5,7 @@ import { commandEntry, type CommandEntry } from './command_entry.js'
 import { tryExamples } from './examples.js'
 import { commandPattern, type CommandPattern } from './command_pattern.js'
 
-/** A rule as settings write it. */
+/** A rule as settings write it: `Tool`, `Tool(spec)`, or `Except(Tool, Tool)` for every other. */
 export type RuleEntry = string | { rule: string; reason?: string; match?: unknown[]; not_match?: unknown[] }
 
 /** `Tool` or `Tool(spec)`, ready to be asked. */
@@ -60,6 +60,7 @@ export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', r
   if (!name) return undefined
   // A glob in the name would allow what nobody has thought of; only the tools of one named MCP server may be allowed that way.
   if (verdict === 'allow' && name.includes('*') && !/^mcp__\w+?__\*$/.test(name) && !/^\w+\/\*$/.test(name)) return undefined
+  if (name === 'Except') return spec === undefined || verdict === 'allow' ? undefined : allBut(text, reason, spec, root)
   const family = Object.hasOwn(families, name) ? families[name]! : undefined
   const rule = { text, ...(reason !== undefined && { reason }), ...(family?.lifts && { lifts: family.lifts }) }
   const applies = family?.applies ?? byName(name)
@@ -71,6 +72,13 @@ export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', r
   if (family?.spec === 'name') return { ...rule, applies, input: property('name', spec) }
   const [parameter, value] = splitOnce(spec, ':')
   return value === undefined || verdict === 'allow' ? undefined : { ...rule, applies, input: property(parameter, value) }
+}
+
+/** `Except(a, b)`: whatever none of these names speaks about. Two such rules leave what both leave, so that each can only narrow. */
+function allBut(text: string, reason: string | undefined, names: string, root: string): Rule | undefined {
+  const left = names.split(',').map((name) => (name.includes('(') ? undefined : parseRule(name, 'deny', root)))
+  if (!left.every((rule) => rule !== undefined)) return undefined
+  return { text, ...(reason !== undefined && { reason }), applies: (facts) => !left.some((rule) => rule.applies(facts)) }
 }
 
 function byName(name: string): (facts: Facts) => boolean {

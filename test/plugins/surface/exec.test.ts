@@ -186,4 +186,38 @@ describe('vtcode exec', () => {
     expect(run.includes('@ai-sdk/openai-compatible')).toBe(true)
     expect(/@ai-sdk\/(anthropic|google|openai)\//.exec(run)).toBe(null)
   })
+
+  it('calls nothing that --disallowed-tools takes away or --allowed-tools leaves out, under any name; neither gives anything', async () => {
+    const calls = () => ({ toolCalls: [write('a.txt', 'x'), call('grep_search', { pattern: 'one' }), call('unified_search', { action: 'list' }), call('unified_exec', { action: 'run', command: 'echo x > b.txt' })] })
+    const { peer, place } = await scene(Array.from({ length: 4 }, () => [calls(), { content: 'ok' }]).flat(), { 'c.txt': 'one\n' }, { settings: { policy: { deny: ['unified_search/list'] } } })
+    const outcomes = async (...flags: string[]) => {
+      const { out, err } = await exec(place, '--json', ...flags, 'go')
+      const events = eventsOf(out).filter(({ item }) => item)
+      const order = events.filter(({ type, item }) => type === 'item.started' && item.type === 'tool_invocation').map(({ item }) => item.call_id)
+      const code = new Map(events.filter(({ type, item }) => type === 'item.completed' && item.type === 'tool_output').map(({ item }) => [item.call_id, item.error_code ?? 'ok']))
+      return [order.map((id) => String(code.get(id)).replace('VT_POLICY_', '')), err]
+    }
+    const away = 'DENIED'
+    expect(await outcomes('--disallowed-tools', 'grep_search,write')).toEqual([[away, away, away, expect.stringMatching(/APPROVAL|ok/)], ''])
+    expect(await outcomes('--allowed-tools=unified_search,unified_exec', '--allowed-tools', 'unified_search')).toEqual([[away, 'ok', away, away], ''])
+    expect(await outcomes('--disallowed-tools', 'unified_fil,exec')).toEqual([['ok', 'ok', away, away], expect.stringContaining("The policy names unified_fil, a tool that is not there; nearest: unified_file.")])
+    expect(JSON.stringify(peer.bodies.at(-1))).toContain('--disallowed-tools of the command line takes this away.')
+    // Plan mode stays plan mode.
+    expect(await outcomes('--mode', 'plan', '--allowed-tools', 'unified_file')).toEqual([[away, away, away, away], ''])
+    for (const wrong of [['--allowed-tools', 'Bash(git *)'], ['--disallowed-tools', ','], ['--disallowed-tools', 'a b'], ['--allowed-tools']]) expect((await exec(place, 'go', ...wrong)).code, String(wrong)).toBe(2)
+  }, 120_000)
+
+  it('begins a session under an id of one\'s own, goes on with the last, and takes provider and model apart', async () => {
+    const { peer, place } = await scene([{ content: 'a' }, { content: 'b' }, { content: 'c' }, { content: 'd' }])
+    expect((await exec(place, '--session-id', 'ses_mine-1', 'one')).out).toBe('a\n')
+    expect(await exec(place, '--session-id', 'ses_mine-1', 'one')).toMatchObject({ code: 1, err: expect.stringContaining("VT_SESSION_EXISTS: There is a session 'ses_mine-1' already.") })
+    for (const id of ['../x', 'mine', 'ses_']) expect(await exec(place, '--session-id', id, 'one'), id).toMatchObject({ code: 3, err: expect.stringContaining('VT_CONFIG_INVALID') })
+    expect(JSON.parse((await vtcode(place, ['ask', '--continue', '--json', 'two'])).out)).toMatchObject({ response: 'b', session_id: 'ses_mine-1', model: 'm' })
+    expect((await exec(place, '--continue', '--provider', 'peer', '--model', 'm', 'three')).out).toBe('c\n')
+    expect((await vtcode(place, ['resume', '--continue', '--provider', 'peer', 'four'])).out).toBe('d\n')
+    expect(peer.bodies.at(-1).messages.filter(({ role }: any) => role === 'user').map(({ content }: any) => content)).toEqual(['one', 'two', 'three', 'four'])
+    expect(await exec(place, '--provider', 'pear', 'x')).toMatchObject({ code: 3, err: expect.stringContaining("There is no provider 'pear'") })
+    for (const wrong of [['--continue', '--resume', 'last'], ['--continue', '--session-id', 'ses_b'], ['--agent', 'x'], ['--log-level', 'loud']]) expect((await exec(place, ...wrong, 'x')).code, String(wrong)).toBe(2)
+    expect((await exec(place, '--sesion-id', 'x', 'y')).err).toContain('(Did you mean --session-id?)')
+  }, 120_000)
 })

@@ -84,6 +84,26 @@ describe('vtcode revert', () => {
     expect(await place.read('a.txt')).toBe('one\n')
   })
 
+  it('takes back the conversation alone, and the files stay', async () => {
+    const { peer, place } = await scene([{ content: 'first' }, file({ action: 'write', path: 'a.txt', content: 'new\n' }), { content: 'second' }, { content: 'third' }, { content: 'fourth' }])
+    await task(place, 'begin')
+    await task(place, '--continue', 'go on')
+    expect((await revert(place, '--turn', '2', '--scope', 'conversation', '--dry-run')).answer).toMatchObject({ reverted: [], skipped: [] })
+    expect((await revert(place, '--turn', '2', '--scope', 'conversation')).answer).toMatchObject({ reverted: [], skipped: [], turn: 3 })
+    expect(await place.read('a.txt')).toBe('new\n')
+    const asked = async (text: string) => {
+      await task(place, '--continue', text)
+      return peer.bodies.at(-1).messages.filter(({ role, content }: any) => role !== 'tool' && role !== 'system' && content).map(({ content }: any) => content)
+    }
+    expect(await asked('and now?')).toEqual(['begin', 'first', 'and now?'])
+    // The files of that turn can still be brought back, and what was taken back of the conversation too.
+    expect((await revert(place, '--turn', '2', '--scope', 'code')).answer.reverted).toEqual(['a.txt'])
+    expect(await place.read('a.txt')).toBeUndefined()
+    expect((await revert(place, '--turn', '3', '--scope', 'conversation')).code).toBe(0)
+    expect(await asked('again')).toEqual(['begin', 'first', 'go on', 'second', 'again'])
+    expect(await place.read('a.txt')).toBeUndefined()
+  }, 60_000)
+
   it('leaves a file that it could not keep, and that a command then changed', async () => {
     const { place } = await scene([file({ action: 'read', path: 'big.bin' }), exec('printf small > big.bin && echo two > a.txt'), { content: 'ok' }], { 'a.txt': 'one\n' })
     writeFileSync(join(place.root, 'big.bin'), '')

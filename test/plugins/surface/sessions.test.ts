@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
@@ -68,6 +68,36 @@ it('vtcode sessions gc deletes what is beyond the bounds: the oldest first, noth
   expect((await vtcode(place, ['-c', 'sessions.max_count=1', 'sessions', 'gc'])).out.split('\n').filter(Boolean)).toHaveLength(2)
   expect(await ids()).toEqual([named])
 })
+
+it('vtcode sessions gc goes by age and by size too; 0 is no bound, and a repository may only lower one', async () => {
+  const peer = await startPeer(Array.from({ length: 4 }, () => ({ content: 'ok' })))
+  const place = await home(peer)
+  held.push(peer, place)
+  const ids = async (): Promise<string[]> => JSON.parse((await vtcode(place, ['sessions', 'list', '--json'])).out).map(({ session_id }: any) => session_id).sort()
+  const gc = async (...flags: string[]) => (await vtcode(place, [...flags, 'sessions', 'gc'])).out.split('\n').filter(Boolean)
+  const folder = (id: string) => join(place.root, '.vtcode/sessions', id)
+  for (const word of ['a', 'b', 'c']) await vtcode(place, ['exec', '--session-id', `ses_${word}`, word])
+  const aged = (id: string, days: number) => {
+    const manifest = JSON.parse(readFileSync(join(folder(id), 'manifest.json'), 'utf8'))
+    writeFileSync(join(folder(id), 'manifest.json'), JSON.stringify({ ...manifest, updated_at: new Date(Date.now() - days * 24 * 60 * 60 * 1000).toISOString() }))
+  }
+  aged('ses_a', 31)
+  aged('ses_b', 29)
+  expect(await gc('-c', 'sessions.max_age_days=0')).toEqual([])
+  expect(await gc()).toEqual(['ses_a'])
+  writeFileSync(join(folder('ses_c'), 'events.jsonl'), Buffer.alloc(2 * 1024 * 1024))
+  writeFileSync(join(place.root, '.vtcode/config.yaml'), 'sessions: { max_age_days: 400, max_total_mb: 3 }\n')
+  expect(await gc()).toEqual([])
+  aged('ses_b', 31)
+  expect(await gc('-c', 'sessions.max_age_days=0', '-c', 'sessions.max_total_mb=0')).toEqual([])
+  aged('ses_b', 29)
+  // A link in the place of a session is none.
+  const away = join(place.home, 'away')
+  mkdirSync(away)
+  symlinkSync(away, folder('ses_link'))
+  expect(await gc('-c', 'sessions.max_total_mb=1')).toEqual(['ses_b', 'ses_c'])
+  expect([await ids(), existsSync(away)]).toEqual([[], true])
+}, 60_000)
 
 it('a conversation outlives the records of many single calls', async () => {
   const peer = await startPeer([{ toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'ok' }])

@@ -1,7 +1,7 @@
 import { openWorkspace, type Io, type Kernel } from '../../../../core/index.js'
 import { printable } from '../../terminal.js'
 import { refusal } from './refusal.js'
-import { given } from './session.js'
+import { given, modelOf } from './session.js'
 import type { Flags } from './work.js'
 
 /** Prints what a run would begin with. No session is made, no credential looked up, no server asked, no tool called. */
@@ -16,7 +16,7 @@ export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io
   const settings = settingsOf(kernel, given({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd }))
   const workspace = openWorkspace(kernel.workspace)
   try {
-    const { id, format, facts } = findModel(kernel, io.env, flags.model ?? io.env['VTCODE_MODEL'] ?? settings.agent.model)
+    const { id, format, facts } = findModel(kernel, io.env, modelOf(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model)
     const prompt = await systemPrompt(kernel, workspace, settings, { clock, env: io.env })
     const tools = toolDefinitions(kernel.tools())
     const policies = kernel.contributions().flatMap(({ id, kind, state }) => (kind === 'policy' && state === 'active' ? [id] : []))

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander'
 import type { Io, Kernel } from '../../../../core/index.js'
 import type { Agent, AgentOptions } from '../index.js'
 import { placeOf, places, type Place } from '../dictionary/table.js'
+import { say } from '../../terminal.js'
 import { refusal } from './refusal.js'
 
 /** What a verb says of where it runs: whether somebody sits in front of it, and the context that was asked for. */
@@ -14,6 +15,7 @@ export interface Seat {
 export async function withAgent(kernel: Kernel, io: Io, { verb, asked }: Seat, options: AgentOptions, use: (agent: Agent) => Promise<number>): Promise<number> {
   const { createAgent } = await import('../index.js')
   try {
+    for (const { code, message } of kernel.diagnostics()) if (code === 'VT_POLICY_UNKNOWN_TOOL') say(io, 'warning', message)
     const agent = await createAgent(kernel, { env: io.env, io, context: placeOf(verb, asked, io.env), ...options })
     try {
       return await use(agent)
@@ -29,6 +31,34 @@ export async function withAgent(kernel: Kernel, io: Io, { verb, asked }: Seat, o
 export const given = <T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
 
-/** The flag that makes a verb stricter than it is. */
-export const withContext = (command: Command): Command =>
-  command.addOption(new Option('--context <context>', 'behave as elsewhere, where that is stricter').choices(places))
+/** Which model, where, and in which session. */
+export interface SessionFlags {
+  model?: string
+  provider?: string
+  sessionId?: string
+  resume?: string
+  continue?: true
+  context?: Place
+}
+/** The flags of every verb that begins or goes on with a session. */
+export const withSession = (command: Command): Command =>
+  command
+    .option('--model <id>', '<provider>/<model>')
+    .option('--provider <name>', 'of the model; alone: the model it has by default')
+    .option('--session-id <id>', 'the id of the new session, ses_ and letters, digits, - or _')
+    .addOption(new Option('--context <context>', 'behave as elsewhere, where that is stricter').choices(places))
+
+/** The same with those to go on with a session. */
+export const withResume = (command: Command): Command =>
+  withSession(command)
+    .addOption(new Option('--resume <session>', 'go on with a session: its id, or last').conflicts('sessionId'))
+    .addOption(new Option('--continue', 'go on with the session that was used last').conflicts(['resume', 'sessionId']))
+
+/** What these flags say to an agent. */
+export function chosen({ model, provider, sessionId, resume, continue: goOn }: SessionFlags): AgentOptions {
+  return given({ model: modelOf(model, provider), session_id: sessionId, resume: goOn ? 'last' : resume })
+}
+
+/** A model by the names of its provider and of itself. */
+export const modelOf = (model: string | undefined, provider: string | undefined): string | undefined =>
+  provider === undefined || model?.startsWith(`${provider}/`) ? model : model === undefined ? provider : `${provider}/${model}`

@@ -5,25 +5,21 @@ import { say } from '../../terminal.js'
 import type { AgentOptions } from '../index.js'
 import type { Sink } from '../events/log.js'
 import { alarm } from '../dictionary/system.js'
-import type { Place } from '../dictionary/table.js'
 import { count, type Done } from './done.js'
-import { given, withAgent, withContext, type Seat } from './session.js'
+import { chosen, given, withAgent, type Seat, type SessionFlags } from './session.js'
 
 /** What the verbs that work on a task have in common. */
-export interface Flags {
+export interface Flags extends SessionFlags {
   json?: true
-  model?: string
   events?: string
   lastMessageFile?: string
   maxTurns?: number
   maxBudgetUsd?: number
   quiet?: true
-  context?: Place
 }
 export const withFlags = (command: Command): Command =>
-  withContext(command)
+  command
     .option('--json', 'print every event as one line of JSON instead of the answer')
-    .option('--model <id>', '<provider>/<model>')
     .option('--events <file>', 'append every event to a file as well')
     .option('--last-message-file <file>', 'write the answer to a file as well')
     .option('--max-turns <n>', 'turns of this run', number)
@@ -47,7 +43,7 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
     await show(event)
   }
   const limits = given({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })
-  return withAgent(kernel, io, { verb, ...given({ asked: flags.context }) }, { ...given({ model: flags.model }), limits, onEvent, quiet, ...options }, async (agent) => {
+  return withAgent(kernel, io, { verb, ...given({ asked: flags.context }) }, { ...chosen(flags), limits, onEvent, quiet, ...options }, async (agent) => {
     const outcome = await Promise.race([agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
     if (outcome === undefined) return 130
     if (!flags.json && outcome.text !== '' && !outcome.error) io.stdout.write(`${outcome.text}\n`)
