@@ -1,10 +1,11 @@
 /// <reference types="node-pty" />
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
 import { checkLog } from '../agent/invariants.js'
 import { call, home, logOf, startPeer, vtcode, type Home } from '../agent/peer.js'
+import { eventually, nap, processesWith } from '../plugins/unified_exec/exec.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {
@@ -33,13 +34,14 @@ it.each([
 }, 60_000)
 
 it('the terminal is set right by then, and the programs it started are gone', async () => {
-  const peer = await startPeer([{ toolCalls: [call('unified_exec', { action: 'run', command: 'echo $$ > pid; sleep 60' })] }])
+  const sleeping = nap()
+  const peer = await startPeer([{ toolCalls: [call('unified_exec', { action: 'run', command: `touch began; ${sleeping}` })] }])
   const place = await home(peer, {}, { settings: { policy: { mode: 'auto', allow: ['exec'] } } })
   held.push(peer, place)
   const pty = 'node-pty'
   const { spawn } = (await import(pty)) as typeof import('@lydell/node-pty')
   const bin = fileURLToPath(new URL('../../dist/core/bin.js', import.meta.url))
-  const when = "setInterval(() => { if (process.getBuiltinModule('node:fs').existsSync('pid') && process.stdin.setRawMode) { process.stdin.setRawMode(true); throw new Error('on purpose') } }, 100)"
+  const when = "setInterval(() => { if (process.getBuiltinModule('node:fs').existsSync('began') && process.stdin.setRawMode) { process.stdin.setRawMode(true); throw new Error('on purpose') } }, 100)"
   const terminal = spawn('sh', ['-c', `"${process.execPath}" --import '${faulty(when)}' "${bin}" chat; echo "ended $?"; stty -a`], { cwd: place.root, env: place.env, cols: 200, rows: 24 })
   let shown = ''
   terminal.onData((data) => (shown += data))
@@ -51,6 +53,5 @@ it('the terminal is set right by then, and the programs it started are gone', as
   expect(shown).toContain('ended 1')
   expect(shown).toMatch(/[^-]icanon/)
   expect(shown.split('VT_INTERNAL')).toHaveLength(2)
-  const stat = `/proc/${readFileSync(join(place.root, 'pid'), 'utf8').trim()}/stat`
-  await expect.poll(() => existsSync(stat) && !/\) [ZX] /.test(readFileSync(stat, 'utf8')), { timeout: 5000 }).toBe(false)
+  expect(await eventually(() => processesWith(sleeping).length === 0)).toBe(true)
 }, 60_000)
