@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { basename, isAbsolute, resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import { environment, findProgram, searchPath, VtError, type Contribution, type Effect, type JsonObject, type Launch, type Premises } from '../../../core/index.js'
 import type { LoginOptions } from './login.js'
+import { isOwnServer } from '../../shared/this_program.js'
 import { expandVariables, resolveValue, resolveValues, resolveWords, type Asking } from '../../shared/values.js'
 
 /** A server as a manifest or the settings define it. */
@@ -48,9 +49,7 @@ const startedByUs = 'VTCODE_MCP_SERVER'
 /** Why a server is left alone though it is wanted, where it would lead back to this program. */
 export function circle(definition: Definition, { env }: Premises): string | undefined {
   if (isRemote(definition)) return undefined
-  const { command = '', args = [] } = definition
-  // `vtcode setup` enters such a line for other clients, into files that we read as well.
-  if (typeof command === 'string' && basename(command) === 'vtcode' && args.includes('mcp')) return 'it is this program, whose tools are here already'
+  if (isOwnServer(definition.command, definition.args)) return 'it is this program, whose tools are here already'
   return env[startedByUs] === undefined ? undefined : 'this program is itself a server that another vtcode started'
 }
 

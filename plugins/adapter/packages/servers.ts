@@ -1,5 +1,6 @@
 /** Servers as packages say them, in our words. */
 import type { JsonObject } from '../../../core/index.js'
+import { isOwnServer } from '../../shared/this_program.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
 import { holdsSecret, worded, type Names, type Words } from './values.js'
@@ -21,6 +22,8 @@ export interface Said {
 
 /** A server whose texts may wait for values of the user; one that cannot be meant so is left out and named. */
 export function addServer(found: Package, name: string, { command, args, env, cwd, url, type, headers, more, requires }: Said, names: Names, file: string): void {
+  // It would never run, so nobody is asked about it: `vtcode setup` enters it into a file that we read as well.
+  if (isOwnServer(command, args)) return
   const { needs } = found
   const word = (text: unknown): Words => worded(String(text), names, needs)
   const open = (text: unknown, where: string): Words => {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, symlinkSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -55,6 +56,20 @@ describe('vtcode setup', () => {
     expect(readFileSync(file, 'utf8')).not.toBe(text)
     await vtcode(made, ['setup', client, '--undo', '--yes'])
     expect(readFileSync(file, 'utf8')).toBe(text)
+  })
+
+  it.each(['by its file', 'by its name'])('is asked about nowhere: %s, what it enters is this program, while a server of others beside it still waits', async (how) => {
+    await using made = await tempWorkspace()
+    await writeFile(join(made.home, 'vtcode'), '#!/bin/sh\n', { mode: 0o755 })
+    const env = { PATH: how === 'by its name' ? made.home : '/nonexistent' }
+    await vtcode(made, ['setup', 'claude-code', '--yes'], { env })
+    const said = async (words: string[]) => (await vtcode(made, words)).stderr
+    expect(await said(['call', 'unified_file', 'read', '--path', '.mcp.json'])).toBe('')
+    const entered = JSON.parse(await made.read('.mcp.json') ?? '')
+    expect(entered.mcpServers.vtcode.command).toBe(how === 'by its name' ? 'vtcode' : process.execPath)
+    await made.write('.mcp.json', JSON.stringify({ mcpServers: { ...entered.mcpServers, other: { command: 'sh', args: ['server.sh', 'mcp'] } } }))
+    expect(await said(['call', 'unified_file', 'read', '--path', '.mcp.json'])).toMatch(/Left out until you agree: 1 of/)
+    expect(await said(['trust'])).toMatch(/^vtcode: error: 1 not agreed to/m)
   })
 
   it.each(['{ // a comment\n}\n', '[]', '{ "mcpServers": 1 }'])('does not touch a file that it cannot read, and says what to enter: %j', async (text) => {
