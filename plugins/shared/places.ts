@@ -171,7 +171,7 @@ async function bareMatches(context: Context, pattern: Pattern, { handle, skip, l
 }
 
 const tooMany = (path: string) =>
-  refusal('VT_SEARCH_TIMEOUT', `A line of '${path}' has more matches than can be noted.`, { hint: 'Look for less: a pattern that matches fewer times in a line.' })
+  refusal('VT_INPUT_TOO_LARGE', `A line of '${path}' has more matches than can be noted.`, { hint: 'Look for less: a pattern that matches fewer times in a line.' })
 const tooSlow = () => refusal('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${seconds} s.`, { retryable: true })
 
 /** Whether an open file has what was told of it under its name, byte for byte where it would be shown. */

@@ -10,6 +10,7 @@ import {
   type Item, type OutlineInput, type Outlined, type Range, type Subject,
 } from '../shared/outline.js'
 import { lines } from '../shared/process.js'
+import { tooHardToParse } from '../shared/ripgrep.js'
 
 /** Languages whose symbols ast-grep knows by itself. */
 const served = new Set(['typescript', 'tsx', 'javascript', 'python', 'rust', 'go', 'java', 'c', 'cpp', 'csharp', 'ruby', 'php', 'kotlin', 'swift', 'markdown'])
@@ -128,6 +129,7 @@ async function ask(context: Context, files: Fresh[], failed: string[]): Promise<
       }, 268_435_456)
       const args = ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', '--color', 'never', '--lang', language, '--', ...group.map(({ handle }) => handle.ref)]
       const answered = await astGrep(context, args, { cwd: '/', seconds }, stream.take)
+      if (answered?.timed_out && group.length === 1) throw tooHardToParse(group[0]!.path)
       if (answered?.timed_out) throw refusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish ${group.length} files of ${language} within ${seconds} s.`, { retryable: true })
       for (const [, ref, reason] of answered?.stderr.matchAll(/^ERROR: (\S+): (.*)$/gm) ?? []) {
         failed.push(`${group.find(({ handle }) => handle.ref === ref)?.path ?? 'a file'}: ${reason}`)

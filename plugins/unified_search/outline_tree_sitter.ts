@@ -3,6 +3,7 @@ import { notice, refusal, some } from '../shared/answer.js'
 import { openOr } from '../shared/entries.js'
 import { languageNamed, languages } from '../shared/languages.js'
 import { answer, cached, filterOf, leftOut, remember, subjects, tooLarge, versionIn, wantedLanguage, type Item, type OutlineInput, type Outlined } from '../shared/outline.js'
+import { tooHardToParse } from '../shared/ripgrep.js'
 import { thread, ThreadProblem } from '../shared/thread.js'
 import type { Drawn, Job } from './outline_tree_sitter/worker.js'
 
@@ -35,7 +36,7 @@ const outline: Handler<OutlineInput> = async (call, context) => {
         if (found.single || wanted) throw missing(language.title)
         others.add(language.title)
       } else if (error instanceof ThreadProblem) {
-        if (found.single) throw tooMuch(path)
+        if (found.single) throw tooHardToParse(path)
         large.push(path)
       } else throw error
     } finally {
@@ -53,8 +54,6 @@ const missing = (title: string) =>
   languageNamed(title)
     ? refusal('VT_SEARCH_ENGINE_MISSING', `No engine here outlines ${title}.`)
     : refusal('VT_SEARCH_ENGINE_MISSING', `'${title}' is no language known here; known: ${languages.map(({ id }) => id).join(' ')}.`, { hint: 'Give one of them as lang, or none: the extension tells it.' })
-
-const tooMuch = (path: string) => refusal('VT_SEARCH_TIMEOUT', `'${path}' takes too long, or too much memory, to parse.`, { hint: 'Search it with grep, or read a part of it with unified_file.', retryable: false })
 
 const parse = thread<Job, Drawn>(new URL('./outline_tree_sitter/worker.js', import.meta.url), { growth_mb: 512, seconds: 20 })
 

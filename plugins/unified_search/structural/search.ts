@@ -8,7 +8,7 @@ import { openOr } from '../../shared/entries.js'
 import { withLinks } from '../../shared/linked.js'
 import { byPath } from '../../shared/order.js'
 import { lines } from '../../shared/process.js'
-import { largestSearched, tooLargeToParse } from '../../shared/ripgrep.js'
+import { largestSearched, tooHardToParse, tooLargeToParse } from '../../shared/ripgrep.js'
 import { argumentsFor, errorArguments } from './binary.js'
 import { libraryFor, lookInProcess } from './in_process.js'
 import { errorPlace, gapPlace, holdsError } from './pattern_errors.js'
@@ -139,7 +139,7 @@ export class Search {
       if (!answered) return this.refuse(language, engineMissing(missing))
       for (const [, name, why] of answered.stderr.matchAll(/^ERROR: (\S+): (.*)$/gm)) looked.unread.push(`${pathOf(name!)}: ${why}`)
       this.take(looked)
-      return this.heed(answered, language)
+      return this.heed(answered, language, opened)
     })
   }
 
@@ -153,9 +153,11 @@ export class Search {
     for (const match of sound) this.matches.push(match)
   }
 
-  private heed(answered: Answered, language: Language): boolean {
+  private heed(answered: Answered, language: Language, files: readonly Opened[] = []): boolean {
     const { input } = this.call
     if (answered.timed_out && this.matches.length === 0) {
+      // Nothing narrower is left to ask for.
+      if (files[0]?.path === input.path) throw tooHardToParse(input.path)
       throw refusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${seconds} s.`, { retryable: true })
     }
     this.stopped ||= answered.timed_out

@@ -144,7 +144,25 @@ it.runIf(process.platform === 'linux')('a line with more matches than memory is 
   await using ws = await bootKernel({ files: { 'line.txt': `${'a'.repeat(70_000_000)}\n`, 'other.txt': 'bare\n' } })
   const grep = (input: object) => ws.call('unified_search', { action: 'grep', ...input })
   expect(await grep({ pattern: 'a', path: 'line.txt', case_sensitive: true })).toMatchObject({ ok: true, output: { total_matches: 1, matches: [{ line_number: 1, column: 1 }] } })
-  expect(await grep({ pattern: '[ab]', path: 'line.txt' })).toMatchObject({ ok: false, error: { code: 'VT_SEARCH_TIMEOUT', message: expect.stringContaining('more matches') } })
+  expect(await grep({ pattern: '[ab]', path: 'line.txt' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_TOO_LARGE', message: expect.stringContaining('more matches'), retryable: false } })
   expect(await grep({ pattern: 'ba|re' })).toMatchObject({ ok: true, output: { total_matches: 1, files_searched: 2, matches: [{ file: 'other.txt' }] } })
   expect(await grep({ pattern: 'a', case_sensitive: true })).toMatchObject({ ok: true, output: { total_matches: 2, files_searched: 2 } })
+}, 120_000)
+
+it('an engine that does not come to an end is a timeout where less can be asked for, and else a file too hard to parse', async () => {
+  await using ws = await bootKernel({ files: { 'some/a.py': 'f(1)\n', 'some/b.py': 'f(2)\n' } })
+  writeFileSync(join(ws.home, 'slow'), '#!/bin/sh\nexec sleep 100\n', { mode: 0o755 })
+  const before = process.env['VTCODE_AST_GREP_BIN']
+  process.env['VTCODE_AST_GREP_BIN'] = join(ws.home, 'slow')
+  try {
+    const ask = (input: object) => ws.call('unified_search', input)
+    const structural = { action: 'structural', pattern: 'f($A)', lang: 'python', debug_query: 'ast' }
+    const answers = await Promise.all(['some', 'some/a.py'].flatMap((path) => [ask({ action: 'outline', path }), ask({ ...structural, path })]))
+    expect(answers.map((answer) => !answer.ok && [answer.error.code, answer.error.retryable])).toEqual([
+      ['VT_SEARCH_TIMEOUT', true], ['VT_SEARCH_TIMEOUT', true], ['VT_INPUT_TOO_LARGE', false], ['VT_INPUT_TOO_LARGE', false],
+    ])
+  } finally {
+    if (before === undefined) delete process.env['VTCODE_AST_GREP_BIN']
+    else process.env['VTCODE_AST_GREP_BIN'] = before
+  }
 }, 120_000)
