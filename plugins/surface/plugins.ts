@@ -101,6 +101,10 @@ async function info(kernel: Kernel, said: string, json: boolean, io: Io): Promis
     return 1
   }
   const { name } = folder
+  if (folder.layer === 'builtin') {
+    say(io, 'error', `${oneLine(said)} is part of vtcode itself, and no plugin that somebody brought. \`vtcode plugins list\` shows its state, \`vtcode tools\` what can be called.`)
+    return 1
+  }
   const home = homeOf({ env: io.env })
   const inspection = await inspect(folder.root, { workspace: kernel.workspace, home, env: io.env }, name)
   const installed = readInstalled(folderOf({ kernel, io, here: folder.layer === 'workspace' }))[name]
