@@ -50,6 +50,8 @@ process.exitCode = failed ? 1 : 0
 async function inProcess(name) {
   const child = fork(fileURLToPath(import.meta.url), [pathToFileURL(join(folder, `${name}.bench.mjs`)).href], {
     stdio: ['ignore', 2, 2, 'ipc'],
+    // The same for everything that is compared: some variables, as those of certificates, make every start of Node slower.
+    env: { PATH: process.env.PATH, HOME: process.env.HOME },
     // NaN and Infinity survive structured cloning, not JSON.
     serialization: 'advanced',
   })
