@@ -118,11 +118,17 @@ function feed(transport: Transport, stdin: Wanted['stdin']): void {
 
 /** The system's reason not to start a program, in the words of the slot. */
 function startProblem(error: unknown, { command, args }: Wanted): unknown {
-  const { code } = error as NodeJS.ErrnoException
+  const { code, syscall = '', path } = error as NodeJS.ErrnoException
   if (error instanceof VtError || typeof code !== 'string') return error
   if (code === 'E2BIG') return problem('VT_INPUT_TOO_LARGE', { size: 'longer than the system allows', limit: 'one argument below 128 KiB' })
   if (['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(code)) {
     return refusal('VT_EXEC_LIMIT', `The system starts no more programs now (${code}).`, { retryable: true })
   }
-  return notFound(String([command, args ?? []].flat()[0]))
+  const name = String([command, args ?? []].flat()[0])
+  if (syscall.startsWith('spawn') && ['ENOENT', 'EACCES'].includes(code)) return notFound(name)
+  return problem('VT_FILE_IO', { path: (path ?? name).slice(0, 200), reason: `the system refuses it (${code})` }, {
+    hint: 'Nothing was run. A script may name, in its first line, what is no program.',
+    retryable: false,
+    details: { errno: code },
+  })
 }

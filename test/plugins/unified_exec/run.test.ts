@@ -41,6 +41,8 @@ describe('a command', () => {
     expect(await error(booted, { command: ['./plain'] })).toMatchObject({ code: 'VT_EXEC_NOT_FOUND' })
     writeFileSync(join(booted.root, 'orphan'), '#!/no/such/interpreter\n', { mode: 0o755 })
     expect(await error(booted, { command: ['./orphan'] })).toMatchObject({ code: 'VT_EXEC_NOT_FOUND' })
+    writeFileSync(join(booted.root, 'odd'), '#!/etc/passwd/interpreter\n', { mode: 0o755 })
+    expect(await error(booted, { command: ['./odd'] })).toMatchObject({ code: 'VT_FILE_IO', message: expect.stringContaining("'./odd': the system refuses it (ENOTDIR)"), retryable: false })
     expect(await error(booted, { command: ['echo', 'x'.repeat(3_000_000)] })).toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
     expect(await error(booted, { command: 'x'.repeat(1_000_000) })).toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
     expect(await error(booted, { command: `: ${'x'.repeat(131_070)}` })).toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
