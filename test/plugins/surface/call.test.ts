@@ -67,7 +67,7 @@ describe('vtcode call', () => {
     [['call', 'echo_input', '--input', '{broken'], 'not JSON'],
     [['call', '--mode', 'wild', 'echo_input'], "no mode 'wild'"],
     [['--workspace'], '--workspace needs a value'],
-    [['nonsense'], "There is no verb 'nonsense'; known verbs: ask, call"],
+    [['nonsense'], "There is no verb 'nonsense'; known verbs: approvals, ask, call"],
     [['exce'], "There is no verb 'exce', meant: exec; known verbs"],
     [['call', 'apply_patch', '*** Begin Patch'], 'apply_patch has no actions; its fields are given by name: --input'],
     [[], 'Say what to do'],
