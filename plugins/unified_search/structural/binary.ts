@@ -2,11 +2,18 @@
 import type { Language } from '../../shared/languages.js'
 import type { Expand, StructuralInput } from './types.js'
 
+const plain = new Set([undefined, 'cst', 'smart', 'ast', 'relaxed'])
+
+/** Whether the run that searches also says how it reads the whole pattern, node by node: `run` with a language, and nothing that hides nodes. */
+export const explains = (input: StructuralInput, language: Language, config?: string): boolean =>
+  input.pattern !== undefined && !asRule(input) && named(input, language, config) && input.selector === undefined && plain.has(input.strictness) &&
+  (input.debug_query === undefined || viewOf(input) === 'pattern')
+
 /** `run` where flags can say it, else a rule: `run` takes no pattern together with a kind, and no growing fix. */
 export function argumentsFor(input: StructuralInput, language: Language, config?: string): string[] {
   const context = input.context_lines > 0 ? ['--context', String(input.context_lines)] : []
   const output = ['--json=stream', '--color=never', ...context]
-  if ((input.pattern !== undefined && input.kind !== undefined) || input.fix_config) {
+  if (asRule(input)) {
     return ['scan', '--inline-rules', JSON.stringify(ruleOf(input, language)), ...output]
   }
   const flag = (name: string, value: string | undefined) => (value === undefined ? [] : [`--${name}=${value}`])
@@ -14,16 +21,22 @@ export function argumentsFor(input: StructuralInput, language: Language, config?
     'run',
     ...output,
     ...flag('config', config),
-    // Left to itself the program reads what a file embeds too: scripts and styles in HTML, and what the project file tells of.
-    ...(input.lang === undefined && (language.id === 'html' || config) ? [] : flag('lang', language.id)),
+    ...(named(input, language, config) ? flag('lang', language.id) : []),
     ...flag('pattern', input.pattern),
     ...flag('kind', input.kind),
     ...flag('selector', input.selector),
     ...flag('strictness', input.strictness),
     ...(input.workflow === 'rewrite' ? flag('rewrite', input.rewrite) : []),
-    ...flag('debug-query', input.debug_query === true ? 'pattern' : input.debug_query),
+    ...flag('debug-query', explains(input, language, config) ? 'pattern' : viewOf(input)),
   ]
 }
+
+const asRule = ({ pattern, kind, fix_config }: StructuralInput): boolean => (pattern !== undefined && kind !== undefined) || fix_config !== undefined
+
+/** Left to itself the program reads what a file embeds too: scripts and styles in HTML, and what the project file tells of. */
+const named = ({ lang }: StructuralInput, { id }: Language, config?: string): boolean => lang !== undefined || (id !== 'html' && config === undefined)
+
+const viewOf = ({ debug_query }: StructuralInput): string | undefined => (debug_query === true ? 'pattern' : debug_query)
 
 /** The places that do not parse. */
 export const errorArguments = ({ id }: Language): string[] => ['run', '--json=stream', '--color=never', `--lang=${id}`, '--kind=ERROR']

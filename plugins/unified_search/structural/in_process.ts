@@ -8,7 +8,7 @@ import { patternRule } from './binary.js'
 import type { Captured, Native, StructuralInput } from './types.js'
 
 const grammars = new Set(['html', 'css', 'javascript', 'typescript', 'tsx'])
-type Library = typeof import('@ast-grep/napi')
+export type Library = typeof import('@ast-grep/napi')
 let library: Promise<Library | undefined> | undefined
 
 /** The library, if it serves the language and the query; `undefined` where its package brings nothing for this platform. */

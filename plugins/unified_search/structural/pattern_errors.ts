@@ -3,6 +3,7 @@ import type { Context } from '../../../core/index.js'
 import { astGrep, astGrepPath } from '../../shared/ast_grep.js'
 import type { Range } from '../../shared/outline.js'
 import type { Language } from '../../shared/languages.js'
+import type { Library } from './in_process.js'
 
 export type Place = Pick<Range, 'start' | 'end'>
 
@@ -10,9 +11,20 @@ export type Place = Pick<Range, 'start' | 'end'>
  * Whether the pattern that is looked for holds what does not parse, however deep. The program itself warns of an error at the top only, and only
  * where nothing matched; what a metavariable stands for is no error in its own view of a pattern.
  */
-export async function holdsError(pattern: string, language: Language, context: Context): Promise<boolean> {
-  return /^ *ERROR( |$)/m.test(await explained(pattern, language, 'pattern', context))
+export const holdsError = async (pattern: string, language: Language, context: Context): Promise<boolean> =>
+  showsError(treeIn(await explained(pattern, language, 'pattern', context)))
+
+/** The same by the library, for the languages whose grammars it brings. */
+export function holdsErrorHere({ parse }: Library, pattern: string, language: Language): boolean {
+  const errors = parse(language.title, spelled(pattern, language)).root().findAll({ rule: { kind: 'ERROR' } })
+  // In these languages what is read in the place of `$` is as long as it.
+  return errors.map((node) => node.range()).some(({ start, end }) => !/^\$+[A-Z_]?\w*$/.test(pattern.slice(start.index, end.index)))
 }
+
+/** How the program read a pattern, where it was asked to say so. */
+export const treeIn = (stderr: string): string | undefined => /Debug \w+:\n([\s\S]*?)(\n\n|$)/.exec(stderr)?.[1]?.trimEnd()
+
+export const showsError = (tree = ''): boolean => /^ *ERROR( |$)/m.test(tree)
 
 /** Where a pattern does not parse, in code points; `undefined` where all of it parses or nothing can tell. */
 export const errorPlace = (pattern: string, language: Language, context: Context): Promise<Place | undefined> => placeOf('ERROR|MISSING .*', pattern, language, context)

@@ -9,9 +9,9 @@ import { withLinks } from '../../shared/linked.js'
 import { byPath } from '../../shared/order.js'
 import { lines } from '../../shared/process.js'
 import { largestSearched, tooHardToParse, tooLargeToParse } from '../../shared/ripgrep.js'
-import { argumentsFor, errorArguments } from './binary.js'
+import { argumentsFor, errorArguments, explains } from './binary.js'
 import { libraryFor, lookInProcess } from './in_process.js'
-import { errorPlace, gapPlace, holdsError } from './pattern_errors.js'
+import { errorPlace, gapPlace, holdsError, holdsErrorHere, showsError, treeIn } from './pattern_errors.js'
 import { engineMissing, fragment, placed, refused, saidOf } from './refuse.js'
 import type { Subject } from './subjects.js'
 import type { Looked, Native, Reported, StructuralCall } from './types.js'
@@ -40,7 +40,7 @@ export class Search {
   readonly matches: Native[] = []
   debug: string | undefined
   private readonly refusals: { language: Language; error: VtError }[] = []
-  private readonly fragments: Language[] = []
+  private readonly fragments = new Set<Language>()
   private readonly searched: Language[] = []
   private readonly unread: string[] = []
   private readonly broken: string[] = []
@@ -57,9 +57,10 @@ export class Search {
 
   /** Looks for the pattern in files of one language, and into the pattern itself. */
   async language(language: Language, files: Subject[]): Promise<void> {
-    const { pattern } = this.call.input
-    const [, doubtful] = await both(this.look(language, files), pattern === undefined ? false : holdsError(pattern, language, this.context))
-    if (doubtful) this.fragments.push(language)
+    const { input } = this.call
+    const asked = input.pattern === undefined || explains(input, language, this.config) ? false : holdsError(input.pattern, language, this.context)
+    const [, doubtful] = await both(this.look(language, files), asked)
+    if (doubtful) this.fragments.add(language)
     this.searched.push(language)
   }
 
@@ -96,6 +97,7 @@ export class Search {
       const found = await lookInProcess(library, texts, language, this.call.input)
       if (!found) return this.byProgram(language, opened, true)
       this.take({ matches: found.matches, broken: new Map(), unread })
+      if (this.call.input.pattern !== undefined && holdsErrorHere(library, this.call.input.pattern, language)) this.fragments.add(language)
       const rest = opened.filter(({ path }) => found.broken.has(path))
       return rest.length === 0 || (await this.byProgram(language, rest, true))
     } catch (error) {
@@ -164,7 +166,9 @@ export class Search {
     if (answered.exit_code === undefined && !answered.stopped && !answered.timed_out) {
       throw refusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr: reasons(answered.stderr) } })
     }
-    if (input.debug_query !== undefined) this.debug = /Debug \w+:\n([\s\S]*?)(\n\n|$)/.exec(answered.stderr)?.[1]?.trimEnd() ?? ''
+    const tree = treeIn(answered.stderr)
+    if (input.debug_query !== undefined) this.debug = tree ?? ''
+    if (explains(input, language, this.config) && showsError(tree)) this.fragments.add(language)
     const error = refused(answered, language.title, this.call)
     return error ? this.refuse(language, error) : !this.stopped
   }
@@ -200,10 +204,10 @@ export class Search {
     const [first] = this.refusals
     if (first && this.refusals.length >= languages) throw await this.explained(first.error, first.language)
     const [partial] = this.fragments
-    if (partial && this.matches.length === 0 && this.refusals.length + this.fragments.length >= languages) {
+    if (partial && this.matches.length === 0 && this.refusals.length + this.fragments.size >= languages) {
       throw await this.explained(fragment(partial.title, this.call, this.debug), partial)
     }
-    if (partial) notices.push(notice('VT_SEARCH_FRAGMENT', `The pattern is only a fragment of ${some(this.fragments.map(({ title }) => title))}; matches may be missing.`))
+    if (partial) notices.push(notice('VT_SEARCH_FRAGMENT', `The pattern is only a fragment of ${some([...this.fragments].map(({ title }) => title))}; matches may be missing.`))
     else if (this.matches.length === 0 && languages === 1) notices.push(...(await this.incomplete()))
     const titles = (missing: boolean) => this.refusals.filter(({ error }) => (error.code === 'VT_SEARCH_ENGINE_MISSING') === missing).map(({ language }) => language.title)
     if (titles(false).length > 0) notices.push(notice('VT_SEARCH_LANG_SKIPPED', `The pattern is no code of ${some(titles(false))}; give lang to be told why.`))

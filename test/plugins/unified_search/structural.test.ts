@@ -264,6 +264,22 @@ describe('rewrite', () => {
   })
 })
 
+it('starts the program once for the search, once for what does not parse, and not at all where a library serves the language', async () => {
+  await using ws = await bootKernel({ files: project })
+  const [program, log] = [createRequire(import.meta.url)('@ast-grep/cli/postinstall.js').resolveBinaryPath() as string, join(ws.home, 'starts')]
+  writeFileSync(join(ws.home, 'counting'), `#!/bin/sh\necho "$1" >> '${log}'\nexec '${program}' "$@"\n`, { mode: 0o755 })
+  process.env['VTCODE_AST_GREP_BIN'] = join(ws.home, 'counting')
+  const starts = async (input: object) => {
+    writeFileSync(log, '')
+    expect((await structural(ws, input)).total_matches).toBe(1)
+    return readFileSync(log, 'utf8').split('\n').length - 1
+  }
+  expect(await starts({ pattern: 'log($A)', lang: 'py' })).toBe(2)
+  expect(await starts({ pattern: 'def top($A)', lang: 'py' })).toBe(2)
+  expect(await starts({ pattern: 'log($A)', lang: 'ts' })).toBe(0)
+  expect(await starts({ pattern: 'log($A)', lang: 'tsx', debug_query: 'ast' })).toBe(3)
+})
+
 it('says so when there is no room for what the program needs', async () => {
   await using ws = await bootKernel({ files: project })
   const before = process.env['TMPDIR']

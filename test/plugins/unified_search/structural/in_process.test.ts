@@ -101,6 +101,23 @@ it('refuses with the same words', async () => {
   }
 })
 
+it('sees errors deep inside of a pattern where the program sees them', async () => {
+  const patterns: Record<string, string[]> = {
+    ts: ['none($$$A)', 'if ($A) { foo( }', 'class $A { $$$B }', 'class $A { $$$B foo() {} }', 'none({ $$$, x: [ })', 'type $A = { $$$ }', 'é("😀", $A) { none'],
+    tsx: ['<none $$$A>$B</none>', 'const $V = () => { return <p> }', '<none>{$A</none>'],
+    js: ['none($A) ?? $B', 'none(', 'for ($A of $B) { $$$ }', 'function* none($$$) { yield $A'],
+    css: ['.none { color: $C }', '$A { $B: none; $$$ }', '.none { color }', '.none { : $A }'],
+    html: ['<none $A>$$$B</none>', '<p class=">$A</p>', '<none x="$A">'],
+  }
+  const told = async (lang: string, pattern: string, extra: object = {}) => {
+    const result = await ws.call('unified_search', { action: 'structural', lang, pattern, ...extra })
+    return result.ok ? (result.notices ?? []).map(({ code, message }) => [code, message]) : [result.error.code, result.error.message]
+  }
+  for (const [lang, all] of Object.entries(patterns)) {
+    for (const pattern of all) expect(await told(lang, pattern), pattern).toEqual(await told(lang, pattern, { debug_query: 'pattern' }))
+  }
+})
+
 it('names the files that do not parse, and replaces nothing where they do not', async () => {
   const result = await ws.call('unified_search', { action: 'structural', lang: 'ts', pattern: 'log($$$ALL)' })
   expect(result).toMatchObject({ ok: true, notices: [{ code: 'VT_SEARCH_PARSE', message: expect.stringMatching(/^1 file .*f\.ts/) }] })
