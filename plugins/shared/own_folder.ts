@@ -1,9 +1,10 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { problem, type Handle, type Workspace } from '../../core/index.js'
 
 /**
  * A folder below `.vtcode/` that belongs to this machine, made where it is missing: only this user can read it, git ignores
- * it. Throws VT_PATH_OUTSIDE when a link stands in its place.
+ * it. Throws VT_PATH_OUTSIDE when a link stands in its place. Every kept text and record comes through here: a turn of the thread pool
+ * would cost more than the few calls that find everything in place.
  */
 export async function ownFolder(workspace: Workspace, path: string): Promise<Handle> {
   const segments = path.split('/')
@@ -11,7 +12,7 @@ export async function ownFolder(workspace: Workspace, path: string): Promise<Han
   for (const [index, segment] of segments.entries()) {
     const next = segments.slice(0, index + 1).join('/')
     try {
-      await mkdir(`${here.ref}/${segment}`, { mode: 0o700 }).catch(unlessExists)
+      unlessThere(() => mkdirSync(`${here.ref}/${segment}`, { mode: 0o700 }))
     } finally {
       await here.close()
     }
@@ -21,11 +22,16 @@ export async function ownFolder(workspace: Workspace, path: string): Promise<Han
       await here.close()
       throw problem('VT_PATH_OUTSIDE', { path })
     }
-    if (index === 1) await writeFile(`${here.ref}/.gitignore`, '*\n', { flag: 'wx', mode: 0o600 }).catch(unlessExists)
+    const { ref } = here
+    if (index === 1) unlessThere(() => writeFileSync(`${ref}/.gitignore`, '*\n', { flag: 'wx', mode: 0o600 }))
   }
   return here
 }
 
-const unlessExists = (error: NodeJS.ErrnoException): void => {
-  if (error.code !== 'EEXIST') throw error
+function unlessThere(make: () => void): void {
+  try {
+    make()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
 }

@@ -57,7 +57,7 @@ export async function openSpool(context: Context, label: string, end = 'txt'): P
 export async function spool(context: Context, label: string, content: string, end?: string): Promise<string> {
   const file = await openSpool(context, label, end)
   try {
-    await file.write(content)
+    file.writeNow(Buffer.from(content))
   } finally {
     await file.close()
   }
