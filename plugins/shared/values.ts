@@ -2,8 +2,8 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { environment, findProgram, problem, searchPath, type Contribution, type JsonObject, type Premises } from '../../core/index.js'
-import { run } from './process.js'
+import { problem, VtError, type Contribution, type JsonObject, type Premises } from '../../core/index.js'
+import { printed as programOutput } from './printed.js'
 import { keepSecret, looksSecret } from './redact.js'
 
 /** Who asks for a value, and what the forms `option` and `input` look into. */
@@ -133,18 +133,12 @@ async function printed(form: string, said: JsonObject, asking: Asking): Promise<
   const before = printedBefore.get(key)
   if (before && before.until > Date.now()) return before.text
   const [name, ...args] = argv as [string, ...string[]]
-  const file = name.includes('/') ? (isAbsolute(name) ? name : resolve(dirname(asking.contribution.file), name)) : findProgram(name, searchPath(asking.premises.env['PATH'], asking.premises.workspace))
-  if (file === undefined) throw refused(asking, `the program ${name} is not on the search path`)
-  const chunks: Buffer[] = []
-  let bytes = 0
-  const ended = await run({ file, args, cwd: dirname(asking.contribution.file), env: environment() }, { signal: asking.signal, seconds: timeout_secs }, (chunk) => {
-    chunks.push(chunk)
-    return (bytes += chunk.length) <= MAX_BYTES ? undefined : false
+  const { contribution, premises, signal } = asking
+  const cwd = dirname(contribution.file)
+  const program = name.includes('/') ? resolve(cwd, name) : name
+  const text = await programOutput({ program, args, cwd, path: premises.env['PATH'], workspace: premises.workspace, seconds: timeout_secs, signal }).catch((error: unknown) => {
+    throw error instanceof VtError ? error : refused(asking, `the program ${name} ${(error as Error).message}`)
   })
-  if (!ended || ended.timed_out || ended.stopped || ended.exit_code !== 0) {
-    throw refused(asking, `${name} ${!ended ? 'cannot be started' : ended.timed_out ? `took longer than ${timeout_secs} s` : ended.stopped ? 'printed more than 64 KiB' : `ended with exit code ${ended.exit_code}`}`)
-  }
-  const text = Buffer.concat(chunks).toString('utf8').trim()
   if (refresh_secs > 0) printedBefore.set(key, { text, until: Date.now() + refresh_secs * 1000 })
   return text
 }

@@ -50,6 +50,20 @@ it('a page in the place of an answer is told as one, and not asked for again', a
   expect(server.seen.length).toBe(1)
 })
 
+it.each([
+  ['{"message":"Not in this region"}', 'Not in this region'],
+  ['{"detail":"Not in this region"}', 'Not in this region'],
+  ['{"error":"Not in this region"}', 'Not in this region'],
+  ['{"reasons":["region"]}', '{"reasons":["region"]}'],
+  ['No such route\n', 'No such route'],
+  ['null', 'null'],
+  ['<html><title>403</title>', 'Forbidden'],
+  ['', 'Forbidden'],
+])('what stands before a model server refuses in words of its own: %s', async (body, says) => {
+  const { s } = await against((response) => response.writeHead(403).end(body))
+  expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_AUTH', message: `The model server answered 403: ${says}` })
+})
+
 it('what a server says of itself within an answer is told in its words', async () => {
   const { s } = await against((response) => response.writeHead(200, events).end('data: {"error":{"message":"The cluster is on fire.","code":529}}\n\n'))
   expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_CUT', message: 'The answer broke off: The cluster is on fire.' })

@@ -104,7 +104,7 @@ describe('a credential', () => {
     await agent(0)
     await agent(0)
     expect(server.seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2'])
-    for (const [args, why] of [[['-c', 'exit 3'], 'exit code 3'], [['-c', 'sleep 9'], 'longer than 200 ms'], [['-c', ':'], 'printed nothing']] as const) {
+    for (const [args, why] of [[['-c', 'exit 3'], 'exit code 3'], [['-c', 'sleep 9'], 'longer than 0.2 s'], [['-c', ':'], 'printed nothing']] as const) {
       const t = await scene([], { url: server.url, provider: { auth: { ...auth, args, timeout_ms: 200 } } })
       expect((await t.run()).error, why).toMatchObject({ code: 'VT_LLM_AUTH', message: expect.stringContaining(why) })
     }
@@ -112,7 +112,7 @@ describe('a credential', () => {
   it('that prints without end, or what no header can hold, is refused, and what it printed is told nowhere', async () => {
     const server = await answering()
     const many = await scene([], { url: server.url, provider: { auth: { command: '/usr/bin/yes', args: ['token-without-end'] } } })
-    expect((await many.run()).error).toMatchObject({ code: 'VT_LLM_AUTH', message: expect.stringContaining('printed more than 65536 bytes') })
+    expect((await many.run()).error).toMatchObject({ code: 'VT_LLM_AUTH', message: expect.stringContaining('printed more than 64 KiB') })
     for (const [provider, env] of [
       [{ auth: { command: '/usr/bin/printf', args: ['abc-one\\ndef-two'] } }, {}],
       [{}, { PEER_API_KEY: 'abc-one\ndef-two' }],

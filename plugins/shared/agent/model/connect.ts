@@ -32,7 +32,7 @@ export async function wayTo(kernel: Kernel, source: Source, providers: AgentProv
   const resolve = resolver(kernel, source, providers)
   const reach = await networkOf(source, providers.fetch)
   const [credential, headers, query] = await Promise.all([
-    credentialOf(source, { ...providers, fetch: reach }, resolve),
+    credentialOf(source, { ...providers, fetch: reach }, { resolve, workspace: kernel.workspace }),
     texts(entry.headers, 'headers', resolve),
     texts(entry.query, 'query', resolve),
   ])
@@ -62,6 +62,7 @@ function resolver(kernel: Kernel, { entry, from, options }: Source, { env }: Age
   }
 }
 
+/** A text says itself, though it be empty; what a reference leads to must be something. */
 async function texts(values: Record<string, unknown> = {}, field: string, resolve: Resolve): Promise<Record<string, string>> {
-  return Object.fromEntries(await Promise.all(Object.entries(values).map(async ([name, value]) => [name, await resolve(value, `${field}.${name}`)])))
+  return Object.fromEntries(await Promise.all(Object.entries(values).map(async ([name, value]) => [name, typeof value === 'string' ? value : await resolve(value, `${field}.${name}`)])))
 }

@@ -37,7 +37,7 @@ export interface Profile extends Facts {
   compat?: Compat
 }
 export interface Auth extends JsonObject {
-  type?: 'none' | 'bearer' | 'header' | 'query' | 'basic' | 'command' | 'oauth'
+  type?: 'none' | 'bearer' | 'header' | 'query' | 'basic' | 'command' | 'oauth' | 'aws_sigv4'
   name?: string
   command?: string
   args?: string[]
@@ -49,6 +49,9 @@ export interface Auth extends JsonObject {
   client_id?: string
   scopes?: string[]
   device?: string
+  region?: string
+  profile?: string
+  service?: string
 }
 /** An entry of `custom_providers`, or of a manifest of kind provider, as the schema has checked it. */
 export interface Entry extends Profile {
@@ -101,6 +104,7 @@ const fields: Record<NonNullable<Auth['type']>, [needs: string[], may: string[]]
   basic: [['username', 'password'], []],
   command: [['command'], ['args', 'cwd', 'timeout_ms', 'refresh_interval_ms']],
   oauth: [['token_url', 'client_id'], ['authorization_url', 'device', 'scopes']],
+  aws_sigv4: [['region'], ['profile', 'service']],
 }
 
 /** The type of an `auth`; a command alone says that it is one. */

@@ -46,7 +46,7 @@ function meaning(error: unknown, begun: boolean, now: number): Cause {
   const { statusCode, responseBody = '', responseHeaders = {} } = error as { statusCode?: number; responseBody?: string; responseHeaders?: Record<string, string> }
   // A status of success on an error: the connection broke within the answer.
   if (statusCode === undefined || statusCode < 300) return network(error, begun || statusCode !== undefined)
-  const said = `The model server answered ${statusCode}: ${messageOf(error) || responseBody.slice(0, 300)}`
+  const said = `The model server answered ${statusCode}: ${wordsOf(error, responseBody)}`
   const category = `http ${statusCode}`
   const text = `${messageOf(error)} ${responseBody}`
   if (statusCode === 401) return { code: 'VT_LLM_AUTH', message: said, retry: 'auth', category }
@@ -55,6 +55,22 @@ function meaning(error: unknown, begun: boolean, now: number): Cause {
   if (!again.has(statusCode)) return { code: statusCode === 403 ? 'VT_LLM_AUTH' : 'VT_LLM_REQUEST', message: said, retry: 'no', category }
   const wait_ms = waitOf(responseHeaders, now)
   return { code: statusCode === 429 ? 'VT_LLM_RATE_LIMIT' : 'VT_LLM_REQUEST', message: said, retry: 'request', category, ...(wait_ms !== undefined && { wait_ms }) }
+}
+
+/** What a server says about its refusal. The library reads what its format knows; whatever stands before the server answers in words of its own. */
+function wordsOf(error: unknown, body: string): string {
+  const known = (error as { data?: unknown }).data !== undefined
+  return (!known && spokenIn(body)) || messageOf(error)
+}
+function spokenIn(body: string): string | undefined {
+  try {
+    const { message, Message, error, detail } = JSON.parse(body) as Record<string, unknown>
+    const said = [message, Message, (error as { message?: unknown } | undefined)?.message, error, detail].find((one) => typeof one === 'string' && one !== '')
+    return said === undefined ? body.slice(0, 200) : String(said).slice(0, 2000)
+  } catch {
+    // Of a page nobody wants the head.
+    return /^\s*</.test(body) ? undefined : body.trim().slice(0, 200)
+  }
 }
 
 // The connection stood, and then it did not.

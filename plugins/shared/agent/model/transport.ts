@@ -45,7 +45,8 @@ export function transport(model: Model, credential: Credential, extra: { headers
       // Who was sent away once is not trusted again.
       at_home &&= url.origin === home
       if (at_home) for (const [name, value] of Object.entries({ ...extra.query, ...door.query })) url.searchParams.set(name, value)
-      const response = await base(url.href, { ...init, ...(body !== undefined && { body }), headers: at_home ? own : plain, redirect: 'manual' })
+      const headers = !at_home ? plain : door.sign ? await door.sign({ method: init.method ?? 'GET', url, headers: own, body }) : own
+      const response = await base(url.href, { ...init, ...(body !== undefined && { body }), headers, redirect: 'manual' })
       const to = response.headers.get('location')
       if (response.status < 301 || response.status > 308 || to === null) return bounded(readable(response, url))
       await response.body?.cancel()
