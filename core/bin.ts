@@ -8,6 +8,7 @@ import { homeOf } from './generation.js'
 import { createKernel } from './kernel.js'
 import { first } from './loader.js'
 import { nearest } from './nearest.js'
+import { redactText } from './secrets.js'
 import type { Io, Kernel, KernelOptions, LogLevel, Problem } from './types.js'
 
 const interrupted = 130
@@ -87,7 +88,7 @@ function logFrom(least: LogLevel): NonNullable<KernelOptions['log']> {
 function report(error: unknown): number {
   const wrong = error instanceof UsageError
   const { code, message, hint } = wrong ? { code: '', message: error.message, hint: 'See `vtcode help`.' } : error instanceof VtError ? error.problem : internal(error)
-  process.stderr.write(`vtcode: error: ${message}\n${wrong ? '' : '  '}${hint}\n`)
+  process.stderr.write(redactText(`vtcode: error: ${message}\n${wrong ? '' : '  '}${hint}\n`))
   return wrong ? 2 : code.startsWith('VT_CONFIG_') ? 3 : 1
 }
 

@@ -1,5 +1,6 @@
 import type { Cancel } from './limits.js'
 import { freeze } from './plain.js'
+import { redactText } from './secrets.js'
 import type { CallOptions, Call, Context, Contribution, Host, JsonObject, Judged, LogLevel, Progress, Result, Session, Settings, SlotInfo, Workspace } from './types.js'
 
 /** The sessions of a kernel: state that outlives a call, by id. */
@@ -135,7 +136,7 @@ class CallContext implements Context {
   get log() {
     return (level: LogLevel, message: string) => {
       this.lending.log(level, `${this.contribution.id}: ${message}`)
-      if (!this.run.over) this.run.options.onLog?.(level, message)
+      if (!this.run.over) this.run.options.onLog?.(level, redactText(message))
     }
   }
   get changed() {

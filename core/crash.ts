@@ -1,14 +1,15 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { redactText } from './secrets.js'
 import { version } from './version.js'
 
 const most = 20
 
-/** Writes what is known of a fault of the program into the user's folder, readable by nobody else; returns the file, or why there is none. */
+/** Writes what is known of a fault of the program, without secrets, into the user's folder, readable by nobody else; returns the file, or why there is none. */
 export function leaveReport(error: unknown, home: string): string {
   const folder = join(home, 'reports')
   const file = join(folder, `${new Date().toISOString().replace(/:/g, '-')}-${process.pid}.txt`)
-  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  const stack = redactText(error instanceof Error ? (error.stack ?? error.message) : String(error))
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     for (const old of readdirSync(folder).sort().slice(0, 1 - most)) rmSync(join(folder, old), { force: true })

@@ -22,6 +22,7 @@ import { dataFolder, premisesOf } from './premises.js'
 import type { SkillPlaces, SkillSettings } from './roots.js'
 import type { SkillCache } from './scan.js'
 import { serversOf } from './servers.js'
+import { redactText } from './secrets.js'
 import { findSkills } from './skills.js'
 import { survey } from './survey.js'
 import { openTrust, type Trust } from './trust.js'
@@ -105,7 +106,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
     seals.verify(answerable)
   }
   const hooks = await hooksOf(settings, found.contributions, { withheld, verify, dataOf: (one) => dataFolder(one, home, workspace.root) })
-  const log = options.log ?? (() => {})
+  const log: NonNullable<typeof options.log> = (level, message) => options.log?.(level, redactText(message))
   const refuse: Premises['refuse'] = (...of) => setAside(found, ...of)
   const remark: Premises['remark'] = ({ file }, error) => found.diagnostics.push({ ...fromError(error, file), severity: 'warning' })
   const quarantine: Premises['quarantine'] = (...of) => quarantined(registry, found.contributions, ...of)

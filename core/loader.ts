@@ -6,6 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { problem, VtError } from './errors.js'
 import { watch, type OnFault } from './faults.js'
 import { within } from './limits.js'
+import { redactText } from './secrets.js'
 import type { Adapter, Contribution, JsonObject, Premises, SlotInfo } from './types.js'
 
 type Export = (...args: any[]) => any
@@ -99,8 +100,8 @@ export function createLoader({ adapters, premises, isolates, limit, verify, repo
 const importError = ({ id, manifest, file }: Contribution, text: string): VtError =>
   problem('VT_PLUGIN_IMPORT', { id, module: moduleOf(manifest) ?? file, problem: text })
 
-/** The first line of an error's message. */
-export const first = (error: unknown): string => String(error instanceof Error ? error.message : error).split('\n')[0]!.slice(0, 200)
+/** The first line of an error's message, without secrets: cut first, half of one would no longer look like one. */
+export const first = (error: unknown): string => redactText(String(error instanceof Error ? error.message : error)).split('\n')[0]!.slice(0, 200)
 
 async function importModule(contribution: Contribution, path: string, limit: number, report: OnFault): Promise<unknown> {
   if (contribution.layer === 'builtin') return import(pathToFileURL(path).href)

@@ -33,6 +33,19 @@ it.each([
   checkLog(logOf(place, 'ses_a'))
 }, 60_000)
 
+it('neither the report nor what is shown of it holds a secret', async () => {
+  const peer = await startPeer([slow])
+  const place = await home(peer)
+  held.push(peer, place)
+  const named = 'not to be told by anybody'
+  // The end of the line that is shown cuts through the last of them.
+  const how = "const formatted = 'ghp_' + 'a1'.repeat(18); throw new Error(formatted + ' ' + process.env.FIRM_TOKEN + ' ' + 'x'.repeat(110) + ' ' + formatted)"
+  const { code, err } = await vtcode({ ...place, env: { ...place.env, FIRM_TOKEN: named } }, ['exec', 'go'], { node: ['--import', faulty(how)] })
+  const report = readFileSync(reports(place)[0]!, 'utf8')
+  expect([code, err, report]).toEqual([1, expect.stringContaining('[redacted github_token] [redacted] xx'), expect.stringMatching(/x \[redacted github_token\]\n {4}at /)])
+  for (const text of [err, report]) expect([text.includes('a1a1'), text.includes('not to be told')]).toEqual([false, false])
+}, 60_000)
+
 it('the terminal is set right by then, and the programs it started are gone', async () => {
   const sleeping = nap()
   const peer = await startPeer([{ toolCalls: [call('unified_exec', { action: 'run', command: `touch began; ${sleeping}` })] }])

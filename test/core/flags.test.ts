@@ -9,7 +9,7 @@ const plugin = {
   // It is listened to every 10 ms at most.
   'talker.js': `export default async (call, context) => {
     for (const level of ['debug', 'info', 'warn', 'error']) {
-      context.log(level, 'one\\n\\u001b[31mtwo')
+      context.log(level, 'ghp_' + 'a1'.repeat(18) + ' one\\n\\u001b[31mtwo')
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
     return { ok: true, output: {} }
@@ -25,11 +25,11 @@ beforeAll(async () => {
 })
 afterAll(() => place[Symbol.asyncDispose]())
 
-it('--verbose and --log-level show what plugins say of themselves, on stderr and without its controls', async () => {
+it('--verbose and --log-level show what plugins say of themselves, on stderr and without its controls and secrets', async () => {
   const said = async (...flags: string[]) => {
     const { stdout, stderr } = await vtcode(place, [...flags, 'call', 'talker'])
     expect(stdout).not.toContain('two')
-    return stderr.match(/^vtcode: \w+: .*one \[31mtwo$/gm)?.map((line) => line.split(': ')[1]) ?? []
+    return stderr.match(/^vtcode: \w+: .*: \[redacted github_token\] one \[31mtwo$/gm)?.map((line) => line.split(': ')[1]) ?? []
   }
   expect(await said()).toEqual([])
   expect(await said('--verbose')).toEqual(['debug', 'info', 'warn', 'error'])
