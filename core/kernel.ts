@@ -174,6 +174,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
       watchers.add(run)
       return () => watchers.delete(run)
     },
+    elsewhere: (root) => createKernel({ ...options, workspace: root }),
     async endSession(id) {
       await sessions.end(id)
       if (brought.leave(id)) await inTurn(swap)

@@ -785,6 +785,8 @@ export interface Kernel {
   onReload(run: () => void): () => void
   /** Called with the URI of a resource that a plugin says has changed. */
   onChange(run: (uri: string) => void): () => void
+  /** Another kernel with the same options in another workspace, which is closed by itself. */
+  elsewhere(workspace: string): Promise<Kernel>
   endSession(id: string): Promise<void>
   close(): Promise<void>
 }

@@ -1,7 +1,7 @@
 import type { Io, Kernel } from '../../core/index.js'
 import { withSession } from '../shared/agent/faces/session.js'
 import { withFlags, work, type Flags } from '../shared/agent/faces/work.js'
-import { interactive, say } from '../shared/terminal.js'
+import { interactive, printable, say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
 
 /** `vtcode resume`: goes on with a session, whatever ended it. */
@@ -11,10 +11,11 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
   const command = withSession(withFlags(described.argument('[session]', 'its id; without one --last').argument('[task...]', 'what to do next')))
     .option('--last', 'the session that was used last')
     .option('--continue', 'the same as --last')
+    .option('--all', 'sessions of other workspaces too; the work is done there')
     .option('--continue-turn', 'go on with the turn that was interrupted')
     .option('--fork', 'begin a new session with the conversation of that one, which stays as it is')
     .option('--summarize', 'with --fork: begin with what that one remembers instead')
-    .action(async (first: string | undefined, rest: string[], flags: Flags & { last?: true; continueTurn?: true; fork?: true; summarize?: true }) => {
+    .action(async (first: string | undefined, rest: string[], flags: Flags & { last?: true; all?: true; continueTurn?: true; fork?: true; summarize?: true }) => {
       const last = flags.last ?? flags.continue ?? false
       const named = first?.startsWith('ses_') && !last
       const task = [...(named || first === undefined ? [] : [first]), ...rest].join(' ')
@@ -29,8 +30,23 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
         code = 2
       } else {
         const forked = flags.fork ? { fork: flags.summarize ? ('summarized' as const) : ('full_copy' as const) } : {}
-        code = await work(kernel, task === '' ? undefined : task, flags, io, { verb: interactive(io) ? 'interactive' : 'exec', surface: 'resume', resume: named ? first! : 'last', ...forked })
+        const from = named ? first! : 'last'
+        const there = flags.all ? await kernelOf(kernel, from, io) : kernel
+        try {
+          code = await work(there, task === '' ? undefined : task, flags, io, { verb: interactive(io) ? 'interactive' : 'exec', surface: 'resume', resume: from, ...forked })
+        } finally {
+          if (there !== kernel) await there.close()
+        }
       }
     })
   return run(command, argv, () => code)
+}
+
+/** A kernel where a session is at home; where none is known, this one says so. */
+async function kernelOf(kernel: Kernel, session: string, io: Io): Promise<Kernel> {
+  const { homeOfSession } = await import('../shared/agent/sessions/known.js')
+  const workspace = await homeOfSession(kernel.workspace, session, io.env)
+  if (workspace === undefined || workspace === kernel.workspace) return kernel
+  say(io, 'info', `The session belongs to ${printable(workspace)}; the work is done there.`)
+  return kernel.elsewhere(workspace)
 }

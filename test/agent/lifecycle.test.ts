@@ -30,6 +30,21 @@ describe('hooks of a session', () => {
     expect([await told(s.booted.read), await s.booted.read('other')]).toEqual([[], 'started\n'])
   })
 
+  it('are told whether it goes on or begins with what another was about', async () => {
+    const s = await open([{ content: 'One.' }, { content: 'Two.' }, { content: 'Three.' }, { content: 'Four.' }], { SessionStart: note() })
+    const run = async (how: object) => {
+      const agent = await createAgent(s.booted.kernel, { env: { PEER_API_KEY: 'key-of-the-peer-0123' }, ...how })
+      await agent.run('go')
+      await agent.close()
+      return agent.session_id
+    }
+    const first = await run({})
+    const forked = await run({ resume: first, fork: 'full_copy' })
+    await run({ resume: first })
+    await run({ resume: forked })
+    expect((await told(s.booted.read)).map(({ source }) => source)).toEqual(['startup', 'fork', 'resume', 'resume'])
+  })
+
   it('may tell the model something: text at the start, a field with the prompt', async () => {
     const context = JSON.stringify({ hookSpecificOutput: { additionalContext: 'It is Sunday.' }, systemMessage: 'Mind the day.' })
     const s = await open([{ content: 'Fine.' }], { SessionStart: [{ hooks: [{ command: 'echo The build is red.' }] }], UserPromptSubmit: [{ hooks: [{ command: `printf %s '${context}'` }] }] })

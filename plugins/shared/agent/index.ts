@@ -142,6 +142,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
       surface: options.surface ?? 'agent',
       ...(options.limits && { limits: options.limits }),
       ...(restored && { restored }),
+      source: from === undefined ? 'startup' : session_id === from ? 'resume' : 'fork',
       ...(manifest && { manifest }),
       with_tools: options.tools ?? true,
     })

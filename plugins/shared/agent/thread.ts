@@ -12,7 +12,7 @@ import { remark } from './loop/remarks.js'
 import { deferredFor } from './loop/deferred.js'
 import { Cycles } from './loop/cycles.js'
 import { Gate } from './loop/gate.js'
-import { Lifecycle } from './loop/lifecycle.js'
+import { Lifecycle, type Source } from './loop/lifecycle.js'
 import { verdictOf } from './loop/outcome.js'
 import { noBill, Purse } from './loop/purse.js'
 import { runTurn, type TurnEnd } from './loop/turn.js'
@@ -43,6 +43,7 @@ export interface ThreadOptions {
   with_tools: boolean
   /** What the session was before. */
   restored?: Restored
+  source: Source
   manifest?: SessionManifest
 }
 /** One conversation: its journal, its events, its inputs. Everything that lasts goes through `commit` and `events`. */
@@ -99,7 +100,7 @@ export class Thread {
     this.settings = settingsOf(options.kernel, options.limits)
     this.newId = idMaker(options.providers.clock, options.providers.random)
     this.events = new Events(options.thread_id, options.providers.clock, options.restored?.owed.seq)
-    this.lifecycle = new Lifecycle(this, options.restored ? 'resume' : 'startup')
+    this.lifecycle = new Lifecycle(this, options.source)
     this.approvals = new Approvals(this.events, options.providers, (message) => this.lifecycle.waiting(message), deferredFor(this))
     this.watch = new Watch(options.workspace, options.session_id)
     this.queue = new Queue(options.store, options.providers.clock, options.providers.random)

@@ -1,4 +1,5 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createKernel } from 'vtcode'
 import { createAgent } from 'vtcode/agent'
@@ -179,6 +180,37 @@ describe('a session', () => {
     expect(readFileSync(journal(place), 'utf8')).not.toContain('key-of-the-peer-0123')
     expect(await vtcode(place, ['exec', '--resume', 'last', 'more'])).toMatchObject({ code: 0, out: 'still here\n' })
   })
+
+  it('whose files are no files is refused at once, and nothing is written elsewhere', async () => {
+    const { place } = await scene([{ content: 'one' }, { content: 'two' }])
+    await vtcode(place, ['exec', 'go'])
+    const id = sessionOf(place)
+    const folder = join(place.root, '.vtcode/sessions', id)
+    const saved = join(place.home, 'saved')
+    cpSync(folder, saved, { recursive: true })
+    const resumed = async (lay: () => void) => {
+      lay()
+      const { code, err } = await vtcode(place, ['exec', '--resume', id, 'on'])
+      rmSync(folder, { recursive: true })
+      cpSync(saved, folder, { recursive: true })
+      return [code, /VT_[A-Z_]+/.exec(err)?.[0]]
+    }
+    for (const name of ['messages.jsonl', 'events.jsonl', 'manifest.json', 'queue.json']) {
+      const file = join(folder, name)
+      rmSync(file, { force: true })
+      expect(await resumed(() => execFileSync('mkfifo', [file])), name).toEqual([1, 'VT_SESSION_CORRUPT'])
+      rmSync(file, { force: true })
+      expect(await resumed(() => symlinkSync('/dev/zero', file)), name).toEqual([1, 'VT_SESSION_CORRUPT'])
+    }
+    expect(await resumed(() => writeFileSync(join(folder, 'queue.json'), '{"v":1,"pending":null}'))).toEqual([1, 'VT_SESSION_CORRUPT'])
+    const away = join(place.home, 'away')
+    mkdirSync(away)
+    rmSync(join(folder, 'prompts'), { recursive: true })
+    expect(await resumed(() => symlinkSync(away, join(folder, 'prompts')))).toEqual([1, 'VT_SESSION_WRITE'])
+    expect(readdirSync(away)).toEqual([])
+    // Texts that are gone are written anew; a lock that is none holds nobody up.
+    expect(await resumed(() => (rmSync(join(folder, 'prompts'), { recursive: true }), execFileSync('mkfifo', [join(folder, 'lock')])))).toEqual([0, undefined])
+  }, 120_000)
 
   it('that is not there, and a disk that takes no journal, are said', async () => {
     const { place } = await scene([{ content: 'ok' }])

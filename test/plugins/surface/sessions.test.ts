@@ -28,7 +28,7 @@ it('vtcode sessions lists, shows, names, mends and deletes', async () => {
 
 it('vtcode sessions says which are in use and which were killed, and finds those of other workspaces', async () => {
   const slow = { content: 'slow '.repeat(500), how: { latency: 50, chunkSize: 5 } }
-  const peer = await startPeer([slow, { content: 'ok' }])
+  const peer = await startPeer([slow, { content: 'ok' }, { content: 'there' }, { content: 'there' }])
   const place = await home(peer)
   held.push(peer, place)
   const list = async (...flags: string[]) => JSON.parse((await vtcode(place, ['sessions', 'list', '--json', ...flags])).out)
@@ -42,8 +42,11 @@ it('vtcode sessions says which are in use and which were killed, and finds those
   expect((await vtcode(elsewhere, ['sessions'])).out).toBe('There are no sessions.\n')
   expect((await vtcode(elsewhere, ['sessions', 'list', '--all'])).out).toContain(place.root)
   const refused = await vtcode(elsewhere, ['resume', session_id, 'on'])
-  expect([refused.code, refused.err.includes(`It belongs to ${place.root}: vtcode --workspace "${place.root}" resume ${session_id}`)]).toEqual([1, true])
+  expect([refused.code, refused.err.includes(`It belongs to ${place.root}: vtcode resume --all ${session_id}`)]).toEqual([1, true])
   expect((await vtcode(elsewhere, ['--workspace', place.root, 'resume', session_id, 'on'])).out).toBe('ok\n')
+  for (const which of [session_id, '--last']) expect(await vtcode(elsewhere, ['resume', '--all', which, 'and on'])).toMatchObject({ code: 0, out: 'there\n', err: expect.stringContaining(`belongs to ${place.root}`) })
+  expect((await vtcode(elsewhere, ['resume', '--all', 'ses_nowhere', 'on'])).err).toContain('VT_SESSION_NOT_FOUND')
+  expect((await vtcode(elsewhere, ['sessions'])).out).toBe('There are no sessions.\n')
   expect((await list())[0].status).toBe('idle')
 }, 60_000)
 
@@ -112,4 +115,17 @@ it('a conversation outlives the records of many single calls', async () => {
   await vtcode(place, ['call', 'unified_search', 'list'])
   expect((await vtcode(place, ['sessions'])).out).toMatch(/^ses_/)
   expect(readdirSync(join(place.root, '.vtcode/sessions')).length).toBeLessThan(60)
+})
+
+it('vtcode sessions lists what it can read, whatever a repository has put beside it', async () => {
+  const peer = await startPeer([{ content: 'ok' }])
+  const place = await home(peer)
+  held.push(peer, place)
+  await vtcode(place, ['exec', '--session-id', 'ses_good', 'go'])
+  const odd = { ses_array: '[1]', ses_null: 'null', ses_bare: '{"session_id":"ses_bare"}', ses_title: '{"session_id":"ses_title","updated_at":"x","status":"idle","first_prompt":"p","title":{}}' }
+  for (const [id, manifest] of Object.entries(odd)) {
+    mkdirSync(join(place.root, '.vtcode/sessions', id))
+    writeFileSync(join(place.root, '.vtcode/sessions', id, 'manifest.json'), manifest)
+  }
+  expect(await vtcode(place, ['sessions'])).toMatchObject({ code: 0, out: expect.stringMatching(/^ses_good .*\n$/) })
 })

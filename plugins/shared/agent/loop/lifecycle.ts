@@ -2,6 +2,8 @@ import { fire, notify, type Circumstances, type Occasion, type Told } from '../.
 import type { Thread } from '../thread.js'
 import type { CompactTrigger } from '../types.js'
 
+/** How a thread begins: with nothing, as itself, or with what another one was about. */
+export type Source = 'startup' | 'resume' | 'fork'
 const mostStops = 8
 
 /** Tells the hooks of the user what the agent is about, and brings the conversation what they say. */
@@ -13,7 +15,7 @@ export class Lifecycle {
 
   constructor(
     private readonly thread: Thread,
-    private readonly source: 'startup' | 'resume',
+    private readonly source: Source,
   ) {}
 
   /** Once for each opening of a session, however many tasks it then gets. */

@@ -1,4 +1,5 @@
 import type { Workspace } from '../../../../core/index.js'
+import { readOwn } from '../../own_file.js'
 import { envelopeOf, shownMemory } from '../context/envelope.js'
 import { plainSummary, shownSummary } from '../context/summary.js'
 import type { Clock } from '../dictionary.js'
@@ -7,7 +8,7 @@ import type { Fact, JournalRecord, Msg } from '../types.js'
 import { lineOf, readJournal } from './journal.js'
 import { asManifest, type ForkMode } from './manifest.js'
 import { before, replay } from './state.js'
-import { openStore, sessionsFolder, validId } from './store.js'
+import { openStore, sessionsFolder, unreadable, validId } from './store.js'
 
 const wordsKept = 4
 
@@ -17,7 +18,7 @@ const wordsKept = 4
  */
 export async function fork(workspace: Workspace, from: string, to: string, mode: ForkMode, clock: Clock): Promise<void> {
   const parent = `${sessionsFolder}/${from}`
-  const text = validId(from) ? await workspace.text(`${parent}/messages.jsonl`).catch(() => undefined) : undefined
+  const text = validId(from) ? await journalOf(workspace, parent) : undefined
   if (text === undefined) throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${from}' in this workspace.`)
   const { records, damaged } = readJournal(text)
   if (damaged !== undefined) throw new AgentError('VT_SESSION_CORRUPT', `Line ${damaged} of the journal of session ${from} is damaged.`)
@@ -33,6 +34,13 @@ export async function fork(workspace: Workspace, from: string, to: string, mode:
   } finally {
     await store.close()
   }
+}
+
+/** The text of a journal, which somebody else may hold; `undefined` where there is none. */
+async function journalOf(workspace: Workspace, path: string): Promise<string | undefined> {
+  const folder = await workspace.openDirectory(path).catch(() => undefined)
+  const file = `${path}/messages.jsonl`
+  return folder && readOwn(`${folder.ref}/messages.jsonl`).catch((error: unknown) => Promise.reject(unreadable(file, error))).finally(() => folder.close())
 }
 
 /** The records up to the end of the last turn that ended. */

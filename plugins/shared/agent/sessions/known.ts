@@ -23,12 +23,20 @@ export async function noteSession(session_id: string, workspace: string, env: En
   }
 }
 
+const holds = (root: string, id: string): boolean => validId(id) && existsSync(join(root, sessionsFolder, id, 'messages.jsonl'))
+
 /** Throws VT_SESSION_NOT_FOUND, which says where the session is if it is in another workspace. */
 export async function findSession(workspace: Workspace, id: string, env: Env): Promise<void> {
   if (validId(id) && (await workspace.stat(`${sessionsFolder}/${id}/messages.jsonl`))) return
-  const elsewhere = validId(id) ? (await knownWorkspaces(env)).find((root) => existsSync(join(root, sessionsFolder, id, 'messages.jsonl'))) : undefined
-  const hint = `It belongs to ${elsewhere}: vtcode --workspace ${JSON.stringify(elsewhere)} resume ${id}`
+  const elsewhere = (await knownWorkspaces(env)).find((root) => holds(root, id))
+  const hint = `It belongs to ${elsewhere}: vtcode resume --all ${id}`
   throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${id}' in this workspace.`, elsewhere === undefined ? {} : { hint })
+}
+
+/** The workspace of a session, or of the one that was used last anywhere; `undefined` where none is known. */
+export async function homeOfSession(here: string, id: string | 'last', env: Env): Promise<string | undefined> {
+  if (id === 'last') return (await allSessions(here, env))[0]?.workspace
+  return [here, ...(await knownWorkspaces(env))].find((root) => holds(root, id))
 }
 
 /** The workspaces in which there were sessions, the one used last first. */
@@ -48,13 +56,21 @@ export async function knownWorkspaces(env: Env): Promise<string[]> {
 /** The sessions of all workspaces that are still there, the one used last first. */
 export async function allSessions(here: string, env: Env): Promise<SessionManifest[]> {
   const lists = [here, ...(await knownWorkspaces(env)).filter((root) => root !== here)].map(async (root) => {
-    if (!existsSync(root)) return []
-    const workspace = openWorkspace(root)
+    const workspace = opened(root)
     try {
-      return (await listSessions(workspace)).map((one) => ({ ...one, workspace: root }))
+      return workspace ? (await listSessions(workspace)).map((one) => ({ ...one, workspace: root })) : []
     } finally {
-      workspace.close()
+      workspace?.close()
     }
   })
   return (await Promise.all(lists)).flat().sort((a, b) => (a.updated_at < b.updated_at ? 1 : -1))
+}
+
+/** A folder that may be gone by now, or another thing. */
+function opened(root: string): ReturnType<typeof openWorkspace> | undefined {
+  try {
+    return openWorkspace(root)
+  } catch {
+    return undefined
+  }
 }

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { open, readFile, unlink } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import type { Handle, Workspace } from '../../../../core/index.js'
+import { readOwn } from '../../own_file.js'
 import { AgentError } from '../errors.js'
 
 interface Holder {
@@ -19,10 +20,8 @@ export async function holdSession(workspace: Workspace, path: string, folder: Ha
   {
     // Looking and taking are one step against others who look.
     await using _ = await workspace.lock([`${path}/lock`])
-    const holder = await readFile(file, 'utf8').then((text) => JSON.parse(text) as Holder).catch(() => undefined)
-    if (holder && (await alive(holder, mine))) {
-      throw new AgentError('VT_SESSION_LOCKED', `The session is in use by process ${holder.pid}${holder.host === mine.host ? '' : ` on ${holder.host}`}.`)
-    }
+    const holder = holderIn(await readOwn(file).catch(() => undefined))
+    if (holder && (await alive(holder, mine))) throw inUse(holder, mine, `${path}/lock`)
     await unlink(file).catch(() => {})
     const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
     const handle = await open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
@@ -34,15 +33,23 @@ export async function holdSession(workspace: Workspace, path: string, folder: Ha
 
 /** Is a session in use? */
 export async function isHeld(workspace: Workspace, path: string): Promise<boolean> {
-  const text = await workspace.text(`${path}/lock`).catch(() => '')
-  const holder = ((): Holder | undefined => {
-    try {
-      return JSON.parse(text) as Holder
-    } catch {
-      return undefined
-    }
-  })()
+  const holder = holderIn(await workspace.text(`${path}/lock`).catch(() => undefined))
   return holder !== undefined && alive(holder, { host: hostname(), boot_id: await bootId() })
+}
+
+function holderIn(text: string | undefined): Holder | undefined {
+  try {
+    const holder = JSON.parse(text ?? '') as Holder | null
+    return typeof holder?.pid === 'number' && holder.pid > 0 && typeof holder.host === 'string' ? holder : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** From here nobody sees whether another machine still runs it, or is gone as containers go. */
+function inUse({ pid, host }: Holder, mine: Holder, file: string): AgentError {
+  if (host === mine.host) return new AgentError('VT_SESSION_LOCKED', `The session is in use by process ${pid}.`)
+  return new AgentError('VT_SESSION_LOCKED', `The session is in use by process ${pid} on ${JSON.stringify(host)}.`, { hint: `If nothing runs there any more, delete ${file}.` })
 }
 
 async function alive(holder: Holder, mine: Pick<Holder, 'host' | 'boot_id'>): Promise<boolean> {

@@ -83,10 +83,13 @@ export async function lastSession(workspace: Workspace): Promise<string> {
   return last.session_id
 }
 
+/** A manifest, if the text is one: it may have come with the repository. */
 export function asManifest(text: string): SessionManifest | undefined {
   try {
-    return JSON.parse(text) as SessionManifest
+    const one = JSON.parse(text) as SessionManifest | null
+    return one !== null && needed.every((key) => typeof one[key] === 'string') && ['string', 'undefined'].includes(typeof one.title) ? one : undefined
   } catch {
     return undefined
   }
 }
+const needed = ['session_id', 'updated_at', 'status', 'first_prompt'] as const

@@ -32,7 +32,7 @@ export class Queue {
   async load(known: readonly string[]): Promise<void> {
     const text = await this.store.read('queue.json')
     if (text === undefined) return
-    const { pending, applied } = JSON.parse(text) as Content
+    const { pending, applied } = contentOf(text)
     this.content = { v: 1, pending: pending.filter(({ id }) => !known.includes(id)), applied: [...new Set([...applied, ...known])].slice(-most.applied) }
   }
 
@@ -68,4 +68,15 @@ export class Queue {
     this.tail = saved.catch(() => {})
     return saved
   }
+}
+
+/** Throws VT_SESSION_CORRUPT: what was accepted is not dropped without a word. */
+function contentOf(text: string): Content {
+  try {
+    const content = JSON.parse(text) as Content
+    if (content.pending.every(({ id, text }) => typeof id === 'string' && typeof text === 'string') && Array.isArray(content.applied)) return content
+  } catch {
+    // The same as a content of another shape.
+  }
+  throw new AgentError('VT_SESSION_CORRUPT', 'queue.json of the session is damaged.', { hint: 'Look what waits in it, then delete the file.' })
 }

@@ -1,8 +1,9 @@
 import { constants, writeSync } from 'node:fs'
-import { mkdir, open, readdir, readFile, rename, type FileHandle } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { readdir, rename, type FileHandle } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
 import type { Handle, Workspace } from '../../../../core/index.js'
 import { historyFolder } from '../../history.js'
+import { openOwn, readOwn } from '../../own_file.js'
 import { ownFolder } from '../../own_folder.js'
 import { AgentError, messageOf } from '../errors.js'
 import { holdSession } from './lock.js'
@@ -17,6 +18,7 @@ export interface Store {
   roll(log: Log): Promise<void>
   /** Writes a small file whole. */
   write(name: string, text: string): Promise<void>
+  /** The whole text of a file, `undefined` where there is none. Throws VT_SESSION_CORRUPT for what cannot be read. */
   read(name: string): Promise<string | undefined>
   /** Keeps what left the conversation, beside the session; returns its workspace-relative path. */
   archive(name: string, text: string): Promise<string>
@@ -31,7 +33,7 @@ export const sessionsFolder = '.vtcode/sessions'
 /** Ids are names of folders. */
 export const validId = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id)
 
-const { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND, O_NOFOLLOW = 0 } = constants
+const { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND } = constants
 
 /** A session on disk, held against other writers until it is closed. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND, VT_SESSION_WRITE. */
 export async function openStore(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> {
@@ -39,7 +41,7 @@ export async function openStore(workspace: Workspace, id: string, how: { must_ex
   if (how.must_exist && !(validId(id) && (await workspace.stat(`${path}/messages.jsonl`)))) throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${id}' in this workspace.`)
   const folder = await ownFolder(workspace, path).catch((error: unknown) => Promise.reject(ofDisk(path, error)))
   try {
-    return new Disk(workspace, folder, await holdSession(workspace, path, folder))
+    return new Disk(workspace, path, folder, await holdSession(workspace, path, folder))
   } catch (error) {
     await folder.close()
     throw ofDisk(path, error)
@@ -53,6 +55,7 @@ class Disk implements Store {
 
   constructor(
     private readonly workspace: Workspace,
+    private readonly path: string,
     private readonly folder: Handle,
     private readonly release: () => Promise<void>,
   ) {}
@@ -93,29 +96,32 @@ class Disk implements Store {
   private log(name: Log): Promise<FileHandle> {
     const known = this.logs.get(name)
     if (known) return known
-    const file = open(`${this.folder.ref}/${name}`, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600)
+    const file = openOwn(`${this.folder.ref}/${name}`, O_RDWR | O_CREAT | O_APPEND)
     this.logs.set(name, file)
     return file
   }
 
   async write(name: string, text: string): Promise<void> {
-    const path = `${this.folder.ref}/${name}`
-    if (name.includes('/')) await mkdir(dirname(path), { mode: 0o700, recursive: true }).catch(() => {})
-    await writeWhole(path, name, text)
+    if (name.includes('/')) await this.within(`${this.path}/${dirname(name)}`, basename(name), text)
+    else await writeWhole(`${this.folder.ref}/${name}`, name, text)
   }
 
   async archive(name: string, text: string): Promise<string> {
-    const folder = await ownFolder(this.workspace, historyFolder)
+    await this.within(historyFolder, name, text)
+    return `${historyFolder}/${name}`
+  }
+
+  private async within(path: string, name: string, text: string): Promise<void> {
+    const folder = await ownFolder(this.workspace, path).catch((error: unknown) => Promise.reject(unwritable(`${path}/${name}`, error)))
     try {
       await writeWhole(`${folder.ref}/${name}`, name, text)
     } finally {
       await folder.close()
     }
-    return `${historyFolder}/${name}`
   }
 
   read(name: string): Promise<string | undefined> {
-    return readFile(`${this.folder.ref}/${name}`, 'utf8').catch(() => undefined)
+    return readOwn(`${this.folder.ref}/${name}`).catch((error: unknown) => Promise.reject(unreadable(`${this.path}/${name}`, error)))
   }
 
   async cut(log: Log, bytes: number): Promise<void> {
@@ -134,7 +140,7 @@ class Disk implements Store {
 async function writeWhole(path: string, name: string, text: string): Promise<void> {
   const temp = `${path}.${process.pid}.tmp`
   try {
-    const file = await open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
+    const file = await openOwn(temp, O_WRONLY | O_CREAT | O_TRUNC)
     try {
       await file.writeFile(text)
       await file.datasync()
@@ -148,6 +154,9 @@ async function writeWhole(path: string, name: string, text: string): Promise<voi
 }
 
 const unwritable = (name: string, error: unknown): AgentError => new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${messageOf(error)}.`)
+
+/** Never taken for nothing: what is written next would stand in its place. */
+export const unreadable = (path: string, error: unknown): AgentError => new AgentError('VT_SESSION_CORRUPT', `${path} cannot be read: ${messageOf(error)}.`, { hint: 'Look at it by hand; nothing was changed.' })
 
 /** What the system says of the disk is a failure of the session; what was found out by ourselves stays what it is. */
 const ofDisk = (name: string, error: unknown): unknown => (typeof (error as NodeJS.ErrnoException).syscall === 'string' ? unwritable(name, error) : error)
