@@ -35,42 +35,59 @@ export async function compileContract(name: Contract): Promise<string> {
   return standalone.default(ajv, ajv.compile(readContract(name)))
 }
 
-/** ajv's errors in our words, one per mistake: of alternatives only the branch that was meant. */
+/** ajv's errors in our words, one per mistake. */
 function explain(errors: ErrorObject[], known: readonly string[] = []): Fault[] {
   const nothing = errors.find(({ instancePath, keyword }) => instancePath === '' && keyword === 'type')
-  if (nothing) return [{ path: [], problem: say(nothing, known)! }]
+  if (nothing) return [{ path: [], problem: say([nothing], known)! }]
   const choices = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
-  const branchOf = (error: ErrorObject, choice: ErrorObject) => error !== choice && error.schemaPath.startsWith(`${choice.schemaPath}/`)
-  const faults: Fault[] = []
-  for (const error of errors) {
-    const choice = choices.find((choice) => branchOf(error, choice))
-    if (error.keyword === 'if' || error.keyword === 'propertyNames') continue
-    if (choice && (isRequired(choice) || error.keyword === 'type')) continue
-    // A branch of the right type says more than "none fits".
-    const meant = choices.includes(error) && errors.some((other) => branchOf(other, error) && other.keyword !== 'type')
-    if (meant && !isRequired(error)) continue
-    const text = say(error, known)
+  // Where a value may be of several kinds each of them objects to it, and what lies below it; they speak as one.
+  const places = choices.filter((choice) => !isRequired(choice)).map(({ instancePath }) => instancePath)
+  const outer = [...new Set(places)].filter((place) => !places.some((other) => place.startsWith(`${other}/`)))
+  const groups = outer.map((place) => errors.filter(({ instancePath }) => instancePath === place || instancePath.startsWith(`${place}/`)))
+  const branches = choices.filter(isRequired).map(({ schemaPath }) => `${schemaPath}/`)
+  const alone = errors.filter((error) => !groups.some((group) => group.includes(error)) && !branches.some((branch) => error.schemaPath.startsWith(branch)))
+  return [...alone.map((error) => [error]), ...groups.flatMap(meant)].flatMap((alike): Fault[] => {
+    const [error] = alike as [ErrorObject]
+    const problem = say(alike, known)
     const path = error.instancePath.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-    if (text) faults.push({ path: [...path, ...extra(error)], problem: text })
+    return problem === undefined ? [] : [{ path: [...path, ...extra(error)], problem }]
+  })
+}
+
+/** Of all that the kinds object to what lies deepest: it shows which kind was meant. What several say of one thing comes together. */
+function meant(group: ErrorObject[]): ErrorObject[][] {
+  const depth = ({ instancePath }: ErrorObject) => instancePath.split('/').length
+  const deepest = Math.max(...group.map(depth))
+  const last = group.filter((error) => depth(error) === deepest)
+  const said = [/^(?!type$|required$|anyOf$|oneOf$)/, /^required$/, /^type$/].map((kind) => last.filter(({ keyword }) => kind.test(keyword))).find(({ length }) => length > 0)
+  const alike = new Map<string, ErrorObject[]>()
+  for (const error of said ?? []) {
+    const key = JSON.stringify([error.instancePath, error.keyword, extra(error)])
+    alike.set(key, [...(alike.get(key) ?? []), error])
   }
-  return faults
+  return [...alike.values()]
 }
 
 /** Alternatives that differ only in which key must be there. */
 function isRequired(choice: ErrorObject): boolean {
   return (choice.schema as Schema[]).every((branch) => Object.keys(branch).join() === 'required')
 }
-const extra = ({ params }: ErrorObject): string[] => [params['additionalProperty'] ?? params['unevaluatedProperty'] ?? []].flat()
+const extra = ({ params, propertyName }: ErrorObject): string[] => [propertyName ?? params['additionalProperty'] ?? params['unevaluatedProperty'] ?? []].flat()
 
-function say(error: ErrorObject, known: readonly string[]): string | undefined {
-  const { keyword, params, parentSchema, schema, data } = error
-  const field = error.propertyName ?? error.instancePath.slice(1).replaceAll('/', '.')
+/** `alike`: what one or several kinds say of the same thing in the same words. */
+function say(alike: ErrorObject[], known: readonly string[]): string | undefined {
+  const [error] = alike as [ErrorObject]
+  const { keyword, params, parentSchema, schema, data, propertyName } = error
+  const field = [...error.instancePath.split('/').slice(1), ...(propertyName === undefined ? [] : [propertyName])].join('.')
   const subject = field ? `'${field}'` : 'The file'
   switch (keyword) {
+    case 'if':
+    case 'propertyNames':
+      return undefined
     case 'additionalProperties':
     case 'unevaluatedProperties': {
       const [key] = extra(error) as [string]
-      const valid = keyword === 'additionalProperties' ? Object.keys((parentSchema?.['properties'] as JsonObject) ?? {}) : known
+      const valid = keyword === 'additionalProperties' ? alike.flatMap(({ parentSchema: one }) => Object.keys((one?.['properties'] as JsonObject) ?? {})) : known
       // When another rule of the kind fails, ajv counts the keys of that kind as unevaluated too.
       if (keyword === 'unevaluatedProperties' && valid.includes(key)) return undefined
       const moved = (parentSchema?.['x-moved'] as Record<string, string> | undefined)?.[key]
@@ -78,19 +95,19 @@ function say(error: ErrorObject, known: readonly string[]): string | undefined {
       const advice = moved ? `it is '${moved}' here` : near ? `did you mean '${near}'?` : `known: ${valid.join(', ')}`
       return `Unknown key '${field ? `${field}.` : ''}${key}'; ${advice}`.replace(/(?<!\?)$/, '.')
     }
-    case 'required':
-      return `${field ? `'${field}.${params['missingProperty']}'` : `'${params['missingProperty']}'`} is missing.`
+    case 'required': {
+      const missing = alike.map(({ params: { missingProperty } }) => `'${field ? `${field}.` : ''}${missingProperty}'`)
+      return missing.length > 1 ? `One of ${missing.join(', ')} is needed.` : `${missing[0]} is missing.`
+    }
     case 'enum': {
       const near = typeof data === 'string' ? nearest(data, schema as string[]) : undefined
       return `${subject} is ${quote(data)}; allowed: ${(schema as unknown[]).join(', ')}${near ? `. Did you mean '${near}'?` : '.'}`
     }
     case 'type':
-      return `${subject} is ${kindOf(data)}; ${wanted([params['type']])} is needed.`
+      return `${subject} is ${kindOf(data)}; ${wanted(alike.map((one) => one.params['type']))} is needed.`
     case 'anyOf':
     case 'oneOf': {
-      const branches = schema as Schema[]
-      if (!isRequired(error)) return `${subject} is ${kindOf(data)}; ${wanted(branches.map((branch) => branch['type']))} is needed.`
-      const keys = branches.flatMap((branch) => branch['required'] as string[])
+      const keys = (schema as Schema[]).flatMap((branch) => branch['required'] as string[])
       const given = keys.filter((key) => Object.hasOwn(data as object, key))
       return given.length > 1 ? `${given.join(' and ')} exclude each other.` : `One of ${keys.join(', ')} is needed.`
     }
@@ -104,7 +121,7 @@ function say(error: ErrorObject, known: readonly string[]): string | undefined {
 const words: Record<string, string> = {
   object: 'an object', array: 'a list', string: 'text', number: 'a number', integer: 'a whole number', boolean: 'true or false',
 }
-const wanted = (types: unknown[]): string => types.flat().map((type) => words[String(type)]).join(' or ')
+const wanted = (types: unknown[]): string => [...new Set(types.flat())].map((type) => words[String(type)]).join(' or ')
 const quote = (value: unknown): string => (typeof value === 'string' ? `'${value.slice(0, 80)}'` : kindOf(value))
 function kindOf(value: unknown): string {
   if (value === null) return 'empty'

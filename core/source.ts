@@ -1,5 +1,5 @@
 import { extname } from 'node:path'
-import { conform } from './conform.js'
+import { conform, type Fault } from './conform.js'
 import { forbidden, type Data } from './data.js'
 import { problem, VtError } from './errors.js'
 import type { Circumstances } from './evaluate.js'
@@ -70,11 +70,18 @@ async function check(source: Source, data?: Data): Promise<Source> {
   const key = forbiddenIn(value)
   if (key) throw invalid(`${file}: The key '${key}' is not allowed.`, [file])
   const faults = conform('config.1.json', withoutNulls(value))
+  if (faults.length === 0) faults.push(...twins(value, 'custom_providers'))
   if (faults.length > 0) {
     const places = faults.map(({ path }) => data?.at(path) ?? file)
     throw invalid(faults.map(({ problem }, index) => `${places[index]}: ${problem}`).join('\n'), places)
   }
   return { ...source, value, ...(data && { line: (path: readonly string[]) => Number(/:(\d+):\d+$/.exec(data.at(path))?.[1]) }) }
+}
+
+/** Entries of a list that is joined by name, of which one would silently take the place of the other. */
+function twins(value: JsonObject, key: string): Fault[] {
+  const names = ((value[key] ?? []) as { name: string }[]).map(({ name }) => name)
+  return names.flatMap((name, index) => (names.indexOf(name) === index ? [] : [{ path: [key, index, 'name'], problem: `'${key}.${index}.name' is '${name}', as in an entry before it.` }]))
 }
 
 /** `null` takes a setting back and so fits everywhere. */

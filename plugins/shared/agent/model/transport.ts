@@ -51,7 +51,7 @@ export function transport(model: Model, credential: Credential, extra: { headers
       if (response.status < 301 || response.status > 308 || to === null) return bounded(readable(response, url))
       await response.body?.cancel()
       const next = URL.canParse(to, url.href) ? new URL(to, url) : undefined
-      const fault = next === undefined ? 'the target is not a URL.' : hops === mostHops ? 'too many redirects.' : addressFault(next.href)
+      const fault = next === undefined ? 'the target is not a URL.' : hops === mostHops ? 'too many redirects.' : addressFault(next.href, 'the target')
       if (fault) throw new AgentError('VT_LLM_REQUEST', `The model server of '${model.entry.name}' redirects: ${fault}`)
       url = next!
     }
