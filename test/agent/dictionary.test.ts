@@ -109,10 +109,21 @@ describe('a place', () => {
     expect((await record(at, ['--context', 'ci'])).chosen['approval']).toEqual(['deny_ask', 'context ci'])
     expect((await vtcode(at, ['exec', '--context', 'ci', 'go'])).code).toBe(0)
     expect((await vtcode(at, ['chat', '--plain', '--context', 'worker'], { input: 'hi\n' })).code).toBe(0)
-    for (const [asked, env] of [['exec', { CI: 'true' }], ['interactive', {}], ['bench', {}]] as const) {
+    for (const [asked, env] of [['exec', { CI: 'true' }], ['interactive', {}], ['bench', { CI: 'true' }]] as const) {
       expect(await vtcode(at, ['exec', '--context', asked, 'go'], { env }), asked).toMatchObject({ code: 3, err: expect.stringContaining(`--context ${asked} is looser than`) })
     }
     expect(await vtcode(at, ['exec', '--context', 'home', 'go'])).toMatchObject({ code: 2 })
+  })
+
+  it('of a bench agrees to everything, in a sandbox that holds or not at all, and keeps nothing unless it is told to', async () => {
+    const at = await place([{ toolCalls: [call('unified_exec', { action: 'run', command: 'touch ruled; touch /usr/x' }), ask] }, { content: 'ok' }, { content: 'kept' }], { settings: { policy: { ask: ['Bash(touch *)'] } } })
+    const { code, out } = await vtcode(at, ['exec', '--json', '--context', 'bench', 'go'])
+    expect([code, items(eventsOf(out), 'tool_output').map(({ output, error_code }) => error_code ?? output)]).toEqual([0, [expect.stringContaining('Read-only file system'), 'VT_EXEC_SANDBOX']])
+    const kept = () => readdirSync(at.root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('messages.jsonl')).length
+    expect([existsSync(join(at.root, 'ruled')), existsSync(join(at.root, 'made')), kept()]).toEqual([true, false, 0])
+    expect(await vtcode(at, ['exec', '--context', 'bench', '--keep', 'go'])).toMatchObject({ code: 0, out: 'kept\n' })
+    expect(kept()).toBe(1)
+    expect(await vtcode(at, ['exec', '--context', 'bench', 'go'], { env: { PATH: '/nonexistent' } })).toMatchObject({ code: 3, err: expect.stringContaining('needs a sandbox, and') })
   })
 
   it('without a sandbox is no bench, and agrees to nothing unseen', async () => {

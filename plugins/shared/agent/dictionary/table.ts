@@ -17,23 +17,24 @@ export const table: Readonly<Record<Place, Row>> = {
 }
 export const places = Object.keys(table) as Place[]
 
-// Loosest first; what is asked for by name must be as strict in both.
-const strictness: Partial<Record<Component, readonly string[]>> = {
-  approval: ['approve_all', 'prompt', 'file', 'deny_ask'],
-  sandbox: ['none', 'workspace', 'strict'],
-}
+// Loosest first. The sandbox counts before the approval: what runs confined may be agreed to unseen, and `bench` is refused without one that holds.
+const strictness = [
+  ['sandbox', ['none', 'workspace', 'strict']],
+  ['approval', ['approve_all', 'prompt', 'file', 'deny_ask']],
+] as const
 
 /** The place of a verb: CI makes `exec` stricter, and so may whoever starts it. Throws VT_CONFIG_INVALID for a place that is looser. */
 export function placeOf(verb: 'interactive' | 'exec', asked: Place | undefined, env: Readonly<Record<string, string | undefined>>): Place {
   const own = verb === 'exec' && /^(true|1)$/.test(env['CI'] ?? '') ? 'ci' : verb
   if (asked === undefined) return own
-  for (const [component, order] of Object.entries(strictness) as [Component, readonly string[]][]) {
+  for (const [component, order] of strictness) {
     const [before, after] = [table[own][component], table[asked][component]]
-    if (order.indexOf(after) < order.indexOf(before)) {
-      throw new AgentError('VT_CONFIG_INVALID', `--context ${asked} is looser than ${own}, which holds here: its ${component} is ${after}, not ${before}.`, {
-        hint: `A context can only be made stricter; agent.providers.${component} in your own settings changes this one entry.`,
-      })
-    }
+    const rank = (name: string): number => (order as readonly string[]).indexOf(name)
+    if (rank(after) > rank(before)) break
+    if (rank(after) === rank(before)) continue
+    throw new AgentError('VT_CONFIG_INVALID', `--context ${asked} is looser than ${own}, which holds here: its ${component} is ${after}, not ${before}.`, {
+      hint: `A context can only be made stricter; agent.providers.${component} in your own settings changes this one entry.`,
+    })
   }
   return asked
 }

@@ -39,6 +39,7 @@ export interface SessionFlags {
   resume?: string
   continue?: true
   context?: Place
+  keep?: true
 }
 /** The flags of every verb that begins or goes on with a session. */
 export const withSession = (command: Command): Command =>
@@ -47,6 +48,7 @@ export const withSession = (command: Command): Command =>
     .option('--provider <name>', 'of the model; alone: the model it has by default')
     .option('--session-id <id>', 'the id of the new session, ses_ and letters, digits, - or _')
     .addOption(new Option('--context <context>', 'behave as elsewhere, where that is stricter').choices(places))
+    .option('--keep', 'keep the session where it would be forgotten, as in --context bench')
 
 /** The same with those to go on with a session. */
 export const withResume = (command: Command): Command =>
@@ -55,8 +57,8 @@ export const withResume = (command: Command): Command =>
     .addOption(new Option('--continue', 'go on with the session that was used last').conflicts(['resume', 'sessionId']))
 
 /** What these flags say to an agent. */
-export function chosen({ model, provider, sessionId, resume, continue: goOn }: SessionFlags): AgentOptions {
-  return given({ model: modelOf(model, provider), session_id: sessionId, resume: goOn ? 'last' : resume })
+export function chosen({ model, provider, sessionId, resume, continue: goOn, keep }: SessionFlags): AgentOptions {
+  return given({ model: modelOf(model, provider), session_id: sessionId, resume: goOn ? 'last' : resume, providers: keep && { session: 'disk' } })
 }
 
 /** A model by the names of its provider and of itself. */
