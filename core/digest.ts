@@ -32,10 +32,10 @@ export const needsConsent = (contribution: Contribution): boolean => contributio
 
 export const runsCode = ({ manifest }: Contribution): boolean => ['module', 'run', 'http', 'mcp', 'alias', 'provider', 'hooks'].some((key) => key in manifest)
 
-/** A plugin folder as a whole; a loose manifest with its module, its imports and the files its command names. Throws VT_MANIFEST_LIMIT. */
-export function itemFor({ id, plugin, layer, root, file, manifest, skill }: Contribution, workspace: string): TrustItem {
+/** A plugin folder as a whole, by the digest that `tree` gives; a loose manifest with its module, its imports and the files its command names. Throws VT_MANIFEST_LIMIT. */
+export function itemFor({ id, plugin, layer, root, file, manifest, skill }: Contribution, workspace: string, tree: (root: string) => string): TrustItem {
   if (skill) return itemForSkill(root, workspace)
-  if (plugin !== layer) return { id: `plugin:${plugin}`, title: `The plugin ${plugin} in ${root}`, files: [root], digest: treeDigest(root) }
+  if (plugin !== layer) return { id: `plugin:${plugin}`, title: `The plugin ${plugin} in ${root}`, files: [root], digest: tree(root) }
   const main = moduleOf(manifest)
   const module = main === undefined ? [] : closure(resolve(dirname(file), main)).files
   const named = filesIn([manifest.run, manifest['http'], manifest['mcp']], workspace)
@@ -138,6 +138,24 @@ export interface Tree {
 }
 
 export const treeDigest = (root: string): string => readTree(root).digest
+
+/** The digests of folders that are asked for again and again in one go; one that cannot be read throws each time. */
+export function treesOnce(): (root: string) => string {
+  const known = new Map<string, string | { error: unknown }>()
+  return (root) => {
+    let digest = known.get(root)
+    if (digest === undefined) {
+      try {
+        digest = treeDigest(root)
+      } catch (error) {
+        digest = { error }
+      }
+      known.set(root, digest)
+    }
+    if (typeof digest === 'object') throw digest.error
+    return digest
+  }
+}
 
 /**
  * Reads all files and links below a folder but `.git`. Throws VT_MANIFEST_LIMIT for pipes, devices, names that fall together on

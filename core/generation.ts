@@ -85,11 +85,12 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const looking = found.contributions.some(({ layer, manifest: { verb, looks } }) => looks && verb === options.surface && layer !== 'workspace')
   const seals = openSeals({ ...places, whole: looking })
   const withheld = new Map<string, Withheld>()
+  const trusted = trust.trusted(found.contributions.filter(needsConsent))
   for (const contribution of found.contributions) {
     const { id } = contribution
     const unlocked = seals.objection(contribution)
     if (unlocked) withheld.set(id, { state: 'unlocked', error: unlocked })
-    else if (needsConsent(contribution) && !(await trust.trusts(contribution))) withheld.set(id, { state: 'untrusted', error: problem('VT_PLUGIN_UNTRUSTED', { id }) })
+    else if (needsConsent(contribution) && !trusted.has(contribution)) withheld.set(id, { state: 'untrusted', error: problem('VT_PLUGIN_UNTRUSTED', { id }) })
   }
 
   // A policy of the user's own that is broken would silently be missing; a plugin's absence is only reported.
@@ -102,7 +103,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const seconds = (settings['plugins'] as { import_timeout_secs?: number } | undefined)?.import_timeout_secs ?? 10
   const verify = async (contribution: Contribution) => {
     const answerable = contribution.bringer ?? contribution
-    if (needsConsent(answerable) && !(await trust.trusts(answerable))) throw problem('VT_PLUGIN_UNTRUSTED', { id: contribution.id })
+    if (needsConsent(answerable) && !trust.trusted([answerable]).has(answerable)) throw problem('VT_PLUGIN_UNTRUSTED', { id: contribution.id })
     seals.verify(answerable)
   }
   const hooks = await hooksOf(settings, found.contributions, { withheld, verify, dataOf: (one) => dataFolder(one, home, workspace.root) })

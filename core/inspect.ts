@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import { check, pluginsOf, readPlaces } from './discover.js'
-import { builtinSource, sourceAt } from './places.js'
+import { builtinSource, serverSource, sourceAt } from './places.js'
 import { findSkills } from './skills.js'
-import type { Contribution, ContributionInfo, Diagnostic, PluginFolder, Skill } from './types.js'
+import type { Contribution, ContributionInfo, Diagnostic, Layer, PluginFolder, Skill } from './types.js'
 
 /** What lies in a folder, as the plugin it would be. */
 export interface Inspection extends Omit<PluginFolder, 'layer'> {
@@ -18,17 +18,20 @@ export interface InspectOptions {
   env: Record<string, string | undefined>
 }
 
-/** Reads a folder, or one manifest file, as if it were installed under this name; nothing of it runs. Throws what the system says. */
-export async function inspect(path: string, options: InspectOptions, name?: string): Promise<Inspection> {
-  const source = sourceAt(path, 'user')
+const forms: Partial<Record<string, string>> = { file: 'manifest', package: 'MCP servers' }
+
+/** Reads a folder, or one file, as if it were installed under this name in this layer; nothing of it runs. Throws what the system says. */
+export async function inspect(path: string, options: InspectOptions, { name, layer = 'user' }: { name?: string; layer?: Layer } = {}): Promise<Inspection> {
+  const servers = serverSource(options.workspace)
+  const source = path === servers.path ? servers : sourceAt(path, layer)
   if (name !== undefined && source.plugin !== source.layer) source.plugin = name
   // Our own manifests say who reads packages of other programs.
   const found = await readPlaces({ sources: [builtinSource, source], removals: [], diagnostics: [], looked: [] }, options)
   // What is missing here deserves a word; what it would do once that is here is shown all the same.
   await check({ ...found, invalid: [] }, options)
-  const ours = <T extends { layer: string }>(all: readonly T[]): T[] => all.filter(({ layer }) => layer === 'user')
+  const ours = <T extends { layer: string }>(all: readonly T[]): T[] => all.filter((one) => one.layer === source.layer)
   const { root, plugin } = source
-  const format = found.plugins.at(-1)?.format ?? (source.form === 'file' ? 'manifest' : 'manifests')
+  const format = found.plugins.at(-1)?.format ?? forms[source.form] ?? 'manifests'
   const settings = { roots: [], pin: [], disable: [], claude_folders: false, workspace: 'off' as const, bundled: false }
   const skills = findSkills({ ...options, cwd: options.workspace, user: options.home, plugins: ours(pluginsOf(found)), settings, said: () => undefined, trusted: () => false })
   const own = skills.all.filter(({ id }) => id.startsWith(`${plugin}:`))

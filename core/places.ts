@@ -60,7 +60,7 @@ export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded,
   const entries: Source[] = []
   const own = [join(home, 'plugins'), join(user, '.agents', 'plugins')]
   const theirs = [join(workspace, '.vtcode', 'plugins'), join(workspace, '.agents', 'plugins')]
-  const looked = [...own, ...theirs, join(workspace, '.mcp.json')]
+  const looked = [...own, ...theirs, serverSource(workspace).path]
   for (const [index, said] of loaded.settings.manifests.entries()) {
     const entry = typeof said === 'string' ? { from: said } : said
     if (entry.from === 'builtin') {
@@ -106,9 +106,10 @@ export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded,
 /** The servers that a workspace lists for every program. */
 function serverFile(workspace: string, settings: Settings): Source[] {
   const { enabled = true, read_workspace_file: read = true } = (settings['mcp'] ?? {}) as { enabled?: boolean; read_workspace_file?: boolean }
-  const path = join(workspace, '.mcp.json')
-  return enabled && read && existsSync(path) ? [{ form: 'package', layer: 'workspace', path, root: workspace, plugin: 'workspace' }] : []
+  const source = serverSource(workspace)
+  return enabled && read && existsSync(source.path) ? [source] : []
 }
+export const serverSource = (workspace: string): Source => ({ form: 'package', layer: 'workspace', path: join(workspace, '.mcp.json'), root: workspace, plugin: 'workspace' })
 
 /** Where an entry of `manifests` leads; relative paths begin at `base`. */
 const pathOf = (from: string, { base, user }: { base: string; user: string }): string | undefined =>

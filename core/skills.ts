@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path'
-import { treeDigest } from './digest.js'
+import { treesOnce } from './digest.js'
 import { report } from './errors.js'
 import { freeze } from './plain.js'
 import { rootsOf, type SkillPlaces } from './roots.js'
@@ -66,16 +66,13 @@ function settle(finding: Finding, isTrusted: (skill: Skill) => boolean): void {
 }
 
 function digester(): (folder: string) => string | undefined {
-  const known = new Map<string, string | undefined>()
+  const tree = treesOnce()
   return (folder) => {
-    if (!known.has(folder)) {
-      try {
-        known.set(folder, treeDigest(folder))
-      } catch {
-        known.set(folder, undefined)
-      }
+    try {
+      return tree(folder)
+    } catch {
+      return undefined
     }
-    return known.get(folder)
   }
 }
 

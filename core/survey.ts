@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { loadSettings, type SettingsOptions } from './config.js'
-import { itemFor, itemForSkill, needsConsent, type TrustItem } from './digest.js'
+import { itemFor, itemForSkill, needsConsent, treesOnce, type TrustItem } from './digest.js'
 import { discover, pluginsOf } from './discover.js'
 import { markers } from './places.js'
 import type { SkillSettings } from './roots.js'
@@ -16,10 +16,11 @@ export async function survey({ user, trust, ...options }: SettingsOptions & { us
   const loaded = await loadSettings({ ...options, trusted: (id, digest) => id.includes('#') || trust.isTrusted({ id, digest }) })
   const { contributions, packages } = await discover({ ...options, user, loaded })
   const found = new Map(loaded.items.map((item) => [item.id, item]))
+  const tree = treesOnce()
   for (const contribution of contributions) {
     if (!needsConsent(contribution)) continue
     try {
-      const item = itemFor(contribution, options.workspace)
+      const item = itemFor(contribution, options.workspace, tree)
       found.set(item.id, item)
     } catch {
       // It stays untrusted, which `doctor` reports.

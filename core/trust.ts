@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { inside, readBytes } from './data.js'
-import { digestOf, identityOf, itemFor, type TrustItem } from './digest.js'
+import { digestOf, identityOf, itemFor, treesOnce, type TrustItem } from './digest.js'
 import { problem, VtError } from './errors.js'
 import type { Contribution } from './types.js'
 
@@ -10,8 +10,8 @@ export interface Trust {
   /** Why nothing is trusted, when the store cannot be used. */
   readonly fault?: VtError
   isTrusted(item: Pick<TrustItem, 'id' | 'digest'>): boolean
-  /** Is the contribution as its files stand now trusted? What cannot be hashed is not. */
-  trusts(contribution: Contribution): Promise<boolean>
+  /** Are they trusted as their files stand now? The folder of a plugin is hashed once, however much it brings; what cannot be hashed is not trusted. */
+  trusted(contributions: readonly Contribution[]): Set<Contribution>
   /** Trusts exactly these items for the life of this process if VTCODE_TRUST is their digest. */
   accept(items: readonly TrustItem[]): void
   /** Throws VT_TRUST_STORE, and VT_TRUST_REFUSED in a program that vtcode started. */
@@ -93,12 +93,15 @@ export function openTrust({ home, workspace, env }: TrustOptions): Trust {
       return fault as VtError
     },
     isTrusted,
-    async trusts(contribution) {
-      try {
-        return isTrusted(itemFor(contribution, workspace))
-      } catch {
-        return false
-      }
+    trusted(contributions) {
+      const tree = treesOnce()
+      return new Set(contributions.filter((contribution) => {
+        try {
+          return isTrusted(itemFor(contribution, workspace, tree))
+        } catch {
+          return false
+        }
+      }))
     },
     accept(items) {
       if (digestOf(items) === env['VTCODE_TRUST']) accepted = items

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import type { PackageReader } from '../../core/index.js'
 import { readAgentPlugin } from './packages/agent_plugins.js'
 import { readClaudePlugin, readServers } from './packages/claude.js'
@@ -12,7 +13,10 @@ const packages: PackageReader = (place) => {
     const found = new Package('.mcp.json', place)
     const document = found.read(place.file)
     if (document) readServers(found, document, `${place.root}/${place.file}`)
-    return { format: found.format, manifests: found.manifests, diagnostics: found.diagnostics }
+    // Other programs would read it too; that it is no file at all is a word for who looks, not one for every call.
+    const idle = !statSync(`${place.root}/${place.file}`, { throwIfNoEntry: false })?.isFile()
+    const diagnostics = found.diagnostics.map((one) => (idle ? { ...one, severity: 'info' as const } : one))
+    return { format: found.format, manifests: found.manifests, diagnostics }
   }
   const probe = new Package('package', place)
   const plugin = probe.read('plugin.json')

@@ -106,7 +106,7 @@ async function info(kernel: Kernel, said: string, json: boolean, io: Io): Promis
     return 1
   }
   const home = homeOf({ env: io.env })
-  const inspection = await inspect(folder.root, { workspace: kernel.workspace, home, env: io.env }, name)
+  const inspection = await inspect(folder.root, { workspace: kernel.workspace, home, env: io.env }, { name, layer: folder.layer })
   const installed = readInstalled(folderOf({ kernel, io, here: folder.layer === 'workspace' }))[name]
   const states = new Map(kernel.contributions().map(({ id, state, reason }) => [id, { state, ...(reason !== undefined && { reason }) }]))
   const document = infoDocument(inspection, installed, states)

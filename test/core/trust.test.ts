@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createKernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { loadSettings } from '../../dist/core/config.js'
-import { digestOf, itemFor, itemForConfig, itemForValue, treeDigest } from '../../dist/core/digest.js'
+import { digestOf, itemFor, itemForConfig, itemForValue, treeDigest, treesOnce } from '../../dist/core/digest.js'
 import { discover } from '../../dist/core/discover.js'
 import { survey } from '../../dist/core/survey.js'
 import { openTrust } from '../../dist/core/trust.js'
@@ -214,7 +214,7 @@ describe('a contribution of the workspace', () => {
     await space.write('tools/n.js', '')
     await space.write('tools/r.yaml', 'name: r\nrun: [sh, scripts/r.sh]')
     await space.write('scripts/r.sh', '')
-    const items = (await found()).map((one) => itemFor(one, space.root))
+    const items = (await found()).map((one) => itemFor(one, space.root, treesOnce()))
     expect(items.map(({ id, files }) => [id, ...files.map((file) => file.slice(space.root.length + 1))])).toEqual([
       ['workspace:m', 'tools/m.js', 'tools/m.yaml', 'tools/n.js'],
       ['workspace:r', 'scripts/r.sh', 'tools/r.yaml'],
@@ -223,11 +223,21 @@ describe('a contribution of the workspace', () => {
     ])
     const trust = open()
     trust.add(items)
-    const states = async () => Promise.all((await found()).map((one) => open().trusts(one)))
+    const states = async () => (await found()).map((one) => open().trusted([one]).has(one))
     expect(await states()).toEqual([true, true, true, true])
     await space.write('tools/n.js', 'evil')
     await space.write('.vtcode/plugins/p/readme.md', 'new')
     expect(await states()).toEqual([false, true, false, false])
+  })
+  it('of a plugin is looked at once in one go, however much the plugin brings', async () => {
+    await space.write('.vtcode/plugins/p/readme.md', 'old')
+    const folder = `${space.root}/.vtcode/plugins/p`
+    const tree = treesOnce()
+    const before = tree(folder)
+    await space.write('.vtcode/plugins/p/readme.md', 'new')
+    expect([tree(folder) === before, treesOnce()(folder) === before]).toEqual([true, false])
+    const absent = () => tree(`${folder}/absent`)
+    expect([absent, absent].map((look) => { try { return look() } catch (error) { return (error as NodeJS.ErrnoException).code } })).toEqual(['ENOENT', 'ENOENT'])
   })
   it('does nothing in a kernel until it is trusted, and nothing again after one changed byte', async () => {
     await space.write('.vtcode/plugins/p/vtcode.yaml', 'name: hello_there\ndescription: Says hello.\neffects: []\nmodule: ./hello.js')

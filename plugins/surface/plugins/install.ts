@@ -84,7 +84,7 @@ export async function update(name: string, options: Installing): Promise<boolean
     const inspection = await usable(fetched.root, name, options)
     const entry = entryOf(inspection, fetched.source, old.deps)
     if (entry.executes !== old.executes) {
-      io.stderr.write(differenceText(existsSync(target) ? await inspect(target, surroundings(options), name) : undefined, inspection, old.files))
+      io.stderr.write(differenceText(existsSync(target) ? await inspect(target, surroundings(options), { name }) : undefined, inspection, old.files))
       await agree(inspection, options)
     }
     // Until the lock knows of the new one the former is kept by a name that the next change finds, should this one be killed.
@@ -108,7 +108,7 @@ export async function remove(name: string, options: Installing & { data?: boolea
     if (!nameRule.test(name) || (!before[name] && !lstatSync(target, { throwIfNoEntry: false }))) throw new Refusal(`there is no plugin ${name} in ${join(folder, 'plugins')}`)
     for (const other of kernel.plugins()) {
       if (other.name === name) continue
-      const { contributions } = await inspect(other.root, surroundings(options), other.name)
+      const { contributions } = await inspect(other.root, surroundings(options), { name: other.name })
       const needing = contributions.find(({ manifest }) => ((manifest['requires'] as { plugins?: string[] } | undefined)?.plugins ?? []).includes(name))
       if (needing) throw new Refusal(`${needing.id} requires it; remove ${other.name} first`)
     }
@@ -175,7 +175,7 @@ const surroundings = ({ kernel, io }: Installing) => ({ workspace: kernel.worksp
 
 /** What lies in a folder, when all of it can be used. Throws Refusal. */
 async function usable(root: string, name: string, options: Installing): Promise<Inspection> {
-  const inspection = await inspect(root, surroundings(options), name)
+  const inspection = await inspect(root, surroundings(options), { name })
   const { format, contributions, invalid, skills, diagnostics } = inspection
   const broken = invalid.filter(({ state }) => state === 'invalid')
   const others = diagnostics.filter(({ severity, message }) => severity === 'error' && !broken.some(({ reason }) => reason === message))

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -194,6 +195,15 @@ describe('texts of packages', () => {
     expect(texts).toMatch(/leads out of the package/)
     await away[Symbol.asyncDispose]()
   })
+})
+
+it('a list of servers that is no file is told who looks, not at every call', async () => {
+  const { createKernel } = await import('vtcode')
+  await using place = await tempWorkspace()
+  execFileSync('mkfifo', [join(place.root, '.mcp.json')])
+  const kernel = await createKernel({ workspace: place.root, home: place.home })
+  expect(kernel.diagnostics().filter(({ files }) => files[0]?.endsWith('.mcp.json'))).toMatchObject([{ severity: 'info', message: expect.stringContaining('not a regular file') }])
+  await kernel.close()
 })
 
 it('the servers that a workspace lists for every program wait for consent, one by one', async () => {

@@ -116,4 +116,15 @@ describe('vtcode plugins info', () => {
     const { plugins } = JSON.parse((await vtcode(made, ['plugins', 'list', '--json'])).stdout)
     expect(plugins).toEqual([{ name: 'p', root: expect.any(String), layer: 'user', format: 'vtcode', contributions: 1 }])
   })
+  it('says the same of a manifest and of a server that the workspace lists, each with its state', async () => {
+    const loose = (name: string) => `name: ${name}\ndescription: x\nrun: [echo, ${name}]\n`
+    await using made = await tempWorkspace({
+      'tools/one.yaml': loose('one'), 'two.yaml': loose('two'), 'vtcode.config.yaml': 'manifests: [./tools, ./two.yaml]\n', '.mcp.json': '{ "mcpServers": { "s": { "command": "true" } } }',
+    })
+    await vtcode(made, ['trust', 'add', 'vtcode.config.yaml#manifests', 'workspace:two'])
+    const info = async (id: string) => JSON.parse((await vtcode(made, ['plugins', 'info', id, '--json'])).stdout)
+    expect(await info('workspace:one')).toMatchObject({ name: 'one.yaml', format: 'manifest', contributions: [{ id: 'workspace:one', state: 'untrusted', does: [expect.stringContaining('echo')] }] })
+    expect(await info('workspace:two')).toMatchObject({ format: 'manifest', contributions: [{ id: 'workspace:two', state: 'active' }] })
+    expect(await info('workspace:s')).toMatchObject({ name: '.mcp.json', format: 'MCP servers', contributions: [{ id: 'workspace:s', state: 'untrusted' }], diagnostics: [] })
+  })
 })
