@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import type { Call, Context, JsonObject, Judged, Result, Workspace } from '../../core/index.js'
+import { openOwn } from './own_file.js'
 import { ownFolder } from './own_folder.js'
 import { redact } from './redact.js'
 
@@ -68,9 +69,9 @@ export class Calls {
   }
 
   private async append(text: string): Promise<void> {
-    const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW = 0 } = constants
+    const { O_WRONLY, O_CREAT, O_APPEND } = constants
     await using folder = await ownFolder(this.workspace, `${sessionsFolder}/${folderName(this.session)}`)
-    const file = await open(`${folder.ref}/calls.jsonl`, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600)
+    const file = await openOwn(`${folder.ref}/calls.jsonl`, O_WRONLY | O_CREAT | O_APPEND)
     try {
       await file.appendFile(text)
       if ((await file.stat()).size > most.fileBytes) await rename(`${folder.ref}/calls.jsonl`, `${folder.ref}/calls.1.jsonl`)

@@ -11,6 +11,12 @@ const maxLive = 150
 const maxBytes = 512 * 1024 * 1024
 const maxAge = 24 * 60 * 60 * 1000
 
+// A file is called by the session that it belongs to, by what it holds, and by chance.
+const nameOf = (session: string, label: string, end: string): string => `${ownerName(session)}-${label.replace(/\W+/g, '_')}-${randomBytes(6).toString('hex')}.${end}`
+const ownerName = (session: string): string => session.replace(/[^\w-]+/g, '_')
+/** The session, as a name, whose file this is. */
+export const ownerOf = (name: string): string | undefined => /^(.+)-\w*-[0-9a-f]{12}\.\w+$/.exec(name)?.[1]
+
 // Files of sessions that still run, oldest first; their readers would miss them. A session without end keeps its newest.
 const live = new Set<string>()
 
@@ -32,11 +38,11 @@ export interface Spool {
 
 /**
  * Opens a file for what is too long to show. Only this user can read it, git ignores it, and it stays at least as long as
- * the session.
+ * the session; a conversation that is kept keeps its files.
  */
 export async function openSpool(context: Context, label: string, end = 'txt'): Promise<Spool> {
   await using directory = await ownFolder(context.workspace, spoolFolder)
-  const name = `${label.replace(/\W+/g, '_')}-${randomBytes(6).toString('hex')}.${end}`
+  const name = nameOf(context.session.id, label, end)
   const file = await create(directory, name)
   live.add(name)
   if (live.size > maxLive) live.delete(live.values().next().value!)
@@ -69,21 +75,37 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
 const create = (directory: Handle, name: string): Promise<FileHandle> =>
   open(`${directory.ref}/${name}`, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
 
-/** Removes the oldest files beyond the limits of count, size and age. */
-async function prune(workspace: Workspace, directory: Handle): Promise<void> {
-  const entries = (await workspace.names(spoolFolder)).filter(({ name, kind }) => kind === 'file' && name !== '.gitignore')
-  const tooMany = entries.length > maxFiles
-  if (opened++ % looks > 0 && !tooMany) return
+/** What sessions have kept here, the latest first. */
+export async function spooled(workspace: Workspace, session?: string): Promise<{ path: string; owner: string; mtime_ms: number; bytes: number }[]> {
   const files = []
-  for (const { name } of entries) {
-    const stat = await workspace.stat(`${spoolFolder}/${name}`)
-    if (stat) files.push({ name, ...stat })
+  for (const { name, kind } of await workspace.names(spoolFolder).catch(() => [])) {
+    const owner = ownerOf(name) ?? ''
+    if (kind !== 'file' || name === '.gitignore' || (session !== undefined && owner !== ownerName(session))) continue
+    const path = `${spoolFolder}/${name}`
+    const stat = await workspace.stat(path)
+    if (stat) files.push({ path, owner, mtime_ms: stat.mtime_ms, bytes: stat.bytes })
   }
-  files.sort((a, b) => b.mtime_ms - a.mtime_ms)
+  return files.sort((a, b) => b.mtime_ms - a.mtime_ms)
+}
+
+/** How many files belonged to conversations that are kept, when they were last looked at. */
+let kept = 0
+
+/** Removes the oldest files beyond the limits of count, size and age; those of conversations that are kept go with them. */
+async function prune(workspace: Workspace, directory: Handle): Promise<void> {
+  if (opened++ % looks > 0 && directory.names().length - kept <= maxFiles) return
+  const all = await spooled(workspace)
+  const talks = new Set<string>()
+  for (const owner of new Set(all.map(({ owner }) => owner))) {
+    if (owner !== '' && (await workspace.stat(`.vtcode/sessions/${owner}/messages.jsonl`))) talks.add(owner)
+  }
+  const loose = all.filter(({ owner }) => !talks.has(owner))
+  kept = all.length - loose.length
   let bytes = 0
-  for (const [index, file] of files.entries()) {
+  for (const [index, file] of loose.entries()) {
     bytes += file.bytes
-    const over = (tooMany && index >= maxLive) || bytes > maxBytes || Date.now() - file.mtime_ms > maxAge
-    if (over && !live.has(file.name)) await unlink(`${directory.ref}/${file.name}`).catch(() => undefined)
+    const over = (loose.length > maxFiles && index >= maxLive) || bytes > maxBytes || Date.now() - file.mtime_ms > maxAge
+    const name = file.path.slice(spoolFolder.length + 1)
+    if (over && !live.has(name)) await unlink(`${directory.ref}/${name}`).catch(() => undefined)
   }
 }

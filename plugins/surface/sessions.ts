@@ -6,7 +6,7 @@ import { run, verb } from '../shared/verbs.js'
 
 /** `vtcode sessions`: the conversations of this workspace. */
 export default async function sessions(kernel: Kernel, argv: string[], io: Io): Promise<number> {
-  const [{ listSessions }, { allSessions, findSession }, { collect, removeSession }, { repair }, { openStore }, { settingsOf }] = await Promise.all([
+  const [{ listSessions }, { allSessions, findSession }, { tidy, removeSession }, { repair }, { openStore }, { settingsOf }] = await Promise.all([
     import('../shared/agent/sessions/manifest.js'),
     import('../shared/agent/sessions/known.js'),
     import('../shared/agent/sessions/retention.js'),
@@ -67,7 +67,7 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
   )
   command.command('gc').description('deletes what is beyond the bounds of `sessions` in the settings').action(() =>
     within(async (workspace) => {
-      const gone = await collect(workspace, settingsOf(kernel).sessions, Date.now())
+      const gone = await tidy(workspace, settingsOf(kernel), Date.now())
       io.stdout.write(gone.map((id) => `${id}\n`).join(''))
     }),
   )

@@ -120,6 +120,11 @@ describe('old results', () => {
     expect(told.at(-1)).toContain('word4')
     for (const { messages } of s.peer.bodies) checkMessages(messages)
   })
+  it('leave with what was asked, where the settings say so', async () => {
+    const { s } = await turns({ trigger_tokens: 2000, clear_at_least_tokens: 1000, clear_tool_inputs: true })
+    const asked = s.peer.bodies.at(-1).messages.flatMap(({ tool_calls }: any) => tool_calls ?? []).map((one: any) => JSON.parse(one.function.arguments))
+    expect([asked[0], asked.at(-1).path]).toEqual([{ cleared: true }, 'f4.txt'])
+  })
   it('stay when too little would be won', async () => {
     const { told } = await turns({ trigger_tokens: 2000, clear_at_least_tokens: 1_000_000 })
     expect(told.every((text: string) => text.includes('word'))).toBe(true)

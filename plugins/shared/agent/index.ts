@@ -13,7 +13,7 @@ import { findSession, noteSession } from './sessions/known.js'
 import { asManifest, lastSession } from './sessions/manifest.js'
 import { payOwed, restore } from './sessions/resume.js'
 import { finished, finishRevert } from './sessions/revert.js'
-import { collect } from './sessions/retention.js'
+import { tidy } from './sessions/retention.js'
 import { sessionsFolder, validId } from './sessions/store.js'
 import { settingsOf, type Limits } from './settings.js'
 import { Thread } from './thread.js'
@@ -158,7 +158,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
     const close = async () => {
       await thread.close()
       // Old sessions make room for new ones; that is no reason for a run to fail.
-      if (!must_exist && providers.session.kept) await collect(workspace, settings.sessions, providers.clock.now(), session_id).catch(() => [])
+      if (!must_exist && providers.session.kept) await tidy(workspace, settings, providers.clock.now(), session_id).catch(() => [])
       workspace.close()
     }
     return { thread, close }

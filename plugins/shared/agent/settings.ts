@@ -24,11 +24,11 @@ export interface AgentSettings {
     auto_compaction_enabled: boolean
     auto_compaction_threshold_tokens?: number
     compact_on_model_switch: boolean
-    tool_result_clearing: { enabled: boolean; trigger_tokens: number; keep_tool_uses: number; clear_at_least_tokens: number }
+    tool_result_clearing: { enabled: boolean; trigger_tokens: number; keep_tool_uses: number; clear_at_least_tokens: number; clear_tool_inputs: boolean }
     event_log_path?: string
     async_approval: { enabled: boolean; timeout_secs: number; notify_command?: string[] }
   }
-  context: { max_context_tokens: number; dynamic: { retained_user_messages: number; persist_history: boolean } }
+  context: { max_context_tokens: number; dynamic: { retained_user_messages: number; persist_history: boolean; spool_max_mb: number } }
   tools: { max_tool_loops: number; max_conversation_turns: number }
   automation: { full_auto: { max_turns: number } }
   checkpoints: { enabled: boolean }

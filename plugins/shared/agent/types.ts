@@ -73,8 +73,8 @@ export type Fact =
   | { kind: 'call_end'; call_id: string; text: string; is_error: boolean; spool_path?: string; changed?: string[] }
   /** The messages before `keep_from` gave way to `inserted`; they lie in `history_path`. */
   | { kind: 'compaction'; keep_from: number; inserted: Msg[]; history_path: string; summary: Summary }
-  /** Results whose text left the live context: call_id → what stands there now. */
-  | { kind: 'cleared'; texts: Record<string, string> }
+  /** Results whose text left the live context: call_id → what stands there now. With `inputs` what was asked left it too. */
+  | { kind: 'cleared'; texts: Record<string, string>; inputs?: true }
   /** A turn of its own that brings back what was before turn `to_turn`. */
   | { kind: 'revert'; to_turn: number; scope: RevertScope; paths?: readonly string[]; force?: true }
   | { kind: 'note'; text: string }

@@ -93,4 +93,30 @@ describe('spool', () => {
     expect(names).not.toContain('stale.txt')
     expect(names.length).toBeLessThanOrEqual(201)
   })
+
+  it('keeps those of a conversation as long as that is kept, however old and many', async () => {
+    await using booted = await boot()
+    const folder = join(booted.root, '.vtcode/spool')
+    await mkdir(join(booted.root, '.vtcode/sessions/ses_talk'), { recursive: true })
+    await writeFile(join(booted.root, '.vtcode/sessions/ses_talk/messages.jsonl'), '')
+    await mkdir(folder)
+    const named = (owner: string, index: number): string => `${owner}-demo-${index.toString(16).padStart(12, '0')}.txt`
+    for (let index = 0; index < 205; index += 1) for (const owner of ['ses_talk', 'ses_gone']) await writeFile(join(folder, named(owner, index)), '')
+    const old = new Date(Date.now() - 3 * 86_400_000)
+    for (const owner of ['ses_talk', 'ses_gone']) await utimes(join(folder, named(owner, 7)), old, old)
+    await booted.call('demo', { action: 'say', text: 'mine', times: 9000 })
+    const names = await spoolOf(booted)
+    expect(names.filter((name) => name.startsWith('ses_talk-'))).toHaveLength(205)
+    expect(names.filter((name) => name.startsWith('ses_gone-')).length).toBeLessThanOrEqual(150)
+    expect(names).not.toContain(named('ses_gone', 7))
+  })
+
+  it('cuts earlier where the settings of the context say so, and never later', async () => {
+    for (const [threshold, longest] of [[4096, 4096], [100_000, 8192], [0, 8192]] as const) {
+      await using booted = await bootKernel({ manifests: [plugins.root], config: { context: { dynamic: { tool_output_threshold: threshold } } } as never })
+      const text = textOf(await booted.call('demo', { action: 'say', text: 'x', times: 20_000 }))
+      expect(text.length).toBeLessThanOrEqual(longest)
+      expect(text.length).toBeGreaterThan(longest - 500)
+    }
+  })
 })

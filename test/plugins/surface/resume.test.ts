@@ -82,6 +82,23 @@ describe('a session', () => {
     expect(await place.read('log.txt')).toBeUndefined()
   })
 
+  it('tells what a killed command had printed, as far as it lies in a file', async () => {
+    const { peer, place } = await scene([{ toolCalls: [call('unified_exec', { action: 'run', command: 'seq 1 60000; sleep 97' })] }, { content: 'fine' }])
+    const written = () => readdirSync(join(place.root, '.vtcode/spool')).find((name) => name.startsWith(sessionOf(place)))
+    const printed = () => existsSync(join(place.root, '.vtcode/spool')) && written() !== undefined && readFileSync(join(place.root, '.vtcode/spool', written()!), 'utf8').endsWith('60000\n')
+    await vtcode(place, ['exec', '--quiet', '--mode', 'full-auto', 'go'], {
+      started: (child) => {
+        const look = setInterval(() => printed() && (clearInterval(look), child.kill('SIGKILL')), 50)
+      },
+    })
+    expect((await vtcode(place, ['resume', '--last', '--continue-turn', '--mode', 'full-auto'])).out).toBe('fine\n')
+    const told = peer.bodies.at(-1).messages.at(-1).content
+    expect(told).toMatch(/^ERROR VT_CALL_INTERRUPTED: [\s\S]* What it printed is in \.vtcode\/spool\/ses_\S+ \(\d+ bytes\); it ends:\n[\s\S]*\n60000\n/)
+    expect(told).not.toContain('\n50000\n')
+    expect((await vtcode(place, ['sessions', 'delete', sessionOf(place)])).code).toBe(0)
+    expect(written()).toBeUndefined()
+  }, 60_000)
+
   it('whose last line is torn goes on without it, one damaged elsewhere is refused until it is mended', async () => {
     const { place } = await scene(script)
     await vtcode(place, ['exec', '--mode', 'full-auto', 'go'])

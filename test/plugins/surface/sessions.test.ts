@@ -129,3 +129,18 @@ it('vtcode sessions lists what it can read, whatever a repository has put beside
   }
   expect(await vtcode(place, ['sessions'])).toMatchObject({ code: 0, out: expect.stringMatching(/^ses_good .*\n$/) })
 })
+
+it('what sessions put aside stays within its bound: the one used longest ago loses it first, and stays itself', async () => {
+  const peer = await startPeer([{ content: 'a' }, { content: 'b' }])
+  const place = await home(peer)
+  held.push(peer, place)
+  for (const id of ['ses_a', 'ses_b']) await vtcode(place, ['exec', '--session-id', id, 'go'])
+  const spool = join(place.root, '.vtcode/spool')
+  mkdirSync(spool, { recursive: true })
+  for (const id of ['ses_a', 'ses_b']) writeFileSync(join(spool, `${id}-x-000000000000.txt`), Buffer.alloc(700 * 1024))
+  expect((await vtcode(place, ['sessions', 'gc'])).out).toBe('')
+  expect(readdirSync(spool)).toHaveLength(2)
+  expect((await vtcode(place, ['-c', 'context.dynamic.spool_max_mb=1', 'sessions', 'gc'])).out).toBe('')
+  expect(readdirSync(spool)).toEqual(['ses_b-x-000000000000.txt'])
+  expect(JSON.parse((await vtcode(place, ['sessions', 'list', '--json'])).out)).toHaveLength(2)
+})

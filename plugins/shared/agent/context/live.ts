@@ -82,11 +82,12 @@ export class LiveContext {
   /** Takes old results out of the conversation when it has grown long; each is written down first. */
   private async clearOld(): Promise<void> {
     const { thread } = this
-    const old = clearable(thread.state, thread.settings.harness.tool_result_clearing)
+    const how = thread.settings.harness.tool_result_clearing
+    const old = clearable(thread.state, how)
     if (old.length === 0) return
     const texts: Record<string, string> = {}
     for (const [result, call] of old) texts[result.call_id] = clearedText(result, call, await this.keepResult(result))
-    await thread.commit({ kind: 'cleared', texts })
+    await thread.commit({ kind: 'cleared', texts, ...(how.clear_tool_inputs && { inputs: true }) })
     await thread.harness('context_cleared', { message: `${old.length} old results left the conversation.` })
   }
 

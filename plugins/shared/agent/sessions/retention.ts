@@ -1,16 +1,25 @@
 import type { Workspace } from '../../../../core/index.js'
 import { historyFolder } from '../../history.js'
+import { spooled } from '../../spool.js'
 import type { AgentSettings } from '../settings.js'
+import { isHeld } from './lock.js'
 import { listSessions } from './manifest.js'
 import { openStore, sessionsFolder } from './store.js'
 
 const dayMs = 24 * 60 * 60 * 1000
 
+/** Brings all that sessions left within the bounds of the settings; returns the ids of those that are gone. */
+export async function tidy(workspace: Workspace, { sessions, context }: AgentSettings, now: number, current?: string): Promise<string[]> {
+  const gone = await collect(workspace, sessions, now, current)
+  await collectSpool(workspace, context.dynamic, current)
+  return gone
+}
+
 /**
  * Deletes the sessions beyond the bounds, those used longest ago first: never one with a title, one in use, or `current`. 0 is no bound.
  * Returns the ids of those that are gone.
  */
-export async function collect(workspace: Workspace, { max_count, max_age_days, max_total_mb }: AgentSettings['sessions'], now: number, current?: string): Promise<string[]> {
+async function collect(workspace: Workspace, { max_count, max_age_days, max_total_mb }: AgentSettings['sessions'], now: number, current?: string): Promise<string[]> {
   const all = await Promise.all(
     (await listSessions(workspace)).map(async (one) => ({ ...one, bytes: await workspace.measure(`${sessionsFolder}/${one.session_id}`).then(({ bytes }) => bytes, () => 0) })),
   )
@@ -28,6 +37,18 @@ export async function collect(workspace: Workspace, { max_count, max_age_days, m
   return gone
 }
 
+/** Keeps what sessions put aside within its bound: the session used longest ago loses it first, `current` never. 0 is no bound. */
+async function collectSpool(workspace: Workspace, { spool_max_mb }: AgentSettings['context']['dynamic'], current?: string): Promise<void> {
+  const all = await listSessions(workspace)
+  const files = await Promise.all(all.map(({ session_id }) => spooled(workspace, session_id)))
+  let bytes = files.flat().reduce((sum, one) => sum + one.bytes, 0)
+  for (const [index, { session_id }] of [...all.entries()].reverse()) {
+    if (spool_max_mb === 0 || bytes <= spool_max_mb * 1024 * 1024) return
+    if (session_id === current || (await isHeld(workspace, `${sessionsFolder}/${session_id}`))) continue
+    for (const file of files[index]!) await workspace.remove(file.path).then(() => (bytes -= file.bytes), () => {})
+  }
+}
+
 const removed = (workspace: Workspace, id: string): Promise<boolean> => removeSession(workspace, id).then(() => true, () => false)
 
 /** Deletes a session with everything that was kept for it. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND. */
@@ -37,4 +58,5 @@ export async function removeSession(workspace: Workspace, id: string): Promise<v
   for (const { name } of await workspace.names(historyFolder).catch(() => [])) {
     if (name === id || name.startsWith(`${id}_`)) await workspace.remove(`${historyFolder}/${name}`, { recursive: true })
   }
+  for (const { path } of await spooled(workspace, id)) await workspace.remove(path)
 }

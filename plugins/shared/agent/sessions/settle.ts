@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { fail, ok, type Effect, type Result, type Workspace } from '../../../../core/index.js'
 import type { Step } from '../../history.js'
+import { redactText } from '../../redact.js'
+import { spooled } from '../../spool.js'
 import { undoable } from '../../undo.js'
 import { isQuiet } from '../loop/effects.js'
 import { textOfResult } from '../loop/text.js'
@@ -23,18 +25,29 @@ export interface Came {
  */
 export async function settle({ workspace, session_id, state, watch, approvals }: Thread, { call_id, name }: CallPart, effects: readonly Effect[]): Promise<Came | undefined> {
   if (isQuiet(effects) || (await approvals.waits(call_id))) return undefined
+  const since = (state.started.get(call_id) as { ts?: string } | undefined)?.ts ?? ''
   if (!recording.has(name)) {
     const changed = await watch.afterwards(call_id).catch(() => [])
     const files = changed.length > 0 ? ` It changed ${changed.map(({ path }) => path).join(', ')}.` : ''
-    return { result: interrupted(`The program was killed while this ran: it may have run; look before repeating it.${files}`), changed }
+    const said = await lastWords(workspace, session_id, since)
+    return { result: interrupted(`The program was killed while this ran: it may have run; look before repeating it.${files}${said}`), changed }
   }
-  const since = (state.started.get(call_id) as { ts?: string } | undefined)?.ts ?? ''
   const steps = (await undoable(workspace)).flatMap(({ checkpoint }) => (checkpoint.session === session_id && checkpoint.time >= since ? checkpoint.steps : []))
   const made = await Promise.all(steps.map((step) => isMade(workspace, step)))
   if (!made.includes(true)) return undefined
   if (!made.includes(false)) return { result: ok({}, { text: 'The change was made before the program was interrupted.' }), changed: [] }
   const state_of = steps.map((step, index) => `${'path' in step ? step.path : step.to}: ${made[index] ? 'made' : 'not made'}`)
   return { result: interrupted(`The program was killed in the middle of this change. ${state_of.join('; ')}.`), changed: [] }
+}
+
+const longestTail = 2048
+
+/** Where what a killed command printed lies, with its end; as far as it was so much that it was written down. */
+async function lastWords(workspace: Workspace, session: string, since: string): Promise<string> {
+  const [last] = (await spooled(workspace, session)).filter(({ mtime_ms }) => mtime_ms >= Date.parse(since))
+  if (!last) return ''
+  const bytes = await workspace.read(last.path, { offset: Math.max(0, last.bytes - longestTail) }).catch(() => Buffer.alloc(0))
+  return ` What it printed is in ${last.path} (${last.bytes} bytes); it ends:\n${redactText(bytes.toString())}`
 }
 
 const interrupted = (message: string): Result => fail('VT_CALL_INTERRUPTED', message, { hint: 'Look at the state of things before you go on.' })

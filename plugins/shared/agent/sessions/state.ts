@@ -95,7 +95,7 @@ export function apply(state: State, fact: Fact, turn: number): void {
       state.history_path = fact.history_path
       return
     case 'cleared':
-      state.messages = state.messages.map((message) => cleared(message, fact.texts))
+      state.messages = state.messages.map((message) => cleared(message, fact))
       return
     case 'revert':
       state.turn = turn
@@ -137,10 +137,12 @@ function takeBack(state: State, said: Conversation): void {
 /** Each once, the new ones last. */
 const latest = (old: string[], paths: readonly string[], count: number): string[] => (paths.length > 0 ? [...old.filter((path) => !paths.includes(path)), ...paths].slice(-count) : old)
 
-function cleared(message: Msg, texts: Record<string, string>): Msg {
-  const touched = message.parts.some((part) => part.type === 'tool_result' && Object.hasOwn(texts, part.call_id))
-  if (!touched) return message
-  return { ...message, parts: message.parts.map((part) => (part.type === 'tool_result' && Object.hasOwn(texts, part.call_id) ? { ...part, text: texts[part.call_id]! } : part)) }
+function cleared(message: Msg, { texts, inputs }: Fact & { kind: 'cleared' }): Msg {
+  const parts = message.parts.map((part) => {
+    if (!('call_id' in part) || !Object.hasOwn(texts, part.call_id)) return part
+    return part.type === 'tool_result' ? { ...part, text: texts[part.call_id]! } : inputs ? { ...part, input: { cleared: true } } : part
+  })
+  return parts.some((part, index) => part !== message.parts[index]) ? { ...message, parts } : message
 }
 
 /** The calls of the last step that no result answers yet. */
