@@ -3,6 +3,7 @@ import type { Facts } from './facts.js'
 import { isGit, lookedAt, looksWithGit, showsContents } from './git.js'
 import { readOnlyFiles } from './read_only.js'
 import type { Rule, RuleSet } from './rules.js'
+import { isInside, namesOf, type Place } from './named.js'
 import { configured, hooksOfLooking } from './repository.js'
 import { readCommand, type Argv, type Line } from './shell.js'
 
@@ -21,15 +22,18 @@ export async function commandHit(facts: Facts, rules: readonly Rule[]): Promise<
   for (const line of facts.commands().map(readCommand)) {
     const hit =
       rules.find((rule) => rule.command && rule.applies(facts) && line.commands.some((argv) => rule.command!.hits(argv))) ??
-      fileHit(rules, 'write', line.writes.map(({ text }) => text)) ??
-      fileHit(rules, 'read', [...line.inputs.map(({ text }) => text), ...line.commands.flatMap((argv) => filesOf(argv) ?? [])])
+      fileHit(rules, 'write', line.writes.map(({ text }) => text), placeOf(facts)) ??
+      fileHit(rules, 'read', [...line.inputs.map(({ text }) => text), ...line.commands.flatMap((argv) => filesOf(argv) ?? [])], placeOf(facts))
     if (hit) return hit
   }
   return undefined
 }
 
-const fileHit = (rules: readonly Rule[], effect: 'read' | 'write', files: string[]): Rule | undefined =>
-  rules.find((rule) => rule.lifts === effect && rule.path && files.some((file) => rule.path!(file.replace(/^\.\//, ''))))
+function fileHit(rules: readonly Rule[], effect: 'read' | 'write', files: string[], place: Place): Rule | undefined {
+  const those = rules.filter(({ lifts, path }) => lifts === effect && path)
+  const names = those.length > 0 ? files.flatMap((file) => namesOf(file, place)) : []
+  return those.find((rule) => names.some((name) => rule.path!(name)))
+}
 
 /** Whether a call may run without a question as far as its command lines go. */
 export async function judgeCommands(facts: Facts, rules: RuleSet): Promise<Judgement> {
@@ -47,7 +51,7 @@ export async function judgeCommands(facts: Facts, rules: RuleSet): Promise<Judge
       if (loud) return { free: undefined, reason: loud }
       if (!reads) free = 'allowed'
     }
-    for (const { text } of line.inputs) if (!(await isInside(text, facts))) return { free: undefined, reason: `it reads '${text}'` }
+    for (const { text } of line.inputs) if (!(await isInside(text, placeOf(facts)))) return { free: undefined, reason: `it reads '${text}'` }
   }
   return { free, reason: '' }
 }
@@ -74,7 +78,7 @@ const filesOf = (argv: Argv): string[] | undefined => (isGit(argv) ? lookedAt(ar
 export async function readsOnly(argv: Argv, facts: Facts, rules: RuleSet): Promise<boolean> {
   const files = filesOf(argv)
   if (!files || !isInstalled(argv[0]!.text, facts.workspace.root) || (isGit(argv) && !gitMayLook(argv, facts, rules))) return false
-  for (const file of files) if (!(await isInside(file, facts))) return false
+  for (const file of files) if (!(await isInside(file, placeOf(facts)))) return false
   return true
 }
 
@@ -93,7 +97,7 @@ export async function covering(argv: Argv, facts: Facts, allow: readonly Rule[])
   if (argv[0]?.kind !== 'static' || !isInstalled(argv[0].text, facts.workspace.root)) return undefined
   for (const rule of allow) {
     if (!rule.command?.covers(argv) || !rule.applies(facts)) continue
-    const inside = await Promise.all((rule.command.files?.(argv) ?? []).map((file) => isInside(file, facts)))
+    const inside = await Promise.all((rule.command.files?.(argv) ?? []).map((file) => isInside(file, placeOf(facts))))
     if (inside.every(Boolean)) return rule
   }
   return undefined
@@ -111,18 +115,7 @@ function isInstalled(name: string, root: string): boolean {
 }
 
 export const folderOf = ({ call: { input } }: Facts): string => String(input.workdir ?? input.cwd ?? '.')
-
-// Relative to the folder of the command; what does not exist cannot lead out, what cannot be opened is left to the program.
-async function isInside(path: string, facts: Facts): Promise<boolean> {
-  try {
-    const normal = facts.workspace.normalize(path.startsWith('/') ? path : `${folderOf(facts)}/${path}`)
-    const stat = await facts.workspace.stat(normal)
-    if (stat?.kind !== 'other') await (await facts.workspace.open(normal)).close()
-    return true
-  } catch (error) {
-    return (error as { code?: string }).code === 'VT_PATH_NOT_FOUND'
-  }
-}
+const placeOf = (facts: Facts): Place => ({ folder: folderOf(facts), workspace: facts.workspace })
 
 export const shown = (argv: Argv): string => {
   const text = argv.map((word) => word.text).join(' ')

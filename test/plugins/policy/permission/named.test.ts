@@ -1,0 +1,39 @@
+import { symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { bootKernel, type Booted } from 'vtcode/test'
+import type { Config, Mode } from 'vtcode'
+
+/** A workspace in which a rule keeps one file from being read and another from being written, with links in and out. */
+async function boot(mode: Mode = 'auto', policy: Config['policy'] = { deny: ['Read(src/.env)', 'Edit(src/log)'] }): Promise<Booted> {
+  const config = { sandbox: { mode: 'off' }, automation: { full_auto: { enabled: true } }, manifests: ['!builtin:repeats', '!builtin:duplicate_calls'], policy: policy! } as Config
+  const made = await bootKernel({ mode, config, files: { 'src/.env': 'KEY=1\n', 'src/a.txt': 'a\n', 'a.txt': 'a\n' } })
+  for (const [name, target] of [['out', '/etc'], ['self', '.'], ['link', 'src']] as const) await symlink(target, join(made.root, name))
+  return made
+}
+const say = async (made: Booted, command: string | { command: string; workdir: string }): Promise<string> => {
+  const result = await made.call('unified_exec', { action: 'run', ...(typeof command === 'string' ? { command } : command) })
+  if (result.ok) return 'run'
+  return { VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code
+}
+
+it('a file that a rule keeps is kept under every name a command may have for it', async () => {
+  const rules = { deny: ['Read(src/.env)', 'Edit(src/log)'], allow: ['Bash(cat *)', 'Bash(echo *)'] }
+  for (const made of [await boot(), await boot('auto', rules), await boot('full-auto')]) {
+    await using held = made
+    const names = ['src/.env', 'src/../src/.env', 'src/./.env', 'src//.env', './src/.env', 'link/.env', 'self/src/.env', `${held.root}/src/.env`, 'link/../src/.env']
+    for (const name of names) expect([name, await say(held, `cat ${name}`), await say(held, `cat < ${name}`)]).toEqual([name, 'deny', 'deny'])
+    for (const name of ['.env', '../src/.env', './.env', '../link/.env']) expect([name, await say(held, { command: `cat ${name}`, workdir: 'src' })]).toEqual([name, 'deny'])
+    for (const name of ['src/log', 'link/log', 'src/../src/log']) expect([name, await say(held, `echo x > ${name}`)]).toEqual([name, 'deny'])
+  }
+})
+
+it('what only reads is asked for where its words lead out, also behind a link', async () => {
+  await using made = await boot()
+  for (const command of ['cat out/passwd', 'cat out/../etc/passwd', 'cat self/../x', 'cat link/../../x', `cat ${made.root}/self/../x`, `cat ${made.root}/../x`, 'cat < out/../etc/passwd', { command: 'cat ../x', workdir: 'self' }]) {
+    expect([command, await say(made, command)]).toEqual([command, 'ask'])
+  }
+  for (const command of ['cat a.txt', 'cat src/../a.txt', 'cat link/../a.txt', 'cat self/a.txt', 'cat missing', `cat ${made.root}/a.txt`, { command: 'cat ../a.txt', workdir: 'src' }]) {
+    expect([command, await say(made, command)]).toEqual([command, 'run'])
+  }
+})
