@@ -3,7 +3,7 @@ import { AgentError } from '../errors.js'
 import { checkBudget } from '../loop/budget.js'
 import { ask, type Line } from '../model/ask.js'
 import { connect } from '../model/connect.js'
-import { costOf, sizeOf, tokensOf } from '../model/usage.js'
+import { sizeOf, tokensOf } from '../model/usage.js'
 import type { Thread } from '../thread.js'
 import type { CompactTrigger, Msg, Summary } from '../types.js'
 import { dedupe } from './dedupe.js'
@@ -129,8 +129,8 @@ async function summarise(thread: Thread, old: readonly Msg[], signal: AbortSigna
     for (let attempt = 1; ; attempt++) {
       await checkBudget(thread, summaryPrompt)
       const request = { system: summaryPrompt, messages, tools: [], max_output_tokens: most.summary, session_id: thread.session_id }
-      const { parts, usage } = await ask(line, request, { providers: thread.providers, speech: silent, retrying: async () => {} }, signal)
-      thread.purse.owe({ usage, cost: costOf(usage, line.model.facts.cost) })
+      const { parts, ...bill } = await ask(line, request, { providers: thread.providers, speech: silent, retrying: async () => {} }, signal)
+      thread.purse.owe(bill)
       const text = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
       try {
         return readSummary(text)

@@ -1,7 +1,6 @@
 import { AgentError, messageOf } from '../errors.js'
 import { Speech } from '../events/speech.js'
 import { ask, type Accepted } from '../model/ask.js'
-import { costOf } from '../model/usage.js'
 import { textOf, unanswered } from '../sessions/state.js'
 import type { Thread } from '../thread.js'
 import type { Msg, OutcomeCode, Part } from '../types.js'
@@ -105,7 +104,7 @@ class Turn {
     const accepted = await thread.request((line, request, asking) => ask(line, { ...request, ...(!withTools && { tools: [] }) }, { ...asking, speech }, signal), signal)
     const message: Msg = { role: 'assistant', parts: await this.partsOf(accepted, withTools) }
     const { model } = thread.line
-    const bill = thread.purse.pay({ usage: accepted.usage, cost: costOf(accepted.usage, model.facts.cost) })
+    const bill = thread.purse.pay(accepted)
     this.bill = together(this.bill, bill)
     await thread.commit({ kind: 'message', message, cost_usd: bill.cost })
     tally.items.push(...(await speech.end('completed')))

@@ -8,7 +8,7 @@ import { causeOf, Cut, ownFault, Stalled, type Cause } from './failure.js'
 import type { Model } from './facts.js'
 import { incoming, outgoing } from './outgoing.js'
 import { readAnswer, type Read } from './read.js'
-import { add, noUsage, sizeOf, tokensOf, usageOf } from './usage.js'
+import { add, addCost, costOf, noUsage, reportedCost, sizeOf, tokensOf, usageOf } from './usage.js'
 import { watched } from './watch.js'
 
 /** A model with the client that speaks to it. */
@@ -31,6 +31,8 @@ export interface Accepted {
   parts: Read['parts']
   finish: FinishReason
   usage: Usage
+  /** USD of all attempts; the server's own word wins. `null` where a price is not known. */
+  cost: number | null
   /** What the server counted of the whole answer that was taken, request and all; absent when it counted nothing. */
   counted?: number
   ttft_ms: number
@@ -57,15 +59,16 @@ export async function ask(line: Line, request: Request, { providers, speech, ret
   const began = providers.clock.now()
   const left = { request: 4, stream: 2, ...entry.retries, auth: 1, empty: 2 }
   const total_ms = entry.timeouts?.total_ms ?? limits.total_ms
-  let lost = noUsage
+  let lost: Pick<Accepted, 'usage' | 'cost'> = { usage: noUsage, cost: 0 }
+  const lose = ({ usage, cost }: typeof lost) => (lost = { usage: add(lost.usage, usage), cost: addCost(lost.cost, cost) })
   for (let attempt = 1; ; attempt++) {
     const seen = { text: '', begun: false }
     try {
       const left_ms = total_ms - (providers.clock.now() - began)
       if (left_ms < 0) throw new Stalled('total', total_ms)
       const answer = await once(line, request, { seen, left_ms, total_ms }, providers, speech, signal)
-      if (answer.parts.length > 0) return { ...answer, usage: add(answer.usage, lost), duration_ms: providers.clock.now() - began, attempts: attempt }
-      lost = add(lost, answer.usage)
+      if (answer.parts.length > 0) return { ...answer, ...lose(answer), duration_ms: providers.clock.now() - began, attempts: attempt }
+      lose(answer)
       if (left.empty-- === 0 || providers.retry.next(attempt, nothing, providers.random) === 'stop') throw new AgentError('VT_LLM_EMPTY', `The model ${line.model.id} answered with nothing.`)
       await retrying({ attempt, cause: nothing, wait_ms: 0 })
     } catch (error) {
@@ -73,7 +76,10 @@ export async function ask(line: Line, request: Request, { providers, speech, ret
       if (signal.aborted || own) throw own ?? error
       const cause = causeOf(error, seen.begun, providers.clock.now())
       await speech.end('discarded')
-      if (cause.retry === 'stream') lost = add(lost, { ...noUsage, input_tokens: sizeOf(request.messages), output_tokens: tokensOf(seen.text), estimated: true })
+      if (cause.retry === 'stream') {
+        const usage: Usage = { ...noUsage, input_tokens: sentIn(request), output_tokens: tokensOf(seen.text), estimated: true }
+        lose({ usage, cost: costOf(usage, line.model.facts.cost) })
+      }
       const wait_ms = waitFor(cause, attempt, left, line, providers)
       if (wait_ms === undefined) throw new AgentError(cause.code, cause.message, { details: { category: cause.category, attempts: attempt, ...retryAt(cause, providers) } })
       await retrying({ attempt, cause, wait_ms })
@@ -92,6 +98,9 @@ function waitFor(cause: Cause, attempt: number, left: Record<'request' | 'stream
 }
 
 const retryAt = ({ wait_ms }: Cause, { clock }: AgentProviders) => (wait_ms === undefined ? {} : { retry_at: new Date(clock.now() + wait_ms).toISOString() })
+
+/** About how many tokens a request has. */
+const sentIn = ({ system, messages, tools }: Request): number => tokensOf(system) + sizeOf(messages) + tokensOf(JSON.stringify(tools))
 
 interface Attempt {
   /** What came of it, for whoever has to say what was lost. */
@@ -118,6 +127,8 @@ async function once(line: Line, request: Request, { seen, left_ms, total_ms }: A
   })
   if (read.finish === 'content-filter') throw new AgentError('VT_LLM_REFUSED', `The model ${line.model.id} refused to go on.`)
   if (read.finish === 'tool-calls' && !read.parts.some(({ type }) => type === 'raw_call')) throw new Cut('The answer announced calls and held none.')
-  const usage = usageOf(read.usage, () => sizeOf(request.messages), seen.text)
-  return { ...read, usage, ...(!usage.estimated && { counted: usage.input_tokens + usage.output_tokens }), ttft_ms: ttft_ms ?? 0, duration_ms: clock.now() - began }
+  const usage = usageOf(read.usage, () => sentIn(request), seen.text)
+  const cost = reportedCost(read.usage) ?? costOf(usage, line.model.facts.cost)
+  const counted = usage.input_tokens + usage.output_tokens
+  return { ...read, usage, cost, ...(!usage.estimated && { counted }), ttft_ms: ttft_ms ?? 0, duration_ms: clock.now() - began }
 }

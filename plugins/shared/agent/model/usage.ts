@@ -38,6 +38,11 @@ export function costOf(usage: Usage, cost: Facts['cost']): number | null {
   const { input_tokens: input, cached_input_tokens: cached, cache_creation_tokens: created, output_tokens: output } = usage
   return ((input - cached - created) * cost.input + cached * (cost.cache_read ?? cost.input) + created * (cost.cache_write ?? cost.input) + output * cost.output) / 1e6
 }
+/** USD by the server's own count, where it tells one, as OpenRouter does. */
+export function reportedCost(usage: LanguageModelV3Usage | undefined): number | undefined {
+  const cost = usage?.raw?.['cost']
+  return typeof cost === 'number' && cost >= 0 ? cost : undefined
+}
 /** Unknown costs make a sum unknown. */
 export const addCost = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b)
 
