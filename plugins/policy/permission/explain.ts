@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../core/index.js'
-import { covering, readsOnly } from '../../shared/rules/commands.js'
+import { covering, placesIn, readsOnly } from '../../shared/rules/commands.js'
 import type { Facts } from '../../shared/rules/facts.js'
+import type { Place } from '../../shared/rules/named.js'
 import type { RuleSet } from '../../shared/rules/rules.js'
 import { readCommand, type Argv } from '../../shared/rules/shell.js'
 
@@ -8,8 +9,11 @@ import { readCommand, type Argv } from '../../shared/rules/shell.js'
 export async function explainCommands(facts: Facts, rules: RuleSet): Promise<JsonObject> {
   const lines = facts.commands().map(readCommand)
   const commands: JsonObject[] = []
-  for (const argv of lines.flatMap((line) => line.commands)) {
-    commands.push({ argv: argv.map(({ text }) => text), dynamic: argv.some(({ kind }) => kind === 'dynamic' || kind === 'variable'), ...(await wordOn(argv, facts, rules)) })
+  for (const line of lines) {
+    const places = await placesIn(line, facts)
+    for (const argv of line.commands) {
+      commands.push({ argv: argv.map(({ text }) => text), dynamic: argv.some(({ kind }) => kind === 'dynamic' || kind === 'variable'), ...(await wordOn(argv, places, facts, rules)) })
+    }
   }
   const told = (name: string, items: string[]) => (items.length > 0 ? { [name]: items } : {})
   return {
@@ -21,12 +25,12 @@ export async function explainCommands(facts: Facts, rules: RuleSet): Promise<Jso
   }
 }
 
-async function wordOn(argv: Argv, facts: Facts, rules: RuleSet): Promise<{ verdict: string; rule?: string }> {
+async function wordOn(argv: Argv, places: Place[], facts: Facts, rules: RuleSet): Promise<{ verdict: string; rule?: string }> {
   for (const verdict of ['deny', 'ask'] as const) {
     const rule = rules[verdict].find((rule) => rule.command?.hits(argv) && rule.applies(facts))
     if (rule) return { verdict, rule: rule.text }
   }
-  if (await readsOnly(argv, facts, rules)) return { verdict: 'run', rule: 'only reads' }
-  const rule = await covering(argv, facts, rules.allow)
+  if (await readsOnly(argv, places, facts, rules)) return { verdict: 'run', rule: 'only reads' }
+  const rule = await covering(argv, places, facts, rules.allow)
   return rule ? { verdict: 'allow', rule: rule.text } : { verdict: 'ask' }
 }

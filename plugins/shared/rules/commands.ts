@@ -1,5 +1,6 @@
 import { findProgram, searchPath } from '../../../core/index.js'
 import type { Facts } from './facts.js'
+import { changesFolder, placesOf, targetOf } from './folders.js'
 import { isGit, lookedAt, looksWithGit, showsContents } from './git.js'
 import { readOnlyFiles } from './read_only.js'
 import type { Rule, RuleSet } from './rules.js'
@@ -20,18 +21,19 @@ const harmless = /^(LC_\w+|LANG|TZ|NO_COLOR|CI)$/
 /** The rule among `rules` that some part of the command lines hits: a program, a redirection, a file that a reading program names. */
 export async function commandHit(facts: Facts, rules: readonly Rule[]): Promise<Rule | undefined> {
   for (const line of facts.commands().map(readCommand)) {
+    const places = [placeOf(facts), ...(await placesIn(line, facts))]
     const hit =
       rules.find((rule) => rule.command && rule.applies(facts) && line.commands.some((argv) => rule.command!.hits(argv))) ??
-      fileHit(rules, 'write', line.writes.map(({ text }) => text), placeOf(facts)) ??
-      fileHit(rules, 'read', [...line.inputs.map(({ text }) => text), ...line.commands.flatMap((argv) => filesOf(argv) ?? [])], placeOf(facts))
+      fileHit(rules, 'write', line.writes.map(({ text }) => text), places) ??
+      fileHit(rules, 'read', [...line.inputs.map(({ text }) => text), ...line.commands.flatMap((argv) => filesOf(argv) ?? [])], places)
     if (hit) return hit
   }
   return undefined
 }
 
-function fileHit(rules: readonly Rule[], effect: 'read' | 'write', files: string[], place: Place): Rule | undefined {
+function fileHit(rules: readonly Rule[], effect: 'read' | 'write', files: string[], places: Place[]): Rule | undefined {
   const those = rules.filter(({ lifts, path }) => lifts === effect && path)
-  const names = those.length > 0 ? files.flatMap((file) => namesOf(file, place)) : []
+  const names = those.length > 0 ? files.flatMap((file) => places.flatMap((place) => namesOf(file, place))) : []
   return those.find((rule) => names.some((name) => rule.path!(name)))
 }
 
@@ -44,14 +46,15 @@ export async function judgeCommands(facts: Facts, rules: RuleSet): Promise<Judge
   for (const line of lines) {
     const reason = objection(line)
     if (reason) return { free: undefined, reason }
+    const places = await placesIn(line, facts)
     for (const argv of line.commands) {
-      const reads = await readsOnly(argv, facts, rules)
-      if (!reads && !(await covering(argv, facts, rules.allow))) return { free: undefined, reason: `\`${shown(argv)}\` is not known to only read` }
-      const loud = isGit(argv) ? await configured(folderOf(facts), facts.workspace, reads ? hooksOfLooking : undefined) : undefined
+      const reads = await readsOnly(argv, places, facts, rules)
+      if (!reads && !(await covering(argv, places, facts, rules.allow))) return { free: undefined, reason: `\`${shown(argv)}\` is not known to only read` }
+      const loud = isGit(argv) ? await started(places, facts, reads) : undefined
       if (loud) return { free: undefined, reason: loud }
       if (!reads) free = 'allowed'
     }
-    for (const { text } of line.inputs) if (!(await isInside(text, placeOf(facts)))) return { free: undefined, reason: `it reads '${text}'` }
+    for (const { text } of line.inputs) if (!(await inAll(text, places))) return { free: undefined, reason: `it reads '${text}'` }
   }
   return { free, reason: '' }
 }
@@ -73,13 +76,26 @@ export function objection(line: Line): string | undefined {
   return line.inputs.some(({ kind }) => kind !== 'static') ? 'it reads a file whose name is only known when it runs' : undefined
 }
 
-const filesOf = (argv: Argv): string[] | undefined => (isGit(argv) ? lookedAt(argv) : readOnlyFiles(argv))
+/** Why git would start programs in one of the places. */
+async function started(places: Place[], { workspace }: Facts, reads: boolean): Promise<string | undefined> {
+  if (places.length === 0) return 'it changes to a folder that is not known before'
+  for (const { folder } of places) {
+    const loud = await configured(folder, workspace, reads ? hooksOfLooking : undefined)
+    if (loud) return loud
+  }
+  return undefined
+}
 
-export async function readsOnly(argv: Argv, facts: Facts, rules: RuleSet): Promise<boolean> {
+function filesOf(argv: Argv): string[] | undefined {
+  if (changesFolder(argv)) return [targetOf(argv) ?? []].flat()
+  return isGit(argv) ? lookedAt(argv) : readOnlyFiles(argv)
+}
+
+export async function readsOnly(argv: Argv, places: Place[], facts: Facts, rules: RuleSet): Promise<boolean> {
   const files = filesOf(argv)
   if (!files || !isInstalled(argv[0]!.text, facts.workspace.root) || (isGit(argv) && !gitMayLook(argv, facts, rules))) return false
-  for (const file of files) if (!(await isInside(file, placeOf(facts)))) return false
-  return true
+  for (const file of files) if (!(await inAll(file, places))) return false
+  return places.length > 0
 }
 
 /**
@@ -93,17 +109,17 @@ function gitMayLook(argv: Argv, { call, workspace, commands }: Facts, { deny, as
 }
 
 /** The allow rule that answers for a command, and for the files it says have to lie inside. */
-export async function covering(argv: Argv, facts: Facts, allow: readonly Rule[]): Promise<Rule | undefined> {
+export async function covering(argv: Argv, places: Place[], facts: Facts, allow: readonly Rule[]): Promise<Rule | undefined> {
   if (argv[0]?.kind !== 'static' || !isInstalled(argv[0].text, facts.workspace.root)) return undefined
   for (const rule of allow) {
     if (!rule.command?.covers(argv) || !rule.applies(facts)) continue
-    const inside = await Promise.all((rule.command.files?.(argv) ?? []).map((file) => isInside(file, placeOf(facts))))
+    const inside = await Promise.all((rule.command.files?.(argv) ?? []).map((file) => inAll(file, places)))
     if (inside.every(Boolean)) return rule
   }
   return undefined
 }
 
-const builtins = ['echo', 'printf', 'true', 'false', 'test', '[', 'pwd']
+const builtins = ['echo', 'printf', 'true', 'false', 'test', '[', 'pwd', 'cd']
 const installed = new Map<string, boolean>()
 /** Found by its bare name outside the workspace; a program that the workspace brings is not the one that is meant. */
 function isInstalled(name: string, root: string): boolean {
@@ -116,6 +132,12 @@ function isInstalled(name: string, root: string): boolean {
 
 export const folderOf = ({ call: { input } }: Facts): string => String(input.workdir ?? input.cwd ?? '.')
 const placeOf = (facts: Facts): Place => ({ folder: folderOf(facts), workspace: facts.workspace })
+export const placesIn = (line: Line, facts: Facts): Promise<Place[]> => placesOf(line, placeOf(facts))
+
+async function inAll(word: string, places: Place[]): Promise<boolean> {
+  for (const place of places) if (!(await isInside(word, place))) return false
+  return places.length > 0
+}
 
 export const shown = (argv: Argv): string => {
   const text = argv.map((word) => word.text).join(' ')

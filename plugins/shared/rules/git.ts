@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { devNull } from 'node:os'
+import { changesFolder, targetOf } from './folders.js'
 import { namedFiles, readOnlyFiles, type Shape } from './read_only.js'
 import { readCommand, type Argv } from './shell.js'
 
@@ -45,7 +46,11 @@ const shapes: Record<string, Shape> = {
 const showing = ['show', 'diff', 'blame', 'cat-file']
 
 export const isGit = (argv: Argv): boolean => argv[0]?.text === 'git'
-const afterProgram = ([, first, ...words]: Argv): Argv => (first?.text === '--no-pager' ? words : first ? [first, ...words] : [])
+/** What follows the options that change nothing: no pager, and to begin where one stands. */
+function afterProgram([, ...words]: Argv): Argv {
+  if (words[0]?.text === '--no-pager') return afterProgram(words)
+  return words[0]?.text === '-C' && words[1]?.text === '.' && words[1].kind === 'static' ? afterProgram(words.slice(1)) : words
+}
 
 /** Whether a command tells what is in files, under whatever name or revision. */
 export const showsContents = (argv: Argv): boolean => showing.includes(afterProgram(argv)[0]?.text ?? '')
@@ -65,7 +70,7 @@ export function lookedAt(argv: Argv): string[] | undefined {
 export function looksWithGit(command: string | readonly string[], root: string): boolean {
   const { commands, unknown } = readCommand(command)
   if (unknown || !commands.some(isGit)) return false
-  const looks = commands.every((argv) => (isGit(argv) ? lookedAt(argv) : readOnlyFiles(argv)) !== undefined)
+  const looks = commands.every((argv) => (isGit(argv) ? lookedAt(argv) : changesFolder(argv) ? targetOf(argv) : readOnlyFiles(argv)) !== undefined)
   return looks && [undefined, statSync(root).uid].includes(process.getuid?.())
 }
 

@@ -12,7 +12,7 @@ const git = (cwd: string, ...args: string[]): string => spawnSync('git', [...per
 /** A real repository with one commit and a change. The user's own configuration starts a program at everything that can. */
 async function repository({ mode = 'auto', policy, sandbox = 'off' }: { mode?: Mode; policy?: Config['policy']; sandbox?: 'off' | 'auto' } = {}): Promise<Booted> {
   const config = { sandbox: { mode: sandbox }, automation: { full_auto: { enabled: true, allowed_tools: [] } }, manifests: ['!builtin:repeats', '!builtin:duplicate_calls'], ...(policy && { policy }) } as Config
-  const made = await bootKernel({ mode, config, files: { 'a.txt': 'one\n', '.env': 'KEY=1\n' } })
+  const made = await bootKernel({ mode, config, files: { 'a.txt': 'one\n', '.env': 'KEY=1\n', 'sub/b.txt': 'b\n' } })
   git(made.root, 'init', '-q', '-b', 'main')
   git(made.root, 'add', '.')
   git(made.root, 'commit', '-qm', 'first')
@@ -28,11 +28,11 @@ const say = async (made: Booted, command: string | string[], input: object = {})
 const looking = [
   'git status', 'git status --short --branch', 'git --no-pager log --oneline -5', "git log --format='%h %s' -n 3 -- a.txt", 'git diff', 'git diff --stat HEAD', 'git diff HEAD -- a.txt', 'git show HEAD:a.txt',
   'git show --stat', 'git branch', 'git branch -a', 'git tag', 'git remote -v', 'git rev-parse --abbrev-ref HEAD', 'git ls-files', 'git blame a.txt', 'git log --oneline | head -3', 'git status && git diff | wc -l',
-  'git cat-file -p HEAD', 'git ls-tree -r HEAD', 'git diff -U1 -M90%', 'git rev-list --count HEAD', 'git log --graph --all',
+  'git -C . status', 'git --no-pager -C . -C . log', 'cd sub && git status', 'cd sub && git diff b.txt | head -3', 'git cat-file -p HEAD', 'git ls-tree -r HEAD', 'git diff -U1 -M90%', 'git rev-list --count HEAD', 'git log --graph --all',
 ]
 const more = [
   'git commit -m x', 'git branch x', 'git branch -d main', 'git tag v1', 'git stash', 'git log --output=x', 'git diff --output=x', 'git diff --ext-diff', 'git show --textconv', 'git diff --no-index a.txt /etc/passwd',
-  'git diff a.txt /etc/passwd', 'git log --show-signature', "git log --format='%G?'", 'git -C /tmp status', 'git -c core.fsmonitor=./x status', 'git --git-dir=/tmp/x status', 'git --exec-path=. status', 'git -p log', 'git grep x',
+  'git diff a.txt /etc/passwd', 'git log --show-signature', "git log --format='%G?'", 'git -C /tmp status', 'git -C sub status', 'git -C', 'git -C .', 'cd /tmp && git status', 'cd .. && git status', 'cd sub && git diff a.txt ../../x', 'git -c core.fsmonitor=./x status', 'git --git-dir=/tmp/x status', 'git --exec-path=. status', 'git -p log', 'git grep x',
   'git diff -Oa.txt', 'git blame --contents=/etc/passwd a.txt', 'git status $X', 'git log $HOME', 'git status; touch x', 'git status > x', 'GIT_DIR=x git status', 'env git status', './git status', 'git', 'git status -v', 'git outp',
   'git remote add x y', 'git reflog expire --all', 'git describe --dirty', 'git cat-file --batch', 'git status && git fetch', 'git log --outp=x',
 ]
@@ -127,6 +127,18 @@ describe('git that only looks', () => {
       await using made = await repository()
       await make(made)
       for (const command of ['git status', 'git diff']) expect([name, command, await say(made, command), existsSync(marker(made))]).toEqual([name, command, 'ask', false])
+    }
+  })
+
+  it('is asked for where it is led into another repository, which starts nothing', async () => {
+    for (const allow of [[], ['Bash(cd *)', 'Bash(git status *)']]) {
+      await using made = await repository({ policy: { allow } })
+      const [inner, marker] = [join(made.root, 'vendor'), join(made.root, 'marker')]
+      await mkdir(inner)
+      git(inner, 'init', '-q')
+      git(inner, 'config', 'core.fsmonitor', `touch ${marker}`)
+      for (const command of ['cd vendor && git status', 'cd ./vendor; git status', 'cd vendor || git status', `cd ${inner} && git status`]) expect([command, await say(made, command), existsSync(marker)]).toEqual([command, 'ask', false])
+      expect(await say(made, 'cd sub && git status')).toBe('run')
     }
   })
 

@@ -37,3 +37,16 @@ it('what only reads is asked for where its words lead out, also behind a link', 
     expect([command, await say(made, command)]).toEqual([command, 'run'])
   }
 })
+
+it('a command behind cd is judged where it may run, which is there and here', async () => {
+  const allowing = { deny: ['Read(src/.env)'], allow: ['Bash(cd *)', 'Bash(git status *)', 'Bash(make *)'] }
+  for (const made of [await boot(), await boot('auto', allowing)]) {
+    await using held = made
+    for (const command of ['cd src && ls', 'cd src; cat a.txt', 'cd ./src && pwd && cat a.txt', `cd ${held.root} && cat a.txt`, `cd ${held.root}/src && ls`, 'cd self && cd src && ls', '(cd src; ls)', 'cd src | cat a.txt']) {
+      expect([command, await say(held, command)]).toEqual([command, 'run'])
+    }
+    for (const command of ['cd src && cat .env', 'cd src | cat src/.env', 'cd link; cat .env', 'cd self && cd src && cat < .env', 'cd src && cat ../src/.env']) expect([command, await say(held, command)]).toEqual([command, 'deny'])
+    const lost = ['cd /etc && cat passwd', 'cd out && cat passwd', 'cd && ls', 'cd - && ls', 'cd ~ && ls', 'cd $HOME && cat x', 'cd -P src && ls', 'cd src && cat ../../x', 'cd src && cat ../a.txt', 'cd self && cat ../x', 'cd .. && ls', 'cd src/.. && ls', 'pushd src && cat a.txt', 'cd src a && cat a.txt', 'CDPATH=/etc cd src && ls']
+    for (const command of lost) expect([command, await say(held, command)]).toEqual([command, 'ask'])
+  }
+})
