@@ -2,10 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { createKernel } from 'vtcode'
 import { createAgent } from 'vtcode/agent'
 import { scene, type Scene } from './inside.js'
 import { checkMessages } from './invariants.js'
-import { call } from './peer.js'
+import { call, settingsFor } from './peer.js'
 
 const env = (s: Scene) => ({ VTCODE_HOME: join(s.booted.home, '.vtcode') })
 const system = (s: Scene, index = 0): string => s.peer.bodies[index].messages[0].content
@@ -54,16 +55,65 @@ describe('what the model is told first', () => {
     expect(system(s)).toContain('(40000 bytes, not shown')
     expect(system(s)).toContain('Git branch: topic')
   })
+  it('of the user, the root and a nested folder are told in this order; a root that is too large is named with its size', async () => {
+    const s = await scene([{ content: 'ok' }], { boot: { files: { 'AGENTS.md': `root ${'x'.repeat(40 * 1024)}`, 'pkg/app/AGENTS.md': `nested ${'n'.repeat(10_000)} end`, 'pkg/AGENTS.md': 'between' } } })
+    mkdirSync(join(s.booted.root, '.git'))
+    mkdirSync(join(s.booted.home, '.vtcode'), { recursive: true })
+    writeFileSync(join(s.booted.home, '.vtcode/AGENTS.md'), 'of the user')
+    const kernel = await createKernel({ workspace: join(s.booted.root, 'pkg/app'), env: env(s), config: settingsFor({ url: s.peer.url }) as never })
+    const agent = await createAgent(kernel, { env: { ...env(s), PEER_API_KEY: 'key-of-the-peer-0123' } })
+    await agent.run('go')
+    await agent.close()
+    await kernel.close()
+    const text = system(s)
+    const told = [...text.matchAll(/<instructions path="([^"]+)">\n([^]*?)\n<\/instructions>/g)].map(([, path, body]) => [path!.replace(`${s.booted.root}/`, '').replace(s.booted.home, '~'), body!.slice(0, 40)])
+    expect(told).toEqual([
+      ['~/.vtcode/AGENTS.md', 'of the user'],
+      ['AGENTS.md', expect.stringMatching(/^\(40965 bytes, not shown/)],
+      ['pkg/AGENTS.md', 'between'],
+      ['AGENTS.md', expect.stringMatching(/^nested n+/)],
+    ])
+    expect(text.trimEnd()).toMatch(/nested n{10000} end\n<\/instructions>$/)
+  })
+  it('says which file could not be shown, and reads those of Windows like any other', async () => {
+    const rule = (paths: string) => `\uFEFF---\r\npaths: ${paths}\r\n---\r\nonly there\r\n`
+    const s = await scene([{ toolCalls: [call('unified_search', { action: 'list', path: 'src' })] }, { content: 'ok' }], {
+      boot: { files: { 'AGENTS.md': '\uFEFFone\r\n@docs/a.md\r\n```\r\n@docs/a.md\r\n```\r\ntwo\r\n', 'docs/a.md': 'imported\r\n', 'CLAUDE.md': Buffer.from([0xff, 0xfe, 0, 1, 2]), '.vtcode/rules/far.md': rule('"far/**"'), 'src/AGENTS.md': 'of src', 'src/a.ts': '' } },
+    })
+    await s.run('go', { env: env(s) })
+    expect(system(s)).toContain('<instructions path="AGENTS.md">\none\nimported\n```\n@docs/a.md\n```\ntwo\n</instructions>')
+    expect(system(s)).toContain(`<instructions path="CLAUDE.md">\n(not shown: 'CLAUDE.md' is not text.)`)
+    expect(system(s)).not.toContain('only there')
+    expect(s.peer.bodies[1].messages.at(-1).content).toBe('<instructions path="src/AGENTS.md">\nof src\n</instructions>')
+  })
+  it('has a new beginning where people change their instructions between two turns, and the same where nothing changed', async () => {
+    const edit = { toolCalls: [call('unified_file', { action: 'write', path: 'AGENTS.md', content: 'second', mode: 'overwrite' })] }
+    const s = await scene([{ content: 'one' }, edit, { content: 'two' }, { content: 'three' }, { content: 'four' }], { boot: { files: { 'AGENTS.md': 'first' }, mode: 'full-auto' } })
+    const agent = await createAgent(s.booted.kernel, { env: env(s), onEvent: (event) => void s.events.push(event) })
+    for (const word of ['a', 'b', 'c']) await agent.run(word)
+    await s.booted.kernel.reload()
+    await agent.run('d')
+    await agent.close()
+    // A turn keeps what it began with.
+    expect(s.peer.bodies.map(({ messages }: any) => /(first|second)\n<\/instructions>/.exec(messages[0].content)?.[1])).toEqual(['first', 'first', 'first', 'second', 'second'])
+    expect(s.events.flatMap((event) => (event.type === 'segment.started' ? [event.reason] : []))).toEqual(['start', 'instructions'])
+    checkMessages(s.peer.bodies.at(-1).messages)
+  })
   it('has an end: instructions without one stop the run', async () => {
     const s = await scene([], { boot: { files: { 'AGENTS.md': 'z'.repeat(140_000) } } })
     expect((await s.run()).error?.code).toBe('VT_CONTEXT_INSTRUCTIONS_TOO_LARGE')
+    const t = await scene([], { boot: { files: { 'AGENTS.md': 'z'.repeat(1_000_000) } } })
+    expect((await t.run()).error?.code).toBe('VT_CONTEXT_INSTRUCTIONS_TOO_LARGE')
   })
   it('is joined by the instructions of a folder when a call goes there, once', async () => {
     const read = { toolCalls: [call('unified_file', { action: 'read', path: 'pkg/deep/a.ts' })] }
-    const s = await scene([read, read, { content: 'ok' }], { boot: { files: { 'AGENTS.md': 'root', 'pkg/AGENTS.md': 'of the package', 'pkg/deep/a.ts': 'let a\n' } } })
-    await s.run()
-    const said = s.peer.bodies[2].messages.filter(({ role }: any) => role === 'user').map(({ content }: any) => content)
-    expect(said).toEqual(['go', '<instructions path="pkg/AGENTS.md">\nof the package\n</instructions>'])
+    const s = await scene([read, read, { content: 'ok' }, read, { content: 'ok' }], { boot: { files: { 'AGENTS.md': 'root', 'pkg/AGENTS.md': 'of the package', 'pkg/deep/a.ts': 'let a\n' } } })
+    const { session_id } = await s.run()
+    const told = (index: number) => s.peer.bodies[index].messages.filter(({ role }: any) => role === 'user').map(({ content }: any) => content)
+    const said = ['go', '<instructions path="pkg/AGENTS.md">\nof the package\n</instructions>']
+    expect(told(2)).toEqual(said)
+    await s.run('on', { resume: session_id })
+    expect(told(4)).toEqual([...said, 'on'])
   })
   it('takes in what instructions import, from their own folder and below, in a bounded way', async () => {
     const chain = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`deep/${index}.md`, `level ${index}\n@${index + 1}.md\n`]))

@@ -1,7 +1,8 @@
+import { isUtf8 } from 'node:buffer'
 import { readdir, realpath } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
-import { homeOf, readBytes, type Workspace } from '../../../../core/index.js'
+import { homeOf, readBytes, type VtError, type Workspace } from '../../../../core/index.js'
 import { glob } from '../../glob.js'
 import { AgentError } from '../errors.js'
 import type { AgentSettings } from '../settings.js'
@@ -10,8 +11,12 @@ import type { AgentSettings } from '../settings.js'
 export interface Instructions {
   path: string
   text: string
+  /** Of the file, where its text is not the whole of it. */
+  bytes?: number
 }
 const hardStop = 131_072
+/** What is larger is not read. */
+const longest = 4 * hardStop
 const deepestImport = 5
 const mostImports = 100
 
@@ -36,7 +41,8 @@ export async function instructions(workspace: Workspace, settings: AgentSettings
 /** The instructions of the folders on the way to a path, below the root, that were not shown before; outermost first. */
 export async function nestedInstructions(workspace: Workspace, settings: AgentSettings['agent'], path: string, shown: Set<string>): Promise<Instructions[]> {
   const found: Instructions[] = []
-  const segments = path.split('/').slice(0, -1)
+  const segments = path.split('/')
+  if (!(await isFolder(workspace, path))) segments.pop()
   for (let depth = 1; depth <= segments.length; depth++) {
     const folder = segments.slice(0, depth).join('/')
     if (folder === '' || folder === '.' || shown.has(folder)) continue
@@ -52,6 +58,8 @@ export async function nestedInstructions(workspace: Workspace, settings: AgentSe
   }
   return withinBudget(found, settings.instruction_max_bytes)
 }
+
+const isFolder = (workspace: Workspace, path: string): Promise<boolean> => workspace.stat(path).then((stat) => stat?.kind === 'directory', () => false)
 
 const rulesFolder = '.vtcode/rules'
 const mostFiles = 200
@@ -117,28 +125,42 @@ async function ofFolder(settings: AgentSettings['agent'], read: (name: string) =
 /** A file of the user's or above the workspace; what it imports lies below `root`. */
 async function own(path: string, root: string): Promise<Instructions | undefined> {
   const real = await realpath(root).catch(() => root)
-  const read = async (file: string) => {
+  return whole(path, join, async (file) => {
     const found = await realpath(file)
     if (file !== path && !found.startsWith(`${real}/`)) throw new Error('outside')
     // Above the workspace anybody's pipe may lie.
-    return readBytes(found, { limit: 4 * hardStop }).toString()
-  }
-  return read(path).then(async (text) => ({ path, text: await imported(text, path, join, read) }), () => undefined)
+    const bytes = readBytes(found, { limit: longest })
+    if (!isUtf8(bytes)) throw new Error(`'${file}' is not text.`)
+    return bytes.toString()
+  })
 }
 
+/** Asked for what is not there, a workspace looks for what may have been meant; here most is not there, so it is only asked for what is. */
 async function inside(workspace: Workspace, path: string): Promise<Instructions | undefined> {
-  const read = (file: string) => workspace.text(file, { max_bytes: 4 * hardStop })
-  const next = (folder: string, name: string) => workspace.normalize(posix.join(folder, name))
-  return read(path).then(async (text) => ({ path, text: await imported(text, path, next, read) }), () => undefined)
+  if (!(await workspace.stat(path).catch(() => undefined))) return undefined
+  return whole(path, (folder, name) => workspace.normalize(posix.join(folder, name)), (file) => workspace.text(file, { max_bytes: longest }))
 }
+
+/** A file with what it imports; one that is there and cannot be read is said to be. */
+async function whole(path: string, next: (folder: string, name: string) => string, read: (file: string) => Promise<string>): Promise<Instructions | undefined> {
+  const plain = async (file: string) => (await read(file)).replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
+  try {
+    return { path, text: await imported(await plain(path), path, next, plain) }
+  } catch (error) {
+    const { code, message, details } = ((error as Partial<VtError>).problem ?? error) as { code?: string; message: string; details?: { size_bytes?: number } }
+    if (code !== undefined && absent.has(code)) return undefined
+    return { path, text: `(not shown: ${message})`, ...(details?.size_bytes !== undefined && { bytes: details.size_bytes }) }
+  }
+}
+const absent = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'VT_PATH_NOT_FOUND', 'VT_PATH_NOT_DIRECTORY', 'VT_PATH_IS_DIRECTORY'])
 
 /** A text with each `@path` that stands alone on its line replaced by that file; one that cannot be had leaves a note. */
 async function imported(text: string, path: string, next: (folder: string, name: string) => string, read: (file: string) => Promise<string>): Promise<string> {
   // Files that import each other many times over would grow without end.
   let left = mostImports
-  return whole(text, [path])
+  return unfolded(text, [path])
 
-  async function whole(text: string, way: readonly string[]): Promise<string> {
+  async function unfolded(text: string, way: readonly string[]): Promise<string> {
     const lines: string[] = []
     let fenced = false
     for (const line of text.split('\n')) {
@@ -156,7 +178,7 @@ async function imported(text: string, path: string, next: (folder: string, name:
     try {
       const file = next(dirname(way.at(-1)!), name)
       if (way.includes(file)) return refused('it imports itself')
-      return (await whole(await read(file), [...way, file])).trimEnd()
+      return (await unfolded(await read(file), [...way, file])).trimEnd()
     } catch {
       return refused('there is no such file here')
     }
@@ -176,7 +198,7 @@ function above(root: string): string[] {
 function withinBudget(all: Instructions[], budget: number): Instructions[] {
   let left = budget
   const kept = [...all].reverse().map((one, index) => {
-    const size = Buffer.byteLength(one.text)
+    const size = one.bytes ?? Buffer.byteLength(one.text)
     if (index === 0 && size > hardStop) throw new AgentError('VT_CONTEXT_INSTRUCTIONS_TOO_LARGE', `${one.path} has ${size} bytes; at most ${hardStop} are read.`)
     const fits = index === 0 || size <= left
     left -= fits ? size : 0

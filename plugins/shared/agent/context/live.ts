@@ -1,6 +1,7 @@
 import { withoutValues } from '../../redact.js'
 import type { Accepted } from '../model/ask.js'
 import { sizeOf } from '../model/usage.js'
+import { textOf } from '../sessions/state.js'
 import { sessionsFolder } from '../sessions/store.js'
 import type { Thread } from '../thread.js'
 import type { CallPart, CompactTrigger, Fact, ResultPart } from '../types.js'
@@ -46,7 +47,10 @@ export class LiveContext {
 
   /** Shortens the conversation where it is about to be too long; before the first step of a turn a little earlier. */
   async makeRoom(first: boolean, signal: AbortSignal): Promise<void> {
-    if (first) this.recovered = false
+    if (first) {
+      this.recovered = false
+      await this.thread.segments.renew()
+    }
     await this.clearOld()
     if (!this.thread.settings.harness.auto_compaction_enabled) return
     await this.thread.segments.current()
@@ -102,11 +106,14 @@ export class LiveContext {
   /** What is written for agents in the folders that the calls of a step went to, once each. */
   async showNested(calls: readonly CallPart[]): Promise<void> {
     const { thread } = this
-    for (const { input } of calls) {
-      const { path } = (input ?? {}) as { path?: unknown }
-      if (typeof path !== 'string') continue
-      const found = await nestedInstructions(thread.workspace, thread.settings.agent, relative(path, thread.workspace.root), this.shown)
-      if (found.length > 0) await thread.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text: shownAs(found) }], origin: 'instructions' } })
+    const { workspace, settings, state } = thread
+    const changed = state.messages.at(-1)!.parts.flatMap((part) => (part.type === 'tool_result' ? (part.changed ?? []) : []))
+    for (const path of new Set([...calls.flatMap(namedBy), ...changed])) {
+      const found = await nestedInstructions(workspace, settings.agent, relative(path, workspace.root), this.shown)
+      const text = shownAs(found)
+      // A thread that was taken up again has been told.
+      const known = found.length === 0 || state.messages.some((message) => message.origin === 'instructions' && textOf(message) === text)
+      if (!known) await thread.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin: 'instructions' } })
     }
   }
 
@@ -117,6 +124,12 @@ export class LiveContext {
     await store.write('memory.json', text)
     if (archive !== undefined && settings.context.dynamic.persist_history) await store.archive(archive, text)
   }
+}
+
+/** The paths that a call names, in whatever words its tool has for them. */
+function namedBy({ input }: CallPart): string[] {
+  const { path, paths, workdir, destination } = (input ?? {}) as Record<string, unknown>
+  return [path, paths, workdir, destination].flat().filter((one) => typeof one === 'string')
 }
 
 const relative = (path: string, root: string): string => (path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path.replace(/^\.\//, ''))

@@ -10,11 +10,13 @@ import { instructions, shownAs } from './instructions.js'
 const mostNames = 60
 
 /** What the model is told before the conversation; the same for the whole of a segment. The skills are told by `load_skill`, among the tools. */
-export async function systemPrompt(kernel: Kernel, workspace: Workspace, settings: AgentSettings, { clock, env }: Pick<AgentProviders, 'clock' | 'env'>): Promise<string> {
-  const [place, written] = await Promise.all([environment(workspace, clock, env), instructions(workspace, settings.agent, env)])
-  const sections = [basePrompt, modeText[kernel.settings.policy.mode] ?? '', place, shownAs(written)]
+export async function systemPrompt(kernel: Kernel, workspace: Workspace, written: string, { clock, env }: Pick<AgentProviders, 'clock' | 'env'>): Promise<string> {
+  const sections = [basePrompt, modeText[kernel.settings.policy.mode] ?? '', await environment(workspace, clock, env), written]
   return sections.filter((section) => section !== '').join('\n\n')
 }
+
+/** What people wrote for agents, as it stands in the prompt. Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE. */
+export const writtenFor = async (workspace: Workspace, { agent }: AgentSettings, env: AgentProviders['env']): Promise<string> => shownAs(await instructions(workspace, agent, env))
 
 async function environment(workspace: Workspace, clock: Clock, env: AgentProviders['env']): Promise<string> {
   const names = (await workspace.names('.')).filter(({ name }) => name !== '.git' && name !== '.vtcode').map(({ name, kind }) => (kind === 'directory' ? `${name}/` : name))

@@ -6,7 +6,7 @@ import type { Flags } from './work.js'
 
 /** Prints what a run would begin with. No session is made, no credential looked up, no server asked, no tool called. */
 export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io): Promise<number> {
-  const [{ systemPrompt }, { clock }, { toolDefinitions }, { findModel }, { settingsOf }] = await Promise.all([
+  const [{ systemPrompt, writtenFor }, { clock }, { toolDefinitions }, { findModel }, { settingsOf }] = await Promise.all([
     import('../context/prompt.js'),
     import('../dictionary/system.js'),
     import('../model/prompt.js'),
@@ -17,7 +17,7 @@ export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io
   const workspace = openWorkspace(kernel.workspace)
   try {
     const { id, format, facts } = findModel(kernel, io.env, modelOf(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model)
-    const prompt = await systemPrompt(kernel, workspace, settings, { clock, env: io.env })
+    const prompt = await systemPrompt(kernel, workspace, await writtenFor(workspace, settings, io.env), { clock, env: io.env })
     const tools = toolDefinitions(kernel.tools())
     const policies = kernel.contributions().flatMap(({ id, kind, state }) => (kind === 'policy' && state === 'active' ? [id] : []))
     const limits = { ...settings.tools, ...settings.automation.full_auto, ...settings.harness }
