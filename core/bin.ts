@@ -20,16 +20,20 @@ const closing_ms = 2000
 
 // One press may reach us twice, from the terminal and from the program that started us; a second one soon after means at once.
 const press = { once_ms: 200, again_ms: 1000 }
+const settling_ms = 20
 let pressed = -Infinity
-let instead: (() => void) | undefined
+let cancelling = false
+let instead: (() => boolean) | undefined
 process.on('SIGINT', () => {
   const since = performance.now() - pressed
   if (since < press.once_ms) return
   pressed = performance.now()
-  if (stop.signal.aborted || since < press.again_ms) process.exit(interrupted)
-  if (instead) instead()
-  else stop.abort()
+  if (stop.signal.aborted || (cancelling && since < press.again_ms)) process.exit(interrupted)
+  cancelling = instead ? instead() : true
+  if (!instead) stop.abort()
 })
+// A terminal that is read key by key is the shell's while we are stopped, and ours again when we go on.
+if (process.stdin.isTTY) process.on('SIGTSTP', suspend)
 for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
 // A reader that went away is the end of the work, not an error.
 process.stdout.on('error', () => stop.abort())
@@ -47,8 +51,22 @@ const code = await main(process.argv.slice(2)).catch(report)
 await flushed()
 process.exit(stop.signal.aborted ? interrupted : code)
 
+function suspend(): void {
+  const { isRaw } = process.stdin
+  const listening = !process.stdin.isPaused()
+  process.stdin.setRawMode(false)
+  process.off('SIGTSTP', suspend)
+  process.kill(process.pid, 'SIGTSTP')
+  // Here we are stopped; only where nobody could let us go on again the system does not do it.
+  setTimeout(() => {
+    process.on('SIGTSTP', suspend)
+    if (isRaw) process.stdin.setRawMode(true)
+    if (listening) process.stdin.resume()
+  }, settling_ms)
+}
+
 async function main(argv: string[]): Promise<number> {
-  const { options, env: said, log, verb, rest } = readCommandLine(argv)
+  const { options, env: said, log, quiet, verb, rest } = readCommandLine(argv)
   if (verb === undefined && rest.includes('--version')) {
     process.stdout.write(`${version}\n`)
     return 0
@@ -56,7 +74,7 @@ async function main(argv: string[]): Promise<number> {
   // A person who says nothing wants to talk; a program that says nothing is wrong.
   const meant = verb ?? (rest.includes('--help') || rest.includes('-h') ? 'help' : process.stdin.isTTY ? 'chat' : undefined)
   const env = { ...process.env, ...said }
-  const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env, signal: stop.signal, interrupts: (handler) => void (instead = handler) }
+  const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env, signal: stop.signal, quiet, interrupts: (handler) => void (instead = handler) }
   const kernel = await createKernel({ ...(meant !== undefined && Object.hasOwn(modes, meant) ? modes[meant] : {}), ...options, env, surface: meant ?? 'help', ...(log && { log: logFrom(log) }) })
   close = kernel.close
   try {

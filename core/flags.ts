@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Config, KernelOptions, LogLevel, Mode } from './types.js'
 
@@ -8,6 +9,8 @@ export interface CommandLine {
   env: Record<string, string>
   /** The least that plugins have to say is shown from here on. */
   log: LogLevel | undefined
+  /** Only what goes wrong is said. */
+  quiet: boolean
   verb: string | undefined
   rest: string[]
 }
@@ -20,7 +23,7 @@ export const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 /** Flags with a value, and how it is taken in. */
 const valued: Record<string, (line: CommandLine, value: string) => void> = {
   // What settings in it name begins there, so it has to be a whole path.
-  '--workspace': ({ options }, value) => (options.workspace = resolve(value)),
+  '--workspace': ({ options }, value) => (options.workspace = folder(value)),
   '--home': ({ options, env }, value) => (env['HOME'] = options.home = resolve(value)),
   '--mode': ({ options }, value) => (options.mode = oneOf(modes, value, 'mode')),
   '--config': addConfig,
@@ -32,6 +35,7 @@ const valued: Record<string, (line: CommandLine, value: string) => void> = {
 }
 const plain: Record<string, (line: CommandLine) => void> = {
   '--verbose': (line) => (line.log = 'debug'),
+  '--quiet': (line) => (line.quiet = true),
   '--no-color': ({ env }) => (env['NO_COLOR'] = '1'),
 }
 
@@ -40,7 +44,7 @@ const plain: Record<string, (line: CommandLine) => void> = {
  * the tool's name, because everything behind it is input. Throws a UsageError for a flag that makes no sense.
  */
 export function readCommandLine(argv: readonly string[]): CommandLine {
-  const line: CommandLine = { options: {}, env: {}, log: undefined, verb: undefined, rest: [] }
+  const line: CommandLine = { options: {}, env: {}, log: undefined, quiet: false, verb: undefined, rest: [] }
   const words = [...argv]
   while (words.length > 0) {
     const word = words.shift()!
@@ -72,6 +76,12 @@ function rules(list: string, flag: string, form: RegExp): string[] {
   const wrong = found.find((rule) => !form.test(rule))
   if (wrong !== undefined || found.length === 0) throw new UsageError(`${flag} takes names of tools with commas between them, not '${wrong ?? list}'.`)
   return found
+}
+
+function folder(value: string): string {
+  const path = resolve(value)
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError(`--workspace takes a folder; '${value}' is none.`)
+  return path
 }
 
 function oneOf<T extends string>(possible: readonly T[], value: string, what: string): T {

@@ -159,8 +159,15 @@ export interface Io {
   env: Record<string, string | undefined>
   /** Aborted by SIGINT, SIGTERM and SIGHUP. */
   signal: AbortSignal
-  /** From now on SIGINT calls this instead of aborting `signal`; without a handler it aborts again. A second press within a second ends the program. */
-  interrupts?: (handler: (() => void) | undefined) => void
+  /** Says no more than what went wrong. */
+  quiet?: boolean
+  /**
+   * From now on SIGINT calls this instead of aborting `signal`; without a handler it aborts again. The handler says whether something
+   * ended by it: a second press within a second of that ends the program.
+   */
+  interrupts?: (handler: (() => boolean) | undefined) => void
+  /** Where somebody may be typing: gives a question the terminal for itself. */
+  alone?: <T>(ask: (io: Io) => Promise<T>) => Promise<T>
 }
 
 export interface Context {

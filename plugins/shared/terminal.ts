@@ -28,6 +28,7 @@ export function paint(stream: { isTTY?: boolean }, env: Io['env']): Paint {
 
 /** A remark on stderr; stdout is for data. */
 export function say(io: Io, level: 'error' | 'warning' | 'info', text: string): void {
+  if (io.quiet && level === 'info') return
   const colour = paint(io.stderr, io.env)[level === 'error' ? 'red' : level === 'warning' ? 'yellow' : 'dim']
   io.stderr.write(`vtcode: ${colour(level)}: ${printable(text)}\n`)
 }
@@ -43,17 +44,20 @@ export function interactive(io: Io): boolean {
   return io.stdin.isTTY === true && io.stderr.isTTY === true
 }
 
-/** Asks a person; anything but a clear yes is no, and so are the end of input and an interruption. */
-export const confirm = async (io: Io, question: string): Promise<boolean> => /^y(es)?$/.test(await line(io, `${question} [y/N] `))
+/** Puts a question where somebody may be in the middle of a line. */
+export const alone = <T>(io: Io, ask: (io: Io) => Promise<T>): Promise<T> => (io.alone ? io.alone(ask) : ask(io))
 
-/** One line from a person, trimmed and in lower case; empty at the end of input and at an interruption. */
+/** Asks a person; anything but a clear yes is no, and so are the end of input and an interruption. */
+export const confirm = async (io: Io, question: string): Promise<boolean> => /^y(es)?$/i.test(await line(io, `${question} [y/N] `))
+
+/** One line from a person, trimmed; empty at the end of input and at an interruption. */
 export async function line(io: Io, question: string): Promise<string> {
   const { createInterface } = await import('node:readline')
   const reader = createInterface({ input: io.stdin, output: io.stderr })
   return new Promise((resolve) => {
     const answer = (text: string) => {
       io.signal.removeEventListener('abort', nothing)
-      resolve(text.trim().toLowerCase())
+      resolve(text.trim())
       reader.close()
     }
     const nothing = () => answer('')

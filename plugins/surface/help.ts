@@ -22,7 +22,8 @@ Flags of every verb (for call, before the tool's name):
   --home DIR            stands for your home folder
   --allowed-tools A,B   no other tools; --disallowed-tools A,B takes some away; neither gives any
   --verbose             show what plugins say of themselves; --log-level LEVEL from debug, info, warn or error on
-  --no-color            no colours
+  --quiet               say only what goes wrong
+  --no-color            no colours; NO_COLOR=1 does the same
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 130 interrupted.
 New here? \`vtcode tour\` shows it at work in this folder.

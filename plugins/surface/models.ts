@@ -23,6 +23,7 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
   command
     .command('check <id>')
     .description('sends one small request')
+    .option('--json', 'as it is printed anyway')
     .action((id: string) =>
       guarded(async () => {
         const { check } = await import('../shared/agent/model/check.js')
@@ -45,7 +46,7 @@ async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
   if (json) return void io.stdout.write(`${JSON.stringify(rows)}\n`)
   io.stdout.write(printable(columns(rows.map(({ id, provider, format, context_window }) => [id, provider, format, `${context_window} tokens`]))))
   if (rows.length === 0) io.stderr.write('No model is at hand: set a key below, or say a server under custom_providers in ~/.vtcode/vtcode.config.yaml.\n')
-  if (without_key.length > 0) io.stderr.write(`With a key also: ${without_key.map(({ name, variable }) => `${name} (${variable})`).join(', ')}.\n`)
+  if (without_key.length > 0 && !io.quiet) io.stderr.write(`With a key also: ${without_key.map(({ name, variable }) => `${name} (${variable})`).join(', ')}.\n`)
 }
 
 async function describe(kernel: Kernel, id: string, json: boolean, io: Io): Promise<void> {

@@ -45,7 +45,7 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
       else io.stdout.write(found.length === 0 ? 'There are no sessions.\n' : columns(found.map(row)))
     }),
   )
-  command.command('show <id>').action((id: string) =>
+  command.command('show <id>').option('--json', 'as it is printed anyway').action((id: string) =>
     within(async (workspace) => {
       const one = (await listSessions(workspace)).find(({ session_id }) => session_id === id)
       if (!one) await findSession(workspace, id, io.env)
@@ -56,19 +56,20 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
     holding(id, async (store) => store.write('manifest.json', JSON.stringify({ ...(JSON.parse((await store.read('manifest.json')) ?? '{}') as object), ...mark })))
   command.command('rename <id> <title...>').action((id: string, title: string[]) => marked(id, { title: title.join(' ').slice(0, 160) }))
   command.command('flag <id>').addArgument(command.createArgument('<flag>').choices(['no-export'])).action((id: string) => marked(id, { no_export: true }))
-  command.command('repair <id>').action((id: string) =>
+  command.command('repair <id>').option('--json').action((id: string, { json }: { json?: true }) =>
     holding(id, async (store) => {
       const cut = await repair(store)
-      io.stdout.write(cut === 0 ? 'The journal is whole.\n' : `${cut} damaged lines were moved to messages.bad.jsonl.\n`)
+      if (json) io.stdout.write(`${JSON.stringify({ session_id: id, damaged_lines: cut })}\n`)
+      else io.stdout.write(cut === 0 ? 'The journal is whole.\n' : `${cut} damaged lines were moved to messages.bad.jsonl.\n`)
     }),
   )
   command.command('delete <id>').action((id: string) =>
     within((workspace) => removeSession(workspace, id)),
   )
-  command.command('gc').description('deletes what is beyond the bounds of `sessions` in the settings').action(() =>
+  command.command('gc').description('deletes what is beyond the bounds of `sessions` in the settings').option('--json').action(({ json }: { json?: true }) =>
     within(async (workspace) => {
       const gone = await tidy(workspace, settingsOf(kernel), Date.now())
-      io.stdout.write(gone.map((id) => `${id}\n`).join(''))
+      io.stdout.write(json ? `${JSON.stringify({ deleted: gone })}\n` : gone.map((id) => `${id}\n`).join(''))
     }),
   )
   return run(command, argv, () => code)

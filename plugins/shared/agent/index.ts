@@ -69,6 +69,8 @@ export interface Agent {
   followUp(text: string, id?: string): Promise<string>
   /** Ends the turn under way, if there is one, and goes on with this, before all that waits; returns its id. Throws VT_LOOP_QUEUE_FULL. */
   steer(text: string, id?: string): Promise<string>
+  /** Takes out of the queue all that waits, the oldest first. To be called while no turn is under way. */
+  takeBack(): Promise<string[]>
   /** Holds before the next request to the model, until `resume`. */
   pause(): void
   resume(): void
@@ -100,6 +102,7 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     },
     followUp: (text, id) => thread.queue.add(text, id === undefined ? {} : { id }),
     steer: (text, id) => thread.steer(text, id),
+    takeBack: () => thread.queue.takeBack(),
     pause: () => thread.gate.shut(),
     resume: () => thread.gate.open(),
     close,

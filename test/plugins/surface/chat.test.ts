@@ -1,37 +1,22 @@
-/// <reference types="node-pty" />
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
-import { home, startPeer, vtcode, type Home } from '../../agent/peer.js'
+import { call, home, startPeer, vtcode } from '../../agent/peer.js'
+import { bin, typing } from './terminal.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {
   for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
 })
 
-/** A chat at a terminal. */
-async function typing(place: Home) {
-  // Its types declare the name that stands behind this one.
-  const pty = 'node-pty'
-  const { spawn } = (await import(pty)) as typeof import('@lydell/node-pty')
-  const bin = fileURLToPath(new URL('../../../dist/core/bin.js', import.meta.url))
-  const terminal = spawn(process.execPath, [bin, 'chat'], { cwd: place.root, env: place.env, cols: 80, rows: 24 })
-  let shown = ''
-  terminal.onData((data) => (shown += data))
-  const ended = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)))
-  /** Waits until this is shown, and forgets what was shown before its end. */
-  const until = async (text: string) => {
-    await expect.poll(() => shown.includes(text), { timeout: 30_000 }).toBe(true)
-    shown = shown.slice(shown.indexOf(text) + text.length)
-  }
-  return { terminal, until, ended }
-}
+const slow = { content: 'slow '.repeat(2000), how: { latency: 20, chunkSize: 5 } }
+const write = (path: string) => ({ toolCalls: [call('unified_file', { action: 'write', path, content: 'x' })] })
+const said = (peer: { bodies: any[] }) => peer.bodies.map(({ messages }) => messages.at(-1).content)
 
 it('vtcode chat answers line by line in one session, which can be gone on with', async () => {
   const peer = await startPeer([{ content: 'first' }, { content: 'second' }, { content: 'third' }])
   const place = await home(peer)
   held.push(peer, place)
-  const { code, out, err } = await vtcode(place, ['chat', '--plain'], { input: 'hello\n\n/mode\n/nonsense\nand more\n/quit\nnever\n' })
+  const { code, out, err } = await vtcode(place, ['chat', '--quiet'], { input: 'hello\n\n/mode\n/nonsense\nand more\n/quit\nnever\n' })
   expect([code, out]).toEqual([0, 'first\nsecond\n'])
   expect(err).toMatch(/^ask\nvtcode: error: There is no command \/nonsense/)
   expect(peer.bodies[1].messages.slice(1).map(({ content }: any) => content)).toEqual(['hello', 'first', 'and more'])
@@ -40,10 +25,10 @@ it('vtcode chat answers line by line in one session, which can be gone on with',
 })
 
 it('Ctrl-C stops what is under way and the prompt comes back; at an empty prompt the second one ends the chat', async () => {
-  const peer = await startPeer([{ content: 'slow '.repeat(2000), how: { latency: 20, chunkSize: 5 } }, { content: 'quick' }])
+  const peer = await startPeer([slow, { content: 'quick' }])
   const place = await home(peer)
   held.push(peer, place)
-  const { terminal, until, ended } = await typing(place)
+  const { terminal, until, end } = await typing(place, ['chat'])
   await until('> ')
   terminal.write('tell me\r')
   await expect.poll(() => peer.asked.length, { timeout: 30_000 }).toBe(1)
@@ -56,18 +41,20 @@ it('Ctrl-C stops what is under way and the prompt comes back; at an empty prompt
   await until('quick')
   await until('> ')
   terminal.write('half a line\x03')
-  await until('> ')
-  terminal.write('\x03')
+  // Presses that follow each other at once are one.
+  await sleep(300)
+  terminal.write('\x03\x03')
   await until('Ctrl-C once more ends the chat.')
+  await sleep(300)
   terminal.write('\x03')
-  expect(await ended).toBe(0)
+  expect((await end()).code).toBe(0)
 }, 120_000)
 
 it('Ctrl-C stops a shortening too, and the chat goes on', async () => {
-  const peer = await startPeer([...Array.from({ length: 5 }, (_, index) => ({ content: `${'word '.repeat(4000)}answer ${index}` })), { content: 'slow '.repeat(2000), how: { latency: 20, chunkSize: 5 } }, { content: 'quick' }])
+  const peer = await startPeer([...Array.from({ length: 5 }, (_, index) => ({ content: `${'word '.repeat(4000)}answer ${index}` })), slow, { content: 'quick' }])
   const place = await home(peer)
   held.push(peer, place)
-  const { terminal, until, ended } = await typing(place)
+  const { terminal, until, end } = await typing(place, ['chat'])
   for (let index = 0; index < 5; index++) {
     await until('> ')
     terminal.write(`question ${index}\r`)
@@ -85,5 +72,104 @@ it('Ctrl-C stops a shortening too, and the chat goes on', async () => {
   await until('quick')
   await until('> ')
   terminal.write('/quit\r')
-  expect(await ended).toBe(0)
+  expect((await end()).code).toBe(0)
+}, 120_000)
+
+it('what is typed while an answer is under way waits for its end, one turn each; /steer ends it and comes first; Ctrl-C gives back what waits', async () => {
+  const peer = await startPeer([slow, { content: 'steered' }, { content: 'one' }, { content: 'two' }, slow, { content: 'both' }])
+  const place = await home(peer)
+  held.push(peer, place)
+  const { terminal, until, end } = await typing(place, ['chat'])
+  await until('> ')
+  terminal.write('tell me\r')
+  await expect.poll(() => peer.asked.length, { timeout: 30_000 }).toBe(1)
+  for (const text of ['first', 'second']) {
+    terminal.write(`${text}\r`)
+    await until(`waits for the end of the turn: ${text}`)
+  }
+  terminal.write('/nonsense\r')
+  await until('There is no command /nonsense')
+  terminal.write('/steer no, this\r')
+  for (const text of ['next comes: no, this', '> no, this', 'steered', '> first', 'one', '> second', 'two', '> ']) await until(text)
+  terminal.write('more\r')
+  await expect.poll(() => peer.asked.length, { timeout: 30_000 }).toBe(5)
+  terminal.write('again\r')
+  await until('waits for the end of the turn: again')
+  terminal.write('half\x03')
+  await until('cancelled')
+  await until('again half')
+  await sleep(1100)
+  terminal.write(' now\r')
+  await until('both')
+  terminal.write('/quit\r')
+  expect((await end()).code).toBe(0)
+  expect(said(peer)).toEqual(['tell me', 'no, this', 'first', 'second', 'more', 'again half now'])
+}, 120_000)
+
+it('a line goes to the question that is open; what was typed before is there again; a no may say what to do instead', async () => {
+  const peer = await startPeer([write('a.txt'), { content: 'written' }, write('b.txt'), { content: 'another way' }])
+  const place = await home(peer)
+  held.push(peer, place)
+  const { terminal, until, end } = await typing(place, ['chat'])
+  await until('> ')
+  terminal.write('write\rnext half')
+  await until('[y/N/s/a] ')
+  terminal.write('y\r')
+  await until('written')
+  await until('next half')
+  terminal.write(' and the rest\r')
+  await until('[y/N/s/a] ')
+  terminal.write('call it c.txt\r')
+  await until('another way')
+  await until('> ')
+  terminal.write('\x04')
+  expect((await end()).code).toBe(0)
+  expect([await place.read('a.txt'), await place.read('b.txt')]).toEqual(['x', undefined])
+  expect(said(peer)[2]).toBe('next half and the rest')
+  expect(said(peer)[3]).toContain('The user says: call it c.txt')
+}, 120_000)
+
+it('a second Ctrl-C within a second ends the program at once, and the terminal is as it was', async () => {
+  const peer = await startPeer([slow])
+  const place = await home(peer)
+  held.push(peer, place)
+  const { terminal, until, end } = await typing(place, ['-c', `stty -g; "${process.execPath}" "${bin}" chat; echo left $?; stty -g`], { program: '/bin/sh' })
+  const before = (await until('\n')).trim()
+  await until('> ')
+  terminal.write('tell me\r')
+  await expect.poll(() => peer.asked.length, { timeout: 30_000 }).toBe(1)
+  terminal.write('\x03')
+  await sleep(400)
+  terminal.write('\x03')
+  await until('left 130')
+  expect((await until(before)).trim()).toBe(before)
+  await end()
+}, 120_000)
+
+it('Ctrl-Z gives the terminal back to the shell, and the line is there again with fg', async () => {
+  const peer = await startPeer([{ content: 'as before' }])
+  const place = await home(peer)
+  held.push(peer, place)
+  const { terminal, until, end } = await typing(place, ['--norc', '-i'], { program: '/bin/bash' })
+  terminal.write(`stty -a | tr ' ' _; '${process.execPath}' '${bin}' chat\r`)
+  await until('_icanon_')
+  await until('> ')
+  terminal.write('half')
+  await until('half')
+  terminal.write('\x1a')
+  await until('Stopped')
+  await sleep(200)
+  terminal.write("stty -a | tr ' ' _\r")
+  await until('_icanon_')
+  terminal.write('fg\r')
+  await until('> half')
+  await sleep(200)
+  terminal.write(' a line\r')
+  await until('as before')
+  await until('> ')
+  terminal.write('/quit\r')
+  await until('$ ')
+  terminal.write('exit $?\r')
+  expect((await end()).code).toBe(0)
+  expect(said(peer)).toEqual(['half a line'])
 }, 120_000)

@@ -15,7 +15,6 @@ export interface Flags extends SessionFlags {
   lastMessageFile?: string
   maxTurns?: number
   maxBudgetUsd?: number
-  quiet?: true
 }
 export const withFlags = (command: Command): Command =>
   command
@@ -24,7 +23,6 @@ export const withFlags = (command: Command): Command =>
     .option('--last-message-file <file>', 'write the answer to a file as well')
     .option('--max-turns <n>', 'turns of this run', number)
     .option('--max-budget-usd <usd>', 'what the run may cost', number)
-    .option('--quiet', 'print no progress')
 
 // What a run may take to end after it was told to; then the program ends anyway.
 const patience_ms = 5000
@@ -33,8 +31,8 @@ const patience_ms = 5000
 export async function work(kernel: Kernel, task: string | undefined, flags: Flags, io: Io, { verb, ...options }: AgentOptions & Pick<Seat, 'verb'>): Promise<number> {
   const [{ jsonLines }, { progress, summary }, { copyTo }] = await Promise.all([import('./streams.js'), import('./progress.js'), import('../events/file.js')])
   // Where nobody sits in front, progress is part of the log.
-  const show = flags.json ? jsonLines(io) : flags.quiet || verb === 'exec' ? () => {} : progress(io)
-  const quiet = flags.json ?? flags.quiet ?? false
+  const show = flags.json ? jsonLines(io) : io.quiet || verb === 'exec' ? () => {} : progress(io)
+  const quiet = flags.json ?? io.quiet ?? false
   const copy = flags.events === undefined ? () => {} : copyTo(flags.events)
   const done: Done = { files: new Set(), commands: 0 }
   const onEvent: Sink = async (event) => {
@@ -47,7 +45,7 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
     const outcome = await Promise.race([agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
     if (outcome === undefined) return 130
     if (!flags.json && outcome.text !== '' && !outcome.error) io.stdout.write(`${outcome.text}\n`)
-    if (!flags.json && !flags.quiet) io.stderr.write(`${summary(outcome, done)}\n`)
+    if (!flags.json && !io.quiet) io.stderr.write(`${summary(outcome, done)}\n`)
     else if (!flags.json && outcome.exit_code !== 0) say(io, 'error', summary(outcome, done))
     if (flags.lastMessageFile !== undefined) writeFileSync(flags.lastMessageFile, outcome.text)
     return outcome.exit_code

@@ -62,6 +62,13 @@ export class Queue {
     return this.save({ pending: pending.filter((one) => one.id !== id), applied: [...applied, id].slice(-most.applied) })
   }
 
+  /** Gives back what waits, as if it had never come. */
+  async takeBack(): Promise<string[]> {
+    const { pending, applied } = this.content
+    if (pending.length > 0) await this.save({ pending: [], applied: [...applied, ...pending.map(({ id }) => id)].slice(-most.applied) })
+    return pending.map(({ text }) => text)
+  }
+
   private save(content: Omit<Content, 'v'>): Promise<void> {
     this.content = { v: 1, ...content }
     const saved = this.tail.then(() => this.store.write('queue.json', JSON.stringify(this.content)))

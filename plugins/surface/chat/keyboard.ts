@@ -1,0 +1,154 @@
+import { clearLine, createInterface, cursorTo, type Interface } from 'node:readline'
+import { Writable } from 'node:stream'
+import type { Io } from '../../../core/index.js'
+
+// What comes within this time was pasted, not typed, and is one message.
+const paste_ms = 15
+
+/**
+ * The one reader of a terminal. A line goes to the question that is open, else to whoever waits for one, else, while something is under
+ * way, to `meanwhile`. What others write with `io` stands above the line that is being typed.
+ */
+export class Keyboard {
+  readonly io: Io
+  /** Gets what is typed while something is under way. */
+  meanwhile: (text: string) => void = () => {}
+  private reader: Interface | undefined
+  private history: string[] = []
+  private pasted: string[] = []
+  private waiting: ((text: string | undefined) => void) | undefined
+  private signal: AbortSignal
+  private armed = false
+  private over = false
+
+  constructor(private readonly terminal: Io) {
+    this.io = { ...terminal, stdout: this.above(terminal.stdout), stderr: this.above(terminal.stderr), alone: (ask) => this.lend(ask) }
+    this.signal = terminal.signal
+    terminal.signal.addEventListener('abort', this.end)
+    terminal.interrupts?.(this.interrupted)
+    process.on('SIGCONT', this.redraw)
+    this.open()
+  }
+
+  /** The next message, with something in it to begin with; `undefined` when there will be none. */
+  next(draft = ''): Promise<string | undefined> {
+    return new Promise((resolve) => {
+      this.waiting = resolve
+      if (this.over) this.end()
+      const line = [draft, this.reader?.line].filter(Boolean).join(' ')
+      this.erase()
+      this.put(line, line.length)
+    })
+  }
+
+  /** Something that Ctrl-C ends, and nothing else by it. */
+  async during<T>(what: (signal: AbortSignal, stop: () => void) => Promise<T>): Promise<T> {
+    const { signal, interrupts } = this.terminal
+    const own = new AbortController()
+    this.signal = AbortSignal.any([signal, own.signal])
+    interrupts?.(() => (own.abort(), true))
+    try {
+      return await what(this.signal, () => own.abort())
+    } finally {
+      this.signal = signal
+      interrupts?.(this.interrupted)
+    }
+  }
+
+  /** Leaves the terminal as it was. */
+  close(): void {
+    this.end()
+    this.terminal.signal.removeEventListener('abort', this.end)
+    this.terminal.interrupts?.(undefined)
+    process.off('SIGCONT', this.redraw)
+  }
+
+  private open(): void {
+    const reader = (this.reader = createInterface({ input: this.terminal.stdin, output: this.terminal.stderr, history: this.history }))
+    reader.on('history', (history) => (this.history = [...history]))
+    reader.on('line', (text) => {
+      if (this.pasted.push(text) === 1) setTimeout(() => this.take(), paste_ms)
+    })
+    reader.on('close', () => reader === this.reader && this.end())
+    // In raw mode these are keys; they mean what they mean elsewhere.
+    reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+    reader.on('SIGTSTP', () => process.kill(0, 'SIGTSTP'))
+  }
+
+  private take(): void {
+    const text = this.pasted.splice(0).join('\n').trim()
+    const { waiting } = this
+    this.armed = false
+    if (text === '') return this.redraw()
+    this.waiting = undefined
+    if (waiting) waiting(text)
+    else this.meanwhile(text)
+  }
+
+  /** Ctrl-C while nothing is under way: empties the line; on an empty one the first warns and the second ends. */
+  private readonly interrupted = (): boolean => {
+    const empty = this.reader?.line === ''
+    if (empty && this.armed) this.end()
+    else if (empty) this.io.stderr.write('Ctrl-C once more ends the chat.\n')
+    else this.erase()
+    this.armed = empty
+    this.redraw()
+    return false
+  }
+
+  private readonly end = (): void => {
+    const { reader, waiting } = this
+    this.over = true
+    this.reader = undefined
+    this.waiting = undefined
+    reader?.close()
+    if (!waiting) return
+    this.terminal.stderr.write('\n')
+    waiting(undefined)
+  }
+
+  /** The terminal for a question alone; what was typed before it is there again after it. */
+  private async lend<T>(ask: (io: Io) => Promise<T>): Promise<T> {
+    const { line = '', cursor = 0 } = this.reader ?? {}
+    const { reader } = this
+    this.erase()
+    this.reader = undefined
+    reader?.close()
+    try {
+      return await ask({ ...this.terminal, signal: this.signal })
+    } finally {
+      if (!this.over) this.open()
+      this.put(line, cursor)
+    }
+  }
+
+  private above(stream: Io['stdout']): Io['stdout'] {
+    const write = (chunk: string | Buffer, _encoding: unknown, done: () => void): void => {
+      const { line = '', cursor = 0 } = this.reader ?? {}
+      this.erase()
+      stream.write(chunk)
+      this.put(line, cursor)
+      done()
+    }
+    return Object.assign(new Writable({ decodeStrings: false, write }), { isTTY: stream.isTTY === true })
+  }
+
+  private erase(): void {
+    if (!this.reader) return
+    this.reader.write(null, { ctrl: true, name: 'e' })
+    this.reader.write(null, { ctrl: true, name: 'u' })
+    clearLine(this.terminal.stderr, 0)
+    cursorTo(this.terminal.stderr, 0)
+  }
+  private put(line: string, cursor: number): void {
+    this.redraw()
+    // A terminal that cannot move its cursor has kept it.
+    if (line === '' || this.reader?.line !== '') return
+    this.reader.write(line)
+    for (let left = line.length - cursor; left > 0; left--) this.reader.write(null, { name: 'left' })
+  }
+  private readonly redraw = (): void => {
+    this.reader?.setPrompt(this.waiting ? '> ' : '')
+    this.reader?.prompt(true)
+  }
+}

@@ -1,0 +1,80 @@
+import type { Io, Kernel } from '../../../core/index.js'
+import { refusal } from '../../shared/agent/faces/refusal.js'
+import { summary } from '../../shared/agent/faces/progress.js'
+import type { Agent } from '../../shared/agent/index.js'
+import { interactive, oneLine, say } from '../../shared/terminal.js'
+
+export const help = `/help shows this, /mode says the mode, /compact [what matters] shortens the conversation, /quit ends.
+While an answer is under way, what you type waits for its end; /steer <text> ends it and goes on with the text. Ctrl-C ends it and gives back what waits.
+`
+
+/** What the person says, and what it does to the agent. */
+export class Talk {
+  /** How the last turn ended, for those who cannot look. */
+  code = 0
+  over = false
+
+  constructor(
+    private readonly kernel: Kernel,
+    private readonly agent: Agent,
+    private readonly io: Io,
+  ) {}
+
+  /** A message while nothing is under way. Returns whether all went well. */
+  async said(text: string, signal: AbortSignal): Promise<boolean> {
+    const { word, rest } = taken(text)
+    if (word === '/compact') return this.shorten(rest, signal)
+    if (this.command(word)) return true
+    const outcome = await this.agent.run(word === '/steer' ? rest : text, { signal })
+    this.code = outcome.exit_code
+    const { outcome_code } = outcome
+    // Whoever sits here knows what they stopped and what they refused.
+    if (outcome_code === 'success' || (outcome_code === 'escalated' && interactive(this.io))) return true
+    this.io.stderr.write(outcome_code === 'cancelled' ? 'cancelled\n' : `${summary(outcome)}\n`)
+    return false
+  }
+
+  /** A message while something is under way. */
+  async meanwhile(text: string, stop: () => void): Promise<void> {
+    const { word, rest } = taken(text)
+    if (word === '/compact') return say(this.io, 'error', 'Wait for the end of what is under way, or stop it with Ctrl-C.')
+    if (this.command(word)) return this.over ? stop() : undefined
+    const steer = word === '/steer'
+    if (steer && rest === '') return say(this.io, 'error', 'Say what comes instead: /steer <text>.')
+    try {
+      await (steer ? this.agent.steer(rest) : this.agent.followUp(text))
+      say(this.io, 'info', steer ? `Ended; next comes: ${oneLine(rest)}` : `This waits for the end of the turn: ${oneLine(text)}`)
+    } catch (error) {
+      refusal(this.kernel, error, this.io)
+    }
+  }
+
+  /** A command that needs no model. Returns whether the word is one. */
+  private command(word: string): boolean {
+    const { io, kernel } = this
+    if (word === '/quit' || word === '/exit') this.over = true
+    else if (word === '/help') io.stderr.write(help)
+    else if (word === '/mode') io.stderr.write(`${kernel.settings.policy.mode}\n`)
+    else if (/^\/\w*$/.test(word) && word !== '/steer') say(io, 'error', `There is no command ${word}. ${help}`)
+    else return false
+    return true
+  }
+
+  /** Shortens the conversation; where that cannot be, the chat goes on. */
+  private async shorten(focus: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      const done = await this.agent.compact(focus || undefined, { signal })
+      this.io.stderr.write(done ? 'The conversation is shorter now.\n' : 'There is nothing to shorten.\n')
+      return true
+    } catch (error) {
+      if ((error as Error).name === 'AbortError') this.io.stderr.write('cancelled\n')
+      else refusal(this.kernel, error, this.io)
+      return false
+    }
+  }
+}
+
+function taken(text: string): { word: string; rest: string } {
+  const [, word = '', rest = ''] = /^(\S+)\s*([\s\S]*)$/.exec(text)!
+  return { word, rest }
+}

@@ -1,0 +1,166 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { checkLog } from '../../agent/invariants.js'
+import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../../agent/peer.js'
+import { eventually, nap, processesWith } from '../unified_exec/exec.js'
+import { bin, typing } from './terminal.js'
+
+const held: AsyncDisposable[] = []
+afterEach(async () => {
+  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
+})
+async function scene(script: Answer[], files = {}, extra: Parameters<typeof home>[2] = {}): Promise<{ peer: Peer; place: Home }> {
+  const peer = await startPeer(script)
+  held.push(peer)
+  const place = await home(peer, files, extra)
+  held.push(place)
+  return { peer, place }
+}
+const slow: Answer = { content: 'slow '.repeat(2000), how: { latency: 20, chunkSize: 5 } }
+const answers = (count: number): Answer[] => Array.from({ length: count }, () => ({ content: 'ok' }))
+const sessions = (place: Home): string[] => readdirSync(join(place.root, '.vtcode/sessions')).filter((name) => name.startsWith('ses_'))
+
+describe('no verb', () => {
+  it('is the chat at a terminal and a usage error elsewhere', async () => {
+    const { place } = await scene([])
+    const at = await typing(place, [])
+    await at.until('peer/m, mode ask')
+    at.terminal.write('\x04')
+    expect((await at.end()).code).toBe(0)
+    for (const input of [undefined, 'hello\n']) {
+      expect(await vtcode(place, [], input === undefined ? {} : { input })).toEqual({ code: 2, out: '', err: expect.stringMatching(/^vtcode: error: Say what to do; known verbs: approvals, ask, .*\nSee `vtcode help`\.\n$/) })
+    }
+  }, 60_000)
+})
+
+describe('the common flags', () => {
+  const verbs: Record<string, string[]> = {
+    ask: ['ask', 'x'],
+    exec: ['exec', 'x'],
+    'exec resume': ['exec', 'resume', 'ses_a', 'x'],
+    chat: ['chat'],
+    resume: ['resume', 'ses_a', 'x'],
+    sessions: ['sessions'],
+    revert: ['revert', '--turn', '1', '--session', 'ses_a', '--dry-run'],
+    approvals: ['approvals'],
+    models: ['models'],
+  }
+  const talking = ['ask', 'exec', 'exec resume', 'chat', 'resume']
+  const everywhere = '--workspace . --mode plan --allowed-tools unified_file --disallowed-tools unified_exec --config agent.model=peer/m --quiet --verbose --log-level info --no-color'.split(' ')
+  const runner = async (script: Answer[]) => {
+    const { place } = await scene(script)
+    await vtcode(place, ['exec', '--session-id', 'ses_a', 'first'])
+    return (name: string, ...flags: string[]) => vtcode(place, [...verbs[name]!, ...flags], { input: name === 'chat' ? 'hello\n' : '' })
+  }
+  it('work with every verb where they mean something', async () => {
+    const ran = await runner(answers(20))
+    for (const name of Object.keys(verbs)) {
+      const model = talking.includes(name) ? ['--model', 'm', '--provider', 'peer'] : []
+      expect([name, await ran(name, ...everywhere, ...model)]).toEqual([name, expect.objectContaining({ code: 0 })])
+      if (name === 'chat') continue
+      const { code, out } = await ran(name, '--json')
+      expect([name, code, eventsOf(out).length > 0]).toEqual([name, 0, true])
+    }
+    for (const name of ['ask', 'exec', 'chat']) for (const flags of [['--session-id', `ses_${name}`], ['--resume', 'ses_a'], ['--continue']]) expect([name, flags, (await ran(name, ...flags)).code]).toEqual([name, flags, 0])
+  }, 120_000)
+
+  it('are refused with a reason where they mean nothing', async () => {
+    const ran = await runner(answers(1))
+    const goes = (flag: string, with_what: string) => ({ code: 2, out: '', err: `vtcode: error: ${flag} has no place here; ${with_what}.\n` })
+    for (const name of Object.keys(verbs)) expect(await ran(name, '--agent', 'x')).toEqual(goes('--agent', 'there are no agents to choose from yet'))
+    expect(await ran('chat', '--json')).toEqual(goes('--json', 'it goes with ask, exec, resume and with lists'))
+    expect(await ran('models', '--model', 'peer/m')).toEqual(goes('--model', 'it goes with ask, exec, chat and resume'))
+    for (const flag of ['--resume', '--continue', '--session-id', '--provider']) expect(await ran('sessions', flag)).toMatchObject({ code: 2, err: expect.stringContaining(`${flag} has no place here; it goes with ask, exec`) })
+    expect(await ran('exec resume', '--session-id', 'ses_b')).toMatchObject({ code: 2, err: expect.stringContaining('--session-id names a new session') })
+    expect(await ran('resume', '--session-id', 'ses_b')).toMatchObject({ code: 2, err: expect.stringContaining('--session-id belongs to --fork') })
+  }, 120_000)
+
+  it('that are unknown are answered with the nearest one, exit 2, and help goes to stdout', async () => {
+    const { place } = await scene([])
+    for (const [verb, ...words] of Object.values(verbs)) {
+      expect(await vtcode(place, [verb!, ...words, '--workspaces'])).toEqual({ code: 2, out: '', err: expect.stringMatching(/^vtcode: error: unknown option '--workspaces'/) })
+      expect(await vtcode(place, [verb!, '--help'])).toEqual({ code: 0, out: expect.stringMatching(/^Usage: vtcode /), err: '' })
+    }
+    expect((await vtcode(place, ['exec', '--jsno', 'x'])).err).toContain('(Did you mean --json?)')
+    expect(await vtcode(place, ['--workspace', 'nowhere', 'exec', 'x'])).toEqual({ code: 2, out: '', err: expect.stringContaining("--workspace takes a folder; 'nowhere' is none.") })
+    expect(await vtcode(place, ['sessions', 'shwo'])).toMatchObject({ code: 2, err: 'vtcode: error: There is no such sub-command; --help lists them.\n' })
+  }, 60_000)
+
+  it('--quiet leaves on stderr what goes wrong, for every verb', async () => {
+    const step: Answer = { toolCalls: [call('unified_search', { action: 'list' })] }
+    const { place } = await scene([step, { content: 'a' }, step, { content: 'b' }, { content: 'c' }, { error: { message: 'no' }, status: 400 }])
+    expect(await vtcode(place, ['exec', '--quiet', 'x'])).toEqual({ code: 0, out: 'a\n', err: '' })
+    expect(await vtcode(place, ['--quiet', 'chat'], { input: 'x\n' })).toEqual({ code: 0, out: 'b\n', err: '' })
+    expect(await vtcode(place, ['ask', '--quiet', 'x'])).toEqual({ code: 0, out: 'c\n', err: '' })
+    expect(await vtcode(place, ['models', '--quiet'])).toMatchObject({ code: 0, err: '' })
+    expect(await vtcode(place, ['revert', '--quiet', '--turn', '1'])).toMatchObject({ code: 0, err: '' })
+    expect(await vtcode(place, ['exec', '--quiet', 'x'])).toMatchObject({ code: 1, out: '', err: expect.stringContaining('VT_LLM_REQUEST') })
+  }, 60_000)
+})
+
+describe('colours', () => {
+  it('are for a terminal only, and not where NO_COLOR or --no-color says so', async () => {
+    const wrong = call('unified_file', { action: 'read', path: 'nothing' })
+    const shown = async (flags: string[], env: Record<string, string> = {}) => {
+      const { place } = await scene([{ toolCalls: [wrong] }, { content: 'ok' }])
+      const at = await typing(place, [...flags, 'exec', 'x'], { env })
+      return (await at.until('✗ unified_file')) + (await at.end()).rest
+    }
+    const colour = '\u001b[31m'
+    expect(await shown([])).toContain(colour)
+    for (const plain of [await shown(['--no-color']), await shown([], { NO_COLOR: '1' }), await shown([], { TERM: 'dumb' })]) expect(plain).not.toContain(colour)
+    const { place } = await scene([{ toolCalls: [wrong] }, { content: 'ok' }])
+    expect((await vtcode(place, ['exec', 'x'])).err).not.toContain('\u001b')
+  }, 60_000)
+})
+
+describe('signals', () => {
+  const sleeping = () => nap()
+  const allowed = { settings: { agent: { model: 'peer/m' }, policy: { allow: ['exec'] } } }
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 130],
+    ['SIGHUP', 130],
+  ] as const)('%s ends a run: its programs are gone, its log is whole', async (signal, expected) => {
+    const program = sleeping()
+    const { place } = await scene([{ toolCalls: [call('unified_exec', { action: 'run', command: program })] }], {}, allowed)
+    const { code } = await vtcode(place, ['exec', '--json', 'go'], { started: (child) => void eventually(() => processesWith(program).length > 0).then(() => child.kill(signal)) })
+    expect(code).toBe(expected)
+    const log = logOf(place, sessions(place)[0]!)
+    checkLog(log)
+    expect(log.at(-1)).toMatchObject({ type: 'thread.completed', outcome_code: 'cancelled' })
+    expect(log.filter(({ type }) => type === 'turn.failed' || type === 'turn.completed')).toMatchObject([{ code: 'VT_CANCELLED' }])
+    expect(processesWith(program)).toEqual([])
+  }, 60_000)
+
+  it('presses within 200 ms count once, and a second one soon after ends at once', async () => {
+    for (const [gap, last] of [[50, 'thread.completed'], [400, 'item.started']] as const) {
+      const program = sleeping()
+      // It takes its time to end.
+      const { place } = await scene([{ toolCalls: [call('unified_exec', { action: 'run', command: `trap '' TERM; ${program}; ${program}` })] }], {}, allowed)
+      const press = async (child: ChildProcess) => {
+        await eventually(() => processesWith(program).length > 0)
+        child.kill('SIGINT')
+        await sleep(gap)
+        child.kill('SIGINT')
+      }
+      const { code } = await vtcode(place, ['exec', 'go'], { started: (child) => void press(child) })
+      expect([gap, code, logOf(place, sessions(place)[0]!).at(-1).type]).toEqual([gap, 130, last])
+      await eventually(() => processesWith(program).length === 0)
+    }
+  }, 60_000)
+
+  it('a reader that goes away ends the run like SIGTERM, with a readable log', async () => {
+    const { place } = await scene([slow])
+    const shell = spawn('/bin/bash', ['-c', `"${process.execPath}" "${bin}" exec --json go | head -c1; echo " \${PIPESTATUS[0]}"`], { cwd: place.root, env: place.env, stdio: ['ignore', 'pipe', 'ignore'] })
+    let out = ''
+    shell.stdout.on('data', (chunk: Buffer) => (out += String(chunk)))
+    await new Promise((resolve) => shell.on('close', resolve))
+    const log = logOf(place, sessions(place)[0]!)
+    checkLog(log)
+    expect([out, log.at(-1).outcome_code]).toEqual(['{ 130\n', 'cancelled'])
+  }, 60_000)
+})

@@ -1,0 +1,29 @@
+/// <reference types="node-pty" />
+import { fileURLToPath } from 'node:url'
+import { expect } from 'vitest'
+import type { Home } from '../../agent/peer.js'
+
+export const bin = fileURLToPath(new URL('../../../dist/core/bin.js', import.meta.url))
+
+/** A person at a terminal, who starts a program there: `vtcode` with these words, or another one. */
+export async function typing(place: Home, words: string[], { program = process.execPath, env = {} }: { program?: string; env?: Record<string, string> } = {}) {
+  // Its types declare the name that stands behind this one.
+  const pty = 'node-pty'
+  const { spawn } = (await import(pty)) as typeof import('@lydell/node-pty')
+  const argv = program === process.execPath ? [bin, ...words] : words
+  const terminal = spawn(program, argv, { cwd: place.root, env: { ...place.env, TERM: 'xterm', PS1: '$ ', ...env }, cols: 120, rows: 24 })
+  let shown = ''
+  terminal.onData((data) => (shown += data))
+  const ended = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)))
+  /** Waits until this is shown, and forgets what was shown before its end; returns that. */
+  const until = async (text: string) => {
+    await expect.poll(() => shown.includes(text), { timeout: 30_000, message: text }).toBe(true)
+    const end = shown.indexOf(text) + text.length
+    const before = shown.slice(0, end)
+    shown = shown.slice(end)
+    return before
+  }
+  /** Ends with the program; returns its exit code and what was shown last. */
+  const end = async () => ({ code: await ended, rest: shown })
+  return { terminal, until, end }
+}
