@@ -1,3 +1,4 @@
+import type { Command } from 'commander'
 import type { Io, Kernel } from '../../core/index.js'
 import { preview } from '../shared/agent/faces/preview.js'
 import { readTask } from '../shared/agent/faces/streams.js'
@@ -22,8 +23,8 @@ export default async function exec(kernel: Kernel, argv: string[], io: Io): Prom
     .command('resume [session] [task...]')
     .description('goes on with a session')
     .option('--last', 'the session that was used last')
-    .action(async (session: string | undefined, words: string[], { last }: { last?: true }) => {
-      const flags = command.opts<Flags>()
+    .action(async (session: string | undefined, words: string[], _: object, resume: Command) => {
+      const { last, ...flags } = resume.optsWithGlobals<Flags & { last?: true }>()
       if (flags.sessionId !== undefined) command.error('--session-id names a new session; this one has an id.')
       if (last) await perform([...(session === undefined ? [] : [session]), ...words], { ...flags, resume: 'last' })
       else if (session === undefined) command.error('Say which session: its id, or --last. `vtcode sessions list` shows them.')
