@@ -2,8 +2,16 @@ import { flatten } from './flat.js'
 import { isListed, slotsOf, splitName, type Registry, type Slot, type Tool } from './registry.js'
 import type { JsonObject, Next, Result, Schema, ToolInfo } from './types.js'
 
-/** One tool with everything that is known of it: all its actions behind one flat schema. */
+/** One tool with everything that is known of it: all its actions behind one flat schema. An agent asks before each call. */
 export function toolInfo(tool: Tool): ToolInfo {
+  const there = infos.get(tool) ?? makeInfo(tool)
+  infos.set(tool, there)
+  return there
+}
+
+const infos = new WeakMap<Tool, ToolInfo>()
+
+function makeInfo(tool: Tool): ToolInfo {
   if (tool.only) return single(tool.name, tool.only)
   const slots = slotsOf(tool).filter(isListed)
   const description = slots.map(({ info }) => `${info.action}: ${info.description}`).join('\n')

@@ -8,6 +8,7 @@ export interface Room {
 }
 
 const context = 3
+export const mostCompared = 1024 * 1024
 
 /** What changed as a unified diff. Only the pieces that differ are compared, so that a large file costs no more than a small one. */
 export function diffOf(path: string, changes: Changes, room: Room): string {
@@ -17,10 +18,19 @@ export function diffOf(path: string, changes: Changes, room: Room): string {
 
 /** Two whole texts as a unified diff; `undefined` if either is over 1 MiB or comparing takes more than 500 ms. */
 export function diffTexts(path: string, before: Buffer, after: Buffer, room: Room): string | undefined {
-  if (Math.max(before.length, after.length) > 1024 * 1024) return undefined
+  if (Math.max(before.length, after.length) > mostCompared) return undefined
   const hunks = structuredPatch('', '', before.toString(), after.toString(), '', '', { context, timeout: 500 })?.hunks
   return hunks && unified(before.length === 0 ? '/dev/null' : path, after.length === 0 ? '/dev/null' : path, hunks, room)
 }
+
+/** How many lines were added and how many taken away; `undefined` under the conditions of `diffTexts`. */
+export function linesChanged(before: Buffer, after: Buffer): { added: number; removed: number } | undefined {
+  if (Math.max(before.length, after.length) > mostCompared) return undefined
+  const hunks = structuredPatch('', '', before.toString(), after.toString(), '', '', { context: 0, timeout: 500 })?.hunks
+  return hunks && { added: total(hunks, 'newLines'), removed: total(hunks, 'oldLines') }
+}
+
+const total = (hunks: readonly StructuredPatchHunk[], side: 'newLines' | 'oldLines'): number => hunks.reduce((sum, hunk) => sum + hunk[side], 0)
 
 interface Window {
   before: Buffer

@@ -85,18 +85,33 @@ export async function missingParents(path: string, workspace: Workspace): Promis
   return missing
 }
 
-/** Every checkpoint folder of the workspace, oldest first. */
-export async function checkpoints(workspace: Workspace): Promise<{ path: string; time: number; bytes: number }[]> {
-  const found = []
-  for (const session of await workspace.names(historyFolder).catch(() => [])) {
-    if (session.kind !== 'directory') continue
-    for (const { name } of await workspace.names(`${historyFolder}/${session.name}`).catch(() => [])) {
-      const [, time, bytes] = /^(\d{14})-[0-9a-f]{6}-(\d+)$/.exec(name) ?? []
-      if (time) found.push({ path: `${historyFolder}/${session.name}/${name}`, time: Number(time), bytes: Number(bytes) })
-    }
-  }
-  return found.sort((a, b) => a.time - b.time || (a.path < b.path ? -1 : 1))
+/** The folder of a checkpoint, when it was made and how much it keeps. */
+export interface CheckpointFolder {
+  path: string
+  time: number
+  bytes: number
 }
+
+/** Every checkpoint folder of the workspace, oldest first. */
+export async function checkpoints(workspace: Workspace): Promise<CheckpointFolder[]> {
+  const found: CheckpointFolder[] = []
+  for (const session of await workspace.names(historyFolder).catch(() => [])) {
+    if (session.kind === 'directory') found.push(...(await checkpointsIn(workspace, `${historyFolder}/${session.name}`)))
+  }
+  return found.sort(byAge)
+}
+
+/** Those of one session. */
+export async function checkpointsIn(workspace: Workspace, folder: string): Promise<CheckpointFolder[]> {
+  const names = await workspace.names(folder).catch(() => [])
+  const found = names.flatMap(({ name }): CheckpointFolder[] => {
+    const [, time, bytes] = /^(\d{14})-[0-9a-f]{6}-(\d+)$/.exec(name) ?? []
+    return time ? [{ path: `${folder}/${name}`, time: Number(time), bytes: Number(bytes) }] : []
+  })
+  return found.sort(byAge)
+}
+
+const byAge = (a: CheckpointFolder, b: CheckpointFolder): number => a.time - b.time || (a.path < b.path ? -1 : 1)
 
 async function ignored(workspace: Workspace): Promise<void> {
   if (await workspace.stat(`${historyFolder}/.gitignore`)) return

@@ -1,5 +1,5 @@
 import { problem, VtError, type Operation, type Version, type Workspace } from '../../core/index.js'
-import { checkpoints, type Checkpoint, type Kept, type Step } from './history.js'
+import { checkpoints, checkpointsIn, historyOf, type Checkpoint, type Kept, type Step } from './history.js'
 import { sha256 } from './target.js'
 
 /** A checkpoint with the folder that keeps it. */
@@ -17,6 +17,13 @@ export async function undoable(workspace: Workspace): Promise<Undoable[]> {
     if (checkpoint) found.push({ folder, checkpoint })
   }
   return found
+}
+
+/** The latest change of a session. */
+export async function latestOf(workspace: Workspace, session: string): Promise<Undoable | undefined> {
+  const { path: folder } = (await checkpointsIn(workspace, historyOf(session))).at(-1) ?? {}
+  const checkpoint = folder === undefined ? undefined : await workspace.text(`${folder}/record.json`).then(parsed, () => undefined)
+  return checkpoint && { folder: folder!, checkpoint }
 }
 
 function parsed(record: string): Checkpoint | undefined {

@@ -1,11 +1,24 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+
+interface Check {
+  (value: unknown): boolean
+  errors?: ErrorObject[] | null
+}
 
 const ajv = new Ajv2020({ strict: false })
-const published = (name: string) => ajv.compile(JSON.parse(readFileSync(new URL(`../../manifests/schema/${name}.1.json`, import.meta.url), 'utf8')))
-const isEvent = published('thread_event')
-const isMemory = published('session_memory_envelope')
+const schemaOf = (name: string) => JSON.parse(readFileSync(new URL(`../../manifests/schema/${name}.1.json`, import.meta.url), 'utf8'))
+const isMemory = ajv.compile(schemaOf('session_memory_envelope'))
+/** What readers go by: they ignore what they do not know. */
+export const isEvent: Check = ajv.compile(schemaOf('thread_event'))
+/** What writers are held to: nothing but what is specified. */
+export const isOurEvent: Check = ajv.compile(strict(schemaOf('thread_event')))
+
+function strict({ $id: _, ...schema }: any): object {
+  const { item } = schema.$defs
+  return { ...schema, unevaluatedProperties: false, $defs: { ...schema.$defs, item: { ...item, unevaluatedProperties: false } } }
+}
 
 /** What is remembered of a session has the published shape. */
 export function checkMemory(text: string): any {
@@ -24,7 +37,7 @@ export function checkLog(events: any[]): void {
   let turns = zero()
   let outputs = new Set<string>()
   for (const event of events) {
-    assert.ok(isEvent({ ...event }), `${JSON.stringify(event).slice(0, 300)}: ${ajv.errorsText(isEvent.errors)}`)
+    assert.ok(isOurEvent(event), `${JSON.stringify(event).slice(0, 300)}: ${ajv.errorsText(isOurEvent.errors)}`)
     switch (event.type) {
       case 'thread.started':
         assert.ok(!running, 'a run begins when the one before has ended')

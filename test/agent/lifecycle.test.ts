@@ -2,13 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { createAgent } from 'vtcode/agent'
 import type { Config } from 'vtcode'
 import { call } from './peer.js'
-import { harness, scene } from './inside.js'
+import { items, scene, type Scene } from './inside.js'
 
 type Hooks = Record<string, { matcher?: string; hooks: { command: string; timeout?: number }[] }[]>
 const note = (matcher?: string): Hooks[string] => [{ ...(matcher !== undefined && { matcher }), hooks: [{ command: 'cat >> told' }] }]
 const told = async (read: (path: string) => Promise<string | undefined>): Promise<Record<string, unknown>[]> => ((await read('told')) ?? '').split('\n').filter(Boolean).map((line) => JSON.parse(line) as Record<string, unknown>)
 const open = (script: Parameters<typeof scene>[0], hooks: Hooks, more: object = {}) => scene(script, { boot: { config: { hooks } as Config, ...more } })
 const lastUser = (body: any): string[] => body.messages.filter(({ role }: any) => role === 'user').map(({ content }: any) => content as string)
+
+const remarks = ({ events }: Scene) => items(events, 'error').filter(({ code }) => code.startsWith('VT_HOOK_')).map(({ message }) => message)
 
 describe('hooks of a session', () => {
   it('are told of its start, of each prompt, of each stop and of its end, once and in order', async () => {
@@ -50,7 +52,7 @@ describe('hooks of a session', () => {
     const s = await open([{ content: 'Fine.' }], { SessionStart: [{ hooks: [{ command: 'echo The build is red.' }] }], UserPromptSubmit: [{ hooks: [{ command: `printf %s '${context}'` }] }] })
     await s.run('what now')
     expect(lastUser(s.peer.bodies[0])).toEqual(['what now', 'The build is red.', 'It is Sunday.'])
-    expect(harness(s.events, 'lifecycle_hook').map(({ message }) => message)).toEqual(['Mind the day.'])
+    expect(remarks(s)).toEqual(['Mind the day.'])
   })
 
   it('may refuse a prompt, which then never reaches the model', async () => {
@@ -70,7 +72,7 @@ describe('hooks of a session', () => {
   it('that fail or hang change nothing and are named', async () => {
     const s = await open([{ content: 'Done.' }], { UserPromptSubmit: [{ hooks: [{ command: 'exit 7' }, { command: 'sleep 30', timeout: 1 }, { command: 'echo "{broken"' }] }] })
     expect(await s.run()).toMatchObject({ outcome_code: 'success' })
-    expect(harness(s.events, 'lifecycle_hook').map(({ message }) => message)).toEqual([expect.stringContaining('exit code 7'), expect.stringContaining('within 1 s'), expect.stringContaining('JSON')])
+    expect(remarks(s)).toEqual([expect.stringContaining('exit code 7'), expect.stringContaining('within 1 s'), expect.stringContaining('JSON')])
   })
 
   it('are told when a person is waited for', async () => {

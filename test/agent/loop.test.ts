@@ -86,7 +86,7 @@ describe('the calls of a step', () => {
   it('that change files say which', async () => {
     const s = await scene([{ toolCalls: [write('a', '1\n'), write('a', '2\n', 'overwrite'), call('unified_file', { action: 'edit', path: 'a', old_str: '2', new_str: '3\n4' }), call('unified_file', { action: 'delete', path: 'a' })] }, { content: 'ok' }])
     await s.run()
-    expect(items(s.events, 'file_change').map(({ changes }) => changes)).toEqual([[{ path: 'a', kind: 'add', added_lines: 1, removed_lines: 0 }], [{ path: 'a', kind: 'update' }], [{ path: 'a', kind: 'update', added_lines: 2, removed_lines: 1 }], [{ path: 'a', kind: 'delete' }]])
+    expect(items(s.events, 'file_change').map(({ changes }) => changes)).toEqual([[{ path: 'a', kind: 'add', added_lines: 1, removed_lines: 0 }], [{ path: 'a', kind: 'update', added_lines: 1, removed_lines: 1 }], [{ path: 'a', kind: 'update', added_lines: 2, removed_lines: 1 }], [{ path: 'a', kind: 'delete', added_lines: 0, removed_lines: 2 }]])
   })
 })
 

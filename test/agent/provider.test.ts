@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { serve } from '../fixtures/server.js'
-import { harness, hold, scene } from './inside.js'
+import { harness, hold, items, scene } from './inside.js'
 import { call, formats, home, settingsFor, startPeer, vtcode } from './peer.js'
 
 const whole = `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content: 'ok' }, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`
@@ -263,10 +263,10 @@ it('a window that nobody knows is assumed, and that is said once', async () => {
   const two = [{ toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'ok' }]
   const s = await scene(two)
   await s.run()
-  expect(harness(s.events, 'window_assumed')).toMatchObject([{ data: { code: 'VT_LLM_WINDOW_ASSUMED', context_window: 128_000 } }])
+  expect(items(s.events, 'error')).toMatchObject([{ code: 'VT_LLM_WINDOW_ASSUMED', message: expect.stringContaining('128000') }])
   const known = await scene(two, { provider: { context_window: 64_000 } })
   await known.run()
-  expect(harness(known.events, 'window_assumed')).toEqual([])
+  expect(items(known.events, 'error')).toEqual([])
 })
 
 describe('what a server wants otherwise', () => {

@@ -74,6 +74,7 @@ export interface Agent {
   /** Holds before the next request to the model, until `resume`. */
   pause(): void
   resume(): void
+  /** Waits for all that is still being written. Rejects with VT_SESSION_WRITE where that could not be. */
   close(): Promise<void>
 }
 
@@ -159,10 +160,13 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
     }
     if (options.onEvent) thread.events.add(options.onEvent)
     const close = async () => {
-      await thread.close()
-      // Old sessions make room for new ones; that is no reason for a run to fail.
-      if (!must_exist && providers.session.kept) await tidy(workspace, settings, providers.clock.now(), session_id).catch(() => [])
-      workspace.close()
+      try {
+        await thread.close()
+        // Old sessions make room for new ones; that is no reason for a run to fail.
+        if (!must_exist && providers.session.kept) await tidy(workspace, settings, providers.clock.now(), session_id).catch(() => [])
+      } finally {
+        workspace.close()
+      }
     }
     return { thread, close }
   } catch (error) {

@@ -19,7 +19,8 @@ import { runTurn, type TurnEnd } from './loop/turn.js'
 import type { Accepted, Asking, Line, Request } from './model/ask.js'
 import { connect } from './model/connect.js'
 import { lineOf } from './sessions/journal.js'
-import { manifestOf, type SessionManifest } from './sessions/manifest.js'
+import { Keeper } from './sessions/keeper.js'
+import type { SessionManifest } from './sessions/manifest.js'
 import { Queue } from './sessions/queue.js'
 import type { Restored } from './sessions/resume.js'
 import { abandon } from './sessions/settle.js'
@@ -27,7 +28,7 @@ import { apply, emptyState, textOf, type State } from './sessions/state.js'
 import type { Store } from './sessions/store.js'
 import { Watch } from './sessions/watch.js'
 import { settingsOf, type AgentSettings, type Limits } from './settings.js'
-import type { Fact, Item, Msg, Outcome, OutcomeCode, Subtype } from './types.js'
+import type { Fact, HarnessEvent, Item, Msg, Outcome, OutcomeCode, Subtype } from './types.js'
 
 export interface ThreadOptions {
   kernel: Kernel
@@ -77,8 +78,7 @@ export class Thread {
   readonly store: Store
   private written: number
   private tail: Promise<void> = Promise.resolve()
-  private manifest: SessionManifest | undefined
-  private saving: Promise<void> = Promise.resolve()
+  private readonly keeper: Keeper
   /** Ends the turn that is open, and no more than that. */
   private turn: AbortController | undefined
   private fallback = 0
@@ -95,7 +95,7 @@ export class Thread {
     this.surface = options.surface
     this.line = options.line
     this.store = options.store
-    this.manifest = options.manifest
+    this.keeper = new Keeper(this, options.manifest)
     this.segments = new Segments(this, options.with_tools)
     this.settings = settingsOf(options.kernel, options.limits)
     this.newId = idMaker(options.providers.clock, options.providers.random)
@@ -116,12 +116,9 @@ export class Thread {
     this.purse.run = noBill
     this.turns = 0
     this.began = this.providers.clock.now()
-    const parent_thread_id = this.manifest?.parent_thread_id
+    const { parent_thread_id } = this.keeper
     const forked = parent_thread_id === undefined ? {} : { parent_thread_id }
-    const found = this.manifest !== undefined
-    const saved = this.saveManifest('active')
-    // Nobody finds a session without it; later nobody waits for it before the run is over.
-    await (found ? void saved.catch(() => {}) : saved)
+    await this.keeper.open()
     await this.events.emit({ type: 'thread.started', session_id, model: line.model.id, mode: kernel.settings.policy.mode, cwd: kernel.workspace, version, ...forked })
   }
 
@@ -135,7 +132,7 @@ export class Thread {
     this.context.changed(fact)
     this.tail = this.tail.then(async () => {
       await this.store.append('messages.jsonl', line)
-      if (durable) await this.store.sync()
+      if (durable) await this.store.sync('messages.jsonl')
       apply(this.state, fact, turn)
     })
     return this.tail
@@ -145,7 +142,11 @@ export class Thread {
   say(text: string): Promise<void> {
     return this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin: 'harness' } })
   }
-  harness(event: string, fields: Omit<Item & { type: 'harness' }, 'id' | 'type' | 'event'> = {}): Promise<void> {
+  /** What a person should know, and what ends nothing. */
+  remark(code: string, message: string): Promise<void> {
+    return this.events.say({ id: this.newId('it'), type: 'error', message, code })
+  }
+  harness(event: HarnessEvent, fields: Omit<Item & { type: 'harness' }, 'id' | 'type' | 'event'> = {}): Promise<void> {
     return this.events.say({ id: this.newId('it'), type: 'harness', event, ...fields })
   }
 
@@ -164,11 +165,14 @@ export class Thread {
       this.last = await runTurn(this, next, AbortSignal.any([signal, this.turn.signal]))
       this.turns += 1
       if (this.last.failure?.code === 'VT_SESSION_WRITE') break
-      if (next?.intent_id !== undefined) await this.store.sync().then(() => this.queue.applied(next!.intent_id!))
+      if (next?.intent_id !== undefined) await this.store.sync('messages.jsonl').then(() => this.queue.applied(next!.intent_id!))
       const steered = this.turn.signal.aborted && !signal.aborted
       if (this.last.outcome !== 'success' && !steered) break
       next = await this.queue.next()
-      if (next) await this.rest()
+      if (!next) break
+      // The idle boundary: what the turn leaves is on disk before anything else begins.
+      this.keeper.keep('idle')
+      await this.store.sync()
     }
     this.turn = undefined
     return this.last
@@ -216,7 +220,7 @@ export class Thread {
       }
       await remark(this, tools)
       // An answer takes a while: what came before it gets on disk meanwhile. A failure is told by the next who waits.
-      this.store.sync().catch(() => {})
+      this.store.sync('messages.jsonl').catch(() => {})
       const retrying: Asking['retrying'] = ({ attempt, cause, wait_ms }) =>
         this.harness('model_retry', { message: cause.message, attempt, error_category: cause.category, data: { wait_ms } })
       try {
@@ -245,9 +249,10 @@ export class Thread {
   async finish(): Promise<Outcome> {
     const { outcome } = this.last
     const code = outcome === 'success' && this.escalation.refused_change ? 'escalated' : outcome
+    const { text, failure } = this.last
     try {
-      const { text, failure } = this.last
-      const told = this.events.emit({
+      if (failure?.code !== 'VT_SESSION_WRITE') this.keeper.keep('idle')
+      await this.events.emit({
         type: 'thread.completed',
         outcome_code: code,
         ...this.known(verdictOf(code).subtype),
@@ -256,7 +261,6 @@ export class Thread {
         ...(text !== '' && { result: text }),
         ...(failure && { stop_reason: failure.code }),
       })
-      await Promise.all([told, failure?.code !== 'VT_SESSION_WRITE' && this.keep()])
       return this.outcomeOf(code)
     } catch (error) {
       if (!(error instanceof AgentError)) throw error
@@ -275,24 +279,15 @@ export class Thread {
     return { session_id: this.session_id, subtype, usage: this.purse.run.usage, total_cost_usd: this.purse.run.cost, num_turns: this.turns }
   }
 
-  /** The idle boundary: what the turn leaves is on disk before anything else begins; one wait for all of it. */
-  private rest = (): Promise<unknown> => Promise.all([this.store.sync(), this.keep()])
-  private keep = (): Promise<unknown> => Promise.all([this.context.saveMemory(), this.saveManifest('idle')])
-
-  private saveManifest(status: SessionManifest['status']): Promise<void> {
-    const manifest = (this.manifest = manifestOf(this, status, this.manifest))
-    this.saving = this.saving.then(() => this.store.write('manifest.json', JSON.stringify(manifest)))
-    return this.saving
-  }
-
-  /** Waits for what is being written, and lets go of the session. */
+  /** Waits for what is being written, and lets go of the session. Throws VT_SESSION_WRITE where that could not be written. */
   async close(): Promise<void> {
-    await Promise.allSettled([this.tail, this.saving])
+    await Promise.allSettled([this.tail, this.keeper.settled()])
     const { outcome } = this.last
     await this.lifecycle.end(outcome === 'success' ? 'completed' : outcome === 'cancelled' ? 'cancelled' : 'error')
     await this.kernel.endSession(this.session_id)
     await this.watch.close()
     await this.store.close()
+    if (this.last.failure?.code !== 'VT_SESSION_WRITE') await this.keeper.settled()
   }
 }
 

@@ -132,11 +132,14 @@ export type Item =
       duration_ms: number
       bytes: number
     }
+  | { id: string; type: 'command_execution'; command: string; aggregated_output: string; exit_code?: number; status: ItemStatus; call_id: string }
   | { id: string; type: 'file_change'; changes: FileChange[]; status: ItemStatus; call_id: string }
+  | { id: string; type: 'mcp_tool_call'; tool_name: string; arguments?: unknown; result?: string; status: 'completed' | 'failed' }
+  | { id: string; type: 'web_search'; query: string; provider?: string; results?: JsonObject[] }
   | {
       id: string
       type: 'harness'
-      event: string
+      event: HarnessEvent
       message?: string
       attempt?: number
       error_category?: string
@@ -144,6 +147,9 @@ export type Item =
       data?: JsonObject
     }
   | { id: string; type: 'error'; message: string; code: string }
+/** An item that has no id yet. */
+export type NewItem = Item extends infer One ? (One extends Item ? Omit<One, 'id'> : never) : never
+export type HarnessEvent = 'model_retry' | 'model_fallback' | 'tool_retry_attempted' | 'context_cleared' | 'limit_reached' | 'resumed'
 export type CallOutcome = 'success' | 'error' | 'permission_rejected' | 'permission_cancelled' | 'followup' | 'hook_denied' | 'invalid_tool' | 'cancelled'
 export interface FileChange {
   path: string
@@ -152,6 +158,17 @@ export interface FileChange {
   removed_lines?: number
 }
 
+/** What a turn begins with, in tokens; the cache's are those of the answer before it. */
+export interface TokenBreakdown {
+  /** Without the instruction files. */
+  system_prompt_tokens: number
+  tool_schema_tokens: number
+  instruction_file_tokens: number
+  message_history_tokens: number
+  cache_read_tokens: number
+  cache_write_tokens: number
+  cache_miss_tokens: number
+}
 export interface TurnLimits {
   tool_loops: number
   tool_calls: number
@@ -190,7 +207,7 @@ export type EventBody =
       tokens_after: number
       deduped_reads: number
     }
-  | { type: 'turn.started'; turn_number: number }
+  | { type: 'turn.started'; turn_number: number; token_breakdown?: TokenBreakdown }
   | { type: 'turn.completed'; usage: Usage; cost_usd: number | null; limits: TurnLimits }
   | { type: 'turn.failed'; message: string; usage?: Usage; code: string }
   | { type: 'item.started' | 'item.updated' | 'item.completed'; item: Item }

@@ -9,7 +9,7 @@ import { startPipe } from './pipe.js'
 import { confined, loose, sandbox } from './sandbox.js'
 import { Session, type Facts } from './session.js'
 import { sessionsOf } from './sessions.js'
-import { execSettings, sandboxSettings } from './settings.js'
+import { confinement, execSettings, sandboxSettings } from './settings.js'
 import type { Sink, Size, Transport } from './transport.js'
 
 /** What a caller wants to have run. */
@@ -73,10 +73,10 @@ interface Executor extends Pick<Facts, 'sandbox' | 'network'> {
 /** Chooses where the program runs. A sandbox that is required and does not hold is an error, never a silent run without it. */
 async function executor(context: Context, { mode, caller }: Pick<Call, 'mode' | 'caller'>, wanted: Wanted, folder: Handle, launch: Launch): Promise<Executor> {
   const { mode: usual, ...settings } = sandboxSettings(context)
-  const use = usual === 'required' || caller.sandbox === 'strict' ? 'required' : caller.sandbox === 'none' ? 'off' : usual
   const outside = { launch, sandbox: 'none', network: true } as const
   if (wanted.escalated && caller.sandbox === 'strict') throw refusal('VT_EXEC_SANDBOX', 'Here nothing runs outside the sandbox, whoever agrees.')
-  if (use === 'off' || wanted.escalated) return outside
+  const use = confinement(usual, caller.sandbox, wanted.escalated ?? false)
+  if (use === 'off') return outside
   const found = await sandbox()
   if ('missing' in found) {
     if (use === 'auto') return outside

@@ -22,5 +22,11 @@ export interface SandboxSettings {
   readable: string[]
 }
 
+/** Whether a command has to run in the sandbox, may, or runs outside: by the settings, by whoever calls, and where an escape was agreed to. */
+export function confinement(usual: SandboxSettings['mode'], caller: 'strict' | 'none' | undefined, escalated: boolean): SandboxSettings['mode'] {
+  if (caller === 'strict') return 'required'
+  return escalated || (caller === 'none' && usual !== 'required') ? 'off' : usual
+}
+
 export const execSettings = (context: Context): ExecSettings => context.settings.exec as ExecSettings
 export const sandboxSettings = (context: Context): SandboxSettings => context.settings.sandbox as SandboxSettings

@@ -63,26 +63,6 @@ describe('vtcode exec', () => {
     expect(events.at(-1)).toMatchObject({ outcome_code: 'success', subtype: 'success', result: 'Done.', num_turns: 1, num_steps: 2, total_cost_usd: null, verified: null })
   })
 
-  it('says with its exit code how the run ended', async () => {
-    const loop = Array.from({ length: 3 }, (_, index): Answer => ({ toolCalls: [call('unified_search', { action: 'list', path: `d${index}` })] }))
-    const rows: [string, Answer[], object, string[], unknown][] = [
-      ['an answer', [{ content: 'ok' }], {}, [], ['success', 'success', 0]],
-      ['a refusal of the server', [{ error: { message: 'bad field' }, status: 400 }], {}, [], ['failed', 'error_during_execution', 1]],
-      ['a change that nobody could allow', [{ toolCalls: [write('x', 'y')] }, { content: 'I may not.' }], {}, ['--mode', 'ask'], ['escalated', 'error_during_execution', 1]],
-      ['calls in a circle', [...Array.from({ length: 16 }, (_, index): Answer => loop[index % 2]!), { content: 'in circles' }], {}, [], ['loop_detected', 'error_during_execution', 1]],
-      ['too many loops', [...loop, { content: 'half' }], { tools: { max_tool_loops: 3 } }, [], ['tool_loop_limit_reached', 'error_during_execution', 1]],
-      ['a budget without a price', [], { agent: { model: 'peer/m', harness: { max_budget_usd: 1 } } }, [], ['failed', 'error_during_execution', 1]],
-    ]
-    for (const [title, script, settings, flags, expected] of rows) {
-      const { place } = await scene(script, { 'd0/a': '', 'd1/b': '', 'd2/c': '' }, { settings })
-      const { code, out } = await exec(place, '--json', ...flags, 'go')
-      const events = eventsOf(out)
-      checkLog(events)
-      const { outcome_code, subtype } = events.at(-1)
-      expect([outcome_code, subtype, code], title).toEqual(expected)
-    }
-  })
-
   it('says so where a run that failed has no words of its own, however quiet it is to be', async () => {
     const loop = (index: number): Answer => ({ toolCalls: [call('unified_search', { action: 'list', path: `d${index % 2}` })] })
     const { place } = await scene(Array.from({ length: 40 }, (_, index) => loop(index)), { 'd0/a': '', 'd1/b': '' })

@@ -3,7 +3,7 @@ import { AgentError } from '../errors.js'
 import { checkBudget } from '../loop/budget.js'
 import { ask, type Line } from '../model/ask.js'
 import { connect } from '../model/connect.js'
-import { sizeOf, tokensOf } from '../model/usage.js'
+import { sizeOf } from '../model/usage.js'
 import type { Thread } from '../thread.js'
 import type { CompactTrigger, Msg, Summary } from '../types.js'
 import { dedupe } from './dedupe.js'
@@ -153,5 +153,3 @@ async function summariser({ kernel, providers, settings, line }: Thread): Promis
 }
 
 const silent = { grew: async () => {}, end: async () => [] }
-/** What a prompt and its tools take, in tokens. */
-export const weightOf = ({ system, tools }: { system: string; tools: unknown }): number => tokensOf(system) + tokensOf(JSON.stringify(tools))

@@ -1,10 +1,10 @@
 import { withoutValues } from '../../redact.js'
 import type { Accepted } from '../model/ask.js'
-import { sizeOf } from '../model/usage.js'
+import { noUsage, sizeOf } from '../model/usage.js'
 import { textOf } from '../sessions/state.js'
 import { sessionsFolder } from '../sessions/store.js'
 import type { Thread } from '../thread.js'
-import type { CallPart, CompactTrigger, Fact, ResultPart } from '../types.js'
+import type { CallPart, CompactTrigger, Fact, ResultPart, TokenBreakdown } from '../types.js'
 import { clearable, clearedText } from './clearing.js'
 import { compact } from './compaction.js'
 import { envelopeOf } from './envelope.js'
@@ -21,6 +21,8 @@ export class LiveContext {
   private counted: { tokens: number; messages: number } | undefined
   /** What the model's window turned out to be at most. */
   private lowered = Infinity
+  /** What the server said of the last answer. */
+  private usage = noUsage
   private recovered = false
 
   constructor(private readonly thread: Thread) {}
@@ -37,8 +39,23 @@ export class LiveContext {
   }
 
   /** Notes what the server counted for an answer that is about to join the conversation. */
-  answered({ counted }: Accepted): void {
+  answered({ counted, usage }: Accepted): void {
+    this.usage = usage
     this.counted = counted === undefined ? undefined : { tokens: counted, messages: this.thread.state.messages.length + 1 }
+  }
+  /** What the turn that begins is made of. */
+  async breakdown(): Promise<TokenBreakdown> {
+    const { system, written, tools } = (await this.thread.segments.next()).weight
+    const { input_tokens, cached_input_tokens, cache_creation_tokens } = this.usage
+    return {
+      system_prompt_tokens: Math.max(0, system - written),
+      tool_schema_tokens: tools,
+      instruction_file_tokens: written,
+      message_history_tokens: sizeOf(this.thread.state.messages),
+      cache_read_tokens: cached_input_tokens,
+      cache_write_tokens: cache_creation_tokens,
+      cache_miss_tokens: Math.max(0, input_tokens - cached_input_tokens - cache_creation_tokens),
+    }
   }
   /** After these the old count means nothing. */
   changed({ kind }: Fact): void {

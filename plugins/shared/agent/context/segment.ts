@@ -1,8 +1,8 @@
 import type { Request } from '../model/ask.js'
 import { toolDefinitions } from '../model/prompt.js'
+import { tokensOf } from '../model/usage.js'
 import type { Thread } from '../thread.js'
 import type { SegmentReason } from '../types.js'
-import { weightOf } from './compaction.js'
 import { sha256, systemPrompt, writtenFor } from './prompt.js'
 
 /** A stretch of steps with one prompt and one set of tools. */
@@ -10,14 +10,17 @@ export interface Segment {
   id: string
   system: string
   tools: Request['tools']
-  /** Of prompt and tools, in tokens. */
-  weight: number
+  /** In tokens; `written` is the part of the prompt that people wrote for agents. */
+  weight: { system: number; written: number; tools: number }
   /** What it was made of, as far as that may change while a thread lives. */
-  of: { mode: string; generation: number; catalog: string; written: string }
+  of: { model: string; mode: string; generation: number; catalog: string; written: string }
 }
 
 /** What the model is told before the conversation: frozen, until one of its parts or the model has changed. */
 export class Segments {
+  /** What the next step is told. */
+  private ready: Segment | undefined
+  /** The one that is on record. */
   private present: Segment | undefined
 
   constructor(
@@ -26,14 +29,20 @@ export class Segments {
   ) {}
 
   get weight(): number {
-    return this.present?.weight ?? 0
+    const { system, tools } = this.present?.weight ?? { system: 0, tools: 0 }
+    return system + tools
   }
 
   /** The one that is in force; another begins where the model changed. */
   async current(): Promise<Segment> {
-    const { state, line } = this.thread
-    if (this.present && state.segment?.model === line.model.id) return this.present
-    return this.begin(this.present ? 'model_switch' : 'start')
+    const next = await this.next()
+    return next === this.present ? next : this.record(next, this.present ? 'model_switch' : 'start')
+  }
+
+  /** What the next step will be told; it is in force when that begins. */
+  async next(): Promise<Segment> {
+    if (this.ready?.of.model !== this.thread.line.model.id) this.ready = await this.make()
+    return this.ready
   }
 
   /** Looks, as a turn begins, whether people have changed what the model is told; what the place looks like stays as it was told. */
@@ -50,27 +59,42 @@ export class Segments {
     return (await writtenFor(workspace, settings, providers.env)) === of.written ? undefined : 'instructions'
   }
 
+  async begin(reason: SegmentReason): Promise<Segment> {
+    return this.record((this.ready = await this.make()), reason)
+  }
+
   private tools = (): Request['tools'] => (this.withTools ? toolDefinitions(this.thread.kernel.tools()) : [])
 
-  async begin(reason: SegmentReason): Promise<Segment> {
-    const { kernel, workspace, settings, providers, store, line, events, newId } = this.thread
+  private async make(): Promise<Segment> {
+    const { kernel, workspace, settings, providers, line, newId } = this.thread
     const { generation } = kernel
-    const { mode } = kernel.settings.policy
     const written = await writtenFor(workspace, settings, providers.env)
     const system = await systemPrompt(kernel, workspace, written, providers)
     const tools = this.tools()
+    const catalog = JSON.stringify(tools)
+    return {
+      id: newId('seg'),
+      system,
+      tools,
+      weight: { system: tokensOf(system), written: tokensOf(written), tools: tokensOf(catalog) },
+      of: { model: line.model.id, mode: kernel.settings.policy.mode, generation, catalog: sha256(catalog), written },
+    }
+  }
+
+  private async record(segment: Segment, reason: SegmentReason): Promise<Segment> {
+    const { store, events } = this.thread
+    const { id: segment_id, system, tools, of } = segment
+    const { model } = of
     const texts = { prompt: system, tools: JSON.stringify(tools) }
-    const segment = { id: newId('seg'), system, tools, weight: weightOf({ system, tools }), of: { mode, generation, catalog: sha256(texts.tools), written } }
-    const hashes = { prompt: sha256(texts.prompt), tools: segment.of.catalog }
+    const hashes = { prompt: sha256(system), tools: of.catalog }
     for (const name of ['prompt', 'tools'] as const) {
       if ((await store.read(`prompts/${hashes[name]}`)) === undefined) await store.write(`prompts/${hashes[name]}`, texts[name])
     }
-    const model = line.model.id
-    await this.thread.commit({ kind: 'segment', segment_id: segment.id, model, ...hashes })
+    await this.thread.commit({ kind: 'segment', segment_id, model, ...hashes })
     this.present = segment
     await events.emit({
       type: 'segment.started',
-      segment_id: segment.id,
+      segment_id,
       model,
       reason,
       prompt_hash: hashes.prompt,

@@ -12,6 +12,7 @@ export function progress(io: Io): Sink {
     if (event.type !== 'item.completed') return
     const { item } = event
     if (item.type === 'tool_output') outputs.set(item.call_id, item)
+    if (item.type === 'error') io.stderr.write(`${dim(`· ${oneLine(item.message)}`)}\n`)
     if (item.type === 'harness' && item.message) io.stderr.write(`${dim(`· ${item.event}: ${oneLine(item.message)}`)}\n`)
     if (item.type !== 'tool_invocation') return
     const output = outputs.get(item.call_id)

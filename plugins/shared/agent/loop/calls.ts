@@ -3,12 +3,13 @@ import type { Nature } from '../dictionary.js'
 import { messageOf } from '../errors.js'
 import { recording, settle, type Came } from '../sessions/settle.js'
 import { callEnd, resultPart } from '../sessions/state.js'
-import type { CallOutcome, CallPart, FileChange, Item, Msg } from '../types.js'
+import type { CallPart, Item, Msg } from '../types.js'
 import type { Thread } from '../thread.js'
 import { changesOf } from './changes.js'
 import { isQuiet } from './effects.js'
 import { identityOf } from './cycles.js'
 import { People } from './people.js'
+import { outcomeOf, report } from './report.js'
 import type { Tally } from './tally.js'
 import { describeFault, earlierResult, type Told } from './text.js'
 
@@ -18,17 +19,25 @@ interface Planned extends Nature {
 
 /**
  * Makes the calls of a step, in batches: quiet ones side by side, everything else alone, in the order of the answer. Each call is
- * in the journal before it can change anything, each result before the next batch. Then the message with all results.
+ * in the journal before it can change anything, each result before the next batch, and what came of them is told in their order,
+ * whichever ended first. Then the message with all results.
  */
 export async function makeCalls(thread: Thread, tally: Tally, calls: readonly CallPart[], signal: AbortSignal): Promise<void> {
   const planned = calls.map((call): Planned => ({ call, ...thread.providers.metadata.describe(call.name, call.input) }))
   const most = thread.settings.harness.max_parallel_tool_calls || 16
   for (const batch of batches(planned.filter(({ call }) => !thread.state.ended.has(call.call_id)))) {
     const waiting = [...batch]
+    let told: Promise<void> = Promise.resolve()
     const work = async () => {
-      for (let one = waiting.shift(); one; one = waiting.shift()) await makeCall(thread, tally, one, signal)
+      for (let one = waiting.shift(); one; one = waiting.shift()) {
+        const made = makeCall(thread, tally, one, signal)
+        told = Promise.all([made, told]).then(([one]) => tell(thread, tally, one, signal))
+        told.catch(() => {})
+        await made
+      }
     }
     await Promise.all(Array.from({ length: Math.min(most, batch.length) }, work))
+    await told
   }
   const parts = calls.map((call) => resultPart(call, thread.state.ended.get(call.call_id)!))
   await thread.commit({ kind: 'message', message: { role: 'tool', parts } satisfies Msg })
@@ -46,10 +55,18 @@ function batches(planned: Planned[]): Planned[][] {
   return found
 }
 
-async function makeCall(thread: Thread, tally: Tally, { call, effects }: Planned, signal: AbortSignal): Promise<void> {
+/** A call that was made, or refused. */
+interface Made extends Planned, Came {
+  invocation: Item & { type: 'tool_invocation' }
+  refused: boolean
+  people: People
+  duration_ms: number
+}
+
+async function makeCall(thread: Thread, tally: Tally, { call, effects, ...rest }: Planned, signal: AbortSignal): Promise<Made> {
   const { events, providers } = thread
   const { call_id, tool_call_id, name, input } = call
-  const invocation: Item & { type: 'tool_invocation' } = {
+  const invocation: Made['invocation'] = {
     id: thread.newId('it'),
     type: 'tool_invocation',
     tool_name: name,
@@ -69,8 +86,12 @@ async function makeCall(thread: Thread, tally: Tally, { call, effects }: Planned
   const people = new People(thread, call, signal)
   const { result, changed } = settled ?? (refused ? { result: { ok: false, error: { retryable: false, ...refused } }, changed: [] } : await watched(thread, call, effects, people, signal))
   if (people.said === 'cancel') tally.cancelled = true
-  const duration_ms = providers.clock.now() - began
-  const said = providers.output_map.toModel(result)
+  return { call, effects, ...rest, invocation, refused: refused !== undefined, people, result, changed, duration_ms: providers.clock.now() - began }
+}
+
+async function tell(thread: Thread, tally: Tally, { call, effects, invocation, refused, people, result, changed, duration_ms }: Made, signal: AbortSignal): Promise<void> {
+  const { call_id, name, input } = call
+  const said = thread.providers.output_map.toModel(result)
   const answer = refused ? said : tally.note(call, effects, result, said, duration_ms - people.waited_ms)
   const told = refused || signal.aborted || !isQuiet(effects) ? answer : folded(thread, call, answer)
   const changes = [...(result.ok ? changesOf(name, input as JsonObject, result.output) : []), ...changed]
@@ -121,50 +142,4 @@ function folded(thread: Thread, call: CallPart, answer: Told): Told {
   if (!earlier) return answer
   const remarks = text.slice(earlier.length)
   return { ...answer, text: `Same result as call ${earlier.call_id} above (${Buffer.byteLength(text)} bytes).${remarks}` }
-}
-
-/** What came of a call, for the record. */
-interface Made {
-  result: Result
-  answer: Told
-  changes: FileChange[]
-  duration_ms: number
-  outcome: CallOutcome
-}
-
-async function report({ events, newId }: Thread, invocation: Item & { type: 'tool_invocation' }, { result, answer, changes, duration_ms, outcome }: Made): Promise<void> {
-  const { call_id, tool_call_id } = invocation
-  const status = outcome === 'cancelled' ? 'cancelled' : result.ok ? 'completed' : 'failed'
-  const exit_code = exitCode(result)
-  await events.say({
-    id: newId('it'),
-    type: 'tool_output',
-    call_id,
-    ...(tool_call_id !== undefined && { tool_call_id }),
-    ...(answer.spool_path !== undefined && { spool_path: answer.spool_path }),
-    output: answer.text,
-    ...(exit_code !== undefined && { exit_code }),
-    status,
-    is_error: answer.is_error,
-    ...(!result.ok && { error_code: result.error.code }),
-    duration_ms,
-    bytes: Buffer.byteLength(answer.text),
-  })
-  if (changes.length > 0) await events.say({ id: newId('it'), type: 'file_change', changes, status: 'completed', call_id })
-  await events.complete({ ...invocation, status, outcome })
-}
-
-function outcomeOf(result: Result, stopped: boolean, said: People['said']): CallOutcome {
-  if (result.ok) return 'success'
-  const { code, details } = result.error
-  if (code === 'VT_CALL_ABORTED' || stopped) return 'cancelled'
-  if (code === 'VT_TOOL_UNKNOWN') return 'invalid_tool'
-  if (!code.startsWith('VT_POLICY_')) return 'error'
-  if (details?.['hook'] === true) return 'hook_denied'
-  return said === 'cancel' ? 'permission_cancelled' : said === 'followup' ? 'followup' : 'permission_rejected'
-}
-
-function exitCode(result: Result): number | undefined {
-  const code = result.ok ? result.output['exit_code'] : result.error.details?.['exit_code']
-  return typeof code === 'number' ? code : undefined
 }

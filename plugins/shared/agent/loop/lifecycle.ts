@@ -67,7 +67,7 @@ export class Lifecycle {
     const { kernel, session_id } = this.thread
     const told = await fire(kernel, event, { session: session_id, ...circumstances })
     this.notes.push(...told.context)
-    for (const { message } of told.remarks) await this.thread.harness('lifecycle_hook', { message })
+    for (const { code, message } of told.remarks) await this.thread.remark(code, message)
     return told
   }
 }

@@ -12,11 +12,10 @@ export async function remark(thread: Thread, tools: Request['tools']): Promise<v
   told.add(line)
   if (sources['context_window'] === 'assumed') {
     const message = `How much ${id} can hold is not known; ${facts.context_window} tokens are assumed. Say context_window of the provider.`
-    await thread.harness('window_assumed', { message, data: { code: 'VT_LLM_WINDOW_ASSUMED', context_window: facts.context_window } })
+    await thread.remark('VT_LLM_WINDOW_ASSUMED', message)
   }
   const names = reducedTools(line.model, tools)
   if (names.length > 0) {
-    const message = `${id} is told of these tools in a simpler form: ${names.join(', ')}.`
-    await thread.harness('schema_reduced', { message, data: { code: 'VT_LLM_SCHEMA_REDUCED', tools: names } })
+    await thread.remark('VT_LLM_SCHEMA_REDUCED', `${id} is told of these tools in a simpler form: ${names.join(', ')}.`)
   }
 }

@@ -53,7 +53,9 @@ class Turn {
     if (input) await thread.commit({ kind: 'turn_start', turn_id: thread.newId('tn'), input })
     const { turn_id, input: message } = thread.state.open!
     thread.events.turn_id = turn_id
-    await thread.events.emit({ type: 'turn.started', turn_number: thread.state.turn })
+    // What keeps it from being counted keeps the first step from being asked for, and is told there.
+    const token_breakdown = await thread.context.breakdown().catch(() => undefined)
+    await thread.events.emit({ type: 'turn.started', turn_number: thread.state.turn, ...(token_breakdown && { token_breakdown }) })
     const { origin = 'prompt', intent_id } = message
     const named = intent_id === undefined ? {} : { intent_id }
     if (origin === 'queue') await thread.events.emit({ type: 'interjected', source: 'queue', image_count: 0, redirect_kind: 'interjection', ...named })

@@ -11,10 +11,12 @@ interface Message extends JsonObject {
 }
 type Chat = JsonObject & { messages: Message[]; tools?: { function?: JsonObject }[] }
 
-/** The body as this server wants it: what `compat` says of its format, then the fields of the entry. */
-export function shaped(body: JsonObject, model: Model): JsonObject {
-  const chat = model.format === 'openai-chat' && Array.isArray(body['messages'])
-  return merged(chat ? chatBody(body as Chat, model) : body, model.body)
+/** The body, in JSON, as this server wants it: what `compat` says of its format, then the fields of the entry. A long conversation is not read again for nothing. */
+export function shaped(json: string, model: Model): string {
+  const chat = model.format === 'openai-chat' && (Object.keys(model.compat).length > 0 || model.facts.supports_parallel_tool_calls === false)
+  if (!chat && Object.keys(model.body).length === 0) return json
+  const body = JSON.parse(json) as JsonObject
+  return JSON.stringify(merged(chat && Array.isArray(body['messages']) ? chatBody(body as Chat, model) : body, model.body))
 }
 
 /** One rule after the other, each for servers that say "OpenAI compatible" and differ in one point. */

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { JsonObject } from '../../../../core/index.js'
 import { AgentError } from '../errors.js'
 import { shaped } from './compat.js'
 import type { Credential } from './credentials.js'
@@ -39,7 +38,7 @@ export function transport(model: Model, credential: Credential, extra: { headers
     }
     for (const [name, value] of Object.entries({ ...extra.headers, ...door.headers })) put(own, name, value, model)
     const plain = new Headers([...own].filter(([name]) => harmless.test(name)))
-    const body = typeof init.body === 'string' ? wellFormed(JSON.stringify(shaped(JSON.parse(init.body) as JsonObject, model))) : init.body
+    const body = typeof init.body === 'string' ? wellFormed(shaped(init.body, model)) : init.body
     let at_home = true
     for (let hops = 0; ; hops++) {
       // Who was sent away once is not trusted again.

@@ -49,11 +49,12 @@ export const addCost = (a: number | null, b: number | null): number | null => (a
 /** About how many tokens a text has. */
 export const tokensOf = (text: string): number => estimateTokenCount(text)
 /** About how many tokens messages take. */
-export const sizeOf = (messages: readonly Msg[]): number => messages.reduce((sum, { parts }) => sum + parts.reduce((all, part) => all + partSize(part), 4), 0)
+export const sizeOf = (messages: readonly Msg[]): number => messages.reduce((sum, message) => sum + sizeOfOne(message), 0)
 
-const sizes = new WeakMap<object, number>()
-function partSize(part: Msg['parts'][number]): number {
-  let size = sizes.get(part)
-  if (size === undefined) sizes.set(part, (size = estimateTokenCount('text' in part ? part.text : JSON.stringify(part.input)) + 4))
+// A message never changes, and a conversation is asked for its size again and again.
+const sizes = new WeakMap<Msg, number>()
+function sizeOfOne(message: Msg): number {
+  let size = sizes.get(message)
+  if (size === undefined) sizes.set(message, (size = message.parts.reduce((all, part) => all + tokensOf('text' in part ? part.text : JSON.stringify(part.input)) + 4, 4)))
   return size
 }

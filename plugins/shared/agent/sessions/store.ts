@@ -1,4 +1,4 @@
-import { constants, writeSync } from 'node:fs'
+import { constants, fstatSync, writeSync } from 'node:fs'
 import { readdir, rename, type FileHandle } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { Handle, Workspace } from '../../../../core/index.js'
@@ -12,8 +12,8 @@ import { holdSession } from './lock.js'
 export interface Store {
   /** Adds to a log; it survives the process at once, and the machine with the next `sync`. */
   append(log: Log, line: string): Promise<void>
-  /** Returns when all that was added so far is on disk: one wait, however much it was. */
-  sync(): Promise<void>
+  /** Returns when all that was added so far is on disk, to one log or to all: one wait, however much it was. */
+  sync(log?: Log): Promise<void>
   /** Puts a log aside that has grown large, under the next number, and begins a new one. */
   roll(log: Log): Promise<void>
   /** Writes a small file whole. */
@@ -72,9 +72,9 @@ class Disk implements Store {
     }
   }
 
-  sync(): Promise<void> {
-    const logs = [...this.unsynced]
-    this.unsynced.clear()
+  sync(only?: Log): Promise<void> {
+    const logs = [...this.unsynced].filter((log) => only === undefined || log === only)
+    for (const log of logs) this.unsynced.delete(log)
     // One that is under way counts too, and one that failed fails every later one.
     const all = [this.synced, ...logs.map((log) => this.log(log).then((file) => file.datasync()).catch((error: unknown) => Promise.reject(unwritable(log, error))))]
     this.synced = Promise.all(all).then(() => {})
@@ -84,7 +84,7 @@ class Disk implements Store {
 
   async roll(log: Log): Promise<void> {
     const file = await this.log(log)
-    if ((await file.stat()).size < largestLog) return
+    if (fstatSync(file.fd).size < largestLog) return
     await this.sync()
     const base = log.replace('.jsonl', '')
     const taken = (await readdir(this.folder.ref)).flatMap((name) => Number(new RegExp(`^${base}\\.(\\d+)\\.jsonl$`).exec(name)?.[1] ?? []))

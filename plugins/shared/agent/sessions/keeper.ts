@@ -1,0 +1,50 @@
+import type { Thread } from '../thread.js'
+import { manifestOf, type SessionManifest } from './manifest.js'
+
+/**
+ * Manifest and memory of a session, for others to read. What they say is in the journal too, so they are written behind the run, as they
+ * are last, and whoever closes the session waits for them.
+ */
+export class Keeper {
+  private status: SessionManifest['status'] = 'idle'
+  /** What is written at the moment, or about to be, is not the latest. */
+  private stale = false
+  private saving: Promise<void> = Promise.resolve()
+
+  constructor(
+    private readonly thread: Thread,
+    private manifest: SessionManifest | undefined,
+  ) {}
+
+  /** The thread that it was forked from. */
+  get parent_thread_id(): string | undefined {
+    return this.manifest?.parent_thread_id
+  }
+
+  /** The session is listed from the first time on. Returns when that is so. */
+  async open(): Promise<void> {
+    const listed = this.manifest !== undefined
+    this.keep('active')
+    if (!listed) await this.saving
+  }
+
+  keep(status: SessionManifest['status']): void {
+    this.status = status
+    if (this.stale) return
+    this.stale = true
+    this.saving = this.saving.then(() => this.write())
+    this.saving.catch(() => {})
+  }
+
+  private async write(): Promise<void> {
+    const { thread, status } = this
+    this.stale = false
+    this.manifest = manifestOf(thread, status, this.manifest)
+    await Promise.all([thread.store.write('manifest.json', JSON.stringify(this.manifest)), status === 'idle' && thread.context.saveMemory()])
+  }
+
+  /** Returns when all of it is written. Throws VT_SESSION_WRITE where that could not be. */
+  settled(): Promise<void> {
+    return this.saving
+  }
+}
