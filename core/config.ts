@@ -5,6 +5,7 @@ import { closedToOthers } from './data.js'
 import { identityOf, itemForConfig, itemForValue, sha256, type TrustItem } from './digest.js'
 import { problem, report, VtError } from './errors.js'
 import { merge, type Source } from './merge.js'
+import { openShelf } from './shelf.js'
 import { freeze } from './plain.js'
 import { assign, codeEnds, dataEnds, fromCall, fromCode, fromData, isCode } from './source.js'
 import { fromToolPolicy } from './toolpolicy.js'
@@ -51,12 +52,13 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
     return trusted(item.id, item.digest)
   }
   const circumstances = { cwd: workspace, env, ...(mode && { mode }) }
-  const own = (layer: 'user' | 'call', file: string) => (isCode(file) ? fromCode(layer, file, circumstances) : fromData(layer, file))
+  const shelf = openShelf(home, workspace)
+  const own = (layer: 'user' | 'call', file: string) => (isCode(file) ? fromCode(layer, file, circumstances) : fromData(layer, file, { shelf }))
   const sources: Source[] = []
 
   for (const folder of [home, join(workspace, '.vtcode')]) requireFolder(folder)
   const managed = only(named(join(admin, 'vtcode.config'), dataEnds))
-  if (managed && ownedByRoot([admin, managed], diagnostics)) sources.push(await fromData('admin', managed))
+  if (managed && ownedByRoot([admin, managed], diagnostics)) sources.push(await fromData('admin', managed, { shelf }))
   const users = only(named(join(home, 'vtcode.config'), [...codeEnds, ...dataEnds]))
   if (users) {
     requireOwn([home, users])
@@ -66,7 +68,7 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   const adopted = adoptedFile(home, workspace)
   if (adopted && existsSync(adopted)) {
     requireOwn([home, adopted])
-    sources.push(await fromData('user', adopted))
+    sources.push(await fromData('user', adopted, { shelf }))
   }
 
   const given = [options.config ?? []].flat() as (Config | string)[]
@@ -77,7 +79,7 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
     sources.push(await own('call', resolve(instead)))
   } else {
     for (const file of workspaceFiles(workspace, home)) {
-      if (!isCode(file)) sources.push(await fromData('workspace', file, workspace))
+      if (!isCode(file)) sources.push(await fromData('workspace', file, { within: workspace, shelf }))
       else if (agreed(itemForConfig(file, workspace))) sources.push(await fromCode('workspace', file, circumstances, true))
       else diagnostics.push(report('VT_CONFIG_UNTRUSTED', { file }, [file], 'warning'))
     }

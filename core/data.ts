@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import type { Document as Tree, LineCounter, Node } from 'yaml'
@@ -6,6 +7,8 @@ import { problem, type Code } from './errors.js'
 /** One untrusted document as plain frozen JSON. `at` names the place of a value, or of its nearest parent, as `file:line:column`. */
 export interface Data {
   readonly value: unknown
+  /** What it was read from. */
+  readonly bytes: Uint8Array
   at(path: readonly (string | number)[]): string
 }
 
@@ -80,9 +83,20 @@ export async function readData(file: string, within?: string): Promise<Data> {
  * the `limits`, checked before anything recurses. Throws VT_MANIFEST_INVALID and VT_MANIFEST_LIMIT with `details.files`.
  */
 export async function parseData(bytes: Uint8Array, file: string): Promise<Data> {
+  return parse(await import('yaml'), bytes, file)
+}
+
+const require = createRequire(import.meta.url)
+
+/** A JSON document that `parseData` found flawless before; its places are looked for when one is asked for. */
+export function parseAgain(bytes: Uint8Array, file: string): Data {
+  let data: Data | undefined
+  return { value: JSON.parse(decode(bytes, file)), bytes, at: (path) => (data ??= parse(require('yaml'), bytes, file)).at(path) }
+}
+
+function parse(yaml: typeof import('yaml'), bytes: Uint8Array, file: string): Data {
   if (bytes.length > limits.bytes) throw refuse('VT_MANIFEST_LIMIT', `${file} is larger than ${limits.bytes / 1024} KiB.`, file)
   const text = decode(bytes, file)
-  const yaml = await import('yaml')
   const lines = new yaml.LineCounter()
   const place = (offset: number) => where(file, lines, offset)
   const wrong = (text: string, offset: number) => refuse('VT_MANIFEST_INVALID', text, place(offset))
@@ -128,7 +142,7 @@ export async function parseData(bytes: Uint8Array, file: string): Promise<Data> 
   const value = copy(tree.contents as Node | null, 0)
   if (file.endsWith('.json')) checkJson(text, file)
 
-  return { value, at: (path) => place(offsetOf(tree, path, yaml)) }
+  return { value, bytes, at: (path) => place(offsetOf(tree, path, yaml)) }
 }
 
 function decode(bytes: Uint8Array, file: string): string {

@@ -35,7 +35,7 @@ export async function readManifest(file: string, place: Place, shelf?: Shelf): P
   let data: Data
   try {
     bytes = readBytes(file, { within: place.root, ...(place.real && { real: place.real }) })
-    const checked = shelf?.get(file, bytes)
+    const checked = shelf?.get(sortOf(file), bytes)
     if (checked) return placed(known(checked), file, place)
     data = await parseData(bytes, file)
   } catch (error) {
@@ -67,10 +67,12 @@ export async function readManifest(file: string, place: Place, shelf?: Shelf): P
   if (reading.diagnostics.length > 0) return reading
 
   // Our own texts have been read by us.
-  if (manifest === said) shelf?.put(file, bytes, manifest)
+  if (manifest === said) shelf?.put(sortOf(file), bytes, manifest)
   else if (place.layer !== 'builtin') reading.diagnostics.push(report('VT_TEXT_CLEANED', { id: reading.name }, [file], 'warning'))
   return placed({ ...reading, manifest }, file, place, data)
 }
+
+const sortOf = (file: string) => (extname(file) === '.json' ? 'json' : 'yaml')
 
 /** What depends on where a manifest lies: its module. */
 function placed({ manifest, ...reading }: Reading, file: string, { root, real }: Place, data?: Data): Reading {

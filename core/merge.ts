@@ -127,9 +127,9 @@ export function merge(schema: Schema, sources: readonly Source[]): Merged {
   function note(path: string[], value: unknown, { layer, file, line }: Sayer, place: string[]): void {
     const name = path.join('.')
     const before = origins.get(name)
-    const number = line?.(place)
-    const overridden = before ? [...before.overridden, { layer: before.layer, file: before.file, ...(before.line !== undefined && { line: before.line }), value: before.value }] : []
-    origins.set(name, { path: name, layer, file, ...(number !== undefined && { line: number }), value, overridden })
+    const overridden = before ? [...before.overridden, saying(before, before.value, 'line' in before ? () => before.line : undefined)] : []
+    const said = saying({ layer, file }, value, line && (() => line(place)))
+    origins.set(name, Object.assign(said, { path: name, overridden }))
   }
 
   function ignore({ layer, file, line }: Sayer, path: string[], value: unknown, code: Objection): void {
@@ -140,6 +140,12 @@ export function merge(schema: Schema, sources: readonly Source[]): Merged {
     if (!origins.has(key)) origins.set(key, { path: key, layer: 'builtin', file: 'defaults', value: undefined, overridden: [] })
     origins.get(key)!.overridden.push({ layer, file, ...(number !== undefined && { line: number }), value, reason: remark.message })
   }
+}
+
+/** Who said a value. Its line is looked for by those who show it: the file is parsed for its places then. */
+function saying({ layer, file }: Pick<Sayer, 'layer' | 'file'>, value: unknown, line: (() => number | undefined) | undefined): Pick<Origin, 'layer' | 'file' | 'line' | 'value'> {
+  const said = { layer, file, value }
+  return line ? Object.defineProperty(said, 'line', { get: line, enumerable: true }) : said
 }
 
 /** Items that bear who said them, for readers to whom it matters; what they say of it themselves does not count. */

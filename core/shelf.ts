@@ -1,18 +1,28 @@
 import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
-import { dirname, extname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inside } from './data.js'
 import { sha256 } from './digest.js'
 import type { Manifest } from './types.js'
 import { version } from './version.js'
 
-/** Manifests that were read, checked and found flawless before, by the digest of their bytes: an unchanged file is not parsed again. */
+/**
+ * Files that were read, checked and found flawless before, by the digest of their bytes: an unchanged one is not checked again. JSON and
+ * YAML take different texts; of settings, which may hold what is nobody's business, only is known that they are flawless.
+ */
 export interface Shelf {
-  get(file: string, bytes: Uint8Array): Manifest | undefined
-  put(file: string, bytes: Uint8Array, manifest: Manifest): void
+  get<S extends Sort>(sort: S, bytes: Uint8Array): Kept[S] | undefined
+  put<S extends Sort>(sort: S, bytes: Uint8Array, value: Kept[S]): void
   /** Keeps what is new for the next program. What cannot be written is merely read anew then. */
   save(): void
 }
+
+interface Kept {
+  json: Manifest
+  yaml: Manifest
+  settings: true
+}
+export type Sort = keyof Kept
 
 /** What the file may weigh; what was used last is kept. */
 const LIMIT = 4 * 1_048_576
@@ -29,32 +39,30 @@ export function openShelf(home: string, workspace: string): Shelf | undefined {
 }
 
 function makeShelf(path: string): Shelf {
-  const known = new Map<string, Manifest>()
+  const known = new Map<string, unknown>()
   let lines: Map<string, string> | undefined
   let added = false
-  // JSON and YAML take different texts.
-  const keyOf = (file: string, bytes: Uint8Array) => sha256(bytes) + (extname(file) === '.json' ? 'j' : 'y')
+  const keyOf = (sort: Sort, bytes: Uint8Array) => sha256(bytes) + sort[0]
   return {
-    get(file, bytes) {
-      const key = keyOf(file, bytes)
-      const there = known.get(key)
-      if (there) return there
+    get<S extends Sort>(sort: S, bytes: Uint8Array) {
+      const key = keyOf(sort, bytes)
+      if (known.has(key)) return known.get(key) as Kept[S]
       lines ??= read(path)
       const line = lines.get(key)
       if (line === undefined) return undefined
-      const manifest = JSON.parse(line) as Manifest
-      known.set(key, manifest)
-      return manifest
+      const value = JSON.parse(line) as Kept[S]
+      known.set(key, value)
+      return value
     },
-    put(file, bytes, manifest) {
+    put(sort, bytes, value) {
       if (known.size >= HELD) known.clear()
-      known.set(keyOf(file, bytes), manifest)
+      known.set(keyOf(sort, bytes), value)
       added = true
     },
     save() {
       if (!added) return
       added = false
-      const used = [...known].map(([key, manifest]) => [key, JSON.stringify(manifest)] as const)
+      const used = [...known].map(([key, value]) => [key, JSON.stringify(value)] as const)
       write(path, new Map([...used, ...(lines ?? [])]))
     },
   }

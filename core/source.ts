@@ -1,22 +1,28 @@
 import { extname } from 'node:path'
 import { conform, type Fault } from './conform.js'
-import { forbidden, type Data } from './data.js'
+import { forbidden, parseAgain, readBytes, type Data } from './data.js'
 import { problem, VtError } from './errors.js'
 import type { Circumstances } from './evaluate.js'
 import { load } from './explorer.js'
 import type { Source } from './merge.js'
 import { plain } from './plain.js'
+import type { Shelf } from './shelf.js'
 import type { JsonObject, Layer } from './types.js'
 
 export const dataEnds = ['json', 'yaml', 'yml']
 export const codeEnds = ['ts', 'mts', 'js', 'mjs']
 export const isCode = (file: string): boolean => codeEnds.includes(extname(file).slice(1))
 
-/** A settings file in a data format, below `within` if that is given. Throws VT_CONFIG_INVALID. */
-export async function fromData(layer: Layer, file: string, within?: string): Promise<Source> {
-  const data = await reading(file, () => load(file, within))
-  return check({ layer, file, value: (data.value ?? {}) as JsonObject }, data)
+/** A settings file in a data format, below `within` if that is given; one that the shelf knows is not checked again. Throws VT_CONFIG_INVALID. */
+export async function fromData(layer: Layer, file: string, { within, shelf }: { within?: string; shelf?: Shelf | undefined } = {}): Promise<Source> {
+  const known = extname(file) === '.json' && shelf ? await reading(file, async () => seen(readBytes(file, { within }), shelf)) : undefined
+  const data = known ? parseAgain(known, file) : await reading(file, () => load(file, within))
+  const source = check({ layer, file, value: (data.value ?? {}) as JsonObject }, data, known !== undefined)
+  if (!known) shelf?.put('settings', data.bytes, true)
+  return source
 }
+
+const seen = (bytes: Uint8Array, shelf: Shelf): Uint8Array | undefined => (shelf.get('settings', bytes) ? bytes : undefined)
 
 /** A settings file in code, run in this program or, `aside`, in a process of its own. Throws VT_CONFIG_INVALID. */
 export async function fromCode(layer: Layer, file: string, circumstances: Circumstances, aside = false): Promise<Source> {
@@ -28,7 +34,7 @@ export async function fromCode(layer: Layer, file: string, circumstances: Circum
 /** Settings of the call: what a variable or an option says. Throws VT_CONFIG_INVALID. */
 export async function fromCall(name: string, value: JsonObject): Promise<Source> {
   try {
-    return await check({ layer: 'call', file: name, value })
+    return check({ layer: 'call', file: name, value })
   } catch (error) {
     if (!(error instanceof VtError)) throw error
     throw new VtError({ ...error.problem, hint: `Correct ${name.replace(/=.*/s, '')}; \`vtcode config schema config\` lists what can be set.` })
@@ -58,8 +64,8 @@ async function reading<T>(file: string, read: () => Promise<T>): Promise<T> {
 
 const invalid = (text: string, files: string[]): VtError => problem('VT_CONFIG_INVALID', { problem: text }, { details: { files } })
 
-/** The source with its value as plain, frozen data that fits the schema. Throws VT_CONFIG_INVALID with every fault and its line. */
-async function check(source: Source, data?: Data): Promise<Source> {
+/** The source with its value as plain, frozen data that fits the schema, which one that was `flawless` before still does. Throws VT_CONFIG_INVALID with every fault and its line. */
+function check(source: Source, data?: Data, flawless = false): Source {
   const { file } = source
   let value: JsonObject
   try {
@@ -69,8 +75,8 @@ async function check(source: Source, data?: Data): Promise<Source> {
   }
   const key = forbiddenIn(value)
   if (key) throw invalid(`${file}: The key '${key}' is not allowed.`, [file])
-  const faults = conform('config.1.json', withoutNulls(value))
-  if (faults.length === 0) faults.push(...twins(value, 'custom_providers'))
+  const faults = flawless ? [] : conform('config.1.json', withoutNulls(value))
+  if (!flawless && faults.length === 0) faults.push(...twins(value, 'custom_providers'))
   if (faults.length > 0) {
     const places = faults.map(({ path }) => data?.at(path) ?? file)
     throw invalid(faults.map(({ problem }, index) => `${places[index]}: ${problem}`).join('\n'), places)

@@ -1,7 +1,8 @@
 import { VtError, type Call, type Context, type Notice } from '../../core/index.js'
 import { missingParents, recorded } from './history.js'
 import { readsOf } from './reads.js'
-import { lossNotices, readOf, sha256, short, type Target } from './target.js'
+import { sha256, short } from './hash.js'
+import { lossNotices, readOf, type Target } from './target.js'
 
 export interface Replaced {
   resolved: string

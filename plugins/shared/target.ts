@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { problem, VtError, type Context, type EntryStat, type Next, type Notice, type Version } from '../../core/index.js'
 import { diffTexts } from './diff.js'
+import { sha256, short } from './hash.js'
 import { readsOf, sameVersion } from './reads.js'
 
 /** A file that is about to be changed, as it is now. */
@@ -29,17 +29,6 @@ export async function load(path: string, { workspace }: Context): Promise<Target
   const bytes = await opened.read(0, stat.bytes)
   return { path: opened.path, resolved: opened.resolved, bytes, version: { stat, sha256: sha256(bytes), bytes } }
 }
-
-const known = new WeakMap<Uint8Array, string>()
-
-/** SHA-256 in hex, worked out once for a buffer, which must not change afterwards. */
-export function sha256(bytes: Uint8Array): string {
-  const hash = known.get(bytes) ?? createHash('sha256').update(bytes).digest('hex')
-  known.set(bytes, hash)
-  return hash
-}
-/** How outputs name a content. */
-export const short = (hash: string): string => hash.slice(0, 16)
 
 /**
  * Refuses a change to a file that is not what the caller believes: `expected` is the start of the hash that the call names; without

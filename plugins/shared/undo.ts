@@ -1,6 +1,6 @@
 import { problem, VtError, type Operation, type Version, type Workspace } from '../../core/index.js'
+import { sha256 } from './hash.js'
 import { checkpoints, checkpointsIn, historyOf, type Checkpoint, type Kept, type Step } from './history.js'
-import { sha256 } from './target.js'
 
 /** A checkpoint with the folder that keeps it. */
 export interface Undoable {

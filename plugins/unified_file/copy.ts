@@ -2,7 +2,7 @@ import { fail, ok, type Handler } from '../../core/index.js'
 import { freeName, placeOf, requiredEntry } from '../shared/entry.js'
 import { missingParents, recorded, type Step } from '../shared/history.js'
 import { readsOf } from '../shared/reads.js'
-import { short } from '../shared/target.js'
+import { short } from '../shared/hash.js'
 
 interface CopyInput {
   path: string

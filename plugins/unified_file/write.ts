@@ -3,7 +3,8 @@ import { countLines } from '../shared/changes.js'
 import { diffTexts } from '../shared/diff.js'
 import { decode, encode, recognise } from '../shared/encoding.js'
 import { replace } from '../shared/replace.js'
-import { diffRoom, load, readOf, refuseStale, short, type Target } from '../shared/target.js'
+import { short } from '../shared/hash.js'
+import { diffRoom, load, readOf, refuseStale, type Target } from '../shared/target.js'
 
 type Mode = 'fail_if_exists' | 'overwrite' | 'append' | 'skip_if_exists'
 interface WriteInput {

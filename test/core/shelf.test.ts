@@ -102,6 +102,37 @@ describe('manifests that were checked before', () => {
   })
 })
 
+describe('settings that were checked before', () => {
+  const settings = (value: unknown) => writeFileSync(join(root, 'home/.vtcode/vtcode.config.json'), JSON.stringify(value, null, 2), { mode: 0o600 })
+  const show = () => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [realpathSync('dist/core/bin.js'), 'config', 'show', '--origins', '--json'], {
+      cwd: join(root, 'work'), encoding: 'utf8', env: { PATH: process.env['PATH'], HOME: join(root, 'home') },
+    })
+    return { status, stderr, origins: status === 0 ? (JSON.parse(stdout) as { origins: { path: string; line?: number; value: unknown }[] }).origins : [] }
+  }
+  const bearer = { name: 'corp', base_url: 'https://corp.example/v1', models: ['m'], headers: { 'x-team': 'only-mine' } }
+
+  beforeEach(() => mkdirSync(join(root, 'home/.vtcode'), { mode: 0o700 }))
+
+  it('say the same with the same lines a second time, and nothing of them lies anywhere else', () => {
+    settings({ custom_providers: [bearer], agent: { model: 'corp/m' } })
+    const first = show()
+    expect(first.origins.find(({ path }) => path === 'agent.model')).toMatchObject({ value: 'corp/m', line: 15 })
+    expect(readFileSync(shelf, 'utf8')).toMatch(/^[0-9a-f]{64}s true$/m)
+    expect(readFileSync(shelf, 'utf8')).not.toMatch(/only-mine|corp/)
+    expect(show()).toEqual(first)
+  })
+
+  it('are checked anew when they change, and what is wrong is never known as flawless', () => {
+    settings({ agent: { model: 'a/b' } })
+    show()
+    settings({ agent: { model: 7 } })
+    for (const round of [1, 2]) expect(show(), `round ${round}`).toMatchObject({ status: 3, stderr: expect.stringContaining("vtcode.config.json:3:5: 'agent.model' is 7; text is needed.") })
+    writeFileSync(join(root, 'home/.vtcode/vtcode.config.json'), '{"agent":{"model":"a/b"},"agent":{}}', { mode: 0o600 })
+    for (const round of [1, 2]) expect(show().status, `round ${round}`).toBe(3)
+  })
+})
+
 describe('many manifests', () => {
   it('are all there the second time', () => {
     for (let i = 0; i < 400; i++) plant(`tool_${i}`, `${i} ${'x'.repeat(i % 2 ? 10 : 900)}`)

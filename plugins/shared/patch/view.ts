@@ -2,7 +2,8 @@ import { problem, type Context, type Operation } from '../../../core/index.js'
 import { Changes } from '../changes.js'
 import { recognise } from '../encoding.js'
 import { missing } from '../missing.js'
-import { load, refuseStale, sha256, type Target } from '../target.js'
+import { sha256 } from '../hash.js'
+import { load, refuseStale, type Target } from '../target.js'
 
 /** A file of the workspace as the sections so far have left it. */
 export interface FileView {

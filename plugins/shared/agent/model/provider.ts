@@ -47,11 +47,12 @@ export function sourcesOf(kernel: Kernel, env: Env): Sources {
 
 function fromSettings(kernel: Kernel, env: Env, said: Entry, index: number): Source {
   const origin = kernel.origins().find(({ path }) => path === `custom_providers.${index}`) ?? kernel.origins().find(({ path }) => path === 'custom_providers')
-  const place = `${origin ? `${origin.file}${origin.line === undefined ? '' : `:${origin.line}`}: ` : ''}custom_providers[${index}] (${said.name})`
+  // The line costs a parse of the file.
+  const place = () => `${origin ? `${origin.file}${origin.line === undefined ? '' : `:${origin.line}`}: ` : ''}custom_providers[${index}] (${said.name})`
   const from = sayer(kernel, `custom_providers:${said.name}`, said.name, origin?.file)
   const entry = expanded(kernel, env, said, from, place)
   const wrong = reserved.has(entry.name) ? `name '${entry.name}' is reserved; choose another.` : objectionTo(entry)
-  if (wrong !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `${place}: ${wrong}` })
+  if (wrong !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `${place()}: ${wrong}` })
   return { entry, from, options: {}, builtin: false }
 }
 
@@ -59,7 +60,7 @@ function fromManifest(kernel: Kernel, env: Env, { name, contribution, options, l
   if (reserved.has(name)) throw new Error(`name '${name}' is reserved; choose another.`)
   const said = contribution.manifest.provider as Entry | undefined
   if (!said) return { entry: { name, api_format: 'module' }, from: contribution, options, builtin: false, load }
-  const entry = contribution.layer === 'workspace' ? said : expanded(kernel, env, said, contribution, name)
+  const entry = contribution.layer === 'workspace' ? said : expanded(kernel, env, said, contribution, () => name)
   const wrong = objectionTo(entry)
   if (wrong !== undefined) throw new Error(wrong)
   return { entry, from: contribution, options, builtin: false }
@@ -82,9 +83,9 @@ export function sayer(kernel: Kernel, id: string, name: string, file: string | u
   return { id, name, plugin: 'user', kind: 'provider', layer: 'user', file: file ?? homeOf({}), root: kernel.workspace, manifest: {} }
 }
 
-function expanded(kernel: Kernel, env: Env, entry: Entry, contribution: Contribution, place: string): Entry {
+function expanded(kernel: Kernel, env: Env, entry: Entry, contribution: Contribution, place: () => string): Entry {
   const premises = { settings: kernel.settings, env, workspace: kernel.workspace, optionsOf: () => ({}) }
-  const text = (value: string, field: string) => expandVariables(value, { premises, contribution, field: `${place}: ${field}` })
+  const text = (value: string, field: string) => expandVariables(value, { premises, contribution, get field() { return `${place()}: ${field}` } })
   const headers = Object.entries(entry.headers ?? {}).map(([name, value]) => [name, typeof value === 'string' ? text(value, `headers.${name}`) : value])
   return { ...entry, ...(entry.base_url !== undefined && { base_url: text(entry.base_url, 'base_url') }), ...(entry.headers && { headers: Object.fromEntries(headers) as JsonObject }) }
 }

@@ -1,7 +1,7 @@
 import type { Operation, Version, Workspace } from '../../../../core/index.js'
 import { recorded, missingParents, type Step } from '../../history.js'
 import { refuseForeign, undoable, versionAt, type Undoable } from '../../undo.js'
-import { sha256 } from '../../target.js'
+import { sha256 } from '../../hash.js'
 
 /** What a path held: a file that was kept, what is now at another path, or nothing. */
 type Was = { kept: string; mode: number } | { now: string } | 'nothing'

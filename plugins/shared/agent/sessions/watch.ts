@@ -1,7 +1,7 @@
 import type { EntryStat, Workspace } from '../../../../core/index.js'
 import { historyOf, recorded, type Step } from '../../history.js'
 import { sameVersion } from '../../reads.js'
-import { sha256 } from '../../target.js'
+import { sha256 } from '../../hash.js'
 import type { FileChange } from '../types.js'
 
 const largest = 64 * 1024 * 1024
