@@ -164,7 +164,8 @@ const reference = /\$\$|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g
  * `${NAME}` and `${NAME:-text}` in a text of the settings, in one pass; `$$` is a dollar. What a workspace file may name the user
  * lists in `trust.workspace_env`. Throws VT_CONFIG_ENV.
  */
-export function expandVariables(text: string, { premises, contribution, field }: Pick<Asking, 'premises' | 'contribution' | 'field'>): string {
+export function expandVariables(text: string, asking: Pick<Asking, 'premises' | 'contribution' | 'field'>): string {
+  const { premises, contribution } = asking
   const allowed = (premises.settings['trust'] as { workspace_env?: string[] } | undefined)?.workspace_env ?? []
   return text.replace(reference, (whole, name: string | undefined, fallback: string | undefined) => {
     if (name === undefined) return '$'
@@ -172,6 +173,6 @@ export function expandVariables(text: string, { premises, contribution, field }:
     const value = closed ? undefined : premises.env[name]
     if (value !== undefined && looksSecret(name)) keepSecret(value)
     if (value !== undefined || fallback !== undefined) return value ?? fallback!
-    throw problem('VT_CONFIG_ENV', { field, name, reason: closed ? 'is not among `trust.workspace_env`' : 'is not set' })
+    throw problem('VT_CONFIG_ENV', { field: asking.field, name, reason: closed ? 'is not among `trust.workspace_env`' : 'is not set' })
   })
 }
