@@ -39,5 +39,5 @@ writeFileSync('dist/manifests/schema/_defaults.json', JSON.stringify(defaultsOf(
 // `vtcode/test` carries the published examples, so that a plugin's author can run the table of a slot.
 for (const file of ['tools.md', 'w.json']) cpSync(join('test/fixtures', file), join('dist/test/fixtures', file))
 
-await bundleProgram()
+await bundleProgram(catalogue)
 await bundleSdk()

@@ -1,6 +1,7 @@
 // Makes the program start fast: few files to load, little to compile, nothing made that is not used.
 import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
 import { rolldown } from 'rolldown'
@@ -10,21 +11,57 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 const require = createRequire(import.meta.url)
 const vendor = 'dist/vendor'
 
+/** What stays in node_modules: it has files of its own, is compiled for a machine, or nobody waits for it. */
+const apart = /^(?:node:|@(?:ast-grep|clack|lydell|modelcontextprotocol|vscode|xterm)\/|defuddle|gray-matter|jiti|linkedom|node-pty|typescript|undici|web-tree-sitter)/
+/** What runs in a thread or process of its own. */
+const aside = ['plugins/adapter/isolated/child.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js']
+const doors = ['core/index.js', 'core/bin.js', 'plugins/shared/agent/index.js']
+/** What a run of the agent, or a call, needs in any case. */
+const groups = [
+  { name: 'agent', test: /\/plugins\/shared\/agent\// },
+  { name: 'policies', test: /\/plugins\/(?:policy|compaction|shared\/rules)\// },
+]
+
 /**
- * The kernel and the MCP server in a few files instead of fifty. The front door, the program and the server share their chunks,
- * so there is one kernel in a process, whichever way it came in. Chunks lie in core/ too: modules know files beside them.
+ * Our modules, and the libraries they stand on, in a tenth of the files: what a start pays for is less the code than the files to find. Every module that a manifest names keeps its place; what several share lies in core/, once, so
+ * there is one kernel and one of everything in a process, whichever way it came in.
  */
-export async function bundleProgram() {
-  const bundle = await rolldown({
-    input: { 'core/index': 'core/index.ts', 'core/bin': 'core/bin.ts', 'plugins/surface/mcp/main': 'plugins/surface/mcp/main.ts' },
-    platform: 'node',
-    // The half of the server that speaks HTTP stays as tsc made it: it is in no hurry.
-    external: (id) => id === './http.js' || id === './doctor.js' || (/^(node:|[a-z@])/.test(id) && !/^(core|plugins|@oxc-project)\//.test(id)),
-    resolve: { extensionAlias: { '.js': ['.ts'] } },
-    transform: { target: 'es2022' },
+export async function bundleProgram(catalogue) {
+  const named = catalogue.flatMap(({ file, manifest }) => {
+    const module = manifest.module ?? manifest.alias?.module
+    return module === undefined ? [] : [join('manifests', file, '..', module)]
   })
+  const entries = new Set([...doors, ...aside, ...named])
+  const bundle = await rolldown({
+    input: Object.fromEntries([...entries].map((name) => [name.slice(0, -'.js'.length), name.replace(/js$/, 'ts')])),
+    platform: 'node',
+    external: apart,
+    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+    transform: { target: 'es2022' },
+    // That some part is loaded lazily by one and at once by another is no mistake here.
+    checks: { ineffectiveDynamicImport: false },
+    preserveEntrySignatures: 'allow-extension',
+  })
+  // What tsc made of a plugin would be a second one beside the first.
+  for (const file of readdirSync('dist/plugins', { recursive: true })) if (file.endsWith('.js')) rmSync(join('dist/plugins', file))
   for (const old of readdirSync('dist/core').filter((name) => name.startsWith('_'))) rmSync(`dist/core/${old}`)
-  await bundle.write({ dir: 'dist', format: 'esm', chunkFileNames: 'core/_[name].js', comments: { annotation: false, jsdoc: false } })
+  rmSync(vendor, { recursive: true, force: true })
+  mkdirSync(vendor, { recursive: true })
+  const { output } = await bundle.write({
+    dir: 'dist',
+    format: 'esm',
+    chunkFileNames: 'core/_[name].js',
+    comments: { annotation: false, jsdoc: false },
+    codeSplitting: { includeDependenciesRecursively: false, groups },
+  })
+  const packages = output.flatMap(({ modules = {} }) => Object.keys(modules)).flatMap((id) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1] ?? [])
+  for (const name of new Set(packages)) keepLicence(name)
+}
+
+function keepLicence(name) {
+  const folder = here(`../node_modules/${name}`)
+  const file = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file))
+  if (file) copyFileSync(join(folder, file), `${vendor}/LICENSE.${name.replace(/^@/, '').replace('/', '_')}`)
 }
 
 /**
@@ -32,10 +69,7 @@ export async function bundleProgram() {
  * modules the SDK takes longer to start than Node itself. A cache made by another version of V8 is merely not used.
  */
 export async function bundleSdk() {
-  mkdirSync(vendor, { recursive: true })
-  for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod']) {
-    copyFileSync(here(`../node_modules/${name}/LICENSE`), `${vendor}/LICENSE.${name.replace(/^@.*\//, 'mcp_')}`)
-  }
+  for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod']) keepLicence(name)
   await bundlePart('http')
   const script = await bundlePart('stdio')
   const sdk = {}

@@ -5,6 +5,7 @@ import { closedToOthers } from './data.js'
 import { identityOf, itemForConfig, itemForValue, sha256, type TrustItem } from './digest.js'
 import { problem, report, VtError } from './errors.js'
 import { merge, type Source } from './merge.js'
+import { programFile } from './program.js'
 import { openShelf } from './shelf.js'
 import { freeze } from './plain.js'
 import { assign, codeEnds, dataEnds, fromCall, fromCode, fromData, isCode } from './source.js'
@@ -123,7 +124,7 @@ export function adoptedFile(home: string, workspace: string, how: { make?: true 
 
 /** The settings of someone who has set nothing. */
 export function defaults(): Settings {
-  return JSON.parse(readFileSync(new URL('../manifests/schema/_defaults.json', import.meta.url), 'utf8'))
+  return JSON.parse(readFileSync(programFile('manifests/schema/_defaults.json'), 'utf8'))
 }
 
 /** What is wrong with one settings file, by line; nothing when it may be used. Code runs in a process of its own. */

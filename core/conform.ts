@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { nearest } from './nearest.js'
+import { programFile } from './program.js'
 import type { JsonObject, Schema } from './types.js'
 
 /** What is wrong with one value of a document, and where. */
@@ -13,7 +14,7 @@ export type Contract = 'manifest.1.json' | 'config.1.json' | 'tool-policy.1.json
 
 /** One of our published schemas, as it lies in `manifests/schema/`. */
 export function readContract(name: Contract): Schema {
-  return JSON.parse(readFileSync(new URL(`../manifests/schema/${name}`, import.meta.url), 'utf8'))
+  return JSON.parse(readFileSync(programFile(`manifests/schema/${name}`), 'utf8'))
 }
 
 const require = createRequire(import.meta.url)
@@ -21,7 +22,7 @@ const require = createRequire(import.meta.url)
 /** Checks a document against one of our schemas; `known` are the keys its top may have where the schema does not list them in one place. */
 export function conform(name: Contract, value: unknown, known?: readonly string[]): Fault[] {
   // Compiling a schema takes longer than starting Node; the build has done it.
-  const validate = require(`../manifests/schema/_${name.slice(0, -'.json'.length)}.cjs`) as ValidateFunction
+  const validate = require(programFile(`manifests/schema/_${name.slice(0, -'.json'.length)}.cjs`)) as ValidateFunction
   return validate(value) ? [] : explain(validate.errors ?? [], known).slice(0, 8)
 }
 

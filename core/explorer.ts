@@ -1,7 +1,6 @@
-import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { PublicExplorer } from 'cosmiconfig'
 import { readBytes, readData, type Data } from './data.js'
+import { programFile } from './program.js'
 
 let explorer: Promise<PublicExplorer> | undefined
 
@@ -31,7 +30,7 @@ async function build(): Promise<PublicExplorer> {
   const loaders = { '.yaml': data, '.yml': data, '.json': data, ...code }
   const cwd = process.cwd
   // Constructing an explorer executes `.config/config.js` of the working folder; our own folder has none.
-  process.cwd = () => dirname(fileURLToPath(import.meta.url))
+  process.cwd = () => programFile('core')
   try {
     return cosmiconfig('vtcode', { cache: false, searchPlaces: [], loaders })
   } finally {

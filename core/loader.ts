@@ -2,10 +2,11 @@ import { register } from 'node:module'
 import { moduleOf } from './alias.js'
 import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { problem, VtError } from './errors.js'
 import { watch, type OnFault } from './faults.js'
 import { within } from './limits.js'
+import { programFile } from './program.js'
 import { redactText } from './secrets.js'
 import type { Adapter, Contribution, JsonObject, Premises, SlotInfo } from './types.js'
 
@@ -114,8 +115,7 @@ export async function importForeign(path: string): Promise<unknown> {
   const { file, version } = source(path)
   if (/\.m?ts$/.test(file)) {
     const { createJiti } = await import('jiti')
-    const here = (name: string) => fileURLToPath(new URL(name, import.meta.url))
-    const alias = { 'vtcode/test': here('../test/kit.js'), vtcode: here('./index.js') }
+    const alias = { 'vtcode/test': programFile('test/kit.js'), vtcode: programFile('core/index.js') }
     return createJiti(import.meta.url, { fsCache: false, moduleCache: false, alias }).import(file)
   }
   resolveOurName()
@@ -137,5 +137,5 @@ let registered = false
 function resolveOurName(): void {
   if (registered) return
   registered = true
-  register('./names.js', import.meta.url)
+  register(pathToFileURL(programFile('core/names.js')))
 }

@@ -1,10 +1,10 @@
 import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { closedToOthers, inside, readBytes } from './data.js'
 import { problem, report } from './errors.js'
 import { readInstalled } from './installed.js'
 import { byBytes, manifestFiles, type Place } from './manifest.js'
+import { programFile } from './program.js'
 import type { Diagnostic, Layer, ManifestEntry, Origin, Settings, Skill } from './types.js'
 
 export interface DiscoverOptions {
@@ -43,9 +43,8 @@ export interface Places {
   looked: string[]
 }
 
-const program = dirname(dirname(fileURLToPath(import.meta.url)))
 /** The manifests of the program itself. */
-export const builtinSource: Source = { form: 'builtin', layer: 'builtin', path: join(program, 'manifests'), root: program, plugin: 'builtin' }
+export const builtinSource: Source = { form: 'builtin', layer: 'builtin', path: programFile('manifests'), root: programFile(), plugin: 'builtin' }
 const reserved = /^(?:builtin|admin|user|workspace|call|root.*)$/
 // Whose name a plugin keeps when two share it: a cloned repository never takes one over.
 const precedence: Layer[] = ['builtin', 'admin', 'call', 'user', 'workspace']

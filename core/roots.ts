@@ -1,8 +1,8 @@
 import { realpathSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { inside } from './data.js'
 import { report } from './errors.js'
+import { programFile } from './program.js'
 import type { Diagnostic, Layer, PackageSkills, PackageText } from './types.js'
 
 export interface SkillSettings {
@@ -41,7 +41,6 @@ export interface Root {
   /** Instead of what lies there: what a package brings as text. */
   texts?: readonly PackageText[]
 }
-const program = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /** The folders that exist, in the order of precedence; what is left out is reported. */
 export function rootsOf(places: SkillPlaces, diagnostics: Diagnostic[]): Root[] {
@@ -67,7 +66,7 @@ export function rootsOf(places: SkillPlaces, diagnostics: Diagnostic[]): Root[] 
     roots.push(...found.folders.map((path): Root => ({ path, ...all })))
     texts.push({ path: root, ...all, texts: found.texts })
   }
-  roots.push({ path: join(program, 'skills'), layer: 'builtin', prefix: 'builtin', ...(!settings.bundled && { off: 'skills.bundled is off' }) })
+  roots.push({ path: programFile('skills'), layer: 'builtin', prefix: 'builtin', ...(!settings.bundled && { off: 'skills.bundled is off' }) })
 
   // A workspace that is the home folder has its skills read once, as the user's.
   const real = new Map<string, Root>()

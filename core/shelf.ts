@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { inside } from './data.js'
 import { sha256 } from './digest.js'
+import { programFile } from './program.js'
 import type { Manifest } from './types.js'
 import { version } from './version.js'
 
@@ -70,7 +70,7 @@ function makeShelf(path: string): Shelf {
 
 /** Another build may check otherwise. */
 function stamp(): string {
-  const { mtimeMs, size } = statSync(fileURLToPath(import.meta.url))
+  const { mtimeMs, size } = statSync(programFile('manifests/_catalogue.json'))
   return `${version} ${mtimeMs} ${size}`
 }
 

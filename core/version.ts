@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { programFile } from './program.js'
 
 /** The program's version. */
-export const version: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
+export const version: string = JSON.parse(readFileSync(programFile('../package.json'), 'utf8')).version

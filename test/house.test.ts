@@ -58,6 +58,10 @@ describe('imports', () => {
     const starts = sources.filter((file) => /^import (?!type).*'node:child_process'/m.test(text(file)))
     expect(starts).toEqual(['core/programs.ts'])
   })
+  it('never say where a file of the program lies: the build joins modules', () => {
+    const places = /(?:new URL|dirname|fileURLToPath)\([^\n]*import\.meta/
+    expect(sources.filter((file) => places.test(text(file)))).toEqual(['core/names.ts', 'core/program.ts'])
+  })
   it('of a test never reach a plugin: a swap keeps its tests', () => {
     const inside = (name: string): boolean => /^(dist|core|plugins)\//.test(name)
     const allowed = (name: string, file: string): boolean =>

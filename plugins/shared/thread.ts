@@ -33,7 +33,7 @@ const watchMs = 20
  * A thread that does the jobs of one script, one at a time, because it has one limit of memory. It stays for a while, because a warm one works in a
  * fraction of the time, and never keeps the program alive. A job that is too much ends it; the next job gets a new one.
  */
-export function thread<Job, Answer>(script: URL, { heap_mb, growth_mb = Infinity, seconds = 10 }: Limits): Work<Job, Answer> {
+export function thread<Job, Answer>(script: string, { heap_mb, growth_mb = Infinity, seconds = 10 }: Limits): Work<Job, Answer> {
   let current: Thread | undefined
   let idle: NodeJS.Timeout | undefined
   let line: Promise<void> = Promise.resolve()

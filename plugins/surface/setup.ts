@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { findProgram, readBytes, searchPath, type Io, type Kernel } from '../../core/index.js'
+import { findProgram, type Io, type Kernel, programFile, readBytes, searchPath } from '../../core/index.js'
 import { confirm, interactive, oneLine, paint, printable, say } from '../shared/terminal.js'
-import { programFile } from '../shared/this_program.js'
 import { run, verb } from '../shared/verbs.js'
 import { clients } from './setup/clients.js'
 import { edit } from './setup/edit.js'
@@ -61,7 +60,7 @@ async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true;
 /** The words that start the server: by name where it is on the path, else this very program. */
 function program(kernel: Kernel, io: Io): string[] {
   const known = findProgram('vtcode', searchPath(io.env['PATH'], kernel.workspace))
-  return [...(known ? ['vtcode'] : [process.execPath, programFile]), 'mcp']
+  return [...(known ? ['vtcode'] : [process.execPath, programFile('core/bin.js')]), 'mcp']
 }
 
 function read(file: string): string | undefined {

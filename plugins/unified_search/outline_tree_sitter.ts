@@ -1,4 +1,4 @@
-import type { Context, Handle, Handler } from '../../core/index.js'
+import { type Context, type Handle, type Handler, programFile } from '../../core/index.js'
 import { notice, refusal, some } from '../shared/answer.js'
 import { openOr } from '../shared/entries.js'
 import { languageNamed, languages } from '../shared/languages.js'
@@ -55,7 +55,7 @@ const missing = (title: string) =>
     ? refusal('VT_SEARCH_ENGINE_MISSING', `No engine here outlines ${title}.`)
     : refusal('VT_SEARCH_ENGINE_MISSING', `'${title}' is no language known here; known: ${languages.map(({ id }) => id).join(' ')}.`, { hint: 'Give one of them as lang, or none: the extension tells it.' })
 
-const parse = thread<Job, Drawn>(new URL('./outline_tree_sitter/worker.js', import.meta.url), { growth_mb: 512, seconds: 20 })
+const parse = thread<Job, Drawn>(programFile('plugins/unified_search/outline_tree_sitter/worker.js'), { growth_mb: 512, seconds: 20 })
 
 async function symbolsOf(handle: Handle, language: string, { signal }: Context): Promise<Item[]> {
   const version = await versionIn(handle, `tree-sitter:${language}`)

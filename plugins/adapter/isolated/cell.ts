@@ -1,11 +1,10 @@
 import { existsSync, realpathSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { problem, type Contribution, type Launch, type Premises } from '../../../core/index.js'
+import { type Contribution, type Launch, type Premises, problem, programFile } from '../../../core/index.js'
 import { confined, sandbox } from '../../shared/exec/sandbox.js'
 import type { SandboxSettings } from '../../shared/exec/settings.js'
 
 /** The program, as far as the process of a plugin is made of it. */
-const program = ['dist', 'package.json', 'node_modules'].map((name) => fileURLToPath(new URL(`../../../../${name}`, import.meta.url)))
+const program = ['.', '../package.json', '../node_modules'].map((path) => programFile(path))
 
 /**
  * The process of a plugin as the settings want it kept: behind bubblewrap it sees the workspace, its own files and its data, and of the

@@ -1,8 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
-import { fileURLToPath } from 'node:url'
-import { environment, problem, signalGroup, start, VtError, type Call, type Context, type Contribution, type Premises, type Session } from '../../../core/index.js'
+import { type Call, type Context, type Contribution, environment, type Premises, problem, programFile, type Session, signalGroup, start, VtError } from '../../../core/index.js'
 import { settles, tail } from '../../shared/process.js'
 import { resolveValues } from '../../shared/values.js'
 import { cell } from './cell.js'
@@ -27,7 +26,7 @@ interface Loaded {
   complete: boolean
 }
 
-const child = fileURLToPath(new URL('./child.js', import.meta.url))
+const child = programFile('plugins/adapter/isolated/child.js')
 const MAX_LOG = 262_144
 const START_MS = 30_000
 const IDLE_MS = 300_000

@@ -1,5 +1,4 @@
-import { fileURLToPath } from 'node:url'
-import type { Io, Kernel } from '../../../core/index.js'
+import { type Io, type Kernel, programFile } from '../../../core/index.js'
 import { oneLine, say } from '../../shared/terminal.js'
 
 /** In bytes. */
@@ -13,13 +12,12 @@ const eras = ['2025-11-25', '2026-07-28'] as const
 export async function examine(kernel: Kernel, io: Io): Promise<number> {
   const { Client } = await import('@modelcontextprotocol/client')
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
-  const bin = fileURLToPath(new URL('../../../core/bin.js', import.meta.url))
   let failed = false
   for (const era of eras) {
     const began = performance.now()
     const client = new Client({ name: 'vtcode-doctor', version: '1' }, { versionNegotiation: { mode: era === '2025-11-25' ? 'legacy' : { pin: era } } })
     const env = Object.fromEntries(Object.entries(io.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
-    const transport = new StdioClientTransport({ command: process.execPath, args: [bin, '--workspace', kernel.workspace, 'mcp'], env, stderr: 'pipe' })
+    const transport = new StdioClientTransport({ command: process.execPath, args: [programFile('core/bin.js'), '--workspace', kernel.workspace, 'mcp'], env, stderr: 'pipe' })
     let stderr = ''
     transport.stderr?.on('data', (chunk: Buffer) => (stderr = (stderr + chunk).slice(-2_000)))
     try {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
+import { programFile } from '../../../core/index.js'
 import type * as server from '@modelcontextprotocol/server'
 import type * as stdio from '@modelcontextprotocol/server/stdio'
 
@@ -14,7 +14,7 @@ export type HttpSdk = Sdk & Pick<typeof server, 'createMcpHandler' | 'isInitiali
 export function loadSdk(part: 'stdio'): StdioSdk
 export function loadSdk(part: 'http'): HttpSdk
 export function loadSdk(part: string): object {
-  const file = fileURLToPath(new URL(`../../../vendor/mcp_${part}.cjs`, import.meta.url))
+  const file = programFile(`vendor/mcp_${part}.cjs`)
   const cachedData = cache(file)
   const script = new Script(readFileSync(file, 'utf8'), { filename: file, ...(cachedData && { cachedData }) })
   const sdk = {}

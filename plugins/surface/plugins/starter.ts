@@ -1,10 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { version, type Io } from '../../../core/index.js'
+import { type Io, programFile, version } from '../../../core/index.js'
 import { oneLine, say } from '../../shared/terminal.js'
 
-const templates = fileURLToPath(new URL('../../../skills/plugin-author/assets', import.meta.url))
+const templates = programFile('skills/plugin-author/assets')
 export const kinds = ['action', 'command', 'policy', 'compactor']
 
 /** `vtcode plugins new`: a plugin that works, with examples and a test that pass. What exists is never touched. */

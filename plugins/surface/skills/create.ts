@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { parseSkill, type Io } from '../../../core/index.js'
+import { type Io, parseSkill, programFile } from '../../../core/index.js'
 import { say } from '../../shared/terminal.js'
 import { validate } from '../../shared/skill_strict.js'
 
-const template = new URL('../../../skills/skill-creator/assets/template.md', import.meta.url)
+const template = programFile('skills/skill-creator/assets/template.md')
 
 /** With its parents, one by one: where a file system refuses a folder as if its parent were missing, node's own `recursive` never ends. */
 function makeFolder(path: string): void {

@@ -1,3 +1,4 @@
+import { programFile } from '../../../core/index.js'
 import { thread } from '../../shared/thread.js'
 import { bareText, shapeOf } from './bare.js'
 import type { Reading } from './reading.js'
@@ -9,7 +10,7 @@ const ordinary = { characters: 300_000, elements: 2500 }
 
 // V8 calls its built-in functions the slow way in a heap of less than 2 GB, which makes a page cost half as much again. So the thread for ordinary
 // pages may have that much and is watched from outside instead, and pages that are known to be heavy go to a small heap.
-const script = new URL('./worker.js', import.meta.url)
+const script = programFile('plugins/unified_search/web/worker.js')
 const quick = thread<Job, Reading>(script, { heap_mb: 2048, growth_mb: 64 })
 const small = thread<Job, Reading>(script, { heap_mb: 48 })
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { JsonObject } from '../../../../core/index.js'
+import { type JsonObject, programFile } from '../../../../core/index.js'
 import { merged, type ApiFormat, type Compat, type Entry, type Facts, type Profile } from './entry.js'
 import type { Source } from './provider.js'
 
@@ -79,6 +79,6 @@ interface Snapshot {
 }
 let read: Snapshot | undefined
 /** What was known of models of built-in providers when the program was made; nothing newer is fetched. */
-export const snapshot = (): Snapshot => (read ??= JSON.parse(readFileSync(new URL('../../../../manifests/provider/_models.json', import.meta.url), 'utf8')) as Snapshot)
+export const snapshot = (): Snapshot => (read ??= JSON.parse(readFileSync(programFile('manifests/provider/_models.json'), 'utf8')) as Snapshot)
 
 const own = <T>(map: Record<string, T> | undefined, key: string): T | undefined => (map && Object.hasOwn(map, key) ? map[key] : undefined)
