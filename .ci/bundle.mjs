@@ -50,18 +50,21 @@ export async function bundleProgram(catalogue) {
   const { output } = await bundle.write({
     dir: 'dist',
     format: 'esm',
-    chunkFileNames: 'core/_[name].js',
+    chunkFileNames: ({ moduleIds }) => `core/_${packageOf(moduleIds.at(-1)) ?? '[name]'}.js`,
     comments: { annotation: false, jsdoc: false },
     codeSplitting: { includeDependenciesRecursively: false, groups },
   })
-  const packages = output.flatMap(({ modules = {} }) => Object.keys(modules)).flatMap((id) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1] ?? [])
-  for (const name of new Set(packages)) keepLicence(name)
+  const bundled = output.flatMap(({ moduleIds = [] }) => moduleIds.flatMap((id) => folderOf(id) ?? []))
+  for (const folder of new Set(bundled)) keepLicence(folder)
 }
 
-function keepLicence(name) {
-  const folder = here(`../node_modules/${name}`)
+/** The folder of the package that a module is of, and its name as part of a file's name; neither where it is ours. */
+const folderOf = (id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]
+const packageOf = (id) => folderOf(id)?.replace(/^.*\/node_modules\/@?/, '').replace('/', '_')
+
+function keepLicence(folder) {
   const file = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file))
-  if (file) copyFileSync(join(folder, file), `${vendor}/LICENSE.${name.replace(/^@/, '').replace('/', '_')}`)
+  if (file) copyFileSync(join(folder, file), `${vendor}/LICENSE.${packageOf(`${folder}/`)}`)
 }
 
 /**
@@ -69,7 +72,7 @@ function keepLicence(name) {
  * modules the SDK takes longer to start than Node itself. A cache made by another version of V8 is merely not used.
  */
 export async function bundleSdk() {
-  for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod']) keepLicence(name)
+  for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod']) keepLicence(here(`../node_modules/${name}`))
   await bundlePart('http')
   const script = await bundlePart('stdio')
   const sdk = {}
