@@ -11,8 +11,9 @@ const maxLive = 150
 const maxBytes = 512 * 1024 * 1024
 const maxAge = 24 * 60 * 60 * 1000
 
-// A file is called by the session that it belongs to, by what it holds, and by chance.
-const nameOf = (session: string, label: string, end: string): string => `${ownerName(session)}-${label.replace(/\W+/g, '_')}-${randomBytes(6).toString('hex')}.${end}`
+// A file is called by what it holds and by chance; before that by the session it belongs to, where that is a conversation that is kept.
+const nameOf = (session: string, label: string, end: string): string =>
+  `${session.startsWith('ses_') ? `${ownerName(session)}-` : ''}${label.replace(/\W+/g, '_')}-${randomBytes(6).toString('hex')}.${end}`
 const ownerName = (session: string): string => session.replace(/[^\w-]+/g, '_')
 /** The session, as a name, whose file this is. */
 export const ownerOf = (name: string): string | undefined => /^(.+)-\w*-[0-9a-f]{12}\.\w+$/.exec(name)?.[1]
