@@ -20,17 +20,18 @@ const signs = /-----BEGIN |A[KS]IA|gh[pousr]_|github_pat_|glpat-|sk-|xox|AIza|[r
 
 /** Values that are secret although nothing shows it: those of our environment whose names say so. */
 const named = /(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/i
-const values: string[] = Object.entries(process.env).flatMap(([name, value]) => (named.test(name) && value && value.length >= 12 ? [value] : []))
+const values = new Map(Object.entries(process.env).flatMap(([name, value]) => (named.test(name) && value && value.length >= 12 ? [[value, name] as const] : [])))
 
 /** Does the name of a variable say that its value is secret? */
 export const looksSecret = (name: string): boolean => named.test(name)
 
-/** The formats, and the values that are known now. */
-export const secrets = { formats: formats as Readonly<Record<string, RegExp>>, values: values as readonly string[] }
+/** The formats, and the values that are known now with their names. */
+export const secrets = { formats: formats as Readonly<Record<string, RegExp>>, values: values as ReadonlyMap<string, string> }
 
-/** From now on this value is blotted out wherever it appears; what is too short would blot out ordinary words. */
-export function keepSecret(value: string): void {
-  if (value.length >= 6 && !values.includes(value)) values.push(value)
+/** From now on this value is blotted out wherever it appears, and its name stands there; what is too short would blot out ordinary words. */
+export function keepSecret(value: string, name: string): void {
+  // Records are JSON, where it may be spelt otherwise.
+  for (const spelt of [value, JSON.stringify(value).slice(1, -1)]) if (spelt.length >= 6) values.set(spelt, name.replace(/[^\w.:-]+/g, '_').slice(0, 64))
 }
 
 /** What stands in the place of a secret of `size` characters. */
@@ -42,7 +43,7 @@ export const sameSize: Mark = (name, size) => `[${name}]`.slice(0, size).padEnd(
 /** The text without the values that are known to be secret; what merely looks like a secret stays. */
 export function withoutValues(text: string, mark: Mark = plain): string {
   let clean = text
-  for (const value of values) if (clean.includes(value)) clean = clean.replaceAll(value, mark('redacted', value.length))
+  for (const [value, name] of values) if (clean.includes(value)) clean = clean.replaceAll(value, mark(`redacted:${name}`, value.length))
   return clean
 }
 
@@ -51,7 +52,7 @@ export function redactText(text: string, mark: Mark = plain): string {
   const clean = withoutValues(text, mark)
   if (!signs.test(clean)) return clean
   return clean.replace(secret, (match: string, ...groups: unknown[]) =>
-    mark(`redacted ${names[groups.findIndex((group) => group !== undefined)]}`, match.length),
+    mark(`redacted:${names[groups.findIndex((group) => group !== undefined)]}`, match.length),
   )
 }
 

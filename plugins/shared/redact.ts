@@ -6,7 +6,7 @@ export { keepSecret, looksSecret, redact, redactText, sameSize, withoutValues } 
 /** What a linear engine may look for to find candidates: more than the secrets, never less. */
 export const candidates = (): string[] => [
   ...Object.values(secrets.formats).map(({ source }) => source.replace(/\(\?=[^)]*\)/g, '').replace(/\$\)$/, '\\z)')),
-  ...secrets.values.map((value) => value.replace(/[^\w\s]/g, '\\$&')),
+  ...[...secrets.values.keys()].map((value) => value.replace(/[^\w\s]/g, '\\$&')),
 ]
 
 /** Longer than any secret that is waited for to be whole. */
@@ -31,7 +31,7 @@ export function settled(text: string): number {
   mark(opening, Math.max(0, text.length - 20))
   const word = startOfEnd(text, /[\w-]/)
   if (word < text.length && beginnings.some((sign) => sign.startsWith(text.slice(word)))) marks.push(word)
-  for (const value of secrets.values) marks.push(text.length - overlap(text, value))
+  for (const value of secrets.values.keys()) marks.push(text.length - overlap(text, value))
   const at = Math.min(...marks)
   return text.length - at < longestSecret ? at : text.length
 }

@@ -81,14 +81,14 @@ async function secret(key: string, asking: Asking): Promise<string | undefined> 
   }
   // What the user bound is the user's word, whoever asks for it.
   const text = await resolveValue(bound, { ...asking, contribution: { ...contribution, layer: 'user' }, field: `secrets['${name}']` })
-  if (text !== undefined) keepSecret(text)
+  if (text !== undefined) keepSecret(text, name)
   return text
 }
 
 async function outside(form: string, said: JsonObject, asking: Asking): Promise<string> {
   if (form === 'env') return variable(String(said['env']), asking, said['default'])
   const text = form === 'file' ? await fileText(String(said['file']), asking) : await printed(form, said, asking)
-  keepSecret(text)
+  keepSecret(text, asking.field)
   return text
 }
 
@@ -99,7 +99,7 @@ function variable(name: string, { premises, contribution, field }: Asking, byDef
     if (typeof byDefault === 'string') return byDefault
     throw problem('VT_SECRET_MISSING', { field, id: contribution.id, what: `the variable ${name}`, way: `Set ${name} where the program is started.` })
   }
-  if (looksSecret(name)) keepSecret(text)
+  if (looksSecret(name)) keepSecret(text, name)
   return text
 }
 
@@ -171,7 +171,7 @@ export function expandVariables(text: string, asking: Pick<Asking, 'premises' | 
     if (name === undefined) return '$'
     const closed = contribution.layer === 'workspace' && !allowed.includes(name)
     const value = closed ? undefined : premises.env[name]
-    if (value !== undefined && looksSecret(name)) keepSecret(value)
+    if (value !== undefined && looksSecret(name)) keepSecret(value, name)
     if (value !== undefined || fallback !== undefined) return value ?? fallback!
     throw problem('VT_CONFIG_ENV', { field: asking.field, name, reason: closed ? 'is not among `trust.workspace_env`' : 'is not set' })
   })

@@ -146,8 +146,8 @@ describe('a credential', () => {
     const s = await scene([], { url: away.url })
     expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_REQUEST', message: expect.stringContaining('redirects') })
   })
-  it('is found in no output, no file and no child, although the server repeats it', async () => {
-    const canary = 'canary-Zx81-4711-not-for-you'
+  it.each(['canary-Zx81-4711-not-for-you', 'canary "Zx81" \\4711 not for you'])('is found in no output, no file and no child, although the server repeats it: %s', async (canary) => {
+    const shows = (text: string) => text.includes(canary) || text.includes(JSON.stringify(canary).slice(1, -1))
     const calling = `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content: `your key is ${canary}`, tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'unified_exec', arguments: '{"action":"run","command":"env; echo done"}' } }] }, finish_reason: 'tool_calls' }] })}\n\ndata: [DONE]\n\n`
     const answers = [calling]
     const server = hold(
@@ -163,14 +163,15 @@ describe('a credential', () => {
     expect(ran.code).toBe(1)
     expect(server.seen[0]!.headers.authorization).toBe(`Bearer ${canary}`)
     expect(ran.out).toContain('VT_LLM_REQUEST')
-    expect(ran.out + ran.err).not.toContain(canary)
+    expect([shows(ran.out), shows(ran.err)]).toEqual([false, false])
+    expect(ran.out).toContain('[redacted:PEER_OPENER]')
     const files = [place.root, place.home].flatMap((root) => readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name)))
     expect(files.length).toBeGreaterThan(4)
-    expect(files.filter((file) => readFileSync(file, 'utf8').includes(canary))).toEqual([])
+    expect(files.filter((file) => shows(readFileSync(file, 'utf8')))).toEqual([])
     // The tool of the second request told its environment; what the server itself said is no news to it.
     const told = JSON.parse(server.seen[1]!.body).messages.find(({ role }: any) => role === 'tool').content
     expect(told).toContain('VTCODE=1')
-    expect(told).not.toContain(canary)
+    expect(shows(told)).toBe(false)
   })
   it('and an address of a repository or of a .env file count for nothing', async () => {
     const peer = hold(await startPeer([{ content: 'ok' }]))

@@ -11,8 +11,8 @@ const held: AsyncDisposable[] = []
 afterEach(async () => {
   for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
 })
-/** A fault in the program itself: `how` goes wrong once the model was asked. */
-const faulty = (how: string) => `data:text/javascript,${encodeURIComponent(`const real = fetch; globalThis.fetch = (...asked) => (setTimeout(() => { ${how} }, 100), real(...asked))`).replaceAll("'", '%27')}`
+/** A fault in the program itself: `how` goes wrong once the model has begun to answer. */
+const faulty = (how: string) => `data:text/javascript,${encodeURIComponent(`const real = fetch; globalThis.fetch = async (...asked) => { const answer = await real(...asked); setTimeout(() => { ${how} }, 100); return answer }`).replaceAll("'", '%27')}`
 const reports = (place: Home): string[] => readdirSync(join(place.home, '.vtcode/reports')).map((name) => join(place.home, '.vtcode/reports', name))
 const slow = { content: 'slow '.repeat(2000), how: { latency: 20, chunkSize: 5 } }
 
@@ -42,7 +42,7 @@ it('neither the report nor what is shown of it holds a secret', async () => {
   const how = "const formatted = 'ghp_' + 'a1'.repeat(18); throw new Error(formatted + ' ' + process.env.FIRM_TOKEN + ' ' + 'x'.repeat(110) + ' ' + formatted)"
   const { code, err } = await vtcode({ ...place, env: { ...place.env, FIRM_TOKEN: named } }, ['exec', 'go'], { node: ['--import', faulty(how)] })
   const report = readFileSync(reports(place)[0]!, 'utf8')
-  expect([code, err, report]).toEqual([1, expect.stringContaining('[redacted github_token] [redacted] xx'), expect.stringMatching(/x \[redacted github_token\]\n {4}at /)])
+  expect([code, err, report]).toEqual([1, expect.stringContaining('[redacted:github_token] [redacted:FIRM_TOKEN] xx'), expect.stringMatching(/x \[redacted:github_token\]\n {4}at /)])
   for (const text of [err, report]) expect([text.includes('a1a1'), text.includes('not to be told')]).toEqual([false, false])
 }, 60_000)
 

@@ -29,7 +29,7 @@ it('--verbose and --log-level show what plugins say of themselves, on stderr and
   const said = async (...flags: string[]) => {
     const { stdout, stderr } = await vtcode(place, [...flags, 'call', 'talker'])
     expect(stdout).not.toContain('two')
-    return stderr.match(/^vtcode: \w+: .*: \[redacted github_token\] one \[31mtwo$/gm)?.map((line) => line.split(': ')[1]) ?? []
+    return stderr.match(/^vtcode: \w+: .*: \[redacted:github_token\] one \[31mtwo$/gm)?.map((line) => line.split(': ')[1]) ?? []
   }
   expect(await said()).toEqual([])
   expect(await said('--verbose')).toEqual(['debug', 'info', 'warn', 'error'])

@@ -39,7 +39,7 @@ function headersOf({ headers = {}, allowedEnvVars: allowed = [] }: HookEntry): R
     text.replace(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced: string | undefined, bare: string | undefined) => {
       const name = (braced ?? bare)!
       const value = allowed.includes(name) ? (process.env[name] ?? '') : ''
-      keepSecret(value)
+      keepSecret(value, name)
       return value
     })
   return Object.fromEntries(Object.entries(headers).map(([name, text]) => [name.toLowerCase(), filled(String(text)).replace(/[\r\n\0]/g, '')]))

@@ -115,7 +115,7 @@ describe('the request of a manifest', () => {
       await using made = await bench((origin) => ({ url: `${origin}/x`, auth }), needs, { secrets: { 'call:key': bound } } as Config, echo)
       const result = await made.call({})
       expect(made.seen[0]!.headers.authorization).toBe(`Bearer ${sent}`)
-      matches(result, { ok: true, output: { got: 'Bearer [redacted]' } })
+      matches(result, { ok: true, output: { got: 'Bearer [redacted:call:key]' } })
     }
     await using none = await bench((origin) => ({ url: `${origin}/x`, auth }), needs)
     matches(await none.call({}), { ok: false, error: { code: 'VT_SECRET_MISSING', message: 're:.*call:key.*', hint: 're:.*secrets:.*call:key.*' } })

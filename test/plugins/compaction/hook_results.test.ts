@@ -19,7 +19,7 @@ describe('a PostToolUse hook', () => {
     await using texts = await boot('PostToolUse', { command: say({ hookSpecificOutput: { updatedToolOutput: 'short' } }) })
     expect(await read(texts)).toMatchObject({ ok: true, text: 'short' })
     await using objects = await boot('PostToolUse', { command: say({ hookSpecificOutput: { updatedToolOutput: { content: `key ${secret}` } } }) })
-    expect(await read(objects)).toMatchObject({ ok: true, output: { content: 'key [redacted github_token]' } })
+    expect(await read(objects)).toMatchObject({ ok: true, output: { content: 'key [redacted:github_token]' } })
   })
 
   it('that blocks or fails is told; the outcome stays', async () => {

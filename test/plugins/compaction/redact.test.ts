@@ -34,7 +34,7 @@ describe('redact', () => {
   it.each(secrets)('replaces a %s in text, output and errors, and keeps what is around it', async (name, secret) => {
     await using booted = await bootKernel({ manifests: [plugins.root] })
     const text = `key = "${secret}"; rest`
-    const clean = `key = "[redacted ${name}]"; rest`
+    const clean = `key = "[redacted:${name}]"; rest`
     expect(await booted.call('say', { text })).toEqual({ ok: true, output: { deep: [{ text: clean }], same: 'x' }, text: clean })
     const failed = await booted.call('say', { text, fail: true })
     expect(JSON.stringify(failed)).not.toContain(secret.slice(0, 20))
@@ -42,7 +42,7 @@ describe('redact', () => {
 
   it('replaces a key whose end was cut off', async () => {
     await using booted = await bootKernel({ manifests: [plugins.root] })
-    expect(await booted.call('say', { text: `a\n-----BEGIN PRIVATE KEY-----\n${letters(40)}` })).toMatchObject({ text: 'a\n[redacted private_key]' })
+    expect(await booted.call('say', { text: `a\n-----BEGIN PRIVATE KEY-----\n${letters(40)}` })).toMatchObject({ text: 'a\n[redacted:private_key]' })
   })
 
   it('replaces the values of our own environment whose names say that they are secret', async () => {
@@ -53,7 +53,7 @@ describe('redact', () => {
       await booted[Symbol.asyncDispose]()`
     const env = { ...process.env, ACME_PASSWORD: 'hunter2hunter2hunter2' }
     const printed = execFileSync(process.execPath, ['--input-type=module', '-e', script], { env, encoding: 'utf8' })
-    expect(JSON.parse(printed)).toMatchObject({ ok: true, text: 'the value is [redacted].' })
+    expect(JSON.parse(printed)).toMatchObject({ ok: true, text: 'the value is [redacted:ACME_PASSWORD].' })
   })
 
   it.each(['class="sk-loading-container-extra-large"', 'sk-short', 'AKIA', 'npm_config_cache', 'eyJhbGciOi', 'ghp_', 'const task_live_update = 1', '-----BEGIN CERTIFICATE-----\nx'])(

@@ -24,7 +24,7 @@ print(" end")`)
       if (!answer.output.running) break
       answer = await call(booted, { action: 'poll', session_id: answer.output.session_id, yield_time_ms: 400 })
     }
-    expect([name, at, index, told]).toEqual([name, at, index, expect.stringMatching(/^before \[redacted \w+\] end\n$/)])
+    expect([name, at, index, told]).toEqual([name, at, index, expect.stringMatching(/^before \[redacted:\w+\] end\n$/)])
   }))
 })
 

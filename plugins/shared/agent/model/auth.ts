@@ -10,7 +10,7 @@ import { authType, type Auth, type Entry } from './entry.js'
 export async function authOf({ name: provider, base_url = '' }: Entry, auth: Auth, providers: AgentProviders, { resolve, workspace }: Finding): Promise<Credential> {
   const value = async (key: string) => {
     const text = await resolve(auth[key], `auth.${key}`)
-    keepSecret(text)
+    keepSecret(text, provider)
     return text
   }
   switch (authType(auth)) {
@@ -22,7 +22,7 @@ export async function authOf({ name: provider, base_url = '' }: Entry, auth: Aut
       return fixed({ query: { [auth.name!]: await value('value') } })
     case 'basic': {
       const pair = Buffer.from(`${await resolve(auth['username'], 'auth.username')}:${await value('password')}`).toString('base64')
-      keepSecret(pair)
+      keepSecret(pair, provider)
       return fixed({ headers: { authorization: `Basic ${pair}` } })
     }
     case 'command':
@@ -66,6 +66,6 @@ async function tokenOf(provider: string, { command = '', args = [], cwd = homedi
   const refused = (why: string) => new AgentError('VT_LLM_AUTH', `The command '${command}' that prints the token of the provider '${provider}' ${why}.`)
   const token = await printed({ program: command, args, cwd, path: env['PATH'], workspace, seconds: timeout_ms / 1000 }).catch((error: unknown) => Promise.reject(refused(messageOf(error))))
   if (token === '') throw refused('printed nothing')
-  keepSecret(token)
+  keepSecret(token, provider)
   return token
 }

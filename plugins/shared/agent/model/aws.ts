@@ -45,8 +45,8 @@ export function bySignature(signing: Signing): Credential {
   return {
     async read() {
       const { until: _, ...keys } = await keysNow()
-      keepSecret(keys.secretAccessKey)
-      if (keys.sessionToken !== undefined) keepSecret(keys.sessionToken)
+      keepSecret(keys.secretAccessKey, 'AWS_SECRET_ACCESS_KEY')
+      if (keys.sessionToken !== undefined) keepSecret(keys.sessionToken, 'AWS_SESSION_TOKEN')
       return {
         sign: async ({ url, body, ...request }) => {
           const datetime = new Date(providers.clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')

@@ -43,7 +43,7 @@ export async function credentialOf({ entry, builtin }: Source, providers: AgentP
       hint: `Set ${variable} in the environment${builtin ? '.' : ', or say api_key_env: none for a server without keys.'}`,
     })
   }
-  if (key) keepSecret(key)
+  if (key) keepSecret(key, variable!)
   return fixed(key ? { key } : {})
 }
 

@@ -156,8 +156,8 @@ function load(way: SignIn): Kept | undefined {
   try {
     const kept = JSON.parse(readFileSync(fileOf(way), 'utf8')) as Partial<Kept>
     if (typeof kept.access_token !== 'string') return undefined
-    keepSecret(kept.access_token)
-    if (kept.refresh_token !== undefined) keepSecret(kept.refresh_token)
+    keepSecret(kept.access_token, way.provider)
+    if (kept.refresh_token !== undefined) keepSecret(kept.refresh_token, way.provider)
     return kept as Kept
   } catch {
     return undefined
@@ -172,8 +172,8 @@ function save(way: SignIn, { access_token, refresh_token, expires_in }: Granted,
     ...(renewing !== undefined && { refresh_token: renewing }),
     ...(Number.isFinite(lasting) && lasting > 0 && { expires_at: way.providers.clock.now() + lasting * 1000 }),
   }
-  keepSecret(kept.access_token)
-  if (renewing !== undefined) keepSecret(renewing)
+  keepSecret(kept.access_token, way.provider)
+  if (renewing !== undefined) keepSecret(renewing, way.provider)
   const file = fileOf(way)
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   writeFileSync(`${file}.${process.pid}`, JSON.stringify(kept), { mode: 0o600 })
