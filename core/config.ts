@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { readContract } from './conform.js'
 import { closedToOthers } from './data.js'
@@ -173,10 +173,17 @@ function sameFolder(a: string, b: string): boolean {
   return one.dev === other.dev && one.ino === other.ino
 }
 
-/** In the place of the folder of settings lies a folder or nothing: all that looks into it later may count on that. */
+/** In the place of the folder of settings lies one that we may look into, or nothing: all that looks into it later may count on that. */
 function requireFolder(path: string): void {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? true) return
-  throw problem('VT_CONFIG_INVALID', { problem: `${path} is not a folder.` }, { details: { files: [path] }, hint: 'Move it away: settings, sessions and the journal of changes belong there.' })
+  const wrong = (what: string, hint: string) => problem('VT_CONFIG_INVALID', { problem: `${path} ${what}` }, { details: { files: [path] }, hint })
+  try {
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (found?.isDirectory() === false) throw wrong('is not a folder.', 'Move it away: settings, sessions and the journal of changes belong there.')
+    if (found) accessSync(path, constants.R_OK | constants.X_OK)
+  } catch (error) {
+    if (error instanceof VtError) throw error
+    throw wrong(`cannot be opened (${(error as NodeJS.ErrnoException).code}).`, 'Settings and sessions lie there, perhaps of another user: chown it to yourself, or work elsewhere.')
+  }
 }
 
 /** What decides what runs is nobody else's to write. Throws VT_CONFIG_EXPOSED: to go on without it would lose its rules too. */

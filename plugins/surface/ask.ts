@@ -35,7 +35,7 @@ function answer(kernel: Kernel, question: string, flags: Flags, io: Io): Promise
   const { tools, outputFormat, json, code, context } = flags
   return withAgent(kernel, io, { verb: 'exec', ...given({ asked: context }) }, { surface: 'ask', ...chosen(flags), tools, quiet: true }, async (agent) => {
     const { text, usage, total_cost_usd: cost_usd, session_id, error, exit_code } = await agent.run(question, { signal: io.signal })
-    if (error) say(io, 'error', `${error.code}: ${error.message} ${error.hint}`)
+    if (error) say(io, 'error', `${error.code}: ${error.message}\n  ${error.hint}`)
     const response = code ? (/```[^\n]*\n([\s\S]*?)```/.exec(text)?.[1] ?? text) : text
     if (json || outputFormat === 'json') {
       const [provider, ...name] = agent.model.split('/')

@@ -32,9 +32,9 @@ export function briefly(input: unknown): string {
   return oneLine([action, first].filter((word) => typeof word === 'string').join(' ')).slice(0, 100)
 }
 
-/** How the run ended, in a line or two. */
+/** How the run ended, and why where it failed. */
 export function summary({ outcome_code, usage, total_cost_usd, num_turns, session_id, error }: Outcome, done?: Done): string {
   const cost = total_cost_usd === null ? '' : `, ${total_cost_usd.toFixed(4)} USD`
   const head = `${outcome_code}: ${num_turns} ${num_turns === 1 ? 'turn' : 'turns'}${done ? shownDone(done) : ''}, ${usage.input_tokens} tokens in, ${usage.output_tokens} out${cost}  (session ${session_id})`
-  return error ? `${head}\n${error.code}: ${error.message}${error.hint ? ` ${error.hint}` : ''}` : head
+  return error ? `${head}\n${error.code}: ${error.message}${error.hint ? `\n  ${error.hint}` : ''}` : head
 }

@@ -40,6 +40,8 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
     await copy(event)
     await show(event)
   }
+  // Better before the work than behind it.
+  if (flags.lastMessageFile !== undefined && !keep(flags.lastMessageFile, '', 'a', io)) return 2
   const limits = given({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })
   return withAgent(kernel, io, { verb, ...given({ asked: flags.context }) }, { ...chosen(flags), limits, onEvent, quiet, ...options }, async (agent) => {
     const outcome = await Promise.race([agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
@@ -47,9 +49,18 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
     if (!flags.json && outcome.text !== '' && !outcome.error) io.stdout.write(`${outcome.text}\n`)
     if (!flags.json && !io.quiet) io.stderr.write(`${summary(outcome, done)}\n`)
     else if (!flags.json && outcome.exit_code !== 0) say(io, 'error', summary(outcome, done))
-    if (flags.lastMessageFile !== undefined) writeFileSync(flags.lastMessageFile, outcome.text)
-    return outcome.exit_code
+    return flags.lastMessageFile === undefined || keep(flags.lastMessageFile, outcome.text, 'w', io) ? outcome.exit_code : 1
   })
+}
+
+function keep(file: string, text: string, flag: 'w' | 'a', io: Io): boolean {
+  try {
+    writeFileSync(file, text, { flag })
+    return true
+  } catch (error) {
+    say(io, 'error', `--last-message-file ${file} cannot be written: ${(error as Error).message}`)
+    return false
+  }
 }
 
 /** Some time after the signal. */

@@ -153,7 +153,8 @@ async function writeWhole(path: string, name: string, text: string): Promise<voi
   }
 }
 
-const unwritable = (name: string, error: unknown): AgentError => new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${messageOf(error)}.`)
+// The system names the place by a number of ours.
+const unwritable = (name: string, error: unknown): AgentError => new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${messageOf(error).replace(/, \w+ '.*$/, '')}.`)
 
 /** Never taken for nothing: what is written next would stand in its place. */
 export const unreadable = (path: string, error: unknown): AgentError => new AgentError('VT_SESSION_CORRUPT', `${path} cannot be read: ${messageOf(error)}.`, { hint: 'Look at it by hand; nothing was changed.' })
