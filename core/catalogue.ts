@@ -22,7 +22,7 @@ export function withSkills(tool: ToolInfo, { skills, settings }: Pick<Generation
 }
 
 /** One line a skill, at most `budget` characters: descriptions are shortened first, then skills left out and counted. */
-export function catalogueText(skills: readonly Skill[], budget: number): string {
+function catalogueText(skills: readonly Skill[], budget: number): string {
   const lines = skills.map(({ name, description, when_to_use }) => [name, `${description} ${when_to_use ?? ''}`.replace(/\s+/g, ' ').trim()] as const)
   let room = Math.max(...lines.map(([, text]) => text.length))
   const size = () => lines.reduce((sum, [name, text]) => sum + name.length + Math.min(text.length, room) + 5, 0)

@@ -41,7 +41,7 @@ export function toStat(stats: BigIntStats): EntryStat {
   }
 }
 
-export const entryKind = (entry: { isFile(): boolean; isDirectory(): boolean; isSymbolicLink(): boolean }): EntryKind =>
+const entryKind = (entry: { isFile(): boolean; isDirectory(): boolean; isSymbolicLink(): boolean }): EntryKind =>
   entry.isFile() ? 'file' : entry.isDirectory() ? 'directory' : entry.isSymbolicLink() ? 'link' : 'other'
 
 const specialKind = (stats: BigIntStats): string => (stats.isFIFO() ? 'FIFO' : stats.isSocket() ? 'socket' : 'device')

@@ -1,4 +1,5 @@
 import { flatten } from './flat.js'
+import { isObject } from './plain.js'
 import { isListed, slotsOf, splitName, type Registry, type Slot, type Tool } from './registry.js'
 import type { JsonObject, Next, Result, Schema, ToolInfo } from './types.js'
 
@@ -113,4 +114,3 @@ function pick(schema: unknown, wanted: Wanted): unknown {
 
 const pickNamed = (parts: JsonObject, wanted: Wanted): JsonObject => Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, pick(part, wanted)]))
 
-const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)

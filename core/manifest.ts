@@ -161,7 +161,7 @@ export function fromError(error: unknown, file: string): Diagnostic {
 }
 
 /** Absolute path of the module of a manifest, `x.ts` where there is no `x.js`; or why there is none. */
-export function modulePath(file: string, module: string, root: string, real: RealPath = realpathSync.native): string | VtError {
+function modulePath(file: string, module: string, root: string, real: RealPath = realpathSync.native): string | VtError {
   const refuse = (text: string) => problem('VT_MANIFEST_PATH', { module, problem: text }, { details: { module, problem: text } })
   if (/^[a-z][a-z0-9+.-]+:/i.test(module)) return refuse('is a URL')
   if (isAbsolute(module) || win32.isAbsolute(module)) return refuse('is an absolute path')

@@ -1,4 +1,5 @@
 import { report } from './errors.js'
+import { isObject } from './plain.js'
 import { has, objectionTo, type Objection, type Standing } from './standing.js'
 import type { Diagnostic, JsonObject, Layer, Origin, Schema } from './types.js'
 
@@ -20,7 +21,6 @@ export interface Merged {
   diagnostics: Diagnostic[]
 }
 
-const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isMap = ({ type, properties, additionalProperties }: Schema): boolean =>
   type === 'object' && (isObject(properties) || isObject(additionalProperties))
 

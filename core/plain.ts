@@ -1,6 +1,9 @@
 import { problem } from './errors.js'
 import type { JsonObject } from './types.js'
 
+/** Whether it is what JSON calls an object. */
+export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+
 const size = (bytes: number) => (bytes >= 1_048_576 ? `${Math.ceil(bytes / 1_048_576)} MiB` : `${bytes} bytes`)
 
 /**

@@ -39,9 +39,6 @@ export function tempIn(directory: Directory): Temp {
   }
 }
 
-/** Whether a name is that of a temporary file of some process. */
-export const isTemp = (name: string): boolean => name.startsWith(prefix)
-
 /** Writes down in `folder` that temporary files of this process may lie in the directory `path`. */
 export function noteTemps(folder: Directory, path: string): void {
   appendFileSync(folder.at(record), `${JSON.stringify(path)}\n`, { mode: 0o600 })

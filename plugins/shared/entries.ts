@@ -57,6 +57,12 @@ export async function tellable(context: Context, base: string, complaints: strin
   return parsed.flatMap(({ path, text }) => (path === undefined ? [text] : found.has(path) ? [`${path}: ${text}`] : []))
 }
 
+/** For what is no longer there, or not to be seen: nothing. */
+export function gone(error: unknown): undefined {
+  if (error instanceof VtError) return undefined
+  throw error
+}
+
 export const parentOf = (path: string): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '.')
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 

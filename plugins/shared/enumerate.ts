@@ -5,7 +5,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { VtError, type Context, type EntryKind, type Handle } from '../../core/index.js'
-import { parentOf } from './entries.js'
+import { gone, parentOf } from './entries.js'
 import { glob } from './glob.js'
 import { Ignoring, maxRules } from './ignore_rules.js'
 import { choose, leftOutBelow, walkLimits, type Discovery } from './ripgrep.js'
@@ -171,11 +171,6 @@ class Walk {
       return this.context.workspace.text(resolved === '.' ? kind : `${resolved}/${kind}`, { max_bytes: maxRules }).catch(gone)
     })
   }
-}
-
-function gone(error: unknown): undefined {
-  if (error instanceof VtError) return undefined
-  throw error
 }
 
 /** The folders above `path`, from the root on. */

@@ -1,7 +1,8 @@
 /** Text search without ripgrep, in time linear in the text: patterns that need to look around or back are refused. */
 import type { RE2JS } from 're2js'
-import { VtError, type Context } from '../../core/index.js'
+import type { Context } from '../../core/index.js'
 import { refusal } from './answer.js'
+import { gone } from './entries.js'
 import { filesBelow } from './enumerate.js'
 import type { Place } from './events.js'
 import type { Wanted } from './places.js'
@@ -56,11 +57,6 @@ export async function placesOurselves(context: Context, pattern: Pattern, files:
     all.push(found.slice(skip, skip + limit))
   }
   return all
-}
-
-function gone(error: unknown): undefined {
-  if (error instanceof VtError) return undefined
-  throw error
 }
 
 const first = <T>(items: Iterable<T>): T | undefined => {

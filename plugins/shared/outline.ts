@@ -7,7 +7,7 @@ import { languageNamed, languageOf, type Language } from './languages.js'
 import { parentOf } from './entries.js'
 import { largestSearched, tooLargeToParse } from './ripgrep.js'
 
-export const symbolTypes = [
+const symbolTypes = [
   'file', 'module', 'namespace', 'package', 'class', 'method', 'property', 'field', 'constructor', 'enum', 'interface', 'function', 'variable',
   'constant', 'string', 'number', 'boolean', 'array', 'object', 'key', 'null', 'enumMember', 'struct', 'event', 'operator', 'typeParameter',
 ]

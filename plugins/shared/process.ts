@@ -1,7 +1,4 @@
-/**
- * How programs run under limits. node:child_process rather than execa: importing execa takes 150 ms, longer than most
- * searches run, and a search needs nothing of it but a spawn and pipes.
- */
+/** How programs run under limits. */
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, readSync, unlinkSync } from 'node:fs'

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { VtError, type Handle, type Workspace } from '../../core/index.js'
 import { refusal } from './answer.js'
+import { gone } from './entries.js'
 import { lines, run, type Consumer, type Ended, type Limits } from './process.js'
 
 /** Which entries of a directory count; the same for every search action. */
@@ -119,10 +120,7 @@ const literal = (text: string): string => text.replace(/[\\*?[\]{},!]/g, '\\$&')
 
 /** The rules of `.vtcodegitignore` as they read from `path`: ripgrep takes those of an ignore file relative to its working folder. */
 async function ownRules(workspace: Workspace, path: string): Promise<string | undefined> {
-  const text = await workspace.text('.vtcodegitignore', { max_bytes: 1_048_576 }).catch((error: unknown) => {
-    if (error instanceof VtError) return undefined
-    throw error
-  })
+  const text = await workspace.text('.vtcodegitignore', { max_bytes: 1_048_576 }).catch(gone)
   if (text === undefined || path === '.') return text
   return text
     .split(/\r?\n/)

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { ok, VtError, type JsonObject, type Next, type Result } from '../../../core/index.js'
+import { isObject, ok, VtError, type Next, type Result } from '../../../core/index.js'
 import { pointed } from '../../shared/pointer.js'
 import type { Settings } from './settings.js'
 
@@ -32,7 +32,6 @@ export function resultOf(settings: Settings, run: Run): Result {
   return ok(isObject(chosen) ? chosen : { value: chosen })
 }
 
-const isObject = (value: unknown): value is JsonObject => value !== null && typeof value === 'object' && !Array.isArray(value)
 
 const linesOf = (text: string): string[] => text.replace(/\n$/, '').split(/\r?\n/).filter((line, index, all) => line !== '' || all.length > 1)
 

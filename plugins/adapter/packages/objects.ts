@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../../core/index.js'
+import { isObject } from '../../../core/index.js'
 
-export const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+export { isObject }
 
 /** What nobody who walks through it falls over: not deep, and without keys that could reach a prototype. Throws what is wrong. */
 export function sound(value: unknown, depth = 0): unknown {

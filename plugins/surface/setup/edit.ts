@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/index.js'
+import { isObject, type JsonObject } from '../../../core/index.js'
 
 const NAME = 'vtcode'
 const BEGIN = '# vtcode: begin'
@@ -39,4 +39,3 @@ function editToml(text: string, entry: JsonObject | undefined): string | undefin
   return `${rest}${gap}${BEGIN}\n[mcp_servers.${NAME}]\n${lines.join('\n')}\n${END}\n`
 }
 
-const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
