@@ -68,6 +68,16 @@ describe('a conversation that grows too long', () => {
       checkLog(s.events)
     }
   })
+  it('is shortened when one message of the user is all of it: the model gets its beginning, and where the rest lies', async () => {
+    const s = await scene(script([{ content: 'read' }]), small)
+    const task = `start ${'please '.repeat(100_000)}the end`
+    expect(await s.run(task)).toMatchObject({ outcome_code: 'success', text: 'read' })
+    const [body] = requests().steps
+    expect(sizeOf(body)).toBeLessThan(20_000)
+    const path = /^start (?:please )+[\s\S]*cut here: 700013 bytes, full text in (\S+)$/.exec(body.messages.at(-1).content)![1]!
+    expect(await s.booted.read(path)).toBe(task)
+    checkLog(s.events)
+  })
   it('is shortened once when the server finds it too long, with every result still there', async () => {
     const s = await scene(script([read(0), read(1), tooLong, { content: 'ok' }]), { boot: { files } })
     expect(await s.run('compare')).toMatchObject({ outcome_code: 'success', text: 'ok' })

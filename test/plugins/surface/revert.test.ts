@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { appendFileSync, chmodSync, cpSync, existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -111,6 +111,20 @@ describe('vtcode revert', () => {
     expect((await task(place, 'go')).code).toBe(0)
     expect((await revert(place, '--turn', '1')).answer).toMatchObject({ reverted: [], unrevertable: expect.arrayContaining(['big.bin']) })
     expect(await place.read('big.bin')).toBe('small')
+  })
+
+  it('says which file it cannot bring back since a link or a folder stands in its place, and brings back the rest', async () => {
+    const { place } = await scene(
+      [{ toolCalls: ['a.txt', 'b.txt', 'd/c.txt'].map((path) => call('unified_file', { action: 'read', path })) }, exec('rm a.txt && ln -s /etc/hostname a.txt && rm b.txt && mkdir b.txt && rm -r d'), { content: 'ok' }],
+      { 'a.txt': 'a\n', 'b.txt': 'b\n', 'd/c.txt': 'c\n' },
+    )
+    await task(place, 'go')
+    const { answer } = await revert(place, '--turn', '1', '--scope', 'code')
+    expect(answer).toMatchObject({ reverted: ['d/c.txt'], skipped: [{ path: 'b.txt', reason: expect.stringContaining('a directory stands in its place') }, { path: 'a.txt', reason: expect.stringContaining('a link stands in its place') }] })
+    expect(await place.read('d/c.txt')).toBe('c\n')
+    for (const path of ['a.txt', 'b.txt']) rmSync(join(place.root, path), { recursive: true })
+    expect((await revert(place, '--turn', '1', '--scope', 'code')).answer.reverted.sort()).toEqual(['a.txt', 'b.txt'])
+    expect([await place.read('a.txt'), await place.read('b.txt')]).toEqual(['a\n', 'b\n'])
   })
 
   it('brings back what a command changed whose program was killed under it', async () => {

@@ -4,6 +4,7 @@ import { checkBudget } from '../loop/budget.js'
 import { ask, type Line } from '../model/ask.js'
 import { connect } from '../model/connect.js'
 import { sizeOf } from '../model/usage.js'
+import { textOf } from '../sessions/state.js'
 import type { Thread } from '../thread.js'
 import type { CompactTrigger, Msg, Summary } from '../types.js'
 import { dedupe } from './dedupe.js'
@@ -39,7 +40,7 @@ export async function compact(thread: Thread, trigger: CompactTrigger, signal: A
   const summary = await summarise(thread, old, signal, focus)
   const words = state.messages.filter(({ role, origin }) => role === 'user' && origin !== 'harness' && origin !== 'instructions')
   const latest = words.slice(-thread.settings.context.dynamic.retained_user_messages)
-  const retained = cutTo(latest.filter((message) => old.includes(message)), Math.min(most.retained, context.room.hard / 4))
+  const retained = await cutTo(latest.filter((message) => old.includes(message)), Math.min(most.retained, context.room.hard / 4), (text) => context.keepText(`input-${state.turn}`, text))
   const after = { ...state, summary: mergeSummaries(state.summary, summary), history_path }
   const memory = envelopeOf(after, session_id, thread.queue.pending, thread.providers.clock.now())
   const inserted = [harness(shownMemory(memory)), harness(shownSummary(after.summary)), ...retained]
@@ -77,7 +78,7 @@ async function archive({ store, state, session_id, settings }: Thread): Promise<
   return store.archive(`${session_id}_${state.compactions + 1}.jsonl`, withoutValues(state.messages.map((message) => `${JSON.stringify(message)}\n`).join('')))
 }
 
-/** The newest whole groups that fit, the last one in any case: calls and their results are never apart. */
+/** The newest whole groups that fit, the last one in any case: calls and their results are never apart. Of words alone that do not fit none stays whole. */
 function startOfTail(messages: readonly Msg[], room: number): number {
   let start = messages.length
   let left = room
@@ -85,7 +86,7 @@ function startOfTail(messages: readonly Msg[], room: number): number {
     let from = end - 1
     while (from > 0 && messages[from]!.role === 'tool') from -= 1
     left -= sizeOf(messages.slice(from, end))
-    if (left < 0 && start < messages.length) break
+    if (left < 0 && (start < messages.length || messages[from]!.role === 'user')) break
     start = end = from
     if (left < 0) break
   }
@@ -105,14 +106,18 @@ async function shrink(thread: Thread, room: number): Promise<void> {
   if (Object.keys(texts).length > 0) await thread.commit({ kind: 'cleared', texts })
 }
 
-/** The latest messages, as many as fit; one that is too long keeps its beginning. */
-function cutTo(messages: readonly Msg[], room: number): Msg[] {
+/** The latest messages, as many as fit; one that is too long keeps its beginning, and the whole lies where `keep` says. */
+async function cutTo(messages: readonly Msg[], room: number, keep: (text: string) => Promise<string>): Promise<Msg[]> {
   const kept: Msg[] = []
   let left = room
   for (const message of [...messages].reverse()) {
     if (left <= 0) break
     const size = sizeOf([message])
-    kept.unshift(size <= left ? message : { ...message, parts: message.parts.map((part) => (part.type === 'text' ? { ...part, text: `${part.text.slice(0, left * 2)}\n… (cut)` } : part)) })
+    if (size <= left) kept.unshift(message)
+    else {
+      const text = textOf(message)
+      kept.unshift({ ...message, parts: [{ type: 'text', text: `${text.slice(0, left * 2)}\n… cut here: ${Buffer.byteLength(text)} bytes, full text in ${await keep(text)}` }] })
+    }
     left -= size
   }
   return kept

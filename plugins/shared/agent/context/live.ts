@@ -113,9 +113,10 @@ export class LiveContext {
   }
 
   /** Where the whole text of a result lies, written there unless it lies somewhere. */
-  async keepResult({ call_id, spool_path, text }: ResultPart): Promise<string> {
-    if (spool_path !== undefined) return spool_path
-    const name = `results/${call_id}.txt`
+  keepResult = ({ call_id, spool_path, text }: ResultPart): Promise<string> => (spool_path === undefined ? this.keepText(call_id, text) : Promise.resolve(spool_path))
+
+  async keepText(label: string, text: string): Promise<string> {
+    const name = `results/${label}.txt`
     await this.thread.store.write(name, withoutValues(text))
     return `${sessionsFolder}/${this.thread.session_id}/${name}`
   }

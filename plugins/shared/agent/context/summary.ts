@@ -101,7 +101,7 @@ export function transcript(messages: readonly Msg[], room: number): string {
 function written(part: Part): string {
   if (part.type === 'tool_call') return `call ${part.call_id} ${part.name} ${cut(JSON.stringify(part.input), 4000)}`
   if (part.type === 'tool_result') return `result of ${part.call_id}${part.is_error ? ' (failed)' : ''}:\n${cut(part.text, 32_000)}`
-  return part.type === 'text' ? part.text : ''
+  return part.type === 'text' ? cut(part.text, 32_000) : ''
 }
 /** Its beginning and its end. */
 const cut = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most * 0.75)}\n… ${text.length - most} characters left out …\n${text.slice(-most / 4)}`)

@@ -57,6 +57,8 @@ async function stepOf(workspace: Workspace, { op, path, ...rest }: Operation): P
 }
 
 async function back(workspace: Workspace, path: string, was: Was): Promise<Operation | undefined> {
+  const there = await workspace.stat(path)
+  if (there && there.kind !== 'file') throw new Error(`a ${there.kind} stands in its place: take that away and revert again`)
   const over: Version | undefined = await versionAt(workspace, path)
   if (was === 'nothing') return over && { op: 'remove', path, over }
   const source = 'kept' in was ? was.kept : was.now
@@ -118,8 +120,10 @@ class Past {
   /** The last change that we know of left it so; anything else is somebody's own. */
   private async expect(path: string, hash: string | undefined): Promise<void> {
     if (this.view.has(path)) return
-    const now = await versionAt(this.workspace, path).catch(() => null)
-    if (now === null || now?.sha256 !== hash) this.conflicts.add(path)
+    const there = await this.workspace.stat(path)
+    // What is no file is not written over in any case, and says so by itself.
+    if (there && there.kind !== 'file') return
+    if ((await versionAt(this.workspace, path))?.sha256 !== hash) this.conflicts.add(path)
   }
 
   /** The files at and below a path, relative to it; '' is the path itself. What is no file cannot be brought back. */

@@ -16,7 +16,7 @@ export interface Store {
   sync(log?: Log): Promise<void>
   /** Puts a log aside that has grown large, under the next number, and begins a new one. */
   roll(log: Log): Promise<void>
-  /** Writes a small file whole. */
+  /** Writes a file whole. One beside the logs is on disk then; those in folders say again what the journal says, and nobody waits for them. */
   write(name: string, text: string): Promise<void>
   /** The whole text of a file, `undefined` where there is none. Throws VT_SESSION_CORRUPT for what cannot be read. */
   read(name: string): Promise<string | undefined>
@@ -103,7 +103,7 @@ class Disk implements Store {
 
   async write(name: string, text: string): Promise<void> {
     if (name.includes('/')) await this.within(`${this.path}/${dirname(name)}`, basename(name), text)
-    else await writeWhole(`${this.folder.ref}/${name}`, name, text)
+    else await writeWhole(`${this.folder.ref}/${name}`, name, text, { durable: true })
   }
 
   async archive(name: string, text: string): Promise<string> {
@@ -114,7 +114,7 @@ class Disk implements Store {
   private async within(path: string, name: string, text: string): Promise<void> {
     const folder = await ownFolder(this.workspace, path).catch((error: unknown) => Promise.reject(unwritable(`${path}/${name}`, error)))
     try {
-      await writeWhole(`${folder.ref}/${name}`, name, text)
+      await writeWhole(`${folder.ref}/${name}`, name, text, { durable: false })
     } finally {
       await folder.close()
     }
@@ -137,13 +137,13 @@ class Disk implements Store {
 }
 
 /** The old file or the new one, never a part. */
-async function writeWhole(path: string, name: string, text: string): Promise<void> {
+async function writeWhole(path: string, name: string, text: string, { durable }: { durable: boolean }): Promise<void> {
   const temp = `${path}.${process.pid}.tmp`
   try {
     const file = await openOwn(temp, O_WRONLY | O_CREAT | O_TRUNC)
     try {
       await file.writeFile(text)
-      await file.datasync()
+      if (durable) await file.datasync()
     } finally {
       await file.close()
     }

@@ -85,9 +85,10 @@ export class Watch {
     const kept: string[] = []
     const changes: FileChange[] = []
     for (const [path, copy] of known) {
-      const stat = await this.workspace.stat(path).catch(() => undefined)
-      const same = copy ? stat !== undefined && sameVersion(stat, copy.stat) && stat.mode === copy.stat.mode : stat?.kind !== 'file'
-      if (same || (stat && stat.kind !== 'file')) continue
+      // A link or a folder in the place of a file: that file is gone.
+      const stat = await this.workspace.stat(path).then((found) => (found?.kind === 'file' ? found : undefined), () => undefined)
+      const same = copy ? stat !== undefined && sameVersion(stat, copy.stat) && stat.mode === copy.stat.mode : stat === undefined
+      if (same) continue
       const before = copy && { sha256: copy.sha256, mode: copy.stat.mode & 0o7777, bytes: copy.stat.bytes }
       if (!stat) steps.push({ op: 'remove', path, before: before! })
       else {
