@@ -139,8 +139,11 @@ describe('limits', () => {
     expect(harness(s.events, 'limit_reached')).toHaveLength(1)
   })
   it('on the budget want a price', async () => {
-    const { outcome } = await limited({ agent: { model: 'peer/m', harness: { max_budget_usd: 1 } } }, [])
-    expect(outcome.error?.code).toBe('VT_LLM_UNPRICED')
+    await expect(limited({ agent: { model: 'peer/m', harness: { max_budget_usd: 1 } } }, [])).rejects.toMatchObject({ code: 'VT_LLM_UNPRICED' })
+    // Also that of a model which stands in for another.
+    const down = { name: 'peer', base_url: 'http://127.0.0.1:9/v1', retries: { request: 0 }, cost: { input: 1, output: 1 } }
+    const s = await scene([], { boot: { config: { agent: { model: 'peer/m', fallback_models: ['b/y'], harness: { max_budget_usd: 1 } }, custom_providers: [down, { name: 'b', base_url: down.base_url }] } as never } })
+    expect((await s.run()).error?.code).toBe('VT_LLM_UNPRICED')
   })
   it('on the turns of a session and of a run hold', async () => {
     const s = await scene([{ content: 'one' }, { content: 'two' }, { content: 'three' }], { settings: { tools: { max_conversation_turns: 2 } } })

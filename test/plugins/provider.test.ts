@@ -51,6 +51,13 @@ describe('our providers', () => {
     own(at, { 'vtcode.config.json': '{}' })
     const { code, err } = await vtcode(at, ['ask', 'hi'], { env: { ...chat, DEEPSEEK_API_KEY: 'x'.repeat(20) } })
     expect([code, err]).toEqual([3, expect.stringContaining('Providers at hand: deepseek, openai.')])
+    own(at, { 'vtcode.config.json': JSON.stringify({ custom_providers: [{ name: 'free', base_url: 'http://127.0.0.1:9/v1' }], agent: { harness: { max_budget_usd: 1 } } }) })
+    expect(await vtcode(at, ['exec', '--model', 'free/m', 'hi'])).toMatchObject({ code: 3, err: expect.stringContaining('VT_LLM_UNPRICED: The model free/m has no price') })
+    // The word of the command line counts before that of the environment, that before the settings.
+    own(at, { 'vtcode.config.json': '{"agent":{"model":"none/c"}}' })
+    for (const [args, env, named] of [[['--model', 'none/a'], { VTCODE_MODEL: 'none/b' }, 'none/a'], [[], { VTCODE_MODEL: 'none/b' }, 'none/b'], [[], {}, 'none/c']] as const) {
+      expect(await vtcode(at, ['ask', ...args, 'hi'], { env })).toMatchObject({ code: 3, err: expect.stringContaining(`(model '${named}')`) })
+    }
     own(at, { 'vtcode.config.json': '{"providers":{"opanai":{}}}' })
     expect(await vtcode(at, ['models'])).toMatchObject({ code: 3, err: expect.stringContaining('no built-in provider of this name') })
     own(at, { 'vtcode.config.json': '{}' })

@@ -7,6 +7,7 @@ import { copyTo } from './events/file.js'
 import type { Sink } from './events/log.js'
 import { AgentError } from './errors.js'
 import { idMaker } from './ids.js'
+import { checkPrice } from './loop/budget.js'
 import { connect } from './model/connect.js'
 import { fork } from './sessions/fork.js'
 import { findSession, noteSession } from './sessions/known.js'
@@ -78,7 +79,7 @@ export interface Agent {
   close(): Promise<void>
 }
 
-/** An agent on a kernel, which knows nothing of it. Throws AgentError VT_LLM_NO_MODEL, VT_LLM_AUTH, VT_CONFIG_INVALID, VT_SESSION_EXISTS; VtError VT_CONFIG_INVALID. */
+/** An agent on a kernel, which knows nothing of it. Throws AgentError VT_LLM_NO_MODEL, VT_LLM_AUTH, VT_LLM_UNPRICED, VT_CONFIG_INVALID, VT_SESSION_EXISTS; VtError VT_CONFIG_INVALID. */
 export async function createAgent(kernel: Kernel, options: AgentOptions = {}): Promise<Agent> {
   // Those who write JavaScript learn from nobody else what is missing.
   if (typeof (kernel as Partial<Kernel> | undefined)?.call !== 'function') {
@@ -123,6 +124,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
   const providers = await dictionary({ kernel, env, ...(options.io && { io: options.io }), quiet: options.quiet ?? false }, options.context, options.providers)
   const settings = settingsOf(kernel)
   const line = await connect(kernel, options.model ?? env['VTCODE_MODEL'] ?? settings.agent.model, providers)
+  checkPrice(line.model, settingsOf(kernel, options.limits).harness)
   const newId = idMaker(providers.clock, providers.random)
   const workspace = openWorkspace(kernel.workspace)
   try {
