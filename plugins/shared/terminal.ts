@@ -5,6 +5,9 @@ export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (char) => (char === '\n' || char === '\t' ? char : `\\u{${char.codePointAt(0)!.toString(16)}}`))
 }
 
+/** What goes to stdout as it is, and to a terminal fit for it. */
+export const fit = ({ stdout }: Io, text: string): string => (stdout.isTTY ? printable(text) : text)
+
 /** One line of it. */
 export function oneLine(text: string): string {
   return printable(text).replace(/\s+/g, ' ').trim()

@@ -2,7 +2,7 @@ import { Option } from 'commander'
 import type { Io, Kernel } from '../../core/index.js'
 import { chosen, given, withAgent, withResume, type SessionFlags } from '../shared/agent/faces/session.js'
 import { readTask } from '../shared/agent/faces/streams.js'
-import { say } from '../shared/terminal.js'
+import { fit, say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
 
 interface Flags extends SessionFlags {
@@ -40,7 +40,7 @@ function answer(kernel: Kernel, question: string, flags: Flags, io: Io): Promise
     if (json || outputFormat === 'json') {
       const [provider, ...name] = agent.model.split('/')
       io.stdout.write(`${JSON.stringify({ response, provider, model: name.join('/'), usage, cost_usd, session_id })}\n`)
-    } else if (!error) io.stdout.write(response.endsWith('\n') ? response : `${response}\n`)
+    } else if (!error) io.stdout.write(fit(io, response.endsWith('\n') ? response : `${response}\n`))
     return exit_code
   })
 }

@@ -4,7 +4,7 @@ import { progress } from '../shared/agent/faces/progress.js'
 import { chosen, given, withAgent, withResume, type SessionFlags } from '../shared/agent/faces/session.js'
 import type { Agent, ThreadEvent } from '../shared/agent/index.js'
 import type { Sink } from '../shared/agent/events/log.js'
-import { interactive, oneLine, printable, say } from '../shared/terminal.js'
+import { fit, interactive, oneLine, say } from '../shared/terminal.js'
 import { run, verb } from '../shared/verbs.js'
 import { Keyboard } from './chat/keyboard.js'
 import { Talk } from './chat/talk.js'
@@ -77,7 +77,7 @@ function conversation(io: Io): (event: ThreadEvent) => void {
     if (event.type === 'item.started' && item?.type === 'user_message' && item.origin === 'queue') io.stderr.write(`> ${oneLine(item.text)}\n`)
     if (event.type === 'item.completed' && item?.type === 'agent_message' && item.status === 'completed') said += item.text
     const due = event.type === 'turn.completed' || (event.type === 'item.started' && item?.type === 'tool_invocation')
-    if (due && said.trim() !== '') io.stdout.write(`${io.stdout.isTTY ? printable(said) : said}\n`)
+    if (due && said.trim() !== '') io.stdout.write(`${fit(io, said)}\n`)
     if (due || event.type === 'turn.failed') said = ''
   }
 }

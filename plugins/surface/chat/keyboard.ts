@@ -135,6 +135,8 @@ export class Keyboard {
 
   private erase(): void {
     if (!this.reader) return
+    // Node does not count the rows of what comes in one piece.
+    Object.assign(this.reader, { prevRows: this.reader.getCursorPos().rows })
     this.reader.write(null, { ctrl: true, name: 'e' })
     this.reader.write(null, { ctrl: true, name: 'u' })
     clearLine(this.terminal.stderr, 0)

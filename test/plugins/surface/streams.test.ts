@@ -117,6 +117,18 @@ describe('colours', () => {
   }, 60_000)
 })
 
+it('what a model says moves, hides and copies nothing at a terminal; a pipe gets it as it is', async () => {
+  const hostile = 'a\u001b]52;c;ZXZpbA==\u0007b\u001b[2Jc'
+  const { place } = await scene(Array.from({ length: 3 }, () => ({ content: hostile })))
+  for (const verb of ['exec', 'ask']) {
+    const at = await typing(place, [verb, 'x', '--quiet'])
+    const { rest } = await at.end()
+    expect(rest).toContain('a\\u{1b}]52;c;ZXZpbA==\\u{7}b\\u{1b}[2Jc')
+    expect(rest).not.toContain('\u001b]52')
+  }
+  expect((await vtcode(place, ['exec', '--quiet', 'x'])).out).toBe(`${hostile}\n`)
+}, 60_000)
+
 describe('signals', () => {
   const sleeping = () => nap()
   const allowed = { settings: { agent: { model: 'peer/m' }, policy: { allow: ['exec'] } } }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { InvalidArgumentError, type Command } from 'commander'
 import type { Io, Kernel } from '../../../../core/index.js'
-import { say } from '../../terminal.js'
+import { fit, say } from '../../terminal.js'
 import type { AgentOptions } from '../index.js'
 import type { Sink } from '../events/log.js'
 import { alarm } from '../dictionary/system.js'
@@ -46,7 +46,7 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
   return withAgent(kernel, io, { verb, ...given({ asked: flags.context }) }, { ...chosen(flags), limits, onEvent, quiet, ...options }, async (agent) => {
     const outcome = await Promise.race([agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
     if (outcome === undefined) return 130
-    if (!flags.json && outcome.text !== '' && !outcome.error) io.stdout.write(`${outcome.text}\n`)
+    if (!flags.json && outcome.text !== '' && !outcome.error) io.stdout.write(`${fit(io, outcome.text)}\n`)
     if (!flags.json && !io.quiet) io.stderr.write(`${summary(outcome, done)}\n`)
     else if (!flags.json && outcome.exit_code !== 0) say(io, 'error', summary(outcome, done))
     return flags.lastMessageFile === undefined || keep(flags.lastMessageFile, outcome.text, 'w', io) ? outcome.exit_code : 1
