@@ -22,7 +22,7 @@ it('vtcode sessions lists, shows, names, mends and deletes', async () => {
   expect(JSON.parse((await vtcode(place, ['sessions', 'show', first.session_id])).out)).toMatchObject({ title: 'my title', model: 'peer/m' })
   expect((await vtcode(place, ['sessions', 'repair', first.session_id])).out).toBe('The journal is whole.\n')
   expect((await vtcode(place, ['sessions', 'delete', second.session_id])).code).toBe(0)
-  expect((await vtcode(place, ['sessions'])).out).toMatch(/^ses_\w+ {2}\S+ {2}idle {2}1 turns {2}my title\n$/)
+  expect((await vtcode(place, ['sessions'])).out).toMatch(/^ses_\w+ {2}\S+ {2}idle {2}1 turn {2}my title\n$/)
   for (const id of ['../../x', 'ses_none']) expect(await vtcode(place, ['sessions', 'delete', id])).toMatchObject({ code: 1, err: expect.stringContaining('VT_SESSION_NOT_FOUND') })
 })
 
