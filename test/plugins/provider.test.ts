@@ -150,6 +150,21 @@ describe('a provider made by a module', () => {
     expect(harness(events, 'model_retry').map(({ error_category }) => error_category)).toEqual(['http 503'])
     expect(events.at(-1)).toMatchObject({ type: 'thread.completed', outcome_code: 'success' })
   })
+  it('whose answer breaks off, never ends or is none is asked again, and then told', async () => {
+    const { at } = await place()
+    const odd = `export default () => ({
+      generate: ({ model }) => model === 'none' ? 7 : (async function* () {
+        yield { type: 'text', text: 'half' }
+        if (model === 'throws') throw new Error('no more.')
+        if (model === 'strange') yield { type: 'finish', reason: 'because' }
+        if (model === 'empty') yield null
+      })(),
+    })`
+    own(at, { ...files('calm'), 'mine/echo/echo.mjs': odd })
+    for (const model of ['none', 'throws', 'endless', 'strange', 'empty']) {
+      expect(await vtcode(at, ['ask', '--model', `echo/${model}`, 'hi']), model).toMatchObject({ code: 1, out: '', err: expect.stringContaining('VT_LLM_CUT: The answer broke off') })
+    }
+  })
   it('that makes nothing, throws, or makes models of another version is refused by name', async () => {
     for (const [text, code] of [
       ['export default () => ({})', 'VT_PROVIDER_MODULE'],
