@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { fc } from '../core/property.js'
 import { createAgent } from 'vtcode/agent'
 import { harness, scene, type Scene } from './inside.js'
 import { checkLog, checkMemory, checkMessages } from './invariants.js'
@@ -150,6 +151,30 @@ describe('a conversation that grows too long', () => {
     expect(boundaries(s)).toMatchObject([{ trigger: 'model_switch' }])
   })
 })
+
+it('what is remembered over many shortenings is what one would have kept of all: the newest, each once whatever its case, five at most', async () => {
+  const word = fc.constantFrom('tabs', 'TABS', 'no any', 'No Any', 'keep a.ts', 'x', 'y', 'z')
+  const list = fc.array(word, { maxLength: 7 })
+  const one = fc.record({ constraints: list, open_questions: list, facts: fc.array(fc.record({ fact: word, source: word }), { maxLength: 7 }) })
+  /** Of the same text the last one, in the order in which they were said last. */
+  const newest = <T>(all: T[], textOf: (item: T) => string): T[] => all.filter((item, index) => all.findLastIndex((other) => textOf(other).toLowerCase() === textOf(item).toLowerCase()) === index).slice(-5)
+  await fc.assert(
+    fc.asyncProperty(fc.array(one, { minLength: 2, maxLength: 4 }), async (summaries) => {
+      const s = await scene(script(Array.from({ length: 24 }, () => ({ content: 'and so on '.repeat(2000) })), summaries.map((said) => ({ content: JSON.stringify({ goal: 'g', ...said }) }))))
+      const agent = await createAgent(s.booted.kernel, { env: {} })
+      for (const _ of summaries) {
+        for (let turn = 0; turn < 6; turn++) await agent.run(`turn ${turn}`)
+        expect(await agent.compact()).toBe(true)
+      }
+      await agent.close()
+      const memory = checkMemory((await s.booted.read(`.vtcode/sessions/${agent.session_id}/memory.json`))!)
+      expect(memory.constraints).toEqual(newest(summaries.flatMap(({ constraints }) => constraints), String))
+      expect(memory.open_questions).toEqual(newest(summaries.flatMap(({ open_questions }) => open_questions), String))
+      expect(memory.grounded_facts).toEqual(newest(summaries.flatMap(({ facts }) => facts), ({ fact }) => fact))
+    }),
+    { numRuns: process.env['VTCODE_SOAK'] ? 100 : 3 },
+  )
+}, 600_000)
 
 describe('repeated reads', () => {
   const body = Array.from({ length: 120 }, (_, index) => `line ${index + 1} of a`).join('\n') + '\n'

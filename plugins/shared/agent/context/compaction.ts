@@ -19,7 +19,7 @@ const worthwhile = 0.2
 /**
  * Shortens a conversation: it is archived, repeated reads are folded, what is old gives way to the memory of the session, a summary and
  * the last words of the user; the newest groups stay word for word. Returns `false` when there is nothing to win. Throws VT_CONTEXT_STUCK
- * the second time in a row that little was won.
+ * the second time in a row that little was won, unless a person asked for it.
  */
 export async function compact(thread: Thread, trigger: CompactTrigger, signal: AbortSignal, { focus, must = false }: { focus?: string; must?: boolean } = {}): Promise<boolean> {
   const { state, session_id, events, context } = thread
@@ -64,7 +64,7 @@ export async function compact(thread: Thread, trigger: CompactTrigger, signal: A
     deduped_reads: reads,
   })
   const vain = (tokens_before - tokens_after) / tokens_before < worthwhile
-  if (vain && context.vain) throw new AgentError('VT_CONTEXT_STUCK', `Shortening the conversation twice won less than ${worthwhile * 100} % each time; it has ${tokens_after} tokens.`)
+  if (vain && context.vain && trigger !== 'manual') throw new AgentError('VT_CONTEXT_STUCK', `Shortening the conversation twice won less than ${worthwhile * 100} % each time; it has ${tokens_after} tokens.`)
   context.vain = vain
   await thread.lifecycle.compacted(trigger, signal)
   return true

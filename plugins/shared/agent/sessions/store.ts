@@ -52,6 +52,7 @@ class Disk implements Store {
   private readonly logs = new Map<Log, Promise<FileHandle>>()
   private readonly unsynced = new Set<Log>()
   private synced: Promise<void> = Promise.resolve()
+  private readonly writing = new Map<string, Promise<void>>()
 
   constructor(
     private readonly workspace: Workspace,
@@ -103,7 +104,14 @@ class Disk implements Store {
 
   async write(name: string, text: string): Promise<void> {
     if (name.includes('/')) await this.within(`${this.path}/${dirname(name)}`, basename(name), text)
-    else await writeWhole(`${this.folder.ref}/${name}`, name, text, { durable: true })
+    else await this.inTurn(name, () => writeWhole(`${this.folder.ref}/${name}`, name, text, { durable: true }))
+  }
+
+  /** A file is written by one at a time: what was said last is what stays. */
+  private inTurn(name: string, write: () => Promise<void>): Promise<void> {
+    const written = (this.writing.get(name) ?? Promise.resolve()).then(write, write)
+    this.writing.set(name, written)
+    return written
   }
 
   async archive(name: string, text: string): Promise<string> {
