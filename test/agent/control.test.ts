@@ -1,3 +1,5 @@
+import { mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { createAgent } from 'vtcode/agent'
 import { describe, expect, it } from 'vitest'
 import { items, scene } from './inside.js'
@@ -85,6 +87,20 @@ it('a budget counts what the session cost before, and its record says it', async
   expect(first).toMatchObject({ outcome_code: 'success', total_cost_usd: 0.6 })
   expect(JSON.parse((await s.booted.read(`.vtcode/sessions/${first.session_id}/manifest.json`))!)).toMatchObject({ total_cost_usd: 0.6, status: 'idle' })
   expect(await s.run('x'.repeat(4000), { limits: { max_budget_usd: 0.65 }, resume: first.session_id })).toMatchObject({ outcome_code: 'budget_limit_reached', exit_code: 1 })
+})
+
+it('an agent whose manifest cannot be written says so when it is closed, and lets go of the session', async () => {
+  const s = await scene([{ content: 'one' }, { content: 'two' }, { content: 'three' }])
+  const agent = await createAgent(s.booted.kernel, { env: {} })
+  await agent.run('go')
+  const manifest = join(s.booted.root, '.vtcode/sessions', agent.session_id, 'manifest.json')
+  await expect.poll(() => JSON.parse(readFileSync(manifest, 'utf8')).status).toBe('idle')
+  rmSync(manifest)
+  mkdirSync(manifest)
+  expect(await agent.run('on')).toMatchObject({ outcome_code: 'success', text: 'two' })
+  await expect(agent.close()).rejects.toMatchObject({ code: 'VT_SESSION_WRITE', message: expect.stringContaining('manifest.json') })
+  rmdirSync(manifest)
+  expect(await s.run('again', { resume: agent.session_id })).toMatchObject({ text: 'three' })
 })
 
 it('an agent without a kernel is a typed refusal that shows how one is made', async () => {

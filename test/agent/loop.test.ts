@@ -100,6 +100,33 @@ describe('circles', () => {
     expect(results[3]).toContain('new')
     settled(s)
   })
+  it('of one search over a tree that stays the same: short from the second on, remarked on from the third, not run the sixth time; a change makes it new', async () => {
+    const grep = { toolCalls: [call('unified_search', { action: 'grep', pattern: 'needle' })], how: { latency: 550, chunkSize: 4000 } }
+    const s = await scene([...Array.from({ length: 6 }, () => grep), { toolCalls: [write('b.txt', 'a needle more\n')] }, grep, { content: 'ok' }], {
+      boot: { files: { 'a.txt': 'a needle in a line of text\n'.repeat(20) }, config: { tools: { max_repeated_tool_calls: 2 } } as never },
+    })
+    expect((await s.run()).outcome_code).toBe('success')
+    const results: string[] = s.peer.bodies.at(-1).messages.filter(({ role }: any) => role === 'tool').map(({ content }: any) => content)
+    const short = /^Same result as call c1-0 above \(\d+ bytes\)\./
+    expect(results.map((text) => [short.test(text), text.includes('[VT_GUARD_DUPLICATE]'), text.startsWith('ERROR VT_GUARD_DUPLICATE')])).toEqual([
+      [false, false, false],
+      [true, false, false],
+      ...Array.from({ length: 3 }, () => [true, true, false]),
+      [false, false, true],
+      [false, false, false],
+      [false, false, false],
+    ])
+    settled(s)
+  }, 60_000)
+  it('are none while a command is polled that goes on', async () => {
+    const poll = (body: any) => ({ toolCalls: [call('unified_exec', { action: 'poll', session_id: /run-[0-9a-f]{8}/.exec(JSON.stringify(body.messages))![0], yield_time_ms: 20 })] })
+    const s = await scene([{ toolCalls: [call('unified_exec', { action: 'run', command: 'sleep 20', yield_time_ms: 250 })] }, ...Array.from({ length: 30 }, () => poll), { content: 'ok' }], { settings: { policy: { allow: ['Bash(sleep *)'] } } })
+    expect((await s.run()).outcome_code).toBe('success')
+    expect(told(s)).toHaveLength(31)
+    expect(told(s).filter((text) => /VT_(GUARD|LOOP|POLICY)/.test(text))).toEqual([])
+    expect(items(s.events, 'command_execution').every(({ status }) => status === 'in_progress')).toBe(true)
+    settled(s)
+  }, 60_000)
   it('of several calls are stopped, and the turn ends when they go on', async () => {
     const round = [{ toolCalls: [list('a')] }, { toolCalls: [list('b')] }]
     const s = await scene([...Array(8).fill(round).flat(), { content: 'I went in circles.' }].map((step) => step as Answer), { boot: { files: { 'a/1': '', 'b/2': '' } } })
