@@ -1,4 +1,4 @@
-import { constants } from 'node:fs'
+import { constants, fstatSync } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
@@ -11,7 +11,7 @@ export async function openOwn(path: string, flags = O_RDONLY): Promise<FileHandl
   const file = await open(path, flags | O_NOFOLLOW | O_NONBLOCK, 0o600).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'ELOOP' ? new Error('it is a link') : error
   })
-  if ((await file.stat()).isFile()) return file
+  if (fstatSync(file.fd).isFile()) return file
   await file.close()
   throw new Error('it is no regular file')
 }

@@ -214,6 +214,7 @@ export class Thread {
         system,
         messages: this.state.messages,
         tools: facts.supports_tools === false ? [] : tools,
+        weight: this.segments.weight,
         max_output_tokens: this.context.room.output,
         session_id: this.session_id,
         ...(this.settings.agent.reasoning_effort !== undefined && { reasoning_effort: this.settings.agent.reasoning_effort }),

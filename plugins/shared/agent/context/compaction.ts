@@ -3,7 +3,7 @@ import { AgentError } from '../errors.js'
 import { checkBudget } from '../loop/budget.js'
 import { ask, type Line } from '../model/ask.js'
 import { connect } from '../model/connect.js'
-import { sizeOf } from '../model/usage.js'
+import { sizeOf, tokensOf } from '../model/usage.js'
 import { textOf } from '../sessions/state.js'
 import type { Thread } from '../thread.js'
 import type { CompactTrigger, Msg, Summary } from '../types.js'
@@ -133,7 +133,7 @@ async function summarise(thread: Thread, old: readonly Msg[], signal: AbortSigna
     const messages: Msg[] = [{ role: 'user', parts: [{ type: 'text', text: task }] }]
     for (let attempt = 1; ; attempt++) {
       await checkBudget(thread, summaryPrompt)
-      const request = { system: summaryPrompt, messages, tools: [], max_output_tokens: most.summary, session_id: thread.session_id }
+      const request = { system: summaryPrompt, messages, tools: [], weight: tokensOf(summaryPrompt), max_output_tokens: most.summary, session_id: thread.session_id }
       const { parts, ...bill } = await ask(line, request, { providers: thread.providers, speech: silent, retrying: async () => {} }, signal)
       thread.purse.owe(bill)
       const text = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')

@@ -21,6 +21,8 @@ export interface Request {
   system: string
   messages: readonly Msg[]
   tools: LanguageModelV3FunctionTool[]
+  /** What `system` and `tools` take, in tokens. */
+  weight: number
   max_output_tokens: number
   /** Names the conversation for the server's cache. */
   session_id: string
@@ -100,7 +102,7 @@ function waitFor(cause: Cause, attempt: number, left: Record<'request' | 'stream
 const retryAt = ({ wait_ms }: Cause, { clock }: AgentProviders) => (wait_ms === undefined ? {} : { retry_at: new Date(clock.now() + wait_ms).toISOString() })
 
 /** About how many tokens a request has. */
-const sentIn = ({ system, messages, tools }: Request): number => tokensOf(system) + sizeOf(messages) + tokensOf(JSON.stringify(tools))
+const sentIn = ({ weight, messages }: Request): number => weight + sizeOf(messages)
 
 interface Attempt {
   /** What came of it, for whoever has to say what was lost. */

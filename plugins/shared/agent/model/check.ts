@@ -27,6 +27,8 @@ export async function check(kernel: Kernel, id: string, env: Record<string, stri
       system: 'Call the tool ping.',
       messages: [{ role: 'user', parts: [{ type: 'text', text: 'ping' }] }],
       tools: line.model.facts.supports_tools === false ? [] : [offered],
+      // About what these two take.
+      weight: 32,
       // Less than this some servers refuse.
       max_output_tokens: 16,
       session_id: 'check',
