@@ -40,7 +40,8 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
   list.action(({ json, all }: { json?: true; all?: true }) =>
     within(async (workspace) => {
       const found = all ? await allSessions(workspace.root, io.env) : await listSessions(workspace)
-      const row = (one: SessionManifest) => [one.session_id, one.updated_at, one.status, `${one.turn_count} ${one.turn_count === 1 ? 'turn' : 'turns'}`, ...(all ? [one.workspace] : []), one.title ?? one.first_prompt].map(oneLine)
+      const turns = ({ turn_count: count }: SessionManifest) => `${count} ${count === 1 ? 'turn' : 'turns'}`
+      const row = (one: SessionManifest) => [one.session_id, one.updated_at, one.status, turns(one), ...(all ? [one.workspace] : []), one.title ?? one.first_prompt].map(oneLine)
       if (json) io.stdout.write(`${JSON.stringify(found)}\n`)
       else io.stdout.write(found.length === 0 ? 'There are no sessions.\n' : columns(found.map(row)))
     }),
