@@ -121,6 +121,18 @@ describe('what a call was', () => {
     checkLog(s.events)
     expect(items(s.events, 'web_search')).toMatchObject([{ query: 'tapable', provider: 'duckduckgo', results }])
   })
+  it('beside a call: a tool of an MCP server, unless it never got there', async () => {
+    const s = await scene([{ toolCalls: [call('mcp__docs__find', { q: 'x' }), call('mcp__docs__fail', {}), call('mcp__docs__denied', {})] }, { content: 'ok' }])
+    const fail = (code: string) => ({ ok: false as const, error: { code, message: 'No.', hint: '', retryable: false } })
+    const results: Record<string, any> = { mcp__docs__find: { ok: true, output: {}, text: 'found' }, mcp__docs__fail: fail('VT_MCP_TOOL'), mcp__docs__denied: fail('VT_POLICY_DENIED') }
+    await s.run('go', { providers: { execute: { run: async (name) => results[name] } } })
+    checkLog(s.events)
+    expect(items(s.events, 'mcp_tool_call')).toMatchObject([
+      { tool_name: 'mcp__docs__find', arguments: { q: 'x' }, result: 'found', status: 'completed' },
+      { tool_name: 'mcp__docs__fail', status: 'failed' },
+    ])
+    expect(items(s.events, 'mcp_tool_call')).toHaveLength(2)
+  })
 })
 
 describe('files that changed', () => {
