@@ -58,6 +58,7 @@ export async function run(program: Program, limits: Limits, onStdout: Consumer, 
 
   let ended: Promise<void> | undefined
   const end = () => (ended ??= terminate(child))
+  running.add(child.pid)
   const state = { timed_out: false, stopped: false, overburdened: false }
   const onAbort = () => void end()
   const timer = setTimeout(() => {
@@ -85,11 +86,16 @@ export async function run(program: Program, limits: Limits, onStdout: Consumer, 
     await end()
     throw error
   } finally {
+    running.delete(child.pid)
     clearTimeout(timer)
     unwatch?.()
     limits.signal.removeEventListener('abort', onAbort)
   }
 }
+
+// Nobody waits for them when the program ends at once.
+const running = new Set<number>()
+process.on('exit', () => running.forEach((pid) => signalGroup(pid, 'SIGKILL')))
 
 /** A file without a name, gone when it is let go of. */
 function scratch(): Disposable & { fd: number; each(take: (chunk: Buffer) => void): void } {

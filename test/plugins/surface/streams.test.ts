@@ -130,14 +130,13 @@ it('what a model says moves, hides and copies nothing at a terminal; a pipe gets
 }, 60_000)
 
 describe('signals', () => {
-  const sleeping = () => nap()
   const allowed = { settings: { agent: { model: 'peer/m' }, policy: { allow: ['exec'] } } }
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 130],
     ['SIGHUP', 130],
   ] as const)('%s ends a run: its programs are gone, its log is whole', async (signal, expected) => {
-    const program = sleeping()
+    const program = nap()
     const { place } = await scene([{ toolCalls: [call('unified_exec', { action: 'run', command: program })] }], {}, allowed)
     const { code } = await vtcode(place, ['exec', '--json', 'go'], { started: (child) => void eventually(() => processesWith(program).length > 0).then(() => child.kill(signal)) })
     expect(code).toBe(expected)
@@ -149,20 +148,30 @@ describe('signals', () => {
   }, 60_000)
 
   it('presses within 200 ms count once, and a second one soon after ends at once', async () => {
-    for (const [gap, last] of [[50, 'thread.completed'], [400, 'item.started']] as const) {
-      const program = sleeping()
-      // It takes its time to end.
-      const { place } = await scene([{ toolCalls: [call('unified_exec', { action: 'run', command: `trap '' TERM; ${program}; ${program}` })] }], {}, allowed)
-      const press = async (child: ChildProcess) => {
-        await eventually(() => processesWith(program).length > 0)
-        child.kill('SIGINT')
-        await sleep(gap)
-        child.kill('SIGINT')
-      }
-      const { code } = await vtcode(place, ['exec', 'go'], { started: (child) => void press(child) })
-      expect([gap, code, logOf(place, sessions(place)[0]!).at(-1).type]).toEqual([gap, 130, last])
-      await eventually(() => processesWith(program).length === 0)
+    // The end of a session waits for it.
+    const ending = nap()
+    const { place } = await scene([slow, slow], {}, { settings: { agent: { model: 'peer/m' }, hooks: { SessionEnd: [{ hooks: [{ command: ending, timeout_secs: 60 }] }] } } })
+    const pressing = async (press: (child: ChildProcess) => Promise<unknown>) => {
+      let pressed: Promise<unknown> | undefined
+      const { code } = await vtcode(place, ['exec', '--json', 'go'], { started: (child) => child.stdout!.on('data', (chunk: Buffer) => String(chunk).includes('agent_message') && (pressed ??= press(child))) })
+      await eventually(() => processesWith(ending).length === 0)
+      return [code, await pressed, processesWith(ending)]
     }
+    const twice = async (child: ChildProcess, gap: number) => {
+      child.kill('SIGINT')
+      await sleep(gap)
+      child.kill('SIGINT')
+    }
+    const patient = pressing(async (child) => {
+      await twice(child, 50)
+      await eventually(() => processesWith(ending).length > 0)
+      await sleep(1500)
+      const waits = child.exitCode === null
+      child.kill('SIGINT')
+      return waits
+    })
+    expect(await patient).toEqual([130, true, []])
+    expect(await pressing((child) => twice(child, 400))).toEqual([130, undefined, []])
   }, 60_000)
 
   it('a reader that goes away ends the run like SIGTERM, with a readable log', async () => {
