@@ -28,6 +28,7 @@ export function execution(generation: Generation, runOf: (call: Call) => Run, re
       const turn = gate?.enter()
       if (turn) await turn
       try {
+        if (call.caller.sandbox === 'strict' && contribution.layer !== 'builtin' && run.slot.effects.includes('exec')) throw unconfined(contribution)
         const main = loader.loaded(contribution) ?? (await loader.load(contribution))
         const work = main(call, contextOf(lending, contribution, run)) as ReturnType<Handler>
         const result = isPromise(work) ? await bounded(work, run, secondsOf(generation, contribution, call)) : work
@@ -56,6 +57,10 @@ export function execution(generation: Generation, runOf: (call: Call) => Run, re
     },
   }
 }
+
+/** Where commands run in a sandbox or not at all, ours do; what a plugin starts, nothing confines. */
+const unconfined = ({ id }: Contribution): VtError =>
+  problem('VT_PLUGIN_REQUIRES', { id, needs: 'to run commands outside of the sandbox, and here nothing runs outside of it' }, { hint: 'unified_exec runs commands in the sandbox.' })
 
 const isPromise = <T>(value: T | Promise<T>): value is Promise<T> => typeof (value as { then?: unknown } | undefined)?.then === 'function'
 

@@ -94,3 +94,21 @@ describe('a handler that misbehaves', () => {
     expect(good.every((result) => result.ok)).toBe(true)
   })
 })
+
+describe('where commands run in a sandbox or not at all', () => {
+  it('a plugin that starts programs of its own is not called, whoever agrees; what only reads is', async () => {
+    await using own = await tempWorkspace({
+      'touch.yaml': 'name: touch_it\ndescription: Starts a program.\neffects: [exec]\nrun: [touch, touched]\ncwd: workspace\n',
+      'look.yaml': 'name: look\ndescription: Reads.\neffects: [read]\nmodule: ./look.mjs\n',
+      'look.mjs': 'export default () => ({ ok: true, output: {} })\n',
+    })
+    await using booted = await bootKernel({ manifests: [own.root] })
+    const strict = { sandbox: 'strict', approve: () => true } as const
+    const { error }: any = await booted.kernel.call('touch_it', {}, strict)
+    expect([error.code, error.message, error.hint]).toEqual(['VT_PLUGIN_REQUIRES', expect.stringContaining('outside of the sandbox'), expect.stringContaining('unified_exec')])
+    expect(await booted.read('touched')).toBe(undefined)
+    expect(await booted.kernel.call('look', {}, strict)).toMatchObject({ ok: true })
+    expect(await booted.kernel.call('touch_it', {}, { approve: () => true })).toMatchObject({ ok: true })
+    expect(await booted.read('touched')).toBe('')
+  })
+})
