@@ -6,8 +6,9 @@ const pages = ['unified_file/read', 'unified_exec/inspect', 'load_skill', 'load_
 
 /** Text over the limit goes to a file; the reader gets its beginning, its end, its size and how to read on. */
 const spool: Compactor = async (result, call, context) => {
-  const { output, context: live } = context.settings as { output?: { max_text_bytes?: number }; context?: { dynamic?: { tool_output_threshold?: number } } }
-  const limit = Math.min(output?.max_text_bytes ?? 8192, live?.dynamic?.tool_output_threshold || Infinity)
+  const { output, context: live } = context.settings as { output?: { max_text_bytes?: number }; context?: { dynamic?: { enabled: boolean; tool_output_threshold: number } } }
+  const earlier = live?.dynamic?.enabled ? live.dynamic.tool_output_threshold : 0
+  const limit = Math.min(output?.max_text_bytes ?? 8192, earlier || Infinity)
   if (!result.ok || result.text === undefined || pages.includes(call.slot)) return result
   if (result.text.length <= limit / 3 || Buffer.byteLength(result.text) <= limit) return result
   const path = await keep(context, call.slot, result.text)

@@ -28,7 +28,7 @@ export interface AgentSettings {
     event_log_path?: string
     async_approval: { enabled: boolean; timeout_secs: number; notify_command?: string[] }
   }
-  context: { max_context_tokens: number; dynamic: { retained_user_messages: number; persist_history: boolean; spool_max_mb: number } }
+  context: { max_context_tokens: number; dynamic: { enabled: boolean; retained_user_messages: number; persist_history: boolean; spool_max_mb: number } }
   tools: { max_tool_loops: number; max_conversation_turns: number }
   automation: { full_auto: { max_turns: number } }
   checkpoints: { enabled: boolean }
@@ -44,10 +44,12 @@ export interface Limits {
 export function settingsOf(kernel: Kernel, limits: Limits = {}): AgentSettings {
   const { agent, automation, ...rest } = kernel.settings as unknown as Omit<AgentSettings, 'harness'> & { agent: { harness: AgentSettings['harness'] } }
   const max_turns = tighter(automation.full_auto.max_turns || Infinity, limits.max_turns || Infinity)
+  const { dynamic } = rest.context
   const budget = tighter(agent.harness.max_budget_usd ?? Infinity, limits.max_budget_usd ?? Infinity)
   return {
     ...rest,
     agent,
+    context: { ...rest.context, dynamic: { ...dynamic, persist_history: dynamic.enabled && dynamic.persist_history } },
     automation: { full_auto: { max_turns: max_turns === Infinity ? 0 : max_turns } },
     harness: { ...agent.harness, ...(budget < Infinity && { max_budget_usd: budget }) },
   }

@@ -112,8 +112,8 @@ describe('spool', () => {
   })
 
   it('cuts earlier where the settings of the context say so, and never later', async () => {
-    for (const [threshold, longest] of [[4096, 4096], [100_000, 8192], [0, 8192]] as const) {
-      await using booted = await bootKernel({ manifests: [plugins.root], config: { context: { dynamic: { tool_output_threshold: threshold } } } as never })
+    for (const [threshold, longest, enabled = true] of [[4096, 4096], [100_000, 8192], [0, 8192], [4096, 8192, false]] as const) {
+      await using booted = await bootKernel({ manifests: [plugins.root], config: { context: { dynamic: { enabled, tool_output_threshold: threshold } } } as never })
       const text = textOf(await booted.call('demo', { action: 'say', text: 'x', times: 20_000 }))
       expect(text.length).toBeLessThanOrEqual(longest)
       expect(text.length).toBeGreaterThan(longest - 500)
