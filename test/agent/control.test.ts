@@ -85,7 +85,7 @@ it('a budget counts what the session cost before, and its record says it', async
   const s = await scene([{ content: 'one', usage }, { content: 'never' }], { provider: { cost: { input: 100, output: 500 } } })
   const first = await s.run('go', { limits: { max_budget_usd: 0.65 } })
   expect(first).toMatchObject({ outcome_code: 'success', total_cost_usd: 0.6 })
-  expect(JSON.parse((await s.booted.read(`.vtcode/sessions/${first.session_id}/manifest.json`))!)).toMatchObject({ total_cost_usd: 0.6, status: 'idle' })
+  expect(JSON.parse((await s.booted.read(`.vtcode/sessions/${first.session_id}/manifest.json`))!)).toMatchObject({ total_cost_usd: 0.6, status: 'completed' })
   expect(await s.run('x'.repeat(4000), { limits: { max_budget_usd: 0.65 }, resume: first.session_id })).toMatchObject({ outcome_code: 'budget_limit_reached', exit_code: 1 })
 })
 

@@ -282,8 +282,10 @@ export class Thread {
 
   /** Waits for what is being written, and lets go of the session. Throws VT_SESSION_WRITE where that could not be written. */
   async close(): Promise<void> {
-    await Promise.allSettled([this.tail, this.keeper.settled()])
+    await Promise.allSettled([this.tail])
     const { outcome } = this.last
+    if (outcome === 'success' && this.turns > 0) this.keeper.keep('completed')
+    await Promise.allSettled([this.keeper.settled()])
     await this.lifecycle.end(outcome === 'success' ? 'completed' : outcome === 'cancelled' ? 'cancelled' : 'error')
     await this.kernel.endSession(this.session_id)
     await this.watch.close()

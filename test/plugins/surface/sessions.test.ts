@@ -17,12 +17,12 @@ it('vtcode sessions lists, shows, names, mends and deletes', async () => {
   await vtcode(place, ['exec', 'the first task'])
   await vtcode(place, ['exec', 'the second task'])
   const [second, first] = JSON.parse((await vtcode(place, ['sessions', 'list', '--json'])).out)
-  expect([second.first_prompt, first.first_prompt, first.status, first.turn_count]).toEqual(['the second task', 'the first task', 'idle', 1])
+  expect([second.first_prompt, first.first_prompt, first.status, first.turn_count]).toEqual(['the second task', 'the first task', 'completed', 1])
   expect((await vtcode(place, ['sessions', 'rename', first.session_id, 'my', 'title'])).code).toBe(0)
   expect(JSON.parse((await vtcode(place, ['sessions', 'show', first.session_id])).out)).toMatchObject({ title: 'my title', model: 'peer/m' })
   expect((await vtcode(place, ['sessions', 'repair', first.session_id])).out).toBe('The journal is whole.\n')
   expect((await vtcode(place, ['sessions', 'delete', second.session_id])).code).toBe(0)
-  expect((await vtcode(place, ['sessions'])).out).toMatch(/^ses_\w+ {2}\S+ {2}idle {2}1 turn {2}my title\n$/)
+  expect((await vtcode(place, ['sessions'])).out).toMatch(/^ses_\w+ {2}\S+ {2}completed {2}1 turn {2}my title\n$/)
   for (const id of ['../../x', 'ses_none']) expect(await vtcode(place, ['sessions', 'delete', id])).toMatchObject({ code: 1, err: expect.stringContaining('VT_SESSION_NOT_FOUND') })
 })
 
@@ -47,7 +47,7 @@ it('vtcode sessions says which are in use and which were killed, and finds those
   for (const which of [session_id, '--last']) expect(await vtcode(elsewhere, ['resume', '--all', which, 'and on'])).toMatchObject({ code: 0, out: 'there\n', err: expect.stringContaining(`belongs to ${place.root}`) })
   expect((await vtcode(elsewhere, ['resume', '--all', 'ses_nowhere', 'on'])).err).toContain('VT_SESSION_NOT_FOUND')
   expect((await vtcode(elsewhere, ['sessions'])).out).toBe('There are no sessions.\n')
-  expect((await list())[0].status).toBe('idle')
+  expect((await list())[0].status).toBe('completed')
 }, 60_000)
 
 it('vtcode sessions gc deletes what is beyond the bounds: the oldest first, nothing with a name or in use, and what was kept for it', async () => {

@@ -40,7 +40,7 @@ export class Keeper {
     const { thread, status } = this
     this.stale = false
     this.manifest = manifestOf(thread, status, this.manifest)
-    await Promise.all([thread.store.write('manifest.json', JSON.stringify(this.manifest)), status === 'idle' && thread.context.saveMemory()])
+    await Promise.all([thread.store.write('manifest.json', JSON.stringify(this.manifest)), status !== 'active' && thread.context.saveMemory()])
   }
 
   /** Returns when all of it is written. Throws VT_SESSION_WRITE where that could not be. */

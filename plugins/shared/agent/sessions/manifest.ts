@@ -16,7 +16,8 @@ export interface SessionManifest {
   mode: string
   created_at: string
   updated_at: string
-  status: 'active' | 'idle' | 'interrupted'
+  /** `completed` where its last run went well; all but an active one can be gone on with. */
+  status: 'active' | 'idle' | 'completed' | 'interrupted'
   turn_count: number
   step_count: number
   event_count: number
