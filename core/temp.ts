@@ -39,6 +39,15 @@ export function tempIn(directory: Directory): Temp {
   }
 }
 
+/** Removes what lies in a directory that is about to be let go of; who is still writing there fails, and what was there stays. */
+export function dropTemps(directory: Directory): void {
+  for (const [name, holder] of live) {
+    if (holder !== directory) continue
+    attempt(() => removeTree(holder, name))
+    live.delete(name)
+  }
+}
+
 /** Writes down in `folder` that temporary files of this process may lie in the directory `path`. */
 export function noteTemps(folder: Directory, path: string): void {
   appendFileSync(folder.at(record), `${JSON.stringify(path)}\n`, { mode: 0o600 })

@@ -9,7 +9,7 @@ import { lock } from './lock.js'
 import { shown } from './paths.js'
 import { confirm, put, secondName, syncDirectory } from './publish.js'
 import { Reading } from './reading.js'
-import { endNote, noteTemps, sweepTemps, tempIn } from './temp.js'
+import { dropTemps, endNote, noteTemps, sweepTemps, tempIn } from './temp.js'
 import { copyTree, measure } from './tree.js'
 import type { Extent, Operation, Over, Workspace, Written } from './types.js'
 import type { Spot } from './walk.js'
@@ -130,6 +130,7 @@ class Confined extends Reading implements OpenWorkspace {
   }
 
   close(): void {
+    dropTemps(this.directory)
     if (this.noted.size > 0) this.inNotes(endNote)
     this.directory.close()
   }

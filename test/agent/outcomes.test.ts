@@ -46,7 +46,6 @@ const rows: Row[] = [
   { title: 'a change that nobody could allow', script: [write, { content: 'I may not.' }], flags: ['--mode', 'ask'], expected: ['escalated', failed, 1] },
   { title: 'a change that nobody could allow, and another way', script: [write, { toolCalls: [call('unified_exec', { action: 'run', command: 'true' })] }, { content: 'Done so.' }], flags: ['--mode', 'ask'], expected: ['success', 'success', 0] },
   { title: 'a refusal of the server', script: [{ error: { message: 'bad field' }, status: 400 }], expected: ['failed', failed, 1], stop: 'VT_LLM_REQUEST' },
-  { title: 'a model without a price under a budget', script: [], flags: ['--max-budget-usd', '1'], expected: ['failed', failed, 1], stop: 'VT_LLM_UNPRICED' },
 ]
 
 describe('vtcode exec says how a run ended', () => {
@@ -101,6 +100,8 @@ describe('vtcode exec says how a run ended', () => {
     const ends = async (...args: string[]) => (await vtcode(place, ['exec', ...args])).code
     expect([await ends(), await ends('--nonsense', 'x'), await ends('--max-turns', 'many', 'x')]).toEqual([2, 2, 2])
     expect([await ends('--model', 'nobody/m', 'x'), await ends('--config', 'agent.harnes.max_budget_usd=1', 'x')]).toEqual([3, 3])
+    // A model without a price cannot be held to a budget.
+    expect(await ends('--max-budget-usd', '1', 'x')).toBe(3)
     expect(existsSync(join(place.root, '.vtcode/sessions'))).toBe(false)
   })
 })
