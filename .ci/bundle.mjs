@@ -23,8 +23,9 @@ const groups = [
 ]
 
 /**
- * Our modules, and the libraries they stand on, in a tenth of the files: what a start pays for is less the code than the files to find. Every module that a manifest names keeps its place; what several share lies in core/, once, so
- * there is one kernel and one of everything in a process, whichever way it came in.
+ * Our modules, and the libraries they stand on, in a tenth of the files: what a start pays for is less the code than the files to find.
+ * Every module that a manifest names keeps its place; what several share lies in core/, once, so there is one kernel and one of
+ * everything in a process, whichever way it came in.
  */
 export async function bundleProgram(catalogue) {
   const named = catalogue.flatMap(({ file, manifest }) => {

@@ -20,9 +20,11 @@ export interface Shelf {
 interface Kept {
   json: Manifest
   yaml: Manifest
-  settings: true
+  settings_json: true
+  settings_yaml: true
 }
 export type Sort = keyof Kept
+const letters: Record<Sort, string> = { json: 'j', yaml: 'y', settings_json: 's', settings_yaml: 't' }
 
 /** What the file may weigh; what was used last is kept. */
 const LIMIT = 4 * 1_048_576
@@ -42,7 +44,7 @@ function makeShelf(path: string): Shelf {
   const known = new Map<string, unknown>()
   let lines: Map<string, string> | undefined
   let added = false
-  const keyOf = (sort: Sort, bytes: Uint8Array) => sha256(bytes) + sort[0]
+  const keyOf = (sort: Sort, bytes: Uint8Array) => sha256(bytes) + letters[sort]
   return {
     get<S extends Sort>(sort: S, bytes: Uint8Array) {
       const key = keyOf(sort, bytes)

@@ -15,14 +15,18 @@ export const isCode = (file: string): boolean => codeEnds.includes(extname(file)
 
 /** A settings file in a data format, below `within` if that is given; one that the shelf knows is not checked again. Throws VT_CONFIG_INVALID. */
 export async function fromData(layer: Layer, file: string, { within, shelf }: { within?: string; shelf?: Shelf | undefined } = {}): Promise<Source> {
-  const known = extname(file) === '.json' && shelf ? await reading(file, async () => seen(readBytes(file, { within }), shelf)) : undefined
-  const data = known ? parseAgain(known, file) : await reading(file, () => load(file, within))
-  const source = check({ layer, file, value: (data.value ?? {}) as JsonObject }, data, known !== undefined)
-  if (!known) shelf?.put('settings', data.bytes, true)
+  const json = extname(file) === '.json'
+  const sort = json ? 'settings_json' : 'settings_yaml'
+  const known = ({ bytes }: Pick<Data, 'bytes'>): boolean => shelf?.get(sort, bytes) === true
+  const data = await reading(file, async () => {
+    const bytes = json && shelf ? readBytes(file, { within }) : undefined
+    return bytes && known({ bytes }) ? parseAgain(bytes, file) : load(file, within)
+  })
+  const flawless = known(data)
+  const source = check({ layer, file, value: (data.value ?? {}) as JsonObject }, data, flawless)
+  if (!flawless) shelf?.put(sort, data.bytes, true)
   return source
 }
-
-const seen = (bytes: Uint8Array, shelf: Shelf): Uint8Array | undefined => (shelf.get('settings', bytes) ? bytes : undefined)
 
 /** A settings file in code, run in this program or, `aside`, in a process of its own. Throws VT_CONFIG_INVALID. */
 export async function fromCode(layer: Layer, file: string, circumstances: Circumstances, aside = false): Promise<Source> {

@@ -1,5 +1,4 @@
-import type { Compactor } from '../../core/index.js'
-import { redact as clean } from '../shared/redact.js'
+import { redact as clean, type Compactor } from '../../core/index.js'
 
 /** No secret of a known format, and none of our own environment, leaves in a result or an error. */
 const redact: Compactor = (result, _, context) => {

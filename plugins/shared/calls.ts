@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
-import type { Call, Context, JsonObject, Judged, Result, Workspace } from '../../core/index.js'
+import { type Call, type Context, type JsonObject, type Judged, redact, type Result, type Workspace } from '../../core/index.js'
 import { openOwn } from './own_file.js'
 import { ownFolder } from './own_folder.js'
-import { redact } from './redact.js'
 
 /** One line of `.vtcode/sessions/<id>/calls.jsonl`: what was called, what came of it, and nothing secret. */
 export interface Entry {

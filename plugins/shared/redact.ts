@@ -1,8 +1,6 @@
 /** Secrets in what comes in parts, or is too much to be held: what core knows of them, and where one may begin or end. */
 import { secrets } from '../../core/index.js'
 
-export { keepSecret, looksSecret, redact, redactText, sameSize, withoutValues } from '../../core/index.js'
-
 /** What a linear engine may look for to find candidates: more than the secrets, never less. */
 export const candidates = (): string[] => [
   ...Object.values(secrets.formats).map(({ source }) => source.replace(/\(\?=[^)]*\)/g, '').replace(/\$\)$/, '\\z)')),

@@ -2,9 +2,8 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { problem, VtError, type Contribution, type JsonObject, type Premises } from '../../core/index.js'
+import { type Contribution, type JsonObject, keepSecret, looksSecret, type Premises, problem, VtError } from '../../core/index.js'
 import { printed as programOutput } from './printed.js'
-import { keepSecret, looksSecret } from './redact.js'
 
 /** Who asks for a value, and what the forms `option` and `input` look into. */
 export interface Asking {

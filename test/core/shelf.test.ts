@@ -131,6 +131,17 @@ describe('settings that were checked before', () => {
     writeFileSync(join(root, 'home/.vtcode/vtcode.config.json'), '{"agent":{"model":"a/b"},"agent":{}}', { mode: 0o600 })
     for (const round of [1, 2]) expect(show().status, `round ${round}`).toBe(3)
   })
+
+  it('are checked as what they are read as: YAML that was flawless is no JSON', () => {
+    const [yaml, json] = ['yaml', 'json'].map((end) => join(root, `home/.vtcode/vtcode.config.${end}`)) as [string, string]
+    writeFileSync(yaml, 'agent: { model: a/b }\n', { mode: 0o600 })
+    const first = show()
+    expect(first.origins.find(({ path }) => path === 'agent.model')).toMatchObject({ value: 'a/b', line: 1 })
+    expect(show()).toEqual(first)
+    expect(readFileSync(shelf, 'utf8')).toMatch(/^[0-9a-f]{64}t true$/m)
+    renameSync(yaml, json)
+    for (const round of [1, 2]) expect(show(), `round ${round}`).toMatchObject({ status: 3, stderr: expect.stringContaining('Not JSON') })
+  })
 })
 
 describe('many manifests', () => {

@@ -1,7 +1,6 @@
-import { version, type Kernel, type Workspace } from '../../../core/index.js'
+import { type Kernel, redact, version, type Workspace } from '../../../core/index.js'
 import { LiveContext } from './context/live.js'
 import { Segments } from './context/segment.js'
-import { redact } from '../redact.js'
 import type { AgentProviders } from './dictionary.js'
 import { AgentError, hintOf } from './errors.js'
 import { Events } from './events/log.js'

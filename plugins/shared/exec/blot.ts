@@ -1,6 +1,6 @@
-import type { Context } from '../../../core/index.js'
+import { type Context, redactText, sameSize } from '../../../core/index.js'
 import { lines, run } from '../process.js'
-import { candidates, longestSecret, redactText, sameSize } from '../redact.js'
+import { candidates, longestSecret } from '../redact.js'
 import { ripgrepPath } from '../ripgrep.js'
 import type { Spool } from '../spool.js'
 

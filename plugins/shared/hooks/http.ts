@@ -1,5 +1,5 @@
+import { keepSecret } from '../../../core/index.js'
 import { fetchPage, hostOf, type WebSettings } from '../fetch.js'
-import { keepSecret } from '../redact.js'
 import type { HookEntry } from './entries.js'
 import type { Ground } from './run.js'
 

@@ -9,6 +9,24 @@ afterEach(async () => {
 })
 
 const slow = { content: 'slow '.repeat(2000), how: { latency: 20, chunkSize: 5 } }
+/** A person at a terminal, with a model that answers by the script. */
+async function atTerminal(script: Parameters<typeof startPeer>[0], words = ['chat'], how?: Parameters<typeof typing>[2]) {
+  const peer = await startPeer(script)
+  const place = await home(peer)
+  held.push(peer, place)
+  return { peer, place, ...(await typing(place, words, how)) }
+}
+/** Stops what is under way with Ctrl-C, and has something quick said after it. */
+async function stopAndGoOn({ terminal, until }: Pick<Awaited<ReturnType<typeof typing>>, 'terminal' | 'until'>): Promise<void> {
+  await sleep(300)
+  terminal.write('\x03')
+  await until('cancelled')
+  await until('> ')
+  await sleep(1100)
+  terminal.write('again\r')
+  await until('quick')
+  await until('> ')
+}
 const write = (path: string) => ({ toolCalls: [call('unified_file', { action: 'write', path, content: 'x' })] })
 const said = (peer: { bodies: any[] }) => peer.bodies.map(({ messages }) => messages.at(-1).content)
 
@@ -25,21 +43,11 @@ it('vtcode chat answers line by line in one session, which can be gone on with',
 })
 
 it('Ctrl-C stops what is under way and the prompt comes back; at an empty prompt the second one ends the chat', async () => {
-  const peer = await startPeer([slow, { content: 'quick' }])
-  const place = await home(peer)
-  held.push(peer, place)
-  const { terminal, until, end } = await typing(place, ['chat'])
+  const { peer, terminal, until, end } = await atTerminal([slow, { content: 'quick' }])
   await until('> ')
   terminal.write('tell me\r')
   await expect.poll(() => peer.asked.length, { timeout: 30_000 }).toBe(1)
-  await sleep(300)
-  terminal.write('\x03')
-  await until('cancelled')
-  await until('> ')
-  await sleep(1100)
-  terminal.write('again\r')
-  await until('quick')
-  await until('> ')
+  await stopAndGoOn({ terminal, until })
   terminal.write('half a line\x03')
   // Presses that follow each other at once are one.
   await sleep(300)
@@ -51,10 +59,7 @@ it('Ctrl-C stops what is under way and the prompt comes back; at an empty prompt
 }, 120_000)
 
 it('Ctrl-C stops a shortening too, and the chat goes on', async () => {
-  const peer = await startPeer([...Array.from({ length: 5 }, (_, index) => ({ content: `${'word '.repeat(4000)}answer ${index}` })), slow, { content: 'quick' }])
-  const place = await home(peer)
-  held.push(peer, place)
-  const { terminal, until, end } = await typing(place, ['chat'])
+  const { peer, terminal, until, end } = await atTerminal([...Array.from({ length: 5 }, (_, index) => ({ content: `${'word '.repeat(4000)}answer ${index}` })), slow, { content: 'quick' }])
   for (let index = 0; index < 5; index++) {
     await until('> ')
     terminal.write(`question ${index}\r`)
@@ -63,23 +68,13 @@ it('Ctrl-C stops a shortening too, and the chat goes on', async () => {
   await until('> ')
   terminal.write('/compact\r')
   await expect.poll(() => peer.asked.length, { timeout: 30_000 }).toBe(6)
-  await sleep(300)
-  terminal.write('\x03')
-  await until('cancelled')
-  await until('> ')
-  await sleep(1100)
-  terminal.write('again\r')
-  await until('quick')
-  await until('> ')
+  await stopAndGoOn({ terminal, until })
   terminal.write('/quit\r')
   expect((await end()).code).toBe(0)
 }, 120_000)
 
 it('what is typed while an answer is under way waits for its end, one turn each; /steer ends it and comes first; Ctrl-C gives back what waits', async () => {
-  const peer = await startPeer([slow, { content: 'steered' }, { content: 'one' }, { content: 'two' }, slow, { content: 'both' }])
-  const place = await home(peer)
-  held.push(peer, place)
-  const { terminal, until, end } = await typing(place, ['chat'])
+  const { peer, terminal, until, end } = await atTerminal([slow, { content: 'steered' }, { content: 'one' }, { content: 'two' }, slow, { content: 'both' }])
   await until('> ')
   terminal.write('tell me\r')
   await expect.poll(() => peer.asked.length, { timeout: 30_000 }).toBe(1)
@@ -107,10 +102,7 @@ it('what is typed while an answer is under way waits for its end, one turn each;
 }, 120_000)
 
 it('a line goes to the question that is open; what was typed before is there again; a no may say what to do instead', async () => {
-  const peer = await startPeer([write('a.txt'), { content: 'written' }, write('b.txt'), { content: 'another way' }])
-  const place = await home(peer)
-  held.push(peer, place)
-  const { terminal, until, end } = await typing(place, ['chat'])
+  const { peer, place, terminal, until, end } = await atTerminal([write('a.txt'), { content: 'written' }, write('b.txt'), { content: 'another way' }])
   await until('> ')
   terminal.write('write\rnext half')
   await until('[y/N/s/a] ')
@@ -130,10 +122,7 @@ it('a line goes to the question that is open; what was typed before is there aga
 }, 120_000)
 
 it('a second Ctrl-C within a second ends the program at once, and the terminal is as it was', async () => {
-  const peer = await startPeer([slow])
-  const place = await home(peer)
-  held.push(peer, place)
-  const { terminal, until, end } = await typing(place, ['-c', `stty -g; "${process.execPath}" "${bin}" chat; echo left $?; stty -g`], { program: '/bin/sh' })
+  const { peer, terminal, until, end } = await atTerminal([slow], ['-c', `stty -g; "${process.execPath}" "${bin}" chat; echo left $?; stty -g`], { program: '/bin/sh' })
   const before = (await until('\n')).trim()
   await until('> ')
   terminal.write('tell me\r')
@@ -147,10 +136,7 @@ it('a second Ctrl-C within a second ends the program at once, and the terminal i
 }, 120_000)
 
 it('Ctrl-Z gives the terminal back to the shell, and the line is there again with fg', async () => {
-  const peer = await startPeer([{ content: 'as before' }])
-  const place = await home(peer)
-  held.push(peer, place)
-  const { terminal, until, end } = await typing(place, ['--norc', '-i'], { program: '/bin/bash' })
+  const { peer, terminal, until, end } = await atTerminal([{ content: 'as before' }], ['--norc', '-i'], { program: '/bin/bash' })
   terminal.write(`stty -a | tr ' ' _; '${process.execPath}' '${bin}' chat\r`)
   await until('_icanon_')
   await until('> ')

@@ -1,4 +1,4 @@
-import { withoutValues } from '../../redact.js'
+import { withoutValues } from '../../../../core/index.js'
 import { AgentError } from '../errors.js'
 import { checkBudget } from '../loop/budget.js'
 import { ask, type Line } from '../model/ask.js'

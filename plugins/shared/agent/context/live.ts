@@ -1,4 +1,4 @@
-import { withoutValues } from '../../redact.js'
+import { withoutValues } from '../../../../core/index.js'
 import type { Accepted } from '../model/ask.js'
 import { noUsage, sizeOf } from '../model/usage.js'
 import { textOf } from '../sessions/state.js'

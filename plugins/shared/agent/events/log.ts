@@ -1,4 +1,4 @@
-import { redact } from '../../redact.js'
+import { redact } from '../../../../core/index.js'
 import type { Clock } from '../dictionary.js'
 import type { EventBody, Item, ItemStatus, ThreadEvent } from '../types.js'
 

@@ -1,11 +1,10 @@
-import type { Effect, JsonObject } from '../../../../core/index.js'
+import { type Effect, isObject, type JsonObject } from '../../../../core/index.js'
 import type { RawCall } from '../model/read.js'
 import type { CallPart, FinishReason } from '../types.js'
 
 type Fault = NonNullable<CallPart['fault']>
 export type Arguments = { input: JsonObject } | { input: string; fault: Fault }
 
-const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * What the arguments of a call say. They are mended by two rules only, and never where the answer was cut or the call could change

@@ -1,6 +1,5 @@
-import { findProgram, searchPath, type Approval, type Approved } from '../../../../core/index.js'
+import { type Approval, type Approved, findProgram, searchPath, withoutValues } from '../../../../core/index.js'
 import { run } from '../../process.js'
-import { withoutValues } from '../../redact.js'
 import { uuidOf } from '../dictionary/system.js'
 import { approvalOf, approvalsIn, removeApproval, writeApproval, type PendingApproval } from '../sessions/approvals.js'
 import type { AgentSettings } from '../settings.js'

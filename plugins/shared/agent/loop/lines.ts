@@ -1,5 +1,4 @@
 import type { Workspace } from '../../../../core/index.js'
-import { linesChanged, mostCompared } from '../../diff.js'
 import { latestOf, type Undoable } from '../../undo.js'
 import type { FileChange } from '../types.js'
 
@@ -12,11 +11,13 @@ type Bytes = () => Promise<Buffer>
 export async function counted(workspace: Workspace, session: string, changes: readonly FileChange[]): Promise<FileChange[]> {
   if (changes.every(({ added_lines }) => added_lines !== undefined)) return [...changes]
   const last = await latestOf(workspace, session)
-  const sides = last ? sidesOf(workspace, last) : new Map<string, [Bytes, Bytes]>()
-  return Promise.all(changes.map(async (change) => ({ ...change, ...(await lines(sides.get(change.path) ?? sides.get(placeOf(workspace, change.path)))) })))
+  // Most runs begin without a change, and what compares is no part of their start.
+  const compare = await import('../../diff.js')
+  const sides = last ? sidesOf(workspace, last, compare.mostCompared + 1) : new Map<string, [Bytes, Bytes]>()
+  return Promise.all(changes.map(async (change) => ({ ...change, ...(await lines(sides.get(change.path) ?? sides.get(placeOf(workspace, change.path)), compare.linesChanged)) })))
 }
 
-async function lines(sides: [Bytes, Bytes] | undefined): Promise<Pick<FileChange, 'added_lines' | 'removed_lines'>> {
+async function lines(sides: [Bytes, Bytes] | undefined, linesChanged: typeof import('../../diff.js').linesChanged): Promise<Pick<FileChange, 'added_lines' | 'removed_lines'>> {
   if (!sides) return {}
   const both = await Promise.all(sides.map((read) => read())).catch(() => undefined)
   const found = both && linesChanged(both[0]!, both[1]!)
@@ -24,10 +25,10 @@ async function lines(sides: [Bytes, Bytes] | undefined): Promise<Pick<FileChange
 }
 
 /** What was at each path before and is there now. */
-function sidesOf(workspace: Workspace, { folder, checkpoint }: Undoable): Map<string, [Bytes, Bytes]> {
+function sidesOf(workspace: Workspace, { folder, checkpoint }: Undoable, length: number): Map<string, [Bytes, Bytes]> {
   const sides = new Map<string, [Bytes, Bytes]>()
   const nothing: Bytes = async () => Buffer.alloc(0)
-  const at = (path: string): Bytes => () => workspace.read(path, { length: mostCompared + 1 })
+  const at = (path: string): Bytes => () => workspace.read(path, { length })
   for (const [index, step] of checkpoint.steps.entries()) {
     const before = 'before' in step && step.before ? at(`${folder}/${index}`) : nothing
     if (step.op === 'write') sides.set(step.path, [before, at(step.path)])

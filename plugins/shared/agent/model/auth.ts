@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
+import { keepSecret } from '../../../../core/index.js'
 import { printed } from '../../printed.js'
-import { keepSecret } from '../../redact.js'
 import type { AgentProviders } from '../dictionary.js'
 import { AgentError, messageOf } from '../errors.js'
 import { fixed, type Credential, type Finding } from './credentials.js'

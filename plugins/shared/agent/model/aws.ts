@@ -1,9 +1,7 @@
-import { AwsV4Signer } from 'aws4fetch'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { readBytes } from '../../../../core/index.js'
+import { keepSecret, readBytes } from '../../../../core/index.js'
 import { printed } from '../../printed.js'
-import { keepSecret } from '../../redact.js'
 import type { AgentProviders } from '../dictionary.js'
 import { AgentError, messageOf } from '../errors.js'
 import type { Credential } from './credentials.js'
@@ -47,6 +45,7 @@ export function bySignature(signing: Signing): Credential {
       const { until: _, ...keys } = await keysNow()
       keepSecret(keys.secretAccessKey, 'AWS_SECRET_ACCESS_KEY')
       if (keys.sessionToken !== undefined) keepSecret(keys.sessionToken, 'AWS_SESSION_TOKEN')
+      const { AwsV4Signer } = await import('aws4fetch')
       return {
         sign: async ({ url, body, ...request }) => {
           const datetime = new Date(providers.clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')

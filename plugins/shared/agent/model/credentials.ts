@@ -1,6 +1,6 @@
+import { keepSecret } from '../../../../core/index.js'
 import type { AgentProviders } from '../dictionary.js'
 import { AgentError } from '../errors.js'
-import { keepSecret } from '../../redact.js'
 import { keyVariable, type Source } from './provider.js'
 
 /** What opens the door of one provider, and of no other. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../core/index.js'
+import { isObject, type JsonObject } from '../../../../core/index.js'
 
 export type ApiFormat = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'google-generative-ai' | 'ai-sdk' | 'module'
 /** What is known of a model; prices are USD for a million tokens. */
@@ -135,7 +135,6 @@ export function addressFault(address: string, field = 'base_url'): string | unde
 
 /** Objects merged into each other by key, later ones win. */
 export function merged(...objects: JsonObject[]): JsonObject {
-  const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
   return objects.reduce<JsonObject>((all, one) => {
     const copy = { ...all }
     for (const [key, value] of Object.entries(one)) copy[key] = isObject(value) && isObject(copy[key]) ? merged(copy[key], value) : value

@@ -1,4 +1,4 @@
-import { redactText } from '../../redact.js'
+import { redactText } from '../../../../core/index.js'
 import { AgentError, messageOf } from '../errors.js'
 
 /** Why an attempt failed, and what that means for the next one. */

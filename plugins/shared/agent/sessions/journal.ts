@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { withoutValues } from '../../redact.js'
+import { withoutValues } from '../../../../core/index.js'
 import type { Fact, JournalRecord } from '../types.js'
 
 /** The line of a record, with its number and checksum. Secrets of ours that got into it are not written. */

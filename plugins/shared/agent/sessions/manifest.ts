@@ -1,5 +1,4 @@
-import { version, type Workspace } from '../../../../core/index.js'
-import { withoutValues } from '../../redact.js'
+import { version, withoutValues, type Workspace } from '../../../../core/index.js'
 import { AgentError } from '../errors.js'
 import type { Thread } from '../thread.js'
 import { isHeld } from './lock.js'

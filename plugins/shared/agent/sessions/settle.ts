@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import { fail, ok, type Effect, type Result, type Workspace } from '../../../../core/index.js'
+import { type Effect, fail, ok, redactText, type Result, type Workspace } from '../../../../core/index.js'
 import type { Step } from '../../history.js'
-import { redactText } from '../../redact.js'
 import { spooled } from '../../spool.js'
 import { undoable } from '../../undo.js'
 import { isQuiet } from '../loop/effects.js'
