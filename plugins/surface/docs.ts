@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { codes, type ContributionInfo, type Io, type Kernel, type SlotInfo } from '../../core/index.js'
-import { say } from '../shared/terminal.js'
+import { say } from '../lib/terminal/index.js'
 
 const usage = 'Usage: vtcode docs [--check]\n\nWrites the generated pages of this project: manifests/README.md and the codes in core/README.md. --check only says whether they are fresh.\n'
 

@@ -1,18 +1,16 @@
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
-import type { SessionManifest } from '../shared/agent/sessions/manifest.js'
-import { refusal } from '../shared/agent/faces/refusal.js'
-import { columns, oneLine } from '../shared/terminal.js'
-import { run, verb } from '../shared/verbs.js'
+import { refusal, type SessionManifest } from '../agent/cli/index.js'
+import { columns, oneLine, run, verb } from '../lib/terminal/index.js'
 
 /** `vtcode sessions`: the conversations of this workspace. */
 export default async function sessions(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   const [{ listSessions }, { allSessions, findSession }, { tidy, removeSession }, { repair }, { openStore }, { settingsOf }] = await Promise.all([
-    import('../shared/agent/sessions/manifest.js'),
-    import('../shared/agent/sessions/known.js'),
-    import('../shared/agent/sessions/retention.js'),
-    import('../shared/agent/sessions/resume.js'),
-    import('../shared/agent/sessions/store.js'),
-    import('../shared/agent/settings.js'),
+    import('../agent/cli/index.js'),
+    import('../agent/cli/index.js'),
+    import('../agent/cli/index.js'),
+    import('../agent/cli/index.js'),
+    import('../agent/cli/index.js'),
+    import('../agent/cli/index.js'),
   ])
   let code = 0
   const within = async (what: (workspace: Workspace) => Promise<void>) => {

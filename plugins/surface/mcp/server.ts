@@ -55,7 +55,7 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, deferred = fal
     const options: CallOptions = { signal: context.mcpReq.signal, session, surface: how.surface, ...asking.options, ...reporting(context), onLog: logging(context) }
     const result = await kernel.call(tool, input, options)
     const open = await asking.open(result)
-    if (open) void import('../../shared/hooks/fire.js').then(({ notify }) => notify(kernel, session, 'permission_prompt', `${tool} waits for an answer of the user.`))
+    if (open) void import('../../lib/hooks/index.js').then(({ notify }) => notify(kernel, session, 'permission_prompt', `${tool} waits for an answer of the user.`))
     return open ?? how.answer(result)
   }
   const refuse = (message: string, data?: unknown) => new sdk.ProtocolError(INVALID_PARAMS, message, data)
