@@ -14,12 +14,14 @@ const vendor = 'dist/vendor'
 /** What stays in node_modules: it has files of its own, is compiled for a machine, or nobody waits for it. */
 const apart = /^(?:node:|@(?:ast-grep|clack|lydell|modelcontextprotocol|vscode|xterm)\/|defuddle|gray-matter|jiti|linkedom|node-pty|typescript|undici|web-tree-sitter)/
 /** What runs in a thread or process of its own. */
-const aside = ['plugins/adapter/isolated/child.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js']
-const doors = ['core/index.js', 'core/bin.js', 'plugins/shared/agent/index.js']
+const aside = ['core/kernel/module_hooks.js', 'plugins/adapter/isolated/child.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js']
+const doors = ['core/index.js', 'core/bin.js', 'plugins/agent/index.js']
 /** What a run of the agent, or a call, needs in any case. */
 const groups = [
-  { name: 'agent', test: /\/plugins\/shared\/agent\// },
-  { name: 'policies', test: /\/plugins\/(?:policy|compaction|shared\/rules)\// },
+  { name: 'kernel', test: /\/core\/(?!bin|cli|config\/evaluate|kernel\/module_hooks)/ },
+  { name: 'lib', test: /\/plugins\/lib\/(?:base|process|state|values)\/(?!sandbox)/ },
+  { name: 'agent', test: /\/plugins\/agent\// },
+  { name: 'policies', test: /\/plugins\/(?:policy|compaction|lib\/rules)\// },
 ]
 
 /**
@@ -43,10 +45,6 @@ export async function bundleProgram(catalogue) {
     checks: { ineffectiveDynamicImport: false },
     preserveEntrySignatures: 'allow-extension',
   })
-  // What tsc made of a plugin would be a second one beside the first.
-  for (const file of readdirSync('dist/plugins', { recursive: true })) if (file.endsWith('.js')) rmSync(join('dist/plugins', file))
-  for (const old of readdirSync('dist/core').filter((name) => name.startsWith('_'))) rmSync(`dist/core/${old}`)
-  rmSync(vendor, { recursive: true, force: true })
   mkdirSync(vendor, { recursive: true })
   const { output } = await bundle.write({
     dir: 'dist',

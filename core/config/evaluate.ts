@@ -1,4 +1,4 @@
-import { environment, signalGroup, start, type Mode } from '../base/index.js'
+import { environment, programFile, signalGroup, start, type Mode } from '../base/index.js'
 
 /** What a settings file that exports a function is given. */
 export interface Circumstances {
@@ -9,8 +9,8 @@ export interface Circumstances {
 
 /** The default export of a TypeScript or JavaScript settings file, called when it is a function. Runs the file in this program. */
 export async function evaluate(file: string, circumstances: Circumstances): Promise<unknown> {
-  const [{ createJiti }, front] = await Promise.all([import('jiti'), import('../index.js')])
-  const jiti = createJiti(import.meta.url, { fsCache: false, moduleCache: false, interopDefault: false, virtualModules: { vtcode: front } })
+  const { createJiti } = await import('jiti')
+  const jiti = createJiti(import.meta.url, { fsCache: false, moduleCache: false, interopDefault: false, alias: { vtcode: programFile('core/index.js') } })
   const module = await jiti.import<object>(file)
   if (!('default' in module)) throw new Error('it has no default export')
   const value = module.default

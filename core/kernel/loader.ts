@@ -130,5 +130,5 @@ let registered = false
 function resolveOurName(): void {
   if (registered) return
   registered = true
-  register(pathToFileURL(programFile('core/names.js')))
+  register(pathToFileURL(programFile('core/kernel/module_hooks.js')))
 }

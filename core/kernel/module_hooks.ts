@@ -1,7 +1,7 @@
 /** Module hooks, run by Node in a thread of its own: the bare names `vtcode` and `vtcode/test` are the running program. */
 const names = new Map([
-  ['vtcode', new URL('./index.js', import.meta.url).href],
-  ['vtcode/test', new URL('../test/kit.js', import.meta.url).href],
+  ['vtcode', new URL('../index.js', import.meta.url).href],
+  ['vtcode/test', new URL('../../test/kit.js', import.meta.url).href],
 ])
 
 type Resolved = { url: string; shortCircuit?: boolean }
