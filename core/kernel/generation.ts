@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { serversOf } from '../../plugins/adapter/mcp_client/configured.js'
 import {
   dataFolder, Life, moduleOf, nearest, problem, redactText, report, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type Mode,
   type PluginFolder, type Settings, type VtError,
@@ -9,7 +8,7 @@ import {
 import { homeOf, loadSettings, settingsPlaces, type Origin } from '../config/index.js'
 import { clean } from '../documents/index.js'
 import { classic, joinConstraints, type Constraint } from '../input/index.js'
-import { discover, fromError, pluginsOf } from '../manifests/index.js'
+import { configuredContributions, discover, fromError, pluginsOf } from '../manifests/index.js'
 import { bind, effectsOf, isListed, slotsOf, toolInfo, type Registry, type Withheld } from '../registry/index.js'
 import { findSkills, type Skill, type SkillCache, type SkillPlaces, type Skills, type SkillSettings } from '../skills/index.js'
 import { itemForSkill, needsConsent, openSeals, openTrust, type Seals, type Trust } from '../trust/index.js'
@@ -66,7 +65,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   if (env['VTCODE_TRUST']) trust.accept(await survey({ ...places, ...said, env, trust }))
   const loaded = await loadSettings({ ...places, ...said, env, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
   const found = await discover({ ...places, env, loaded, skills: loadedSkills })
-  found.contributions.push(...serversOf(loaded, workspace.root))
+  found.contributions.push(...configuredContributions(found.contributions.filter(({ kind }) => kind === 'adapter'), loaded, workspace.root))
   // Not for a workspace to say: it could so keep servers from a verb that needs them.
   const looking = found.contributions.some(({ layer, manifest: { verb, looks } }) => looks && verb === options.surface && layer !== 'workspace')
   const seals = openSeals({ ...places, whole: looking })
