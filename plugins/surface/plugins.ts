@@ -39,6 +39,12 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .option('--kind <kind>', 'what it begins with', 'action')
     .option('--dir <folder>', 'where its folder is made', '.')
     .action(async (name: string, how: { kind: string; dir: string }) => void (code = await begin(name, how, io)))
+  addInstalling(command, kernel, io, (ended) => (code = ended))
+  return run(command, argv, () => code)
+}
+
+/** The commands that change what is installed; `end` is told the exit code of what goes wrong. */
+function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, end: (code: number) => void): void {
   command
     .command('add')
     .description('Installs from a folder, git (https://….git, git@…, github:owner/repository[/folder][#ref]), npm:name[@version] or an archive (.tar.gz, .zip, .mcpb). Nothing of it runs meanwhile.')
@@ -74,7 +80,6 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .option('--data', 'and what it has kept')
     .option('--yes', 'without asking, which is done at a terminal only')
     .action((name: string, how: { here?: true; data?: true; yes?: true }) => attempt(async () => (await remove(name, { ...how, kernel, io }), `Removed ${name}.`)))
-  return run(command, argv, () => code)
 
   async function attempt(work: () => Promise<string | undefined>): Promise<void> {
     try {
@@ -83,7 +88,7 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       say(io, 'error', `${error.message}. Nothing was changed.`)
-      code = 1
+      end(1)
     }
   }
 }
