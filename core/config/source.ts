@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import { plain, problem, VtError, type JsonObject, type Layer } from '../base/index.js'
-import { forbidden, load, parseAgain, readBytes, type Data, type Shelf } from '../documents/index.js'
+import { forbidden, loadOpened, parseAgain, parseData, readBytes, type Data, type Shelf } from '../documents/index.js'
 import { conform, type Fault } from '../schema/index.js'
 import type { Circumstances } from './evaluate.js'
 
@@ -24,12 +24,13 @@ export const isCode = (file: string): boolean => codeEnds.includes(extname(file)
 export async function fromData(layer: Layer, file: string, { within, shelf }: { within?: string; shelf?: Shelf | undefined } = {}): Promise<Source> {
   const json = extname(file) === '.json'
   const sort = json ? 'settings_json' : 'settings_yaml'
-  const known = ({ bytes }: Pick<Data, 'bytes'>): boolean => shelf?.get(sort, bytes) === true
+  let flawless = false
   const data = await reading(file, async () => {
-    const bytes = json && shelf ? readBytes(file, { within }) : undefined
-    return bytes && known({ bytes }) ? parseAgain(bytes, file) : load(file, within)
+    const bytes = readBytes(file, { within })
+    flawless = shelf?.get(sort, bytes) === true
+    if (!flawless) return loadOpened(file, bytes)
+    return json ? parseAgain(bytes, file) : parseData(bytes, file)
   })
-  const flawless = known(data)
   const source = check({ layer, file, value: (data.value ?? {}) as JsonObject }, data, flawless)
   if (!flawless) shelf?.put(sort, data.bytes, true)
   return source

@@ -4,7 +4,7 @@ import {
   byBytes, inside, moduleOf, problem, report, VtError, type Code, type Diagnostic, type JsonObject, type Kind, type Layer, type Manifest, type Schema,
   type Stage, type Values,
 } from '../base/index.js'
-import { clean, parseData, readBytes, readData, type Data, type RealPath, type Shelf } from '../documents/index.js'
+import { clean, load, loadOpened, readBytes, type Data, type RealPath, type Shelf } from '../documents/index.js'
 import { conform, readContract } from '../schema/index.js'
 
 /** What one manifest file turned out to be; without `manifest` it is invalid and `diagnostics` say why. */
@@ -30,13 +30,13 @@ export interface Place {
 /** Reads and checks one manifest file. Never throws: what is wrong becomes a diagnostic with its line. */
 export async function readManifest(file: string, place: Place, shelf?: Shelf): Promise<Reading> {
   const reading: Reading = { name: basename(file, extname(file)), kind: 'unknown', diagnostics: [] }
-  let bytes: Uint8Array
+  let bytes: Buffer
   let data: Data
   try {
     bytes = readBytes(file, { within: place.root, ...(place.real && { real: place.real }) })
     const checked = shelf?.get(sortOf(file), bytes)
     if (checked) return placed(known(checked), file, place)
-    data = await parseData(bytes, file)
+    data = await loadOpened(file, bytes)
   } catch (error) {
     reading.diagnostics.push(fromError(error, file))
     return reading
@@ -86,7 +86,7 @@ function placed({ manifest, ...reading }: Reading, file: string, { root, real }:
 export async function readHooks(file: string, { root }: Place): Promise<Reading> {
   const reading: Reading = { name: 'lifecycle_hooks', kind: 'hooks', diagnostics: [] }
   try {
-    const data = await readData(file, root)
+    const data = await load(file, root)
     const said = data.value as JsonObject | null
     const inner = Object.hasOwn(said ?? {}, 'hooks')
     const hooks = inner ? said!['hooks'] : said
