@@ -23,6 +23,7 @@ export const codes = {
   VT_POLICY_CAPPED: ['{field} is at most {maximum} a call, by the policy for {slot}.', 'Continue with `next` for more.'],
   VT_POLICY_ALLOW_IGNORED: ['{file} allows {name}; a workspace may only tighten, so that was ignored.', 'Allow it in ~/.vtcode/vtcode.config.yaml under policy.allow.'],
   VT_POLICY_UNKNOWN_TOOL: ['The policy names {name}, a tool that is not there{nearest}.', 'Correct the name; what it says about this name changes nothing.'],
+  VT_POLICY_ONE_SPELLING: ['The policy names {name}, one name of {slots} among others: {reason}.', 'Name {slots} instead.'],
   VT_POLICY_UNUSED: ["'{key}' in {file} is not used.", 'Remove it; approvals are never taken from a workspace.'],
   VT_POLICY_FULL_AUTO: ['The settings say full-auto and nobody has agreed to it; the mode is auto.', 'Set automation.full_auto.enabled in ~/.vtcode/vtcode.config.yaml, or start with `--mode full-auto`.'],
   VT_POLICY_DENIED: ['{reason}', 'Nothing was done. {way}'],

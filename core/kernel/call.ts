@@ -219,7 +219,7 @@ function readable(sent: unknown): JsonObject {
 }
 
 /** The contract of a name that nobody serves. */
-const nobody = (slot: string): SlotInfo => ({ slot, tool: slot, description: '', effects: [], input: {}, detailed: [], errors: {}, chain: [] })
+const nobody = (slot: string): SlotInfo => ({ slot, tool: slot, description: '', effects: [], input: {}, detailed: [], errors: {}, chain: [], names: [slot], aliases: [] })
 
 /** Whether a call could have changed something: of one that came to no slot, by all that its tool can do. */
 function couldChange({ registry }: Generation, name: string, target: Target | undefined): boolean {

@@ -8,9 +8,9 @@ import {
 } from '../base/index.js'
 import { homeOf, loadSettings, settingsPlaces, type Origin } from '../config/index.js'
 import { clean } from '../documents/index.js'
-import { classic, joinConstraints, type Constraint } from '../input/index.js'
+import { joinConstraints, resolution, type Constraint } from '../input/index.js'
 import { discover, fromError, pluginsOf } from '../manifests/index.js'
-import { bind, effectsOf, isListed, slotsOf, toolInfo, type Registry, type Withheld } from '../registry/index.js'
+import { bind, effectsOf, isListed, policyNames, slotsOf, toolInfo, type Registry, type Withheld } from '../registry/index.js'
 import { findSkills, type Skill, type SkillCache, type SkillPlaces, type Skills, type SkillSettings } from '../skills/index.js'
 import { itemForSkill, needsConsent, openSeals, openTrust, type Seals, type Trust } from '../trust/index.js'
 import { hiddenBy, type OpenWorkspace } from '../workspace/index.js'
@@ -113,12 +113,13 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
     registry.diagnostics.push(fromError(error, home))
     if (judges) registry.missing.push({ id: name, reason: error.message })
   }
-  registry.diagnostics.push(...unknownTools(settings, registry), ...unknownEvents(hooks))
+  registry.diagnostics.push(...policyNames(settings, registry), ...unknownEvents(hooks))
   for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
   const skills = skillFinder({ ...places, plugins: pluginsOf(found), loaded, trust, seals })
   const host: Host = {
     home,
     slots: () => [...registry.slots.values()].filter(isListed).map(({ info }) => info),
+    resolve: (tool, input) => resolution(registry, tool, input),
     describe: (name) => {
       const tool = registry.tools.get(name)
       return tool && slotsOf(tool).some(isListed) ? toolInfo(tool) : undefined
@@ -244,21 +245,6 @@ function faultOf({ root, skills }: SkillPlaces['plugins'][number], seals: Seals)
   const error = skills || existsSync(join(root, 'skills')) ? seals.fault(root) : undefined
   return error ? { fault: fromError(error, root) } : {}
 }
-
-/** Names of tools in limits and rules that nobody serves: a slip there leaves open what was meant to be shut. */
-function unknownTools({ policy }: Settings, { tools, slots, routes }: Registry): Diagnostic[] {
-  const rules = [policy['deny'], policy['ask'], policy['allow']].flat() as (string | { rule: string })[]
-  const texts = rules.map((entry) => (typeof entry === 'string' ? entry : entry.rule))
-  const named = texts.flatMap((text) => /^Except\((.*)\)$/.exec(text)?.[1]?.split(/,\s*/) ?? text).filter((name) => /^[a-z][a-z0-9_]*(\/[a-z0-9_]+)?$/.test(name))
-  const known = [...tools.keys(), ...slots.keys(), ...routes.keys(), ...Object.keys(classic), ...effects]
-  return [...Object.keys(policy['constraints'] as object), ...named.filter((name) => !name.startsWith('mcp__'))]
-    .filter((name) => !known.includes(name))
-    .map((name) => {
-      const like = nearest(name, known)
-      return report('VT_POLICY_UNKNOWN_TOOL', { name, nearest: like ? `; nearest: ${like}` : '' }, [], 'warning')
-    })
-}
-const effects: readonly string[] = ['read', 'write', 'exec', 'net', 'ask'] satisfies Effect[]
 
 /** The settings with the limits that policies bring beside their rules: of two the stricter counts. */
 function limitedBy(settings: Settings, contributions: readonly Contribution[]): Settings {

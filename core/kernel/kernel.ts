@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { report as diagnose, first, moduleOf, texts, VtError, type Diagnostic } from '../base/index.js'
 import { homeOf } from '../config/index.js'
+import { resolution } from '../input/index.js'
 import { listTools } from '../registry/index.js'
 import { withSkills, type Skill } from '../skills/index.js'
 import { openWorkspace } from '../workspace/index.js'
@@ -135,6 +136,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
       return generation.number
     },
     call: (tool, input, options = {}) => caller.call(tool, input, options),
+    resolve: (tool, input) => resolution(generation.registry, tool, input),
     explain: (tool, input, options = {}) => caller.explain(tool, input, options),
     list: () => generation.lending.host.slots(),
     describe(name) {
