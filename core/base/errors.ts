@@ -40,10 +40,10 @@ export const codes = {
   VT_CALL_BAD_RESULT: ['The plugin {plugin} returned {what}.', 'A handler returns { ok: true, output } or { ok: false, error } made of plain JSON data, or undefined to decline.'],
   VT_CALL_DEPTH: ['Calls are nested more than {limit} deep at {slot}.', 'A plugin calls itself through another; `vtcode plugins list` shows the chain.'],
   VT_PATH_OUTSIDE: ["'{path}' leads outside the workspace.", 'Use a path inside the workspace.'],
-  VT_PATH_NOT_FOUND: ["'{path}' does not exist{similar}.", 'Use unified_search {"action":"list"} to see what is there.'],
+  VT_PATH_NOT_FOUND: ["'{path}' does not exist{similar}.", 'Use {slot:unified_search/list {}} to see what is there.'],
   VT_PATH_EXISTS: ["'{path}' exists already.", 'Choose another name, or say that it is to be overwritten.'],
-  VT_PATH_IS_DIRECTORY: ["'{path}' is a directory; a file is needed.", 'List it with unified_search {"action":"list","path":"{path}"}.'],
-  VT_PATH_NOT_DIRECTORY: ["'{path}' is not a directory.", 'Use the path of a directory, or read the file with unified_file.'],
+  VT_PATH_IS_DIRECTORY: ["'{path}' is a directory; a file is needed.", 'List it with {slot:unified_search/list {"path":"{path}"}}.'],
+  VT_PATH_NOT_DIRECTORY: ["'{path}' is not a directory.", 'Use the path of a directory, or read the file with {tool:unified_file/read}.'],
   VT_PATH_NOT_EMPTY: ["The directory '{path}' is not empty.", 'Say recursive: true to delete it with everything in it.'],
   VT_PATH_SPECIAL: ["'{path}' is a {kind}; only regular files and directories are opened.", 'It cannot be read as a file; leave it out.'],
   VT_PATH_PERMISSION: ["The operating system refuses '{path}' ({reason}).", 'Ask the user to change its permissions, or leave it out.'],
@@ -109,8 +109,9 @@ export const codes = {
 export type Code = keyof typeof codes
 export type Values = Record<string, string | number | undefined>
 
+// Between quotes a value is one of JSON.
 const fill = (text: string, values: Values): string =>
-  text.replace(/\{(\w+)\}/g, (_, key: string) => String(values[key] ?? '')).trim()
+  text.replace(/"\{(\w+)\}"/g, (_, key: string) => JSON.stringify(String(values[key] ?? ''))).replace(/\{(\w+)\}/g, (_, key: string) => String(values[key] ?? '')).trim()
 
 /** The texts of a code; an unknown code has none. */
 export function texts(code: string, values: Values = {}): { message: string; hint: string; retryable: boolean } | undefined {

@@ -3,3 +3,4 @@ export { constraintOf, joinConstraints, type Constraint } from './constraints.js
 export { effectsIn } from './infer.js'
 export { confine, toolName } from './normalize.js'
 export { resolution, resolve, spell, withExample, type Spelt, type Target } from './resolve.js'
+export { plainWords, plainly, speak, worded, wordsFor, type Words } from './wording.js'

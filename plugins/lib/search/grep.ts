@@ -93,7 +93,7 @@ const patternOf = ({ pattern, patterns, literal, case_sensitive }: GrepInput): P
 
 const emptyPattern = (path: string) =>
   problem('VT_INPUT_INVALID', { problem: "'pattern' is empty; it would match every line." }, {
-    hint: `To look at a file: unified_file {"action":"read","path":…}; at a directory: unified_search ${JSON.stringify({ action: 'list', path })}.`,
+    hint: `To look at a file: {slot:unified_file/read {"path":"…"}}; at a directory: {slot:unified_search/list ${JSON.stringify({ path })}}.`,
   })
 
 interface Part extends Counted {
