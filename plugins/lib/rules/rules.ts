@@ -17,7 +17,7 @@ interface Family {
 }
 
 const slotIn = (...slots: string[]) => (facts: Facts): boolean => slots.includes(facts.call.slot)
-const readSlots = ['unified_file/read', ...['grep', 'list', 'structural', 'outline'].map((action) => `unified_search/${action}`)]
+const readSlots = ['unified_file/read', 'unified_search/grep', 'unified_search/list', 'unified_search/structural', 'unified_search/outline']
 const reads: Family = {
   spec: 'path',
   lifts: 'read',

@@ -1,5 +1,6 @@
 import type { RequestStateCodec, Server, ServerContext, Tool } from '@modelcontextprotocol/server'
 import { version, type CallOptions, type Kernel, type Problem, type ToolInfo } from '../../../core/index.js'
+import { isOwnName } from '../../../core/registry/index.js'
 import { promptAnswer, resourceAnswer, toolAnswer } from './answer.js'
 import { Asking } from './asking.js'
 import { meant, shelve } from './deferred.js'
@@ -79,7 +80,7 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, deferred = fal
         // A name that a model found is its own mistake; one that the client made up is the client's.
         if (!inner && !result.ok && result.error.code === 'VT_TOOL_UNKNOWN') throw refuse(`Unknown tool: ${name}. ${result.error.message}`)
         // Where the example of a tool is a call in the words of a dialect, so is what goes wrong.
-        const words = !result.ok && kernel.list().some(({ slot, example }) => slot === name && typeof example === 'string')
+        const words = !result.ok && kernel.list().some((info) => isOwnName(name, info) && typeof info.example === 'string')
         return toolAnswer(result, words)
       },
     })
