@@ -2,6 +2,7 @@
 import { first, nearest, problem, redactText, version, VtError, type Problem } from './base/index.js'
 import { leaveReport, levels, readCommandLine, UsageError } from './cli/index.js'
 import { homeOf } from './config/index.js'
+import { plainly } from './input/index.js'
 import { createKernel, endBy, type Io, type Kernel, type KernelOptions, type LogLevel } from './kernel/index.js'
 
 const interrupted = 130
@@ -99,7 +100,7 @@ function logFrom(least: LogLevel): NonNullable<KernelOptions['log']> {
 function report(error: unknown): number {
   const wrong = error instanceof UsageError
   const { code, message, hint } = wrong ? { code: '', message: error.message, hint: 'See `vtcode help`.' } : error instanceof VtError ? error.problem : internal(error)
-  process.stderr.write(redactText(`vtcode: error: ${message}\n${wrong ? '' : '  '}${hint}\n`))
+  process.stderr.write(redactText(`vtcode: error: ${message}\n${wrong ? '' : '  '}${plainly(hint)}\n`))
   return wrong ? 2 : code.startsWith('VT_CONFIG_') ? 3 : 1
 }
 

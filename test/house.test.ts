@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize, relative } from 'node:path'
+import { basename, dirname, join, normalize, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { codes } from 'vtcode'
@@ -53,6 +53,66 @@ describe('names', () => {
   it('hold no word that says nothing', () => {
     const empty = /\b\w*(Manager|Service|Helper|Util|Utils)\b|\b(utils|helpers|opts|ctx2)\b/
     expect(sources.flatMap((file) => text(file).split('\n').filter((line) => empty.test(line)).map((line) => `${file}: ${line.trim()}`))).toEqual([])
+  })
+})
+
+/** Files by a glob with `**` and `*`, so that a rule outlives the move of a folder. */
+function globbed(...globs: string[]): string[] {
+  const pattern = globs.map((glob) => glob.replace(/[.]/g, '\\.').replaceAll('**', '\u0000').replaceAll('*', '[^/]*').replaceAll('\u0000', '.*')).join('|')
+  return sources.filter((file) => new RegExp(`^(?:${pattern})$`).test(file))
+}
+
+describe('names of tools', () => {
+  const actions = manifests.flatMap((file) => {
+    const { kind = 'action', action, name, aliases = [], dialect = [] } = parse(text(file)) as Record<string, string> & { aliases?: string[]; dialect?: string | string[] }
+    return kind === 'action' ? [{ slot: action ?? name!, aliases, dialects: [dialect].flat() }] : []
+  })
+  // Former names that are plain words say nothing; the library of the engine has the name that a dialect has for its tool.
+  const tools = new Set(actions.flatMap(({ slot, aliases }) => [slot.split('/')[0]!, ...aliases]).filter((name) => name.includes('_') && name !== 'ast_grep'))
+  // What says no dialect is of the kernel's own vocabulary, which has a name for whoever chooses one.
+  const dialects = new Set(actions.flatMap((one) => one.dialects).filter((name) => name !== 'unified'))
+  /** Slots or tools that a file names, hints left aside: those are templates. */
+  const namedIn = (file: string, names: Iterable<string>): string[] => {
+    const said = text(file).replace(/^import .*$/gm, '').replace(/\bimport\('.*?'\)/g, '').replace(/\{(?:slot|tool):[\w/]+/g, '')
+    return [...new Set([...said.matchAll(new RegExp(`(?<![\\w./-])(?:${[...names].join('|')})(?:/[a-z_]+)?(?![\\w-])`, 'g'))].map(([name]) => name))].sort()
+  }
+
+  it('and of dialects occur nowhere in the kernel', () => {
+    // The key of a package made for another program, which has the name of a dialect.
+    const foreign: Record<string, string[]> = { 'places.ts': ['omp'], 'locations.ts': ['omp'] }
+    const found = globbed('core/**').map((file) => [file, namedIn(file, [...tools, ...dialects]).filter((name) => !foreign[basename(file)]?.includes(name))] as const)
+    expect(found.filter(([, names]) => names.length > 0)).toEqual([])
+  })
+  it('stand in the agent and the libraries as ids of slots, in the tables that need them', () => {
+    // By the end of a file's path: rule names, hook words, sources of deduplication, next steps, and words of others that are no tools.
+    const tables: Record<string, string[]> = {
+      'context/dedupe.ts': ['unified_exec/run', 'unified_file/read'],
+      'loop/changes.ts': ['unified_file/move'],
+      // The kind of an event.
+      'loop/report.ts': ['web_search'],
+      'agent/base/types.ts': ['web_search'],
+      'model/outgoing.ts': ['apply_patch'],
+      // The slot that a change nobody reported is put down to.
+      'sessions/watch.ts': ['unified_exec/run'],
+      'session/file_snapshots.ts': ['unified_exec/run'],
+      'hooks/words.ts': [
+        ...['apply_patch', 'defuddle_fetch', 'load_skill', 'web_search', 'unified_exec/run', 'unified_search/grep', 'unified_search/list', 'unified_search/skill', 'unified_search/web'],
+        ...['copy', 'delete', 'edit', 'move', 'patch', 'read', 'write'].map((action) => `unified_file/${action}`),
+        // Names of another program.
+        ...['read_file', 'web_fetch', 'write_file'],
+      ],
+      'next.ts': ['list_skills', 'unified_exec/inspect', 'unified_exec/list', 'unified_exec/poll', 'unified_file/read', 'unified_search/grep', 'unified_search/list', 'unified_search/outline'],
+      // How models begin a here-document.
+      'patch/parse.ts': ['apply_patch'],
+      'rules/commands.ts': ['unified_exec/run'],
+      'rules/rules.ts': [
+        ...['defuddle_fetch', 'load_skill', 'request_user_input', 'unified_file/read', 'web_search'],
+        ...['grep', 'list', 'outline', 'skill', 'structural', 'web'].map((action) => `unified_search/${action}`),
+      ],
+    }
+    const table = (file: string) => Object.entries(tables).find(([end]) => file.endsWith(`/${end}`))?.[1] ?? []
+    const all = globbed('plugins/shared/**', 'plugins/lib/**', 'plugins/agent/**').map((file) => [file, namedIn(file, tools)] as const)
+    expect(all.filter(([file, names]) => names.join() !== [...table(file)].sort().join())).toEqual([])
   })
 })
 

@@ -103,6 +103,14 @@ export interface Manifest {
   atomic?: boolean
   /** Inputs, checked and with their defaults, that do nothing at all: a call with one has no effects. */
   effectless?: Schema
+  /** Its output says which files it changed. */
+  reports_changes?: boolean
+  /** It keeps what it replaces, so that after a kill it can be told whether the change was made. */
+  keeps_history?: boolean
+  /** It goes on with what an earlier call began: the same call again is no repetition. */
+  continues?: boolean
+  /** Its answers stay in a conversation whose old answers are cleared. */
+  stays_in_context?: boolean
   errors?: Record<string, { message?: string; hint?: string; retryable?: boolean }>
   concurrency?: number
   timeout_secs?: number
@@ -258,6 +266,18 @@ export interface SlotInfo {
   readonly example?: JsonObject | string
   /** What a command tool starts. */
   readonly program?: string
+  /** Its own names: its id, that of its tool, with an underscore, former ones. */
+  readonly names: readonly string[]
+  /** Names of aliases that lead to it: rules and limits that say one of them speak about this slot. */
+  readonly aliases: readonly string[]
+  /** Its output says which files it changed. */
+  readonly reports_changes?: true
+  /** All who serve it keep what they replace. */
+  readonly keeps_history?: true
+  /** It goes on with what an earlier call began. */
+  readonly continues?: true
+  /** Its answers stay in a conversation whose old answers are cleared. */
+  readonly stays_in_context?: true
   /** Contribution ids in the order they are asked. */
   readonly chain: readonly string[]
 }
@@ -270,4 +290,14 @@ export interface ToolInfo {
   output?: Schema
   effects: Effect[]
   actions: string[]
+}
+/** What a call means, in whatever spelling: the one answer to "which slot is this?". */
+export interface Resolution {
+  readonly slot: SlotInfo
+  /** The worst that a call with this input can do. */
+  readonly effects: readonly Effect[]
+  /** The slot of the alias that it was called by. */
+  readonly alias?: string
+  /** The input in the words of the slot, without its defaults; where it would not pass the check, as far as it was understood. */
+  readonly input: Readonly<JsonObject>
 }

@@ -1,5 +1,5 @@
 import { Cancel, failure, first, freeze, moduleOf, notApplied, plain, problem, texts, type Call, type Failure, type JsonObject, type Notice, type Result, type SlotInfo } from '../base/index.js'
-import { answerAs, confine, constraintOf, effectsIn, resolve, spell, toolName, withExample, type Spelt, type Target } from '../input/index.js'
+import { answerAs, confine, constraintOf, effectsIn, resolve, speak, spell, toolName, withExample, worded, wordsFor, type Spelt, type Target, type Words } from '../input/index.js'
 import { renamed, slotsOf } from '../registry/index.js'
 import type { Workspace } from '../workspace/index.js'
 import { explanation, failed, judge } from './approve.js'
@@ -22,6 +22,12 @@ export interface CallerOptions {
   /** The generation that a call which begins now belongs to. */
   current: () => Generation
 }
+/** Where a call stands: `words` are those of whoever made the call that this one is a part of. */
+interface Frame {
+  options: CallOptions
+  depth: number
+  words?: Words
+}
 export interface Caller {
   /** Contract: never rejects. */
   call(tool: string, input: unknown, options: CallOptions): Promise<Result>
@@ -43,33 +49,36 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
   const nextId = () => `c${(++calls).toString(36)}`
 
   /** `again`: the call stands for another one that a policy wants with this input; under an alias its answer is still the alias's. */
-  async function invoke(tool: string, sent: unknown, options: CallOptions, depth: number, again?: Pick<Target, 'alias'>): Promise<Result> {
+  async function invoke(tool: string, sent: unknown, outer: Frame, again?: Pick<Target, 'alias'>): Promise<Result> {
+    const { options, depth } = outer
     const generation = current()
     let target: Target | undefined
     let call: Call | undefined
     let run: Run | undefined
     let begun = false
+    const frame = (): Frame => ({ options, depth, words: outer.words ?? wordsFor(generation.registry, target) })
     generation.life.enter()
     try {
       target = { ...(await resolve(generation.registry, tool, sent)), ...again }
       const checked = await check(generation, target, options, depth)
       call = checked.call
-      run = start(generation, target.slot.info, call, options, depth)
+      run = start(generation, target.slot.info, call, frame())
       const { prePolicy, execute, postCompaction, answer } = pipelines.get(generation) ?? (await build(generation))
       const verdict = await prePolicy.promise(undefined, call)
-      if (verdict && 'deny' in verdict && verdict.instead && !again) return await reissued(target, verdict.instead, options, depth)
+      if (verdict && 'deny' in verdict && verdict.instead && !again) return await reissued(target, verdict.instead, frame())
       const refused = await judge(generation.registry, call, run, verdict, answer)
       if (!refused && run.cancel.aborted) throw problem('VT_CALL_ABORTED')
       begun = true
       const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
       const said = target.alias ? await translated(generation, target.alias, result) : result
-      return await postCompaction.promise(withNotices(said, isCut(said) ? [...checked.notices, ...checked.silent] : checked.notices), call)
+      const whole = withNotices(said, isCut(said) ? [...checked.notices, ...checked.silent] : checked.notices)
+      return await postCompaction.promise(worded(whole, frame().words!), call)
     } catch (error) {
       const result = asFailure(error, !begun && couldChange(generation, tool, target), target)
       call ??= unchecked(tool, sent, target, generation, options, depth)
-      run ??= start(generation, target?.slot.info ?? nobody(call.slot), call, options, depth)
+      run ??= start(generation, target?.slot.info ?? nobody(call.slot), call, frame())
       const { postCompaction } = pipelines.get(generation) ?? (await build(generation))
-      return await postCompaction.promise(result, call)
+      return await postCompaction.promise(worded(result, frame().words!), call)
     } finally {
       run?.end()
       generation.life.leave()
@@ -77,9 +86,9 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
   }
 
   /** The call with the input that a policy wants instead, as if it had been made so; whoever made it is told. */
-  async function reissued({ slot: { info }, alias }: Target, input: JsonObject, options: CallOptions, depth: number): Promise<Result> {
+  async function reissued({ slot: { info }, alias }: Target, input: JsonObject, frame: Frame): Promise<Result> {
     const sent = { ...(info.action !== undefined && { action: info.action }), ...input }
-    const result = await invoke(info.tool, sent, options, depth, { ...(alias && { alias }) })
+    const result = await invoke(info.tool, sent, frame, { ...(alias && { alias }) })
     const { message } = texts('VT_CALL_REISSUED', { slot: info.slot, input: JSON.stringify(input).slice(0, 300) })!
     return withNotices(result, [{ code: 'VT_CALL_REISSUED', message }])
   }
@@ -94,13 +103,15 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
       target = await resolve(generation.registry, tool, sent)
       const { call } = await check(generation, target, options, 0)
       const notes: NonNullable<Run['notes']> = []
-      run = start(generation, target.slot.info, call, options, 0, notes)
+      run = start(generation, target.slot.info, call, { options, depth: 0 }, notes)
       const { judges } = pipelines.get(generation) ?? (await build(generation))
       const { info, chain } = target.slot
       const would = chain[0] && (await generation.loader.render(chain[0], call.input, info))
-      return { ...(await explanation(generation.registry, judges, call, notes)), ...(would && { would }) }
+      const told = await explanation(generation.registry, judges, call, notes)
+      const hint = told.hint && speak(told.hint, wordsFor(generation.registry, target))
+      return { ...told, ...(hint && { hint }), ...(would && { would }) }
     } catch (error) {
-      const { message, hint } = asFailure(error, couldChange(generation, tool, target), target).error
+      const { error: { message, hint } } = worded(asFailure(error, couldChange(generation, tool, target), target), wordsFor(generation.registry, target)) as Failure
       return { mode: generation.settings.policy.mode, verdict: 'refused', reason: message, hint, chain: [] }
     } finally {
       run?.end()
@@ -143,7 +154,7 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
     return { call: freeze(call), notices, silent }
   }
 
-  function start(generation: Generation, slot: SlotInfo, call: Call, options: CallOptions, depth: number, notes?: Run['notes']): Run {
+  function start(generation: Generation, slot: SlotInfo, call: Call, { options, depth, words }: Frame, notes?: Run['notes']): Run {
     const cancel = new Cancel()
     const abort = () => cancel.abort()
     if (options.signal?.aborted || closed) abort()
@@ -157,7 +168,7 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
       depth,
       notes,
       over: false,
-      nest: (tool, input) => invoke(tool, input, { ...options, session: call.session, signal: cancel.signal }, depth + 1),
+      nest: (tool, input) => invoke(tool, input, { options: { ...options, session: call.session, signal: cancel.signal }, depth: depth + 1, ...(words && { words }) }),
       end() {
         run.over = true
         running.delete(cancel)
@@ -179,7 +190,7 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
   return {
     async call(tool, input, options) {
       const { registry } = current()
-      const result = await invoke(tool, input, options, 0)
+      const result = await invoke(tool, input, { options, depth: 0 })
       return registry.each ? renamed(registry, result) : result
     },
     explain,
@@ -219,7 +230,7 @@ function readable(sent: unknown): JsonObject {
 }
 
 /** The contract of a name that nobody serves. */
-const nobody = (slot: string): SlotInfo => ({ slot, tool: slot, description: '', effects: [], input: {}, detailed: [], errors: {}, chain: [] })
+const nobody = (slot: string): SlotInfo => ({ slot, tool: slot, description: '', effects: [], input: {}, detailed: [], errors: {}, chain: [], names: [slot], aliases: [] })
 
 /** Whether a call could have changed something: of one that came to no slot, by all that its tool can do. */
 function couldChange({ registry }: Generation, name: string, target: Target | undefined): boolean {

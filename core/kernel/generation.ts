@@ -1,10 +1,10 @@
 import { homedir } from 'node:os'
-import { dataFolder, Life, nearest, problem, redactText, report, type Contribution, type Diagnostic, type Effect, type Mode, type PluginFolder, type Settings, type VtError } from '../base/index.js'
+import { dataFolder, Life, nearest, problem, redactText, report, type Contribution, type Diagnostic, type Mode, type PluginFolder, type Settings, type VtError } from '../base/index.js'
 import { homeOf, loadSettings, settingsPlaces, type LoadedSettings, type Origin } from '../config/index.js'
 import { clean } from '../documents/index.js'
-import { classic, joinConstraints, type Constraint } from '../input/index.js'
+import { joinConstraints, resolution, type Constraint } from '../input/index.js'
 import { configuredContributions, discover, fromError, pluginsOf } from '../manifests/index.js'
-import { bind, isListed, slotsOf, toolInfo, type Registry, type Withheld } from '../registry/index.js'
+import { bind, isListed, policyNames, slotsOf, toolInfo, type Registry, type Withheld } from '../registry/index.js'
 import type { Skill } from '../skills/index.js'
 import { needsConsent, openSeals, openTrust, type Seals, type Trust } from '../trust/index.js'
 import { hiddenBy, type OpenWorkspace } from '../workspace/index.js'
@@ -182,7 +182,7 @@ function bound(ground: Ground, hooks: HookGroups): Registry {
     registry.diagnostics.push(fromError(error, home))
     if (judges) registry.missing.push({ id: name, reason: error.message })
   }
-  registry.diagnostics.push(...unknownTools(settings, registry), ...unknownEvents(hooks))
+  registry.diagnostics.push(...policyNames(settings, registry), ...unknownEvents(hooks))
   return (ground.registry = registry)
 }
 
@@ -192,6 +192,7 @@ function hostOf({ surroundings, places: { home } }: Ground, registry: Registry, 
   return {
     home,
     slots: () => [...registry.slots.values()].filter(isListed).map(({ info }) => info),
+    resolve: (tool, input) => resolution(registry, tool, input),
     describe: (name) => {
       const tool = registry.tools.get(name)
       return tool && slotsOf(tool).some(isListed) ? toolInfo(tool) : undefined
@@ -239,21 +240,6 @@ async function expand(found: Found, withheld: Map<string, Withheld>, { load }: L
     found.contributions.push(...brought.map((one) => ({ ...one, manifest: clean(one.manifest) })))
   }
 }
-
-/** Names of tools in limits and rules that nobody serves: a slip there leaves open what was meant to be shut. */
-function unknownTools({ policy }: Settings, { tools, slots, routes }: Registry): Diagnostic[] {
-  const rules = [policy['deny'], policy['ask'], policy['allow']].flat() as (string | { rule: string })[]
-  const texts = rules.map((entry) => (typeof entry === 'string' ? entry : entry.rule))
-  const named = texts.flatMap((text) => /^Except\((.*)\)$/.exec(text)?.[1]?.split(/,\s*/) ?? text).filter((name) => /^[a-z][a-z0-9_]*(\/[a-z0-9_]+)?$/.test(name))
-  const known = [...tools.keys(), ...slots.keys(), ...routes.keys(), ...Object.keys(classic), ...effects]
-  return [...Object.keys(policy['constraints'] as object), ...named.filter((name) => !name.startsWith('mcp__'))]
-    .filter((name) => !known.includes(name))
-    .map((name) => {
-      const like = nearest(name, known)
-      return report('VT_POLICY_UNKNOWN_TOOL', { name, nearest: like ? `; nearest: ${like}` : '' }, [], 'warning')
-    })
-}
-const effects: readonly string[] = ['read', 'write', 'exec', 'net', 'ask'] satisfies Effect[]
 
 /** The settings with the limits that policies bring beside their rules: of two the stricter counts. */
 function limitedBy(settings: Settings, contributions: readonly Contribution[]): Settings {

@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { moduleOf } from '../base/index.js'
 import { homeOf } from '../config/index.js'
+import { resolution } from '../input/index.js'
 import { listTools } from '../registry/index.js'
 import { withSkills } from '../skills/index.js'
 import { openWorkspace } from '../workspace/index.js'
@@ -27,6 +28,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
       return current().number
     },
     call: (tool, input, options = {}) => running.caller.call(tool, input, options),
+    resolve: (tool, input) => resolution(current().registry, tool, input),
     explain: (tool, input, options = {}) => running.caller.explain(tool, input, options),
     list: () => current().lending.host.slots(),
     describe: (name) => described(current(), name),

@@ -1,4 +1,7 @@
-import type { Call, Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, Next, PluginFolder, PromptArgument, Result, Settings, SlotInfo, State, ToolInfo } from '../base/index.js'
+import type {
+  Call, Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, Next, PluginFolder, PromptArgument, Resolution, Result, Settings, SlotInfo,
+  State, ToolInfo,
+} from '../base/index.js'
 import type { Config, Origin } from '../config/index.js'
 import type { Skill, Skills } from '../skills/index.js'
 import type { Workspace } from '../workspace/index.js'
@@ -179,6 +182,8 @@ export interface Host {
   /** The `.vtcode` folder of the user. */
   readonly home: string
   slots(): SlotInfo[]
+  /** The slot behind a call; nothing where the call leads to none. Contract: never rejects. */
+  resolve(tool: string, input?: unknown): Promise<Resolution | undefined>
   describe(tool: string): ToolInfo | undefined
   contributions(): ContributionInfo[]
   diagnostics(): Diagnostic[]
@@ -282,6 +287,8 @@ export interface Kernel {
   readonly generation: number
   /** Contract: never rejects. */
   call(tool: string, input?: unknown, options?: CallOptions): Promise<Result>
+  /** The slot behind a call; nothing where the call leads to none. Contract: never rejects, asks no policy, runs nothing. */
+  resolve(tool: string, input?: unknown): Promise<Resolution | undefined>
   /** What would come of a call: every policy is asked, nothing is done. Contract: never rejects. */
   explain(tool: string, input?: unknown, options?: CallOptions): Promise<Explanation>
   list(): SlotInfo[]

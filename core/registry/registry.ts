@@ -2,6 +2,7 @@ import type { Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Sc
 import { targetsOf } from './alias_targets.js'
 import { offeredInput } from './resource_input.js'
 import { fold, shapeOf, type Shape } from './shape.js'
+import { spellingsOf } from './spellings.js'
 
 /** A slot with the contributions that serve it, in the order they are asked. */
 export interface Slot {
@@ -96,7 +97,18 @@ export function addSlot(registry: Registry, id: string, { primary, chain, refusa
     ...(manifest.example !== undefined && { example: manifest.example }),
     ...(typeof manifest.run?.[0] === 'string' && { program: manifest.run[0] }),
     chain: chain.map((contribution) => contribution.id),
-  })
+    // What a whole generation says of the names of a slot is known when all of it is bound.
+    get names() {
+      return spellingsOf(registry, id).names
+    },
+    get aliases() {
+      return spellingsOf(registry, id).aliases
+    },
+    ...(manifest.reports_changes && { reports_changes: true }),
+    ...(chain.length > 0 && chain.every((one) => one.manifest.keeps_history) && { keeps_history: true }),
+    ...(manifest.continues && { continues: true }),
+    ...(manifest.stays_in_context && { stays_in_context: true }),
+  } satisfies SlotInfo)
   const tool = registry.tools.get(name) ?? makeTool(name)
   // Of many slots few are called; what only a call needs is worked out by its first.
   const shape = once(() => shapeOf(input()))

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { codes, type ContributionInfo, type Io, type Kernel, type SlotInfo } from '../../core/index.js'
+import { plainly } from '../../core/input/index.js'
 import { say } from '../lib/terminal/index.js'
 
 const usage = 'Usage: vtcode docs [--check]\n\nWrites the generated pages of this project: manifests/README.md and docs/errors.md. --check only says whether they are fresh.\n'
@@ -76,7 +77,7 @@ const link = (one: ContributionInfo): string => {
 const firstSentence = (text: string): string => /^[\s\S]*?[.!?](?=\s|$)/.exec(text.trim())?.[0].replace(/\s+/g, ' ') ?? text.trim()
 
 function errorPage(builtin: ContributionInfo[]): string {
-  const core = Object.entries(codes).map(([code, [message, hint, retryable]]: [string, readonly [string, string, true?]]) => [`\`${code}\``, message, hint, retryable ? 'yes' : ''])
+  const core = Object.entries(codes).map(([code, [message, hint, retryable]]: [string, readonly [string, string, true?]]) => [`\`${code}\``, message, plainly(hint), retryable ? 'yes' : ''])
   const own = new Map<string, { message: string; hint: string; retryable: boolean; slots: string[] }>()
   for (const one of builtin) {
     for (const [code, { message = '', hint = '', retryable = false }] of Object.entries(one.errors ?? {})) {
@@ -84,7 +85,7 @@ function errorPage(builtin: ContributionInfo[]): string {
       own.get(code)!.slots.push(one.slot ?? `${one.kind} ${nameOf(one)}`)
     }
   }
-  const rest = [...own].sort(([a], [b]) => (a < b ? -1 : 1)).map(([code, { message, hint, retryable, slots }]) => [`\`${code}\``, slots.join(', '), message, hint, retryable ? 'yes' : ''])
+  const rest = [...own].sort(([a], [b]) => (a < b ? -1 : 1)).map(([code, { message, hint, retryable, slots }]) => [`\`${code}\``, slots.join(', '), message, plainly(hint), retryable ? 'yes' : ''])
   return `# Error codes
 
 What a failed call, a diagnostic or a notice may say. A code is never used for something else. This page is made by \`npm run docs\`.

@@ -1,4 +1,5 @@
 import type { Explanation, Io, JsonObject, Kernel } from '../../core/index.js'
+import { concerns } from '../../core/registry/index.js'
 import { columns, oneLine, paint, readInput, say, takeTool, UsageError } from '../lib/terminal/index.js'
 
 const usage = `Usage: vtcode policy explain [--json] '<command line>'
@@ -38,8 +39,8 @@ export default async function policy(kernel: Kernel, argv: string[], io: Io): Pr
 
 async function explain(kernel: Kernel, words: string[], json: boolean, io: Io): Promise<number> {
   if (words.length === 0) throw new UsageError('Name a command line, or a tool with its input.')
-  const tools = [...kernel.tools().map(({ name }) => name), ...kernel.list().map(({ slot }) => slot)]
-  const line = words.length === 1 && !tools.includes(words[0]!) ? words[0]! : undefined
+  const isTool = (word: string) => kernel.tools().some(({ name }) => name === word) || (!/\s/.test(word) && kernel.list().some((info) => concerns(word, info)))
+  const line = words.length === 1 && !isTool(words[0]!) ? words[0]! : undefined
   const said = await (line === undefined
     ? kernel.explain(takeTool(words), await readInput(words, io), { surface: 'call' })
     : kernel.explain('unified_exec', { action: 'run', command: line }, { surface: 'call' }))

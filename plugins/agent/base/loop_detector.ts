@@ -13,7 +13,6 @@ export function canonical(value: unknown): string {
     typeof item === 'object' && item !== null && !Array.isArray(item) ? Object.fromEntries(Object.entries(item as JsonObject).sort(([a], [b]) => (a < b ? -1 : 1))) : item,
   )
 }
-export const identityOf = (name: string, input: unknown): string => `${name} ${canonical(input)}`
 
 /** Sees circles in what is called and what comes of it. Because answers are compared, a changed world is no circle. */
 export class Cycles {

@@ -36,8 +36,8 @@ export const named: { readonly [C in Component]: Makers<C> } = {
   },
   metadata: {
     manifest: ({ kernel }) => ({
-      describe(name, input) {
-        const effects = effectsOf(kernel, name, input)
+      async describe(name, input) {
+        const effects = await effectsOf(kernel, name, input)
         return { effects, parallel_safe: isQuiet(effects) && !effects.includes('ask') }
       },
     }),

@@ -1,8 +1,8 @@
 import { withoutValues } from '../../../core/base/index.js'
-import { AgentError, type CompactTrigger, type Msg, type Summary } from '../base/index.js'
+import { AgentError, meaningsIn, type CompactTrigger, type Msg, type Summary } from '../base/index.js'
 import { checkBudget } from '../ledger/index.js'
 import { ask, connect, sizeOf, tokensOf, type Line } from '../model/index.js'
-import { envelopeOf, mergeSummaries, plainSummary, readSummary, shownMemory, shownSummary, summaryPrompt, textOf, transcript } from '../session/index.js'
+import { callsIn, envelopeOf, mergeSummaries, plainSummary, readSummary, shownMemory, shownSummary, summaryPrompt, textOf, transcript } from '../session/index.js'
 import type { Thread } from '../thread.js'
 import { dedupe } from './dedupe.js'
 
@@ -26,7 +26,7 @@ export async function compact(thread: Thread, trigger: CompactTrigger, signal: A
   const previous = state.segment
   const tail = Math.min(most.tail, context.room.hard / 4, tokens_before / 2)
   const history_path = await archive(thread)
-  const { texts, reads } = dedupe(state.messages)
+  const { texts, reads } = dedupe(state.messages, await meaningsIn(thread.kernel, callsIn(state.messages)))
   if (Object.keys(texts).length > 0) await thread.commit({ kind: 'cleared', texts })
   await shrink(thread, tail)
   const keep_from = startOfTail(state.messages, tail)

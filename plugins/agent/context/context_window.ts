@@ -101,7 +101,7 @@ export class LiveContext {
   private async clearOld(): Promise<void> {
     const { thread } = this
     const how = thread.settings.harness.tool_result_clearing
-    const old = clearable(thread.state, how)
+    const old = await clearable(thread.kernel, thread.state, how)
     if (old.length === 0) return
     const texts: Record<string, string> = {}
     for (const [result, call] of old) texts[result.call_id] = clearedText(result, call, await this.keepResult(result))

@@ -9,7 +9,7 @@ import { instructions, shownAs } from './instructions.js'
 
 const mostNames = 60
 
-/** What the model is told before the conversation; the same for the whole of a segment. The skills are told by `load_skill`, among the tools. */
+/** What the model is told before the conversation; the same for the whole of a segment. The skills are told among the tools, by the one that loads them. */
 export async function systemPrompt(kernel: Kernel, workspace: Workspace, written: string, { clock, env }: Pick<AgentProviders, 'clock' | 'env'>): Promise<string> {
   const sections = [basePrompt, modeText[kernel.settings.policy.mode] ?? '', await environment(workspace, clock, env), written]
   return sections.filter((section) => section !== '').join('\n\n')

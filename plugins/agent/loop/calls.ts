@@ -1,14 +1,15 @@
-import type { Effect, JsonObject, Result } from '../../../core/base/index.js'
-import { describeFault, earlierResult, identityOf, isQuiet, messageOf, type CallPart, type Item, type Msg, type Nature, type Told } from '../base/index.js'
-import { callEnd, recording, resultPart, settle, type Came } from '../session/index.js'
+import type { Result } from '../../../core/base/index.js'
+import { describeFault, earlierResult, identityOf, isQuiet, meaningOf, meaningsIn, messageOf, type CallPart, type Item, type Meaning, type Msg, type Nature, type Told } from '../base/index.js'
+import { callEnd, callsIn, resultPart, settle, type Came } from '../session/index.js'
 import type { Thread } from '../thread.js'
 import { changesOf } from './changes.js'
 import { People } from './human_input.js'
 import { outcomeOf, report } from './report.js'
-import type { Tally } from './turn_limits.js'
+import type { Tally, Traits } from './turn_limits.js'
 
-interface Planned extends Nature {
+interface Planned extends Nature, Traits {
   call: CallPart
+  meaning: Meaning
 }
 
 /**
@@ -17,7 +18,7 @@ interface Planned extends Nature {
  * whichever ended first. Then the message with all results.
  */
 export async function makeCalls(thread: Thread, tally: Tally, calls: readonly CallPart[], signal: AbortSignal): Promise<void> {
-  const planned = calls.map((call): Planned => ({ call, ...thread.providers.metadata.describe(call.name, call.input) }))
+  const planned = await Promise.all(calls.map((call) => plan(thread, call)))
   const most = thread.settings.harness.max_parallel_tool_calls || 16
   for (const batch of batches(planned.filter(({ call }) => !thread.state.ended.has(call.call_id)))) {
     const waiting = [...batch]
@@ -36,6 +37,12 @@ export async function makeCalls(thread: Thread, tally: Tally, calls: readonly Ca
   const parts = calls.map((call) => resultPart(call, thread.state.ended.get(call.call_id)!))
   await thread.commit({ kind: 'message', message: { role: 'tool', parts } satisfies Msg })
   if (signal.aborted) throw signal.reason
+}
+
+async function plan({ kernel, providers }: Thread, call: CallPart): Promise<Planned> {
+  const meaning = await meaningOf(kernel, call)
+  const nature = await providers.metadata.describe(call.name, call.input)
+  return { ...nature, call, meaning, identity: identityOf(call, meaning), continues: meaning.slot?.continues === true }
 }
 
 function batches(planned: Planned[]): Planned[][] {
@@ -57,7 +64,8 @@ interface Made extends Planned, Came {
   duration_ms: number
 }
 
-async function makeCall(thread: Thread, tally: Tally, { call, effects, ...rest }: Planned, signal: AbortSignal): Promise<Made> {
+async function makeCall(thread: Thread, tally: Tally, planned: Planned, signal: AbortSignal): Promise<Made> {
+  const { call, effects } = planned
   const { events, providers } = thread
   const { call_id, tool_call_id, name, input } = call
   const invocation: Made['invocation'] = {
@@ -72,42 +80,44 @@ async function makeCall(thread: Thread, tally: Tally, { call, effects, ...rest }
   }
   tally.items.push(invocation.id)
   // What a killed process began is settled, not simply made again.
-  const settled = thread.state.started.has(call_id) ? await settle(thread, call, effects) : undefined
+  const settled = thread.state.started.has(call_id) ? await settle(thread, call, planned) : undefined
   if (!thread.state.started.has(call_id)) await thread.commit({ kind: 'call_start', call_id, name, input, effects }, !isQuiet(effects))
   await events.start(invocation)
   const began = providers.clock.now()
-  const refused = settled ? undefined : signal.aborted ? describeFault('VT_CALL_ABORTED', 'The run was cancelled before this call began.') : (call.fault ?? tally.refuse(call))
+  const refused = settled ? undefined : signal.aborted ? describeFault('VT_CALL_ABORTED', 'The run was cancelled before this call began.') : (call.fault ?? tally.refuse(planned))
   const people = new People(thread, call, signal)
-  const { result, changed } = settled ?? (refused ? { result: { ok: false, error: { retryable: false, ...refused } }, changed: [] } : await watched(thread, call, effects, people, signal))
+  const { result, changed } = settled ?? (refused ? { result: { ok: false, error: { retryable: false, ...refused } }, changed: [] } : await watched(thread, planned, people, signal))
   if (people.said === 'cancel') tally.cancelled = true
-  return { call, effects, ...rest, invocation, refused: refused !== undefined, people, result, changed, duration_ms: providers.clock.now() - began }
+  return { ...planned, invocation, refused: refused !== undefined, people, result, changed, duration_ms: providers.clock.now() - began }
 }
 
-async function tell(thread: Thread, tally: Tally, { call, effects, invocation, refused, people, result, changed, duration_ms }: Made, signal: AbortSignal): Promise<void> {
-  const { call_id, name, input } = call
+async function tell(thread: Thread, tally: Tally, made: Made, signal: AbortSignal): Promise<void> {
+  const { call, meaning, effects, invocation, refused, people, result, changed, duration_ms } = made
+  const { call_id } = call
   const said = thread.providers.output_map.toModel(result)
-  const answer = refused ? said : tally.note(call, effects, result, said, duration_ms - people.waited_ms)
-  const told = refused || signal.aborted || !isQuiet(effects) ? answer : folded(thread, call, answer)
-  const changes = [...(result.ok ? changesOf(name, input as JsonObject, result.output) : []), ...changed]
+  const answer = refused ? said : tally.note(made, effects, result, said, duration_ms - people.waited_ms)
+  const told = refused || signal.aborted || !isQuiet(effects) ? answer : await folded(thread, made, answer)
+  const changes = [...(result.ok ? changesOf(meaning.slot, result.output) : []), ...changed]
   await thread.commit(callEnd(call_id, told, changes), !isQuiet(effects))
   const outcome = outcomeOf(result, signal.aborted, people.said)
-  await report(thread, invocation, { result, answer, changes, duration_ms, outcome })
+  await report(thread, invocation, { meaning, result, answer, changes, duration_ms, outcome })
 }
 
 /** Runs a call, with an eye on files where it may change what no tool of ours records. */
-async function watched(thread: Thread, call: CallPart, effects: readonly Effect[], people: People, signal: AbortSignal): Promise<Came> {
-  if (isQuiet(effects) || recording.has(call.name) || !thread.settings.checkpoints.enabled) return { result: await run(thread, call, effects, people, signal), changed: [] }
+async function watched(thread: Thread, planned: Planned, people: People, signal: AbortSignal): Promise<Came> {
+  const { call, effects, meaning } = planned
+  if (isQuiet(effects) || meaning.slot?.keeps_history || !thread.settings.checkpoints.enabled) return { result: await run(thread, planned, people, signal), changed: [] }
   const { state, watch } = thread
   const after = await watch.before([...new Set([...state.named, ...state.touched])])
-  const result = await run(thread, call, effects, people, signal)
+  const result = await run(thread, planned, people, signal)
   // A change that cannot be kept for later is a change all the same; the call is not to blame.
   return { result, changed: await after(call.call_id).catch(() => []) }
 }
 
 /** Runs a call; a reading one that failed for a passing reason is tried again. */
-async function run(thread: Thread, call: CallPart, effects: readonly Effect[], people: People, signal: AbortSignal): Promise<Result> {
+async function run(thread: Thread, { call, effects, identity }: Planned, people: People, signal: AbortSignal): Promise<Result> {
   const { cache, execute, sandbox } = thread.providers
-  const key = isQuiet(effects) ? identityOf(call.name, call.input) : undefined
+  const key = isQuiet(effects) ? identity : undefined
   const known = key === undefined ? undefined : cache.get(key)
   if (known) return known
   const where = sandbox.choose(call.name, call.input)
@@ -129,10 +139,13 @@ async function run(thread: Thread, call: CallPart, effects: readonly Effect[], p
 }
 
 /** A result that the model still has before it is named, not shown again. */
-function folded(thread: Thread, call: CallPart, answer: Told): Told {
+async function folded({ kernel, state }: Thread, { identity }: Planned, answer: Told): Promise<Told> {
   const { text } = answer
   if (answer.is_error || text.length < 200) return answer
-  const earlier = earlierResult(thread.state.messages, identityOf(call.name, call.input), text)
+  const calls = callsIn(state.messages)
+  const meanings = await meaningsIn(kernel, calls)
+  const same = calls.filter((call) => identityOf(call, meanings.get(call.call_id)!) === identity).map(({ call_id }) => call_id)
+  const earlier = earlierResult(state.messages, new Set(same), text)
   if (!earlier) return answer
   const remarks = text.slice(earlier.length)
   return { ...answer, text: `Same result as call ${earlier.call_id} above (${Buffer.byteLength(text)} bytes).${remarks}` }

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../core/base/index.js'
 import { AgentError, messageOf, type Msg, type OutcomeCode, type Part } from '../base/index.js'
 import { noBill, together, type Bill } from '../ledger/index.js'
 import { ask, Speech, type Accepted } from '../model/index.js'
@@ -121,8 +122,8 @@ class Turn {
       if (part.type !== 'raw_call') read.push({ ...part, from })
       else if (withTools) {
         const { tool_call_id, name, meta } = part
-        const { effects } = thread.providers.metadata.describe(name, undefined)
-        read.push({ type: 'tool_call', call_id: `c${step}-${index++}`, tool_call_id, name, ...(await readArguments(part, finish, effects)), ...(meta && { meta, from }) })
+        const effectsOf = async (input: JsonObject) => (await thread.providers.metadata.describe(name, input)).effects
+        read.push({ type: 'tool_call', call_id: `c${step}-${index++}`, tool_call_id, name, ...(await readArguments(part, finish, effectsOf)), ...(meta && { meta, from }) })
       }
     }
     return read

@@ -1,11 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { Effect, Result } from '../../../core/base/index.js'
-import { Cycles, describeFault, identityOf, isQuiet, type AgentSettings, type CallPart, type TurnLimits } from '../base/index.js'
+import { describeFault, isQuiet, type AgentSettings, type Cycles, type TurnLimits } from '../base/index.js'
 
 const guards = ['VT_GUARD_DUPLICATE', 'VT_POLICY_REPEATED', 'VT_LOOP_CYCLE']
 const mostGuarded = 3
-// Going on with a command that runs is no repetition.
-const continuing = new Set(['write', 'poll', 'continue', 'inspect'])
+
+/** What a call is to whoever looks for repetitions. */
+export interface Traits {
+  identity: string
+  /** Going on with what runs is no repetition. */
+  continues: boolean
+}
 
 /** What a turn has used of its limits, and what went wrong in it. */
 export class Tally {
@@ -24,11 +29,11 @@ export class Tally {
   ) {}
 
   /** Why a call is not made at all. */
-  refuse({ name, input }: CallPart): { code: string; message: string; hint: string } | undefined {
+  refuse({ identity, continues }: Traits): { code: string; message: string; hint: string } | undefined {
     if (this.cancelled) return describeFault('VT_CALL_ABORTED', 'The user cancelled the rest of this step; nothing was done.', 'Ask the user before you go on.')
     const most = this.settings.harness.max_tool_calls_per_turn
     if (most > 0 && this.limits.tool_calls >= most) return describeFault('VT_LOOP_CALL_LIMIT', `${most} calls were made in this turn; no more are possible.`, 'Say what is done and what is left.')
-    const circle = exempt(name, input) ? undefined : this.cycles.objection(identityOf(name, input))
+    const circle = continues ? undefined : this.cycles.objection(identity)
     if (circle !== undefined) {
       this.guarded += 1
       return describeFault('VT_LOOP_CYCLE', circle, 'Do something else, or say what keeps you from it.')
@@ -38,16 +43,16 @@ export class Tally {
   }
 
   /** Notes what came of a call that ran so long, waiting for people left out; returns what the model is told, with a remark where a circle begins. */
-  note<T extends { text: string }>({ name, input }: CallPart, effects: readonly Effect[], result: Result, answer: T, run_ms: number): T {
-    if (!exempt(name, input)) this.limits.wall_ms += Math.max(0, run_ms)
+  note<T extends { text: string }>({ identity, continues }: Traits, effects: readonly Effect[], result: Result, answer: T, run_ms: number): T {
+    if (!continues) this.limits.wall_ms += Math.max(0, run_ms)
     const code = result.ok ? undefined : result.error.code
     if (code !== undefined && guards.includes(code)) this.guarded += 1
     this.denials = code?.startsWith('VT_POLICY_') ? this.denials + 1 : 0
     const quiet = isQuiet(effects)
     if (!quiet && (result.ok || code === 'VT_POLICY_NEEDS_APPROVAL')) this.session.refused_change = !result.ok
-    if (exempt(name, input)) return answer
+    if (continues) return answer
     const digest = createHash('sha256').update(timeless(answer.text)).digest('base64')
-    const remark = this.cycles.note(identityOf(name, input), digest, { quiet, write: effects.includes('write') })
+    const remark = this.cycles.note(identity, digest, { quiet, write: effects.includes('write') })
     return remark === undefined ? answer : { ...answer, text: `${answer.text}\n[VT_LOOP_CYCLE] ${remark}` }
   }
 
@@ -66,8 +71,6 @@ export class Tally {
     return undefined
   }
 }
-
-const exempt = (name: string, input: unknown): boolean => name === 'unified_exec' && continuing.has(String((input as { action?: unknown } | null)?.action))
 
 // How long it took says nothing about what came of it.
 const timeless = (text: string): string => text.replace(/\b\d+(\.\d+)?\s?(ms|s)\b/g, '')

@@ -3,12 +3,9 @@ import { fail, ok, redactText, type Effect, type Result } from '../../../core/ba
 import type { Workspace } from '../../../core/workspace/index.js'
 import { undoable, type Step } from '../../lib/files/index.js'
 import { spooled } from '../../lib/state/index.js'
-import { isQuiet, textOfResult, type CallPart, type FileChange } from '../base/index.js'
+import { isQuiet, meaningOf, textOfResult, type CallPart, type FileChange, type Meaning } from '../base/index.js'
 import type { Thread } from '../thread.js'
 import { callEnd, resultPart, unanswered } from './state.js'
-
-// Tools of ours that keep what they replace: of them it can be told whether a change was made.
-export const recording = new Set(['unified_file', 'apply_patch'])
 
 /** What came of a call, and what it did to files that the session knows where its tool does not say so. */
 export interface Came {
@@ -20,10 +17,10 @@ export interface Came {
  * What became of a call that a killed process had begun. Nothing is `undefined`: it did nothing, and can be made. A command is never
  * made again, and files that it changed can be brought back; a change of our own is compared with what was noted before it.
  */
-export async function settle({ workspace, session_id, state, watch, approvals }: Thread, { call_id, name }: CallPart, effects: readonly Effect[]): Promise<Came | undefined> {
+export async function settle({ workspace, session_id, state, watch, approvals }: Thread, { call_id }: CallPart, { effects, meaning }: { effects: readonly Effect[]; meaning: Meaning }): Promise<Came | undefined> {
   if (isQuiet(effects) || (await approvals.waits(call_id))) return undefined
   const since = (state.started.get(call_id) as { ts?: string } | undefined)?.ts ?? ''
-  if (!recording.has(name)) {
+  if (!meaning.slot?.keeps_history) {
     const changed = await watch.afterwards(call_id).catch(() => [])
     const files = changed.length > 0 ? ` It changed ${changed.map(({ path }) => path).join(', ')}.` : ''
     const said = await lastWords(workspace, session_id, since)
@@ -59,6 +56,12 @@ export async function isMade(workspace: Workspace, step: Step): Promise<boolean>
   return bytes !== undefined && createHash('sha256').update(bytes).digest('hex') === step.after
 }
 
+/** What is known of a call now; what was noted when it began may be of a version that knew less. */
+async function known({ kernel, providers }: Thread, call: CallPart): Promise<{ effects: readonly Effect[]; meaning: Meaning }> {
+  const { effects } = await providers.metadata.describe(call.name, call.input)
+  return { effects, meaning: await meaningOf(kernel, call) }
+}
+
 /** Ends a turn that will not be continued: every call of it is answered by what is known, then the turn is closed. */
 export async function abandon(thread: Thread): Promise<void> {
   const calls = unanswered(thread.state)
@@ -67,7 +70,7 @@ export async function abandon(thread: Thread): Promise<void> {
     if (thread.state.ended.has(call_id)) continue
     const start = thread.state.started.get(call_id)
     const nothing: Came = { result: interrupted('The program was killed before this was done. Nothing was done.'), changed: [] }
-    const { result, changed } = (start && (await settle(thread, call, start.effects))) ?? nothing
+    const { result, changed } = (start && (await settle(thread, call, await known(thread, call)))) ?? nothing
     await thread.commit(callEnd(call_id, textOfResult(result), changed))
   }
   if (calls.length > 0) await thread.commit({ kind: 'message', message: { role: 'tool', parts: calls.map((call) => resultPart(call, thread.state.ended.get(call.call_id)!)) } })

@@ -1,6 +1,6 @@
-import { fail, VtError, type Call, type Next, type Result } from '../../../core/base/index.js'
+import { fail, VtError, type Call, type Result } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
-import { cutAtCodePoint, decode, headBytes, recognise, type Form } from '../base/index.js'
+import { cutAtCodePoint, decode, headBytes, nextCall, recognise, type Form } from '../base/index.js'
 import { listing, missing } from './missing.js'
 import { again, answer } from './read/answer.js'
 import { sliceBytes } from './read/bytes.js'
@@ -146,7 +146,7 @@ async function open({ input: { path } }: Call<ReadInput>, { workspace }: Place):
     if (!(error instanceof VtError)) throw error
     if (error.code === 'VT_PATH_IS_DIRECTORY') throw new VtError({ ...error.problem, next: listing(path) })
     if (error.code !== 'VT_PATH_NOT_FOUND') throw error
-    const next: Next = { tool: 'unified_exec', input: { action: 'inspect', session_id: path } }
+    const next = nextCall('inspect', { session_id: path })
     throw isSession(path) ? new VtError({ ...error.problem, next }) : await missing(path, { workspace })
   }
 }

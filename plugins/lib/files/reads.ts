@@ -15,7 +15,7 @@ export const hashOf = (bytes: Uint8Array): string => createHash('sha256').update
 
 /** The files a session has seen, by the workspace-relative path that links lead to. */
 export function readsOf(session: Session): Reads {
-  return session.state('unified_file/reads', () => new Reads())
+  return session.state('files/reads', () => new Reads())
 }
 
 /** Whether two looks at a file saw the same version of it, as far as the system can tell. */

@@ -1,4 +1,5 @@
 import { problem, VtError } from '../../../core/base/index.js'
+import { plainly } from '../../../core/input/index.js'
 import type { Operation, Version, Workspace } from '../../../core/workspace/index.js'
 import { sha256 } from '../base/index.js'
 import { checkpoints, checkpointsIn, historyOf, type Checkpoint, type Kept, type Step } from './history.js'
@@ -137,4 +138,4 @@ async function resolvedParent(workspace: Workspace, path: string): Promise<boole
 
 /** An error in words for a person. */
 export const explained = (error: unknown): string =>
-  error instanceof VtError ? `${error.message} ${error.problem.hint}` : (error as Error).message
+  error instanceof VtError ? `${error.message} ${plainly(error.problem.hint)}` : (error as Error).message

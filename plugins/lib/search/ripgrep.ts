@@ -31,7 +31,7 @@ export const tooLargeToParse = (path: string, bytes: number): VtError =>
   refusal('VT_INPUT_TOO_LARGE', `'${path}' has ${bytes} bytes; at most ${largestSearched} are parsed.`, { hint: 'Search it with grep, or read it in pages.' })
 /** A file whose parser does not come to an end. */
 export const tooHardToParse = (path: string): VtError =>
-  refusal('VT_INPUT_TOO_LARGE', `'${path}' takes too long, or too much memory, to parse.`, { hint: 'Search it with grep, or read a part of it with unified_file.' })
+  refusal('VT_INPUT_TOO_LARGE', `'${path}' takes too long, or too much memory, to parse.`, { hint: 'Search it with grep, or read a part of it with {tool:unified_file/read}.' })
 /** Where a walk stops. */
 export const walkLimits = { entries: 200_000, seconds: 10 }
 /** Left out of every walk that does not start at or below them, unless a glob names them. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { ok, problem, type Call, type Next, type Notice, type Result } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryStat, Handle } from '../../../core/workspace/index.js'
-import { count, notice, refusal, remarks, some } from '../base/index.js'
+import { count, nextCall, notice, refusal, remarks, some } from '../base/index.js'
 import { filesBelow, largestSearched, parentOf, tooLargeToParse, type Listing } from '../search/index.js'
 import { languageNamed, languageOf, type Language } from './languages.js'
 
@@ -213,7 +213,7 @@ export async function answer(drawn: Drawn, { input, given }: Pick<Call<OutlineIn
     backend: drawn.backend,
     total_symbols: files.reduce((sum, file) => sum + file.symbols, 0),
     truncated,
-    ...(sub !== undefined && { next: { tool: 'unified_search', input: { action: 'outline', ...given, path: sub } } }),
+    ...(sub !== undefined && { next: nextCall('outline', { ...given, path: sub }) }),
   }
   const notices = [...drawn.notices, ...(drawn.listing ? remarks(drawn.listing) : [])]
   const tail = left.length > 0 ? `${count(left.length, 'file')} left out; outline a sub-directory.` : ''

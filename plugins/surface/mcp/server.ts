@@ -1,5 +1,6 @@
 import type { Server, Tool } from '@modelcontextprotocol/server'
 import { version, type Kernel, type ToolInfo } from '../../../core/index.js'
+import { isOwnName } from '../../../core/registry/index.js'
 import { toolAnswer } from './answer.js'
 import { codecOf, paged, refuse, run, type Connection } from './connection.js'
 import { meant, shelve } from './deferred.js'
@@ -65,7 +66,7 @@ function serveTools(connection: Connection, deferred: boolean): void {
         // A name that a model found is its own mistake; one that the client made up is the client's.
         if (!inner && !result.ok && result.error.code === 'VT_TOOL_UNKNOWN') throw refuse(connection, `Unknown tool: ${name}. ${result.error.message}`)
         // Where the example of a tool is a call in the words of a dialect, so is what goes wrong.
-        const words = !result.ok && kernel.list().some(({ slot, example }) => slot === name && typeof example === 'string')
+        const words = !result.ok && kernel.list().some((info) => isOwnName(name, info) && typeof info.example === 'string')
         return toolAnswer(result, words)
       },
     })

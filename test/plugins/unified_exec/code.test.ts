@@ -47,6 +47,19 @@ result = sum(len(text) for text in texts)`
     expect(JSON.stringify(answer)).not.toContain('alpha')
   })
 
+  it('starts no program through us, under whatever name', async () => {
+    const code = `import vtcode
+seen = []
+for tool, input in [("unified_exec_run", {"command": "touch made"}), ("functions.unified_exec", {"action": "run", "command": "touch made"}), ("run_shell", {"program": "touch", "args": ["made"]}), ("run_terminal_cmd", {"command": ["touch", "made"]}), ("run_pty_cmd", {"command": "touch made"}), ("execute_code", {"code": "open('made', 'w')"}), ("unified_exec_code", {"code": "open('made', 'w')"})]:
+    try:
+        vtcode.call(tool, input)
+    except vtcode.CallError as error:
+        seen.append(error.code)
+result = seen`
+    expect((await python(code)).result).toEqual(Array(7).fill('VT_CALL_DEPTH'))
+    expect(existsSync(`${booted.root}/made`)).toBe(false)
+  })
+
   it('gets the failures of a tool as exceptions, and leaves the rest to the policy', async () => {
     const code = `import vtcode
 seen = []
