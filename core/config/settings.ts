@@ -43,13 +43,25 @@ export interface LoadedSettings {
  * and is wrong throws VT_CONFIG_INVALID or VT_CONFIG_AMBIGUOUS with `details.files`.
  */
 export async function loadSettings(options: SettingsOptions): Promise<LoadedSettings> {
-  const { workspace, home, admin = '/etc/vtcode', env, mode, default_mode, trusted = () => false } = options
+  const { workspace, env, trusted = () => false } = options
   const diagnostics: Diagnostic[] = []
   const items: TrustItem[] = []
   const agreed = (item: TrustItem): boolean => {
     items.push(item)
     return trusted(item.id, item.digest)
   }
+  const given = [options.config ?? []].flat() as (Config | string)[]
+  const sources = await fromFiles(options, given, agreed, diagnostics)
+  const files = sources.map(({ file }) => file)
+  sources.push(...(await fromCalls(env, given)))
+  for (const source of sources) source.trusted = (key, value) => agreed(itemForValue(source.file, key, value, workspace))
+  // Into what came of them, whose origins are not to be looked at yet.
+  return Object.assign(laidOver(sources, options, diagnostics), { files, items })
+}
+
+/** The settings files of all layers, the lowest first. `agreed` tells whether the user agreed to what a workspace would run. */
+async function fromFiles(options: SettingsOptions, given: (Config | string)[], agreed: (item: TrustItem) => boolean, diagnostics: Diagnostic[]): Promise<Source[]> {
+  const { workspace, home, admin = '/etc/vtcode', env, mode } = options
   const circumstances = { cwd: workspace, env, ...(mode && { mode }) }
   const shelf = openShelf(home, workspace)
   const own = (layer: 'user' | 'call', file: string) => (isCode(file) ? fromCode(layer, file, circumstances) : fromData(layer, file, { shelf }))
@@ -70,7 +82,6 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
     sources.push(await fromData('user', adopted, { shelf }))
   }
 
-  const given = [options.config ?? []].flat() as (Config | string)[]
   const instead = given.findLast((one) => typeof one === 'string' && !one.includes('='))
   if (typeof instead === 'string') {
     const hint = 'Name a file that exists, or a single setting: --config key=value.'
@@ -85,8 +96,12 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   }
   const policy = join(workspace, '.vtcode/tool-policy.json')
   if (lstatSync(policy, { throwIfNoEntry: false }) && !sameFolder(dirname(policy), home)) sources.push(await fromToolPolicy(policy, workspace, diagnostics))
-  const files = sources.map(({ file }) => file)
+  return sources
+}
 
+/** What variables and options say, in this order. */
+async function fromCalls(env: SettingsOptions['env'], given: (Config | string)[]): Promise<Source[]> {
+  const sources: Source[] = []
   for (const [name, text] of Object.entries(env)) {
     if (!name.startsWith('VTCODE__') || text === undefined) continue
     sources.push(await fromCall(name, assign(name.slice(8).toLowerCase().split('__'), text)))
@@ -96,9 +111,14 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
     if (typeof one !== 'string') sources.push(await fromCall('options', one))
     else if (equals >= 0) sources.push(await fromCall(`--config ${one}`, assign(one.slice(0, equals).split('.'), one.slice(equals + 1))))
   }
-  for (const source of sources) source.trusted = (key, value) => agreed(itemForValue(source.file, key, value, workspace))
+  return sources
+}
 
-  // Most starts find no settings: they take the defaults as the build wrote them, and who said what is worked out when it is asked.
+/**
+ * The settings that come of these sources, with the mode that was asked for. Most starts find none: they take the defaults as the
+ * build wrote them, and who said what is worked out when it is asked.
+ */
+function laidOver(sources: Source[], { mode, default_mode }: SettingsOptions, diagnostics: Diagnostic[]): Pick<LoadedSettings, 'settings' | 'origins' | 'diagnostics'> {
   const unset = sources.length === 0
   if (default_mode !== undefined) sources.unshift({ layer: 'builtin', file: 'default_mode', value: { policy: { mode: default_mode } } })
   if (mode !== undefined) sources.push({ layer: 'call', file: 'mode', value: { policy: { mode } } })
@@ -107,10 +127,10 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
     const settings = defaults()
     settings.policy.mode = mode ?? default_mode ?? settings.policy.mode
     let origins: Origin[] | undefined
-    return { settings: freeze(settings), get origins() { return (origins ??= laid().origins) }, diagnostics, files, items }
+    return { settings: freeze(settings), get origins() { return (origins ??= laid().origins) }, diagnostics }
   }
   const { settings, origins, diagnostics: ignored } = laid()
-  return { settings: freeze(settings) as Settings, origins, diagnostics: [...diagnostics, ...ignored], files, items }
+  return { settings: freeze(settings) as Settings, origins, diagnostics: [...diagnostics, ...ignored] }
 }
 
 /** Where the user keeps what they have taken over from the settings of this workspace; nothing where they never did that anywhere. */
