@@ -6,7 +6,7 @@ export interface Standing {
   settings: Settings
   workspace: string
   home: string
-  looking: boolean
+  inspecting: boolean
   env: Record<string, string | undefined>
   report: OnFault
   renew: () => void
@@ -18,13 +18,13 @@ export interface Standing {
 }
 
 /** What the adapters of one generation stand on, and its end. */
-export function premisesOf({ settings, workspace, home, looking, env, report, renew, refuse, remark, quarantine, rightsOf, log }: Standing): { of(adapter: Contribution): Premises; end(): Promise<void> } {
+export function premisesOf({ settings, workspace, home, inspecting, env, report, renew, refuse, remark, quarantine, rightsOf, log }: Standing): { of(adapter: Contribution): Premises; end(): Promise<void> } {
   const endings = new Set<() => void | Promise<void>>()
   let ended = false
   const shared = {
     workspace,
     home,
-    looking,
+    inspecting,
     env,
     report,
     refuse,
