@@ -28,6 +28,8 @@ const catalogue = await compileCatalogue(join(root, 'dist/manifests')).catch((er
   process.exit(1)
 })
 writeFileSync('dist/manifests/_catalogue.json', JSON.stringify(catalogue))
+const modes = catalogue.filter(({ manifest: { mode, default_mode } }) => mode ?? default_mode).map(({ manifest: { verb, mode, default_mode } }) => [verb, { mode, default_mode }])
+writeFileSync('dist/manifests/_verbs.json', JSON.stringify(Object.fromEntries(modes)))
 try {
   writeFileSync('dist/skills/_catalogue.json', JSON.stringify(compileSkills(join(root, 'dist/skills'))))
 } catch (error) {

@@ -6,7 +6,7 @@ import {
   dataFolder, Life, moduleOf, nearest, problem, redactText, report, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type Mode,
   type PluginFolder, type Settings, type VtError,
 } from '../base/index.js'
-import { homeOf, loadSettings, settingsPlaces, type Origin } from '../config/index.js'
+import { builtinModes, homeOf, loadSettings, settingsFor, settingsPlaces, type Origin, type VerbModes } from '../config/index.js'
 import { clean } from '../documents/index.js'
 import { classic, joinConstraints, type Constraint } from '../input/index.js'
 import { discover, fromError, pluginsOf } from '../manifests/index.js'
@@ -64,12 +64,13 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const { config, mode, default_mode } = options
   const said = { ...(config !== undefined && { config }), ...(mode !== undefined && { mode }), ...(default_mode !== undefined && { default_mode }) }
   if (env['VTCODE_TRUST']) trust.accept(await survey({ ...places, ...said, env, trust }))
-  const loaded = await loadSettings({ ...places, ...said, env, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
-  const found = await discover({ ...places, env, loaded, skills: loadedSkills })
-  found.contributions.push(...serversOf(loaded, workspace.root))
+  const load = (modes: VerbModes) => loadSettings({ ...places, ...modes, ...said, env, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
+  const before = await load(builtinModes(options.verb))
+  const found = await discover({ ...places, env, loaded: before, skills: loadedSkills })
+  found.contributions.push(...serversOf(before, workspace.root))
   // Not for a workspace to say: it could so keep servers from a verb that needs them.
-  const looking = found.contributions.some(({ layer, manifest: { verb, looks } }) => looks && verb === options.surface && layer !== 'workspace')
-  const seals = openSeals({ ...places, whole: looking })
+  const inspecting = found.contributions.some(({ layer, manifest: { verb, inspects } }) => inspects && verb === options.surface && layer !== 'workspace')
+  const seals = openSeals({ ...places, whole: inspecting })
   const withheld = new Map<string, Withheld>()
   const trusted = trust.trusted(found.contributions.filter(needsConsent))
   for (const contribution of found.contributions) {
@@ -78,6 +79,9 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
     if (unlocked) withheld.set(id, { state: 'unlocked', error: unlocked })
     else if (needsConsent(contribution) && !trusted.has(contribution)) withheld.set(id, { state: 'untrusted', error: problem('VT_PLUGIN_UNTRUSTED', { id }) })
   }
+
+  const surface = found.contributions.find(({ id, kind, manifest }) => kind === 'surface' && manifest.verb === options.verb && !withheld.has(id))
+  const loaded = surface && surface.layer !== 'builtin' && mode === undefined ? await settingsFor(surface, load) : before
 
   // A policy of the user's own that is broken would silently be missing; a plugin's absence is only reported.
   const broken = found.invalid.find(({ kind, layer, state }) => kind === 'policy' && layer !== 'workspace' && state === 'invalid')
@@ -98,7 +102,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const remark: Premises['remark'] = ({ file }, error) => found.diagnostics.push({ ...fromError(error, file), severity: 'warning' })
   const quarantine: Premises['quarantine'] = (...of) => quarantined(registry, found.contributions, ...of)
   const rights: Premises['rightsOf'] = (one) => rightsOf(registry, found.contributions, one)
-  const premises = premisesOf({ settings, workspace: workspace.root, home, looking, env, report, renew, log, refuse, remark, quarantine, rightsOf: rights })
+  const premises = premisesOf({ settings, workspace: workspace.root, home, inspecting, env, report, renew, log, refuse, remark, quarantine, rightsOf: rights })
   const adapters = new Map<string, Contribution>()
   const loader = createLoader({ adapters, premises: premises.of, isolates: isolating(settings), limit: seconds * 1000, verify, report })
   try {
@@ -173,9 +177,9 @@ function quarantined({ infos }: Registry, all: readonly Contribution[], failed: 
 }
 
 /** A plugin is one process, so that it has the rights of all its actions together; a loose manifest stands for itself. */
-function rightsOf({ slots }: Registry, all: readonly Contribution[], { id, plugin, layer }: Contribution): Effect[] {
+function rightsOf({ slots, adapters }: Registry, all: readonly Contribution[], { id, plugin, layer }: Contribution): Effect[] {
   const own = all.filter((one) => (plugin === layer ? one.id === id : one.plugin === plugin) && one.slot !== undefined)
-  return [...new Set(own.flatMap((one) => [...effectsOf(one), ...(slots.get(one.slot!)?.info.effects ?? [])]))]
+  return [...new Set(own.flatMap((one) => [...effectsOf(one, adapters), ...(slots.get(one.slot!)?.info.effects ?? [])]))]
 }
 
 /** Modules that are not ours run in a process of their own; surfaces, adapters and providers never do, others where the user's settings say so. */

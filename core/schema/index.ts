@@ -1,2 +1,2 @@
 export { compile, type Check } from './compile.js'
-export { compileContract, conform, readContract, type Fault } from './contracts.js'
+export { compileContract, conform, dataKeys, isTaken, keysOf, readContract, waysOf, type Fault } from './contracts.js'
