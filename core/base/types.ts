@@ -250,7 +250,6 @@ export interface ManifestEntry {
   only?: string[]
   except?: string[]
   required?: boolean
-  dev?: boolean
   isolate?: 'process' | 'inline'
   options?: JsonObject
 }

@@ -282,6 +282,15 @@ it('looking at what is there starts no server to ask for its tools, whoever look
   expect(await made.starts()).toBe(2)
 })
 
+it('a server that greets us and does not list its tools is waited for as long as the settings say', async () => {
+  await using made = await small()
+  const since = performance.now()
+  await using vt = await boot({ s: made.server('unlisted') }, { request_timeout_secs: 1 })
+  matches(vt.kernel.contributions().find(({ id }) => id === 'call:s'), { state: 'invalid', reason: 're:.*did not list its tools within 1 s.*' })
+  expect(performance.now() - since).toBeLessThan(8_000)
+  expect(await made.starts()).toBe(1)
+})
+
 describe('a manifest', () => {
   it('gives one tool of a configured server a name and a contract of its own', async () => {
     await using made = await small()
