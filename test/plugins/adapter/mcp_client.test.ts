@@ -303,6 +303,9 @@ describe('a manifest', () => {
     matches(await vt.call('say', { text: 'hello' }), { ok: true, text: 'echo: {"text":"hello"}' })
     matches(await vt.call('say', {}), { ok: false, error: { code: 'VT_INPUT_MISSING' } })
     matches(await vt.call('lost', {}), { ok: false, error: { code: 'VT_MCP_START' } })
+    const effects = (name: string) => vt.kernel.list().find(({ slot }) => slot === name)?.effects
+    // What a server may do that nobody speaks for is everything.
+    expect([effects('say'), effects('lost')]).toEqual([['read'], ['read', 'write', 'exec', 'net']])
   })
 
   it('brings a server', async () => {
