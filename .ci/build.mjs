@@ -29,6 +29,8 @@ const orEnd = (error) => {
 }
 const catalogue = await compileCatalogue(join(root, 'build/manifests')).catch(orEnd)
 writeFileSync('build/manifests/_catalogue.json', JSON.stringify(catalogue))
+const modes = catalogue.filter(({ manifest: { mode, default_mode } }) => mode ?? default_mode).map(({ manifest: { verb, mode, default_mode } }) => [verb, { mode, default_mode }])
+writeFileSync('build/manifests/_verbs.json', JSON.stringify(Object.fromEntries(modes)))
 try {
   writeFileSync('build/skills/_catalogue.json', JSON.stringify(compileSkills(join(root, 'build/skills'))))
 } catch (error) {

@@ -128,8 +128,12 @@ export interface Manifest {
   order?: number
   /** Surface: the word after `vtcode`. */
   verb?: string
+  /** Surface: it works in this mode unless the caller says another. */
+  mode?: Mode
+  /** Surface: the mode where neither the settings nor the caller say one. */
+  default_mode?: Mode
   /** Of a surface: it tells what is there; a server whose tools are not known yet is not started to ask for them. */
-  looks?: boolean
+  inspects?: boolean
   /** Adapter: the manifest key it serves, such as `run`. */
   key?: string
   /** Provider: what it provides, as data. */
@@ -144,6 +148,12 @@ export interface Manifest {
   arguments?: PromptArgument[]
   /** Adapter: manifests with its key may bring several slots. */
   expands?: boolean
+  /** Adapter that expands: with this member under the key a manifest is one slot. */
+  one_slot?: string
+  /** Adapter: what more a call does by a member under the key, member to value to effects. */
+  effects_by?: Record<string, Record<string, Effect[]>>
+  /** Adapter: where under the key the program stands that it starts. */
+  program?: string | number
   mcp?: JsonObject
   http?: JsonObject
   /** Hooks: lifecycle event to groups, as in the settings. Only plugins bring them, in a `hooks.json`. */
@@ -210,6 +220,8 @@ export interface ContributionInfo {
   slot?: string
   stage?: Stage
   verb?: string
+  /** Of an adapter: the key that it serves. */
+  key?: string
   description?: string
   /** Codes that its manifest declares. */
   errors?: Manifest['errors']
@@ -246,7 +258,6 @@ export interface ManifestEntry {
   only?: string[]
   except?: string[]
   required?: boolean
-  dev?: boolean
   isolate?: 'process' | 'inline'
   options?: JsonObject
 }

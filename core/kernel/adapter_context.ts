@@ -8,7 +8,7 @@ export interface Standing {
   settings: Settings
   workspace: string
   home: string
-  looking: boolean
+  inspecting: boolean
   env: Record<string, string | undefined>
   report: OnFault
   renew: () => void
@@ -26,13 +26,13 @@ interface Found {
 }
 
 /** What the adapters of one generation stand on, and its end. */
-export function premisesOf({ settings, workspace, home, looking, env, report, renew, found, registry, log }: Standing): { of(adapter: Contribution): Premises; end(): Promise<void> } {
+export function premisesOf({ settings, workspace, home, inspecting, env, report, renew, found, registry, log }: Standing): { of(adapter: Contribution): Premises; end(): Promise<void> } {
   const endings = new Set<() => void | Promise<void>>()
   let ended = false
   const shared: Omit<Premises, 'settings' | 'log'> = {
     workspace,
     home,
-    looking,
+    inspecting,
     env,
     report,
     refuse: (...of) => setAside(found, ...of),
@@ -70,9 +70,9 @@ function quarantined({ infos }: Registry, all: readonly Contribution[], failed: 
 }
 
 /** A plugin is one process, so that it has the rights of all its actions together; a loose manifest stands for itself. */
-function rightsOf({ slots }: Registry, all: readonly Contribution[], { id, plugin, layer }: Contribution): Effect[] {
+function rightsOf({ slots, adapters }: Registry, all: readonly Contribution[], { id, plugin, layer }: Contribution): Effect[] {
   const own = all.filter((one) => (plugin === layer ? one.id === id : one.plugin === plugin) && one.slot !== undefined)
-  return [...new Set(own.flatMap((one) => [...effectsOf(one), ...(slots.get(one.slot!)?.info.effects ?? [])]))]
+  return [...new Set(own.flatMap((one) => [...effectsOf(one, adapters), ...(slots.get(one.slot!)?.info.effects ?? [])]))]
 }
 
 function setAside(found: Found, contribution: Contribution, state: ContributionInfo['state'], error: Error): void {

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { dataFolder, Life, nearest, problem, redactText, report, type Contribution, type Diagnostic, type Mode, type PluginFolder, type Settings, type VtError } from '../base/index.js'
-import { homeOf, loadSettings, settingsPlaces, type LoadedSettings, type Origin } from '../config/index.js'
+import { builtinModes, homeOf, loadSettings, settingsFor, settingsPlaces, type LoadedSettings, type Origin, type VerbModes } from '../config/index.js'
 import { clean } from '../documents/index.js'
 import { joinConstraints, resolution, type Constraint } from '../input/index.js'
 import { configuredContributions, discover, fromError, pluginsOf } from '../manifests/index.js'
@@ -59,7 +59,7 @@ interface Ground {
   readonly loaded: LoadedSettings
   readonly found: Found
   /** The surface only looks at what is there. */
-  readonly looking: boolean
+  readonly inspecting: boolean
   readonly seals: Seals
   readonly withheld: Map<string, Withheld>
   /** With the limits that policies bring. */
@@ -123,19 +123,22 @@ async function prepare(surroundings: Surroundings, loadedSkills: readonly Skill[
   const { config, mode, default_mode } = options
   const chosen = { ...(config !== undefined && { config }), ...(mode !== undefined && { mode }), ...(default_mode !== undefined && { default_mode }) }
   if (env['VTCODE_TRUST']) trust.accept(await survey({ ...places, ...chosen, env, trust }))
-  const loaded = await loadSettings({ ...places, ...chosen, env, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
-  const found = await discover({ ...places, env, loaded, skills: loadedSkills })
-  found.contributions.push(...configuredContributions(found.contributions.filter(({ kind }) => kind === 'adapter'), loaded, workspace.root))
+  const load = (modes: VerbModes) => loadSettings({ ...places, ...modes, ...chosen, env, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
+  const before = await load(builtinModes(options.verb))
+  const found = await discover({ ...places, env, loaded: before, skills: loadedSkills })
+  found.contributions.push(...configuredContributions(found.contributions.filter(({ kind }) => kind === 'adapter'), before, workspace.root))
   // Not for a workspace to say: it could so keep servers from a verb that needs them.
-  const looking = found.contributions.some(({ layer, manifest: { verb, looks } }) => looks && verb === options.surface && layer !== 'workspace')
-  const seals = openSeals({ ...places, whole: looking })
+  const inspecting = found.contributions.some(({ layer, manifest: { verb, inspects } }) => inspects && verb === options.surface && layer !== 'workspace')
+  const seals = openSeals({ ...places, whole: inspecting })
   const withheld = withheldOf(found, trust, seals)
+  const surface = found.contributions.find(({ id, kind, manifest }) => kind === 'surface' && manifest.verb === options.verb && !withheld.has(id))
+  const loaded = surface && surface.layer !== 'builtin' && mode === undefined ? await settingsFor(surface, load) : before
   requirePolicies(found)
   const settings = limitedBy(loaded.settings, found.contributions.filter(({ id }) => !withheld.has(id)))
   const effective = { ...settings, policy: { ...settings.policy, mode: permitted(settings, mode) } }
   const dataOf = (contribution: Contribution) => dataFolder(contribution, home, workspace.root)
   const log: Ground['log'] = (level, message) => options.log?.(level as 'info', redactText(message))
-  return { surroundings, env, places, trust, loaded, found, looking, seals, withheld, settings, effective, dataOf, log }
+  return { surroundings, env, places, trust, loaded, found, inspecting, seals, withheld, settings, effective, dataOf, log }
 }
 
 /** What may not run, by id: it is no longer what was locked, or nobody has agreed to it. */
@@ -166,9 +169,9 @@ async function verified({ trust, seals }: Ground, contribution: Contribution): P
 
 /** What adapters stand on: they change what was found and bound, so they see it as it is when they ask. */
 function premisesFor(ground: Ground): ReturnType<typeof premisesOf> {
-  const { surroundings, env, places, found, settings, looking, log } = ground
+  const { surroundings, env, places, found, settings, inspecting, log } = ground
   const { report, renew } = surroundings
-  return premisesOf({ ...places, settings, looking, env, report, renew, log, found, registry: () => ground.registry! })
+  return premisesOf({ ...places, settings, inspecting, env, report, renew, log, found, registry: () => ground.registry! })
 }
 
 /** Binds what was found, with every remark on it. Throws VT_CONFIG_INVALID. */

@@ -71,7 +71,7 @@ export interface Premises {
   /** Called once, when no call of the generation is left. Contract: must not reject. */
   onEnd(run: () => void | Promise<void>): void
   /** Somebody only looks at what is there: nothing of a plugin may be started to find out more. */
-  readonly looking: boolean
+  readonly inspecting: boolean
   /** A failure outside a call, put down to a contribution. */
   report(contribution: Contribution, error: unknown): void
   /** Sets a contribution aside while the generation is built. */
@@ -271,6 +271,8 @@ export interface KernelOptions {
   mode?: Mode
   /** The mode when neither the settings nor `mode` say one. */
   default_mode?: Mode
+  /** The verb that is run: its manifest may say which mode it works in. */
+  verb?: string
   /** Vocabularies of tool names that are advertised; default: `unified`. Every name can be called in each of them. */
   dialects?: readonly string[]
   /** Stands for `~`; the user's settings and the trust store live in its `.vtcode` (or where VTCODE_HOME points). */

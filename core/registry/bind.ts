@@ -1,10 +1,11 @@
 import {
-  nearest, problem, report, sha256, texts, type Code, type Contribution, type ContributionInfo, type Diagnostic, type Layer, type Schema, type Settings,
-  type Stage, type State, type Values, type VtError,
+  moduleOf, nearest, problem, report, sha256, texts, type Code, type Contribution, type ContributionInfo, type Diagnostic, type Layer, type Schema,
+  type Settings, type Stage, type State, type Values, type VtError,
 } from '../base/index.js'
 import { fromError } from '../manifests/index.js'
+import { dataKeys } from '../schema/index.js'
 import { targetsOf } from './alias_targets.js'
-import { addSlot, emptyRegistry, type Claim, type Registry, type Slot } from './registry.js'
+import { adapterOf, addSlot, emptyRegistry, type Claim, type Registry, type Slot } from './registry.js'
 
 const asked: Layer[] = ['call', 'admin', 'user', 'workspace', 'builtin']
 // Names belong to the layers of the user first: a cloned repository never takes one over.
@@ -146,9 +147,10 @@ function tellNames(binding: Binding, id: string, primary: Contribution): void {
 function serves(binding: Binding, contribution: Contribution): boolean {
   const { id, manifest, slot } = contribution
   const repeated = ['description', 'input', 'output', 'aliases', 'infer'].filter((field) => field in manifest)
-  const way = ['run', 'http', 'mcp'].find((key) => key in manifest)
   if (stageOf(contribution) !== 'primary' && repeated.length > 0) aside(binding, contribution, 'invalid', 'VT_SLOT_CONTRACT', { id, fields: repeated.join(', '), slot })
-  else if (way && !binding.registry.adapters.has(way)) aside(binding, contribution, 'inactive', 'VT_PLUGIN_REQUIRES', { id, needs: `an adapter for '${way}'` })
+  else if (contribution.kind === 'action' && moduleOf(manifest) === undefined && !manifest.alias && !adapterOf(contribution, binding.registry.adapters)) {
+    aside(binding, contribution, 'inactive', 'VT_PLUGIN_REQUIRES', { id, needs: `an adapter for '${dataKeys(manifest).join("', '")}'` })
+  }
   else if (stageOf(contribution) === 'primary' && !manifest.alias && !manifest.description) {
     aside(binding, contribution, 'invalid', 'VT_MANIFEST_INVALID', { problem: `${id} declares the slot ${slot} without a description.` })
   }
@@ -240,6 +242,7 @@ function infoOf({ id, kind, layer, file, slot, stage, manifest }: Contribution, 
     state,
     ...(slot !== undefined && { slot, stage: stage ?? 'primary' }),
     ...(manifest.verb !== undefined && { verb: manifest.verb }),
+    ...(manifest.key !== undefined && { key: manifest.key }),
     ...(manifest.description !== undefined && { description: manifest.description }),
     ...(manifest.errors !== undefined && { errors: manifest.errors }),
     ...(reason !== undefined && { reason }),

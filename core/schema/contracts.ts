@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { ValidateFunction } from 'ajv'
-import { programFile, type Schema } from '../base/index.js'
+import { programFile, type Kind, type Manifest, type Schema } from '../base/index.js'
 import { faultsOf, type Fault } from './explain.js'
 
 export type Contract = 'manifest.1.json' | 'config.1.json' | 'tool-policy.1.json'
@@ -28,4 +28,29 @@ export async function compileContract(name: Contract): Promise<string> {
   // A provider is the same thing in a manifest and in the settings.
   if (name === 'manifest.1.json') ajv.addSchema(readContract('config.1.json'))
   return standalone.default(ajv, ajv.compile(readContract(name)))
+}
+
+let keys: Record<string, string[]> | undefined
+let ways: Record<string, string[]> = {}
+/** The keys a manifest of each kind may have, from the schema. */
+export function keysOf(): Record<string, string[]> {
+  if (keys) return keys
+  const defs = readContract('manifest.1.json')['$defs'] as Record<string, { properties: Record<string, Schema>; oneOf?: { required: string[] }[] }>
+  const common = defs['common']!.properties
+  const kinds = common['kind']!['enum'] as string[]
+  ways = Object.fromEntries(kinds.map((kind) => [kind, (defs[kind]!.oneOf ?? []).map(({ required: [way] }) => way!)]))
+  keys = Object.fromEntries(kinds.map((kind) => [kind, [...Object.keys(common), ...Object.keys(defs[kind]!.properties)]]))
+  return keys
+}
+/** The keys of which a manifest of a kind has exactly one: how its work is done. */
+export const waysOf = (kind: Kind): string[] => (keysOf(), ways[kind] ?? [])
+
+/** Does a key mean something in manifests that is not the work of an adapter? */
+export const isTaken = (key: string | undefined): boolean =>
+  Object.values(keysOf()).flat().includes(key!) && !(['action', 'policy', 'compactor'] as const).some((kind) => key !== 'alias' && waysOf(kind).includes(key!))
+
+/** The keys of an action that an adapter serves, whether or not there is one. */
+export function dataKeys(manifest: Manifest): string[] {
+  const data = waysOf('action').filter((way) => way !== 'module' && way !== 'alias')
+  return Object.keys(manifest).filter((key) => data.includes(key) || !keysOf()['action']!.includes(key))
 }

@@ -1,9 +1,9 @@
 import { isAbsolute, relative } from 'node:path'
-import { homeOf, type ContributionInfo, type Io, type Kernel, type PluginFolder } from '../../core/index.js'
+import type { ContributionInfo, Io, Kernel, PluginFolder } from '../../core/index.js'
 import { inspect } from '../../core/kernel/index.js'
 import { readInstalled } from '../../core/trust/index.js'
 import { columns, oneLine, paint, run, say, verb } from '../lib/terminal/index.js'
-import { add, folderOf, remove, update, type AddOptions } from './plugins/install.js'
+import { add, folderOf, remove, surroundings, update, type AddOptions } from './plugins/install.js'
 import { Refusal } from './plugins/refusal.js'
 import { infoDocument, infoText } from './plugins/show.js'
 import { begin, kinds } from './plugins/starter.js'
@@ -111,8 +111,7 @@ async function info(kernel: Kernel, said: string, json: boolean, io: Io): Promis
     say(io, 'error', `${oneLine(said)} is part of vtcode itself, and no plugin that somebody brought. \`vtcode plugins list\` shows its state, \`vtcode tools\` what can be called.`)
     return 1
   }
-  const home = homeOf({ env: io.env })
-  const inspection = await inspect(folder.root, { workspace: kernel.workspace, home, env: io.env }, { name, layer: folder.layer })
+  const inspection = await inspect(folder.root, surroundings({ kernel, io }), { name, layer: folder.layer })
   const installed = readInstalled(folderOf({ kernel, io, here: folder.layer === 'workspace' }))[name]
   const states = new Map(kernel.contributions().map(({ id, state, reason }) => [id, { state, ...(reason !== undefined && { reason }) }]))
   const document = infoDocument(inspection, installed, states)

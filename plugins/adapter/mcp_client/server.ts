@@ -130,7 +130,7 @@ export class Server {
         failure = error
         await transport.close().catch(() => {})
         if (transport instanceof Pipe) failure = startFailure(contribution.id, reasonOf(error, signal, seconds), transport.log.slice(-2_000))
-        if (signal.aborted) break
+        if (signal.aborted || error instanceof Silence) break
       }
     }
     throw failure instanceof VtError ? failure : startFailure(contribution.id, reasonOf(failure, signal, seconds))
@@ -152,8 +152,11 @@ export class Server {
     client.setRequestHandler('elicitation/create', async ({ params }) => answerForm(params, [...this.#askers].at(-1), this.#ending.signal))
     await client.connect(transport, { signal })
     const connection: Connection = { client, transport, tools: new Map() }
+    const { request_timeout_secs: seconds = 30 } = (premises.settings['mcp'] ?? {}) as { request_timeout_secs?: number }
     const list = async (): Promise<void> => {
-      const { tools } = await client.listTools({}, { signal: this.#ending.signal })
+      const { tools } = await client.listTools({}, { signal: this.#ending.signal, timeout: seconds * 1000 }).catch((error: { code?: unknown }) => {
+        throw error.code === 'REQUEST_TIMEOUT' ? new Silence(`it did not list its tools within ${seconds} s`) : error
+      })
       connection.tools = new Map(tools.map((tool) => [tool.name, tool]))
       this.#listed(tools)
     }
@@ -190,6 +193,9 @@ export class Server {
     })
   }
 }
+
+/** A server that greeted us and then says nothing; it is not greeted otherwise for that. */
+class Silence extends Error {}
 
 const reasonOf = (error: unknown, signal: AbortSignal, seconds: number): string => {
   if (signal.aborted) return `it did not finish the handshake within ${seconds} s`

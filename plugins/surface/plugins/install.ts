@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
+import { dataFolder } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { homeOf, VtError, type Io, type Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/kernel/index.js'
@@ -120,10 +121,7 @@ export async function remove(name: string, options: Installing & { data?: boolea
     rmSync(target, { recursive: true, force: true })
     writeInstalled(folder, others)
     if (!options.data) return
-    const kept = join(homeOf({ env: io.env }), 'plugin-data')
-    const { createHash } = await import('node:crypto')
-    const instance = createHash('sha256').update(here ? kernel.workspace : 'user').digest('hex').slice(0, 12)
-    rmSync(join(kept, `${name}-${instance}`), { recursive: true, force: true })
+    rmSync(dataFolder({ plugin: name, layer: here ? 'workspace' : 'user' }, homeOf({ env: io.env }), kernel.workspace), { recursive: true, force: true })
   })
 }
 
@@ -173,7 +171,11 @@ function settle(folder: string): void {
   }
 }
 
-const surroundings = ({ kernel, io }: Installing) => ({ workspace: kernel.workspace, home: homeOf({ env: io.env }), env: io.env })
+/** In what surroundings a plugin is looked at: what others have brought may serve it. */
+export const surroundings = ({ kernel, io }: Pick<Installing, 'kernel' | 'io'>) => {
+  const adapters = kernel.contributions().flatMap(({ layer, key }) => (layer === 'builtin' || key === undefined ? [] : [key]))
+  return { workspace: kernel.workspace, home: homeOf({ env: io.env }), env: io.env, adapters }
+}
 
 /** What lies in a folder, when all of it can be used. Throws Refusal. */
 async function usable(root: string, name: string, options: Installing): Promise<Inspection> {

@@ -282,6 +282,15 @@ it('looking at what is there starts no server to ask for its tools, whoever look
   expect(await made.starts()).toBe(2)
 })
 
+it('a server that greets us and does not list its tools is waited for as long as the settings say', async () => {
+  await using made = await small()
+  const since = performance.now()
+  await using vt = await boot({ s: made.server('unlisted') }, { request_timeout_secs: 1 })
+  matches(vt.kernel.contributions().find(({ id }) => id === 'call:s'), { state: 'invalid', reason: 're:.*did not list its tools within 1 s.*' })
+  expect(performance.now() - since).toBeLessThan(8_000)
+  expect(await made.starts()).toBe(1)
+})
+
 describe('a manifest', () => {
   it('gives one tool of a configured server a name and a contract of its own', async () => {
     await using made = await small()
@@ -294,6 +303,9 @@ describe('a manifest', () => {
     matches(await vt.call('say', { text: 'hello' }), { ok: true, text: 'echo: {"text":"hello"}' })
     matches(await vt.call('say', {}), { ok: false, error: { code: 'VT_INPUT_MISSING' } })
     matches(await vt.call('lost', {}), { ok: false, error: { code: 'VT_MCP_START' } })
+    const effects = (name: string) => vt.kernel.list().find(({ slot }) => slot === name)?.effects
+    // What a server may do that nobody speaks for is everything.
+    expect([effects('say'), effects('lost')]).toEqual([['read'], ['read', 'write', 'exec', 'net']])
   })
 
   it('brings a server', async () => {

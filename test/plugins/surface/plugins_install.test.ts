@@ -277,6 +277,26 @@ describe('vtcode plugins remove', () => {
     expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(/no plugin acme/)
     expect((await plugins(made, 'remove', '..')).stderr).toMatch(/no plugin \.\./)
   })
+
+  it.each([['of the user', []], ['of the workspace', ['--here']]] as [string, string[]][])('takes away, when told, what its modules and its programs have kept, of a plugin %s', async (_, here) => {
+    const source = {
+      'src/acme/vtcode/tell.yaml': 'name: tell\ndescription: Tells where its data is.\neffects: []\nmodule: ./tell.js\n',
+      'src/acme/vtcode/tell.js': 'export default (call, { plugin }) => ({ ok: true, output: { data: plugin.data } })\n',
+      'src/acme/vtcode/keep.yaml': "name: keep\ndescription: Keeps something there.\nrun: [sh, -c, 'pwd; echo $PLUGIN_DATA; echo kept > file']\ncwd: data\n",
+    }
+    await using made = await tempWorkspace(source)
+    const call = async (tool: string) => JSON.parse((await vtcode(made, ['--mode', 'auto', '-c', 'policy.allow=["keep"]', 'call', tool])).stdout)
+    expect((await plugins(made, 'add', 'src/acme', '--yes', ...here)).stderr).not.toMatch(/error/)
+    if (here.length > 0) {
+      const { digest } = JSON.parse((await vtcode(made, ['trust', 'list', '--json'])).stdout)
+      await vtcode(made, ['trust', 'add', '--all', '--digest', digest])
+    }
+    const { data } = (await call('tell')).output
+    expect((await call('keep')).output).toMatchObject({ stdout: `${data}\n${data}\n` })
+    expect(readFileSync(join(data, 'file'), 'utf8')).toBe('kept\n')
+    await plugins(made, 'remove', 'acme', '--yes', '--data', ...here)
+    expect(existsSync(data)).toBe(false)
+  })
 })
 
 describe('a policy', () => {
