@@ -33,8 +33,13 @@ const breaking = (files: string[], allowed: (name: string, file: string) => bool
   files.flatMap((file) => imports(file).filter((name) => !allowed(name, file)).map((name) => `${file} → ${name}`))
 
 const coreLibraries = ['node:*', 'tapable', 'cosmiconfig', 'ajv', 'ajv-formats', 'semver', 'gray-matter', 'yaml', 'jiti', 're2js']
-const { dependencies, optionalDependencies } = JSON.parse(text('package.json')) as Record<string, Record<string, string>>
-const libraries = ['node:*', ...Object.keys({ ...dependencies, ...optionalDependencies })]
+const { dependencies, optionalDependencies, devDependencies } = JSON.parse(text('package.json')) as Record<string, Record<string, string>>
+// What builds and tests; every other devDependency is bundled.
+const tools = /^(@types\/|@copilotkit\/|@cursorless\/|@tree-sitter-grammars\/|@vscode\/|@ast-grep\/cli$|@modelcontextprotocol\/(sdk|server-)|(fast-check|oxlint|rolldown|tinybench|typescript|vitest)$)/
+const bundled = Object.keys(devDependencies!).filter((name) => !tools.test(name))
+const libraries = ['node:*', ...Object.keys({ ...dependencies, ...optionalDependencies }), ...bundled]
+/** The user named these; what else a plain install brings cannot be bundled. */
+const card = ['@ast-grep/napi', 'ajv', 'cosmiconfig', 'execa', 'gray-matter', 'node-pty', 'tapable', 'web-tree-sitter']
 
 /** `plugins/policy/permission.ts` and everything in `plugins/policy/permission/` are one plugin. */
 const pluginOf = (file: string): string => file.replace(/\.ts$/, '').split('/').slice(0, file.startsWith('plugins/dialect/') ? 4 : 3).join('/')
@@ -53,6 +58,13 @@ describe('imports', () => {
     const shared = plugins.filter((file) => file.startsWith('plugins/shared/'))
     const allowed = (name: string): boolean => name === 'core/index.ts' || name.startsWith('plugins/shared/') || libraries.includes(name)
     expect(breaking(shared, allowed)).toEqual([])
+  })
+  it('are bundled: a plain install brings what was named and what is compiled for a machine', () => {
+    expect(Object.keys(dependencies!).filter((name) => !card.includes(name))).toEqual(['@vscode/ripgrep'])
+    expect(Object.keys(dependencies!)).toEqual(expect.arrayContaining(card))
+    expect(Object.keys(optionalDependencies!).filter((name) => !name.startsWith('@ast-grep/cli-'))).toEqual([])
+    const lock = JSON.parse(text('package-lock.json')) as { packages: Record<string, { dev?: boolean; hasInstallScript?: boolean }> }
+    expect(Object.entries(lock.packages).filter(([path, { dev, hasInstallScript }]) => path !== '' && !dev && hasInstallScript).map(([path]) => path)).toEqual([])
   })
   it('of what starts programs stand in one place', () => {
     const starts = sources.filter((file) => /^import (?!type).*'node:child_process'/m.test(text(file)))
