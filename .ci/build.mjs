@@ -1,43 +1,49 @@
-// Builds dist/: the sources by tsc, the data beside them as it is, and what has to start fast in one piece.
+// Builds build/, every module by tsc, for tests of rooms and for this script, and dist/, the program: bundles, and the data beside them.
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { bundleProgram, bundleSdk } from './bundle.mjs'
-import { copyGrammars } from './grammars.mjs'
+import { copyGrammars, folder as grammars } from './grammars.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 process.chdir(root)
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 execFileSync(process.execPath, [tsc, '-p', '.'], { stdio: 'inherit' })
 
-for (const folder of ['manifests', 'skills']) {
-  rmSync(join('dist', folder), { recursive: true, force: true })
-  if (existsSync(folder)) cpSync(folder, join('dist', folder), { recursive: true })
+const data = ['manifests', 'skills']
+for (const folder of data) {
+  rmSync(join('build', folder), { recursive: true, force: true })
+  cpSync(folder, join('build', folder), { recursive: true })
 }
-
-copyGrammars('dist')
 
 // A start reads these instead of a hundred YAML files and a long schema; a broken manifest or skill ends the build here, by file and line.
-const built = (file) => import(pathToFileURL(join(root, 'dist/core', file)).href)
-const [{ compileCatalogue }, { defaultsOf }, { compileContract, readContract }, { compileSkills }] = await Promise.all(['manifest.js', 'merge.js', 'conform.js', 'scan.js'].map(built))
-for (const name of ['manifest.1', 'config.1', 'tool-policy.1']) writeFileSync(`dist/manifests/schema/_${name}.cjs`, await compileContract(`${name}.json`))
-const catalogue = await compileCatalogue(join(root, 'dist/manifests')).catch((error) => {
-  console.error(error.message)
-  process.exit(1)
-})
-writeFileSync('dist/manifests/_catalogue.json', JSON.stringify(catalogue))
-try {
-  writeFileSync('dist/skills/_catalogue.json', JSON.stringify(compileSkills(join(root, 'dist/skills'))))
-} catch (error) {
+const built = (room) => import(pathToFileURL(join(root, 'build/core', room, 'index.js')).href)
+const { compileContract, readContract } = await built('schema')
+for (const name of ['manifest.1', 'config.1', 'tool-policy.1']) writeFileSync(`build/manifests/schema/_${name}.cjs`, await compileContract(`${name}.json`))
+const [{ compileCatalogue }, { defaultsOf }, { compileSkills }] = await Promise.all(['manifests', 'config', 'skills'].map(built))
+const orEnd = (error) => {
   console.error(error.message)
   process.exit(1)
 }
-writeFileSync('dist/manifests/schema/_defaults.json', JSON.stringify(defaultsOf(readContract('config.1.json'))))
+const catalogue = await compileCatalogue(join(root, 'build/manifests')).catch(orEnd)
+writeFileSync('build/manifests/_catalogue.json', JSON.stringify(catalogue))
+try {
+  writeFileSync('build/skills/_catalogue.json', JSON.stringify(compileSkills(join(root, 'build/skills'))))
+} catch (error) {
+  orEnd(error)
+}
+writeFileSync('build/manifests/schema/_defaults.json', JSON.stringify(defaultsOf(readContract('config.1.json'))))
 
+rmSync('dist', { recursive: true, force: true })
+for (const folder of data) cpSync(join('build', folder), join('dist', folder), { recursive: true })
+const isShipped = (file) => !/\.js$/.test(file) || /^build\/test\b/.test(file)
+for (const folder of ['core', 'plugins', 'test']) cpSync(join('build', folder), join('dist', folder), { recursive: true, filter: isShipped })
 // `vtcode/test` carries the published examples, so that a plugin's author can run the table of a slot.
 for (const file of ['tools.md', 'w.json']) cpSync(join('test/fixtures', file), join('dist/test/fixtures', file))
+copyGrammars('build')
+cpSync(`build/${grammars}`, `dist/${grammars}`, { recursive: true, filter: isShipped })
 
 await bundleProgram(catalogue)
 await bundleSdk()

@@ -1,5 +1,5 @@
 // Makes the program start fast: few files to load, little to compile, nothing made that is not used.
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,12 +14,14 @@ const require = createRequire(import.meta.url)
 /** What stays in node_modules: it is compiled for a machine or brings wasm, or it is required and hardly ever met. All of it is a dependency. */
 const apart = /^(?:node:|@(?:ast-grep|lydell|vscode)\/|(?:gray-matter|node-pty|typescript|web-tree-sitter)(?:$|\/))/
 /** What runs in a thread or process of its own. */
-const aside = ['core/names.js', 'plugins/adapter/isolated/child.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js']
-const doors = ['core/index.js', 'core/bin.js', 'plugins/shared/agent/index.js']
-/** What a run of the agent, or a call, needs in any case. */
+const aside = ['core/kernel/module_hooks.js', 'plugins/adapter/isolated/child.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js']
+const doors = ['core/index.js', 'core/bin.js', 'plugins/agent/index.js']
+/** What a run of the agent, or a call, needs in any case. Libraries have folders of such names too. */
 const groups = [
-  { name: 'agent', test: /\/plugins\/shared\/agent\// },
-  { name: 'policies', test: /\/plugins\/(?:policy|compaction|shared\/rules)\// },
+  { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|cli|config\/evaluate|kernel\/module_hooks)/ },
+  { name: 'lib', test: /\/plugins\/lib\/(?:base|process|state|values)\/(?!sandbox)/ },
+  { name: 'agent', test: /\/plugins\/agent\// },
+  { name: 'policies', test: /\/plugins\/(?:policy|compaction|lib\/rules)\// },
 ]
 
 /**
@@ -41,17 +43,13 @@ export async function bundleProgram(catalogue) {
     resolve: {
       extensionAlias: { '.js': ['.ts', '.js'] },
       // A canvas that somebody has installed is nothing a page may draw on.
-      alias: { './commonjs/canvas.cjs': here('../node_modules/linkedom/commonjs/canvas-shim.cjs'), '../commonjs/canvas.cjs': here('../node_modules/linkedom/commonjs/canvas-shim.cjs') },
+      alias: { canvas: here('../node_modules/linkedom/commonjs/canvas-shim.cjs') },
     },
     transform: { target: 'es2022' },
     // That some part is loaded lazily by one and at once by another is no mistake here; linkedom's CSS parser evaluates names of errors.
     checks: { ineffectiveDynamicImport: false, eval: false },
     preserveEntrySignatures: 'allow-extension',
   })
-  // What tsc made of a plugin would be a second one beside the first.
-  for (const file of readdirSync('dist/plugins', { recursive: true })) if (file.endsWith('.js')) rmSync(join('dist/plugins', file))
-  for (const old of readdirSync('dist/core').filter((name) => name.startsWith('_'))) rmSync(`dist/core/${old}`)
-  rmSync(vendor, { recursive: true, force: true })
   mkdirSync(vendor, { recursive: true })
   await makeVendored()
   const { output } = await bundle.write({
@@ -64,7 +62,6 @@ export async function bundleProgram(catalogue) {
   const bundled = output.flatMap(({ moduleIds = [] }) => moduleIds.flatMap((id) => folderOf(id) ?? []))
   for (const folder of new Set(bundled)) keepLicence(folder)
   checkImports(output)
-  leaveOut(output)
 }
 
 /** What a plain install does not bring must not be asked for. */
@@ -77,13 +74,6 @@ function checkImports(output) {
     [...imports, ...dynamicImports].filter((name) => !ours.has(name) && !/^(node:|#vendor\/)/.test(name) && !there.some((one) => name === one || name.startsWith(`${one}/`))).map((name) => `${fileName} imports ${name}`),
   )
   if (wrong.length > 0) throw new Error(`Neither bundled nor a dependency:\n${wrong.join('\n')}`)
-}
-
-/** Modules of the core lie in the bundle; what tsc made of each is there for tests and not in the package. */
-function leaveOut(output) {
-  const made = new Set(output.map(({ fileName }) => fileName))
-  const rest = readdirSync('dist/core', { recursive: true }).filter((name) => name.endsWith('.js') && !made.has(join('core', name)))
-  writeFileSync('dist/core/.npmignore', `${rest.map((name) => `/${name}`).join('\n')}\n`)
 }
 
 /**

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
 
-const folder = 'plugins/unified_search/outline_tree_sitter'
+export const folder = 'plugins/unified_search/outline_tree_sitter'
 const packages = {
   '@vscode/tree-sitter-wasm': { at: 'wasm', languages: ['bash', 'css'] },
   '@cursorless/tree-sitter-wasms': { at: 'out', languages: ['dart', 'elixir', 'haskell', 'hcl', 'html', 'json', 'lua', 'nix', 'scala', 'yaml'] },

@@ -1,15 +1,8 @@
 #!/usr/bin/env node
-import { leaveReport } from './crash.js'
-import { problem, VtError } from './errors.js'
-import { endBy } from './faults.js'
-import { levels, readCommandLine, UsageError } from './flags.js'
-import { version } from './version.js'
-import { homeOf } from './generation.js'
-import { createKernel } from './kernel.js'
-import { first } from './loader.js'
-import { nearest } from './nearest.js'
-import { redactText } from './secrets.js'
-import type { Io, Kernel, KernelOptions, LogLevel, Problem } from './types.js'
+import { first, nearest, problem, redactText, version, VtError, type Problem } from './base/index.js'
+import { leaveReport, levels, readCommandLine, UsageError } from './cli/index.js'
+import { homeOf } from './config/index.js'
+import { createKernel, endBy, type Io, type Kernel, type KernelOptions, type LogLevel } from './kernel/index.js'
 
 const interrupted = 130
 // Verbs that nobody sits in front of start in a mode that goes on without asking; one that only answers cannot change anything.

@@ -1,26 +1,22 @@
-/** The front door: what embedders and plugins may use. */
-export type * from './types.js'
-export { adoptedFile, defineConfig, validateConfigFile } from './config.js'
-export { readContract } from './conform.js'
-export { concerns } from './constraints.js'
-export { readBytes } from './data.js'
-export { canonical, digestOf, readTree, treeDigest, type Tree, type TrustItem } from './digest.js'
-export { codes, problem, VtError } from './errors.js'
-export { optionsOf } from './context.js'
-export { homeOf } from './generation.js'
-export { inspect, type Inspection } from './inspect.js'
-export { readInstalled, writeInstalled, type Installed, type PluginSource } from './installed.js'
-export { createKernel } from './kernel.js'
-export { importForeign } from './loader.js'
-export { encodeName } from './paths.js'
-export { hostPattern, matchSequence, pathPattern, wildcard } from './pattern.js'
-export { programFile } from './program.js'
-export { isObject, plain } from './plain.js'
-export { environment, findProgram, isProgram, searchPath, signalGroup, start } from './programs.js'
-export { fail, failure, ok } from './result.js'
-export { keepSecret, looksSecret, redact, redactText, sameSize, secrets, withoutValues } from './secrets.js'
-export { parseCommand, parseSkill, type SkillText } from './skill.js'
-export { survey } from './survey.js'
-export { openTrust, writeWhole, type Trust } from './trust.js'
-export { version } from './version.js'
-export { openWorkspace } from './workspace.js'
+/** The front door: what embedders and plugin authors use. */
+export { VtError, codes, encodeName, fail, failure, ok, problem, programFile, redact, redactText, version } from './base/index.js'
+export type {
+  Call, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
+  ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Result, Schema, Settings, SlotInfo, Stage, State, Success, ToolInfo,
+} from './base/index.js'
+export { readContract } from './schema/index.js'
+export { openWorkspace } from './workspace/index.js'
+export type { EntryKind, EntryStat, Extent, Handle, Operation, Over, Version, Workspace, Written } from './workspace/index.js'
+export { openTrust } from './trust/index.js'
+export type { Trust } from './trust/index.js'
+export { defineConfig, homeOf, validateConfigFile } from './config/index.js'
+export type { Config, Origin } from './config/index.js'
+export { parseSkill } from './skills/index.js'
+export type { PackageSkills, PackageText, Skill, Skills } from './skills/index.js'
+export type { PackagePlace, PackageReader } from './manifests/index.js'
+export { createKernel, survey } from './kernel/index.js'
+export type {
+  Adapter, Answer, Answerer, Answers, Approval, Approved, Asker, Brought, CallOptions, Client, ClientRequest, Compactor, Complete, Context, Explanation,
+  Handler, Host, Io, Judged, Kernel, KernelOptions, Lasting, LogLevel, Offer, Policy, Premises, Progress, Provider, Question, Session, SurfaceMain,
+  Verdict,
+} from './kernel/index.js'

@@ -1,6 +1,5 @@
 import { ok, VtError, type Context, type Handler, type Session, type Success } from '../core/index.js'
-import { addressesOf, checkHost, fetchPage, hostOf, networkFailure, readUrl, webFailure, type WebSettings } from './shared/fetch.js'
-import { fenced } from './shared/untrusted.js'
+import { addressesOf, checkHost, fenced, fetchPage, hostOf, networkFailure, readUrl, webFailure, type WebSettings } from './lib/net/index.js'
 
 interface Input {
   url: string

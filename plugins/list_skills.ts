@@ -1,5 +1,5 @@
 import { ok, type Handler, type Skill } from '../core/index.js'
-import { loadedIn, pathOf } from './shared/skills.js'
+import { loadedIn, pathOf } from './lib/skills/index.js'
 
 interface Input {
   query?: string

@@ -1,5 +1,5 @@
 import { fail, ok, VtError, type Brought, type Handler, type Notice } from '../core/index.js'
-import { findSkill, loadedIn, openFolder, pathOf, readSkill, resourcesOf, unknownSkill } from './shared/skills.js'
+import { findSkill, loadedIn, openFolder, pathOf, readSkill, resourcesOf, unknownSkill } from './lib/skills/index.js'
 
 const longest = 256 * 1024
 

@@ -1,6 +1,6 @@
 import { fail, type Call, type Context, type Handler, type Next, type Result } from '../core/index.js'
-import { readFile, type ReadInput } from './shared/read.js'
-import { findSkill, loadedIn, openFolder, unknownSkill } from './shared/skills.js'
+import { readFile, type ReadInput } from './lib/files/index.js'
+import { findSkill, loadedIn, openFolder, unknownSkill } from './lib/skills/index.js'
 
 type Input = Omit<ReadInput, 'path'> & { skill_name: string; resource_path: string; response_format?: string }
 

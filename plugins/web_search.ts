@@ -1,7 +1,6 @@
 import type { Handler } from '../core/index.js'
-import { search, type Engine, type Found, type Query, type SearchOutput } from './shared/engine.js'
-import { decodeEntities, textOf } from './shared/entities.js'
-import { fetchPage, webFailure, type WebSettings } from './shared/fetch.js'
+import { decodeEntities, fetchPage, textOf, webFailure, type WebSettings } from './lib/net/index.js'
+import { search, type Engine, type Found, type Query, type SearchOutput } from './web_search/engine.js'
 
 const home = 'https://html.duckduckgo.com/html/'
 

@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.test.ts'],
-    server: { deps: { external: [/\/dist\//] } },
+    server: { deps: { external: [/\/(?:build|dist)\//] } },
     testTimeout: 120_000,
     hookTimeout: 120_000,
     pool: 'forks',

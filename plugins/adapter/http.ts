@@ -1,6 +1,6 @@
 import { problem, VtError, type Adapter, type JsonObject, type Premises } from '../../core/index.js'
-import { fetchPage, hostOf, type Page, type WebSettings } from '../shared/fetch.js'
-import { resolveValue, type Asking } from '../shared/values.js'
+import { fetchPage, hostOf, type Page, type WebSettings } from '../lib/net/index.js'
+import { resolveValue, type Asking } from '../lib/values/index.js'
 import { compose, headerText, type Composed } from './http/compose.js'
 import { resultOf, statusIn } from './http/output.js'
 import { invalid, settingsOf, type Settings } from './http/settings.js'

@@ -1,7 +1,5 @@
 import { problem, type Adapter, type Policy } from '../../core/index.js'
-import { factsOf } from '../shared/rules/facts.js'
-import { hit } from '../shared/rules/hit.js'
-import { rulesOf, type Blocks, type Rule } from '../shared/rules/rules.js'
+import { factsOf, hit, rulesOf, type Blocks, type Rule } from '../lib/rules/index.js'
 
 type Said = Pick<NonNullable<Blocks['policy']>, 'deny' | 'ask' | 'commands'>
 

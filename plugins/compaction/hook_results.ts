@@ -1,7 +1,5 @@
 import type { Call, Compactor, Context, JsonObject, Notice, Result } from '../../core/index.js'
-import { hooksFor, hooksIn, runHooks, type Ran } from '../shared/hooks/call.js'
-import { hookRemarks } from '../shared/hooks/remarks.js'
-import { cut, specific } from '../shared/hooks/run.js'
+import { cut, hookRemarks, hooksFor, hooksIn, runHooks, specific, type Ran } from '../lib/hooks/index.js'
 
 /** PostToolUse and PostToolUseFailure: programs of the user see what came of a call, remark on it and may replace the output; `ok` stays. */
 const hook_results: Compactor = (result, call, context) => (hooksIn(context) ? told(result, call, context) : result)

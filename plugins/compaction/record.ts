@@ -1,5 +1,5 @@
 import type { Compactor } from '../../core/index.js'
-import { callsOf, entryOf } from '../shared/calls.js'
+import { callsOf, entryOf } from '../lib/state/index.js'
 
 /** The resource that shows the record. */
 const uri = 'vtcode://session/calls'

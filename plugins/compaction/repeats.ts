@@ -1,5 +1,5 @@
 import type { Compactor } from '../../core/index.js'
-import { repeatsOf } from '../shared/repeats.js'
+import { repeatsOf } from '../lib/state/index.js'
 
 // The guard's own refusals are no news, and going on with a session is no repetition.
 const guards = ['VT_POLICY_REPEATED', 'VT_GUARD_DUPLICATE', 'VT_CALL_ABORTED']

@@ -1,5 +1,5 @@
-import { spool as keep } from '../shared/spool.js'
 import type { Compactor } from '../../core/index.js'
+import { spool as keep } from '../lib/state/index.js'
 
 // What these answer is a page already; cutting it once more would make reading on impossible.
 const pages = ['unified_file/read', 'unified_exec/inspect', 'load_skill', 'load_skill_resource', 'unified_search/skill']

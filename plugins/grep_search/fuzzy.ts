@@ -1,9 +1,6 @@
 import { ok, type Context, type Handler, type Next } from '../../core/index.js'
-import { count, fitting, refusal, remarks } from '../shared/answer.js'
-import { cut } from '../shared/excerpt.js'
-import { inPathOrder } from '../shared/order.js'
-import { search, seconds } from '../shared/search.js'
-import { isBinary, sourceOf } from '../shared/source.js'
+import { count, cut, fitting, inPathOrder, refusal, remarks } from '../lib/base/index.js'
+import { isBinary, search, seconds, sourceOf } from '../lib/search/index.js'
 import { scorer } from './fuzzy/score.js'
 
 interface FuzzyInput {

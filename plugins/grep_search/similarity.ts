@@ -1,7 +1,6 @@
 import { ok, type Context, type Handler, type JsonObject } from '../../core/index.js'
-import { count, fitting, refusal, remarks } from '../shared/answer.js'
-import { cut } from '../shared/excerpt.js'
-import type { Outlined } from '../shared/outline.js'
+import { count, cut, fitting, refusal, remarks } from '../lib/base/index.js'
+import type { Outlined } from '../lib/syntax/index.js'
 import { rank, type Similar } from './similarity/rank.js'
 
 interface SimilarityInput {

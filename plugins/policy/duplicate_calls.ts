@@ -1,6 +1,6 @@
 import type { Call, Context, Policy } from '../../core/index.js'
-import { placesOf } from '../shared/paths.js'
-import { repeatsOf } from '../shared/repeats.js'
+import { placesOf } from '../lib/rules/index.js'
+import { repeatsOf } from '../lib/state/index.js'
 
 // What was seen longer ago proves nothing about now: somebody else may have changed what the call is about.
 const memoryMs = 60_000

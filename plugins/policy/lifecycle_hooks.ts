@@ -1,7 +1,5 @@
 import type { Answerer, Call, Context, JsonObject, Policy, Session, Verdict } from '../../core/index.js'
-import { hooksFor, hooksIn, runHooks, type Ran } from '../shared/hooks/call.js'
-import { hookRemarks } from '../shared/hooks/remarks.js'
-import { cut, shown, specific, type Said } from '../shared/hooks/run.js'
+import { cut, hookRemarks, hooksFor, hooksIn, runHooks, shown, specific, type Ran, type Said } from '../lib/hooks/index.js'
 
 /** PreToolUse: programs of the user may deny, ask, or want another input; none of them lowers what another policy says. */
 const lifecycle_hooks: Policy = (call, context) => (hooksIn(context) ? preToolUse(call, context) : undefined)

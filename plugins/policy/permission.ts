@@ -1,12 +1,9 @@
 import type { Call, Context, Effect, Policy, Verdict } from '../../core/index.js'
+import { factsOf, hit, judgeCommands, parseRule, rulesOf, type Blocks, type Facts, type Rule, type RuleSet } from '../lib/rules/index.js'
 import { approvalsFor } from './permission/approvals.js'
-import { judgeCommands } from '../shared/rules/commands.js'
 import { explainCommands } from './permission/explain.js'
-import { factsOf, type Facts } from '../shared/rules/facts.js'
 import { inspection } from './permission/inspections.js'
 import { rulesLift, word, type Word } from './permission/modes.js'
-import { hit } from '../shared/rules/hit.js'
-import { parseRule, rulesOf, type Blocks, type Rule, type RuleSet } from '../shared/rules/rules.js'
 import { verdict } from './permission/words.js'
 
 /** Rules, the mode of the session and what is known of commands, all consulted before a question is raised. */

@@ -1,5 +1,5 @@
 import type { Policy, Workspace } from '../../core/index.js'
-import { placesOf } from '../shared/paths.js'
+import { placesOf } from '../lib/rules/index.js'
 
 /** What runs or steers other programs is not changed by a tool: denied outright, or asked for, and in full-auto denied. */
 const protected_paths: Policy = async (call, context) => {

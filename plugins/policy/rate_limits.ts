@@ -1,4 +1,5 @@
-import { concerns, type Policy, type Workspace } from '../../core/index.js'
+import type { Policy, Workspace } from '../../core/index.js'
+import { concerns } from '../../core/input/index.js'
 
 const minute = 60_000
 

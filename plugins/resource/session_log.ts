@@ -1,5 +1,5 @@
 import { ok, type Handler } from '../../core/index.js'
-import { callsOf } from '../shared/calls.js'
+import { callsOf } from '../lib/state/index.js'
 
 /** The record of the calls of this session, one JSON document a line. */
 export default (async (_, context) => {

@@ -1,5 +1,5 @@
 import { ok, type Complete, type Handler } from '../../core/index.js'
-import { spoolFolder } from '../shared/spool.js'
+import { spoolFolder } from '../lib/state/index.js'
 
 const MAX_BYTES = 4 * 1024 * 1024
 

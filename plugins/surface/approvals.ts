@@ -1,12 +1,11 @@
 import { Option } from 'commander'
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
-import { columns, oneLine, say } from '../shared/terminal.js'
-import { run, verb } from '../shared/verbs.js'
-import type { PendingApproval } from '../shared/agent/sessions/approvals.js'
+import type { PendingApproval } from '../agent/cli/index.js'
+import { columns, oneLine, run, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode approvals`: answers for runs where nobody sits, `agent.harness.async_approval`. */
 export default async function approvals(kernel: Kernel, argv: string[], io: Io): Promise<number> {
-  const { approvalOf, approvalsIn, writeApproval } = await import('../shared/agent/sessions/approvals.js')
+  const { approvalOf, approvalsIn, writeApproval } = await import('../agent/cli/index.js')
   let code = 0
   const within = async (what: (workspace: Workspace) => Promise<void>) => {
     const workspace = openWorkspace(kernel.workspace)

@@ -1,9 +1,7 @@
 import { Option } from 'commander'
 import type { Io, Kernel } from '../../core/index.js'
-import { chosen, given, withAgent, withResume, type SessionFlags } from '../shared/agent/faces/session.js'
-import { readTask } from '../shared/agent/faces/streams.js'
-import { fit, say } from '../shared/terminal.js'
-import { run, verb } from '../shared/verbs.js'
+import { chosen, given, readTask, withAgent, withResume, type SessionFlags } from '../agent/cli/index.js'
+import { fit, run, say, verb } from '../lib/terminal/index.js'
 
 interface Flags extends SessionFlags {
   tools: boolean

@@ -1,8 +1,5 @@
 import type { Approval, Io, JsonObject, Kernel } from '../../core/index.js'
-import { approver } from '../shared/approver.js'
-import { readInput, takeTool, UsageError } from '../shared/fields.js'
-import { asker } from '../shared/questions.js'
-import { interactive, say } from '../shared/terminal.js'
+import { approver, asker, interactive, readInput, say, takeTool, UsageError } from '../lib/terminal/index.js'
 
 const usage = `Usage: vtcode call [--workspace DIR] [--mode M] [--config FILE|key=value] [--session ID] <tool> [action] [--field value …]
 
@@ -40,7 +37,7 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
   remarks(kernel, io)
   const approve = approver(io)
   const asked = async (request: Approval) => {
-    const { notify } = await import('../shared/hooks/fire.js')
+    const { notify } = await import('../lib/hooks/index.js')
     notify(kernel, request.call.session, 'permission_prompt', `${request.call.slot} waits for an approval. ${request.reasons.join(' ')}`)
     return approve(request)
   }

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import { homeOf, readContract, validateConfigFile, type Diagnostic, type Io, type Kernel, type Origin } from '../../core/index.js'
-import { oneLine, paint, say } from '../shared/terminal.js'
-import { run, verb } from '../shared/verbs.js'
+import { oneLine, paint, run, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode config`: what the settings are, who said so, and whether a file is right. */
 export default async function config(kernel: Kernel, argv: string[], io: Io): Promise<number> {

@@ -1,10 +1,8 @@
 import type { Io, Kernel } from '../../core/index.js'
-import { astGrepPath } from '../shared/ast_grep.js'
-import { install } from '../shared/ast_grep_install.js'
-import type { WebSettings } from '../shared/fetch.js'
-import { ripgrepPath } from '../shared/ripgrep.js'
-import { columns, say } from '../shared/terminal.js'
-import { run, verb } from '../shared/verbs.js'
+import type { WebSettings } from '../lib/net/index.js'
+import { ripgrepPath } from '../lib/search/index.js'
+import { astGrepPath, install } from '../lib/syntax/index.js'
+import { columns, run, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode dependencies`: the programs behind the tools, and how they come here. */
 export default async function dependencies(kernel: Kernel, argv: string[], io: Io): Promise<number> {

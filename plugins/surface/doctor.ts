@@ -1,10 +1,9 @@
 import { Option } from 'commander'
-import { findProgram, homeOf, openTrust, searchPath, survey, version, type ContributionInfo, type Diagnostic, type Io, type Kernel } from '../../core/index.js'
-import { places, type Place } from '../shared/agent/dictionary/table.js'
-import { sandbox } from '../shared/exec/sandbox.js'
-import type { SandboxSettings } from '../shared/exec/settings.js'
-import { oneLine, paint, printable, say } from '../shared/terminal.js'
-import { run, verb } from '../shared/verbs.js'
+import { findProgram, searchPath } from '../../core/base/index.js'
+import { homeOf, openTrust, survey, version, type ContributionInfo, type Diagnostic, type Io, type Kernel } from '../../core/index.js'
+import { places, type Place } from '../agent/cli/index.js'
+import { sandbox, type SandboxSettings } from '../lib/process/index.js'
+import { oneLine, paint, printable, run, say, verb } from '../lib/terminal/index.js'
 
 /** Programs that tools make use of when they are there. */
 const programs = ['git', 'bwrap', 'python3', 'strace', 'tmux']
@@ -20,7 +19,7 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
     .addOption(new Option('--context <context>', 'with --providers: as in another place').choices(places))
     .action(async ({ json, probe, retry, providers, context }: { json?: true; probe?: true; retry?: string; providers?: true; context?: Place }) => {
       if (providers) {
-        const { providersOf } = await import('../shared/agent/faces/providers.js')
+        const { providersOf } = await import('../agent/cli/index.js')
         code = await providersOf(kernel, context, json ?? false, io)
         return
       }

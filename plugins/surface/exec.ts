@@ -1,10 +1,7 @@
 import type { Command } from 'commander'
 import type { Io, Kernel } from '../../core/index.js'
-import { preview } from '../shared/agent/faces/preview.js'
-import { readTask } from '../shared/agent/faces/streams.js'
-import { withResume } from '../shared/agent/faces/session.js'
-import { withFlags, work, type Flags } from '../shared/agent/faces/work.js'
-import { run, verb } from '../shared/verbs.js'
+import { preview, readTask, withFlags, withResume, work, type Flags } from '../agent/cli/index.js'
+import { run, verb } from '../lib/terminal/index.js'
 
 /** `vtcode exec`: one task to its outcome. */
 export default async function exec(kernel: Kernel, argv: string[], io: Io): Promise<number> {

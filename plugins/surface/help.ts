@@ -1,6 +1,5 @@
-import type { Io, Kernel } from '../../core/index.js'
-import { version } from '../../core/index.js'
-import { columns, oneLine, paint } from '../shared/terminal.js'
+import { version, type Io, type Kernel } from '../../core/index.js'
+import { columns, oneLine, paint } from '../lib/terminal/index.js'
 
 /** `vtcode help`: the verbs that are there, built-in or not. */
 export default async function help(kernel: Kernel, _argv: string[], io: Io): Promise<number> {

@@ -1,7 +1,6 @@
 import type { Io, Kernel } from '../../core/index.js'
-import { refusal } from '../shared/agent/faces/refusal.js'
-import { columns, printable, say } from '../shared/terminal.js'
-import { run, verb } from '../shared/verbs.js'
+import { refusal } from '../agent/cli/index.js'
+import { columns, printable, run, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode models`: which models can be had, what is known of one, and whether it answers. */
 export default async function models(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -26,7 +25,7 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
     .option('--json', 'as it is printed anyway')
     .action((id: string) =>
       guarded(async () => {
-        const { check } = await import('../shared/agent/model/check.js')
+        const { check } = await import('../agent/cli/index.js')
         io.stdout.write(`${JSON.stringify(await check(kernel, id, io.env, io.signal))}\n`)
       }),
     )
@@ -39,7 +38,7 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
 }
 
 async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
-  const [{ listModels }, { dictionary }] = await Promise.all([import('../shared/agent/model/listing.js'), import('../shared/agent/dictionary/choose.js')])
+  const [{ listModels }, { dictionary }] = await Promise.all([import('../agent/cli/index.js'), import('../agent/cli/index.js')])
   const { models, without_key, faults } = await listModels(kernel, await dictionary({ kernel, env: io.env }), io.signal)
   for (const fault of faults) say(io, 'warning', fault)
   const rows = models.map(({ id, display_name, format, facts }) => ({ id, provider: display_name, format, context_window: facts.context_window }))
@@ -50,7 +49,7 @@ async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
 }
 
 async function describe(kernel: Kernel, id: string, json: boolean, io: Io): Promise<void> {
-  const { findModel } = await import('../shared/agent/model/provider.js')
+  const { findModel } = await import('../agent/cli/index.js')
   const { id: known, display_name, format, entry, facts, sources, source } = findModel(kernel, io.env, id)
   const head = { id: known, provider: display_name, said_by: source.from.file, api_format: format, base_url: entry.base_url ?? '' }
   if (json) return void io.stdout.write(`${JSON.stringify({ ...head, facts: Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, { value, source: sources[name] }])) })}\n`)
@@ -60,9 +59,9 @@ async function describe(kernel: Kernel, id: string, json: boolean, io: Io): Prom
 
 async function login(kernel: Kernel, name: string, forget: boolean, io: Io): Promise<void> {
   const [{ signInOf }, { signIn, signOut }, { dictionary }] = await Promise.all([
-    import('../shared/agent/model/connect.js'),
-    import('../shared/agent/model/oauth.js'),
-    import('../shared/agent/dictionary/choose.js'),
+    import('../agent/cli/index.js'),
+    import('../agent/cli/index.js'),
+    import('../agent/cli/index.js'),
   ])
   const way = await signInOf(kernel, name, await dictionary({ kernel, env: io.env }))
   if (forget) return void io.stderr.write(signOut(way) ? `Signed out of ${name}.\n` : `Nobody is signed in to ${name}.\n`)

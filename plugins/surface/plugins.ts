@@ -1,7 +1,8 @@
 import { isAbsolute, relative } from 'node:path'
-import { homeOf, inspect, readInstalled, type ContributionInfo, type Io, type Kernel, type PluginFolder } from '../../core/index.js'
-import { columns, oneLine, paint, say } from '../shared/terminal.js'
-import { run, verb } from '../shared/verbs.js'
+import { homeOf, type ContributionInfo, type Io, type Kernel, type PluginFolder } from '../../core/index.js'
+import { inspect } from '../../core/kernel/index.js'
+import { readInstalled } from '../../core/trust/index.js'
+import { columns, oneLine, paint, run, say, verb } from '../lib/terminal/index.js'
 import { add, folderOf, remove, update, type AddOptions } from './plugins/install.js'
 import { Refusal } from './plugins/refusal.js'
 import { infoDocument, infoText } from './plugins/show.js'
@@ -38,6 +39,12 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .option('--kind <kind>', 'what it begins with', 'action')
     .option('--dir <folder>', 'where its folder is made', '.')
     .action(async (name: string, how: { kind: string; dir: string }) => void (code = await begin(name, how, io)))
+  addInstalling(command, kernel, io, (ended) => (code = ended))
+  return run(command, argv, () => code)
+}
+
+/** The commands that change what is installed; `end` is told the exit code of what goes wrong. */
+function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, end: (code: number) => void): void {
   command
     .command('add')
     .description('Installs from a folder, git (https://….git, git@…, github:owner/repository[/folder][#ref]), npm:name[@version] or an archive (.tar.gz, .zip, .mcpb). Nothing of it runs meanwhile.')
@@ -73,7 +80,6 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .option('--data', 'and what it has kept')
     .option('--yes', 'without asking, which is done at a terminal only')
     .action((name: string, how: { here?: true; data?: true; yes?: true }) => attempt(async () => (await remove(name, { ...how, kernel, io }), `Removed ${name}.`)))
-  return run(command, argv, () => code)
 
   async function attempt(work: () => Promise<string | undefined>): Promise<void> {
     try {
@@ -82,7 +88,7 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       say(io, 'error', `${error.message}. Nothing was changed.`)
-      code = 1
+      end(1)
     }
   }
 }

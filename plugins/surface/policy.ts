@@ -1,6 +1,5 @@
 import type { Explanation, Io, JsonObject, Kernel } from '../../core/index.js'
-import { readInput, takeTool, UsageError } from '../shared/fields.js'
-import { columns, oneLine, paint, say } from '../shared/terminal.js'
+import { columns, oneLine, paint, readInput, say, takeTool, UsageError } from '../lib/terminal/index.js'
 
 const usage = `Usage: vtcode policy explain [--json] '<command line>'
        vtcode policy explain [--json] <tool> [action] [--field value …]

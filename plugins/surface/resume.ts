@@ -1,8 +1,6 @@
 import type { Io, Kernel } from '../../core/index.js'
-import { withSession } from '../shared/agent/faces/session.js'
-import { withFlags, work, type Flags } from '../shared/agent/faces/work.js'
-import { interactive, printable, say } from '../shared/terminal.js'
-import { run, verb } from '../shared/verbs.js'
+import { withFlags, withSession, work, type Flags } from '../agent/cli/index.js'
+import { interactive, printable, run, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode resume`: goes on with a session, whatever ended it. */
 export default async function resume(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -44,7 +42,7 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
 
 /** A kernel where a session is at home; where none is known, this one says so. */
 async function kernelOf(kernel: Kernel, session: string, io: Io): Promise<Kernel> {
-  const { homeOfSession } = await import('../shared/agent/sessions/known.js')
+  const { homeOfSession } = await import('../agent/cli/index.js')
   const workspace = await homeOfSession(kernel.workspace, session, io.env)
   if (workspace === undefined || workspace === kernel.workspace) return kernel
   say(io, 'info', `The session belongs to ${printable(workspace)}; the work is done there.`)

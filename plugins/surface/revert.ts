@@ -1,9 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
-import { refusal } from '../shared/agent/faces/refusal.js'
-import type { RevertScope } from '../shared/agent/types.js'
-import { printable, say } from '../shared/terminal.js'
-import { run, verb } from '../shared/verbs.js'
+import { refusal, type RevertScope } from '../agent/cli/index.js'
+import { printable, run, say, verb } from '../lib/terminal/index.js'
 
 interface Flags {
   turn: number
@@ -35,7 +33,7 @@ export default async function revert(kernel: Kernel, argv: string[], io: Io): Pr
 }
 
 async function back(kernel: Kernel, { turn, session, scope, paths, dryRun, force, json }: Flags, io: Io): Promise<number> {
-  const [{ revert }, { lastSession }] = await Promise.all([import('../shared/agent/sessions/revert.js'), import('../shared/agent/sessions/manifest.js')])
+  const [{ revert }, { lastSession }] = await Promise.all([import('../agent/cli/index.js'), import('../agent/cli/index.js')])
   const workspace = openWorkspace(kernel.workspace)
   try {
     const id = session ?? (await lastSession(workspace))

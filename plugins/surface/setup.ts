@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { findProgram, type Io, type Kernel, programFile, readBytes, searchPath } from '../../core/index.js'
-import { confirm, interactive, oneLine, paint, printable, say } from '../shared/terminal.js'
-import { run, verb } from '../shared/verbs.js'
+import { findProgram, searchPath } from '../../core/base/index.js'
+import { readBytes } from '../../core/documents/index.js'
+import { programFile, type Io, type Kernel } from '../../core/index.js'
+import { confirm, interactive, oneLine, paint, printable, run, say, verb } from '../lib/terminal/index.js'
 import { clients } from './setup/clients.js'
 import { edit } from './setup/edit.js'
 

@@ -1,7 +1,7 @@
 import { isAbsolute, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Io, Kernel, Skill } from '../../core/index.js'
-import { columns, oneLine, paint, printable, say } from '../shared/terminal.js'
+import { columns, oneLine, paint, printable, say } from '../lib/terminal/index.js'
 import { check, prompt } from './skills/check.js'
 import { create } from './skills/create.js'
 

@@ -1,5 +1,5 @@
 import type { Io, Kernel, SlotInfo } from '../../core/index.js'
-import { columns, oneLine, paint, say } from '../shared/terminal.js'
+import { columns, oneLine, paint, say } from '../lib/terminal/index.js'
 
 const usage = 'Usage: vtcode tools [--json] [tool]\n\nLists the tools with their actions, what each may do, and what it is for.\n'
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, extname, join } from 'node:path'
 import { createKernel, version, type Io, type JsonObject, type Kernel, type Result } from '../../core/index.js'
-import { oneLine, paint, printable, type Paint } from '../shared/terminal.js'
+import { oneLine, paint, printable, type Paint } from '../lib/terminal/index.js'
 
 const LINES = 9
 const WIDTH = 110

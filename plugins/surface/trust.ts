@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs'
 import { relative } from 'node:path'
-import { digestOf, homeOf, openTrust, readBytes, survey, VtError, type Io, type Kernel, type Trust, type TrustItem } from '../../core/index.js'
-import { confirm, interactive, oneLine, paint, printable, say } from '../shared/terminal.js'
-import { run, verb } from '../shared/verbs.js'
+import { readBytes } from '../../core/documents/index.js'
+import { homeOf, openTrust, survey, VtError, type Io, type Kernel, type Trust } from '../../core/index.js'
+import { digestOf, type TrustItem } from '../../core/trust/index.js'
+import { confirm, interactive, oneLine, paint, printable, run, say, verb } from '../lib/terminal/index.js'
 
 /** Files are shown whole up to this size; a longer one is not agreed to unseen, it has to be looked at elsewhere. */
 const SHOWN = 256 * 1024

@@ -1,7 +1,6 @@
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
-import { columns, printable, say } from '../shared/terminal.js'
-import { explained, undo as putBack, undoable, type Undoable } from '../shared/undo.js'
-import { run, verb } from '../shared/verbs.js'
+import { explained, undo as putBack, undoable, type Undoable } from '../lib/files/index.js'
+import { columns, printable, run, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode undo`: takes the latest change back, again and again, or the one that is named; of any session. */
 export default async function undo(kernel: Kernel, argv: string[], io: Io): Promise<number> {

@@ -1,7 +1,7 @@
 import type { Handler } from '../../core/index.js'
-import { deliver } from '../shared/exec/answer.js'
-import { sessionsOf } from '../shared/exec/sessions.js'
-import { execSettings } from '../shared/exec/settings.js'
+import { execSettings } from '../lib/process/index.js'
+import { deliver } from './session/answer.js'
+import { sessionsOf } from './session/sessions.js'
 
 interface CloseInput {
   session_id: string

@@ -1,11 +1,11 @@
 import { ok, problem, VtError, type Context, type Handler } from '../../core/index.js'
-import { count, refusal } from '../shared/answer.js'
-import { blotted } from '../shared/exec/blot.js'
-import { ends, searched, type Found } from '../shared/exec/look.js'
-import { screenOf } from '../shared/exec/screen.js'
-import type { Session } from '../shared/exec/session.js'
-import { sessionsOf } from '../shared/exec/sessions.js'
-import { joined, ofFile, ofLog, type Source } from '../shared/exec/source.js'
+import { count, refusal } from '../lib/base/index.js'
+import { blotted } from './output/redact_spool.js'
+import { ends, searched, type Found } from './session/query.js'
+import { screenOf } from './session/screen.js'
+import type { Session } from './session/session.js'
+import { sessionsOf } from './session/sessions.js'
+import { joined, ofFile, ofLog, type Source } from './session/source.js'
 
 interface InspectInput {
   session_id?: string

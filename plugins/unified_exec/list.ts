@@ -1,6 +1,6 @@
 import { ok, type Handler } from '../../core/index.js'
-import type { Session } from '../shared/exec/session.js'
-import { sessionsOf } from '../shared/exec/sessions.js'
+import type { Session } from './session/session.js'
+import { sessionsOf } from './session/sessions.js'
 
 const longestCommand = 200
 

@@ -1,4 +1,4 @@
-import { goOn } from '../shared/exec/go_on.js'
+import { goOn } from './session/resume.js'
 
 /** `unified_exec/poll`: delivers the output since the last delivery, waiting for some if there is none. */
 export default goOn

@@ -1,9 +1,9 @@
 import type { Context, Handler } from '../../core/index.js'
-import { deliver, reportProgress } from '../shared/exec/answer.js'
-import { begin, type Wanted } from '../shared/exec/begin.js'
-import { answerQueries } from '../shared/exec/screen.js'
-import { sessionsOf } from '../shared/exec/sessions.js'
-import { execSettings } from '../shared/exec/settings.js'
+import { execSettings } from '../lib/process/index.js'
+import { deliver, reportProgress } from './session/answer.js'
+import { answerQueries } from './session/screen.js'
+import { sessionsOf } from './session/sessions.js'
+import { begin, type Wanted } from './session/start.js'
 
 interface RunInput {
   command: string | string[]

@@ -1,8 +1,6 @@
 import { fail, ok, type Handler } from '../../core/index.js'
-import { freeName, placeOf, requiredEntry } from '../shared/entry.js'
-import { missingParents, recorded, type Step } from '../shared/history.js'
-import { readsOf } from '../shared/reads.js'
-import { short } from '../shared/hash.js'
+import { short } from '../lib/base/index.js'
+import { freeName, missingParents, placeOf, readsOf, recorded, requiredEntry, type Step } from '../lib/files/index.js'
 
 interface CopyInput {
   path: string

@@ -1,8 +1,5 @@
 import { fail, ok, type Handler, type Notice } from '../../core/index.js'
-import { entryAt } from '../shared/entry.js'
-import { mostKept, recorded } from '../shared/history.js'
-import { missing } from '../shared/missing.js'
-import { readsOf } from '../shared/reads.js'
+import { entryAt, missing, mostKept, readsOf, recorded } from '../lib/files/index.js'
 
 interface DeleteInput {
   path: string

@@ -1,11 +1,6 @@
 import { fail, ok, problem, type Call, type Failure, type Handler, type Next, type Notice } from '../../core/index.js'
-import { Changes, lineAt } from '../shared/changes.js'
-import { diffOf } from '../shared/diff.js'
-import { decode, encode, recognise, type Form } from '../shared/encoding.js'
-import { missing } from '../shared/missing.js'
-import { nearTo } from '../shared/near.js'
-import { replace } from '../shared/replace.js'
-import { diffRoom, load, readOf, refuseStale, type Target } from '../shared/target.js'
+import { decode, encode, recognise, type Form } from '../lib/base/index.js'
+import { Changes, diffOf, diffRoom, lineAt, load, missing, nearTo, readOf, refuseStale, replace, type Target } from '../lib/files/index.js'
 import { apart, occurrences, withEnds } from './edit/match.js'
 
 interface Edit {

@@ -1,7 +1,5 @@
 import { ok, type Handler } from '../../core/index.js'
-import { freeName, placeOf, requiredEntry } from '../shared/entry.js'
-import { missingParents, recorded } from '../shared/history.js'
-import { readsOf } from '../shared/reads.js'
+import { freeName, missingParents, placeOf, readsOf, recorded, requiredEntry } from '../lib/files/index.js'
 
 interface MoveInput {
   path: string

@@ -1,6 +1,5 @@
 import type { Handler } from '../../core/index.js'
-import { readFile, type ReadInput } from '../shared/read.js'
-import { readsOf } from '../shared/reads.js'
+import { readFile, readsOf, type ReadInput } from '../lib/files/index.js'
 
 /** `unified_file/read`: the whole file, a page of lines, or a range of bytes. */
 export default ((call, { workspace, signal, session }) =>

@@ -1,10 +1,6 @@
 import { fail, ok, problem, type Call, type Handler, type Notice, type Result } from '../../core/index.js'
-import { countLines } from '../shared/changes.js'
-import { diffTexts } from '../shared/diff.js'
-import { decode, encode, recognise } from '../shared/encoding.js'
-import { replace } from '../shared/replace.js'
-import { short } from '../shared/hash.js'
-import { diffRoom, load, readOf, refuseStale, type Target } from '../shared/target.js'
+import { decode, encode, recognise, short } from '../lib/base/index.js'
+import { countLines, diffRoom, diffTexts, load, readOf, refuseStale, replace, type Target } from '../lib/files/index.js'
 
 type Mode = 'fail_if_exists' | 'overwrite' | 'append' | 'skip_if_exists'
 interface WriteInput {

@@ -1,6 +1,6 @@
 import { ok, type Handler, type JsonObject } from '../../core/index.js'
-import { count as counted } from '../shared/answer.js'
-import { callsOf, recordedCalls, type Entry } from '../shared/calls.js'
+import { count as counted } from '../lib/base/index.js'
+import { callsOf, recordedCalls, type Entry } from '../lib/state/index.js'
 
 interface Input {
   scope: 'all' | 'current' | 'archive'

@@ -1,6 +1,4 @@
-import { grepWith } from '../shared/grep.js'
-import { places } from '../shared/places.js'
-import { search } from '../shared/search.js'
+import { grepWith, places, search } from '../lib/search/index.js'
 
 /** Broad text search with ripgrep. Declines when it cannot be started. */
 export default grepWith({ backend: 'ripgrep', search, places })

@@ -1,12 +1,6 @@
 import { ok, VtError, type Context, type EntryKind, type Handle, type Handler, type Next } from '../../core/index.js'
-import { count, fitting, remarks } from '../shared/answer.js'
-import { look, nameOf, parentOf, type Entry } from '../shared/entries.js'
-import { entriesBelow } from '../shared/enumerate.js'
-import { glob, isGlob } from '../shared/glob.js'
-import { byPath, inPathOrder } from '../shared/order.js'
-import { choose, type Discovery } from '../shared/ripgrep.js'
-import { searchOurselves } from '../shared/javascript.js'
-import { patternRefusal, search } from '../shared/search.js'
+import { byPath, count, fitting, inPathOrder, remarks } from '../lib/base/index.js'
+import { choose, entriesBelow, glob, isGlob, look, nameOf, parentOf, patternRefusal, search, searchOurselves, type Discovery, type Entry } from '../lib/search/index.js'
 import { tree } from './list/tree.js'
 
 export interface ListInput {

@@ -1,16 +1,11 @@
 import { VtError, type Context, type Handle, type Handler, type JsonObject, type Notice } from '../../core/index.js'
-import { notice, refusal, some } from '../shared/answer.js'
-import { astGrep, astGrepPath, ensureAstGrep } from '../shared/ast_grep.js'
-import { InstallProblem } from '../shared/ast_grep_install.js'
-import { look, openOr } from '../shared/entries.js'
-import type { Language } from '../shared/languages.js'
-import { inPathOrder } from '../shared/order.js'
+import { inPathOrder, notice, refusal, some } from '../lib/base/index.js'
+import { lines } from '../lib/process/index.js'
+import { look, openOr, tooHardToParse } from '../lib/search/index.js'
 import {
-  answer, cached, filterOf, leftOut, remember, subjects, tooLarge, versionIn, versionOf, wantedLanguage,
-  type Item, type OutlineInput, type Outlined, type Range, type Subject,
-} from '../shared/outline.js'
-import { lines } from '../shared/process.js'
-import { tooHardToParse } from '../shared/ripgrep.js'
+  answer, astGrep, astGrepPath, cached, ensureAstGrep, filterOf, InstallProblem, leftOut, remember, subjects, tooLarge, versionIn, versionOf,
+  wantedLanguage, type Item, type Language, type Outlined, type OutlineInput, type Range, type Subject,
+} from '../lib/syntax/index.js'
 
 /** Languages whose symbols ast-grep knows by itself. */
 const served = new Set(['typescript', 'tsx', 'javascript', 'python', 'rust', 'go', 'java', 'c', 'cpp', 'csharp', 'ruby', 'php', 'kotlin', 'swift', 'markdown'])

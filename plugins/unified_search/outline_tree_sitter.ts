@@ -1,10 +1,10 @@
-import { type Context, type Handle, type Handler, programFile } from '../../core/index.js'
-import { notice, refusal, some } from '../shared/answer.js'
-import { openOr } from '../shared/entries.js'
-import { languageNamed, languages } from '../shared/languages.js'
-import { answer, cached, filterOf, leftOut, remember, subjects, tooLarge, versionIn, wantedLanguage, type Item, type OutlineInput, type Outlined } from '../shared/outline.js'
-import { tooHardToParse } from '../shared/ripgrep.js'
-import { thread, ThreadProblem } from '../shared/thread.js'
+import { programFile, type Context, type Handle, type Handler } from '../../core/index.js'
+import { notice, refusal, some, thread, ThreadProblem } from '../lib/base/index.js'
+import { openOr, tooHardToParse } from '../lib/search/index.js'
+import {
+  answer, cached, filterOf, languageNamed, languages, leftOut, remember, subjects, tooLarge, versionIn, wantedLanguage, type Item, type Outlined,
+  type OutlineInput,
+} from '../lib/syntax/index.js'
 import type { Drawn, Job } from './outline_tree_sitter/worker.js'
 
 /** Languages that there is a grammar and a query for, both in the folder beside this file. */

@@ -1,6 +1,6 @@
 import { ok, type Call, type Context, type Effect, type Handler, type Mode, type Schema, type SlotInfo } from '../../core/index.js'
-import { count } from '../shared/answer.js'
-import { rank, type Document } from '../shared/rank.js'
+import { count } from '../lib/base/index.js'
+import { rank, type Document } from './tools/rank.js'
 
 interface Input {
   keyword: string

@@ -1,6 +1,6 @@
 import { problem, type Handler } from '../../core/index.js'
-import { search, type Engine, type Found, type Query, type SearchOutput } from '../shared/engine.js'
-import { fetchPage, webFailure, type WebSettings } from '../shared/fetch.js'
+import { fetchPage, webFailure, type WebSettings } from '../lib/net/index.js'
+import { search, type Engine, type Found, type Query, type SearchOutput } from './engine.js'
 
 interface Options {
   base_url?: string

@@ -65,7 +65,7 @@ describe('the dictionary', () => {
   })
 
   it('is the only place that looks at the clock, at chance, at timers and at whether this is CI', () => {
-    const root = fileURLToPath(new URL('../../plugins/shared/agent/', import.meta.url))
+    const root = fileURLToPath(new URL('../../plugins/agent/', import.meta.url))
     const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
     expect(files.length).toBeGreaterThan(50)
     const looking = files.filter((file) => /process\.env|['".]CI\b|Date\.now|new Date\(\)|Math\.random|set(Timeout|Interval|Immediate)\b|AbortSignal\.timeout|performance\.now|randomUUID/.test(readFileSync(join(root, file), 'utf8')))

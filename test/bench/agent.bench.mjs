@@ -98,7 +98,7 @@ async function turns(folder, port) {
 
 const program = (folder, port) => `
 import { createKernel } from ${JSON.stringify(join(project, 'dist/core/index.js'))}
-import { createAgent } from ${JSON.stringify(join(project, 'dist/plugins/shared/agent/index.js'))}
+import { createAgent } from ${JSON.stringify(join(project, 'dist/plugins/agent/index.js'))}
 const median = (all) => all.sort((a, b) => a - b)[Math.floor(all.length / 2)]
 const timed = async (what) => { const began = performance.now(); await what(); return performance.now() - began }
 const kernel = await createKernel({ workspace: ${JSON.stringify(join(folder, 'work'))}, mode: 'auto' })

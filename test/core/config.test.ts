@@ -3,9 +3,9 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, symlinkSync,
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { defaults, loadSettings, validateConfigFile, type SettingsOptions } from '../../dist/core/config.js'
-import { readContract } from '../../dist/core/conform.js'
-import { defaultsOf } from '../../dist/core/merge.js'
+import { defaults, loadSettings, validateConfigFile, type SettingsOptions } from '../../build/core/config/index.js'
+import { readContract } from '../../build/core/schema/index.js'
+import { defaultsOf } from '../../build/core/config/index.js'
 
 let space: TempWorkspace
 beforeEach(async () => {
@@ -52,7 +52,7 @@ describe('without any file', () => {
     expect(await modeOf({ default_mode: 'auto' })).toBe('ask')
   })
   it('nothing heavy is loaded', () => {
-    const script = `const { loadSettings } = await import(${JSON.stringify(join(import.meta.dirname, '../../dist/core/config.js'))})
+    const script = `const { loadSettings } = await import(${JSON.stringify(join(import.meta.dirname, '../../build/core/config/index.js'))})
       await loadSettings({ workspace: ${JSON.stringify(space.root)}, home: '/nowhere', env: {}, mode: 'auto' })
       const { createRequire } = await import('node:module')
       console.log(Object.keys(createRequire(import.meta.url).cache).filter((file) => /node_modules/.test(file)).length)`

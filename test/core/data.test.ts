@@ -3,8 +3,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { limits, parseData, readData } from '../../dist/core/data.js'
-import { load } from '../../dist/core/explorer.js'
+import { limits, parseData, readData } from '../../build/core/documents/index.js'
+import { load } from '../../build/core/documents/index.js'
 import { fc } from './property.js'
 
 const parse = async (text: string | Uint8Array, file = 'x.yaml') => parseData(typeof text === 'string' ? Buffer.from(text) : text, file)

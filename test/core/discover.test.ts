@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { loadSettings } from '../../dist/core/config.js'
-import { discover } from '../../dist/core/discover.js'
+import { loadSettings } from '../../build/core/config/index.js'
+import { discover } from '../../build/core/manifests/index.js'
 
 let space: TempWorkspace
 beforeEach(async () => {

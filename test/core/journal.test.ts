@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openWorkspace, type OpenWorkspace } from '../../dist/core/workspace.js'
+import { openWorkspace, type OpenWorkspace } from '../../build/core/workspace/index.js'
 
 let root: string
 let workspace: OpenWorkspace

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parse } from 'yaml'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { compileCatalogue, readManifest } from '../../dist/core/manifest.js'
+import { compileCatalogue, readManifest } from '../../build/core/manifests/index.js'
 
 const repository = join(import.meta.dirname, '../..')
 let space: TempWorkspace

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { readContract } from '../../dist/core/conform.js'
-import { defaultsOf, merge, type Source } from '../../dist/core/merge.js'
-import { tightens } from '../../dist/core/standing.js'
+import { readContract } from '../../build/core/schema/index.js'
+import { defaultsOf, merge, type Source } from '../../build/core/config/index.js'
+import { tightens } from '../../build/core/config/index.js'
 import { fc } from './property.js'
 
 type Data = Record<string, unknown>

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeName, encodeName, normalizePath } from '../../dist/core/paths.js'
+import { decodeName, encodeName, normalizePath } from '../../build/core/base/index.js'
 
 const root = '/t/ws'
 const normalize = (path: string, windows = false) => normalizePath(path, [windows ? 'C:\\t\\ws' : root], windows)

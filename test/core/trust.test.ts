@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createKernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { loadSettings } from '../../dist/core/config.js'
-import { digestOf, itemFor, itemForConfig, itemForValue, treeDigest, treesOnce } from '../../dist/core/digest.js'
-import { discover } from '../../dist/core/discover.js'
-import { survey } from '../../dist/core/survey.js'
-import { openTrust } from '../../dist/core/trust.js'
+import { loadSettings } from '../../build/core/config/index.js'
+import { digestOf, itemFor, itemForConfig, itemForValue, treeDigest, treesOnce } from '../../build/core/trust/index.js'
+import { discover } from '../../build/core/manifests/index.js'
+import { survey } from '../../build/core/kernel/index.js'
+import { openTrust } from '../../build/core/trust/index.js'
 
 let space: TempWorkspace
 let home: string

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openWorkspace, type OpenWorkspace } from '../../dist/core/workspace.js'
+import { openWorkspace, type OpenWorkspace } from '../../build/core/workspace/index.js'
 
 let base: string
 let root: string

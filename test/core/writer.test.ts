@@ -19,7 +19,7 @@ import { createHash } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openWorkspace, type OpenWorkspace } from '../../dist/core/workspace.js'
+import { openWorkspace, type OpenWorkspace } from '../../build/core/workspace/index.js'
 
 let base: string
 let root: string
@@ -182,7 +182,7 @@ describe('a write', () => {
       console.log(JSON.stringify([await answer('a.txt'), await answer('readonly')]))`
     writeFileSync(join(root, 'readonly'), 'old', { mode: 0o444 })
     const without = ['setpriv', '--bounding-set', '-all', '--inh-caps', '-all', process.execPath, '--input-type=module', '-e', script]
-    const { stdout } = spawnSync(without[0]!, [...without.slice(1), new URL('../../dist/core/workspace.js', import.meta.url).href, root], {
+    const { stdout } = spawnSync(without[0]!, [...without.slice(1), new URL('../../build/core/workspace/index.js', import.meta.url).href, root], {
       encoding: 'utf8',
     })
     expect(JSON.parse(stdout)).toEqual([['attributes'], 'VT_PATH_PERMISSION'])
@@ -292,7 +292,7 @@ describe('a lock', () => {
       '--input-type=module',
       '-e',
       script,
-      new URL('../../dist/core/workspace.js', import.meta.url).href,
+      new URL('../../build/core/workspace/index.js', import.meta.url).href,
       root,
     ])
     await once(child.stdout, 'data')

@@ -1,5 +1,5 @@
 import type { Context } from '../../../core/index.js'
-import { openSpool, type Spool } from '../../shared/spool.js'
+import { openSpool, type Spool } from '../../lib/state/index.js'
 
 const largestSpool = 64 * 1024 * 1024
 

@@ -1,5 +1,5 @@
 import { VtError, type JsonObject } from '../../../core/index.js'
-import { resolveValues, type Asking } from '../../shared/values.js'
+import { resolveValues, type Asking } from '../../lib/values/index.js'
 import type { Values } from './template.js'
 
 // Variables that change which program runs or what it loads.

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
-import { isObject, ok, VtError, type Next, type Result } from '../../../core/index.js'
-import { pointed } from '../../shared/pointer.js'
+import { isObject } from '../../../core/base/index.js'
+import { ok, VtError, type Next, type Result } from '../../../core/index.js'
+import { pointed } from '../../lib/values/index.js'
 import type { Settings } from './settings.js'
 
 /** What a program left behind. */
@@ -31,7 +32,6 @@ export function resultOf(settings: Settings, run: Run): Result {
   const chosen = pointed(document, settings.select)
   return ok(isObject(chosen) ? chosen : { value: chosen })
 }
-
 
 const linesOf = (text: string): string[] => text.replace(/\n$/, '').split(/\r?\n/).filter((line, index, all) => line !== '' || all.length > 1)
 

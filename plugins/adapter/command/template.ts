@@ -1,5 +1,5 @@
 import { VtError, type JsonObject, type Schema } from '../../../core/index.js'
-import { parseText, type Piece } from '../../shared/references.js'
+import { parseText, type Piece } from '../../lib/values/index.js'
 
 /** One element of `run`, checked. */
 type Element =

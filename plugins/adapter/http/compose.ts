@@ -1,5 +1,5 @@
 import { VtError, type JsonObject } from '../../../core/index.js'
-import { parseText, type Piece } from '../../shared/references.js'
+import { parseText, type Piece } from '../../lib/values/index.js'
 import { invalid, type Settings } from './settings.js'
 
 /** The request as the values make it, without what is secret. */

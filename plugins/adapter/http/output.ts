@@ -1,6 +1,6 @@
 import { ok, VtError, type JsonObject, type Result } from '../../../core/index.js'
-import type { Page } from '../../shared/fetch.js'
-import { pointed } from '../../shared/pointer.js'
+import type { Page } from '../../lib/net/index.js'
+import { pointed } from '../../lib/values/index.js'
 import type { Settings } from './settings.js'
 
 /** Is a status among `2xx`, `404` and the like? */

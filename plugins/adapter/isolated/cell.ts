@@ -1,7 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
-import { type Contribution, type Launch, type Premises, problem, programFile } from '../../../core/index.js'
-import { confined, sandbox } from '../../shared/exec/sandbox.js'
-import type { SandboxSettings } from '../../shared/exec/settings.js'
+import { problem, programFile, type Contribution, type Launch, type Premises } from '../../../core/index.js'
+import { confined, sandbox, type SandboxSettings } from '../../lib/process/index.js'
 
 /** The program, as far as the process of a plugin is made of it. */
 const program = ['.', '../package.json', '../node_modules'].map((path) => programFile(path))

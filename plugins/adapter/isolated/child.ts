@@ -1,6 +1,7 @@
-/** The process of a plugin: imports its modules, calls them, and passes on what they ask of the program. */
 import { Socket } from 'node:net'
-import { importForeign, plain, problem, type Problem } from '../../../core/index.js'
+import { plain } from '../../../core/base/index.js'
+import { problem, type Problem } from '../../../core/index.js'
+import { importForeign } from '../../../core/kernel/index.js'
 import { closeSessions, contextOf, type Described, type Link } from './context.js'
 import { frames, type Frame } from './frames.js'
 

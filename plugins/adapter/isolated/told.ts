@@ -1,4 +1,3 @@
-/** What crosses the border between the program and the process of a plugin, and what is made of its end. */
 import { constants } from 'node:os'
 import { VtError, type Context, type Premises, type Problem } from '../../../core/index.js'
 

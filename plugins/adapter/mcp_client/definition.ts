@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { isAbsolute, resolve } from 'node:path'
-import { environment, findProgram, searchPath, VtError, type Contribution, type Effect, type JsonObject, type Launch, type Premises } from '../../../core/index.js'
+import { environment, findProgram, searchPath } from '../../../core/base/index.js'
+import { VtError, type Contribution, type Effect, type JsonObject, type Launch, type Premises } from '../../../core/index.js'
+import { isOwnServer } from '../../lib/base/index.js'
+import { expandVariables, resolveValue, resolveValues, resolveWords, type Asking } from '../../lib/values/index.js'
 import type { LoginOptions } from './login.js'
-import { isOwnServer } from '../../shared/this_program.js'
-import { expandVariables, resolveValue, resolveValues, resolveWords, type Asking } from '../../shared/values.js'
 
 /** A server as a manifest or the settings define it. */
 export interface Definition {

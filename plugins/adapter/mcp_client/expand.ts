@@ -1,7 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/client'
 import { problem, VtError, type Contribution, type Effect, type JsonObject, type Premises } from '../../../core/index.js'
-import { globs } from './globs.js'
 import { circle, definitionOf, isRemote, leftAlone, startFailure, type Definition } from './definition.js'
+import { globs } from './globs.js'
 import { wireNames, type Named } from './names.js'
 import { digest, Pins } from './pins.js'
 import { hold, width } from './pool.js'

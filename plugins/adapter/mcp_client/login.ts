@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { OAuthClientInformationContext, OAuthClientMetadata, OAuthClientProvider, StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
-import { readBytes, type Premises } from '../../../core/index.js'
-import { showPage, WayBack } from '../../shared/sign_in.js'
+import { readBytes } from '../../../core/documents/index.js'
+import type { Premises } from '../../../core/index.js'
+import { showPage, WayBack } from '../../lib/net/index.js'
 
 interface Kept {
   port?: number

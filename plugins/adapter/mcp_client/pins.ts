@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Tool } from '@modelcontextprotocol/client'
-import { readBytes, type Contribution, type Premises } from '../../../core/index.js'
+import { readBytes } from '../../../core/documents/index.js'
+import type { Contribution, Premises } from '../../../core/index.js'
 import { keyOf, type Definition } from './definition.js'
 
 const most = 16 * 1_048_576

@@ -1,8 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
-import { signalGroup, start, type Launch } from '../../../core/index.js'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
-import { settles, tail } from '../../shared/process.js'
+import { signalGroup, start } from '../../../core/base/index.js'
+import type { Launch } from '../../../core/index.js'
+import { settles, tail } from '../../lib/process/index.js'
 
 const MAX_FRAME = 32 * 1_048_576
 const MAX_LOG = 262_144

@@ -2,8 +2,8 @@ import { pathToFileURL } from 'node:url'
 import type { Client, StreamableHTTPClientTransport, Tool, Transport } from '@modelcontextprotocol/client'
 import { problem, version, VtError, type Asker, type Contribution, type Premises } from '../../../core/index.js'
 import { answerForm } from './ask.js'
-import { Login } from './login.js'
 import { addressOf, isRemote, launchOf, startFailure, type Definition } from './definition.js'
+import { Login } from './login.js'
 import { Pipe } from './pipe.js'
 
 /** A server that answers: its client and the tools it offers now. */

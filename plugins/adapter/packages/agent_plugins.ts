@@ -1,8 +1,7 @@
-/** Agent Plugins 1.0.0, https://agent-plugins.org: `plugin.json`, `mcp.json`, `skills/`, and of clients' own parts `dev.vtcode`. */
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { JsonObject, PackageSkills } from '../../../core/index.js'
-import { validate } from '../../shared/skill_strict.js'
+import { validate } from '../../lib/skills/index.js'
 import { fill, isObject } from './objects.js'
 import type { Package } from './package.js'
 

@@ -1,4 +1,3 @@
-/** Plugins of Claude Code and Codex, and the bare `.mcp.json` that many programs read. */
 import type { JsonObject } from '../../../core/index.js'
 import { addHooks, type Source } from './hooks.js'
 import { isObject } from './objects.js'

@@ -1,4 +1,3 @@
-/** Extensions of the Gemini CLI: `gemini-extension.json`. */
 import { sep } from 'node:path'
 import type { JsonObject } from '../../../core/index.js'
 import { addHooks } from './hooks.js'

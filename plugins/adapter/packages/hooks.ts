@@ -1,6 +1,5 @@
-/** Lifecycle hooks of packages, in the JSON that Claude Code, Codex and Gemini share; each entry is judged alone. */
 import type { JsonObject } from '../../../core/index.js'
-import { eventOf, type Dialect } from '../../shared/hooks/entries.js'
+import { eventOf, type Dialect } from '../../lib/hooks/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
 import { holdsSecret, worded, type Names } from './values.js'

@@ -1,4 +1,3 @@
-/** MCP bundles (MCPB, formerly DXT): `manifest.json` with one server. */
 import { sep } from 'node:path'
 import type { JsonObject, PackageText } from '../../../core/index.js'
 import { isObject } from './objects.js'

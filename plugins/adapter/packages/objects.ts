@@ -1,4 +1,4 @@
-import { isObject } from '../../../core/index.js'
+import { isObject } from '../../../core/base/index.js'
 
 export { isObject }
 

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { readBytes, VtError, type Diagnostic, type JsonObject, type Manifest, type PackagePlace, type PackageReader, type PackageSkills } from '../../../core/index.js'
+import { readBytes } from '../../../core/documents/index.js'
+import { VtError, type Diagnostic, type JsonObject, type Manifest, type PackagePlace, type PackageReader, type PackageSkills } from '../../../core/index.js'
 import { fill, isObject, sound } from './objects.js'
 import { declared, exported, needsOf, type Needs } from './values.js'
 

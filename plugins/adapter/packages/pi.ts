@@ -1,7 +1,7 @@
-/** Packages of pi and oh-my-pi: `package.json` with a key `pi` or `omp`. Their skills and prompts are text; the rest is code or looks. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { pathPattern, type JsonObject } from '../../../core/index.js'
+import { pathPattern } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
 import { skillsIn } from './skills.js'

@@ -1,4 +1,3 @@
-/** What Gemini extensions forbid and ask before: `excludeTools` and `policies/*.toml`. What they allow counts for nothing here. */
 import { join } from 'node:path'
 import type { JsonObject } from '../../../core/index.js'
 import { isObject } from './objects.js'

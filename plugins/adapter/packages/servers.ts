@@ -1,6 +1,5 @@
-/** Servers as packages say them, in our words. */
 import type { JsonObject } from '../../../core/index.js'
-import { isOwnServer } from '../../shared/this_program.js'
+import { isOwnServer } from '../../lib/base/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
 import { holdsSecret, worded, type Names, type Words } from './values.js'

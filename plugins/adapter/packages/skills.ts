@@ -1,7 +1,7 @@
-/** What of a package is text for models: folders of skills, and commands and prompts that are read as skills. */
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { parseCommand, type PackageSkills, type PackageText } from '../../../core/index.js'
+import type { PackageSkills, PackageText } from '../../../core/index.js'
+import { parseCommand } from '../../../core/skills/index.js'
 import type { Package } from './package.js'
 
 export interface Places {

@@ -1,4 +1,3 @@
-/** What Gemini writes in TOML, first of all its commands: `commands/<folder>/<name>.toml` with a `prompt`. */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { JsonObject, PackageText } from '../../../core/index.js'

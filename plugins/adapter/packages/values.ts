@@ -1,4 +1,3 @@
-/** What a user is to say for a package, and the places in its texts that wait for it. */
 import type { JsonObject, Manifest } from '../../../core/index.js'
 import { fill, isObject } from './objects.js'
 

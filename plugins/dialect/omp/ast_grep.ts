@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { ok, problem, type Context, type Handler, type JsonObject } from '../../../core/index.js'
-import { loadedIn, pathOf } from '../../shared/skills.js'
+import { loadedIn, pathOf } from '../../lib/skills/index.js'
 
 interface Input {
   pat: string

@@ -1,9 +1,7 @@
 import { encodeName, type Context } from '../../../core/index.js'
-import { refusal } from '../../shared/answer.js'
-import { existing, tellable } from '../../shared/entries.js'
-import { byPath } from '../../shared/order.js'
-import { lines } from '../../shared/process.js'
-import { largestSearched, ripgrep, withWalk, type Discovery } from '../../shared/ripgrep.js'
+import { byPath, refusal } from '../../lib/base/index.js'
+import { lines } from '../../lib/process/index.js'
+import { existing, largestSearched, ripgrep, tellable, withWalk, type Discovery } from '../../lib/search/index.js'
 
 const seconds = 30
 

@@ -3,10 +3,8 @@ import { constants } from 'node:fs'
 import { mkdir, open, readFile, rename, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Context, JsonObject, Lasting } from '../../../core/index.js'
-import { ownFolder } from '../../shared/own_folder.js'
-import { folderOf } from '../../shared/rules/commands.js'
-import type { Facts } from '../../shared/rules/facts.js'
-import { readCommand } from '../../shared/rules/shell.js'
+import { folderOf, readCommand, type Facts } from '../../lib/rules/index.js'
+import { ownFolder } from '../../lib/state/index.js'
 
 /** What a yes may be remembered for: `covers` says it to a person, `key` is the same for a machine. */
 interface Scope {

@@ -1,9 +1,5 @@
 import type { JsonObject } from '../../../core/index.js'
-import { covering, placesIn, readsOnly } from '../../shared/rules/commands.js'
-import type { Facts } from '../../shared/rules/facts.js'
-import type { Place } from '../../shared/rules/named.js'
-import type { RuleSet } from '../../shared/rules/rules.js'
-import { readCommand, type Argv } from '../../shared/rules/shell.js'
+import { covering, placesIn, readCommand, readsOnly, type Argv, type Facts, type Place, type RuleSet } from '../../lib/rules/index.js'
 
 /** Which rule decides each program of the command lines of a call, and what else of a line stands against it. */
 export async function explainCommands(facts: Facts, rules: RuleSet): Promise<JsonObject> {

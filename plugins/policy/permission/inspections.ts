@@ -1,6 +1,5 @@
-import type { Facts } from '../../shared/rules/facts.js'
 import type { Next } from '../../../core/index.js'
-import { readCommand } from '../../shared/rules/shell.js'
+import { readCommand, type Facts } from '../../lib/rules/index.js'
 
 /** The call that answers what a plain inspection by a command wanted to know. */
 export function inspection(facts: Facts): Next | undefined {

@@ -1,8 +1,7 @@
 import type { Io, Kernel } from '../../../core/index.js'
-import { refusal } from '../../shared/agent/faces/refusal.js'
-import { summary } from '../../shared/agent/faces/progress.js'
-import type { Agent } from '../../shared/agent/index.js'
-import { interactive, oneLine, say } from '../../shared/terminal.js'
+import { refusal, summary } from '../../agent/cli/index.js'
+import type { Agent } from '../../agent/index.js'
+import { interactive, oneLine, say } from '../../lib/terminal/index.js'
 
 export const help = `/help shows this, /mode says the mode, /compact [what matters] shortens the conversation, /quit ends.
 While an answer is under way, what you type waits for its end; /steer <text> ends it and goes on with the text. Ctrl-C ends it and gives back what waits.

@@ -1,5 +1,5 @@
 import type { ClientCapabilities, InputRequests, InputRequiredResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server'
-import type { Asker, Approval, Approved, CallOptions, Client, ClientRequest, JsonObject, Result } from '../../../core/index.js'
+import type { Approval, Approved, Asker, CallOptions, Client, ClientRequest, JsonObject, Result } from '../../../core/index.js'
 import { answersOf, formOf } from './form.js'
 import type { Sdk } from './sdk.js'
 

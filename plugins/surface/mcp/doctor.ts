@@ -1,5 +1,5 @@
-import { type Io, type Kernel, programFile } from '../../../core/index.js'
-import { oneLine, say } from '../../shared/terminal.js'
+import { programFile, type Io, type Kernel } from '../../../core/index.js'
+import { oneLine, say } from '../../lib/terminal/index.js'
 
 /** In bytes. */
 const LONG_LIST = 48 * 1024

@@ -1,5 +1,5 @@
 import type { Io, Kernel } from '../../../core/index.js'
-import { say } from '../../shared/terminal.js'
+import { say } from '../../lib/terminal/index.js'
 import { loadSdk } from './sdk.js'
 import { createServer } from './server.js'
 import { Wire } from './wire.js'

@@ -1,5 +1,5 @@
 import type { GetPromptResult } from '@modelcontextprotocol/server'
-import type { Offer, Kernel, Skill } from '../../../core/index.js'
+import type { Kernel, Offer, Skill } from '../../../core/index.js'
 
 const MAX_URI = 2048
 

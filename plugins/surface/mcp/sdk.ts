@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { Script } from 'node:vm'
-import { programFile } from '../../../core/index.js'
 import type * as server from '@modelcontextprotocol/server'
 import type * as stdio from '@modelcontextprotocol/server/stdio'
+import { programFile } from '../../../core/index.js'
 
 /** What a server needs, whatever carries its messages. */
 export type Sdk = Pick<typeof server, 'createRequestStateCodec' | 'inputRequired' | 'ProtocolError' | 'Server'>

@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Objection } from './guard.js'
 
 /** The body of a request; `undefined` when it is larger than `limit` bytes, of which no more are kept. */

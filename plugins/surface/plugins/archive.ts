@@ -1,8 +1,3 @@
-/**
- * Archives of others, unpacked without trusting them: tar, gzipped or not, and zip. Read here and by no library: what makes it safe is
- * most of this file and would stay, for tar-stream and yauzl check neither names that fall together nor how an archive swells, and tell
- * entry by entry what has to be known of all of them before the first is written. Thirteen packages, one with native code, would save some fifty lines.
- */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { gunzipSync, inflateRawSync } from 'node:zlib'

@@ -1,8 +1,8 @@
-/** A kernel of its own for one example of a plugin: an empty home, an empty workspace, everything allowed. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { createKernel, type Config, type Contribution, type Diagnostic, type Inspection, type Io, type JsonObject, type Kernel } from '../../../core/index.js'
+import { createKernel, type Config, type Contribution, type Diagnostic, type Io, type JsonObject, type Kernel } from '../../../core/index.js'
+import type { Inspection } from '../../../core/kernel/index.js'
 
 export interface Setting {
   path: string

@@ -1,8 +1,9 @@
-/** What a plugin may do, in words, before any of it runs: what the user agrees to. */
 import { createHash } from 'node:crypto'
 import { relative } from 'node:path'
-import { canonical, treeDigest, type Contribution, type Inspection, type JsonObject } from '../../../core/index.js'
-import { spoken } from '../../shared/spoken.js'
+import type { Contribution, JsonObject } from '../../../core/index.js'
+import type { Inspection } from '../../../core/kernel/index.js'
+import { canonical, treeDigest } from '../../../core/trust/index.js'
+import { spoken } from '../../lib/base/index.js'
 
 export interface Power {
   /** The contribution it comes from. */

@@ -1,7 +1,9 @@
-/** A plugin as the user sees it: for `info`, for consent, and for what an update changes. */
 import { relative } from 'node:path'
-import { readBytes, readTree, type Inspection, type Installed, type Io, type Tree } from '../../../core/index.js'
-import { oneLine, paint, printable } from '../../shared/terminal.js'
+import { readBytes } from '../../../core/documents/index.js'
+import type { Io } from '../../../core/index.js'
+import type { Inspection } from '../../../core/kernel/index.js'
+import { readTree, type Installed, type Tree } from '../../../core/trust/index.js'
+import { oneLine, paint, printable } from '../../lib/terminal/index.js'
 import { powersOf, type Power } from './powers.js'
 
 /** Everything that executes, connects, reads secrets or judges, escaped; with texts that hide something shown as they are. */

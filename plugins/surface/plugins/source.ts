@@ -1,11 +1,12 @@
-/** Where plugins come from: folders, git, npm, archives. Nothing of a package runs while it is fetched. */
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { findProgram, readBytes, searchPath, treeDigest, VtError, type Io, type Kernel, type PluginSource } from '../../../core/index.js'
-import { download } from '../../shared/fetch/download.js'
-import { networkFailure, hostOf, type WebSettings } from '../../shared/fetch.js'
-import { run, tail } from '../../shared/process.js'
+import { findProgram, searchPath } from '../../../core/base/index.js'
+import { readBytes } from '../../../core/documents/index.js'
+import { VtError, type Io, type Kernel } from '../../../core/index.js'
+import { treeDigest, type PluginSource } from '../../../core/trust/index.js'
+import { download, hostOf, networkFailure, type WebSettings } from '../../lib/net/index.js'
+import { run, tail } from '../../lib/process/index.js'
 import { mostBytes, unpack } from './archive.js'
 import { Refusal } from './refusal.js'
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type Io, programFile, version } from '../../../core/index.js'
-import { oneLine, say } from '../../shared/terminal.js'
+import { programFile, version, type Io } from '../../../core/index.js'
+import { oneLine, say } from '../../lib/terminal/index.js'
 
 const templates = programFile('skills/plugin-author/assets')
 export const kinds = ['action', 'command', 'policy', 'compactor']

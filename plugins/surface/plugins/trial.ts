@@ -1,8 +1,8 @@
-/** One inline `example` of a manifest, tried. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findProgram, searchPath, type Contribution, type Explanation, type JsonObject, type Result } from '../../../core/index.js'
+import { findProgram, searchPath } from '../../../core/base/index.js'
+import type { Contribution, Explanation, JsonObject, Result } from '../../../core/index.js'
 import { executes, onBench, type Setting } from './bench.js'
 
 export type Trial = Setting

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { homeOf, inspect, type Contribution, type Diagnostic, type Inspection, type Io, type JsonObject, type Kernel } from '../../../core/index.js'
-import { oneLine, paint, printable, say } from '../../shared/terminal.js'
-import { runExample, type Trial } from './trial.js'
+import { homeOf, type Contribution, type Diagnostic, type Io, type JsonObject, type Kernel } from '../../../core/index.js'
+import { inspect, type Inspection } from '../../../core/kernel/index.js'
+import { oneLine, paint, printable, say } from '../../lib/terminal/index.js'
 import { probe } from './bench.js'
+import { runExample, type Trial } from './trial.js'
 
 interface Row {
   id: string

@@ -1,8 +1,10 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { adoptedFile, homeOf, problem, readBytes, writeWhole, type Io, type Kernel } from '../../../core/index.js'
-import { UsageError } from '../../shared/fields.js'
-import { confirm, interactive, oneLine, say } from '../../shared/terminal.js'
+import { adoptedFile } from '../../../core/config/index.js'
+import { readBytes } from '../../../core/documents/index.js'
+import { homeOf, problem, type Io, type Kernel } from '../../../core/index.js'
+import { writeWhole } from '../../../core/trust/index.js'
+import { confirm, interactive, oneLine, say, UsageError } from '../../lib/terminal/index.js'
 
 /** Takes allow rules over that the workspace says, where they do not count, into a file of the user's for this workspace. */
 export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<number> {

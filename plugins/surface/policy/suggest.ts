@@ -1,7 +1,7 @@
 import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
-import { recordedCalls, type Entry } from '../../shared/calls.js'
-import { readCommand } from '../../shared/rules/shell.js'
-import { oneLine } from '../../shared/terminal.js'
+import { readCommand } from '../../lib/rules/index.js'
+import { recordedCalls, type Entry } from '../../lib/state/index.js'
+import { oneLine } from '../../lib/terminal/index.js'
 
 interface Suggestion {
   rule: string

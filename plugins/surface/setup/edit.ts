@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from '../../../core/index.js'
+import { isObject } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/index.js'
 
 const NAME = 'vtcode'
 const BEGIN = '# vtcode: begin'
@@ -38,4 +39,3 @@ function editToml(text: string, entry: JsonObject | undefined): string | undefin
   const gap = rest === '' ? '' : rest.endsWith('\n') ? '\n' : '\n\n'
   return `${rest}${gap}${BEGIN}\n[mcp_servers.${NAME}]\n${lines.join('\n')}\n${END}\n`
 }
-

@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { parseSkill, readBytes, type Io } from '../../../core/index.js'
-import { printable, say } from '../../shared/terminal.js'
-import { validate, type Complaint } from '../../shared/skill_strict.js'
+import { readBytes } from '../../../core/documents/index.js'
+import { parseSkill, type Io } from '../../../core/index.js'
+import { validate, type Complaint } from '../../lib/skills/index.js'
+import { printable, say } from '../../lib/terminal/index.js'
 
 interface Checked {
   path: string

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { type Io, parseSkill, programFile } from '../../../core/index.js'
-import { say } from '../../shared/terminal.js'
-import { validate } from '../../shared/skill_strict.js'
+import { parseSkill, programFile, type Io } from '../../../core/index.js'
+import { validate } from '../../lib/skills/index.js'
+import { say } from '../../lib/terminal/index.js'
 
 const template = programFile('skills/skill-creator/assets/template.md')
 

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { problem, VtError, type Context, type JsonObject, type Problem } from '../../../core/index.js'
-import { refusal } from '../../shared/answer.js'
-import { lines } from '../../shared/process.js'
+import { refusal } from '../../lib/base/index.js'
+import { lines } from '../../lib/process/index.js'
 
 /** One call that a snippet made, without what came of it. */
 export interface NestedCall {

@@ -4,22 +4,18 @@ import os
 import socket
 import threading
 
-
 class CallError(Exception):
     def __init__(self, code, message, hint):
         super().__init__(f"{code}: {message}")
         self.code, self.message, self.hint = code, message, hint
-
 
 os.set_inheritable(3, False)
 _line = socket.socket(fileno=3)
 _answers = _line.makefile("rb")
 _turn = threading.Lock()
 
-
 def _tell(message):
     _line.sendall(json.dumps(message, allow_nan=False).encode() + b"\\n")
-
 
 def call(tool, input=None):
     with _turn:

@@ -1,6 +1,5 @@
 import type { Node, QueryMatch } from 'web-tree-sitter'
-import type { Item, Member } from '../../shared/outline.js'
-import { positionsIn } from '../../shared/positions.js'
+import { positionsIn, type Item, type Member } from '../../lib/syntax/index.js'
 
 /** Items in source order, each with the members inside it. Of two patterns that match one node the first counts. */
 export function itemsOf(matches: QueryMatch[], text: string): Item[] {

@@ -1,12 +1,11 @@
-/** The thread that parses: a grammar may take long over a hostile file, and what it keeps of memory goes with the thread. */
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { brotliDecompress } from 'node:zlib'
-import { programFile } from '../../../core/index.js'
 import { Language, Parser, Query } from 'web-tree-sitter'
-import { doJobs } from '../../shared/jobs.js'
-import type { Item } from '../../shared/outline.js'
+import { programFile } from '../../../core/index.js'
+import { doJobs } from '../../lib/base/index.js'
+import type { Item } from '../../lib/syntax/index.js'
 import { itemsOf } from './items.js'
 
 export interface Job {

@@ -1,5 +1,4 @@
-/** How the ast-grep program is asked for a pattern. */
-import type { Language } from '../../shared/languages.js'
+import type { Language } from '../../lib/syntax/index.js'
 import type { Expand, StructuralInput } from './types.js'
 
 const plain = new Set([undefined, 'cst', 'smart', 'ast', 'relaxed'])

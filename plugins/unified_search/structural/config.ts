@@ -1,6 +1,6 @@
 import { VtError, type Context } from '../../../core/index.js'
-import { refusal } from '../../shared/answer.js'
-import { parentOf } from '../../shared/entries.js'
+import { refusal } from '../../lib/base/index.js'
+import { parentOf } from '../../lib/search/index.js'
 
 type Yaml = Record<string, unknown>
 

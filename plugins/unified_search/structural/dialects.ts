@@ -1,6 +1,6 @@
 import { VtError, type Context } from '../../../core/index.js'
-import { glob } from '../../shared/glob.js'
-import { languageNamed, languageOf, type Language } from '../../shared/languages.js'
+import { glob } from '../../lib/search/index.js'
+import { languageNamed, languageOf, type Language } from '../../lib/syntax/index.js'
 import { listOf, mapOf, readConfig, textsOf } from './config.js'
 
 /** What the project's sgconfig.yml says about languages. */

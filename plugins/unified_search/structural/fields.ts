@@ -1,5 +1,5 @@
 import { problem, type JsonObject } from '../../../core/index.js'
-import { notice } from '../../shared/answer.js'
+import { notice } from '../../lib/base/index.js'
 import { workflows, type Reported, type StructuralInput, type Workflow } from './types.js'
 
 /** Which workflows take a field; `path` of `test` is special. */

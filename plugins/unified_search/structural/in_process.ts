@@ -1,10 +1,7 @@
-/** ast-grep inside this process, for the languages whose grammars its library brings: no program to start, no files to link. */
 import type { NapiConfig, SgNode } from '@ast-grep/napi'
-import { positionsIn, type Positions } from '../../shared/positions.js'
-import type { Range } from '../../shared/outline.js'
-import type { Language } from '../../shared/languages.js'
-import { replacementOf, templateOf, type Template } from './template.js'
+import { positionsIn, type Language, type Positions, type Range } from '../../lib/syntax/index.js'
 import { patternRule } from './binary.js'
+import { replacementOf, templateOf, type Template } from './template.js'
 import type { Captured, Native, StructuralInput } from './types.js'
 
 const grammars = new Set(['html', 'css', 'javascript', 'typescript', 'tsx'])

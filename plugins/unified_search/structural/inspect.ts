@@ -1,6 +1,6 @@
+import { dirname, join } from 'node:path/posix'
 import { ok, type Context, type Result } from '../../../core/index.js'
 import { discover, listOf, mapOf, readConfig, textsOf } from './config.js'
-import { dirname, join } from 'node:path/posix'
 import type { StructuralCall } from './types.js'
 
 /** Workflow `inspect`: what the project's ast-grep configuration says, read by ourselves; runs nothing. */

@@ -1,8 +1,5 @@
-/** What ast-grep makes of a pattern: whether errors are left in it, and where it stops to be code. */
 import type { Context } from '../../../core/index.js'
-import { astGrep, astGrepPath } from '../../shared/ast_grep.js'
-import type { Range } from '../../shared/outline.js'
-import type { Language } from '../../shared/languages.js'
+import { astGrep, astGrepPath, type Language, type Range } from '../../lib/syntax/index.js'
 import type { Library } from './in_process.js'
 
 export type Place = Pick<Range, 'start' | 'end'>

@@ -1,5 +1,4 @@
-import { count } from '../../shared/answer.js'
-import { cut } from '../../shared/excerpt.js'
+import { count, cut } from '../../lib/base/index.js'
 import type { Native } from './types.js'
 
 const longest = 4000

@@ -1,10 +1,7 @@
 import { VtError, type Context, type Notice } from '../../../core/index.js'
-import { notice, refusal, remarks, some } from '../../shared/answer.js'
-import { filesBelow } from '../../shared/enumerate.js'
-import { isGlob } from '../../shared/glob.js'
-import { languageNamed, languageOf, languages, type Language } from '../../shared/languages.js'
-import { inPathOrder } from '../../shared/order.js'
-import { search } from '../../shared/search.js'
+import { inPathOrder, notice, refusal, remarks, some } from '../../lib/base/index.js'
+import { filesBelow, isGlob, search } from '../../lib/search/index.js'
+import { languageNamed, languageOf, languages, type Language } from '../../lib/syntax/index.js'
 import type { Dialects } from './dialects.js'
 import type { StructuralInput } from './types.js'
 
@@ -73,4 +70,3 @@ export async function subjects(context: Context, input: StructuralInput, { of: l
   const all = inPathOrder(files, ([path]) => path).map(([path, language]) => ({ path, language }))
   return { files: all, holding: all.filter(({ path }) => holding.has(path)), notices }
 }
-

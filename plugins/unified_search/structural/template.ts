@@ -1,4 +1,3 @@
-/** The replacement of a rewrite, as far as no line of it needs another indentation. */
 import type { Native } from './types.js'
 
 /** Text and metavariables in turn. */

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { ok, type Context, type Result } from '../../../core/index.js'
-import { cut } from '../../shared/excerpt.js'
+import { cut } from '../../lib/base/index.js'
 import { askProject } from './project.js'
 import type { StructuralCall } from './types.js'
 

@@ -1,5 +1,5 @@
 import type { Call, Notice } from '../../../core/index.js'
-import type { Range } from '../../shared/outline.js'
+import type { Range } from '../../lib/syntax/index.js'
 
 export const workflows = ['query', 'scan', 'test', 'rewrite', 'inspect'] as const
 export type Workflow = (typeof workflows)[number]

@@ -1,4 +1,4 @@
-import { decodeEntities } from '../../shared/entities.js'
+import { decodeEntities } from '../../lib/net/index.js'
 import type { Reading } from './reading.js'
 
 /** Elements that have no end. */

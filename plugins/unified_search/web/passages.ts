@@ -1,4 +1,4 @@
-import { firstPoints } from '../../shared/untrusted.js'
+import { firstPoints } from '../../lib/net/index.js'
 
 const most = 8
 const points = 1000

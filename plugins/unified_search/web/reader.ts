@@ -1,5 +1,5 @@
 import { programFile } from '../../../core/index.js'
-import { thread } from '../../shared/thread.js'
+import { thread } from '../../lib/base/index.js'
 import { bareText, shapeOf } from './bare.js'
 import type { Reading } from './reading.js'
 import type { Job } from './worker.js'

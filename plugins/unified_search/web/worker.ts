@@ -1,8 +1,7 @@
-/** The thread that reads pages: what a page can do to a parser, it does here. */
 import { Defuddle } from 'defuddle/node'
 import { parseHTML } from 'linkedom'
-import { textOf } from '../../shared/entities.js'
-import { doJobs } from '../../shared/jobs.js'
+import { doJobs } from '../../lib/base/index.js'
+import { textOf } from '../../lib/net/index.js'
 import type { Reading } from './reading.js'
 
 export interface Job {

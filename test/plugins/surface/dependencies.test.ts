@@ -67,7 +67,7 @@ const search = async (env: Record<string, string> = {}): Promise<any> =>
 const program = () => join(place.home, '.vtcode/bin/ast-grep')
 
 it('pins the packages of the lockfile', () => {
-  const pins = readFileSync(join(root, 'plugins/shared/ast_grep_pins.ts'), 'utf8')
+  const pins = readFileSync(join(root, 'plugins/lib/syntax/ast_grep_pins.ts'), 'utf8')
   const packages = Object.entries<any>(lock).filter(([path]) => path.startsWith('node_modules/@ast-grep/cli-'))
   expect(packages.length).toBeGreaterThan(5)
   for (const [path, { integrity, version }] of packages) {

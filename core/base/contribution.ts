@@ -1,0 +1,24 @@
+import { join } from 'node:path'
+import type { Contribution, JsonObject, Manifest, Settings } from './types.js'
+
+/** The module of a manifest: of an action its handler; of an alias `(result, input) => result`, for what a template cannot say. */
+export const moduleOf = ({ module, alias }: Manifest): string | undefined => module ?? (alias?.['module'] as string | undefined)
+
+/** The blocks of the settings that a manifest names. */
+export const blocksOf = (settings: Settings, { manifest }: Contribution): JsonObject =>
+  Object.fromEntries((manifest.settings ?? []).map((name) => [name, settings[name]]))
+
+/** What the user set for a contribution: its defaults, its entry in `manifests`, its plugin, itself; the last word counts. */
+export function optionsOf(settings: Readonly<JsonObject>, { id, plugin, options, manifest }: Pick<Contribution, 'id' | 'plugin' | 'manifest' | 'options'>): JsonObject {
+  const own = (settings['plugins'] as { settings?: Record<string, { options?: JsonObject }> } | undefined)?.settings
+  const declared = Object.entries((manifest.options?.['properties'] ?? {}) as Record<string, { default?: unknown }>)
+  const defaults = Object.fromEntries(declared.flatMap(([name, schema]) => (schema.default === undefined ? [] : [[name, schema.default]])))
+  return { ...defaults, ...options, ...own?.[plugin]?.options, ...own?.[id]?.options }
+}
+
+/** Each installed instance of a plugin has its own: those of a workspace are apart from the user's and from other workspaces'. */
+export function dataFolder({ plugin, layer }: Pick<Contribution, 'plugin' | 'layer'>, home: string, workspace: string): string {
+  const { createHash } = process.getBuiltinModule('node:crypto')
+  const instance = createHash('sha256').update(layer === 'workspace' ? workspace : 'user').digest('hex').slice(0, 12)
+  return join(home, 'plugin-data', `${plugin}-${instance}`)
+}

@@ -1,0 +1,18 @@
+export { Cancel, Gate, Life, within } from './async.js'
+export { blocksOf, dataFolder, moduleOf, optionsOf } from './contribution.js'
+export { errno, refusal } from './errno.js'
+export { VtError, codes, first, problem, report, texts, type Code, type Values } from './errors.js'
+export { hostPattern, matchSequence, pathPattern, wildcard } from './glob.js'
+export { byBytes, sha256 } from './hash.js'
+export { freeze, isObject, plain, weigh } from './json.js'
+export { decodeName, encodeName, inside, normalizePath, segments, shown } from './path_text.js'
+export { environment, findProgram, isProgram, searchPath, signalGroup, start } from './process.js'
+export { programFile } from './program_files.js'
+export { fail, failure, notApplied, ok } from './result.js'
+export { keepSecret, looksSecret, redact, redactText, sameSize, secrets, withoutValues } from './secrets.js'
+export { nearest } from './suggest.js'
+export type {
+  Call, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
+  ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Result, Schema, Settings, SlotInfo, Stage, State, Success, ToolInfo,
+} from './types.js'
+export { version } from './version.js'

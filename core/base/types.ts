@@ -1,0 +1,273 @@
+/** Every shape of the kernel; no code. Lines are 1-based, sizes are bytes, times are milliseconds unless a name says otherwise. */
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+export type JsonObject = Record<string, unknown>
+/** A JSON Schema (2020-12) as data. Annotations the kernel reads: `format: workspace-path | workspace-glob | command`, `x-aliases`, `x-exists`, `x-sensitive`. */
+export type Schema = JsonObject
+
+/** The worst a call can do. Policies judge by it, never by a name. */
+export type Effect = 'read' | 'write' | 'exec' | 'net' | 'ask'
+/** How much the program may do unasked, strictest first. */
+export type Mode = 'plan' | 'ask' | 'auto' | 'full-auto'
+
+/** Frozen: what was approved is what runs. */
+export interface Call<Input = JsonObject> {
+  readonly id: string
+  /** `tool` or `tool/action`. */
+  readonly slot: string
+  /** Validated, defaults filled in, paths workspace-relative with `/`. */
+  readonly input: Readonly<Input>
+  /** What the caller said after normalisation, without defaults: the base of a `next`. */
+  readonly given: Readonly<JsonObject>
+  readonly effects: readonly Effect[]
+  readonly mode: Mode
+  readonly session: string
+  /** When it began, in milliseconds since the epoch. */
+  readonly at: number
+  readonly caller: { readonly surface: string; readonly depth: number; readonly alias?: string; readonly sandbox?: 'strict' | 'none' }
+}
+
+/** A complete, valid call that would be the next step. */
+export interface Next {
+  tool: string
+  input: JsonObject
+}
+export interface Notice {
+  code: string
+  message: string
+}
+/** What text cannot say; MCP's field names. `data` is base64. */
+export type ContentBlock =
+  | { type: 'text'; text: string }
+  | { type: 'image' | 'audio'; data: string; mimeType: string }
+  | { type: 'resource_link'; uri: string; name: string; mimeType?: string }
+  | { type: 'resource'; resource: { uri: string; mimeType?: string } & ({ text: string } | { blob: string }) }
+
+export interface Problem {
+  code: string
+  message: string
+  hint: string
+  /** True only if the unchanged call may succeed later (time, network, locks). */
+  retryable: boolean
+  details?: JsonObject
+  next?: Next
+}
+export interface Success<Output = JsonObject> {
+  ok: true
+  /** The structured value of the slot. */
+  output: Output
+  /** The compact rendering for a model. */
+  text?: string
+  content?: ContentBlock[]
+  notices?: Notice[]
+}
+export interface Failure {
+  ok: false
+  error: Problem
+  notices?: Notice[]
+}
+export type Result<Output = JsonObject> = Success<Output> | Failure
+
+/** A program ready to be started: nothing about it is looked up any more. */
+export interface Launch {
+  /** Absolute path of an executable. */
+  file: string
+  /** Never read by a shell. */
+  args: string[]
+  cwd: string
+  /** All of its environment. */
+  env: Record<string, string>
+}
+
+export type Kind = 'action' | 'policy' | 'compactor' | 'surface' | 'adapter' | 'provider' | 'resource' | 'prompt' | 'hooks'
+export type Stage = 'override' | 'primary' | 'fallback'
+export type Layer = 'builtin' | 'admin' | 'user' | 'workspace' | 'call'
+
+/** One checked manifest file, `manifests/schema/manifest.1.json`. */
+export interface Manifest {
+  name?: string
+  kind?: Kind
+  description?: string
+  title?: string
+  version?: string
+  /** Action: the slot it serves. */
+  action?: string
+  stage?: Stage
+  dialect?: string | string[]
+  input?: Schema
+  output?: Schema
+  /** Members of the output that only `response_format: detailed` shows: `/`-separated, `*` for every item. */
+  detailed?: string[]
+  effects?: Effect[]
+  /** A failure of it has changed nothing: its refusals say so. */
+  atomic?: boolean
+  /** Inputs, checked and with their defaults, that do nothing at all: a call with one has no effects. */
+  effectless?: Schema
+  errors?: Record<string, { message?: string; hint?: string; retryable?: boolean }>
+  concurrency?: number
+  timeout_secs?: number
+  /** Former tool names that still route here. */
+  aliases?: string[]
+  /** How a call without `action`, or with another word for it, finds this action. */
+  infer?: Inference
+  /** One input that passes the schema, or a whole call in the words of a dialect; quoted by error texts. */
+  example?: JsonObject | string
+  module?: string
+  run?: unknown[]
+  alias?: JsonObject
+  /** Policy and compactor: slots it judges or shrinks, `*` allowed; default all. */
+  slots?: string[]
+  order?: number
+  /** Surface: the word after `vtcode`. */
+  verb?: string
+  /** Of a surface: it tells what is there; a server whose tools are not known yet is not started to ask for them. */
+  looks?: boolean
+  /** Adapter: the manifest key it serves, such as `run`. */
+  key?: string
+  /** Provider: what it provides, as data. */
+  provider?: JsonObject & { name: string }
+  /** Provider in code: the component that it provides; without it models. */
+  component?: string
+  /** Resource: its URI, or a template whose `{name}`s are the handler's input. */
+  uri?: string
+  template?: string
+  mime_type?: string
+  /** Prompt: texts that fill it in. */
+  arguments?: PromptArgument[]
+  /** Adapter: manifests with its key may bring several slots. */
+  expands?: boolean
+  mcp?: JsonObject
+  http?: JsonObject
+  /** Hooks: lifecycle event to groups, as in the settings. Only plugins bring them, in a `hooks.json`. */
+  hooks?: Record<string, readonly JsonObject[]>
+  /** Blocks of the settings handed to the module as `context.settings`. */
+  settings?: string[]
+  options?: Schema
+  examples?: JsonObject[]
+  meta?: JsonObject
+  [key: string]: unknown
+}
+export interface PromptArgument {
+  name: string
+  description?: string
+  required?: boolean
+}
+/** JSON Schemas over the caller's input decide: one rule language for choosing an action. */
+export interface Inference {
+  /** Other words for the action. */
+  synonyms?: string[]
+  /** Inputs that decide for this action. */
+  when?: Schema
+  /** Inputs that decide for it when no action's `when` holds. */
+  otherwise?: Schema
+  /** Retired words: a call with one answers VT_ACTION_DEPRECATED and names this action as the next step. */
+  former?: { word: string; when?: Schema }[]
+  /** Values filled in when the input matches; `action` is the word the caller used. */
+  presets?: { when: Schema; set: JsonObject }[]
+}
+
+/** A manifest with where it came from. */
+export interface Contribution {
+  /** `<plugin>:<name>`. */
+  readonly id: string
+  readonly name: string
+  readonly plugin: string
+  readonly kind: Kind
+  readonly layer: Layer
+  /** Absolute path of the manifest file. */
+  readonly file: string
+  /** Absolute folder that the module may not leave. */
+  readonly root: string
+  /** It came with a skill that was loaded: only `use` lets it override anything. */
+  readonly skill?: true
+  /** Values for the options of the plugin, from its entry in `manifests`. */
+  readonly options?: JsonObject
+  /** What its entry in the user's own `manifests` says of where its module runs. */
+  readonly isolate?: 'process' | 'inline'
+  readonly manifest: Manifest
+  readonly slot?: string
+  readonly stage?: Stage
+  /** What brought it, such as the server of a tool: consent to that is consent to this. */
+  readonly bringer?: Contribution
+  /** Said by the settings, which have their own consent, rather than by a manifest. */
+  readonly said?: true
+}
+export type State = 'active' | 'standby' | 'shadowed' | 'inactive' | 'untrusted' | 'unlocked' | 'invalid' | 'quarantined'
+export interface ContributionInfo {
+  id: string
+  kind: Kind | 'unknown'
+  layer: Layer
+  file: string
+  state: State
+  slot?: string
+  stage?: Stage
+  verb?: string
+  description?: string
+  /** Codes that its manifest declares. */
+  errors?: Manifest['errors']
+  reason?: string
+}
+
+/** A folder of a plugin, its own or made for another program. */
+export interface PluginFolder {
+  readonly name: string
+  readonly root: string
+  readonly layer: Layer
+  /** `vtcode`, or the other program's. */
+  readonly format: string
+}
+
+export interface Diagnostic {
+  code: string
+  severity: 'error' | 'warning' | 'info'
+  message: string
+  hint?: string
+  /** `path`, `path:line` or `path:line:column`. */
+  files: string[]
+}
+
+/** Settings after merging; the schema `manifests/schema/config.1.json` says what each block holds. */
+export interface Settings {
+  manifests: (string | ManifestEntry)[]
+  use: Record<string, string | string[] | false>
+  policy: { mode: Mode; max_mode: Mode; [key: string]: unknown }
+  [block: string]: unknown
+}
+export interface ManifestEntry {
+  from: string
+  only?: string[]
+  except?: string[]
+  required?: boolean
+  dev?: boolean
+  isolate?: 'process' | 'inline'
+  options?: JsonObject
+}
+/** The contract of one slot. */
+export interface SlotInfo {
+  readonly slot: string
+  readonly tool: string
+  readonly action?: string
+  readonly title?: string
+  readonly description: string
+  readonly effects: readonly Effect[]
+  readonly dialect?: readonly string[]
+  readonly input: Schema
+  readonly output?: Schema
+  readonly detailed: readonly string[]
+  readonly errors: Readonly<Record<string, { message?: string; hint?: string; retryable?: boolean }>>
+  readonly example?: JsonObject | string
+  /** What a command tool starts. */
+  readonly program?: string
+  /** Contribution ids in the order they are asked. */
+  readonly chain: readonly string[]
+}
+/** One tool as a model sees it: all its actions behind one flat schema. */
+export interface ToolInfo {
+  name: string
+  description: string
+  input: Schema
+  /** Of a tool without actions that declares one. */
+  output?: Schema
+  effects: Effect[]
+  actions: string[]
+}

@@ -1,0 +1,2 @@
+export { leaveReport } from './crash.js'
+export { UsageError, levels, readCommandLine } from './flags.js'

@@ -1,0 +1,47 @@
+import { environment, programFile, signalGroup, start, type Mode } from '../base/index.js'
+
+/** What a settings file that exports a function is given. */
+export interface Circumstances {
+  cwd: string
+  env: Record<string, string | undefined>
+  mode?: Mode
+}
+
+/** The default export of a TypeScript or JavaScript settings file, called when it is a function. Runs the file in this program. */
+export async function evaluate(file: string, circumstances: Circumstances): Promise<unknown> {
+  const { createJiti } = await import('jiti')
+  const jiti = createJiti(import.meta.url, { fsCache: false, moduleCache: false, interopDefault: false, alias: { vtcode: programFile('core/index.js') } })
+  const module = await jiti.import<object>(file)
+  if (!('default' in module)) throw new Error('it has no default export')
+  const value = module.default
+  return typeof value === 'function' ? value(circumstances) : value
+}
+
+const script = `
+const [module, file, circumstances] = process.argv.slice(1)
+const { evaluate } = await import(module)
+try {
+  process.send({ value: JSON.stringify(await evaluate(file, JSON.parse(circumstances))) }, () => process.exit())
+} catch (error) {
+  process.send({ error: String(error?.message ?? error) }, () => process.exit())
+}`
+
+/** The same in a process of its own with a clean environment; it is ended, with all it started, after `limit` milliseconds. */
+export async function evaluateAside(file: string, { cwd, env, mode }: Circumstances, limit = 10_000): Promise<unknown> {
+  const clean = { ...environment(env), VTCODE_WORKSPACE: cwd }
+  const args = ['--input-type=module', '-e', script, import.meta.url, file, JSON.stringify({ cwd, env: clean, mode })]
+  const child = start({ file: process.execPath, args, cwd, env: clean }, ['ignore', 'ignore', 'ignore', 'ipc'])
+  try {
+    const answer = await new Promise<{ value?: string; error?: string }>((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`it did not finish within ${limit / 1000} s.`)), limit)
+      child.once('message', (message) => resolve(message as { value?: string; error?: string }))
+      child.once('error', reject)
+      child.once('exit', () => reject(new Error('it ended its process.')))
+      child.once('close', () => clearTimeout(timer))
+    })
+    if (answer.error !== undefined) throw new Error(answer.error)
+    return answer.value === undefined ? undefined : JSON.parse(answer.value)
+  } finally {
+    if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL')
+  }
+}

@@ -1,0 +1,205 @@
+import { accessSync, constants, existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { freeze, problem, programFile, report, sha256, VtError, type Diagnostic, type Mode, type Settings } from '../base/index.js'
+import { closedToOthers, openShelf } from '../documents/index.js'
+import { readContract } from '../schema/index.js'
+import { identityOf, itemForConfig, itemForValue, type TrustItem } from '../trust/index.js'
+import { merge } from './merge.js'
+import { assign, codeEnds, dataEnds, fromCall, fromCode, fromData, isCode, type Source } from './source.js'
+import { fromToolPolicy } from './tool_policy.js'
+import type { Config, Origin } from './types.js'
+
+/** Gives a settings file its types. */
+export const defineConfig = (config: Config): Config => config
+
+export interface SettingsOptions {
+  workspace: string
+  /** The `.vtcode` folder of the user. */
+  home: string
+  /** Folder of the machine's administrator. */
+  admin?: string
+  /** Settings of the call: data, `a.b=value`, or a file that stands instead of the workspace's; later ones win. */
+  config?: Config | string | readonly (Config | string)[]
+  mode?: Mode
+  /** The mode when nobody says one. */
+  default_mode?: Mode
+  env: Record<string, string | undefined>
+  /** Has the user agreed to this item of the workspace, as it stands? Default: to none. */
+  trusted?: (id: string, digest: string) => boolean
+}
+export interface LoadedSettings {
+  settings: Settings
+  origins: Origin[]
+  diagnostics: Diagnostic[]
+  /** Every settings file that was read. */
+  files: string[]
+  /** What of the workspace's settings needs the user's consent, given or not. */
+  items: TrustItem[]
+}
+
+/**
+ * The settings of all layers, merged. What a workspace says beyond its standing is ignored and reported; a file that may be read
+ * and is wrong throws VT_CONFIG_INVALID or VT_CONFIG_AMBIGUOUS with `details.files`.
+ */
+export async function loadSettings(options: SettingsOptions): Promise<LoadedSettings> {
+  const { workspace, home, admin = '/etc/vtcode', env, mode, default_mode, trusted = () => false } = options
+  const diagnostics: Diagnostic[] = []
+  const items: TrustItem[] = []
+  const agreed = (item: TrustItem): boolean => {
+    items.push(item)
+    return trusted(item.id, item.digest)
+  }
+  const circumstances = { cwd: workspace, env, ...(mode && { mode }) }
+  const shelf = openShelf(home, workspace)
+  const own = (layer: 'user' | 'call', file: string) => (isCode(file) ? fromCode(layer, file, circumstances) : fromData(layer, file, { shelf }))
+  const sources: Source[] = []
+
+  for (const folder of [home, join(workspace, '.vtcode')]) requireFolder(folder)
+  const managed = only(named(join(admin, 'vtcode.config'), dataEnds))
+  if (managed && ownedByRoot([admin, managed], diagnostics)) sources.push(await fromData('admin', managed, { shelf }))
+  const users = only(named(join(home, 'vtcode.config'), [...codeEnds, ...dataEnds]))
+  if (users) {
+    requireOwn([home, users])
+    sources.push(await own('user', users))
+  }
+
+  const adopted = adoptedFile(home, workspace)
+  if (adopted && existsSync(adopted)) {
+    requireOwn([home, adopted])
+    sources.push(await fromData('user', adopted, { shelf }))
+  }
+
+  const given = [options.config ?? []].flat() as (Config | string)[]
+  const instead = given.findLast((one) => typeof one === 'string' && !one.includes('='))
+  if (typeof instead === 'string') {
+    const hint = 'Name a file that exists, or a single setting: --config key=value.'
+    if (!existsSync(instead)) throw problem('VT_CONFIG_INVALID', { problem: `There is no settings file '${instead}'.` }, { hint, details: { files: [resolve(instead)] } })
+    sources.push(await own('call', resolve(instead)))
+  } else {
+    for (const file of workspaceFiles(workspace, home)) {
+      if (!isCode(file)) sources.push(await fromData('workspace', file, { within: workspace, shelf }))
+      else if (agreed(itemForConfig(file, workspace))) sources.push(await fromCode('workspace', file, circumstances, true))
+      else diagnostics.push(report('VT_CONFIG_UNTRUSTED', { file }, [file], 'warning'))
+    }
+  }
+  const policy = join(workspace, '.vtcode/tool-policy.json')
+  if (lstatSync(policy, { throwIfNoEntry: false }) && !sameFolder(dirname(policy), home)) sources.push(await fromToolPolicy(policy, workspace, diagnostics))
+  const files = sources.map(({ file }) => file)
+
+  for (const [name, text] of Object.entries(env)) {
+    if (!name.startsWith('VTCODE__') || text === undefined) continue
+    sources.push(await fromCall(name, assign(name.slice(8).toLowerCase().split('__'), text)))
+  }
+  for (const one of given) {
+    const equals = typeof one === 'string' ? one.indexOf('=') : -1
+    if (typeof one !== 'string') sources.push(await fromCall('options', one))
+    else if (equals >= 0) sources.push(await fromCall(`--config ${one}`, assign(one.slice(0, equals).split('.'), one.slice(equals + 1))))
+  }
+  for (const source of sources) source.trusted = (key, value) => agreed(itemForValue(source.file, key, value, workspace))
+
+  // Most starts find no settings: they take the defaults as the build wrote them, and who said what is worked out when it is asked.
+  const unset = sources.length === 0
+  if (default_mode !== undefined) sources.unshift({ layer: 'builtin', file: 'default_mode', value: { policy: { mode: default_mode } } })
+  if (mode !== undefined) sources.push({ layer: 'call', file: 'mode', value: { policy: { mode } } })
+  const laid = () => merge(readContract('config.1.json'), sources)
+  if (unset) {
+    const settings = defaults()
+    settings.policy.mode = mode ?? default_mode ?? settings.policy.mode
+    let origins: Origin[] | undefined
+    return { settings: freeze(settings), get origins() { return (origins ??= laid().origins) }, diagnostics, files, items }
+  }
+  const { settings, origins, diagnostics: ignored } = laid()
+  return { settings: freeze(settings) as Settings, origins, diagnostics: [...diagnostics, ...ignored], files, items }
+}
+
+/** Where the user keeps what they have taken over from the settings of this workspace; nothing where they never did that anywhere. */
+export function adoptedFile(home: string, workspace: string, how: { make?: true } = {}): string | undefined {
+  const folder = join(home, 'workspaces')
+  if (!how.make && !existsSync(folder)) return undefined
+  return join(folder, sha256(identityOf(workspace)).slice(0, 16), 'policy.json')
+}
+
+/** The settings of someone who has set nothing. */
+export function defaults(): Settings {
+  return JSON.parse(readFileSync(programFile('manifests/schema/_defaults.json'), 'utf8'))
+}
+
+/** What is wrong with one settings file, by line; nothing when it may be used. Code runs in a process of its own. */
+export async function validateConfigFile(file: string): Promise<Diagnostic[]> {
+  const path = resolve(file)
+  try {
+    if (isCode(path)) await fromCode('call', path, { cwd: process.cwd(), env: process.env }, true)
+    else await fromData('call', path)
+    return []
+  } catch (error) {
+    if (!(error instanceof VtError)) throw error
+    const { code, message, hint, details } = error.problem
+    return [{ code, severity: 'error', message, hint, files: details?.['files'] as string[] }]
+  }
+}
+
+/** Every file that says a setting, an agreement or a lock, there or not. */
+export function settingsPlaces({ workspace, home, admin = '/etc/vtcode' }: { workspace: string; home: string; admin?: string }): string[] {
+  const folder = join(workspace, '.vtcode')
+  const stems = [join(admin, 'vtcode.config'), join(home, 'vtcode.config'), join(workspace, 'vtcode.config'), join(folder, 'config'), join(folder, 'config.local')]
+  const others = [join(folder, 'tool-policy.json'), join(home, 'trust.json'), join(home, 'plugins.lock.json'), join(folder, 'plugins.lock.json')]
+  return [...stems.flatMap((stem) => named(stem, [...codeEnds, ...dataEnds])), ...others]
+}
+
+const named = (stem: string, endings: readonly string[]): string[] => endings.map((end) => `${stem}.${end}`)
+
+/** The settings files of a workspace, the later over the earlier. The user's own folder is not read twice. */
+function workspaceFiles(workspace: string, home: string): string[] {
+  const folder = join(workspace, '.vtcode')
+  const root = named(join(workspace, 'vtcode.config'), [...codeEnds, ...dataEnds])
+  const below = (stem: string) => (sameFolder(folder, home) ? [] : named(join(folder, stem), dataEnds))
+  const places = [[...root, ...below('config')], below('config.local')]
+  return places.map(only).filter((file) => file !== undefined)
+}
+
+/** The one of these files that exists. Throws VT_CONFIG_AMBIGUOUS when there are two. */
+function only(candidates: readonly string[]): string | undefined {
+  const found = candidates.filter((file) => lstatSync(file, { throwIfNoEntry: false }))
+  if (found.length > 1) throw problem('VT_CONFIG_AMBIGUOUS', { files: found.join(' and ') }, { details: { files: found } })
+  return found[0]
+}
+
+function sameFolder(a: string, b: string): boolean {
+  if (!existsSync(a) || !existsSync(b)) return false
+  const [one, other] = [statSync(a), statSync(b)]
+  return one.dev === other.dev && one.ino === other.ino
+}
+
+/** In the place of the folder of settings lies one that we may look into, or nothing: all that looks into it later may count on that. */
+function requireFolder(path: string): void {
+  const wrong = (what: string, hint: string) => problem('VT_CONFIG_INVALID', { problem: `${path} ${what}` }, { details: { files: [path] }, hint })
+  try {
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (found?.isDirectory() === false) throw wrong('is not a folder.', 'Move it away: settings, sessions and the journal of changes belong there.')
+    if (found) accessSync(path, constants.R_OK | constants.X_OK)
+  } catch (error) {
+    if (error instanceof VtError) throw error
+    throw wrong(`cannot be opened (${(error as NodeJS.ErrnoException).code}).`, 'Settings and sessions lie there, perhaps of another user: chown it to yourself, or work elsewhere.')
+  }
+}
+
+/** What decides what runs is nobody else's to write. Throws VT_CONFIG_EXPOSED: to go on without it would lose its rules too. */
+function requireOwn(paths: string[]): void {
+  const foreign = paths.find((path) => {
+    const { uid, mode } = statSync(path)
+    return process.getuid !== undefined && ((uid !== 0 && uid !== process.getuid()) || (mode & 0o002) !== 0)
+  })
+  if (foreign !== undefined) throw problem('VT_CONFIG_EXPOSED', { file: foreign }, { details: { files: [foreign] } })
+}
+
+function ownedByRoot(paths: string[], diagnostics: Diagnostic[]): boolean {
+  const open = paths.find((path) => !closedToOthers(path))
+  if (open !== undefined) diagnostics.push(report('VT_CONFIG_FOREIGN', { file: open }, [open], 'warning'))
+  return open === undefined
+}
+
+/** Where the settings, plugins and the trust store of the user live. */
+export function homeOf({ home, env = process.env }: { home?: string | undefined; env?: Readonly<Record<string, string | undefined>> | undefined }): string {
+  return env['VTCODE_HOME'] ?? join(home ?? env['HOME'] ?? homedir(), '.vtcode')
+}

@@ -1,0 +1,117 @@
+import { extname } from 'node:path'
+import { plain, problem, VtError, type JsonObject, type Layer } from '../base/index.js'
+import { forbidden, load, parseAgain, readBytes, type Data, type Shelf } from '../documents/index.js'
+import { conform, type Fault } from '../schema/index.js'
+import type { Circumstances } from './evaluate.js'
+
+/** What one file, variable or option says. */
+export interface Source {
+  layer: Layer
+  /** Absolute file, or the name of what said it. */
+  file: string
+  value: JsonObject
+  /** 1-based line of a value in `file`. */
+  line?(path: readonly string[]): number
+  /** May this value of a workspace count, which needs the user's consent? Asked once for each key that says `x-workspace: trusted`. */
+  trusted?(path: string, value: unknown): boolean
+}
+
+export const dataEnds = ['json', 'yaml', 'yml']
+export const codeEnds = ['ts', 'mts', 'js', 'mjs']
+export const isCode = (file: string): boolean => codeEnds.includes(extname(file).slice(1))
+
+/** A settings file in a data format, below `within` if that is given; one that the shelf knows is not checked again. Throws VT_CONFIG_INVALID. */
+export async function fromData(layer: Layer, file: string, { within, shelf }: { within?: string; shelf?: Shelf | undefined } = {}): Promise<Source> {
+  const json = extname(file) === '.json'
+  const sort = json ? 'settings_json' : 'settings_yaml'
+  const known = ({ bytes }: Pick<Data, 'bytes'>): boolean => shelf?.get(sort, bytes) === true
+  const data = await reading(file, async () => {
+    const bytes = json && shelf ? readBytes(file, { within }) : undefined
+    return bytes && known({ bytes }) ? parseAgain(bytes, file) : load(file, within)
+  })
+  const flawless = known(data)
+  const source = check({ layer, file, value: (data.value ?? {}) as JsonObject }, data, flawless)
+  if (!flawless) shelf?.put(sort, data.bytes, true)
+  return source
+}
+
+/** A settings file in code, run in this program or, `aside`, in a process of its own. Throws VT_CONFIG_INVALID. */
+export async function fromCode(layer: Layer, file: string, circumstances: Circumstances, aside = false): Promise<Source> {
+  const { evaluate, evaluateAside } = await import('./evaluate.js')
+  const value = await reading(file, () => (aside ? evaluateAside : evaluate)(file, circumstances))
+  return check({ layer, file, value: value as JsonObject })
+}
+
+/** Settings of the call: what a variable or an option says. Throws VT_CONFIG_INVALID. */
+export async function fromCall(name: string, value: JsonObject): Promise<Source> {
+  try {
+    return check({ layer: 'call', file: name, value })
+  } catch (error) {
+    if (!(error instanceof VtError)) throw error
+    throw new VtError({ ...error.problem, hint: `Correct ${name.replace(/=.*/s, '')}; \`vtcode config schema config\` lists what can be set.` })
+  }
+}
+
+/** `{ a: { b: value } }` for the path `a.b`; the text is JSON where it parses, else itself. */
+export function assign(path: readonly string[], text: string): JsonObject {
+  let value: unknown = text
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // It is text.
+  }
+  return path.reduceRight<unknown>((inner, key) => Object.fromEntries([[key, inner]]), value) as JsonObject
+}
+
+/** Whatever goes wrong while reading is a fault of the settings. */
+async function reading<T>(file: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    const files = (error instanceof VtError && (error.problem.details?.['files'] as string[] | undefined)) || [file]
+    throw invalid(`${files[0]}: ${(error as Error).message}`, files)
+  }
+}
+
+const invalid = (text: string, files: string[]): VtError => problem('VT_CONFIG_INVALID', { problem: text }, { details: { files } })
+
+/** The source with its value as plain, frozen data that fits the schema, which one that was `flawless` before still does. Throws VT_CONFIG_INVALID with every fault and its line. */
+function check(source: Source, data?: Data, flawless = false): Source {
+  const { file } = source
+  let value: JsonObject
+  try {
+    value = plain(source.value, { depth: 32 }) as JsonObject
+  } catch (error) {
+    throw invalid(`${file}: ${(error as Error).message}`, [file])
+  }
+  const key = forbiddenIn(value)
+  if (key) throw invalid(`${file}: The key '${key}' is not allowed.`, [file])
+  const faults = flawless ? [] : conform('config.1.json', withoutNulls(value))
+  if (!flawless && faults.length === 0) faults.push(...twins(value, 'custom_providers'))
+  if (faults.length > 0) {
+    const places = faults.map(({ path }) => data?.at(path) ?? file)
+    throw invalid(faults.map(({ problem }, index) => `${places[index]}: ${problem}`).join('\n'), places)
+  }
+  return { ...source, value, ...(data && { line: (path: readonly string[]) => Number(/:(\d+):\d+$/.exec(data.at(path))?.[1]) }) }
+}
+
+/** Entries of a list that is joined by name, of which one would silently take the place of the other. */
+function twins(value: JsonObject, key: string): Fault[] {
+  const names = ((value[key] ?? []) as { name: string }[]).map(({ name }) => name)
+  return names.flatMap((name, index) => (names.indexOf(name) === index ? [] : [{ path: [key, index, 'name'], problem: `'${key}.${index}.name' is '${name}', as in an entry before it.` }]))
+}
+
+/** `null` takes a setting back and so fits everywhere. */
+function withoutNulls(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).flatMap(([key, item]) => (item === null ? [] : [[key, withoutNulls(item)]])))
+}
+
+function forbiddenIn(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [key, item] of Object.entries(value)) {
+    const found = forbidden.has(key) ? key : forbiddenIn(item)
+    if (found) return found
+  }
+  return undefined
+}

@@ -1,0 +1,40 @@
+import type { Schema } from '../base/index.js'
+
+/** What a workspace may do with a setting: the nearest `x-workspace` of the schema, and whether the user agreed to it. */
+export interface Standing {
+  may: 'free' | 'tighten' | 'trusted' | 'own'
+  agreed: boolean
+}
+export type Objection = 'VT_CONFIG_OWN_ONLY' | 'VT_CONFIG_CONSENT' | 'VT_CONFIG_LOOSENS'
+
+/** Why a workspace may not say `value` where the user's own layers say `own`. */
+export function objectionTo(node: Schema, value: unknown, own: unknown, { may, agreed }: Standing): Objection | undefined {
+  if (may === 'own') return 'VT_CONFIG_OWN_ONLY'
+  if (may === 'tighten') return tightens(node, own, value) ? undefined : 'VT_CONFIG_LOOSENS'
+  if (may === 'free' || (Object.hasOwn(node, 'x-free-value') && node['x-free-value'] === value)) return undefined
+  if (!agreed) return 'VT_CONFIG_CONSENT'
+  // A binding may have been a restriction: no consent to a workspace lifts what the user has set.
+  return node['x-keeps-own'] === true && own !== undefined ? 'VT_CONFIG_OWN_ONLY' : undefined
+}
+
+/** Is `after` as strict as `before`, or stricter? Values without an order never are. */
+export function tightens(node: Schema, before: unknown, after: unknown): boolean {
+  if (after === null) return false
+  if (same(before, after)) return true
+  const way = node['x-tightens']
+  const order = node['enum'] as unknown[] | undefined
+  if (order) return order.includes(after) && (before === undefined || order.indexOf(after) <= order.indexOf(before))
+  if (typeof after === 'boolean') return String(after) === (way ?? 'false')
+  if (typeof after === 'number') {
+    // No limit at all is the loosest value there is.
+    const rank = (value: unknown) => (value === undefined || value === node['x-unlimited'] ? Infinity : (value as number))
+    return way === 'higher' ? before === undefined || after >= (before as number) : rank(after) <= rank(before)
+  }
+  if (!Array.isArray(after)) return false
+  const list = before as unknown[] | undefined
+  if (way === 'shorter') return list === undefined || after.every((item) => has(list, item))
+  return way === 'longer' && (node['x-merge'] === 'concat' || (list ?? []).every((item) => has(after, item)))
+}
+
+export const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+export const has = (list: readonly unknown[], item: unknown): boolean => list.some((other) => same(other, item))

@@ -1,0 +1,127 @@
+import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { inside, programFile, sha256, version, type Manifest } from '../base/index.js'
+
+/**
+ * Files that were read, checked and found flawless before, by the digest of their bytes: an unchanged one is not checked again. JSON and
+ * YAML take different texts; of settings, which may hold what is nobody's business, only is known that they are flawless.
+ */
+export interface Shelf {
+  get<S extends Sort>(sort: S, bytes: Uint8Array): Kept[S] | undefined
+  put<S extends Sort>(sort: S, bytes: Uint8Array, value: Kept[S]): void
+  /** Keeps what is new for the next program. What cannot be written is merely read anew then. */
+  save(): void
+}
+
+interface Kept {
+  json: Manifest
+  yaml: Manifest
+  settings_json: true
+  settings_yaml: true
+}
+export type Sort = keyof Kept
+const letters: Record<Sort, string> = { json: 'j', yaml: 'y', settings_json: 's', settings_yaml: 't' }
+
+/** What the file may weigh; what was used last is kept. */
+const LIMIT = 4 * 1_048_576
+/** How many are held while a program runs. */
+const HELD = 10_000
+
+const shelves = new Map<string, Shelf>()
+
+/** The shelf of a user, whose `.vtcode` folder is `home`. One that lies in the workspace is what others may have put there. */
+export function openShelf(home: string, workspace: string): Shelf | undefined {
+  if (inside(workspace, home) || (lstatSync(home, { throwIfNoEntry: false }) && inside(workspace, realpathSync(home)))) return undefined
+  if (!shelves.has(home)) shelves.set(home, makeShelf(join(home, 'cache', 'manifests')))
+  return shelves.get(home)
+}
+
+function makeShelf(path: string): Shelf {
+  const known = new Map<string, unknown>()
+  let lines: Map<string, string> | undefined
+  let added = false
+  const keyOf = (sort: Sort, bytes: Uint8Array) => sha256(bytes) + letters[sort]
+  return {
+    get<S extends Sort>(sort: S, bytes: Uint8Array) {
+      const key = keyOf(sort, bytes)
+      if (known.has(key)) return known.get(key) as Kept[S]
+      lines ??= read(path)
+      const line = lines.get(key)
+      if (line === undefined) return undefined
+      const value = JSON.parse(line) as Kept[S]
+      known.set(key, value)
+      return value
+    },
+    put(sort, bytes, value) {
+      if (known.size >= HELD) known.clear()
+      known.set(keyOf(sort, bytes), value)
+      added = true
+    },
+    save() {
+      if (!added) return
+      added = false
+      const used = [...known].map(([key, value]) => [key, JSON.stringify(value)] as const)
+      write(path, new Map([...used, ...(lines ?? [])]))
+    },
+  }
+}
+
+/** Another build may check otherwise. */
+function stamp(): string {
+  const { mtimeMs, size } = statSync(programFile('manifests/_catalogue.json'))
+  return `${version} ${mtimeMs} ${size}`
+}
+
+/** The lines of the file by their key; none where it is not wholly ours: another user's, another build's, or damaged. */
+function read(path: string): Map<string, string> {
+  const lines = new Map<string, string>()
+  try {
+    const text = readOwn(path)
+    const end = text.indexOf('\n')
+    const body = text.slice(end + 1)
+    if (text.slice(0, end) !== `${stamp()} ${sha256(body)}`) return lines
+    for (const line of body.split('\n')) if (line) lines.set(line.slice(0, 65), line.slice(66))
+  } catch {
+    // It is not there, or nobody may know it: it is made anew.
+  }
+  return lines
+}
+
+function readOwn(path: string): string {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const stat = fstatSync(fd)
+    if (!stat.isFile() || stat.size > LIMIT || !isOwn(stat) || !isOwn(lstatSync(dirname(path)))) throw new Error('not ours')
+    return readFileSync(fd, 'utf8')
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const isOwn = ({ uid, mode }: { uid: number; mode: number }): boolean => process.getuid === undefined || (uid === process.getuid() && (mode & 0o077) === 0)
+
+function write(path: string, lines: ReadonlyMap<string, string>): void {
+  const kept: string[] = []
+  let room = LIMIT - 1024
+  for (const [key, line] of lines) {
+    room -= Buffer.byteLength(line) + key.length + 2
+    if (room < 0) break
+    kept.push(`${key} ${line}\n`)
+  }
+  const body = kept.join('')
+  const draft = `${path}.${process.pid}`
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    if (!isOwn(lstatSync(dirname(path)))) return
+    rmSync(draft, { force: true })
+    const fd = openSync(draft, 'wx', 0o600)
+    try {
+      writeSync(fd, `${stamp()} ${sha256(body)}\n${body}`)
+    } finally {
+      closeSync(fd)
+    }
+    renameSync(draft, path)
+  } catch {
+    rmSync(draft, { force: true })
+  }
+}

@@ -1,0 +1,58 @@
+import type { Failure, JsonObject, Problem, Result, Success } from '../base/index.js'
+import type { Part } from '../registry/index.js'
+import { reshape } from './reshape.js'
+
+/**
+ * The slot and input that a call to an alias means. Cases are chosen by a property's value (`$present`, `$absent` where it has none of
+ * its own) and merged over the common part; the choosing property is dropped unless passed. Pure.
+ */
+export function translate(alias: JsonObject, given: JsonObject, whole: boolean): { to: string; input: JsonObject; part: Part } {
+  const { part, choosing } = choose(alias as Part, given)
+  const renamed = part.rename ?? {}
+  const input: JsonObject = { ...part.default }
+  for (const [name, value] of Object.entries(given)) {
+    const target = renamed[name] ?? (part.pass?.includes(name) || (whole && !choosing.has(name)) ? name : undefined)
+    if (target !== undefined) input[target] = value
+  }
+  return { to: part.to ?? '', input: { ...input, ...part.set }, part }
+}
+
+function choose(part: Part, given: JsonObject): { part: Part; choosing: Set<string> } {
+  const choosing = new Set<string>()
+  let chosen: Part = part
+  for (const [property, values] of Object.entries(part.cases ?? {})) {
+    const value = given[property]
+    const key = value === undefined ? '$absent' : Object.hasOwn(values, String(value)) ? String(value) : '$present'
+    choosing.add(property)
+    const more = Object.hasOwn(values, key) ? choose(values[key]!, given) : undefined
+    if (!more) continue
+    for (const name of more.choosing) choosing.add(name)
+    chosen = {
+      ...chosen,
+      ...more.part,
+      pass: [...(chosen.pass ?? []), ...(more.part.pass ?? [])],
+      rename: { ...chosen.rename, ...more.part.rename },
+      set: { ...chosen.set, ...more.part.set },
+      default: { ...chosen.default, ...more.part.default },
+      ...((chosen.output || more.part.output) && { output: { ...chosen.output, ...more.part.output } }),
+    }
+  }
+  return { part: chosen, choosing }
+}
+
+/** The target's answer in the words of the alias: the output by its template, the fields of an error by their own names. */
+export function answerAs({ output: template, rename = {} }: Part, result: Result, input: JsonObject): Result {
+  if (!result.ok) return { ...result, error: namedBack(result, rename) }
+  if (!template) return result
+  const { $text, ...shape } = template
+  const answer = { output: result.output, text: result.text, input }
+  const text = $text === undefined ? result.text : reshape($text, answer)
+  const { text: _, ...rest } = result
+  return { ...rest, output: reshape(shape, answer) as JsonObject, ...(typeof text === 'string' && { text }) } satisfies Success
+}
+
+function namedBack({ error }: Failure, rename: Record<string, string>): Problem {
+  let { message } = error
+  for (const [ours, theirs] of Object.entries(rename)) message = message.replaceAll(`'${theirs}'`, `'${ours}'`)
+  return { ...error, message }
+}

@@ -1,0 +1,137 @@
+import { hostPattern, problem, texts, type JsonObject, type Notice, type Settings, type SlotInfo } from '../base/index.js'
+
+/** One entry of `policy.constraints`, or several of them for the same slot joined to the strictest. */
+export interface Constraint {
+  allowed_modes?: string[]
+  max_results_per_call?: number
+  max_items_per_call?: number
+  max_bytes_per_read?: number
+  max_response_bytes?: number
+  max_calls_per_minute?: number
+  default_response_format?: string
+  allowed_url_schemes?: string[]
+  denied_url_hosts?: string[]
+}
+
+/** The properties that a limit speaks about; where a call has none of them, the first that the slot knows is set. */
+const limited = {
+  max_results_per_call: ['max_results', 'max_items', 'per_page', 'max_matches'],
+  max_items_per_call: ['max_results', 'max_items', 'per_page'],
+  max_bytes_per_read: ['max_bytes', 'page_size_bytes'],
+  max_response_bytes: ['max_bytes'],
+} as const
+
+/** Names of the classic dialect that policy files use for slots. */
+export const classic: Readonly<Record<string, string>> = {
+  grep_search: 'unified_search/grep',
+  list_files: 'unified_search/list',
+  read_file: 'unified_file/read',
+  write_file: 'unified_file/write',
+  edit_file: 'unified_file/edit',
+  run_terminal_cmd: 'unified_exec/run',
+  ast_grep_search: 'unified_search/structural',
+}
+
+const joined = new WeakMap<Settings, Map<string, Constraint | undefined>>()
+
+/** Whether an entry under this name speaks about the slot: its own name, that of its tool or a classic one. */
+export const concerns = (name: string, { slot, tool }: Pick<SlotInfo, 'slot' | 'tool'>): boolean =>
+  name === slot || name === tool || (Object.hasOwn(classic, name) && classic[name] === slot)
+
+/** Those of the settings and of policies in data, by name; where several speak under one name, the strictest of each. */
+export function joinConstraints(all: readonly Readonly<Record<string, Constraint>>[]): Record<string, Constraint> {
+  const together = new Map<string, Constraint>()
+  for (const [name, constraint] of all.flatMap(Object.entries<Constraint>)) together.set(name, together.has(name) ? stricter(together.get(name)!, constraint) : constraint)
+  return Object.fromEntries(together)
+}
+
+/** What the settings say about one slot, all entries that speak about it together. */
+export function constraintOf(settings: Settings, info: SlotInfo): Constraint | undefined {
+  const all = settings.policy['constraints'] as Record<string, Constraint> | undefined
+  if (!all || Object.keys(all).length === 0) return undefined
+  let bySlot = joined.get(settings)
+  if (!bySlot) joined.set(settings, (bySlot = new Map()))
+  if (!bySlot.has(info.slot)) {
+    const named = Object.entries(all).filter(([name]) => concerns(name, info))
+    bySlot.set(info.slot, named.length > 0 ? named.map(([, constraint]) => constraint).reduce(stricter) : undefined)
+  }
+  return bySlot.get(info.slot)
+}
+
+function stricter(a: Constraint, b: Constraint): Constraint {
+  const both: JsonObject = { ...a, ...b }
+  for (const key of [...(Object.keys(limited) as (keyof typeof limited)[]), 'max_calls_per_minute'] as const) {
+    if (a[key] !== undefined && b[key] !== undefined) both[key] = Math.min(a[key], b[key])
+  }
+  for (const key of ['allowed_modes', 'allowed_url_schemes'] as const) if (a[key] && b[key]) both[key] = a[key].filter((item) => b[key]!.includes(item))
+  if (a.denied_url_hosts && b.denied_url_hosts) both['denied_url_hosts'] = [...a.denied_url_hosts, ...b.denied_url_hosts]
+  return both as Constraint
+}
+
+export interface Constrained {
+  input: JsonObject
+  /** What was asked for and lowered. */
+  notices: Notice[]
+  /** What was set although nobody said a number: worth a word only where the answer is cut. */
+  silent: Notice[]
+}
+
+/**
+ * The input with the limits and defaults of a constraint; a smaller number is never raised. `said` is what the caller said of
+ * modes in the words of an alias. Throws VT_POLICY_DENIED for a mode or an address that is not allowed.
+ */
+export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObject, given: JsonObject, said: JsonObject = given): Constrained {
+  const properties = slot.input['properties'] as Record<string, JsonObject>
+  const knows = (name: string) => Object.hasOwn(properties, name)
+  const result: Constrained = { input: { ...input }, notices: [], silent: [] }
+
+  for (const [key, names] of Object.entries(limited) as [keyof typeof limited, readonly string[]][]) {
+    const limit = constraint[key]
+    if (limit === undefined) continue
+    const here = names.filter((name) => knows(name) && typeof result.input[name] === 'number')
+    const first = names.find(knows)
+    for (const name of here.length > 0 || !first ? here : [first]) {
+      // A tool that cannot give less than its minimum gives that.
+      const maximum = Math.max(limit, Number(properties[name]!['minimum'] ?? 1))
+      if (typeof result.input[name] === 'number' && result.input[name] <= maximum) continue
+      result.input[name] = maximum
+      const notice = { code: 'VT_POLICY_CAPPED', message: texts('VT_POLICY_CAPPED', { field: name, maximum, slot: slot.slot })!.message }
+      ;(given[name] === undefined ? result.silent : result.notices).push(notice)
+    }
+  }
+  if (constraint.default_response_format && knows('response_format')) result.input['response_format'] ??= constraint.default_response_format
+  if (constraint.allowed_modes) allowMode(constraint.allowed_modes, slot, { input: result.input, given, said })
+  if (typeof input['url'] === 'string') allowAddress(constraint, slot, input['url'])
+  return result
+}
+
+/** What `tty` means in the words of the classic dialect, whose modes a policy file names. */
+const ttyModes = new Map<unknown, readonly string[]>([[true, ['pty']], [false, ['terminal', 'streaming']]])
+
+/** A mode that is said must be allowed; a default that is not gives way to the first that is. */
+function allowMode(allowed: readonly string[], { slot, input: schema }: SlotInfo, { input, given, said }: Record<'input' | 'given' | 'said', JsonObject>): void {
+  const refuse = (mode: unknown) => denied(`The policy allows ${slot} the modes ${allowed.join(', ') || '(none)'}, not '${String(mode)}'.`, allowed.length > 0 ? `Use mode: ${allowed.join(' or ')}.` : '')
+  const properties = schema['properties'] as JsonObject
+  if (said !== given && typeof said['mode'] === 'string' && !allowed.includes(said['mode'])) throw refuse(said['mode'])
+  if (Object.hasOwn(properties, 'mode')) {
+    if (allowed.includes(String(input['mode']))) return
+    if (given['mode'] !== undefined || allowed.length === 0) throw refuse(input['mode'])
+    input['mode'] = allowed[0]
+  } else if (Object.hasOwn(properties, 'tty')) {
+    const fits = (tty: unknown) => ttyModes.get(tty)!.some((mode) => allowed.includes(mode))
+    const tty = input['tty'] === true
+    if (fits(tty)) return
+    if (given['tty'] !== undefined || !fits(!tty)) throw refuse(ttyModes.get(tty)![0])
+    input['tty'] = !tty
+  }
+}
+
+function allowAddress({ allowed_url_schemes: schemes, denied_url_hosts: hosts = [] }: Constraint, { slot }: SlotInfo, text: string): void {
+  if (!URL.canParse(text)) return
+  const { protocol, hostname } = new URL(text)
+  const scheme = protocol.slice(0, -1)
+  if (schemes && !schemes.includes(scheme)) throw denied(`The policy allows ${slot} addresses of ${schemes.join(', ') || '(none)'}, not of '${scheme}'.`, '')
+  if (hosts.some((host) => hostPattern(host)(hostname))) throw denied(`The policy denies ${slot} the host '${hostname}'.`, '')
+}
+
+const denied = (reason: string, way: string) => problem('VT_POLICY_DENIED', { reason, way }, { details: { not_applied: true } })

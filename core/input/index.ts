@@ -1,0 +1,5 @@
+export { answerAs } from './alias.js'
+export { classic, concerns, constraintOf, joinConstraints, type Constraint } from './constraints.js'
+export { effectsIn } from './infer.js'
+export { confine, toolName } from './normalize.js'
+export { resolve, spell, withExample, type Spelt, type Target } from './resolve.js'

@@ -1,0 +1,71 @@
+import { nearest, problem, type Effect, type JsonObject, type Schema } from '../base/index.js'
+import { fold, type Slot, type Tool } from '../registry/index.js'
+import { compile, type Check } from '../schema/index.js'
+
+/** Which action of a tool an input means, and what that choice fills in. Throws VT_ACTION_MISSING, VT_ACTION_UNKNOWN, VT_ACTION_DEPRECATED. */
+export async function infer(tool: Tool, raw: JsonObject): Promise<{ slot: Slot; raw: JsonObject }> {
+  const key = Object.keys(raw).find((name) => fold(name) === 'action')
+  const { [key ?? '']: word, ...rest } = raw
+  const given = typeof word === 'string' && word.trim() !== '' ? word.trim() : undefined
+  const slot = given === undefined ? await decide(tool, rest) : await named(tool, given, rest)
+  return { slot, raw: await preset(slot, rest, given) }
+}
+
+async function named(tool: Tool, word: string, raw: JsonObject): Promise<Slot> {
+  const found = tool.words.get(fold(word))
+  if (found) return found
+  for (const { info, primary } of tool.actions.values()) {
+    for (const former of primary.manifest.infer?.former ?? []) {
+      if (fold(former.word) !== fold(word) || (former.when && !(await holds(former.when, tool.view(raw))))) continue
+      throw problem('VT_ACTION_DEPRECATED', { tool: tool.name, action: word }, { next: { tool: tool.name, input: { action: info.action, ...raw } } })
+    }
+  }
+  const known = [...tool.actions.keys()]
+  const like = nearest(word, known)
+  const example = (like && tool.actions.get(like)?.example) || ''
+  throw problem('VT_ACTION_UNKNOWN', { tool: tool.name, action: word, known: known.join(', '), example })
+}
+
+async function decide(tool: Tool, raw: JsonObject): Promise<Slot> {
+  const view = tool.view(raw)
+  for (const rule of ['when', 'otherwise'] as const) {
+    const decided: Slot[] = []
+    for (const slot of tool.actions.values()) {
+      const schema = slot.primary.manifest.infer?.[rule]
+      if (schema && (await holds(schema, view))) decided.push(slot)
+    }
+    if (decided.length === 1) return decided[0]!
+    if (decided.length > 1) throw missing(tool, decided)
+  }
+  throw missing(tool, [...tool.actions.values()])
+}
+
+function missing(tool: Tool, candidates: Slot[]): Error {
+  const names = candidates.map((slot) => slot.info.action).join(', ')
+  const examples = candidates.slice(0, 3).map((slot) => slot.example).join(' ')
+  return problem('VT_ACTION_MISSING', { tool: tool.name, candidates: names, example: examples })
+}
+
+/** The values an action's manifest fills in for this input: presets see the caller's word under `action`. */
+async function preset(slot: Slot, raw: JsonObject, word: string | undefined): Promise<JsonObject> {
+  const rules = slot.primary.manifest.infer?.presets ?? []
+  if (rules.length === 0) return raw
+  const view = { ...slot.tool.view(raw), ...(word !== undefined && { action: word.toLowerCase() }) }
+  let result = raw
+  for (const { when, set } of rules) if (await holds(when, view)) result = { ...set, ...result }
+  return result
+}
+
+/** What a call can do at worst: nothing where the slot's only plugin says so of this input. */
+export async function effectsIn({ info, primary, chain }: Slot, input: JsonObject): Promise<readonly Effect[]> {
+  const { effectless } = primary.manifest
+  return effectless && chain.length === 1 && (await holds(effectless, input)) ? [] : info.effects
+}
+
+const checks = new WeakMap<Schema, Promise<Check>>()
+
+async function holds(schema: Schema, value: JsonObject): Promise<boolean> {
+  let check = checks.get(schema)
+  if (!check) checks.set(schema, (check = compile(schema, 'infer')))
+  return (await check)(value).length === 0
+}

@@ -1,0 +1,164 @@
+import { problem, texts, type JsonObject, type Notice, type Schema } from '../base/index.js'
+import { fold, typesOf, type Shape } from '../registry/index.js'
+import type { Workspace } from '../workspace/index.js'
+
+/** The tool's name as models decorate it: quotes and the prefixes of function-calling wires go. */
+export const toolName = (name: string): string =>
+  name.trim().replace(/^(["'`])(.*)\1$/s, '$2').replace(/^(functions\.|tools\.|mcp__vtcode__)+/, '')
+
+/** The input as an object: JSON text is parsed, a sole wrapper (`arguments`, `args`, `params`, `input`) comes off, `tool` is dropped. */
+export function unwrap(input: unknown, tool: string, known: (key: string) => boolean): JsonObject {
+  if (input === undefined || input === null || input === '') return {}
+  const value = typeof input === 'string' ? parse(input) : input
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw problem('VT_INPUT_INVALID', { problem: `The input is ${Array.isArray(value) ? 'an array' : `a ${typeof value}`}; an object is needed.` })
+  }
+  const object = value as JsonObject
+  const [key, ...others] = Object.keys(object)
+  if (key && others.length === 0 && ['arguments', 'args', 'params', 'input'].includes(key) && !known(key)) {
+    const inner = object[key]
+    if (typeof inner === 'string' ? inner.trimStart().startsWith('{') : typeof inner === 'object' && inner !== null && !Array.isArray(inner)) {
+      return unwrap(inner, tool, known)
+    }
+  }
+  if (object['tool'] === tool && !known('tool')) {
+    const { tool: _, ...rest } = object
+    return rest
+  }
+  return object
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw problem('VT_INPUT_INVALID', { problem: `The input is not JSON: ${(error as Error).message}.` })
+  }
+}
+
+/**
+ * Renames every property to its name in the shape and drops empty values; names nobody knows come back as `unknown`.
+ * Throws VT_INPUT_CONFLICT when one property is given twice with different values.
+ */
+export function rename(input: JsonObject, shape: Shape): { given: JsonObject; unknown: string[] } {
+  const given: JsonObject = {}
+  const spelt: Record<string, string> = {}
+  const unknown: string[] = []
+  const collected = collect(input, shape)
+  for (const key of Object.keys(collected)) {
+    const value = collected[key]
+    const name = Object.hasOwn(shape.properties, key) ? key : shape.names.get(fold(key))
+    if (value === null || value === undefined) continue
+    if (name === undefined) unknown.push(key)
+    else if (value === '' && emptyIsAbsent(shape.properties[name]!)) continue
+    else if (name in given && JSON.stringify(given[name]) !== JSON.stringify(value)) {
+      throw problem('VT_INPUT_CONFLICT', { fields: `'${spelt[name]}' and '${key}'` })
+    } else {
+      given[name] = value
+      spelt[name] = key
+    }
+  }
+  return { given, unknown }
+}
+
+const emptyIsAbsent = (schema: Schema): boolean =>
+  schema['x-empty'] === 'absent' || 'enum' in schema || schema['format'] === 'workspace-path' || schema['format'] === 'workspace-glob'
+
+/** `command.0 … command.n` (from 0 or 1, without gaps) is the array `command`. */
+function collect(input: JsonObject, shape: Shape): JsonObject {
+  if (!Object.keys(input).some((key) => key.includes('.'))) return input
+  const rest: JsonObject = {}
+  const lists = new Map<string, unknown[]>()
+  for (const [key, value] of Object.entries(input)) {
+    const [, name, index] = /^(.+)\.(\d{1,4})$/.exec(key) ?? []
+    if (name && shape.names.has(fold(name))) lists.set(name, Object.assign(lists.get(name) ?? [], { [Number(index)]: value }))
+    else rest[key] = value
+  }
+  for (const [name, list] of lists) {
+    const items = 0 in list ? list : list.slice(1)
+    if (items.length === 0 || Object.keys(items).length !== items.length) {
+      throw problem('VT_INPUT_INVALID', { problem: `'${name}.0', '${name}.1', … have a gap.` })
+    }
+    rest[name] = items
+  }
+  return rest
+}
+
+/** Values in the types of the schema: text that is exactly JSON of a wanted type, one item for a list, enums in any case. */
+export function coerce(given: JsonObject, shape: Shape): JsonObject {
+  const result: JsonObject = {}
+  for (const name in given) result[name] = coerceValue(given[name], shape.properties[name] ?? {}, shape.types.get(name))
+  return result
+}
+
+function coerceValue(value: unknown, schema: Schema, wanted: ReadonlySet<string> = typesOf(schema)): unknown {
+  const allowed = enumOf(schema)
+  if (allowed && typeof value === 'string') return allowed.find((option) => typeof option === 'string' && fold(option) === fold(value)) ?? value
+  if (typeof value === 'string' && !wanted.has('string') && wanted.size > 0) {
+    const parsed = jsonOf(value, wanted)
+    if (parsed !== undefined) return parsed
+    const items = schema['items'] as Schema | undefined
+    if (wanted.has('array') && items && (typesOf(items).has('string') || enumOf(items))) return [coerceValue(value, items)]
+  }
+  // A text may stay one where texts are welcome; a glob that is the JSON of a list would match nothing that anybody means.
+  if (typeof value === 'string' && wanted.has('array') && schema['format'] === 'workspace-glob' && /^\s*\["/.test(value)) return jsonOf(value, new Set(['array'])) ?? value
+  if ((typeof value === 'number' || typeof value === 'boolean') && wanted.size === 1 && wanted.has('string') && !schema['x-verbatim']) return String(value)
+  if (Array.isArray(value) && schema['items']) return value.map((item) => coerceValue(item, schema['items'] as Schema))
+  return value
+}
+
+function jsonOf(text: string, wanted: ReadonlySet<string>): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const type = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+  return wanted.has(type) || (type === 'number' && wanted.has('integer')) ? value : undefined
+}
+
+const enumOf = (schema: Schema): unknown[] | undefined => schema['enum'] as unknown[] | undefined
+
+/** Lowers numbers to their maximum, each with a notice, and fills in defaults. */
+export function limit(given: JsonObject, shape: Shape): { input: JsonObject; notices: Notice[] } {
+  const input = { ...given }
+  const notices: Notice[] = []
+  for (const [name, maximum] of shape.maxima) {
+    const value = input[name]
+    if (typeof value !== 'number' || value <= maximum) continue
+    input[name] = maximum
+    notices.push({ code: 'VT_INPUT_CAPPED', message: texts('VT_INPUT_CAPPED', { field: name, value, maximum })!.message })
+  }
+  for (const [name, value] of shape.defaults) if (input[name] === undefined) input[name] = value
+  return { input, notices }
+}
+
+/** Every property with `format: workspace-path` or `workspace-glob` in workspace-relative form. Throws VT_PATH_OUTSIDE, VT_INPUT_INVALID. */
+export function confine(input: JsonObject, shape: Shape, workspace: Workspace): JsonObject {
+  let result = input
+  for (const [name, format] of shape.paths) {
+    const value = input[name]
+    if (value === undefined) continue
+    const one = (text: unknown) => {
+      if (typeof text !== 'string') return text
+      return format === 'workspace-path' ? workspace.normalize(text) : confineGlob(text, name, workspace)
+    }
+    result = { ...result, [name]: Array.isArray(value) ? value.map(one) : one(value) }
+  }
+  return result
+}
+
+/** A glob stays as it is written; its literal part may not lead out, and its braces and `**` are bounded. */
+function confineGlob(glob: string, name: string, workspace: Workspace): string {
+  const body = glob.replace(/^!/, '')
+  const refuse = (why: string) => problem('VT_INPUT_INVALID', { problem: `'${name}' ${JSON.stringify(glob.slice(0, 80))} ${why}.` })
+  if (body.includes('\0') || body.length > 4096) throw refuse('is no glob')
+  if (body.split('/').includes('..')) throw problem('VT_PATH_OUTSIDE', { path: glob })
+  if (body.startsWith('/') && body.slice(1).includes('/')) workspace.normalize(body.slice(1).replace(/[*?[{].*$/s, '') || '.')
+  if ((body.match(/\*\*/g)?.length ?? 0) > 8) throw refuse('has more than 8 `**`')
+  let choices = 1
+  for (const group of body.match(/\{[^{}]*\}/g) ?? []) choices *= group.split(',').length
+  if (choices > 1000) throw refuse('expands to more than 1,000 alternatives')
+  return glob
+}

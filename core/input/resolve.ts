@@ -1,0 +1,110 @@
+import { nearest, plain, problem, VtError, type JsonObject, type Notice } from '../base/index.js'
+import { fold, isListed, slotsOf, type Part, type Registry, type Slot, type Tool } from '../registry/index.js'
+import { compile, type Check } from '../schema/index.js'
+import { translate } from './alias.js'
+import { constrain, type Constraint } from './constraints.js'
+import { infer } from './infer.js'
+import { coerce, limit, rename, toolName, unwrap } from './normalize.js'
+
+/** The slot a call means, with the input as its caller wrote it. */
+export interface Target {
+  slot: Slot
+  raw: JsonObject
+  /** The name it was called by, where that stands for the slot: its answer is put in the words of the alias. */
+  alias?: { slot: Slot; part: Part; given: JsonObject }
+}
+
+/** Tool name and action → slot; an alias → its target. Throws VT_TOOL_UNKNOWN, VT_ACTION_*, VT_SLOT_UNBOUND, VT_PLUGIN_UNTRUSTED. */
+export async function resolve({ slots, tools, routes }: Registry, name: string, sent: unknown): Promise<Target> {
+  const wanted = toolName(String(name))
+  const known = (text: string) => slots.get(text) ?? tools.get(text) ?? slots.get(routes.get(text) ?? '')
+  const found = known(wanted) ?? known(wanted.toLowerCase().replace(/[- ]/g, '_'))
+  if (!found) {
+    const names = [...tools.values()].flatMap((tool) => (slotsOf(tool).some(isListed) ? [tool.name] : [])).sort()
+    const like = nearest(wanted, [...names, ...routes.keys()])
+    throw problem('VT_TOOL_UNKNOWN', { tool: JSON.stringify(wanted.slice(0, 80)), known: like ? `${like} is the nearest of ${names.join(', ')}` : names.join(', ') })
+  }
+  const only = 'info' in found ? found : found.only
+  const isKnown = (key: string) => (only ? only.shape.names.has(key) : key === 'action')
+  const said = read(sent, wanted, isKnown, only)
+  const input = only?.info.action !== undefined && said['action'] === only.info.action && !isKnown('action') ? withoutAction(said) : said
+  // A tool of another vocabulary may have the name of one that has actions; the name of one action never leads to another.
+  const acts = only && only.info.action === undefined && !isKnown('action') && only.tool.actions.has(String(input['action']))
+  const { slot, raw } = only && !acts ? { slot: only, raw: input } : await infer(acts ? only.tool : (found as Tool), input)
+  if (slot.refusal) throw slot.refusal
+  const block = slot.primary.manifest.alias
+  if (!block) return { slot, raw }
+  const own = slot.primary.manifest.input !== undefined
+  const given = own ? (await spell(slot, raw)).given : raw
+  const { to, input: translated, part } = translate(block, given, !own)
+  const next = slots.get(to)
+  if (!next || next.primary.manifest.alias) throw problem('VT_SLOT_UNBOUND', { slot: slot.info.slot, ids: to, reason: 'an alias stands for a slot, never for another alias' })
+  if (next.refusal) throw next.refusal
+  return { slot: next, raw: translated, alias: { slot, part, given } }
+}
+
+const withoutAction = ({ action: _, ...input }: JsonObject): JsonObject => input
+
+/** The input as plain data, without the wrappers of function-calling wires. */
+function read(sent: unknown, tool: string, known: (key: string) => boolean, slot: Slot | undefined): JsonObject {
+  try {
+    return plain(unwrap(sent, tool, known)) as JsonObject
+  } catch (error) {
+    throw withExample(error, slot)
+  }
+}
+
+/** Wrong input gets an example that would pass. */
+export function withExample(error: unknown, slot: Slot | undefined): unknown {
+  if (!(error instanceof VtError) || !slot || !error.code.startsWith('VT_INPUT_') || error.problem.hint.includes('Example:')) return error
+  return new VtError({ ...error.problem, hint: `${error.problem.hint} ${slot.example}`.trim() })
+}
+
+/** What spelling made of an input. */
+export interface Spelt {
+  given: JsonObject
+  input: JsonObject
+  notices: Notice[]
+  /** Notices that are worth a word only where the answer is cut. */
+  silent: Notice[]
+}
+export interface Spelling {
+  example?: string
+  constraint?: Constraint | undefined
+  /** The input as an alias was given it. */
+  said?: JsonObject | undefined
+}
+
+/** The caller's input in the words and types of the slot's schema: `given` as said, `input` with caps, constraints and defaults. Throws VT_INPUT_*, VT_POLICY_DENIED. */
+export async function spell(slot: Slot, raw: JsonObject, { example = slot.example, constraint, said }: Spelling = {}): Promise<Spelt> {
+  const { given: renamed, unknown } = rename(raw, slot.shape)
+  if (unknown.length) throw strange(slot, unknown[0]!, example)
+  const given = coerce(renamed, slot.shape)
+  const capped = limit(given, slot.shape)
+  const { input, notices, silent } = constraint ? constrain(constraint, slot.info, capped.input, given, said) : { input: capped.input, notices: [], silent: [] }
+  const issues = (checks.get(slot) ?? (await prepare(slot)))(input)
+  if (issues.length === 0) return { given, input, notices: [...capped.notices, ...notices], silent }
+  const message = issues.map((issue) => issue.problem).join(' ').slice(0, 300)
+  const issue = issues[0]!
+  throw new VtError({ code: issue.code, message, hint: example, retryable: false, details: { issues } })
+}
+
+const checks = new WeakMap<Slot, Check>()
+
+/** Compiles the slot's schema, on its first call. */
+async function prepare(slot: Slot): Promise<Check> {
+  const check = await compile(slot.info.input, slot.info.slot)
+  checks.set(slot, check)
+  return check
+}
+
+/** A property nobody knows here: one of a sister action, or a slip of the pen. */
+function strange(slot: Slot, field: string, example: string): Error {
+  // A slot may have more to say about fields that it does not know.
+  const told = [slot.info.errors['VT_INPUT_UNKNOWN']?.hint, example].filter(Boolean).join(' ')
+  const owner = [...slot.tool.actions.values()].find((other) => other !== slot && other.shape.names.has(fold(field)))
+  if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, example: told })
+  const names = Object.keys(slot.shape.properties)
+  const like = nearest(field, names)
+  return problem('VT_INPUT_UNKNOWN', { field, nearest: like ? `, meant: ${like}` : '', valid: names.join(', '), example: told })
+}

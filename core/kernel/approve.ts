@@ -1,0 +1,85 @@
+import { codes, notApplied, problem, type Call, type Code, type Failure, type JsonObject } from '../base/index.js'
+import type { Registry } from '../registry/index.js'
+import type { Run } from './context.js'
+import { worse, type Judge, type Pipelines } from './pipelines.js'
+import type { Approval, Approved, Explanation, Verdict } from './types.js'
+
+export const failed = (...of: Parameters<typeof problem>): Failure => ({ ok: false, error: problem(...of).problem })
+
+/** The failure a verdict means, after asking where it asks; nothing when the call may run. */
+export async function judge(registry: Registry, call: Call, run: Run, verdict: Verdict | undefined, standIn: Pipelines['answer']): Promise<Failure | undefined> {
+  const missing = unavailable(registry, call)
+  run.judged = missing ? 'denied' : 'run'
+  if (missing || !verdict) return missing
+  if ('deny' in verdict) return refusal(run, verdict)
+  const request = { call, reasons: [verdict.ask], ...(verdict.lasting && { covers: verdict.lasting.covers }) }
+  const stood = await standIn(request)
+  if (stood && 'deny' in stood) return refusal(run, { deny: stood.deny })
+  const answer = stood ? { decision: 'allow' as const, scope: stood.allow } : await approval(request, run)
+  if (answer?.decision !== 'allow') return refusal(run, verdict, answer)
+  await verdict.lasting?.keep(answer.scope ?? 'once')
+  run.judged = 'allowed'
+  return undefined
+}
+
+function refusal(run: Run, verdict: Verdict, answer?: Reply): Failure {
+  run.judged = 'deny' in verdict ? 'denied' : 'asked'
+  const [code, reason] = 'deny' in verdict ? ([codeOf(verdict.code), verdict.deny] as const) : (['VT_POLICY_NEEDS_APPROVAL', verdict.ask] as const)
+  // Somebody was asked and said no: asking again would only be a nuisance.
+  const refused = answer?.decision === 'deny'
+  const details: JsonObject = { not_applied: true, ...(refused && { refused }), ...verdict.details }
+  const way = answer?.followup ? `The user says: ${answer.followup}` : verdict.hint
+  return failed(code, { reason, way }, { details, ...(verdict.next && { next: verdict.next }) })
+}
+
+/** While a policy waits for consent only what reads is done. */
+function unavailable({ missing: [missing] }: Registry, call: Call): Failure | undefined {
+  if (!missing || call.effects.every((effect) => effect === 'read')) return undefined
+  return { ok: false, error: notApplied(problem('VT_POLICY_UNAVAILABLE', { id: missing.id, reason: missing.reason }).problem) }
+}
+
+const codeOf = (named: string | undefined): Code => (named !== undefined && Object.hasOwn(codes, named) ? (named as Code) : 'VT_POLICY_DENIED')
+
+type Reply = Exclude<Approved, boolean | undefined>
+
+async function approval(request: Approval, { options, cancel }: Run): Promise<Reply | undefined> {
+  let answer: Approved
+  try {
+    answer = await options.approve?.(request)
+  } catch {
+    answer = false
+  }
+  if (cancel.aborted || answer === undefined) return undefined
+  if (typeof answer !== 'object' || answer === null) return { decision: answer === true ? 'allow' : 'deny' }
+  const { decision, scope, followup } = answer
+  return {
+    decision: decision === 'allow' || decision === 'deny' ? decision : 'cancel',
+    scope: scope === 'session' || scope === 'always' ? scope : 'once',
+    ...(followup !== undefined && { followup }),
+  }
+}
+
+/** Asks every policy in turn, also behind a denial, so that each is heard. */
+export async function explanation(registry: Registry, judges: readonly Judge[], call: Call, notes: NonNullable<Run['notes']>): Promise<Explanation> {
+  const chain: Explanation['chain'] = []
+  let worst: Verdict | undefined
+  let decided_by: string | undefined
+  for (const { policy, covers, judge } of judges) {
+    if (!covers(call)) continue
+    const verdict = await judge(call)
+    const said = notes.filter((one) => one.policy === policy).map(({ note }) => note)
+    chain.push({ policy, ...wordOf(verdict), notes: said })
+    const after = worse(worst, verdict)
+    if (after !== worst) [worst, decided_by] = [after, policy]
+  }
+  const missing = unavailable(registry, call)
+  const { slot, input, effects, mode, caller } = call
+  const about = { call: { slot, input, effects, ...(caller.alias !== undefined && { alias: caller.alias }) }, mode, chain }
+  if (missing) return { ...about, verdict: 'deny', decided_by: registry.missing[0]!.id, reason: missing.error.message, hint: missing.error.hint }
+  if (!worst) return { ...about, verdict: 'run' }
+  const { verdict, reason } = wordOf(worst) as { verdict: 'ask' | 'deny'; reason: string }
+  return { ...about, verdict, decided_by: decided_by!, reason, ...(worst.hint && { hint: worst.hint }) }
+}
+
+const wordOf = (verdict: Verdict | undefined): { verdict: 'none' | 'ask' | 'deny'; reason?: string } =>
+  verdict === undefined ? { verdict: 'none' } : 'deny' in verdict ? { verdict: 'deny', reason: verdict.deny } : { verdict: 'ask', reason: verdict.ask }

@@ -1,0 +1,42 @@
+import { join } from 'node:path'
+import { loadSettings, type SettingsOptions } from '../config/index.js'
+import { discover, markers, pluginsOf } from '../manifests/index.js'
+import { findSkills, type SkillSettings } from '../skills/index.js'
+import { itemFor, itemForSkill, needsConsent, treesOnce, type Trust, type TrustItem } from '../trust/index.js'
+
+/**
+ * Everything in a workspace that needs the user's consent before it counts, whether given or not, without running any of it:
+ * settings in code are looked into only when they are trusted already. What cannot be hashed is left out: it is never trusted.
+ */
+export async function survey({ user, trust, ...options }: SettingsOptions & { user: string; trust: Trust }): Promise<TrustItem[]> {
+  // Data that waits for consent may name more manifests, so it is followed as if consent were given.
+  const loaded = await loadSettings({ ...options, trusted: (id, digest) => id.includes('#') || trust.isTrusted({ id, digest }) })
+  const { contributions, packages } = await discover({ ...options, user, loaded })
+  const found = new Map(loaded.items.map((item) => [item.id, item]))
+  const tree = treesOnce()
+  for (const contribution of contributions) {
+    if (!needsConsent(contribution)) continue
+    try {
+      const item = itemFor(contribution, options.workspace, tree)
+      found.set(item.id, item)
+    } catch {
+      // It stays untrusted, which `doctor` reports.
+    }
+  }
+  const settings = loaded.settings['skills'] as SkillSettings
+  const said = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
+  const skills = findSkills({ ...options, cwd: process.cwd(), user, plugins: pluginsOf({ contributions, packages }), settings, said, trusted: () => false })
+  for (const skill of skills.all.filter(({ layer }) => layer === 'workspace')) {
+    // Consent decides whether it is listed, takes a name that another layer has, or brings tools.
+    const brings = markers(skill.folder).map((name) => join(skill.folder, name))
+    const rival = skill.state === 'shadowed' && skills.find(skill.name)?.layer !== 'workspace'
+    if (skill.state === 'inactive' || (skill.state !== 'untrusted' && !rival && brings.length === 0)) continue
+    try {
+      const item = itemForSkill(skill.folder, options.workspace, brings)
+      found.set(item.id, item)
+    } catch {
+      // It cannot be hashed, and is never trusted.
+    }
+  }
+  return [...found.values()]
+}

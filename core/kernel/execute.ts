@@ -1,0 +1,131 @@
+import { first, Gate, notApplied, plain, problem, texts, VtError, type Call, type Contribution, type Failure, type Problem, type Result } from '../base/index.js'
+import { contextOf, type Run } from './context.js'
+import type { Generation } from './generation.js'
+import type { Taps } from './pipelines.js'
+import type { Answerer, Compactor, Handler, Policy } from './types.js'
+import type { OnFault } from './uncaught.js'
+
+const DEFAULT_SECONDS = 60
+const DEFAULT_CONCURRENCY = 8
+const RESULT_BYTES = 32 * 1_048_576
+
+/** The functions behind the taps of one generation: loaded on first use, bounded in time, their answers checked. */
+export function execution(generation: Generation, runOf: (call: Call) => Run, report: OnFault): Taps {
+  const { loader, lending } = generation
+  const gates = new Map<Contribution, Gate>()
+
+  const mainOf = (contribution: Contribution) => loader.loaded(contribution) ?? loader.load(contribution)
+
+  return {
+    async handle(contribution, call) {
+      const run = runOf(call)
+      // Nested calls pass: they would wait for the place their own caller holds.
+      const gate = run.depth > 0 ? undefined : gateOf(gates, contribution)
+      const turn = gate?.enter()
+      if (turn) await turn
+      try {
+        if (call.caller.sandbox === 'strict' && contribution.layer !== 'builtin' && run.slot.effects.includes('exec')) throw unconfined(contribution)
+        const main = loader.loaded(contribution) ?? (await loader.load(contribution))
+        const work = main(call, contextOf(lending, contribution, run)) as ReturnType<Handler>
+        const result = isPromise(work) ? await bounded(work, run, secondsOf(generation, contribution, call)) : work
+        return result === undefined ? undefined : answer(result, contribution, run)
+      } catch (error) {
+        if (error instanceof VtError) return complete(error.problem, contribution, run)
+        report(contribution, error)
+        return complete(problem('VT_CALL_FAILED', { plugin: contribution.id, reason: first(error) }).problem, contribution, run)
+      } finally {
+        gate?.leave()
+      }
+    },
+    judge(contribution, call) {
+      const ask = (main: Policy) => main(call, contextOf(lending, contribution, runOf(call)))
+      const main = mainOf(contribution)
+      return isPromise(main) ? main.then(ask) : ask(main as Policy)
+    },
+    async answer(contribution, request) {
+      const said = (await loader.exported(contribution, 'answer')) as Answerer | undefined
+      return said?.(request, contextOf(lending, contribution, runOf(request.call)))
+    },
+    shrink(contribution, result, call) {
+      const ask = (main: Compactor) => main(result, call, contextOf(lending, contribution, runOf(call)))
+      const main = mainOf(contribution)
+      return isPromise(main) ? main.then(ask) : ask(main as Compactor)
+    },
+  }
+}
+
+/** Where commands run in a sandbox or not at all, ours do; what a plugin starts, nothing confines. */
+const unconfined = ({ id }: Contribution): VtError =>
+  problem('VT_PLUGIN_REQUIRES', { id, needs: 'to run commands outside of the sandbox, and here nothing runs outside of it' }, { hint: 'unified_exec runs commands in the sandbox.' })
+
+const isPromise = <T>(value: T | Promise<T>): value is Promise<T> => typeof (value as { then?: unknown } | undefined)?.then === 'function'
+
+function gateOf(gates: Map<Contribution, Gate>, contribution: Contribution): Gate {
+  let gate = gates.get(contribution)
+  if (!gate) gates.set(contribution, (gate = new Gate(contribution.manifest.concurrency ?? DEFAULT_CONCURRENCY)))
+  return gate
+}
+
+function secondsOf({ registry, settings }: Generation, contribution: Contribution, call: Call): number {
+  const own = (settings['plugins'] as { settings?: Record<string, { timeout_secs?: number }> } | undefined)?.settings?.[contribution.id]
+  return (
+    own?.timeout_secs ??
+    contribution.manifest.timeout_secs ??
+    registry.slots.get(call.slot)?.primary.manifest.timeout_secs ??
+    DEFAULT_SECONDS
+  )
+}
+
+/** Settles with the work, the time limit or the caller's abort, whichever is first; the handler is told by its signal. */
+function bounded<T>(work: Promise<T>, { cancel, slot }: Run, seconds: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      end()
+      reject(problem('VT_CALL_TIMEOUT', { slot: slot.slot, seconds }))
+      cancel.abort()
+    }, seconds * 1000)
+    const forget = cancel.on(() => {
+      clearTimeout(timer)
+      reject(problem('VT_CALL_ABORTED'))
+    })
+    const end = () => {
+      clearTimeout(timer)
+      forget()
+    }
+    work.then(
+      (value) => (end(), resolve(value)),
+      (error) => (end(), reject(error as Error)),
+    )
+  })
+}
+
+/** A handler's answer, once it is what a handler may answer. Foreign answers are copied: getters, cycles and functions end here. */
+function answer(result: Result, contribution: Contribution, run: Run): Result {
+  let checked = result
+  const bad = (what: string) => complete(problem('VT_CALL_BAD_RESULT', { plugin: contribution.id, what }).problem, contribution, run)
+  try {
+    if (contribution.layer !== 'builtin') checked = plain(result, { depth: 64, bytes: RESULT_BYTES }) as Result
+  } catch (error) {
+    return bad(`what is no plain JSON data (${first(error)})`)
+  }
+  if (typeof checked !== 'object' || checked === null || typeof checked.ok !== 'boolean') return bad('what is no result')
+  if (checked.ok) return typeof checked.output === 'object' && checked.output !== null ? checked : bad('a success without output')
+  if (typeof checked.error?.code !== 'string' || typeof checked.error.message !== 'string') return bad('a failure without code and message')
+  const { code, message } = checked.error
+  const allowed = texts(code) ?? run.slot.errors[code] ?? contribution.manifest.errors?.[code]
+  if (!allowed) {
+    const reason = `${code}, a code nobody declares: ${message}`
+    return complete(problem('VT_CALL_FAILED', { plugin: contribution.id, reason }).problem, contribution, run)
+  }
+  return complete(checked.error, contribution, run, checked)
+}
+
+/** A failure with the hint and retryability that the slot declares, saying that nothing was done where the plugin vouches for it. */
+function complete(error: Problem, { manifest }: Contribution, { slot }: Run, result?: Failure): Failure {
+  const declared = slot.errors[error.code]
+  const whole = { ...error, hint: error.hint || declared?.hint || '', retryable: error.retryable || declared?.retryable === true }
+  return { ...result, ok: false, error: manifest.atomic && !halfWay.has(error.code) ? notApplied(whole) : whole }
+}
+
+/** The handler did not get to say how far it came. */
+const halfWay = new Set(['VT_CALL_TIMEOUT', 'VT_CALL_ABORTED', 'VT_CALL_FAILED', 'VT_CALL_BAD_RESULT'])

@@ -1,0 +1,139 @@
+import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, HookMap } from 'tapable'
+import { first, texts, weigh, within, type Call, type Contribution, type Result } from '../base/index.js'
+import { covering, type Registry } from '../registry/index.js'
+import type { Answer, Answerer, Approval, Compactor, Policy, Verdict } from './types.js'
+
+/** The three pipelines of one generation, in the order a call meets them. */
+export interface Pipelines {
+  prePolicy: AsyncSeriesWaterfallHook<[Verdict | undefined, Call]>
+  execute: HookMap<AsyncSeriesBailHook<[Call], Result | undefined>>
+  postCompaction: AsyncSeriesWaterfallHook<[Result, Call]>
+  /** The policies one by one, as the pipeline asks them. */
+  judges: Judge[]
+  /** What policies answer in the place of a person. Contract: never rejects. */
+  answer(request: Approval): Promise<Answer | undefined>
+}
+export interface Judge {
+  policy: string
+  covers(call: Call): boolean
+  judge(call: Call): Promise<Verdict | undefined>
+}
+
+/** How a tap reaches the function behind its contribution. Contract: `handle` never rejects, `judge` and `shrink` may. */
+export interface Taps {
+  handle(contribution: Contribution, call: Call): Promise<Result | undefined>
+  judge(contribution: Contribution, call: Call): ReturnType<Policy> | Promise<ReturnType<Policy>>
+  /** Nothing for a policy without `answer`. */
+  answer(contribution: Contribution, request: Approval): Promise<Awaited<ReturnType<Answerer>>>
+  shrink(contribution: Contribution, result: Result, call: Call): ReturnType<Compactor> | Promise<ReturnType<Compactor>>
+}
+
+const POLICY_MS = 5_000
+const COMPACTOR_MS = 2_000
+/** How much notices may weigh: they are remarks beside the result. */
+const NOTICES = 65_536
+
+/** One that starts programs says in its manifest how long they may take. */
+const limitOf = ({ timeout_secs }: Contribution['manifest'], usual: number): number => (timeout_secs === undefined ? usual : timeout_secs * 1000)
+
+export function buildPipelines(registry: Registry, taps: Taps): Pipelines {
+  const prePolicy = new AsyncSeriesWaterfallHook<[Verdict | undefined, Call]>(['verdict', 'call'], 'pre-policy')
+  const execute = new HookMap((slot) => {
+    const hook = new AsyncSeriesBailHook<[Call], Result | undefined>(['call'], 'execute')
+    registry.slots.get(slot)?.chain.forEach((contribution, stage) => hook.tapPromise({ name: contribution.id, stage }, (call) => taps.handle(contribution, call)))
+    return hook
+  })
+  const postCompaction = new AsyncSeriesWaterfallHook<[Result, Call]>(['result', 'call'], 'post-compaction')
+
+  const judges = registry.policies.map((policy): Judge => {
+    const covers = covering(policy.manifest.slots)
+    const { effects } = policy.manifest
+    return {
+      policy: policy.id,
+      covers: (call) => covers(call.slot) && (!effects || effects.some((effect) => call.effects.includes(effect))),
+      judge: (call) => verdictOf(policy, () => taps.judge(policy, call)),
+    }
+  })
+  for (const { policy, covers, judge } of judges) {
+    prePolicy.tapPromise(policy, async (verdict, call) => {
+      // Nothing is worse than a denial.
+      if ((verdict && 'deny' in verdict) || !covers(call)) return verdict
+      return worse(verdict, await judge(call))
+    })
+  }
+  for (const compactor of registry.compactors) {
+    const covers = covering(compactor.manifest.slots)
+    postCompaction.tapPromise(compactor.id, async (result, call) =>
+      covers(call.slot) ? shrunk(compactor, result, () => taps.shrink(compactor, result, call)) : result,
+    )
+  }
+  const answering = registry.policies.map((policy) => ({ policy, covers: covering(policy.manifest.slots) }))
+  const answer: Pipelines['answer'] = async (request) => {
+    let yes: Answer | undefined
+    for (const { policy, covers } of answering) {
+      if (!covers(request.call.slot)) continue
+      const said = await answerOf(policy, () => taps.answer(policy, request))
+      if (said && 'deny' in said) return said
+      if (policy.layer !== 'workspace') yes ??= said
+    }
+    return yes
+  }
+  return { prePolicy, execute, postCompaction, judges, answer }
+}
+
+async function answerOf({ manifest }: Contribution, ask: () => ReturnType<Taps['answer']>): Promise<Answer | undefined> {
+  try {
+    const said = await within(ask(), limitOf(manifest, POLICY_MS), () => new Error('it does not answer'))
+    if (typeof said !== 'object' || said === null) return undefined
+    if ('deny' in said) return typeof said.deny === 'string' ? said : undefined
+    return ['once', 'session', 'always'].includes(said.allow) ? said : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A policy that throws, hangs or talks nonsense denies. */
+async function verdictOf({ id, manifest }: Contribution, judge: () => ReturnType<Taps['judge']>): Promise<Verdict | undefined> {
+  let verdict: Verdict | undefined
+  try {
+    const work = judge()
+    verdict = await (work instanceof Promise ? within(work, limitOf(manifest, POLICY_MS), () => new Error('it does not answer')) : work)
+  } catch (error) {
+    return { deny: `The policy ${id} failed: ${first(error)}.` }
+  }
+  if (verdict === undefined) return undefined
+  const reason = typeof verdict === 'object' && verdict !== null ? ('deny' in verdict ? verdict.deny : verdict.ask) : undefined
+  return typeof reason === 'string' ? verdict : { deny: `The policy ${id} answers neither nothing nor { ask } nor { deny }.` }
+}
+
+/** A compactor that throws, hangs, grows the result or changes its outcome is passed over and named in a notice. */
+async function shrunk({ id, manifest }: Contribution, before: Result, shrink: () => ReturnType<Taps['shrink']>): Promise<Result> {
+  try {
+    const work = shrink()
+    const after = await (work instanceof Promise ? within(work, limitOf(manifest, COMPACTOR_MS), () => new Error('it does not answer')) : work)
+    if (after === before) return before
+    const reason = objection(before, after)
+    return reason ? noticed(before, id, reason) : after
+  } catch (error) {
+    return noticed(before, id, first(error))
+  }
+}
+
+function objection(before: Result, after: Result): string | undefined {
+  if (typeof after !== 'object' || after === null || after.ok !== before.ok) return 'it changes the outcome'
+  if (!after.ok && !before.ok && after.error?.code !== before.error.code) return 'it changes the code of the error'
+  if (after.ok && (typeof after.output !== 'object' || after.output === null)) return 'it removes the output'
+  if (weigh(after.notices ?? []) > NOTICES) return 'it grows the notices'
+  return weigh({ ...after, notices: undefined }) > weigh({ ...before, notices: undefined }) + 512 ? 'it grows the result' : undefined
+}
+
+function noticed(result: Result, id: string, reason: string): Result {
+  const notice = { code: 'VT_COMPACT_IGNORED', message: texts('VT_COMPACT_IGNORED', { id, reason })!.message }
+  return { ...result, notices: [...(result.notices ?? []), notice] }
+}
+
+/** deny > ask > none; of two equal ones the first is kept. */
+export function worse(a: Verdict | undefined, b: Verdict | undefined): Verdict | undefined {
+  if (!a || !b) return a ?? b
+  return 'deny' in b && !('deny' in a) ? b : a
+}

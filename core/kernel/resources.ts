@@ -1,0 +1,44 @@
+import { optionsOf, within } from '../base/index.js'
+import { offeredInput, type Registry } from '../registry/index.js'
+import type { Lending } from './context.js'
+import type { Loader } from './loader.js'
+import type { Complete, Offer, Provider } from './types.js'
+
+const MAX_VALUES = 100
+const LIMIT = 2_000
+
+/** Everything of a kind that may be shown. */
+export function offersOf({ slots }: Registry, kind: 'resource' | 'prompt'): Offer[] {
+  return [...slots.values()].flatMap(({ primary, refusal, info: { slot, description } }) => {
+    if (primary.kind !== kind || refusal) return []
+    const { title, uri, template, mime_type, arguments: texts } = primary.manifest
+    const shown = { title, uri, template, mime_type: kind === 'resource' ? (mime_type ?? 'text/plain') : undefined, arguments: texts }
+    const said = Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined))
+    return [{ slot, name: primary.name, description, ...said }]
+  })
+}
+
+/** Everything of kind provider that may be used. */
+export const providersOf = ({ registry, loader, lending }: Place): Provider[] =>
+  [...registry.providers].map(([name, contribution]) => ({ name, contribution, options: optionsOf(lending.settings, contribution), load: () => loader.load(contribution) }))
+
+interface Place {
+  registry: Registry
+  loader: Loader
+  lending: Lending
+}
+
+/** What the module of an offer suggests; nothing when it has no `complete`, throws or takes too long. */
+export async function complete({ registry, loader, lending }: Place, slot: string, argument: string, value: string, session: string): Promise<string[]> {
+  const found = registry.slots.get(slot)
+  if (!found || found.refusal || !offeredInput(found.primary.manifest)) return []
+  try {
+    const ask = (await loader.exported(found.primary, 'complete')) as Complete | undefined
+    const { seen: workspace, host } = lending
+    const late = () => new Error('no suggestions in time')
+    const values = ask && (await within(Promise.resolve(ask(argument, value, { workspace, host, session })), LIMIT, late))
+    return Array.isArray(values) ? values.filter((one) => typeof one === 'string').slice(0, MAX_VALUES) : []
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,196 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import {
+  dataFolder, problem, report, version, type Contribution, type ContributionInfo, type Diagnostic, type JsonObject, type Kind, type Manifest,
+  type ManifestEntry, type PluginFolder, type State,
+} from '../base/index.js'
+import { openShelf, realPaths, type Shelf } from '../documents/index.js'
+import type { PackageSkills } from '../skills/index.js'
+import { filesOf, placesOf, type DiscoverOptions, type Places, type Removal, type Source } from './locations.js'
+import { known, manifestFiles, readHooks, readManifest, type Reading } from './read.js'
+import { fitsProgram, missing, orphans, type Surroundings } from './requires.js'
+import type { PackageReader } from './types.js'
+
+export interface Discovery {
+  contributions: Contribution[]
+  /** What was found and is not used: `invalid` or `inactive`. */
+  invalid: ContributionInfo[]
+  diagnostics: Diagnostic[]
+  /** Packages of other programs, which may hold skills and nothing else. */
+  packages: PluginRoot[]
+  /** Every folder of a plugin that was found, whatever became of what it holds. */
+  plugins: PluginFolder[]
+  /** Every file and folder that was looked at, there or not. */
+  looked: string[]
+}
+export interface PluginRoot extends Omit<PluginFolder, 'format'> {
+  /** Of a package whose reader knows where its skills lie. */
+  skills?: () => PackageSkills
+}
+
+const MAX_MANIFESTS = 500
+
+/**
+ * Finds every manifest in the places where they may lie, in their order, and reads it. One bad file never stops the others.
+ * Throws VT_RELOAD_REFUSED when an entry marked `required` is not complete.
+ */
+export async function discover(options: DiscoverOptions): Promise<Discovery> {
+  const found = await readPlaces(placesOf(options), options)
+  await check(found, options)
+  return found
+}
+
+type Reader = Pick<DiscoverOptions, 'workspace' | 'home' | 'env'>
+
+/** Reads every manifest of these sources and takes away what is to be taken away. */
+export async function readPlaces({ sources, removals, diagnostics, looked }: Places, options: Reader): Promise<Discovery> {
+  const found: Discovery = { contributions: [], invalid: [], diagnostics, packages: [], plugins: [], looked }
+  const files = new Map<string, string>()
+  const shelf = openShelf(options.home, options.workspace)
+  const real = realPaths()
+  for (const place of sources) {
+    const source = { ...place, real }
+    const before = found.invalid.length
+    const { form, plugin: name, root, path, layer } = source
+    const isPlugin = form === 'plugin' || (form === 'package' && root === path)
+    if (isPlugin) found.plugins.push({ name, root, layer, format: 'vtcode' })
+    for await (const [file, reading] of form === 'package' ? packageReadings(source, found, options, shelf) : readingsOf(source, found, shelf)) admit(source, file, reading, files, found)
+    const broken = found.invalid.slice(before).find(({ state }) => state === 'invalid')
+    if (source.entry?.required && broken) {
+      throw problem('VT_RELOAD_REFUSED', { reason: `${source.path} is required and ${broken.id} cannot be loaded` })
+    }
+  }
+  shelf?.save()
+  remove(found, removals)
+  return found
+}
+
+/** The plugins that take part, each with its folder. */
+export function pluginsOf({ contributions, packages }: Pick<Discovery, 'contributions' | 'packages'>): PluginRoot[] {
+  const plugins = contributions.filter(({ plugin, layer, skill }) => plugin !== layer && !skill).map(({ plugin: name, root, layer }) => ({ name, root, layer }))
+  return [...new Map([...plugins, ...packages].map((plugin) => [plugin.name, plugin])).values()]
+}
+
+/** What a package of another program brings, as one of our own readers understands it. */
+async function* packageReadings(source: Source, found: Discovery, options: Reader, shelf: Shelf | undefined): AsyncGenerator<[file: string, reading: Reading]> {
+  const reader = found.contributions.find(({ kind, layer, manifest }) => layer === 'builtin' && kind === 'adapter' && manifest.key === 'package')
+  if (!reader) return
+  const { default: read } = (await import(pathToFileURL(resolve(dirname(reader.file), reader.manifest.module!)).href)) as { default: PackageReader }
+  const { root, path, plugin, layer, entry } = source
+  const { workspace, home, env } = options
+  const place = { root, plugin, layer, workspace, env, data: dataFolder({ plugin, layer }, home, workspace), options: (entry?.options ?? {}) as JsonObject }
+  const { format, manifests, native, diagnostics, skills, usable = true } = read({ ...place, ...(root !== path && { file: basename(path) }) })
+  found.diagnostics.push(...diagnostics)
+  const folder = found.plugins.at(-1)
+  if (folder?.root === path) found.plugins[found.plugins.length - 1] = { ...folder, format }
+  if (usable && root === path) found.packages.push({ name: plugin, root, layer, ...(skills && { skills }) })
+  for (const { file, manifest } of manifests.slice(0, MAX_MANIFESTS)) yield [file, known(manifest)]
+  if (manifests.length > MAX_MANIFESTS) found.diagnostics.push(tooMany(root, manifests.length))
+  if (usable && native) yield* nativeReadings(source, native, shelf)
+}
+
+/** What a package brings for this program, in our own form; what it says of all of them holds where they say nothing. */
+async function* nativeReadings(source: Source, { folder, vtcode, options }: NonNullable<ReturnType<PackageReader>['native']>, shelf: Shelf | undefined): AsyncGenerator<[file: string, reading: Reading]> {
+  for (const name of manifestFiles(folder)) {
+    const file = join(folder, name)
+    const { manifest, ...reading } = await (name === 'hooks.json' ? readHooks(file, source) : readManifest(file, source, shelf))
+    const own = Object.hasOwn(options, reading.name) && { options: options[reading.name]! }
+    yield [file, { ...reading, ...own, ...(manifest && { manifest: vtcode === undefined ? manifest : { vtcode, ...manifest } }) }]
+  }
+}
+
+/** The manifests of a source. Those of the program come checked from the catalogue that the build wrote. */
+async function* readingsOf(source: Source, { diagnostics }: Discovery, shelf: Shelf | undefined): AsyncGenerator<[file: string, reading: Reading]> {
+  const catalogue = join(source.path, '_catalogue.json')
+  if (source.form === 'builtin' && existsSync(catalogue)) {
+    const manifests = JSON.parse(readFileSync(catalogue, 'utf8')) as { file: string; manifest: Manifest }[]
+    for (const { file, manifest } of manifests) yield [join(source.path, file), known(manifest)]
+    return
+  }
+  const files = filesOf(source, diagnostics)
+  if (files.length > MAX_MANIFESTS) {
+    diagnostics.push(tooMany(source.path, files.length))
+  }
+  const hooks = source.form === 'plugin' ? join(source.path, 'vtcode/hooks.json') : undefined
+  for (const file of files.slice(0, MAX_MANIFESTS)) yield [file, await (file === hooks ? readHooks(file, source) : readManifest(file, source, shelf))]
+}
+
+const tooMany = (path: string, count: number): Diagnostic => report('VT_MANIFEST_LIMIT', { problem: `${path} brings ${count} manifests; the first ${MAX_MANIFESTS} are read.` }, [path])
+
+function admit(source: Source, file: string, reading: Reading, files: Map<string, string>, found: Discovery): void {
+  const { layer, root, plugin, entry } = source
+  const { manifest, name, kind, slot, stage, diagnostics } = reading
+  const served = { ...(slot && { slot }), ...(stage && { stage }) }
+  const id = `${plugin}:${name}`
+  const put = (state: State, reason: string) => found.invalid.push({ id, kind, layer, file, state, ...served, reason })
+  const earlier = files.get(id)
+  found.diagnostics.push(...diagnostics)
+  if (!manifest) put('invalid', diagnostics[0]?.message ?? '')
+  else if (source.form === 'skill' && kind !== 'action' && kind !== 'policy') put('inactive', `a skill brings actions and policies, no ${kind}`)
+  else if (!chosen(id, entry)) put('inactive', `left out by \`only\` or \`except\` of ${entry!.from}`)
+  else if (earlier !== undefined) {
+    const duplicate = report('VT_MANIFEST_DUPLICATE', { plugin, name }, [earlier, file])
+    found.diagnostics.push(duplicate)
+    put('invalid', duplicate.message)
+  } else {
+    files.set(id, file)
+    const options = (reading.options ?? entry?.options) && { options: { ...reading.options, ...(entry?.options as JsonObject) } }
+    const isolate = entry?.isolate && layer !== 'workspace' && { isolate: entry.isolate }
+    const skill = source.form === 'skill' && { skill: true as const }
+    found.contributions.push({ id, name, plugin, kind: kind as Kind, layer, file, root, manifest, ...skill, ...served, ...options, ...isolate })
+  }
+}
+
+function infoOf({ id, kind, layer, file, slot, stage }: Contribution, state: State, reason: string): ContributionInfo {
+  return { id, kind, layer, file, state, reason, ...(slot && { slot }), ...(stage && { stage }) }
+}
+
+const chosen = (id: string, entry: ManifestEntry = { from: '' }): boolean =>
+  (entry.only?.some((pattern) => fits(pattern, id)) ?? true) && !entry.except?.some((pattern) => fits(pattern, id))
+
+/** Does an id fit a pattern in which `*` stands for any text? Takes linear time, whatever the pattern. */
+function fits(pattern: string, id: string): boolean {
+  const [head, ...rest] = pattern.split('*') as [string, ...string[]]
+  const tail = rest.pop()
+  if (tail === undefined) return pattern === id
+  if (!id.startsWith(head)) return false
+  let at = head.length
+  for (const part of rest) {
+    const next = id.indexOf(part, at)
+    if (next < 0) return false
+    at = next + part.length
+  }
+  return id.length - tail.length >= at && id.endsWith(tail)
+}
+
+/** Sets aside what is made for another program version or requires what is not here. For a policy that is a fault. */
+export async function check(found: Discovery, surroundings: Surroundings): Promise<void> {
+  const refuse = (one: Contribution, remark: Diagnostic) => {
+    found.contributions = found.contributions.filter((other) => other !== one)
+    found.diagnostics.push(remark)
+    found.invalid.push(infoOf(one, one.kind === 'policy' ? 'invalid' : 'inactive', remark.message))
+  }
+  const lacks = (one: Contribution, needs: string[]) =>
+    refuse(one, report('VT_PLUGIN_REQUIRES', { id: one.id, needs: needs.join(', ') }, [one.file], 'warning'))
+  for (const one of found.contributions) {
+    const { id, file, manifest } = one
+    const needs = manifest['requires'] ? await missing(manifest, surroundings) : []
+    const engine = { id, range: String(manifest['vtcode']), version }
+    if (needs.length > 0) lacks(one, needs)
+    else if (!(await fitsProgram(manifest))) refuse(one, report('VT_PLUGIN_ENGINE', engine, [file], 'warning'))
+  }
+  for (const [one, names] of orphans(found.contributions)) lacks(one, names.map((name) => `the plugin ${name}`))
+}
+
+/** Takes away what the settings exclude; a workspace takes away neither policies nor overrides of the user. */
+function remove(found: Discovery, removals: Removal[]): void {
+  found.contributions = found.contributions.filter((contribution) => {
+    const { id, kind, layer, stage } = contribution
+    const guarded = layer !== 'workspace' && (kind === 'policy' || stage === 'override')
+    const removal = removals.find((removal) => fits(removal.pattern, id) && !(removal.layer === 'workspace' && guarded))
+    if (!removal) return true
+    found.invalid.push(infoOf(contribution, 'inactive', `taken away by '${removal.pattern}' in the settings`))
+    return false
+  })
+}

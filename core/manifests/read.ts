@@ -1,0 +1,205 @@
+import { readdirSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, extname, isAbsolute, join, resolve, win32 } from 'node:path'
+import {
+  byBytes, inside, moduleOf, problem, report, VtError, type Code, type Diagnostic, type JsonObject, type Kind, type Layer, type Manifest, type Schema,
+  type Stage, type Values,
+} from '../base/index.js'
+import { clean, parseData, readBytes, readData, type Data, type RealPath, type Shelf } from '../documents/index.js'
+import { conform, readContract } from '../schema/index.js'
+
+/** What one manifest file turned out to be; without `manifest` it is invalid and `diagnostics` say why. */
+export interface Reading {
+  manifest?: Manifest
+  /** The name it has, or would have. */
+  name: string
+  kind: Kind | 'unknown'
+  slot?: string
+  stage?: Stage
+  /** Values for its options, where the package that brings it says some. */
+  options?: JsonObject
+  diagnostics: Diagnostic[]
+}
+export interface Place {
+  layer: Layer
+  /** Absolute folder that neither links nor modules may leave. */
+  root: string
+  /** Where many files are read together. */
+  real?: RealPath
+}
+
+/** Reads and checks one manifest file. Never throws: what is wrong becomes a diagnostic with its line. */
+export async function readManifest(file: string, place: Place, shelf?: Shelf): Promise<Reading> {
+  const reading: Reading = { name: basename(file, extname(file)), kind: 'unknown', diagnostics: [] }
+  let bytes: Uint8Array
+  let data: Data
+  try {
+    bytes = readBytes(file, { within: place.root, ...(place.real && { real: place.real }) })
+    const checked = shelf?.get(sortOf(file), bytes)
+    if (checked) return placed(known(checked), file, place)
+    data = await parseData(bytes, file)
+  } catch (error) {
+    reading.diagnostics.push(fromError(error, file))
+    return reading
+  }
+  const wrong = (code: Code, values: Values, path: (string | number)[]) => reading.diagnostics.push(report(code, values, [data.at(path)]))
+
+  const said = data.value as Manifest | null
+  if (typeof said === 'object' && said !== null && !Array.isArray(said)) {
+    reading.kind = Object.hasOwn(keysOf(), said.kind ?? 'action') ? (said.kind ?? 'action') : 'unknown'
+    reading.name = nameOf(said) ?? reading.name
+    if (nameOf(said) !== undefined) Object.assign(reading, servedBy(said))
+  }
+  const version = /manifest[.:](\d+)/.exec(String(said?.['$schema'] ?? ''))?.[1] ?? '1'
+  if (version !== '1') {
+    wrong('VT_MANIFEST_INVALID', { problem: `It is made for manifest version ${version}; this program reads version 1.` }, ['$schema'])
+    return reading
+  }
+  const faults = conform('manifest.1.json', said, keysOf()[reading.kind] ?? keysOf()['action'])
+  for (const { path, problem } of faults) wrong('VT_MANIFEST_INVALID', { problem }, path)
+  if (reading.diagnostics.length > 0) return reading
+
+  const manifest = clean(said as Manifest)
+  for (const schema of ['input', 'output', 'options', 'effectless'] as const) {
+    const why = manifest[schema] && tooMuch(manifest[schema])
+    if (why) wrong('VT_SCHEMA_INVALID', { id: reading.name, reason: `${schema} ${why}` }, [schema])
+  }
+  if (reading.diagnostics.length > 0) return reading
+
+  // Our own texts have been read by us.
+  if (manifest === said) shelf?.put(sortOf(file), bytes, manifest)
+  else if (place.layer !== 'builtin') reading.diagnostics.push(report('VT_TEXT_CLEANED', { id: reading.name }, [file], 'warning'))
+  return placed({ ...reading, manifest }, file, place, data)
+}
+
+const sortOf = (file: string) => (extname(file) === '.json' ? 'json' : 'yaml')
+
+/** What depends on where a manifest lies: its module. */
+function placed({ manifest, ...reading }: Reading, file: string, { root, real }: Place, data?: Data): Reading {
+  const main = moduleOf(manifest!)
+  const module = main === undefined ? undefined : modulePath(file, main, root, real)
+  if (!(module instanceof VtError)) return { ...reading, manifest: manifest! }
+  const values = module.problem.details as Record<string, string>
+  return { ...reading, diagnostics: [report('VT_MANIFEST_PATH', values, [data?.at(['module']) ?? file])] }
+}
+
+/** The lifecycle hooks of a plugin in our own form, `{ hooks: { … } }` or the block alone. Never throws. */
+export async function readHooks(file: string, { root }: Place): Promise<Reading> {
+  const reading: Reading = { name: 'lifecycle_hooks', kind: 'hooks', diagnostics: [] }
+  try {
+    const data = await readData(file, root)
+    const said = data.value as JsonObject | null
+    const inner = Object.hasOwn(said ?? {}, 'hooks')
+    const hooks = inner ? said!['hooks'] : said
+    const faults = conform('config.1.json', { hooks }, ['hooks'])
+    for (const { path, problem } of faults) reading.diagnostics.push(report('VT_MANIFEST_INVALID', { problem }, [data.at(inner ? path : path.slice(1))]))
+    if (faults.length === 0) reading.manifest = { name: reading.name, kind: 'hooks', hooks: hooks as NonNullable<Manifest['hooks']> }
+  } catch (error) {
+    reading.diagnostics.push(fromError(error, file))
+  }
+  return reading
+}
+
+/** Every built-in manifest below `dir`, checked, as the build writes it into the catalogue; throws naming file and line. */
+export async function compileCatalogue(dir: string): Promise<{ file: string; manifest: Manifest }[]> {
+  const catalogue: { file: string; manifest: Manifest }[] = []
+  for (const file of manifestFiles(dir)) {
+    const { manifest, diagnostics } = await readManifest(join(dir, file), { layer: 'builtin', root: dirname(resolve(dir)) })
+    if (!manifest) throw new Error(diagnostics.map(({ files, message }) => `${files.join(', ')}: ${message}`).join('\n'))
+    catalogue.push({ file, manifest })
+  }
+  return catalogue
+}
+
+/** A manifest that has been checked before. */
+export function known(manifest: Manifest): Reading {
+  return { manifest, name: nameOf(manifest)!, kind: manifest.kind ?? 'action', ...servedBy(manifest), diagnostics: [] }
+}
+
+/** What others keep in a project, by names that are known to be theirs. */
+const foreign = /^(?:(?:package|package-lock|npm-shrinkwrap|[jt]sconfig(?:\.[\w.-]+)?)\.json|pnpm-(?:lock|workspace)\.ya?ml)$/
+
+/** Paths of the manifests in a folder, relative to it, in byte order; `.x`, `_x`, `schema`, `node_modules` and files of package managers are passed over. */
+export function manifestFiles(dir: string, depth = 4): string[] {
+  const entries = readdirSync(dir, { withFileTypes: true }).sort((a, b) => byBytes(a.name, b.name))
+  return entries.flatMap((entry) => {
+    const { name } = entry
+    if (/^[._]/.test(name)) return []
+    if (entry.isDirectory()) {
+      if (depth === 1 || name === 'schema' || name === 'node_modules') return []
+      return manifestFiles(join(dir, name), depth - 1).map((file) => `${name}/${file}`)
+    }
+    return /\.(ya?ml|json)$/.test(name) && !foreign.test(name) ? [name] : []
+  })
+}
+
+const nameOf = ({ name, action, slot }: Manifest): string | undefined => {
+  const said = name ?? action ?? slot
+  return typeof said === 'string' ? said.replaceAll('/', '_') : undefined
+}
+/** The slot an action, a resource or a prompt serves, and where it stands there. */
+const servedBy = ({ kind = 'action', name, action, slot, stage = 'primary', mcp }: Manifest): { slot?: string; stage?: Stage } =>
+  kind === 'action'
+    ? bringsSlots(mcp) ? {} : { slot: String(action ?? slot ?? name).replaceAll('-', '_'), stage }
+    : kind === 'resource' || kind === 'prompt'
+      ? { slot: `${kind}/${String(name).replaceAll('-', '_')}`, stage: 'primary' }
+      : {}
+
+/** A whole server instead of one of its tools. */
+const bringsSlots = (mcp: unknown): boolean => typeof mcp === 'object' && mcp !== null && !('tool' in mcp)
+
+/** What a failed read has to say about its file. */
+export function fromError(error: unknown, file: string): Diagnostic {
+  if (!(error instanceof VtError)) {
+    return report('VT_MANIFEST_INVALID', { problem: `${file} cannot be read: ${(error as Error).message}.` }, [file])
+  }
+  const { code, message, hint, details } = error.problem
+  return { code, severity: 'error', message, hint, files: (details?.['files'] as string[] | undefined) ?? [file] }
+}
+
+/** Absolute path of the module of a manifest, `x.ts` where there is no `x.js`; or why there is none. */
+function modulePath(file: string, module: string, root: string, real: RealPath = realpathSync.native): string | VtError {
+  const refuse = (text: string) => problem('VT_MANIFEST_PATH', { module, problem: text }, { details: { module, problem: text } })
+  if (/^[a-z][a-z0-9+.-]+:/i.test(module)) return refuse('is a URL')
+  if (isAbsolute(module) || win32.isAbsolute(module)) return refuse('is an absolute path')
+  if (!/\.(?:[cm]?js|m?ts)$/.test(module)) return refuse('is no JavaScript or TypeScript file')
+  const target = resolve(dirname(file), module)
+  if (!inside(resolve(root), target)) return refuse('leads out of the folder of its plugin')
+  for (const candidate of [target, target.replace(/js$/, 'ts')]) {
+    if (!statSync(candidate, { throwIfNoEntry: false })?.isFile()) continue
+    return inside(real(root), real(candidate)) ? candidate : refuse('is a link out of the folder of its plugin')
+  }
+  return refuse('does not exist')
+}
+
+let keys: Record<string, string[]> | undefined
+/** The keys a manifest of each kind may have, from the schema. */
+function keysOf(): Record<string, string[]> {
+  if (keys) return keys
+  const defs = readContract('manifest.1.json')['$defs'] as Record<string, { properties: Record<string, Schema> }>
+  const common = defs['common']!.properties
+  const kinds = common['kind']!['enum'] as string[]
+  keys = Object.fromEntries(kinds.map((kind) => [kind, [...Object.keys(common), ...Object.keys(defs[kind]!.properties)]]))
+  return keys
+}
+
+/** Why a schema is not taken from a manifest: it would be expensive to compile or point elsewhere. */
+function tooMuch(schema: Schema): string | undefined {
+  let properties = 0
+  const walk = (value: unknown, depth: number): string | undefined => {
+    if (typeof value !== 'object' || value === null) return undefined
+    if (depth > 32) return 'is nested more than 16 schemas deep'
+    for (const [key, item] of Object.entries(value)) {
+      if (key === '$ref' && typeof item === 'string' && !/^#\/\$defs\/[^/]+$/.test(item)) {
+        return `refers to ${item}; only #/$defs/… is allowed`
+      }
+      if (['$id', '$dynamicRef', '$dynamicAnchor'].includes(key) && typeof item === 'string') return `has ${key}`
+      if (key === 'enum' && Array.isArray(item) && item.length > 500) return 'has an enum of more than 500 values'
+      if (key === 'properties') properties += Object.keys(Object(item)).length
+      if (properties > 200) return 'has more than 200 properties'
+      const why = walk(item, depth + 1)
+      if (why) return why
+    }
+    return undefined
+  }
+  return JSON.stringify(schema).length > 65_536 ? 'is larger than 64 KiB' : walk(schema, 0)
+}

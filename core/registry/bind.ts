@@ -1,0 +1,225 @@
+import {
+  nearest, problem, report, sha256, texts, type Code, type Contribution, type ContributionInfo, type Diagnostic, type Layer, type Schema, type Settings,
+  type Stage, type State, type Values, type VtError,
+} from '../base/index.js'
+import { fromError } from '../manifests/index.js'
+import { targetsOf } from './alias_targets.js'
+import { addSlot, emptyRegistry, type Claim, type Registry, type Slot } from './registry.js'
+
+const asked: Layer[] = ['call', 'admin', 'user', 'workspace', 'builtin']
+// Names belong to the layers of the user first: a cloned repository never takes one over.
+const owned: Layer[] = ['builtin', 'admin', 'call', 'user', 'workspace']
+const stages: Stage[] = ['override', 'primary', 'fallback']
+
+export interface Found {
+  contributions: Contribution[]
+  invalid: ContributionInfo[]
+  diagnostics: Diagnostic[]
+  /** By id, what may not run and why. */
+  withheld: ReadonlyMap<string, Withheld>
+}
+/** Nobody has agreed to it as it stands. */
+export interface Withheld {
+  state: 'untrusted' | 'unlocked'
+  error: VtError
+}
+
+const stageOf = ({ stage }: Contribution): Stage => stage ?? 'primary'
+
+/** Binds what was found: who serves which slot, who judges, who shrinks. Nothing that was found is missing from `infos`. */
+export function bind(found: Found, settings: Settings, dialects?: readonly string[]): Registry {
+  const registry = emptyRegistry(dialects)
+  const states = new Map<Contribution, [State, string?]>()
+  registry.diagnostics.push(...found.diagnostics)
+  const { withheld } = found
+  for (const { kind, id } of found.contributions) {
+    const why = kind === 'policy' && withheld.get(id)
+    if (why) registry.missing.push({ id, reason: why.error.message })
+  }
+
+  const say = (code: Code, values: Values, files: Contribution[], severity: Diagnostic['severity'] = 'warning') =>
+    registry.diagnostics.push(report(code, values, files.map(({ file }) => file), severity))
+  /** Sets a contribution aside, with the reason as state and as diagnostic. */
+  const aside = (contribution: Contribution, state: State, code: Code, values: Values, with_: Contribution[] = []) => {
+    states.set(contribution, [state, texts(code, values)!.message])
+    say(code, values, [...with_, contribution], state === 'invalid' ? 'error' : 'warning')
+  }
+
+  const usable = found.contributions.filter((contribution) => {
+    const why = withheld.get(contribution.id)
+    if (!why) return true
+    states.set(contribution, [why.state, why.error.message])
+    registry.diagnostics.push({ ...fromError(why.error, contribution.file), severity: 'warning' })
+    return false
+  })
+  const of = (kind: Contribution['kind']) => usable.filter((contribution) => contribution.kind === kind)
+
+  for (const [kind, nameOf, map] of [
+    ['surface', ({ manifest }: Contribution) => manifest.verb, registry.surfaces],
+    ['adapter', ({ manifest }: Contribution) => manifest.key, registry.adapters],
+    ['provider', ({ manifest, name }: Contribution) => manifest.provider?.name ?? name, registry.providers],
+  ] as const) {
+    for (const contribution of of(kind)) {
+      const name = String(nameOf(contribution))
+      const winner = map.get(name)
+      if (winner) aside(contribution, 'shadowed', 'VT_SLOT_COLLISION', { slot: name, winner: winner.id, loser: contribution.id }, [winner])
+      else map.set(name, contribution)
+    }
+  }
+  for (const kind of ['policy', 'compactor'] as const) {
+    const inOrder = of(kind).sort((a, b) => (a.manifest.order ?? 0) - (b.manifest.order ?? 0) || (a.id < b.id ? -1 : 1))
+    registry[kind === 'policy' ? 'policies' : 'compactors'].push(...inOrder)
+  }
+
+  const looks = new Map<string, string>()
+  const claims = new Map<string, Contribution[]>()
+  for (const contribution of usable) {
+    if (contribution.slot === undefined || !serves(contribution)) continue
+    claims.set(contribution.slot, [...(claims.get(contribution.slot) ?? []), contribution])
+  }
+  // Aliases come last: their contract is that of the slots they stand for.
+  const isAlias = ([, [first]]: [string, Contribution[]]) => Number(first!.manifest.alias !== undefined)
+  for (const [id, claimants] of [...claims].sort((a, b) => isAlias(a) - isAlias(b))) {
+    const claim = chainOf(id, claimants)
+    if (claim) admit(id, claim)
+  }
+  for (const { actions } of registry.tools.values()) {
+    const all = [...actions.values()]
+    // Our own actions agree; a test holds that.
+    if (all.some(({ primary }) => primary.layer !== 'builtin')) compare(all)
+  }
+  for (const primary of found.contributions) {
+    // A call to the name of a tool nobody agreed to yet says so, rather than that it is unknown.
+    const why = withheld.get(primary.id)
+    if (!why || primary.slot === undefined || stageOf(primary) !== 'primary' || registry.slots.has(primary.slot)) continue
+    addSlot(registry, primary.slot, { primary, chain: [], refusal: why.error })
+  }
+
+  for (const { info, primary } of registry.slots.values()) if (primary.layer !== 'builtin') tellNames(info.slot, primary)
+
+  /** A tool comes before what went by its name, and a former name belongs to who had it first: neither unsaid. */
+  function tellNames(id: string, primary: Contribution): void {
+    const first = (name: string) => registry.tools.get(name)?.actions.values().next().value ?? registry.tools.get(name)?.only
+    const routed = (name: string) => registry.slots.get(registry.routes.get(name) ?? '')
+    const former = routed(id)
+    if (former && former.primary !== primary) say('VT_SLOT_COLLISION', { slot: id, winner: primary.id, loser: former.primary.id }, [primary, former.primary])
+    for (const name of primary.manifest.aliases ?? []) {
+      const winner = (first(name) ?? routed(name))?.primary
+      if (winner && winner !== primary) say('VT_SLOT_COLLISION', { slot: name, winner: winner.id, loser: primary.id }, [winner, primary])
+    }
+  }
+
+  /** Can this manifest serve a slot at all? */
+  function serves(contribution: Contribution): boolean {
+    const { id, manifest, slot } = contribution
+    const repeated = ['description', 'input', 'output', 'aliases', 'infer'].filter((field) => field in manifest)
+    const way = ['run', 'http', 'mcp'].find((key) => key in manifest)
+    if (stageOf(contribution) !== 'primary' && repeated.length > 0) aside(contribution, 'invalid', 'VT_SLOT_CONTRACT', { id, fields: repeated.join(', '), slot })
+    else if (way && !registry.adapters.has(way)) aside(contribution, 'inactive', 'VT_PLUGIN_REQUIRES', { id, needs: `an adapter for '${way}'` })
+    else if (stageOf(contribution) === 'primary' && !manifest.alias && !manifest.description) {
+      aside(contribution, 'invalid', 'VT_MANIFEST_INVALID', { problem: `${id} declares the slot ${slot} without a description.` })
+    }
+    return !states.has(contribution)
+  }
+
+  /** The order in which the claimants of a slot are asked, or nothing where the slot does not exist. */
+  function chainOf(id: string, claimants: Contribution[]): Claim | undefined {
+    const [primary, ...losers] = claimants.filter((c) => stageOf(c) === 'primary').sort((a, b) => owned.indexOf(a.layer) - owned.indexOf(b.layer))
+    for (const loser of losers) {
+      aside(loser, 'shadowed', 'VT_SLOT_COLLISION', { slot: id, winner: primary!.id, loser: loser.id }, [primary!])
+      const name = qualified(loser, id)
+      // Both load: the one that came second is called by the name of its plugin too. What a model loads brings no such names.
+      if (!loser.skill && !loser.manifest.alias && !registry.slots.has(name) && !claims.has(name)) addSlot(registry, name, { primary: loser, chain: [loser] })
+    }
+    if (!primary) {
+      const like = nearest(id, [...claims.keys()].filter((other) => other !== id))
+      for (const claimant of claimants) {
+        aside(claimant, 'inactive', 'VT_SLOT_UNKNOWN', { id: claimant.id, stage: claimant.stage, slot: id, nearest: like ? `; nearest: ${like}` : '' })
+      }
+      return undefined
+    }
+    const rank = (c: Contribution) => stages.indexOf(stageOf(c)) * 10 + asked.indexOf(c.layer)
+    const chain = claimants.filter((c) => !losers.includes(c)).sort((a, b) => rank(a) - rank(b) || (a.id < b.id ? -1 : 1))
+    return bindChain(id, primary, chain)
+  }
+
+  /** The chain as `use` in the settings binds it. */
+  function bindChain(id: string, primary: Contribution, chain: Contribution[]): Claim | undefined {
+    const bound = settings.use[id]
+    if (bound === undefined) {
+      // A skill is loaded by a model, which shall not replace a tool by that.
+      const own = chain.filter((c) => !c.skill || c.stage !== 'override')
+      for (const c of chain) if (!own.includes(c)) states.set(c, ['standby', `an override of a skill counts where \`use\` of the settings binds ${id} to it`])
+      const [first, ...later] = own.filter((c) => c.stage === 'override')
+      if (first && later.length === 0) say('VT_SLOT_OVERRIDDEN', { slot: id, id: first.id }, [first], 'info')
+      for (const other of later) say('VT_SLOT_COLLISION', { slot: id, winner: first!.id, loser: other.id }, [first!, other])
+      return { primary, chain: own }
+    }
+    const names = bound === false ? [] : bound === 'builtin' ? chain.filter((c) => c.plugin === 'builtin').map((c) => c.id) : [bound].flat()
+    // A bare name that several have names none of them.
+    const meant = names.map((name) => chain.filter((c) => c.id === name || c.name === name))
+    const several = meant.filter((found) => found.length > 1).flat()
+    const serving = meant.map((found) => (found.length === 1 ? found[0] : undefined))
+    for (const c of chain) if (!serving.includes(c)) states.set(c, ['standby', `use binds ${id}`])
+    if (bound === false) return undefined
+    const absent = names.filter((_, i) => !serving[i])
+    if (absent.length === 0) return { primary, chain: serving as Contribution[] }
+    // The binding may have been a restriction: nobody steps in for a plugin that cannot run.
+    const values = { slot: id, ids: absent.join(', '), reason: several.length > 0 ? `say which: ${several.map((c) => c.id).join(', ')}` : 'not there, not trusted or broken' }
+    say('VT_SLOT_UNBOUND', values, [primary], 'error')
+    return { primary, chain: [], refusal: problem('VT_SLOT_UNBOUND', values) }
+  }
+
+  function admit(id: string, claim: Claim): void {
+    const { primary } = claim
+    const names = [id, id.split('/')[0]!]
+    const twin = names.map((name) => looks.get(look(name))).find((known) => known !== undefined && !names.includes(known))
+    if (twin !== undefined) return aside(primary, 'invalid', 'VT_SLOT_TWIN', { slot: id, twin })
+    const dead = primary.manifest.alias && targetsOf(primary.manifest.alias).find((target) => !registry.slots.has(target))
+    if (dead) return aside(primary, 'inactive', 'VT_SLOT_UNKNOWN', { id: primary.id, stage: 'alias', slot: dead, nearest: '' })
+    addSlot(registry, id, claim)
+    for (const name of names) looks.set(look(name), name)
+  }
+
+  /** One tool is one flat schema for a model: a property means the same type in all its actions. */
+  function compare(slots: Iterable<Slot>): void {
+    const said = new Map<string, { type: string; slot: string }>()
+    for (const { info, primary } of slots) {
+      for (const [property, schema] of Object.entries(info.input['properties'] as Record<string, Schema>)) {
+        const type = typeText(schema)
+        const earlier = said.get(property)
+        if (!earlier) said.set(property, { type, slot: info.slot })
+        else if (earlier.type !== type) say('VT_SLOT_PROPERTY_CONFLICT', { id: primary.id, property, other: earlier.slot }, [primary])
+      }
+    }
+  }
+
+  registry.infos.push(...found.invalid, ...found.contributions.map((contribution) => infoOf(contribution, states.get(contribution) ?? ['active'])))
+  return registry
+}
+
+function infoOf({ id, kind, layer, file, slot, stage, manifest }: Contribution, [state, reason]: [State, string?]): ContributionInfo {
+  return {
+    id,
+    kind,
+    layer,
+    file,
+    state,
+    ...(slot !== undefined && { slot, stage: stage ?? 'primary' }),
+    ...(manifest.verb !== undefined && { verb: manifest.verb }),
+    ...(manifest.description !== undefined && { description: manifest.description }),
+    ...(manifest.errors !== undefined && { errors: manifest.errors }),
+    ...(reason !== undefined && { reason }),
+  }
+}
+
+/** `<plugin>__<tool>`, at most 64 characters long. */
+function qualified({ id, plugin }: Contribution, slot: string): string {
+  const [tool = '', action] = slot.split('/')
+  const name = `${plugin.replace(/^[^a-z]/, 'p').replace(/[^a-z0-9]+/g, '_')}__${tool}`
+  const short = name.length > 64 ? `${name.slice(0, 55)}_${sha256(id).slice(0, 8)}` : name
+  return action === undefined ? short : `${short}/${action}`
+}
+
+const look = (id: string): string => id.normalize('NFKC').toLowerCase().replace(/[-_]/g, '')
+const typeText = (schema: Schema): string => JSON.stringify([schema['type'] ?? null].flat().sort())

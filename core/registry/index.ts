@@ -1,0 +1,6 @@
+export type { Part } from './alias_targets.js'
+export { bind, type Withheld } from './bind.js'
+export { covering, effectsOf, isListed, slotsOf, type Registry, type Slot, type Tool } from './registry.js'
+export { offeredInput } from './resource_input.js'
+export { fold, typesOf, type Shape } from './shape.js'
+export { listTools, renamed, toolInfo } from './tools.js'

@@ -1,0 +1,231 @@
+import type { Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Schema, SlotInfo } from '../base/index.js'
+import { targetsOf } from './alias_targets.js'
+import { offeredInput } from './resource_input.js'
+import { fold, shapeOf, type Shape } from './shape.js'
+
+/** A slot with the contributions that serve it, in the order they are asked. */
+export interface Slot {
+  readonly info: SlotInfo
+  readonly tool: Tool
+  readonly primary: Contribution
+  readonly chain: readonly Contribution[]
+  readonly shape: Shape
+  /** `Example: tool {json}`, quoted by error texts. */
+  readonly example: string
+  /** Why calls are refused although the slot exists. */
+  readonly refusal?: Error
+  /** Is it of a vocabulary that was chosen? */
+  readonly chosen: boolean
+}
+/** All actions behind one name. */
+export interface Tool {
+  readonly name: string
+  readonly actions: Map<string, Slot>
+  /** Actions and their synonyms, folded. */
+  readonly words: Map<string, Slot>
+  /** A tool without actions. */
+  only?: Slot
+  /** The input with property names spelt as the actions agree on; for choosing among them. */
+  view(raw: JsonObject): JsonObject
+}
+/** One generation's contributions, bound. */
+export interface Registry {
+  /** The vocabularies that are advertised. */
+  readonly dialects: readonly string[]
+  /** Is each action of the unified vocabulary advertised as a tool of its own? */
+  readonly each: boolean
+  readonly slots: Map<string, Slot>
+  readonly tools: Map<string, Tool>
+  /** Tool names that stand for another one. */
+  readonly routes: Map<string, string>
+  readonly policies: Contribution[]
+  readonly compactors: Contribution[]
+  readonly surfaces: Map<string, Contribution>
+  readonly adapters: Map<string, Contribution>
+  readonly providers: Map<string, Contribution>
+  /** Policies that nobody agreed to as they stand. */
+  readonly missing: { id: string; reason: string }[]
+  readonly infos: ContributionInfo[]
+  readonly diagnostics: Diagnostic[]
+}
+
+export const emptyRegistry = (dialects: readonly string[] = ['unified']): Registry => ({
+  // `each` is the unified vocabulary, one tool per action.
+  dialects: dialects.map((name) => (name === 'each' ? 'unified' : name)),
+  each: dialects.includes('each'),
+  slots: new Map(),
+  tools: new Map(),
+  routes: new Map(),
+  policies: [],
+  compactors: [],
+  surfaces: new Map(),
+  adapters: new Map(),
+  providers: new Map(),
+  missing: [],
+  infos: [],
+  diagnostics: [],
+})
+
+/** Who serves a slot, and why calls are refused although it exists. */
+export interface Claim {
+  primary: Contribution
+  chain: Contribution[]
+  refusal?: Error
+}
+
+/** Adds a slot to the registry, with the contract of its primary; an alias has that of what it stands for. */
+export function addSlot(registry: Registry, id: string, { primary, chain, refusal }: Claim): Slot {
+  const [name = '', action] = id.split('/')
+  const { manifest } = primary
+  const targets = targetsOf(manifest.alias ?? {}).flatMap((target) => registry.slots.get(target) ?? [])
+  const input = once(() => (manifest.alias && !manifest.input && targets[0] ? targets[0].info.input : schemaOf(id, primary, registry)))
+  const info: SlotInfo = Object.freeze({
+    slot: id,
+    tool: name,
+    ...(action !== undefined && { action }),
+    ...(manifest.title !== undefined && { title: manifest.title }),
+    description: manifest.description ?? targets[0]?.info.description ?? '',
+    effects: [...new Set([...chain.flatMap(effectsOf), ...targets.flatMap((target) => target.info.effects)])],
+    ...(manifest.dialect !== undefined && { dialect: [manifest.dialect].flat() }),
+    get input() {
+      return input()
+    },
+    ...(manifest.output !== undefined && { output: manifest.output }),
+    detailed: manifest.detailed ?? [],
+    errors: manifest.errors ?? {},
+    ...(manifest.example !== undefined && { example: manifest.example }),
+    ...(typeof manifest.run?.[0] === 'string' && { program: manifest.run[0] }),
+    chain: chain.map((contribution) => contribution.id),
+  })
+  const tool = registry.tools.get(name) ?? makeTool(name)
+  // Of many slots few are called; what only a call needs is worked out by its first.
+  const shape = once(() => shapeOf(input()))
+  const example = once(() => exampleOf(info, registry.each))
+  const slot: Slot = {
+    info,
+    tool,
+    primary,
+    chain,
+    get shape() {
+      return shape()
+    },
+    get example() {
+      return example()
+    },
+    chosen: isChosen(primary, registry.dialects),
+    ...(refusal && { refusal }),
+  }
+  registry.tools.set(name, tool)
+  registry.slots.set(id, slot)
+  if (action === undefined) tool.only = slot
+  else {
+    tool.actions.set(action, slot)
+    for (const word of manifest.infer?.synonyms ?? []) if (!tool.words.has(fold(word))) tool.words.set(fold(word), slot)
+    tool.words.set(fold(action), slot)
+    if (!registry.routes.has(`${name}_${action}`)) registry.routes.set(`${name}_${action}`, id)
+  }
+  for (const former of manifest.aliases ?? []) if (!registry.routes.has(former)) registry.routes.set(former, id)
+  return slot
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => (made ??= { value: make() }).value
+}
+
+/** What a call to this contribution can do at worst. */
+export const effectsOf = ({ manifest }: Contribution): Effect[] => [
+  ...(manifest.effects ?? (offeredInput(manifest) ? (['read'] as const) : [])),
+  ...(manifest.run ? (['exec'] as const) : []),
+  ...(manifest.http ? (['net'] as const) : []),
+  ...(manifest.http && !['GET', 'HEAD'].includes(String(manifest.http['method'] ?? 'GET')) ? (['write'] as const) : []),
+]
+
+/** Which slots a policy or compactor with these `slots` covers: `*` stands for any characters, nothing for all. */
+export function covering(patterns: string[] | undefined): (slot: string) => boolean {
+  if (!patterns) return () => true
+  const escaped = patterns.map((pattern) => pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*'))
+  const regex = new RegExp(`^(?:${escaped.join('|')})$`)
+  return (slot) => regex.test(slot)
+}
+
+/** The slot's own input with the properties that policies and compactors add to it. */
+function schemaOf(id: string, { manifest }: Contribution, { policies, compactors }: Registry): Schema {
+  const adding = [...policies, ...compactors].filter(({ manifest }) => manifest.input && covering(manifest.slots)(id))
+  const added = adding.map((contribution) => contribution.manifest.input!['properties'])
+  const input = manifest.input ?? offeredInput(manifest) ?? {}
+  return {
+    ...input,
+    type: 'object',
+    properties: Object.assign({}, ...added, input['properties']),
+    additionalProperties: input['additionalProperties'] ?? false,
+  }
+}
+
+function exampleOf({ tool, action, example, input }: SlotInfo, each: boolean): string {
+  if (typeof example === 'string') return `Example: ${example}`
+  const properties = (input['properties'] ?? {}) as Record<string, Schema>
+  const required = (input['required'] ?? []) as string[]
+  const made = example ?? Object.fromEntries(required.map((name) => [name, sample(properties[name] ?? {})]))
+  if (each && action !== undefined) return `Example: ${tool}_${action} ${JSON.stringify(made)}`
+  return `Example: ${tool} ${JSON.stringify({ ...(action !== undefined && { action }), ...made })}`
+}
+
+function sample(schema: Schema): unknown {
+  const [first] = (schema['enum'] as unknown[] | undefined) ?? []
+  if (first !== undefined) return first
+  const type = [schema['type']].flat()[0]
+  if (type === 'integer' || type === 'number') return schema['minimum'] ?? 1
+  if (type === 'boolean') return true
+  if (type === 'array') return [sample((schema['items'] as Schema) ?? {})]
+  return schema['format'] === 'workspace-path' ? '.' : 'text'
+}
+
+function makeTool(name: string): Tool {
+  let names: Map<string, string> | undefined
+  const tool: Tool = {
+    name,
+    actions: new Map(),
+    words: new Map(),
+    view(raw) {
+      names ??= agreed(tool)
+      // `command.0` is a part of `command`.
+      const nameOf = (key: string) => names!.get(fold(key)) ?? names!.get(fold(key.replace(/\.\d{1,4}$/, ''))) ?? key
+      return Object.fromEntries(Object.entries(raw).map(([key, value]) => [nameOf(key), value]))
+    },
+  }
+  return tool
+}
+
+/** Spellings that mean one property in every action that knows them. */
+function agreed(tool: Tool): Map<string, string> {
+  const names = new Map<string, string>()
+  const disputed = new Set<string>()
+  for (const { shape } of tool.actions.values()) {
+    for (const [spelling, name] of shape.names) {
+      if (names.has(spelling) && names.get(spelling) !== name) disputed.add(spelling)
+      names.set(spelling, name)
+    }
+  }
+  for (const spelling of disputed) names.delete(spelling)
+  return names
+}
+
+/**
+ * A tool that nobody agreed to yet is known by its refusal only: what it says of itself reaches no model. One of another vocabulary can
+ * be called and is not shown: a model is given one word for a thing.
+ */
+export const isListed = ({ refusal, primary, chosen }: Slot): boolean => primary.kind === 'action' && refusal?.name !== 'VT_PLUGIN_UNTRUSTED' && chosen
+
+/** What says no dialect is in all of them; of our own tools it is the unified one. */
+function isChosen({ manifest: { dialect }, layer }: Contribution, dialects: readonly string[]): boolean {
+  const own = dialect === undefined ? (layer === 'builtin' ? ['unified'] : undefined) : [dialect].flat()
+  return own === undefined || own.some((name) => dialects.includes(name))
+}
+/** The name of an action as a tool of its own; nothing where another has it or wires would not carry it. */
+export function splitName({ tools, routes }: Registry, { info: { slot, tool, action } }: Slot): string | undefined {
+  const name = `${tool}_${action}`
+  return routes.get(name) === slot && !tools.has(name) && name.length <= 64 ? name : undefined
+}
+
+export const slotsOf = (tool: Tool): Slot[] => (tool.only ? [tool.only] : [...tool.actions.values()])

@@ -1,0 +1,40 @@
+import { freeze, type Schema } from '../base/index.js'
+
+/** What normalisation needs of one schema, worked out once. */
+export interface Shape {
+  readonly properties: Readonly<Record<string, Schema>>
+  /** Folded spelling or alias → property. */
+  readonly names: ReadonlyMap<string, string>
+  readonly maxima: readonly (readonly [name: string, maximum: number])[]
+  readonly defaults: readonly (readonly [name: string, value: unknown])[]
+  readonly paths: readonly (readonly [name: string, format: string])[]
+  readonly types: ReadonlyMap<string, ReadonlySet<string>>
+}
+
+/** Lower case without `-` and `_`: `Max-Results` and `maxResults` are `max_results`. */
+export const fold = (key: string): string => key.toLowerCase().replace(/[-_]/g, '')
+
+export function shapeOf(schema: Schema): Shape {
+  const properties = (schema['properties'] ?? {}) as Record<string, Schema>
+  const names = new Map<string, string>()
+  for (const name of Object.keys(properties)) {
+    for (const alias of (properties[name]!['x-aliases'] ?? []) as string[]) names.set(fold(alias), name)
+  }
+  for (const name of Object.keys(properties)) names.set(fold(name), name)
+  const all = Object.entries(properties)
+  const formatOf = (schema: Schema) => schema['format'] ?? (schema['items'] as Schema | undefined)?.['format']
+  return {
+    properties,
+    names,
+    maxima: all.flatMap(([name, { maximum }]) => (typeof maximum === 'number' ? [[name, maximum] as const] : [])),
+    defaults: all.flatMap(([name, schema]) => (schema['default'] === undefined ? [] : [[name, freeze(schema['default'])] as const])),
+    paths: all.flatMap(([name, schema]) => (String(formatOf(schema)).startsWith('workspace-') ? [[name, String(formatOf(schema))] as const] : [])),
+    types: new Map(all.map(([name, schema]) => [name, typesOf(schema)])),
+  }
+}
+
+export function typesOf(schema: Schema): Set<string> {
+  const own = [schema['type'] ?? []].flat() as string[]
+  const branches = [schema['anyOf'], schema['oneOf']].flat().filter(Boolean) as Schema[]
+  return new Set([...own, ...branches.flatMap((branch) => [...typesOf(branch)])])
+}

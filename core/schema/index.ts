@@ -1,0 +1,2 @@
+export { compile, type Check } from './compile.js'
+export { compileContract, conform, readContract, type Fault } from './contracts.js'

@@ -1,0 +1,89 @@
+import { basename, dirname } from 'node:path'
+import { freeze, report } from '../base/index.js'
+import { treesOnce } from '../trust/index.js'
+import { rootsOf, type SkillPlaces } from './locations.js'
+import { search, stopwatch, type Finding, type Found, type SkillCache } from './scan.js'
+import type { Skill, Skills } from './types.js'
+
+/** Finds the skills in all places, in the order of precedence. One bad file never hides another; none disappears silently. */
+export function findSkills(places: SkillPlaces, cache: SkillCache = new Map()): Skills {
+  const { settings, trusted } = places
+  const finding: Finding = { all: [], skipped: [], diagnostics: [], late: stopwatch() }
+  for (const root of rootsOf(places, finding.diagnostics)) search(root, finding, cache)
+  identify(finding.all)
+  for (const skill of finding.all) {
+    const pattern = settings.disable.find((pattern) => matches(pattern, skill.id) || matches(pattern, skill.name))
+    if (pattern !== undefined) Object.assign(skill, { state: 'inactive', reason: `taken away by '${pattern}' in skills.disable` })
+  }
+  const isTrusted = (skill: Skill) => skill.layer !== 'workspace' || trusted(skill.folder)
+  if (settings.workspace === 'trusted') {
+    for (const skill of finding.all) {
+      if (skill.state === 'active' && !isTrusted(skill)) Object.assign(skill, { state: 'untrusted', reason: 'it comes with the workspace and nobody has agreed to it; see `vtcode trust`' })
+    }
+  }
+  settle(finding, isTrusted)
+  return indexOf(finding, settings.pin)
+}
+
+/** Ids name exactly one: the second of a name in one place also says the folder that it lies in. */
+function identify(skills: Found[]): void {
+  const taken = new Set<string>()
+  for (const skill of skills) {
+    const [prefix] = skill.id.split(':')
+    const nearby = basename(dirname(dirname(skill.folder)))
+    let id = skill.id
+    if (taken.has(id)) id = `${prefix}/${nearby}:${skill.name}`
+    for (let n = 2; taken.has(id); n++) id = `${prefix}/${nearby}@${n}:${skill.name}`
+    taken.add(id)
+    skill.id = id
+  }
+}
+
+/** Gives each bare name to one skill: the first, but to one of the workspace only when no other layer has it or the user agreed. */
+function settle(finding: Finding, isTrusted: (skill: Skill) => boolean): void {
+  const names = new Map<string, Found[]>()
+  for (const skill of finding.all) {
+    if (skill.state === 'active') names.set(skill.name, [...(names.get(skill.name) ?? []), skill])
+  }
+  for (const [name, [...rivals]] of names) {
+    if (rivals.length === 1) continue
+    const winner = rivals.find((skill) => isTrusted(skill)) ?? rivals[0]!
+    const digest = digester()
+    for (const loser of rivals) {
+      if (loser === winner) continue
+      const first = finding.all.indexOf(loser) < finding.all.indexOf(winner)
+      if (loser.body === undefined && digest(winner.folder) !== undefined && digest(loser.folder) === digest(winner.folder)) {
+        winner.also_at = [...winner.also_at, loser.folder]
+        finding.all.splice(finding.all.indexOf(loser), 1)
+        continue
+      }
+      const reason = first ? 'a skill of the workspace takes no name of another layer until you agree to it with `vtcode trust`' : `${winner.id} comes first`
+      Object.assign(loser, { state: 'shadowed', reason })
+      finding.diagnostics.push(report('VT_SKILL_SHADOWED', { name, winner: winner.id, loser: loser.id, reason }, [winner.file, loser.file], 'warning'))
+    }
+  }
+}
+
+function digester(): (folder: string) => string | undefined {
+  const tree = treesOnce()
+  return (folder) => {
+    try {
+      return tree(folder)
+    } catch {
+      return undefined
+    }
+  }
+}
+
+function indexOf({ all, skipped, diagnostics }: Finding, pins: string[]): Skills {
+  const usable = all.filter(({ state }) => state === 'active' || state === 'shadowed')
+  const byName = new Map(usable.map((skill) => [skill.id, skill]))
+  for (const skill of usable) if (skill.state === 'active') byName.set(skill.name, skill)
+  const told = usable.filter(({ state, hidden }) => state === 'active' && !hidden)
+  const pinned = new Set(pins.flatMap((pin) => told.find(({ name, id }) => name === pin || id === pin) ?? []))
+  const catalogue = [...pinned, ...told.filter((skill) => !pinned.has(skill))]
+  return Object.freeze({ all: freeze(all), skipped: freeze(skipped), diagnostics: freeze(diagnostics), find: (name: string) => byName.get(name), catalogue: freeze(catalogue) })
+}
+
+const matches = (pattern: string, name: string): boolean =>
+  new RegExp(`^${pattern.split('*').map((part) => part.replace(/[^\w]/g, '\\$&')).join('.*')}$`).test(name)

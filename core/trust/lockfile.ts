@@ -1,0 +1,185 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
+import { problem, sha256, VtError, type Contribution } from '../base/index.js'
+import { readBytes } from '../documents/index.js'
+import { readTree, runsCode, type Tree } from './digest.js'
+import { writeWhole } from './store.js'
+
+/** Where an installed plugin came from, so that it can be fetched again. */
+export interface PluginSource {
+  type: 'git' | 'npm' | 'archive' | 'path' | 'link'
+  url?: string
+  ref?: string
+  commit?: string
+  subdir?: string
+  integrity?: string
+  path?: string
+}
+/** One entry of `plugins.lock.json`. */
+export interface Installed {
+  /** `vtcode`, `Agent Plugins`, … */
+  format: string
+  version?: string
+  source: PluginSource
+  /** `tree1` over everything that was agreed to; a plugin that is linked to is not hashed. */
+  tree?: string
+  /** Every file with its hash: what is only listed is checked by these, without reading the rest, and what has changed is named by them. */
+  files: Record<string, string>
+  /** Hash of what was shown for consent. */
+  executes: string
+  /** Were its dependencies brought too? Then they are with every update. */
+  deps?: boolean
+  /** Does it bring a policy? Then nothing is done in its absence. */
+  judges?: boolean
+}
+
+const MAX_BYTES = 16 * 1_048_576
+
+/** The plugins that a lock in this `.vtcode` folder records. Throws VT_PLUGIN_LOCK when it cannot be used. */
+export function readInstalled(folder: string): Record<string, Installed> {
+  const file = lockOf(folder)
+  if (!existsSync(file)) return {}
+  const unusable = (problem_: string) => problem('VT_PLUGIN_LOCK', { id: file, problem: problem_, way: 'Mend it, or delete it and add the plugins again.' }, { details: { files: [file] } })
+  try {
+    const { version, plugins } = JSON.parse(readBytes(file, { limit: MAX_BYTES }).toString('utf8')) as { version?: unknown; plugins?: unknown }
+    if (version !== 1 || typeof plugins !== 'object' || plugins === null) throw new Error('it is no lock of version 1')
+    const entries = Object.entries(plugins as Record<string, Installed>)
+    const broken = entries.find(([, entry]) => typeof entry?.source?.type !== 'string' || typeof entry.files !== 'object' || (entry.source.type !== 'link' && typeof entry.tree !== 'string'))
+    if (broken) throw new Error(`its entry '${broken[0]}' has no source, files or tree`)
+    return Object.assign(Object.create(null) as object, Object.fromEntries(entries))
+  } catch (error) {
+    throw unusable(`cannot be used: ${(error as Error).message}`)
+  }
+}
+
+/** Replaces the lock in one step. */
+export function writeInstalled(folder: string, plugins: Readonly<Record<string, Installed>>): void {
+  const sorted = Object.fromEntries(Object.entries(plugins).sort(([a], [b]) => (a < b ? -1 : 1)))
+  writeWhole(lockOf(folder), `${JSON.stringify({ version: 1, plugins: sorted }, null, 2)}\n`)
+}
+
+const lockOf = (folder: string): string => join(folder, 'plugins.lock.json')
+
+const hashOf = (file: string): string => `sha256-${sha256(readBytes(file, { limit: MAX_BYTES }), 'base64')}`
+
+/** What the locks of one generation say about plugins that lie in the user's or the workspace's plugin folders. */
+export interface Seals {
+  /** Why nothing of a contribution counts, as far as its manifest shows it. */
+  objection(contribution: Contribution): VtError | undefined
+  /** Hashes the whole plugin, once. Throws VT_PLUGIN_LOCK where it is not what was agreed to. */
+  verify(contribution: Contribution): void
+  /** Why nothing that lies in the folder of a plugin counts; what was never installed may lie there and be read. */
+  fault(root: string): VtError | undefined
+  /** What the user has installed and is not there any more. */
+  gone(): { name: string; error: VtError; judges: boolean }[]
+  /** The entry of a plugin. */
+  entryOf(root: string): Installed | undefined
+  /** Does a plugin lie in one of the folders for plugins? */
+  holds(root: string): boolean
+}
+
+/** `whole`: what is only listed is compared whole too, for who asks what is wrong. */
+export function openSeals({ home, user, workspace, whole = false }: { home: string; user: string; workspace: string; whole?: boolean }): Seals {
+  // A link in the place of one of these folders is the user's business, as it is for finding what lies in them.
+  const real = (folder: string) => (existsSync(folder) ? realpathSync(folder) : folder)
+  const places = [
+    { folder: real(join(home, 'plugins')), lock: home, sealed: true },
+    { folder: real(join(user, '.agents', 'plugins')), lock: home, sealed: true },
+    { folder: real(join(workspace, '.vtcode', 'plugins')), lock: join(workspace, '.vtcode'), sealed: false },
+    { folder: real(join(workspace, '.agents', 'plugins')), lock: join(workspace, '.vtcode'), sealed: false },
+  ]
+  const locks = new Map<string, Record<string, Installed> | VtError>()
+  const checked = new Map<string, VtError | undefined>()
+
+  function lockAt(folder: string): Record<string, Installed> | VtError {
+    let lock = locks.get(folder)
+    if (!lock) {
+      try {
+        lock = readInstalled(folder)
+      } catch (error) {
+        lock = error as VtError
+      }
+      locks.set(folder, lock)
+    }
+    return lock
+  }
+  /** The entry of a plugin in the folder it lies in; an error where there has to be one. */
+  function sealOf(id: string, root: string): Installed | VtError | undefined {
+    const place = places.find(({ folder }) => folder === dirname(root))
+    if (!place) return undefined
+    const lock = lockAt(place.lock)
+    if (lock instanceof VtError) return lock
+    return lock[basename(root)] ?? (place.sealed ? broken(id, root, 'was not installed: nobody has agreed to what it may do') : undefined)
+  }
+  /** Compares everything, once a generation. */
+  function tampering(root: string, seal: Installed): VtError | undefined {
+    if (!checked.has(root)) {
+      const changes = seal.source.type === 'link' ? undefined : changesOf(root, seal)
+      checked.set(root, changes === undefined ? undefined : broken(basename(root), root, `is not what was installed: ${changes}`))
+    }
+    return checked.get(root)
+  }
+  return {
+    objection(contribution) {
+      const { id, root, file } = contribution
+      const seal = sealOf(id, root)
+      // What runs nothing may lie there without anybody's consent.
+      if (seal === undefined || seal instanceof VtError) return runsCode(contribution) ? (seal as VtError | undefined) : undefined
+      if (whole) return tampering(root, seal)
+      if (seal.source.type === 'link' || seal.files[relative(root, file)] === hashOf(file)) return undefined
+      return tampering(root, seal)
+    },
+    verify(contribution) {
+      const { id, root } = contribution
+      if (!runsCode(contribution)) return
+      const seal = sealOf(id, root)
+      const error = seal === undefined || seal instanceof VtError ? seal : tampering(root, seal)
+      if (error) throw error
+    },
+    fault(root) {
+      const seal = sealOf(basename(root), root)
+      return seal === undefined || seal instanceof VtError ? undefined : tampering(root, seal)
+    },
+    gone() {
+      const lock = lockAt(home)
+      if (lock instanceof VtError) return []
+      const folders = places.filter((place) => place.lock === home).map(({ folder }) => folder)
+      const missing = Object.entries(lock).filter(([name]) => !folders.some((folder) => existsSync(join(folder, name))))
+      return missing.map(([name, { judges = false }]) => ({ name, judges, error: lost(name, join(folders[0]!, name)) }))
+    },
+    holds: (root) => places.some(({ folder }) => folder === dirname(root)),
+    entryOf(root) {
+      const seal = sealOf('', root)
+      return seal instanceof VtError ? undefined : seal
+    },
+  }
+}
+
+const NAMED = 5
+
+/** What is no longer as it was installed; nothing where all of it is. A folder that cannot be hashed is none that was agreed to. */
+function changesOf(root: string, { tree, files }: Installed): string | undefined {
+  let now: Tree
+  try {
+    now = readTree(root)
+  } catch (error) {
+    return (error as Error).message.replace(/\.$/, '')
+  }
+  if (now.digest === tree) return undefined
+  const were = Object.keys(files)
+  const changes = [
+    ...were.filter((path) => path in now.files && now.files[path] !== files[path]).map((path) => `${path} was changed`),
+    ...were.filter((path) => !(path in now.files)).map((path) => `${path} is gone`),
+    ...Object.keys(now.files).filter((path) => !Object.hasOwn(files, path)).map((path) => `${path} is new`),
+  ]
+  const more = changes.length > NAMED ? [`and ${changes.length - NAMED} more`] : []
+  return [...changes.slice(0, NAMED), ...more].join(', ') || 'its lock does not fit itself'
+}
+
+const broken = (id: string, root: string, text: string): VtError =>
+  problem('VT_PLUGIN_LOCK', { id, problem: text, way: `Look at it and agree: \`vtcode plugins add --in-place ${root}\`; \`vtcode plugins update\` brings back what was installed.` }, { details: { files: [root] } })
+
+function lost(name: string, root: string): VtError {
+  const way = `\`vtcode plugins update ${name}\` brings it back, \`vtcode plugins remove ${name}\` gives it up.`
+  return problem('VT_PLUGIN_LOCK', { id: name, problem: 'is installed and its folder is gone', way }, { details: { files: [root] } })
+}

@@ -1,0 +1,143 @@
+import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { inside, problem, VtError, type Contribution } from '../base/index.js'
+import { readBytes } from '../documents/index.js'
+import { digestOf, identityOf, itemFor, treesOnce, type TrustItem } from './digest.js'
+
+/** What the user agreed to in one workspace. */
+export interface Trust {
+  /** Why nothing is trusted, when the store cannot be used. */
+  readonly fault?: VtError
+  isTrusted(item: Pick<TrustItem, 'id' | 'digest'>): boolean
+  /** Are they trusted as their files stand now? The folder of a plugin is hashed once, however much it brings; what cannot be hashed is not trusted. */
+  trusted(contributions: readonly Contribution[]): Set<Contribution>
+  /** Trusts exactly these items for the life of this process if VTCODE_TRUST is their digest. */
+  accept(items: readonly TrustItem[]): void
+  /** Throws VT_TRUST_STORE, and VT_TRUST_REFUSED in a program that vtcode started. */
+  add(items: readonly TrustItem[]): void
+  /** Takes consent back, of these ids or of everything. Throws VT_TRUST_STORE. */
+  revoke(ids?: readonly string[]): void
+  list(): Granted[]
+}
+export interface Granted {
+  id: string
+  title: string
+  digest: string
+  /** ISO 8601. */
+  at: string
+}
+interface Store {
+  version: 1
+  /** By real path, device and inode: neither a parent nor another spelling grants anything. */
+  workspaces: Record<string, Record<string, Omit<Granted, 'id'>>>
+}
+export interface TrustOptions {
+  /** The `.vtcode` folder of the user. */
+  home: string
+  workspace: string
+  env: Record<string, string | undefined>
+}
+
+/** Opens the trust store for one workspace. A store that cannot be used grants nothing; `fault` says why. */
+export function openTrust({ home, workspace, env }: TrustOptions): Trust {
+  const file = join(home, 'trust.json')
+  const here = identityOf(workspace)
+  let accepted: readonly TrustItem[] = []
+  let fault: VtError | undefined
+  const refuse = (reason: string) => problem('VT_TRUST_STORE', { file, reason }, { details: { files: [file] } })
+
+  const granted = (): Record<string, Omit<Granted, 'id'>> => {
+    const { workspaces } = read()
+    return Object.hasOwn(workspaces, here) ? workspaces[here]! : {}
+  }
+  let grants: ReturnType<typeof granted> = {}
+  try {
+    grants = granted()
+  } catch (error) {
+    fault = error instanceof VtError && error.code === 'VT_TRUST_STORE' ? error : refuse((error as Error).message)
+  }
+
+  function read(): Store {
+    const stat = lstatSync(file, { throwIfNoEntry: false })
+    if (!stat) return { version: 1, workspaces: {} }
+    if (inside(realpathSync(workspace), realpathSync(home))) throw refuse('it lies below the workspace')
+    if (!stat.isFile()) throw refuse('it is not a regular file')
+    for (const { uid, mode } of [stat, lstatSync(home)]) {
+      if (process.getuid && uid !== process.getuid()) throw refuse('it belongs to another user')
+      if ((mode & 0o002) !== 0) throw refuse('everybody may write it')
+    }
+    if ((stat.mode & 0o020) !== 0) throw refuse('its group may write it')
+    const store = JSON.parse(readBytes(file, { limit: 16 * 1_048_576 }).toString('utf8')) as Store | null
+    if (store?.version !== 1 || typeof (store.workspaces ?? undefined) !== 'object') throw refuse('it is not a trust store of version 1')
+    return store
+  }
+
+  function change(edit: (grants: Record<string, Omit<Granted, 'id'>>) => void): void {
+    mkdirSync(home, { recursive: true, mode: 0o700 })
+    if (inside(realpathSync(workspace), realpathSync(home))) throw refuse('it lies below the workspace')
+    const store = read()
+    grants = Object.hasOwn(store.workspaces, here) ? store.workspaces[here]! : {}
+    edit(grants)
+    writeWhole(file, JSON.stringify({ ...store, workspaces: { ...store.workspaces, [here]: grants } }, null, 2))
+    fault = undefined
+  }
+
+  const isTrusted: Trust['isTrusted'] = ({ id, digest }) => {
+    // Where VTCODE_TRUST is given, it alone decides.
+    if (env['VTCODE_TRUST']) return accepted.some((item) => item.id === id && item.digest === digest)
+    return Object.hasOwn(grants, id) && grants[id]!.digest === digest
+  }
+  return {
+    get fault() {
+      return fault as VtError
+    },
+    isTrusted,
+    trusted(contributions) {
+      const tree = treesOnce()
+      return new Set(contributions.filter((contribution) => {
+        try {
+          return isTrusted(itemFor(contribution, workspace, tree))
+        } catch {
+          return false
+        }
+      }))
+    },
+    accept(items) {
+      if (digestOf(items) === env['VTCODE_TRUST']) accepted = items
+    },
+    add(items) {
+      if (env['VTCODE'] === '1') throw problem('VT_TRUST_REFUSED')
+      change((grants) => {
+        for (const { id, title, digest } of items) grants[id] = { title, digest, at: new Date().toISOString() }
+      })
+    },
+    revoke(ids) {
+      change((grants) => {
+        for (const id of ids ?? Object.keys(grants)) delete grants[id]
+      })
+    },
+    list: () => Object.entries(grants).map(([id, grant]) => ({ id, ...grant })),
+  }
+}
+
+/** Replaces a file in one step: after a crash it is the old one or the new one. */
+export function writeWhole(file: string, text: string): void {
+  const draft = `${file}.${process.pid}`
+  // Left by a program that was ended while writing.
+  rmSync(draft, { force: true })
+  const fd = openSync(draft, 'wx', 0o600)
+  try {
+    writeSync(fd, text)
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+  renameSync(draft, file)
+  if (process.platform === 'win32') return
+  const folder = openSync(dirname(file), 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}

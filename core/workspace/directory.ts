@@ -1,0 +1,142 @@
+import { accessSync, closeSync, constants, existsSync, fstatSync, fsyncSync, lstatSync, openSync, realpathSync, type BigIntStats } from 'node:fs'
+import { join } from 'node:path'
+import { decodeName, errno } from '../base/index.js'
+
+/** A directory that is being stood in: whatever happens to its path meanwhile, names are looked up in this very one. */
+export interface Directory {
+  /** The path of an entry for a system call that does not follow links in its last segment. `.` is the directory itself. */
+  at(name: string): string | Buffer
+  /** Stands in a directory inside this one. Throws ENOTDIR for anything else, links too. */
+  enter(name: string): Directory
+  /** The entry itself, a link not followed; `undefined` when nothing has that name. */
+  peek(name: string): Entry | undefined
+  /** Names this very directory for other programs, as long as it is not closed. */
+  readonly ref: string
+  readonly fd: number
+  readonly close: () => void
+}
+export interface Entry {
+  readonly stats: BigIntStats
+  /** Opens the entry, which must be a regular file, for reading. The descriptor is the caller's to close. */
+  open(): number
+  /** Throws EACCES, EPERM or EROFS where writing into the entry would be refused. */
+  refuseReadonly(): void
+  close(): void
+}
+
+/** Stands in the root of a workspace. */
+export function openRoot(root: string): Directory {
+  return proc ? new Held(openSync(root, opath | constants.O_DIRECTORY)) : new Named(root)
+}
+
+/** What the system says of a directory that is being stood in. */
+export const statOf = (directory: Directory): BigIntStats => lstatSync(directory.at('.'), { bigint: true })
+
+/** A path that names an open file for other programs: through its descriptor where the system can, else as it was found. */
+export const reference = (fd: number, path: string | Buffer): string => (proc ? `/proc/${process.pid}/fd/${fd}` : path.toString())
+
+const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
+// Linux's O_PATH, which Node does not name: a descriptor that stands for a place without opening what is there.
+const opath = 0o10000000
+const proc = process.platform === 'linux' && existsSync('/proc/self/fd')
+
+/** On Linux: held by a descriptor, so that no directory on the way can be swapped for a link between check and use. */
+class Held implements Directory {
+  constructor(private descriptor: number) {}
+
+  get fd(): number {
+    return this.descriptor
+  }
+
+  get ref(): string {
+    return reference(this.fd, '')
+  }
+  at(name: string): string | Buffer {
+    const entry = decodeName(name)
+    const here = `/proc/self/fd/${this.fd}/`
+    return typeof entry === 'string' ? here + entry : Buffer.concat([Buffer.from(here), entry])
+  }
+  enter(name: string): Directory {
+    return new Held(openSync(this.at(name), opath | O_NOFOLLOW | constants.O_DIRECTORY))
+  }
+  peek(name: string): Entry | undefined {
+    let fd: number
+    try {
+      fd = openSync(this.at(name), opath | O_NOFOLLOW)
+    } catch (error) {
+      if (errno(error) === 'ENOENT') return undefined
+      throw error
+    }
+    try {
+      return new HeldEntry(fd, fstatSync(fd, { bigint: true }))
+    } catch (error) {
+      closeSync(fd)
+      throw error
+    }
+  }
+  // Afterwards every use fails: the number may be that of another file by then.
+  readonly close = (): void => {
+    if (this.fd >= 0) closeSync(this.fd)
+    this.descriptor = -1
+  }
+}
+
+class HeldEntry implements Entry {
+  constructor(
+    private readonly fd: number,
+    readonly stats: BigIntStats,
+  ) {}
+  open(): number {
+    return openSync(`/proc/self/fd/${this.fd}`, O_RDONLY | O_NONBLOCK)
+  }
+  refuseReadonly(): void {
+    accessSync(`/proc/self/fd/${this.fd}`, constants.W_OK)
+  }
+  close(): void {
+    closeSync(this.fd)
+  }
+}
+
+/** Elsewhere: held by its real path, which is looked at again after each open. */
+class Named implements Directory {
+  readonly fd = -1
+  constructor(readonly ref: string) {}
+
+  at(name: string): string {
+    return name === '.' ? this.ref : join(this.ref, name)
+  }
+  enter(name: string): Directory {
+    const path = this.at(name)
+    if (!lstatSync(path).isDirectory()) throw Object.assign(new Error('not a directory'), { code: 'ENOTDIR' })
+    return new Named(path)
+  }
+  peek(name: string): Entry | undefined {
+    const path = this.at(name)
+    const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+    return stats && { stats, open: () => openChecked(path, stats), refuseReadonly: () => accessSync(path, constants.W_OK), close: () => {} }
+  }
+  readonly close = (): void => {}
+}
+
+function openChecked(path: string, expected: BigIntStats): number {
+  const fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  try {
+    const found = fstatSync(fd, { bigint: true })
+    if (found.ino === expected.ino && found.dev === expected.dev && realpathSync(path) === path) return fd
+    throw Object.assign(new Error('the path changed while it was opened'), { code: 'EAGAIN' })
+  } catch (error) {
+    closeSync(fd)
+    throw error
+  }
+}
+
+/** Puts the names of a directory on disk. */
+export function syncDirectory(directory: Directory): void {
+  if (process.platform === 'win32') return
+  const fd = openSync(directory.at('.'), constants.O_RDONLY | constants.O_DIRECTORY)
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}

@@ -1,0 +1,141 @@
+import { closeSync, read, readdirSync, readSync, type BigIntStats } from 'node:fs'
+import { promisify } from 'node:util'
+import { encodeName, problem, refusal, shown } from '../base/index.js'
+import { reference, statOf, type Directory } from './directory.js'
+import type { EntryKind, EntryStat, Handle } from './types.js'
+import type { Spot } from './walk.js'
+
+/** Opens what a walk that follows links arrived at: a regular file or a directory. The spot is used up, also if this throws. */
+export function openSpot(spot: Spot, path: string): Handle {
+  try {
+    if (!spot.entry) throw problem('VT_PATH_NOT_FOUND', { path: shown(path) })
+    const { stats } = spot.entry
+    const stat = toStat(stats)
+    if (stat.kind === 'directory') {
+      return new Opened(path, spot.resolved, 'directory', stat, spot.directory.enter(spot.name))
+    }
+    if (stat.kind !== 'file') throw problem('VT_PATH_SPECIAL', { path: shown(path), kind: specialKind(stats) })
+    const fd = spot.entry.open()
+    const held = { fd, ref: reference(fd, spot.directory.at(spot.name)), close: () => closeSync(fd) }
+    return new Opened(path, spot.resolved, 'file', stat, held)
+  } catch (error) {
+    throw refusal(error, path)
+  } finally {
+    spot.close()
+  }
+}
+
+/** What a `stat` of the system says, in the kernel's terms. */
+export function toStat(stats: BigIntStats): EntryStat {
+  return {
+    kind: entryKind(stats),
+    bytes: Number(stats.size),
+    mtime_ms: Number(stats.mtimeMs),
+    mtime_ns: stats.mtimeNs,
+    dev: stats.dev,
+    ino: stats.ino,
+    mode: Number(stats.mode) & 0o7777,
+    nlink: Number(stats.nlink),
+  }
+}
+
+const entryKind = (entry: { isFile(): boolean; isDirectory(): boolean; isSymbolicLink(): boolean }): EntryKind =>
+  entry.isFile() ? 'file' : entry.isDirectory() ? 'directory' : entry.isSymbolicLink() ? 'link' : 'other'
+
+const specialKind = (stats: BigIntStats): string => (stats.isFIFO() ? 'FIFO' : stats.isSocket() ? 'socket' : 'device')
+
+const readAsync = promisify(read)
+// Below this a blocking read of cached pages is cheaper than a turn through the thread pool.
+const small = 64 * 1024
+
+const below = (folder: string, name: string): string => (folder === '.' ? name : `${folder}/${name}`)
+
+function namesIn(ref: string): { name: string; kind: EntryKind }[] {
+  const entries = readdirSync(ref, { withFileTypes: true })
+  // Bytes are slower, and only needed for names that are no text or read like what stands for such bytes.
+  const named = entries.some(({ name }) => name.includes('\ufffd') || name.includes('\\x'))
+    ? readdirSync(ref, { withFileTypes: true, encoding: 'buffer' }).map((entry) => ({ name: encodeName(entry.name), kind: entryKind(entry) }))
+    : entries.map((entry) => ({ name: entry.name, kind: entryKind(entry) }))
+  return named.sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+class Opened implements Handle {
+  private closed = false
+  private reading = 0
+  private idle = () => {}
+  constructor(
+    readonly path: string,
+    readonly resolved: string,
+    readonly kind: 'file' | 'directory',
+    private known: EntryStat | undefined,
+    private readonly held: Pick<Directory, 'fd' | 'ref' | 'close'> & Partial<Directory>,
+  ) {}
+
+  /** Of a folder that a walk enters nobody may ask, and the system is not asked either. */
+  get stat(): EntryStat {
+    return (this.known ??= toStat(statOf(this.held as Directory)))
+  }
+
+  get fd(): number {
+    return this.held.fd
+  }
+
+  get ref(): string {
+    return this.held.ref
+  }
+
+  async read(offset: number, length: number, reused?: Buffer): Promise<Buffer> {
+    if (this.kind === 'directory') throw problem('VT_PATH_IS_DIRECTORY', { path: shown(this.path) })
+    if (this.closed) throw problem('VT_FILE_IO', { path: shown(this.path), reason: 'the handle is closed' })
+    const wanted = Math.max(0, Math.min(length, this.stat.bytes - offset))
+    const buffer = reused?.subarray(0, wanted) ?? Buffer.allocUnsafe(wanted)
+    this.reading++
+    try {
+      let filled = 0
+      while (filled < buffer.length) {
+        const left = buffer.length - filled
+        const bytes =
+          left <= small
+            ? readSync(this.fd, buffer, filled, left, offset + filled)
+            : (await readAsync(this.fd, buffer, filled, left, offset + filled)).bytesRead
+        if (bytes === 0) break
+        filled += bytes
+      }
+      return buffer.subarray(0, filled)
+    } catch (error) {
+      throw refusal(error, this.path)
+    } finally {
+      if (--this.reading === 0) this.idle()
+    }
+  }
+
+  names(): { name: string; kind: EntryKind }[] {
+    try {
+      return namesIn(this.ref)
+    } catch (error) {
+      throw refusal(error, this.path)
+    }
+  }
+
+  enter(name: string): Handle {
+    const [path, resolved] = [below(this.path, name), below(this.resolved, name)]
+    if (!this.held.enter) throw problem('VT_PATH_NOT_DIRECTORY', { path: shown(this.path) })
+    try {
+      return new Opened(path, resolved, 'directory', undefined, this.held.enter(name))
+    } catch (error) {
+      throw refusal(error, path)
+    }
+  }
+
+  // A read that runs would go on with the number of a descriptor that may be another file's by then.
+  async close(): Promise<void> {
+    if (this.closed) return
+    this.closed = true
+    if (this.reading > 0) await new Promise<void>((resolve) => (this.idle = resolve))
+    this.held.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}

@@ -1,0 +1,3 @@
+export { hiddenBy } from './hidden.js'
+export type { EntryKind, EntryStat, Extent, Handle, Operation, Over, Version, Workspace, Written } from './types.js'
+export { openWorkspace, type OpenWorkspace } from './workspace.js'

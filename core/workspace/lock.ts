@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { connect, createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { errno, problem } from '../base/index.js'
+
+/** Waiting for another process ends after this long. */
+const patienceMs = 20_000
+
+/**
+ * Holds every key until disposed of: calls of this process queue up, other processes wait for it. Keys are taken in one order,
+ * so that two holders never wait for each other. Throws VT_FILE_IO (retryable) after 20 s, or the reason of `signal`.
+ */
+export async function lock(keys: readonly string[], path: string, signal?: AbortSignal): Promise<AsyncDisposable> {
+  const held: (() => Promise<void>)[] = []
+  const release = async (): Promise<void> => {
+    for (const free of held.reverse()) await free()
+  }
+  try {
+    for (const key of [...new Set(keys)].sort()) {
+      held.push(await queue(key, signal))
+      held.push(await claim(key, path, signal))
+    }
+  } catch (error) {
+    await release()
+    throw error
+  }
+  return { [Symbol.asyncDispose]: release }
+}
+
+const queues = new Map<string, Promise<unknown>>()
+
+async function queue(key: string, signal: AbortSignal | undefined): Promise<() => Promise<void>> {
+  const before = queues.get(key)
+  let resolve = (): void => {}
+  const turn = Promise.all([before, new Promise<void>((done) => (resolve = done))])
+  queues.set(key, turn)
+  await before
+  const leave = async (): Promise<void> => {
+    if (queues.get(key) === turn) queues.delete(key)
+    resolve()
+  }
+  if (!signal?.aborted) return leave
+  await leave()
+  throw signal.reason
+}
+
+/** A name that one process at a time can listen on, and that the system frees when the process ends, however it ends. */
+const address = (key: string): string => {
+  const name = `vtcode-${createHash('sha256').update(key).digest('hex').slice(0, 32)}`
+  if (process.platform === 'linux') return `\0${name}`
+  return process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : join(tmpdir(), `${name}.sock`)
+}
+
+async function claim(key: string, path: string, signal: AbortSignal | undefined): Promise<() => Promise<void>> {
+  const deadline = Date.now() + patienceMs
+  for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
+    const server = await listen(address(key))
+    if (server) return () => new Promise((resolve) => server.close(() => resolve()))
+    if (await abandoned(address(key))) continue
+    if (Date.now() > deadline)
+      throw problem('VT_FILE_IO', { path, reason: 'another process keeps writing it' }, { retryable: true, details: { errno: 'EBUSY' } })
+    await sleep(pause * (0.5 + Math.random()), undefined, signal && { signal })
+  }
+}
+
+const listen = (path: string): Promise<Server | undefined> =>
+  new Promise((resolve, reject) => {
+    const server = createServer((socket) => socket.destroy())
+    server.once('error', (error) => (errno(error) === 'EADDRINUSE' ? resolve(undefined) : reject(error)))
+    server.listen({ path, exclusive: true }, () => resolve(server))
+  })
+
+/** Whether nobody listens any more; such a socket file is taken away. Only file systems keep them beyond their process. */
+async function abandoned(path: string): Promise<boolean> {
+  if (process.platform === 'linux' || process.platform === 'win32') return false
+  const answer = await new Promise<string | undefined>((resolve) => {
+    const socket = connect(path, () => resolve(undefined)).once('error', (error) => resolve(errno(error)))
+    socket.once('connect', () => socket.destroy())
+  })
+  if (answer === 'ECONNREFUSED') rmSync(path, { force: true })
+  return answer === 'ECONNREFUSED'
+}

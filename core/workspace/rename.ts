@@ -1,0 +1,64 @@
+import { linkSync, renameSync, unlinkSync } from 'node:fs'
+import { errno } from '../base/index.js'
+import { syncDirectory, type Directory, type Entry } from './directory.js'
+import type { Temp } from './temp.js'
+import type { Spot } from './walk.js'
+
+// How a name changes hands: at once, and back where the disk does not confirm it.
+
+/**
+ * Moves `source` to `target`; a file takes no name that is in use unless it may replace what is there, which `spare` keeps until
+ * the disk confirms the move and `after` is done. Throws EEXIST, and with all as it was whatever else goes wrong.
+ */
+export function put(source: Spot, target: Spot, replace: boolean, spare: Temp | undefined, after?: () => void): void {
+  const [from, to] = [source.directory.at(source.name), target.directory.at(target.name)]
+  const aside = spare && target.directory.at(spare.name)
+  try {
+    const kept = aside !== undefined && secondName(to, aside)
+    if (replace || source.entry?.stats.isDirectory()) renameSync(from, to)
+    else take(from, to, target.directory.peek(target.name))
+    const undo = () => {
+      renameSync(to, from)
+      if (kept) renameSync(aside, to)
+    }
+    confirm([target.directory, source.directory], undo, after)
+  } finally {
+    spare?.drop()
+  }
+}
+
+/** Gives a file a second name; `false` where the file system has none to give. */
+export function secondName(from: string | Buffer, to: string | Buffer): boolean {
+  try {
+    linkSync(from, to)
+    return true
+  } catch (error) {
+    if (['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'].includes(errno(error) ?? '')) return false
+    throw error
+  }
+}
+
+/** Gives a file a name that nobody has, and no other. `there` is what has it, closed by this. Throws EEXIST. */
+export function take(from: string | Buffer, to: string | Buffer, there: Entry | undefined): void {
+  there?.close()
+  if (there) throw Object.assign(new Error('taken'), { code: 'EEXIST' })
+  // A rename would replace what came meanwhile; a second name does not.
+  if (!secondName(from, to)) return renameSync(from, to)
+  try {
+    unlinkSync(from)
+  } catch (error) {
+    unlinkSync(to)
+    throw error
+  }
+}
+
+/** Puts the names of a directory on disk, then does what comes after; where either fails, `undo` takes back what was done to the names. */
+export function confirm(directories: readonly Directory[], undo: () => void, after?: () => void): void {
+  try {
+    for (const directory of new Set(directories)) syncDirectory(directory)
+    after?.()
+  } catch (error) {
+    undo()
+    throw error
+  }
+}

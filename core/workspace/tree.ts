@@ -1,0 +1,118 @@
+import { closeSync, constants, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, rmdirSync, symlinkSync, unlinkSync, type BigIntStats } from 'node:fs'
+import { chmod, copyFile } from 'node:fs/promises'
+import { encodeName, problem, shown, VtError } from '../base/index.js'
+import { reference, syncDirectory, type Directory, type Entry } from './directory.js'
+import type { Extent } from './types.js'
+
+/** Names in a directory, as text that leads back to the same bytes. */
+export const list = (directory: Directory): string[] => readdirSync(directory.at('.'), { encoding: 'buffer' }).map(encodeName)
+
+/** How much lies at `name`. Throws VT_INPUT_TOO_LARGE above `most`, VT_PATH_PERMISSION where another file system is mounted inside. */
+export function measure(directory: Directory, name: string, path: string, most?: Extent): Extent {
+  const extent = { entries: 0, bytes: 0 }
+  visit(directory, name, false)
+  return extent
+
+  function visit(parent: Directory, child: string, inside: boolean): void {
+    const stats = statsOf(parent, child)
+    const directory = stats?.isDirectory() ?? false
+    // A directory itself does not count, what it holds does.
+    if (stats && (inside || !directory)) extent.entries++
+    if (stats?.isFile()) extent.bytes += Number(stats.size)
+    if (most && (extent.entries > most.entries || extent.bytes > most.bytes)) throw tooLarge(path, most)
+    if (!directory) return
+    const inner = parent.enter(child)
+    try {
+      if (mountOf(inner) !== mountOf(parent))
+        throw problem('VT_PATH_PERMISSION', { path: shown(path), reason: 'another file system is mounted inside' })
+      for (const grandchild of list(inner)) visit(inner, grandchild, true)
+    } finally {
+      inner.close()
+    }
+  }
+}
+
+function statsOf(directory: Directory, name: string): BigIntStats | undefined {
+  const entry = directory.peek(name)
+  entry?.close()
+  return entry?.stats
+}
+
+/** Removes what lies at `name`, links as links; nothing there is fine. */
+export function removeTree(directory: Directory, name: string): void {
+  const stats = statsOf(directory, name)
+  if (!stats) return
+  if (!stats.isDirectory()) return unlinkSync(directory.at(name))
+  const inner = directory.enter(name)
+  try {
+    for (const child of list(inner)) removeTree(inner, child)
+  } finally {
+    inner.close()
+  }
+  rmdirSync(directory.at(name))
+}
+
+/** Copies what lies at `from` to the unused name `to`, modes kept, everything on disk on return. `link` judges the text of each link. */
+export async function copyTree(
+  source: Directory,
+  from: string,
+  target: Directory,
+  to: string,
+  link: (text: string) => void,
+): Promise<void> {
+  const entry = source.peek(from)
+  if (!entry) throw Object.assign(new Error('gone'), { code: 'ENOENT' })
+  try {
+    const mode = Number(entry.stats.mode) & 0o7777
+    if (entry.stats.isFile()) await copyBytes(entry, target.at(to), mode)
+    else if (entry.stats.isSymbolicLink()) {
+      const text = readlinkSync(source.at(from), { encoding: 'buffer' })
+      link(encodeName(text))
+      symlinkSync(text, target.at(to))
+    } else if (entry.stats.isDirectory()) {
+      mkdirSync(target.at(to), { mode: 0o700 })
+      const [inside, copy] = [source.enter(from), target.enter(to)]
+      try {
+        for (const child of list(inside)) await copyTree(inside, child, copy, child, link)
+        await chmod(copy.at('.'), mode)
+        syncDirectory(copy)
+      } finally {
+        inside.close()
+        copy.close()
+      }
+    } else throw problem('VT_PATH_SPECIAL', { path: shown(from), kind: 'special file' })
+  } finally {
+    entry.close()
+  }
+}
+
+async function copyBytes(entry: Entry, target: string | Buffer, mode: number): Promise<void> {
+  const fd = entry.open()
+  try {
+    await copyFile(reference(fd, target), target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
+  } finally {
+    closeSync(fd)
+  }
+  const copy = openSync(target, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0))
+  try {
+    fsyncSync(copy)
+  } finally {
+    closeSync(copy)
+  }
+  await chmod(target, mode)
+}
+
+/** Tells file systems, and the same one mounted twice, apart. */
+function mountOf({ fd }: Directory): string | undefined {
+  if (process.platform !== 'linux' || fd < 0) return undefined
+  return /^mnt_id:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1]
+}
+
+const tooLarge = (path: string, most: Extent): VtError =>
+  new VtError({
+    code: 'VT_INPUT_TOO_LARGE',
+    message: `'${shown(path)}' holds more than ${most.entries} entries or ${most.bytes} bytes.`,
+    hint: 'Take it in parts.',
+    retryable: false,
+    details: { entries_limit: most.entries, bytes_limit: most.bytes },
+  })

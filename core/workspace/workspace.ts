@@ -1,0 +1,289 @@
+import { mkdirSync, readlinkSync, realpathSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
+import { copyFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { errno, problem, refusal, shown, VtError } from '../base/index.js'
+import { statOf, syncDirectory, type Directory } from './directory.js'
+import { recover, transact } from './journal.js'
+import { lock } from './lock.js'
+import { Reading } from './reading.js'
+import { confirm, put, secondName } from './rename.js'
+import { dropTemps, endNote, noteTemps, sweepTemps, tempIn } from './temp.js'
+import { copyTree, measure } from './tree.js'
+import type { Extent, Operation, Over, Workspace, Written } from './types.js'
+import type { Spot } from './walk.js'
+import { writeFile } from './writer.js'
+
+/** A workspace with the end of its life: `close` lets go of the root. */
+export interface OpenWorkspace extends Workspace {
+  seen(hidden: (path: string) => boolean): OpenWorkspace
+  /** Completes changes of several files that a process left unfinished. Throws VT_PATCH_RECOVERY. */
+  recover(): Promise<void>
+  close(): void
+}
+
+/** The one way to the files below `root`. Throws VT_PATH_NOT_FOUND, VT_PATH_NOT_DIRECTORY, VT_PATH_PERMISSION. */
+export function openWorkspace(root: string): OpenWorkspace {
+  try {
+    const real = realpathSync(root)
+    return new Confined(real, [real, resolve(root)])
+  } catch (error) {
+    throw refusal(error, root)
+  }
+}
+
+const notes = '.vtcode/tmp'
+const largestCopy = { entries: 20_000, bytes: 1024 ** 3 }
+
+class Confined extends Reading implements OpenWorkspace {
+  private readonly noted = new Set<string>()
+
+  constructor(root: string, roots: readonly [string, ...string[]]) {
+    super(root, roots)
+    this.inNotes((folder) => sweepTemps(folder, (path) => this.stand(path)))
+  }
+
+  async lock(paths: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable> {
+    await recover(this)
+    return this.hold(paths, signal)
+  }
+
+  async hold(paths: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable> {
+    const asked = paths.map((path) => this.normalize(path))
+    return lock(
+      asked.map((path) => this.keyOf(path)),
+      shown(asked.join(', ')),
+      signal,
+    )
+  }
+
+  write(path: string, bytes: Uint8Array, over: Over, how: { mode?: number } = {}): Promise<Written> {
+    return this.into(path, true, async (spot, asked) => {
+      const { stat, lost } = await writeFile(spot, asked, bytes, over, how.mode)
+      return { resolved: spot.resolved, stat, created: !spot.entry, lost }
+    })
+  }
+
+  transact(operations: readonly Operation[]): Promise<Written[]> {
+    return transact(this, operations)
+  }
+
+  recover(): Promise<void> {
+    return recover(this)
+  }
+
+  async remove(path: string, { recursive = false }: { recursive?: boolean } = {}): Promise<void> {
+    await this.from(path, async (spot, asked) => {
+      if (spot.entry!.stats.isDirectory() && !recursive) rmdirSync(spot.directory.at(spot.name))
+      else this.takeAway(spot, asked)
+    })
+  }
+
+  async rename(from: string, to: string, { replace = false, aside = false }: { replace?: boolean; aside?: boolean } = {}): Promise<void> {
+    await this.from(from, (source) => {
+      this.refuseHidden(source)
+      return this.into(to, false, async (target, asked) => {
+        refuseTaken(target, replace, asked)
+        if (!aside && source.entry!.stats.isSymbolicLink()) this.refuseLink(readlinkSync(source.directory.at(source.name), 'utf8'), target)
+        try {
+          put(source, target, replace, target.entry && this.tempBeside(target))
+        } catch (error) {
+          if (errno(error) !== 'EXDEV') throw error
+          await this.copyInto(source, target, replace, () => this.takeAway(source, from))
+        }
+      })
+    })
+  }
+
+  async copy(from: string, to: string, { replace = false }: { replace?: boolean } = {}): Promise<Extent> {
+    return this.from(from, (source, asked) => {
+      this.refuseHidden(source)
+      const extent = measure(source.directory, source.name, asked, largestCopy)
+      return this.into(to, false, async (target, path) => {
+        refuseTaken(target, replace, path)
+        await this.copyInto(source, target, replace)
+        return extent
+      })
+    })
+  }
+
+  async keep(path: string, as: string): Promise<void> {
+    await this.from(path, (source) => {
+      this.refuseHidden(source)
+      return this.into(as, false, async (target) => {
+        const [old, kept] = [source.directory.at(source.name), target.directory.at(target.name)]
+        try {
+          // Another name may write into the same bytes: then only a copy stays what it is.
+          if (source.entry!.stats.nlink > 1n || !secondName(old, kept)) await copyFile(old, kept)
+        } catch (error) {
+          if (errno(error) === 'EEXIST') return
+          if (errno(error) !== 'EXDEV') throw error
+          await copyFile(old, kept)
+        }
+      })
+    })
+  }
+
+  async measure(path: string): Promise<Extent> {
+    return this.from(path, async ({ directory, name }, asked) => measure(directory, name, asked))
+  }
+
+  close(): void {
+    dropTemps(this.directory)
+    if (this.noted.size > 0) this.inNotes(endNote)
+    this.directory.close()
+  }
+
+  /** Runs `use` where an entry is, a link in the last segment not followed. Throws VT_PATH_NOT_FOUND; VT_INPUT_INVALID for the root. */
+  private async from<T>(path: string, use: (spot: Spot, asked: string) => Promise<T>): Promise<T> {
+    const asked = this.normalize(path)
+    refuseRoot(asked)
+    const spot = this.walk(asked, false)
+    try {
+      if (!spot.entry) throw this.withSimilar(problem('VT_PATH_NOT_FOUND', { path: shown(asked) }), asked)
+      if (spot.entry.stats.isSymbolicLink()) this.refuseLeading(asked)
+      return await use(spot, asked)
+    } catch (error) {
+      throw refusal(error, asked)
+    } finally {
+      spot.close()
+    }
+  }
+
+  /** Runs `use` where an entry is to be, its missing parents made; they go again if it fails. */
+  private async into<T>(path: string, follow: boolean, use: (spot: Spot, asked: string) => Promise<T>): Promise<T> {
+    const asked = this.normalize(path)
+    refuseRoot(asked)
+    const made: Spot[] = []
+    let spot: Spot | undefined
+    try {
+      spot = this.reach(asked, follow, made)
+      this.note(spot)
+      return await use(spot, asked)
+    } catch (error) {
+      for (const { directory, name } of made.reverse()) attempt(() => rmdirSync(directory.at(name)))
+      throw refusal(error, asked)
+    } finally {
+      spot?.close()
+      for (const parent of made) parent.close()
+    }
+  }
+
+  private reach(path: string, follow: boolean, made: Spot[]): Spot {
+    try {
+      return this.walk(path, follow)
+    } catch (error) {
+      if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND' || !path.includes('/')) throw error
+    }
+    const parent = this.reach(path.slice(0, path.lastIndexOf('/')), true, made)
+    if (parent.entry) parent.close()
+    else {
+      mkdirSync(parent.directory.at(parent.name), { mode: 0o755 })
+      made.push(parent)
+      syncDirectory(parent.directory)
+    }
+    return this.walk(path, follow)
+  }
+
+  /** Throws VT_PATH_OUTSIDE for a link that leads out: it is not touched, be it as a link. */
+  private refuseLeading(link: string): void {
+    try {
+      this.walk(link, true).close()
+    } catch (error) {
+      if (error instanceof VtError && error.code === 'VT_PATH_OUTSIDE') throw error
+    }
+  }
+
+  /** Gone at once under its name, and back should the disk not confirm it; what it holds is removed afterwards. */
+  private takeAway(spot: Spot, path: string): void {
+    const { directory, name } = spot
+    if (spot.entry!.stats.isDirectory()) measure(directory, name, path)
+    const temp = this.tempBeside(spot)
+    const [here, away] = [directory.at(name), directory.at(temp.name)]
+    renameSync(here, away)
+    confirm([directory], () => renameSync(away, here))
+    temp.drop()
+  }
+
+  /** `after` belongs to it: where that fails there is no copy. */
+  private async copyInto(source: Spot, target: Spot, replace: boolean, after?: () => void): Promise<void> {
+    const temp = this.tempBeside(target)
+    try {
+      await copyTree(source.directory, source.name, target.directory, temp.name, (text) => this.refuseLink(text, target))
+      put({ ...target, name: temp.name, entry: source.entry }, target, replace, target.entry && this.tempBeside(target), after)
+    } finally {
+      temp.drop()
+    }
+  }
+
+  /** Throws VT_PATH_OUTSIDE for the text of a link that would lead out from the folder of `target`. */
+  private refuseLink(text: string, { resolved }: Spot): void {
+    this.normalize(text.startsWith('/') ? text : `${resolved}/../${text}`)
+  }
+
+  private tempBeside(spot: Spot) {
+    this.note(spot)
+    return tempIn(spot.directory)
+  }
+
+  /** So that the next to open the workspace finds what a killed process leaves there. */
+  private note({ resolved }: Spot): void {
+    const path = resolved.includes('/') ? resolved.slice(0, resolved.lastIndexOf('/')) : '.'
+    if (this.noted.has(path)) return
+    this.noted.add(path)
+    attempt(() => {
+      const made: Spot[] = []
+      this.reach(`${notes}/.gitignore`, false, made).close()
+      for (const parent of made) parent.close()
+    })
+    this.inNotes((folder) => {
+      attempt(() => writeFileSync(folder.at('.gitignore'), '*\n', { flag: 'wx', mode: 0o600 }))
+      noteTemps(folder, path)
+    })
+  }
+
+  private inNotes(use: (folder: Directory) => void): void {
+    attempt(() => {
+      const folder = this.stand(notes)
+      try {
+        use(folder)
+      } finally {
+        folder.close()
+      }
+    })
+  }
+
+  private stand(path: string): Directory {
+    const spot = this.walk(path, true)
+    try {
+      return spot.directory.enter(spot.name)
+    } finally {
+      spot.close()
+    }
+  }
+
+  /** One text for one place, however it is spelt and from whichever root it is seen. */
+  private keyOf(path: string): string {
+    return this.reached(path, true, (spot) => {
+      const { dev, ino } = statOf(spot.directory)
+      return `${dev}:${ino}/${spot.name}`
+    })
+  }
+}
+
+function refuseTaken(target: Spot, replace: boolean, path: string): void {
+  if (!target.entry) return
+  if (replace && !target.entry.stats.isDirectory()) return
+  throw problem('VT_PATH_EXISTS', { path: shown(path) })
+}
+
+function refuseRoot(path: string): void {
+  if (path === '.') throw problem('VT_INPUT_INVALID', { problem: "'.' is the workspace itself; name something inside it." })
+}
+
+function attempt(run: () => void): void {
+  try {
+    run()
+  } catch {
+    // Done as far as it can be: nothing depends on it.
+  }
+}

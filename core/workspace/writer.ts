@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto'
+import { closeSync, constants, fchmodSync, fchownSync, fstatSync, fsync, openSync, readSync, renameSync, unlinkSync, write, type BigIntStats } from 'node:fs'
+import { promisify } from 'node:util'
+import { problem, shown } from '../base/index.js'
+import { copyAttributes } from './attributes.js'
+import type { Entry } from './directory.js'
+import { toStat } from './handle.js'
+import { confirm, secondName, take } from './rename.js'
+import { tempIn } from './temp.js'
+import type { EntryStat, Over, Version, Written } from './types.js'
+import type { Spot } from './walk.js'
+
+/** The file as it is now, and what of the old one could not be carried over. */
+type Put = Pick<Written, 'stat' | 'lost'>
+
+const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
+const syncFile = promisify(fsync)
+const writeSome = promisify(write)
+
+/**
+ * The one writer: a temporary file in the same directory with its final mode before any content, every byte written and on disk,
+ * what is replaced looked at once more, then one rename, and the directory on disk. Any failure leaves the old file as it was.
+ */
+export async function writeFile(spot: Spot, path: string, bytes: Uint8Array, over: Over, mode?: number): Promise<Put> {
+  const { directory, entry: old } = spot
+  if (old && over === 'nothing') throw problem('VT_PATH_EXISTS', { path: shown(path) })
+  if (old?.stats.isDirectory()) throw problem('VT_PATH_IS_DIRECTORY', { path: shown(path) })
+  if (old && !old.stats.isFile()) throw problem('VT_PATH_SPECIAL', { path: shown(path), kind: 'special file' })
+  // A rename would not ask: what may not be written into is not replaced either.
+  old?.refuseReadonly()
+  const temp = tempIn(directory)
+  try {
+    // A new file gets what the umask leaves of 0644; one that replaces another is nobody else's until it has that one's mode.
+    const fd = openSync(directory.at(temp.name), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, old || mode !== undefined ? 0o600 : 0o644)
+    try {
+      const lost = old ? await takeOver(fd, old, over) : []
+      const final = mode ?? (old && Number(old.stats.mode) & 0o7777)
+      if (final !== undefined) fchmodSync(fd, final)
+      await writeAll(fd, bytes)
+      if (final !== undefined && final & 0o6111) {
+        // Writing takes away what lets a program do more than who starts it: capabilities, which only root can give, and set-id bits.
+        if (old && process.geteuid?.() === 0) await carryAttributes(old, fd)
+        fchmodSync(fd, final)
+      }
+      await syncFile(fd)
+      publish(spot, temp.name, path, over)
+      return { stat: toStat(fstatSync(fd, { bigint: true })), lost }
+    } finally {
+      closeSync(fd)
+    }
+  } finally {
+    temp.drop()
+  }
+}
+
+/** Gives `temp` the name of the spot if what is there is what may be replaced, and puts that back if the disk does not confirm it. */
+function publish({ directory, name, entry }: Spot, temp: string, path: string, over: Over): void {
+  const [from, to] = [directory.at(temp), directory.at(name)]
+  if (over === 'nothing') {
+    take(from, to, directory.peek(name))
+    return confirm([directory], () => unlinkSync(to))
+  }
+  const spare = tempIn(directory)
+  try {
+    if (over !== 'anything') refuseChanged(directory.peek(name), over, path)
+    const kept = entry && secondName(to, directory.at(spare.name))
+    renameSync(from, to)
+    confirm([directory], () => {
+      if (kept) renameSync(directory.at(spare.name), to)
+      else if (!entry) unlinkSync(to)
+    })
+  } finally {
+    spare.drop()
+  }
+}
+
+/** Throws VT_FILE_STALE unless the entry is the version that was seen: by identity and, where the clock is too coarse, by content. */
+function refuseChanged(entry: Entry | undefined, seen: Version, path: string): void {
+  try {
+    if (entry && sameFile(entry.stats, seen.stat) && !young(entry.stats)) return
+    if (entry?.stats.isFile() && hashEntry(entry) === seen.sha256) return
+    throw problem('VT_FILE_STALE', { path: shown(path) })
+  } finally {
+    entry?.close()
+  }
+}
+
+const sameFile = (found: BigIntStats, seen: EntryStat): boolean =>
+  found.ino === seen.ino && found.dev === seen.dev && Number(found.size) === seen.bytes && found.mtimeNs === seen.mtime_ns
+
+/** Changed so lately that another change might carry the same time. */
+const young = (stats: BigIntStats): boolean => Date.now() - Number(stats.mtimeMs) < 100
+
+function hashEntry(entry: Entry): string {
+  const hash = createHash('sha256')
+  const chunk = Buffer.allocUnsafe(1024 * 1024)
+  const fd = entry.open()
+  try {
+    for (let bytes; (bytes = readSync(fd, chunk)) > 0; ) hash.update(chunk.subarray(0, bytes))
+  } finally {
+    closeSync(fd)
+  }
+  return hash.digest('hex')
+}
+
+async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    const length = Math.min(bytes.length - at, 16 * 1024 * 1024)
+    at += (await writeSome(fd, bytes, at, length, at)).bytesWritten
+  }
+}
+
+/** Gives the new file, still empty, the owner and the attributes of the old one; returns what could not be carried over. */
+async function takeOver(fd: number, old: Entry, over: Over): Promise<string[]> {
+  const { uid, gid, nlink } = old.stats
+  // What was seen counts: the old bytes may have got a second name since, to be kept under.
+  const names = typeof over === 'object' ? over.stat.nlink : Number(nlink)
+  const lost = names > 1 ? ['hardlinks'] : []
+  const mine = fstatSync(fd, { bigint: true })
+  if (mine.uid !== uid || mine.gid !== gid) {
+    try {
+      fchownSync(fd, Number(uid), Number(gid))
+    } catch {
+      lost.push('owner')
+    }
+  }
+  if (!(await carryAttributes(old, fd))) lost.push('attributes')
+  return lost
+}
+
+/** Gives the new file the attributes of the old one; `false` if some could not be carried over. */
+async function carryAttributes(old: Entry, fd: number): Promise<boolean> {
+  const from = old.open()
+  try {
+    return await copyAttributes(from, fd)
+  } finally {
+    closeSync(from)
+  }
+}

@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock, Random } from './components.js'
+
+// What Node's timers can wait at most; beyond it they ring at once.
+const longest = 2 ** 31 - 1
+
+/** The machine's own time. */
+export const clock: Clock = Object.freeze({ now: () => Date.now(), sleep: (ms: number, signal: AbortSignal) => sleep(Math.min(ms, longest), undefined, { signal }) })
+export const random: Random = Object.freeze({ next: () => Math.random() })
+
+/** The same numbers in every run, mulberry32 (public domain): chance that can be repeated. */
+export function seeded(seed = 0): Random {
+  let state = seed
+  return Object.freeze({
+    next: () => {
+      state = (state + 0x6d2b79f5) | 0
+      let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+      mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+      return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+    },
+  })
+}
+
+/** A limit that others wait under. */
+export interface Alarm {
+  /** From now on anew, for as long. */
+  again(): void
+  stop(): void
+}
+/** Rings after real time, whatever clock the agent runs on: for what happens on wires and terminals. */
+export function alarm(ms: number, ring: () => void): Alarm {
+  const timer = setTimeout(ring, Math.min(ms, longest))
+  return { again: () => void timer.refresh(), stop: () => clearTimeout(timer) }
+}
+
+/** Aborts after real time. */
+export const deadline = (ms: number): AbortSignal => AbortSignal.timeout(Math.min(ms, longest))
+
+/** A version 4 UUID of this chance. */
+export function uuidOf({ next }: Random): string {
+  const digits = Array.from({ length: 32 }, () => Math.floor(next() * 16).toString(16))
+  digits[12] = '4'
+  digits[16] = '89ab'[parseInt(digits[16]!, 16) % 4]!
+  return digits.join('').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}

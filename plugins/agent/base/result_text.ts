@@ -1,0 +1,32 @@
+import type { Result } from '../../../core/base/index.js'
+import type { Told } from './components.js'
+import { identityOf } from './loop_detector.js'
+import type { Msg } from './types.js'
+
+/** A result in the words a model reads. */
+export function textOfResult(result: Result): Told {
+  const remarks = (result.notices ?? []).map(({ code, message }) => `\n[${code}] ${message}`).join('')
+  if (result.ok) {
+    const text = result.text ?? JSON.stringify(result.output)
+    const spool_path = /the whole text is in (\S+),/.exec(text)?.[1] ?? (typeof result.output['spool_path'] === 'string' ? result.output['spool_path'] : undefined)
+    return { text: text + remarks, is_error: false, ...(spool_path !== undefined && { spool_path }) }
+  }
+  const { code, message, hint, next } = result.error
+  const lines = [`ERROR ${code}: ${message}`, ...(hint ? [`Hint: ${hint}`] : []), ...(next ? [`Next: ${JSON.stringify(next)}`] : [])]
+  return { text: lines.join('\n') + remarks, is_error: true }
+}
+
+export const describeFault = (code: string, message: string, hint = ''): { code: string; message: string; hint: string } => ({ code, message, hint })
+
+/** The latest whole result of the same call in the live context, if `text` begins with it and adds remarks at most. */
+export function earlierResult(messages: readonly Msg[], identity: string, text: string): { call_id: string; length: number } | undefined {
+  const calls = new Map<string, string>()
+  for (const { parts } of messages) for (const part of parts) if (part.type === 'tool_call') calls.set(part.call_id, identityOf(part.name, part.input))
+  for (const { parts } of [...messages].reverse()) {
+    for (const part of parts) {
+      if (part.type !== 'tool_result' || part.is_error || calls.get(part.call_id) !== identity || part.text.length < 200) continue
+      if (text.startsWith(part.text) && /^($|\n\[VT_)/.test(text.slice(part.text.length))) return { call_id: part.call_id, length: part.text.length }
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,252 @@
+import type { Effect, JsonObject, Mode } from '../../../core/base/index.js'
+
+export type Origin = 'prompt' | 'queue' | 'schedule' | 'harness' | 'parent' | 'instructions'
+/** What a provider notes on its parts, such as signatures; it goes back to that provider unchanged, and to no other. */
+interface Noted {
+  meta?: JsonObject
+  /** Name of the provider. */
+  from?: string
+}
+export interface TextPart extends Noted {
+  type: 'text'
+  text: string
+}
+/** What a model thought. */
+export interface ReasoningPart extends Noted {
+  type: 'reasoning'
+  text: string
+}
+/** `call_id` is ours and unique in the thread; `tool_call_id` is the provider's, which may repeat. */
+export interface CallPart extends Noted {
+  type: 'tool_call'
+  call_id: string
+  tool_call_id: string
+  name: string
+  /** The arguments as the model wrote them, or what they meant where they could be read. */
+  input: unknown
+  /** Why the arguments cannot be run; the call is answered with it. */
+  fault?: { code: string; message: string; hint: string }
+}
+export interface ResultPart {
+  type: 'tool_result'
+  call_id: string
+  tool_call_id: string
+  name: string
+  text: string
+  is_error: boolean
+  spool_path?: string
+  /** Files that are different since the call, as far as it is known. */
+  changed?: string[]
+}
+export type Part = TextPart | ReasoningPart | CallPart | ResultPart
+export interface Msg {
+  role: 'user' | 'assistant' | 'tool'
+  parts: Part[]
+  origin?: Origin
+  intent_id?: string
+}
+
+/** `input_tokens` is the total, cached ones included. */
+export interface Usage {
+  input_tokens: number
+  cached_input_tokens: number
+  cache_creation_tokens: number
+  output_tokens: number
+  reasoning_tokens?: number
+  estimated?: true
+}
+export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'other'
+
+export type Fact =
+  /** A stretch of steps with one frozen prompt and catalogue; the texts lie in prompts/<sha256>. */
+  | { kind: 'segment'; segment_id: string; model: string; prompt: string; tools: string }
+  | { kind: 'turn_start'; turn_id: string; input: Msg }
+  | { kind: 'turn_end'; status: 'completed' | 'failed'; code?: string }
+  /** A step of the model with what it cost, or the results of all its calls. */
+  | { kind: 'message'; message: Msg; cost_usd?: number | null }
+  | { kind: 'call_start'; call_id: string; name: string; input: unknown; effects: readonly Effect[] }
+  | { kind: 'call_end'; call_id: string; text: string; is_error: boolean; spool_path?: string; changed?: string[] }
+  /** The messages before `keep_from` gave way to `inserted`; they lie in `history_path`. */
+  | { kind: 'compaction'; keep_from: number; inserted: Msg[]; history_path: string; summary: Summary }
+  /** Results whose text left the live context: call_id → what stands there now. With `inputs` what was asked left it too. */
+  | { kind: 'cleared'; texts: Record<string, string>; inputs?: true }
+  /** A turn of its own that brings back what was before turn `to_turn`. */
+  | { kind: 'revert'; to_turn: number; scope: RevertScope; paths?: readonly string[]; force?: true }
+  | { kind: 'note'; text: string }
+export type RevertScope = 'conversation' | 'code' | 'both'
+/** What a model says of a conversation before the conversation is shortened. */
+export interface Summary {
+  goal: string
+  constraints: string[]
+  done: string[]
+  in_progress: string[]
+  blocked: string[]
+  decisions: string[]
+  next_steps: string[]
+  facts: GroundedFact[]
+  open_questions: string[]
+  critical_context: string
+}
+export interface GroundedFact {
+  fact: string
+  source: string
+}
+/** One line of messages.jsonl; `n` has no gap, `crc` is the CRC-32 of the line without it, in hex. */
+export type JournalRecord = Fact & { n: number; ts: string; turn: number; crc: string }
+
+export type ItemStatus = 'in_progress' | 'completed' | 'failed' | 'cancelled' | 'discarded'
+export type Item =
+  | { id: string; type: 'user_message'; text: string; origin: Origin; intent_id?: string }
+  | { id: string; type: 'agent_message'; text: string; status: ItemStatus }
+  | { id: string; type: 'reasoning'; text: string; status: ItemStatus }
+  | {
+      id: string
+      type: 'tool_invocation'
+      tool_name: string
+      arguments?: unknown
+      tool_call_id?: string
+      call_id: string
+      status: ItemStatus
+      outcome?: CallOutcome
+      effects: readonly Effect[]
+      executor?: string
+    }
+  | {
+      id: string
+      type: 'tool_output'
+      call_id: string
+      tool_call_id?: string
+      spool_path?: string
+      output: string
+      exit_code?: number
+      status: ItemStatus
+      is_error: boolean
+      error_code?: string
+      duration_ms: number
+      bytes: number
+    }
+  | { id: string; type: 'command_execution'; command: string; aggregated_output: string; exit_code?: number; status: ItemStatus; call_id: string }
+  | { id: string; type: 'file_change'; changes: FileChange[]; status: ItemStatus; call_id: string }
+  | { id: string; type: 'mcp_tool_call'; tool_name: string; arguments?: unknown; result?: string; status: 'completed' | 'failed' }
+  | { id: string; type: 'web_search'; query: string; provider?: string; results?: JsonObject[] }
+  | {
+      id: string
+      type: 'harness'
+      event: HarnessEvent
+      message?: string
+      attempt?: number
+      error_category?: string
+      duration_ms?: number
+      data?: JsonObject
+    }
+  | { id: string; type: 'error'; message: string; code: string }
+/** An item that has no id yet. */
+export type NewItem = Item extends infer One ? (One extends Item ? Omit<One, 'id'> : never) : never
+export type HarnessEvent = 'model_retry' | 'model_fallback' | 'tool_retry_attempted' | 'context_cleared' | 'limit_reached' | 'resumed'
+export type CallOutcome = 'success' | 'error' | 'permission_rejected' | 'permission_cancelled' | 'followup' | 'hook_denied' | 'invalid_tool' | 'cancelled'
+export interface FileChange {
+  path: string
+  kind: 'add' | 'delete' | 'update'
+  added_lines?: number
+  removed_lines?: number
+}
+
+/** What a turn begins with, in tokens; the cache's are those of the answer before it. */
+export interface TokenBreakdown {
+  /** Without the instruction files. */
+  system_prompt_tokens: number
+  tool_schema_tokens: number
+  instruction_file_tokens: number
+  message_history_tokens: number
+  cache_read_tokens: number
+  cache_write_tokens: number
+  cache_miss_tokens: number
+}
+export interface TurnLimits {
+  tool_loops: number
+  tool_calls: number
+  wall_ms: number
+}
+export type EventBody =
+  | { type: 'thread.started'; session_id: string; model: string; mode: Mode; cwd: string; version: string; parent_thread_id?: string }
+  | {
+      type: 'thread.completed'
+      session_id: string
+      subtype: Subtype
+      outcome_code: OutcomeCode
+      result?: string
+      stop_reason?: string
+      usage: Usage
+      total_cost_usd: number | null
+      num_turns: number
+      num_steps: number
+      verified: boolean | null
+    }
+  | { type: 'segment.started'; segment_id: string; model: string; reason: SegmentReason; prompt_hash: string; prompt_path: string; catalog_hash: string; catalog_path: string }
+  | {
+      type: 'thread.compact_boundary'
+      trigger: CompactTrigger
+      mode: 'provider' | 'local'
+      original_message_count: number
+      compacted_message_count: number
+      history_artifact_path?: string
+      previous_segment_id?: string
+      new_segment_id?: string
+      previous_prefix_hash?: string
+      new_prefix_hash?: string
+      previous_catalog_hash?: string
+      new_catalog_hash?: string
+      tokens_before: number
+      tokens_after: number
+      deduped_reads: number
+    }
+  | { type: 'turn.started'; turn_number: number; token_breakdown?: TokenBreakdown }
+  | { type: 'turn.completed'; usage: Usage; cost_usd: number | null; limits: TurnLimits }
+  | { type: 'turn.failed'; message: string; usage?: Usage; code: string }
+  | { type: 'item.started' | 'item.updated' | 'item.completed'; item: Item }
+  | {
+      type: 'step.completed'
+      step: number
+      model: string
+      finish_reason: FinishReason
+      usage: Usage
+      cost_usd: number | null
+      ttft_ms: number
+      duration_ms: number
+      attempts: number
+      item_ids: string[]
+    }
+  | { type: 'permission.requested'; tool_name: string; call_id: string; reason: string; policy: string }
+  | { type: 'permission.resolved'; tool_name: string; call_id: string; decision: 'allow' | 'deny' | 'cancelled' | 'followup'; scope?: 'once' | 'session' | 'always'; wait_ms: number }
+  | { type: 'interjected'; source: 'direct' | 'queue'; image_count: number; redirect_kind: 'interjection'; intent_id?: string }
+  | { type: 'error'; message: string; code: string }
+export type ThreadEvent = EventBody & { seq: number; ts: string; thread_id: string; turn_id?: string }
+export type SegmentReason = 'start' | 'compaction' | 'instructions' | 'catalog' | 'model_switch' | 'mode'
+export type CompactTrigger = 'manual' | 'auto' | 'recovery' | 'model_switch'
+
+export type OutcomeCode =
+  | 'success'
+  | 'turn_limit_reached'
+  | 'budget_limit_reached'
+  | 'tool_loop_limit_reached'
+  | 'loop_detected'
+  | 'handed_off'
+  | 'escalated'
+  | 'failed'
+  | 'cancelled'
+  | 'unknown'
+export type Subtype = 'success' | 'error_during_execution' | 'error_max_turns' | 'error_max_budget_usd' | 'cancelled'
+/** How a run ended. */
+export interface Outcome {
+  session_id: string
+  outcome_code: OutcomeCode
+  subtype: Subtype
+  /** What a process that did nothing else exits with. */
+  exit_code: number
+  /** The last thing the agent said. */
+  text: string
+  usage: Usage
+  total_cost_usd: number | null
+  num_turns: number
+  error?: { code: string; message: string; hint: string }
+}

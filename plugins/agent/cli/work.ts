@@ -1,0 +1,78 @@
+import { writeFileSync } from 'node:fs'
+import { InvalidArgumentError, type Command } from 'commander'
+import type { Io, Kernel } from '../../../core/kernel/index.js'
+import { fit, say } from '../../lib/terminal/index.js'
+import { alarm, type Sink } from '../base/index.js'
+import { count, type Done } from '../events/index.js'
+import type { AgentOptions } from '../index.js'
+import { chosen, given, withAgent, type Seat, type SessionFlags } from './session_flags.js'
+
+/** What the verbs that work on a task have in common. */
+export interface Flags extends SessionFlags {
+  json?: true
+  events?: string
+  lastMessageFile?: string
+  maxTurns?: number
+  maxBudgetUsd?: number
+}
+export const withFlags = (command: Command): Command =>
+  command
+    .option('--json', 'print every event as one line of JSON instead of the answer')
+    .option('--events <file>', 'append every event to a file as well')
+    .option('--last-message-file <file>', 'write the answer to a file as well')
+    .option('--max-turns <n>', 'turns of this run', number)
+    .option('--max-budget-usd <usd>', 'what the run may cost', number)
+
+// What a run may take to end after it was told to; then the program ends anyway.
+const patience_ms = 5000
+
+/** Works on a task, or goes on with a session, and shows it. Returns the exit code. */
+export async function work(kernel: Kernel, task: string | undefined, flags: Flags, io: Io, { verb, ...options }: AgentOptions & Pick<Seat, 'verb'>): Promise<number> {
+  const [{ jsonLines }, { progress, summary }, { copyTo }] = await Promise.all([import('./streams.js'), import('../events/index.js'), import('../events/index.js')])
+  // Where nobody sits in front, progress is part of the log.
+  const show = flags.json ? jsonLines(io) : io.quiet || verb === 'exec' ? () => {} : progress(io)
+  const quiet = flags.json ?? io.quiet ?? false
+  const copy = flags.events === undefined ? () => {} : copyTo(flags.events)
+  const done: Done = { files: new Set(), commands: 0 }
+  const onEvent: Sink = async (event) => {
+    if (event.type === 'item.completed') count(done, event.item)
+    await copy(event)
+    await show(event)
+  }
+  // Better before the work than behind it.
+  if (flags.lastMessageFile !== undefined && !keep(flags.lastMessageFile, '', 'a', io)) return 2
+  const limits = given({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })
+  return withAgent(kernel, io, { verb, ...given({ asked: flags.context }) }, { ...chosen(flags), limits, onEvent, quiet, ...options }, async (agent) => {
+    const outcome = await Promise.race([agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
+    if (outcome === undefined) return 130
+    if (!flags.json && outcome.text !== '' && !outcome.error) io.stdout.write(`${fit(io, outcome.text)}\n`)
+    if (!flags.json && !io.quiet) io.stderr.write(`${summary(outcome, done)}\n`)
+    else if (!flags.json && outcome.exit_code !== 0) say(io, 'error', summary(outcome, done))
+    return flags.lastMessageFile === undefined || keep(flags.lastMessageFile, outcome.text, 'w', io) ? outcome.exit_code : 1
+  })
+}
+
+function keep(file: string, text: string, flag: 'w' | 'a', io: Io): boolean {
+  try {
+    writeFileSync(file, text, { flag })
+    return true
+  } catch (error) {
+    say(io, 'error', `--last-message-file ${file} cannot be written: ${(error as Error).message}`)
+    return false
+  }
+}
+
+/** Some time after the signal. */
+function gaveUp(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    const wait = () => void alarm(patience_ms, () => resolve(undefined))
+    if (signal.aborted) wait()
+    else signal.addEventListener('abort', wait, { once: true })
+  })
+}
+
+function number(text: string): number {
+  const value = Number(text)
+  if (!Number.isFinite(value) || value < 0) throw new InvalidArgumentError('a number is needed.')
+  return value
+}

@@ -1,0 +1,91 @@
+import { ok, type Result } from '../../../core/base/index.js'
+import type { Io, Kernel } from '../../../core/kernel/index.js'
+import { approver, asker, interactive, say } from '../../lib/terminal/index.js'
+import { clock, effectsOf, isQuiet, random, seeded, textOfResult, type AgentProviders, type AgentSettings, type Component } from '../base/index.js'
+import { persist, progress } from '../events/index.js'
+import { memoryStore, openStore } from '../session/index.js'
+
+/** What the entries of the dictionary are made of. */
+export interface Means {
+  kernel: Kernel
+  env: AgentProviders['env']
+  /** The terminal, where there is one. */
+  io?: Io
+  /** Nothing of what happens is shown there. */
+  quiet?: boolean
+}
+type Makers<C extends Component> = Readonly<Record<string, (means: Means) => AgentProviders[C]>>
+
+/** Every entry that comes with the program, by component and name. */
+export const named: { readonly [C in Component]: Makers<C> } = {
+  approval: {
+    prompt: ({ io, kernel }) => (io && interactive(io) ? { approve: approver(io), ask: asker(io) } : defers(kernel) ? { deferred: true } : {}),
+    file: () => ({ deferred: true }),
+    // Without anybody to ask, the kernel refuses what policies ask about and says why.
+    deny_ask: () => ({}),
+    approve_all: () => ({ approve: () => true }),
+  },
+  sandbox: {
+    none: () => ({ choose: () => 'none' }),
+    workspace: () => ({ choose: () => 'workspace' }),
+    strict: () => ({ choose: () => 'strict' }),
+  },
+  execute: {
+    kernel: ({ kernel }) => ({ run: (name, input, options) => kernel.call(name, input, options) }),
+    dry_run: ({ kernel }) => ({ run: async (name, input, options) => rehearsed(await kernel.explain(name, input, options)) }),
+  },
+  metadata: {
+    manifest: ({ kernel }) => ({
+      describe(name, input) {
+        const effects = effectsOf(kernel, name, input)
+        return { effects, parallel_safe: isQuiet(effects) && !effects.includes('ask') }
+      },
+    }),
+  },
+  session: {
+    disk: () => ({ kept: true, open: openStore }),
+    memory: () => ({ kept: false, open: async () => memoryStore() }),
+  },
+  output_map: {
+    concise: () => ({ toModel: textOfResult }),
+    detailed: () => ({ toModel: (result) => textOfResult(result.ok ? { ...result, text: JSON.stringify(result.output) } : result) }),
+  },
+  logging: {
+    journal: () => ({ open: persist }),
+    journal_and_stderr: ({ io, quiet }) => ({
+      open(store) {
+        const [keep, show] = [persist(store), io && !quiet ? progress(io) : () => {}]
+        return async (event) => {
+          await keep(event)
+          await show(event)
+        }
+      },
+    }),
+    silent: () => ({ open: () => () => {} }),
+  },
+  cache: {
+    none: () => ({ get: () => undefined, put: () => {} }),
+  },
+  retry: {
+    backoff: () => ({ next: (attempt, { wait_ms }, chance) => wait_ms ?? Math.round(chance.next() * Math.min(30_000, 500 * 2 ** attempt)) }),
+    none: () => ({ next: () => 'stop' }),
+  },
+  clock: { system: () => clock },
+  random: { system: () => random, seeded: () => seeded() },
+  fetch: { system: () => (input, init) => globalThis.fetch(input, init) },
+  notify: {
+    bell: ({ io }) => ({ show: () => void (io?.stderr.isTTY && io.stderr.write('\u0007')) }),
+    stderr: ({ io }) => ({ show: (title, text) => void (io && say(io, 'info', `${title}: ${text}`)) }),
+    none: () => ({ show: () => {} }),
+  },
+}
+
+/** Are questions kept for somebody who comes later, where nobody is there now? */
+export const defers = ({ settings }: Kernel): boolean => (settings['agent'] as { harness: AgentSettings['harness'] }).harness.async_approval.enabled
+
+/** What a call would have come to, told instead of done. */
+function rehearsed(would: Awaited<ReturnType<Kernel['explain']>>): Result {
+  const { verdict, reason, call } = would
+  return ok({ ...would }, { text: `Not done, this is a rehearsal: ${call ? `${call.slot} ${JSON.stringify(call.input)}` : 'the call'} would ${words[verdict]}.${reason ? ` ${reason}` : ''}` })
+}
+const words = { run: 'run', ask: 'need an approval', deny: 'be denied', refused: 'be refused' }

@@ -1,0 +1,155 @@
+import { withoutValues } from '../../../core/base/index.js'
+import { AgentError, type CompactTrigger, type Msg, type Summary } from '../base/index.js'
+import { checkBudget } from '../ledger/index.js'
+import { ask, connect, sizeOf, tokensOf, type Line } from '../model/index.js'
+import { envelopeOf, mergeSummaries, plainSummary, readSummary, shownMemory, shownSummary, summaryPrompt, textOf, transcript } from '../session/index.js'
+import type { Thread } from '../thread.js'
+import { dedupe } from './dedupe.js'
+
+const most = { tail: 20_000, retained: 20_000, summary: 4096 }
+const fewest = 10
+/** A shortening that wins less than this part is worth nothing. */
+const worthwhile = 0.2
+
+/**
+ * Shortens a conversation: it is archived, repeated reads are folded, what is old gives way to the memory of the session, a summary and
+ * the last words of the user; the newest groups stay word for word. Returns `false` when there is nothing to win. Throws VT_CONTEXT_STUCK
+ * the second time in a row that little was won, unless a person asked for it.
+ */
+export async function compact(thread: Thread, trigger: CompactTrigger, signal: AbortSignal, { focus, must = false }: { focus?: string; must?: boolean } = {}): Promise<boolean> {
+  const { state, session_id, events, context } = thread
+  if (!must && state.messages.length < fewest) return false
+  if (!(await thread.lifecycle.mayCompact(trigger, signal)) && !must) return false
+  await thread.segments.current()
+  const tokens_before = context.size
+  const original_message_count = state.messages.length
+  const previous = state.segment
+  const tail = Math.min(most.tail, context.room.hard / 4, tokens_before / 2)
+  const history_path = await archive(thread)
+  const { texts, reads } = dedupe(state.messages)
+  if (Object.keys(texts).length > 0) await thread.commit({ kind: 'cleared', texts })
+  await shrink(thread, tail)
+  const keep_from = startOfTail(state.messages, tail)
+  if (keep_from === 0) return reads > 0
+  const old = state.messages.slice(0, keep_from)
+  const summary = await summarise(thread, old, signal, focus)
+  const words = state.messages.filter(({ role, origin }) => role === 'user' && origin !== 'harness' && origin !== 'instructions')
+  const latest = words.slice(-thread.settings.context.dynamic.retained_user_messages)
+  const retained = await cutTo(latest.filter((message) => old.includes(message)), Math.min(most.retained, context.room.hard / 4), (text) => context.keepText(`input-${state.turn}`, text))
+  const after = { ...state, summary: mergeSummaries(state.summary, summary), history_path }
+  const memory = envelopeOf(after, session_id, thread.queue.pending, thread.providers.clock.now())
+  const inserted = [harness(shownMemory(memory)), harness(shownSummary(after.summary)), ...retained]
+  await thread.commit({ kind: 'compaction', keep_from, inserted, history_path, summary }, true)
+  await context.saveMemory(`${session_id}_${state.compactions}.memory.json`)
+  const segment = await thread.segments.begin('compaction')
+  const tokens_after = context.size
+  await events.emit({
+    type: 'thread.compact_boundary',
+    trigger,
+    mode: 'local',
+    original_message_count,
+    compacted_message_count: state.messages.length,
+    history_artifact_path: history_path,
+    ...(previous && { previous_segment_id: previous.segment_id, previous_prefix_hash: previous.prompt, previous_catalog_hash: previous.tools }),
+    new_segment_id: segment.id,
+    new_prefix_hash: state.segment!.prompt,
+    new_catalog_hash: state.segment!.tools,
+    tokens_before,
+    tokens_after,
+    deduped_reads: reads,
+  })
+  const vain = (tokens_before - tokens_after) / tokens_before < worthwhile
+  if (vain && context.vain && trigger !== 'manual') throw new AgentError('VT_CONTEXT_STUCK', `Shortening the conversation twice won less than ${worthwhile * 100} % each time; it has ${tokens_after} tokens.`)
+  context.vain = vain
+  await thread.lifecycle.compacted(trigger, signal)
+  return true
+}
+
+const harness = (text: string): Msg => ({ role: 'user', parts: [{ type: 'text', text }], origin: 'harness' })
+
+/** Writes the conversation down as it is; returns where. Without histories the journal has it. */
+async function archive({ store, state, session_id, settings }: Thread): Promise<string> {
+  if (!settings.context.dynamic.persist_history) return `.vtcode/sessions/${session_id}/messages.jsonl`
+  return store.archive(`${session_id}_${state.compactions + 1}.jsonl`, withoutValues(state.messages.map((message) => `${JSON.stringify(message)}\n`).join('')))
+}
+
+/** The newest whole groups that fit, the last one in any case: calls and their results are never apart. Of words alone that do not fit none stays whole. */
+function startOfTail(messages: readonly Msg[], room: number): number {
+  let start = messages.length
+  let left = room
+  for (let end = messages.length; end > 0; ) {
+    let from = end - 1
+    while (from > 0 && messages[from]!.role === 'tool') from -= 1
+    left -= sizeOf(messages.slice(from, end))
+    if (left < 0 && (start < messages.length || messages[from]!.role === 'user')) break
+    start = end = from
+    if (left < 0) break
+  }
+  return start
+}
+
+/** A last group that alone is too much keeps the beginning of each large result; the whole lies beside the journal. */
+async function shrink(thread: Thread, room: number): Promise<void> {
+  const last = thread.state.messages.at(-1)
+  if (last?.role !== 'tool' || sizeOf([last]) <= room) return
+  const share = Math.floor((room * 2) / last.parts.length)
+  const texts: Record<string, string> = {}
+  for (const part of last.parts) {
+    if (part.type !== 'tool_result' || part.text.length <= share) continue
+    texts[part.call_id] = `${part.text.slice(0, share)}\n… cut here: ${Buffer.byteLength(part.text)} bytes, full text in ${await thread.context.keepResult(part)}`
+  }
+  if (Object.keys(texts).length > 0) await thread.commit({ kind: 'cleared', texts })
+}
+
+/** The latest messages, as many as fit; one that is too long keeps its beginning, and the whole lies where `keep` says. */
+async function cutTo(messages: readonly Msg[], room: number, keep: (text: string) => Promise<string>): Promise<Msg[]> {
+  const kept: Msg[] = []
+  let left = room
+  for (const message of [...messages].reverse()) {
+    if (left <= 0) break
+    const size = sizeOf([message])
+    if (size <= left) kept.unshift(message)
+    else {
+      const text = textOf(message)
+      kept.unshift({ ...message, parts: [{ type: 'text', text: `${text.slice(0, left * 2)}\n… cut here: ${Buffer.byteLength(text)} bytes, full text in ${await keep(text)}` }] })
+    }
+    left -= size
+  }
+  return kept
+}
+
+/** What a model says of the old part; without a usable answer what can be said without one: to shorten never fails a turn. */
+async function summarise(thread: Thread, old: readonly Msg[], signal: AbortSignal, focus: string | undefined): Promise<Summary> {
+  try {
+    const line = await summariser(thread)
+    const window = line.model.facts.context_window ?? thread.context.room.window
+    const record = transcript(old, Math.max(0, window - most.summary) * 2)
+    const task = `${focus ? `Keep above all what concerns: ${focus}\n\n` : ''}<record>\n${record}\n</record>`
+    const messages: Msg[] = [{ role: 'user', parts: [{ type: 'text', text: task }] }]
+    for (let attempt = 1; ; attempt++) {
+      await checkBudget(thread, summaryPrompt)
+      const request = { system: summaryPrompt, messages, tools: [], weight: tokensOf(summaryPrompt), max_output_tokens: most.summary, session_id: thread.session_id }
+      const { parts, ...bill } = await ask(line, request, { providers: thread.providers, speech: silent, retrying: async () => {} }, signal)
+      thread.purse.owe(bill)
+      const text = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+      try {
+        return readSummary(text)
+      } catch (error) {
+        if (attempt > 1) throw error
+        messages.push({ role: 'assistant', parts: [{ type: 'text', text: text || '(nothing)' }] }, harness(`That cannot be read: ${(error as Error).message}. Answer with the JSON object alone.`))
+      }
+    }
+  } catch (error) {
+    if (signal.aborted || (error instanceof AgentError && error.code === 'VT_SESSION_WRITE')) throw error
+    return plainSummary(old, thread.state.summary)
+  }
+}
+
+/** The small model, or the one of the thread; a summary is not worth many attempts. */
+async function summariser({ kernel, providers, settings, line }: Thread): Promise<Line> {
+  const { small_model } = settings.agent
+  const chosen = small_model === undefined || small_model === line.model.id ? line : await connect(kernel, small_model, providers)
+  return { ...chosen, model: { ...chosen.model, entry: { ...chosen.model.entry, retries: { request: 1, stream: 1 } } } }
+}
+
+const silent = { grew: async () => {}, end: async () => [] }

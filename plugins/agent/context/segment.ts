@@ -1,0 +1,105 @@
+import type { SegmentReason } from '../base/index.js'
+import { tokensOf, toolDefinitions, type Request } from '../model/index.js'
+import type { Thread } from '../thread.js'
+import { sha256, systemPrompt, writtenFor } from './system_prompt.js'
+
+/** A stretch of steps with one prompt and one set of tools. */
+export interface Segment {
+  id: string
+  system: string
+  tools: Request['tools']
+  /** In tokens; `written` is the part of the prompt that people wrote for agents. */
+  weight: { system: number; written: number; tools: number }
+  /** What it was made of, as far as that may change while a thread lives. */
+  of: { model: string; mode: string; generation: number; catalog: string; written: string }
+}
+
+/** What the model is told before the conversation: frozen, until one of its parts or the model has changed. */
+export class Segments {
+  /** What the next step is told. */
+  private ready: Segment | undefined
+  /** The one that is on record. */
+  private present: Segment | undefined
+
+  constructor(
+    private readonly thread: Thread,
+    private readonly withTools: boolean,
+  ) {}
+
+  get weight(): number {
+    const { system, tools } = this.present?.weight ?? { system: 0, tools: 0 }
+    return system + tools
+  }
+
+  /** The one that is in force; another begins where the model changed. */
+  async current(): Promise<Segment> {
+    const next = await this.next()
+    return next === this.present ? next : this.record(next, this.present ? 'model_switch' : 'start')
+  }
+
+  /** What the next step will be told; it is in force when that begins. */
+  async next(): Promise<Segment> {
+    if (this.ready?.of.model !== this.thread.line.model.id) this.ready = await this.make()
+    return this.ready
+  }
+
+  /** Looks, as a turn begins, whether people have changed what the model is told; what the place looks like stays as it was told. */
+  async renew(): Promise<void> {
+    const reason = this.present && (await this.outdated(this.present.of))
+    if (reason) await this.begin(reason)
+  }
+
+  private async outdated(of: Segment['of']): Promise<SegmentReason | undefined> {
+    const { kernel, workspace, settings, providers } = this.thread
+    if (kernel.settings.policy.mode !== of.mode) return 'mode'
+    if (kernel.generation !== of.generation && sha256(JSON.stringify(this.tools())) !== of.catalog) return 'catalog'
+    of.generation = kernel.generation
+    return (await writtenFor(workspace, settings, providers.env)) === of.written ? undefined : 'instructions'
+  }
+
+  async begin(reason: SegmentReason): Promise<Segment> {
+    return this.record((this.ready = await this.make()), reason)
+  }
+
+  private tools = (): Request['tools'] => (this.withTools ? toolDefinitions(this.thread.kernel.tools()) : [])
+
+  private async make(): Promise<Segment> {
+    const { kernel, workspace, settings, providers, line, newId } = this.thread
+    const { generation } = kernel
+    const written = await writtenFor(workspace, settings, providers.env)
+    const system = await systemPrompt(kernel, workspace, written, providers)
+    const tools = this.tools()
+    const catalog = JSON.stringify(tools)
+    return {
+      id: newId('seg'),
+      system,
+      tools,
+      weight: { system: tokensOf(system), written: tokensOf(written), tools: tokensOf(catalog) },
+      of: { model: line.model.id, mode: kernel.settings.policy.mode, generation, catalog: sha256(catalog), written },
+    }
+  }
+
+  private async record(segment: Segment, reason: SegmentReason): Promise<Segment> {
+    const { store, events } = this.thread
+    const { id: segment_id, system, tools, of } = segment
+    const { model } = of
+    const texts = { prompt: system, tools: JSON.stringify(tools) }
+    const hashes = { prompt: sha256(system), tools: of.catalog }
+    for (const name of ['prompt', 'tools'] as const) {
+      if ((await store.read(`prompts/${hashes[name]}`)) === undefined) await store.write(`prompts/${hashes[name]}`, texts[name])
+    }
+    await this.thread.commit({ kind: 'segment', segment_id, model, ...hashes })
+    this.present = segment
+    await events.emit({
+      type: 'segment.started',
+      segment_id,
+      model,
+      reason,
+      prompt_hash: hashes.prompt,
+      prompt_path: `prompts/${hashes.prompt}`,
+      catalog_hash: hashes.tools,
+      catalog_path: `prompts/${hashes.tools}`,
+    })
+    return segment
+  }
+}

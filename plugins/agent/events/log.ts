@@ -1,0 +1,69 @@
+import { redact } from '../../../core/base/index.js'
+import type { Clock, EventBody, Item, ItemStatus, Sink, ThreadEvent } from '../base/index.js'
+
+/** The events of one thread: numbered without a gap, secrets left out, each sink served before the next event. */
+export class Events {
+  private readonly sinks = new Set<Sink>()
+  private readonly open = new Map<string, Item>()
+  private tail: Promise<void> = Promise.resolve()
+  /** Set while a turn is open. */
+  turn_id: string | undefined
+
+  constructor(
+    private readonly thread_id: string,
+    private readonly clock: Clock,
+    private seq = 0,
+  ) {}
+
+  get count(): number {
+    return this.seq
+  }
+
+  add(sink: Sink): () => void {
+    this.sinks.add(sink)
+    return () => this.sinks.delete(sink)
+  }
+
+  /** Resolves when every sink has it: whoever waits goes no faster than the slowest reader. */
+  emit(body: EventBody): Promise<void> {
+    const event = redact({ ...body, seq: ++this.seq, ts: new Date(this.clock.now()).toISOString(), thread_id: this.thread_id, ...(this.turn_id && { turn_id: this.turn_id }) })
+    const told = this.tail.then(() => this.tell(event))
+    this.tail = told.catch(() => {})
+    return told
+  }
+
+  private async tell(event: ThreadEvent): Promise<void> {
+    const failures: unknown[] = []
+    for (const sink of [...this.sinks]) {
+      try {
+        await sink(event)
+      } catch (error) {
+        this.sinks.delete(sink)
+        failures.push(error)
+      }
+    }
+    if (failures.length > 0) throw failures[0]
+  }
+
+  start(item: Item): Promise<void> {
+    this.open.set(item.id, item)
+    return this.emit({ type: 'item.started', item })
+  }
+  update(item: Item): Promise<void> {
+    this.open.set(item.id, item)
+    return this.emit({ type: 'item.updated', item })
+  }
+  complete(item: Item): Promise<void> {
+    this.open.delete(item.id)
+    return this.emit({ type: 'item.completed', item })
+  }
+  /** An item that is whole from the start. */
+  async say(item: Item): Promise<void> {
+    await this.start(item)
+    await this.complete(item)
+  }
+  /** Ends what is still open. */
+  async closeOpen(status: ItemStatus): Promise<void> {
+    for (const item of [...this.open.values()].reverse()) await this.complete({ ...item, status } as Item)
+  }
+}

@@ -1,0 +1,40 @@
+import type { JsonObject } from '../../../core/base/index.js'
+import type { Io } from '../../../core/kernel/index.js'
+import { oneLine, paint } from '../../lib/terminal/index.js'
+import type { Item, Outcome, Sink } from '../base/index.js'
+import { shownDone, type Done } from './change_count.js'
+
+/** For a person who watches a run: a line for each call, on stderr. */
+export function progress(io: Io): Sink {
+  const { dim, red } = paint(io.stderr, io.env)
+  const outputs = new Map<string, Item & { type: 'tool_output' }>()
+  return (event) => {
+    if (event.type !== 'item.completed') return
+    const { item } = event
+    if (item.type === 'tool_output') outputs.set(item.call_id, item)
+    if (item.type === 'error') io.stderr.write(`${dim(`· ${oneLine(item.message)}`)}\n`)
+    if (item.type === 'harness' && item.message) io.stderr.write(`${dim(`· ${item.event}: ${oneLine(item.message)}`)}\n`)
+    if (item.type !== 'tool_invocation') return
+    const output = outputs.get(item.call_id)
+    outputs.delete(item.call_id)
+    const exit = output?.exit_code === undefined ? '' : `  exit ${output.exit_code}`
+    const time = output ? `  ${(output.duration_ms / 1000).toFixed(1)} s` : ''
+    const code = output?.error_code ? `  ${output.error_code}` : ''
+    const line = `${item.outcome === 'success' ? '✓' : '✗'} ${item.tool_name} ${briefly(item.arguments)}${exit}${code}${time}`
+    io.stderr.write(`${item.outcome === 'success' ? line : red(line)}\n`)
+  }
+}
+
+/** The action and the first text of a call. */
+export function briefly(input: unknown): string {
+  const { action, ...rest } = (input ?? {}) as JsonObject
+  const first = Object.values(rest).find((value) => typeof value === 'string') as string | undefined
+  return oneLine([action, first].filter((word) => typeof word === 'string').join(' ')).slice(0, 100)
+}
+
+/** How the run ended, and why where it failed. */
+export function summary({ outcome_code, usage, total_cost_usd, num_turns, session_id, error }: Outcome, done?: Done): string {
+  const cost = total_cost_usd === null ? '' : `, ${total_cost_usd.toFixed(4)} USD`
+  const head = `${outcome_code}: ${num_turns} ${num_turns === 1 ? 'turn' : 'turns'}${done ? shownDone(done) : ''}, ${usage.input_tokens} tokens in, ${usage.output_tokens} out${cost}  (session ${session_id})`
+  return error ? `${head}\n${error.code}: ${error.message}${error.hint ? `\n  ${error.hint}` : ''}` : head
+}

@@ -1,0 +1,167 @@
+import { resolve } from 'node:path'
+import type { Io, Kernel } from '../../core/kernel/index.js'
+import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
+import { AgentError, idMaker, settingsOf, type Given, type Limits, type Outcome, type Sink } from './base/index.js'
+import { dictionary, type Place } from './components/index.js'
+import { copyTo } from './events/index.js'
+import { checkPrice } from './ledger/index.js'
+import { connect } from './model/index.js'
+import { asManifest, findSession, finished, finishRevert, fork, lastSession, noteSession, payOwed, restore, sessionsFolder, tidy, validId } from './session/index.js'
+import { Thread } from './thread.js'
+
+export type { AgentProviders, Given } from './base/index.js'
+export type { Place } from './components/index.js'
+export { AgentError }
+export type { Limits } from './base/index.js'
+export type * from './base/types.js'
+
+export interface AgentOptions {
+  /** `<provider>/<model>`; default: VTCODE_MODEL of `env`, then `agent.model` of the settings. */
+  model?: string
+  /** Where keys are found; default: the environment of the process. */
+  env?: Record<string, string | undefined>
+  /** Name of the face, for the record. */
+  surface?: string
+  /** The id of the session that begins, `ses_…`; default: a new one. */
+  session_id?: string
+  /** Goes on with a session: its id, or `last`. */
+  resume?: string
+  /** With `resume`: not that session goes on but a new one, with its whole conversation or with what it remembers. */
+  fork?: 'full_copy' | 'summarized'
+  /** `false`: the model gets no tools. */
+  tools?: boolean
+  /** Tighter than the settings, for this run. */
+  limits?: Limits
+  /** Where the agent runs, which decides whatever `providers` and the user's settings do not; default: `exec`. */
+  context?: Place
+  /** Entries of the dictionary, such as approver, clock, chance and fetch: one's own, or one of the program's by its name. */
+  providers?: Given
+  /** The terminal, for the entries that use one. */
+  io?: Io
+  /** Shows no progress there. */
+  quiet?: boolean
+  /** Each event, in order. Contract: awaited. */
+  onEvent?: Sink
+}
+/** A conversation with a model that uses the tools of a kernel. */
+export interface Agent {
+  readonly session_id: string
+  /** The model it began with, `<provider>/<model>`. */
+  readonly model: string
+  /**
+   * Gives the agent a task and waits until it is idle. Never rejects for what the model or a tool did; the outcome says it. Without
+   * a task it goes on with a turn that was interrupted, and with what is queued.
+   */
+  run(task?: string, how?: { signal?: AbortSignal }): Promise<Outcome>
+  /** Shortens the conversation now, keeping above all what `focus` names; `false` when there is nothing to win. */
+  compact(focus?: string, how?: { signal?: AbortSignal }): Promise<boolean>
+  /** Queues an input for the next idle boundary; returns its id. Throws VT_LOOP_QUEUE_FULL. */
+  followUp(text: string, id?: string): Promise<string>
+  /** Ends the turn under way, if there is one, and goes on with this, before all that waits; returns its id. Throws VT_LOOP_QUEUE_FULL. */
+  steer(text: string, id?: string): Promise<string>
+  /** Takes out of the queue all that waits, the oldest first. To be called while no turn is under way. */
+  takeBack(): Promise<string[]>
+  /** Holds before the next request to the model, until `resume`. */
+  pause(): void
+  resume(): void
+  /** Waits for all that is still being written. Rejects with VT_SESSION_WRITE where that could not be. */
+  close(): Promise<void>
+}
+
+/** An agent on a kernel, which knows nothing of it. Throws AgentError VT_LLM_NO_MODEL, VT_LLM_AUTH, VT_LLM_UNPRICED, VT_CONFIG_INVALID, VT_SESSION_EXISTS; VtError VT_CONFIG_INVALID. */
+export async function createAgent(kernel: Kernel, options: AgentOptions = {}): Promise<Agent> {
+  // Those who write JavaScript learn from nobody else what is missing.
+  if (typeof (kernel as Partial<Kernel> | undefined)?.call !== 'function') {
+    throw new AgentError('VT_CONFIG_INVALID', 'createAgent needs a kernel as its first argument.', { hint: 'createAgent(await createKernel({ workspace }), { model })' })
+  }
+  const { thread, close } = await openThread(kernel, options)
+  return {
+    session_id: thread.session_id,
+    model: thread.line.model.id,
+    async run(task, { signal = new AbortController().signal } = {}) {
+      await thread.start()
+      await thread.run(task === undefined ? undefined : { role: 'user', parts: [{ type: 'text', text: task }], origin: 'prompt' }, signal)
+      return thread.finish()
+    },
+    async compact(focus, { signal = new AbortController().signal } = {}) {
+      await thread.start()
+      try {
+        return await thread.context.compact('manual', signal, focus === undefined ? {} : { focus })
+      } finally {
+        await thread.finish()
+      }
+    },
+    followUp: (text, id) => thread.queue.add(text, id === undefined ? {} : { id }),
+    steer: (text, id) => thread.steer(text, id),
+    takeBack: () => thread.queue.takeBack(),
+    pause: () => thread.gate.shut(),
+    resume: () => thread.gate.open(),
+    close,
+  }
+}
+
+/** The id of a session that is yet to be. Throws VT_SESSION_EXISTS and, for one that is none, VT_CONFIG_INVALID. */
+async function free(workspace: Workspace, id: string): Promise<string> {
+  if (!/^ses_./.test(id) || !validId(id)) throw new AgentError('VT_CONFIG_INVALID', `'${id}' is no id of a session.`, { hint: 'Such an id is ses_ and letters, digits, - or _ behind it.' })
+  if (await workspace.stat(`${sessionsFolder}/${id}`)) throw new AgentError('VT_SESSION_EXISTS', `There is a session '${id}' already.`)
+  return id
+}
+
+/** The same for surfaces, which look inside. */
+export async function openThread(kernel: Kernel, options: AgentOptions): Promise<{ thread: Thread; close(): Promise<void> }> {
+  const env = options.env ?? process.env
+  const providers = await dictionary({ kernel, env, ...(options.io && { io: options.io }), quiet: options.quiet ?? false }, options.context, options.providers)
+  const settings = settingsOf(kernel)
+  const line = await connect(kernel, options.model ?? env['VTCODE_MODEL'] ?? settings.agent.model, providers)
+  checkPrice(line.model, settingsOf(kernel, options.limits).harness)
+  const newId = idMaker(providers.clock, providers.random)
+  const workspace = openWorkspace(kernel.workspace)
+  try {
+    const from = options.resume === 'last' ? await lastSession(workspace) : options.resume
+    if (from !== undefined) await findSession(workspace, from, env)
+    const session_id = from === undefined || options.fork ? await free(workspace, options.session_id ?? newId('ses')) : from
+    if (from !== undefined && options.fork) await fork(workspace, from, session_id, options.fork, providers.clock)
+    const must_exist = from !== undefined
+    const store = await providers.session.open(workspace, session_id, { must_exist })
+    const restored = must_exist ? await restore(store, session_id).catch((error: unknown) => store.close().then(() => Promise.reject(error))) : undefined
+    if (providers.session.kept && session_id !== from) await noteSession(session_id, workspace.root, env)
+    const manifest = restored && asManifest((await store.read('manifest.json')) ?? '')
+    const thread = new Thread({
+      kernel,
+      workspace,
+      providers,
+      store,
+      line,
+      session_id,
+      thread_id: restored?.owed.thread_id ?? newId('th'),
+      surface: options.surface ?? 'agent',
+      ...(options.limits && { limits: options.limits }),
+      ...(restored && { restored }),
+      source: from === undefined ? 'startup' : session_id === from ? 'resume' : 'fork',
+      ...(manifest && { manifest }),
+      with_tools: options.tools ?? true,
+    })
+    thread.events.add(providers.logging.open(store))
+    if (settings.harness.event_log_path !== undefined) thread.events.add(copyTo(resolve(kernel.workspace, settings.harness.event_log_path)))
+    if (restored) {
+      const reverted = await finishRevert(workspace, session_id, restored.records)
+      if (reverted !== undefined) await thread.commit(finished(reverted))
+      await payOwed(thread, restored.owed)
+      await thread.queue.load(thread.state.applied)
+    }
+    if (options.onEvent) thread.events.add(options.onEvent)
+    const close = async () => {
+      try {
+        await thread.close()
+        // Old sessions make room for new ones; that is no reason for a run to fail.
+        if (!must_exist && providers.session.kept) await tidy(workspace, settings, providers.clock.now(), session_id).catch(() => [])
+      } finally {
+        workspace.close()
+      }
+    }
+    return { thread, close }
+  } catch (error) {
+    workspace.close()
+    throw error
+  }
+}

@@ -1,0 +1,58 @@
+import type { Approval, Approved } from '../../../core/kernel/index.js'
+import type { AgentProviders, CallPart, EventBody } from '../base/index.js'
+import type { Events } from '../events/index.js'
+import type { Deferred } from './deferred_approvals.js'
+
+/** Puts questions about calls to whoever can allow them: one at a time, in the order they come, each on record. */
+export class Approvals {
+  private tail: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    private readonly events: Events,
+    private readonly providers: Pick<AgentProviders, 'approval' | 'clock' | 'notify'>,
+    private readonly waiting: (message: string) => void,
+    private readonly deferred: Deferred | undefined,
+  ) {}
+
+  /** Is there somebody to ask? */
+  get possible(): boolean {
+    return this.providers.approval.approve !== undefined || this.deferred !== undefined
+  }
+  /** Was a call still waiting when the last process ended? */
+  async waits(call_id: string): Promise<boolean> {
+    return (await this.deferred?.waits(call_id)) ?? false
+  }
+
+  ask(call: CallPart, request: Approval, signal: AbortSignal): Promise<Approved> {
+    const answer = this.tail.then(() => this.askNow(call, request, signal))
+    this.tail = answer.catch(() => {})
+    return answer
+  }
+
+  private async askNow(call: CallPart, request: Approval, signal: AbortSignal): Promise<Approved> {
+    const { call_id, name } = call
+    const began = this.providers.clock.now()
+    await this.events.emit({ type: 'permission.requested', tool_name: name, call_id, reason: request.reasons.join(' '), policy: 'permission' })
+    const message = `${name} waits for an approval. ${request.reasons.join(' ')}`
+    this.waiting(message)
+    this.providers.notify.show('vtcode', message)
+    let answer: Approved
+    try {
+      answer = signal.aborted ? undefined : await (this.deferred ? this.deferred.ask(call, request, signal) : this.providers.approval.approve!(request))
+      return answer
+    } finally {
+      const wait_ms = this.providers.clock.now() - began
+      await this.events.emit({ type: 'permission.resolved', tool_name: name, call_id, ...told(signal.aborted ? 'cancelled' : answer), wait_ms })
+    }
+  }
+}
+
+type Resolved = Pick<EventBody & { type: 'permission.resolved' }, 'decision' | 'scope'>
+
+function told(answer: Approved | 'cancelled'): Resolved {
+  if (answer === 'cancelled') return { decision: 'cancelled' }
+  if (typeof answer !== 'object' || answer === null) return { decision: answer === true ? 'allow' : 'deny' }
+  const { decision, scope = 'once', followup } = answer
+  if (decision === 'allow') return { decision, scope }
+  return { decision: decision === 'cancel' ? 'cancelled' : followup === undefined ? 'deny' : 'followup' }
+}

@@ -1,0 +1,49 @@
+import { isObject, type Effect, type JsonObject } from '../../../core/base/index.js'
+import type { CallPart, FinishReason } from '../base/index.js'
+import type { RawCall } from '../model/index.js'
+
+type Fault = NonNullable<CallPart['fault']>
+export type Arguments = { input: JsonObject } | { input: string; fault: Fault }
+
+/**
+ * What the arguments of a call say. They are mended by two rules only, and never where the answer was cut or the call could change
+ * something: half a file that was repaired is a damaged file.
+ */
+export async function readArguments({ name, text }: RawCall, finish: FinishReason, effects: readonly Effect[]): Promise<Arguments> {
+  const strict = parse(text.trim() === '' ? '{}' : text)
+  if (isObject(strict.value)) return { input: strict.value }
+  if (finish === 'length') {
+    const message = `The arguments of ${name} were cut at the limit of the answer; nothing was done.`
+    return { input: text, fault: { code: 'VT_LLM_CALL_TRUNCATED', message, hint: 'Send smaller edits, several calls instead of one.' } }
+  }
+  if (typeof strict.value === 'string') {
+    const inner = parse(strict.value)
+    if (isObject(inner.value)) return { input: inner.value }
+  }
+  if (!effects.includes('write') && !effects.includes('exec')) {
+    const repaired = await repair(text)
+    if (isObject(repaired)) return { input: repaired }
+  }
+  const why = strict.fault ?? `a JSON object is needed, this is ${Array.isArray(strict.value) ? 'a list' : String(strict.value).slice(0, 40)}`
+  return { input: text, fault: { code: 'VT_LLM_BAD_JSON', message: `The arguments of ${name} are not a JSON object: ${why}. Nothing was done.`, hint: 'Send the call again with the whole arguments as one JSON object.' } }
+}
+
+function parse(text: string): { value?: unknown; fault?: string } {
+  try {
+    return { value: JSON.parse(text) }
+  } catch (error) {
+    return { fault: (error as Error).message }
+  }
+}
+
+const longestRepair = 256 * 1024
+
+async function repair(text: string): Promise<unknown> {
+  if (text.length > longestRepair) return undefined
+  const { jsonrepair } = await import('jsonrepair')
+  try {
+    return JSON.parse(jsonrepair(text))
+  } catch {
+    return undefined
+  }
+}

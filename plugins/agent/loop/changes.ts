@@ -1,0 +1,24 @@
+import type { JsonObject } from '../../../core/base/index.js'
+import type { FileChange } from '../base/index.js'
+
+const kinds: Record<string, FileChange['kind']> = { add: 'add', delete: 'delete', update: 'update' }
+
+/** The files that a call of a changing tool says it changed. */
+export function changesOf(tool: string, input: JsonObject, output: JsonObject): FileChange[] {
+  if (tool !== 'unified_file' && tool !== 'apply_patch') return []
+  if (output['dry_run'] === true) return []
+  if (Array.isArray(output['changes'])) {
+    const changes = output['changes'] as { path: string; op: string; added: number; removed: number }[]
+    return changes.map(({ path, op, added, removed }) => ({ path, kind: kinds[op] ?? 'update', added_lines: added, removed_lines: removed }))
+  }
+  const { from, to, path } = output as { from?: string; to?: string; path?: string }
+  if (from !== undefined && to !== undefined) {
+    const target: FileChange = { path: to, kind: output['overwritten'] === true ? 'update' : 'add' }
+    return input['action'] === 'move' ? [{ path: from, kind: 'delete' }, target] : [target]
+  }
+  if (path === undefined) return []
+  if (output['deleted'] === true) return [{ path, kind: 'delete' }]
+  if (output['skipped'] === true) return []
+  if ('bytes_written' in output) return [{ path, kind: output['created'] === true ? 'add' : 'update' }]
+  return 'replacements' in output ? [{ path, kind: 'update' }] : []
+}

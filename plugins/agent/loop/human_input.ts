@@ -1,0 +1,38 @@
+import type { Approved, CallOptions } from '../../../core/kernel/index.js'
+import type { CallPart } from '../base/index.js'
+import type { Thread } from '../thread.js'
+
+/** Whoever is asked about one call, and by it: what they said, and how long the call waited for them, which is not its run time. */
+export class People {
+  said: 'cancel' | 'followup' | undefined
+  waited_ms = 0
+
+  constructor(
+    private readonly thread: Thread,
+    private readonly call: CallPart,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  get options(): Pick<CallOptions, 'approve' | 'ask'> {
+    const { ask } = this.thread.providers.approval
+    return {
+      ...(this.thread.approvals.possible && { approve: (request) => this.waiting(this.thread.approvals.ask(this.call, request, this.signal).then((answer) => this.heard(answer))) }),
+      ...(ask && { ask: (request, signal) => this.waiting(Promise.resolve(ask(request, signal))) }),
+    }
+  }
+
+  private heard(answer: Approved): Approved {
+    if (typeof answer === 'object') this.said = answer.decision === 'cancel' ? 'cancel' : answer.decision === 'deny' && answer.followup !== undefined ? 'followup' : undefined
+    return answer
+  }
+
+  private async waiting<T>(answer: Promise<T>): Promise<T> {
+    const { clock } = this.thread.providers
+    const began = clock.now()
+    try {
+      return await answer
+    } finally {
+      this.waited_ms += clock.now() - began
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import type { JsonObject, Result } from '../../../core/base/index.js'
+import { confinement, type SandboxSettings } from '../../lib/process/index.js'
+import type { CallOutcome, FileChange, Item, NewItem, Told } from '../base/index.js'
+import type { Thread } from '../thread.js'
+import type { People } from './human_input.js'
+import { counted } from './line_counts.js'
+
+/** What came of a call, for the record. */
+interface Made {
+  result: Result
+  answer: Told
+  changes: FileChange[]
+  duration_ms: number
+  outcome: CallOutcome
+}
+type Invocation = Item & { type: 'tool_invocation' }
+
+/** Tells what came of a call: its output, what it was besides a call of a tool, the files it changed, and its end. */
+export async function report(thread: Thread, invocation: Invocation, { result, answer, changes, duration_ms, outcome }: Made): Promise<void> {
+  const { events, newId, workspace, session_id } = thread
+  const { call_id, tool_call_id } = invocation
+  const status = outcome === 'cancelled' ? 'cancelled' : result.ok ? 'completed' : 'failed'
+  const exit_code = exitCode(result)
+  const say = (item: NewItem) => events.say({ id: newId('it'), ...item })
+  await say({
+    type: 'tool_output',
+    call_id,
+    ...(tool_call_id !== undefined && { tool_call_id }),
+    ...(answer.spool_path !== undefined && { spool_path: answer.spool_path }),
+    output: answer.text,
+    ...(exit_code !== undefined && { exit_code }),
+    status,
+    is_error: answer.is_error,
+    ...(!result.ok && { error_code: result.error.code }),
+    duration_ms,
+    bytes: Buffer.byteLength(answer.text),
+  })
+  const special = specialOf(invocation, result, answer)
+  if (special) await say(special)
+  if (changes.length > 0) await say({ type: 'file_change', changes: await counted(workspace, session_id, changes), status: 'completed', call_id })
+  await events.complete({ ...invocation, status, outcome, ...(special?.type === 'command_execution' && { executor: await executorOf(thread, invocation) }) })
+}
+
+const most = { output: 8192, results: 20 }
+
+/** A call as the kind of thing that readers of events look for: a command, a search of the web, a tool of an MCP server. */
+function specialOf({ tool_name, arguments: input, effects, call_id }: Invocation, result: Result, answer: Told): NewItem | undefined {
+  if (tool_name.startsWith('mcp__')) {
+    if (!result.ok && notRun.test(result.error.code)) return undefined
+    return { type: 'mcp_tool_call', tool_name, arguments: input, result: answer.text, status: result.ok ? 'completed' : 'failed' }
+  }
+  if (!result.ok) return undefined
+  const { output } = result
+  const { command, exit_code, running, query, provider, results } = output
+  if (effects.includes('exec') && typeof command === 'string' && 'exit_code' in output) {
+    const status = running === true ? 'in_progress' : exit_code === 0 ? 'completed' : 'failed'
+    return { type: 'command_execution', command, aggregated_output: endOf(output), ...(typeof exit_code === 'number' && { exit_code }), status, call_id }
+  }
+  if (effects.includes('net') && typeof query === 'string' && Array.isArray(results)) {
+    return { type: 'web_search', query, ...(typeof provider === 'string' && { provider }), results: results.slice(0, most.results) as JsonObject[] }
+  }
+  return undefined
+}
+
+// Codes of calls that never came to what they were for.
+const notRun = /^VT_(POLICY|INPUT|TOOL|ACTION|GUARD|LOOP|LLM)_/
+
+/** What a command wrote, the end of it where it is much. */
+function endOf({ stdout, stderr, output }: JsonObject): string {
+  const text = [stdout, stderr, output].filter((part) => typeof part === 'string').join('')
+  return text.length > most.output ? `…${text.slice(-most.output)}` : text
+}
+
+/** Where a command ran. */
+async function executorOf({ kernel, providers }: Thread, { tool_name, arguments: input }: Invocation): Promise<'local' | 'sandbox'> {
+  const { mode } = kernel.settings['sandbox'] as SandboxSettings
+  const chosen = providers.sandbox.choose(tool_name, input)
+  const use = confinement(mode, chosen === 'workspace' ? undefined : chosen, (input as JsonObject)['sandbox_permissions'] === 'require_escalated')
+  if (use !== 'auto') return use === 'off' ? 'local' : 'sandbox'
+  const { sandbox } = await import('../../lib/process/index.js')
+  return 'missing' in (await sandbox()) ? 'local' : 'sandbox'
+}
+
+export function outcomeOf(result: Result, stopped: boolean, said: People['said']): CallOutcome {
+  if (result.ok) return 'success'
+  const { code, details } = result.error
+  if (code === 'VT_CALL_ABORTED' || stopped) return 'cancelled'
+  if (code === 'VT_TOOL_UNKNOWN') return 'invalid_tool'
+  if (!code.startsWith('VT_POLICY_')) return 'error'
+  if (details?.['hook'] === true) return 'hook_denied'
+  return said === 'cancel' ? 'permission_cancelled' : said === 'followup' ? 'followup' : 'permission_rejected'
+}
+
+function exitCode(result: Result): number | undefined {
+  const code = result.ok ? result.output['exit_code'] : result.error.details?.['exit_code']
+  return typeof code === 'number' ? code : undefined
+}

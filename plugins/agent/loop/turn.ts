@@ -1,0 +1,181 @@
+import { AgentError, messageOf, type Msg, type OutcomeCode, type Part } from '../base/index.js'
+import { noBill, together, type Bill } from '../ledger/index.js'
+import { ask, Speech, type Accepted } from '../model/index.js'
+import { textOf, unanswered } from '../session/index.js'
+import type { Thread } from '../thread.js'
+import { readArguments } from './arguments.js'
+import { makeCalls } from './calls.js'
+import { Tally } from './turn_limits.js'
+
+/** How a turn ended; `failure` is what it failed with. */
+export interface TurnEnd {
+  outcome: OutcomeCode
+  text: string
+  failure?: AgentError
+}
+
+const pseudoCall = /<tool_call|<invoke name=|<function=/
+const mostCorrections = 2
+
+/** One turn: from an input to the next idle boundary. Without an input the turn that is open goes on. */
+export async function runTurn(thread: Thread, input: Msg | undefined, signal: AbortSignal): Promise<TurnEnd> {
+  const turn = new Turn(thread, signal)
+  await turn.begin(input)
+  try {
+    const end = await turn.steps()
+    await thread.commit({ kind: 'turn_end', status: 'completed' })
+    await thread.events.emit({ type: 'turn.completed', usage: turn.bill.usage, cost_usd: turn.bill.cost, limits: turn.tally.limits })
+    return end
+  } catch (error) {
+    return await turn.fail(error)
+  } finally {
+    thread.events.turn_id = undefined
+  }
+}
+
+class Turn {
+  bill = noBill
+  readonly tally: Tally
+  private readonly speech: Speech
+
+  constructor(
+    private readonly thread: Thread,
+    private readonly signal: AbortSignal,
+  ) {
+    this.tally = new Tally(thread.settings, thread.cycles, thread.escalation)
+    this.speech = new Speech(thread.events, () => thread.newId('it'))
+  }
+
+  async begin(input: Msg | undefined): Promise<void> {
+    const { thread } = this
+    if (input) await thread.commit({ kind: 'turn_start', turn_id: thread.newId('tn'), input })
+    const { turn_id, input: message } = thread.state.open!
+    thread.events.turn_id = turn_id
+    // What keeps it from being counted keeps the first step from being asked for, and is told there.
+    const token_breakdown = await thread.context.breakdown().catch(() => undefined)
+    await thread.events.emit({ type: 'turn.started', turn_number: thread.state.turn, ...(token_breakdown && { token_breakdown }) })
+    const { origin = 'prompt', intent_id } = message
+    const named = intent_id === undefined ? {} : { intent_id }
+    if (origin === 'queue') await thread.events.emit({ type: 'interjected', source: 'queue', image_count: 0, redirect_kind: 'interjection', ...named })
+    await thread.events.say({ id: thread.newId('it'), type: 'user_message', text: textOf(message), origin, ...named })
+    await thread.lifecycle.sayNotes()
+  }
+
+  /** Step after step until the model asks for nothing more. */
+  async steps(): Promise<TurnEnd> {
+    const { thread, tally, signal } = this
+    for (;;) {
+      const calls = unanswered(thread.state)
+      if (calls.length > 0) {
+        await makeCalls(thread, tally, calls, signal)
+        tally.limits.tool_loops += 1
+        await this.stepDone()
+        await thread.context.showNested(calls)
+        continue
+      }
+      signal.throwIfAborted()
+      if (tally.circling) return this.close('loop_detected', 'The last calls went in circles and were stopped.')
+      const limit = tally.exhausted
+      if (limit !== undefined) return this.close('tool_loop_limit_reached', `The limit ${limit} of this turn is reached.`)
+      await this.step(true)
+      if (unanswered(thread.state).length > 0) continue
+      const text = textOf(thread.state.messages.at(-1)!)
+      await this.stepDone()
+      if (pseudoCall.test(text)) await this.correct()
+      else {
+        const left = await thread.lifecycle.stop(text, signal)
+        if (left === undefined) return { outcome: 'success', text }
+        await thread.say(left)
+      }
+    }
+  }
+
+  private first = true
+  private pending: { accepted: Accepted; bill: Bill; model: string } | undefined
+
+  /** One answer of the model, written down before anything of it is done. */
+  private async step(withTools: boolean): Promise<void> {
+    const { thread, tally, speech, signal } = this
+    tally.items = []
+    tally.cancelled = false
+    await thread.context.makeRoom(this.first, signal)
+    this.first = false
+    await thread.gate.passed(signal)
+    const accepted = await thread.request((line, request, asking) => ask(line, { ...request, ...(!withTools && { tools: [] }) }, { ...asking, speech }, signal), signal)
+    const message: Msg = { role: 'assistant', parts: await this.partsOf(accepted, withTools) }
+    const { model } = thread.line
+    const bill = thread.purse.pay(accepted)
+    this.bill = together(this.bill, bill)
+    await thread.commit({ kind: 'message', message, cost_usd: bill.cost })
+    tally.items.push(...(await speech.end('completed')))
+    this.pending = { accepted, bill, model: model.id }
+  }
+
+  private async partsOf({ parts, finish }: Accepted, withTools: boolean): Promise<Part[]> {
+    const { thread } = this
+    const step = thread.state.steps + 1
+    const from = thread.line.model.entry.name
+    const read: Part[] = []
+    let index = 0
+    for (const part of parts) {
+      if (part.type !== 'raw_call') read.push({ ...part, from })
+      else if (withTools) {
+        const { tool_call_id, name, meta } = part
+        const { effects } = thread.providers.metadata.describe(name, undefined)
+        read.push({ type: 'tool_call', call_id: `c${step}-${index++}`, tool_call_id, name, ...(await readArguments(part, finish, effects)), ...(meta && { meta, from }) })
+      }
+    }
+    return read
+  }
+
+  /** The step is over, with the calls it asked for. */
+  private async stepDone(): Promise<void> {
+    if (!this.pending) return
+    const { accepted, bill, model } = this.pending
+    this.pending = undefined
+    const { finish, ttft_ms, duration_ms, attempts } = accepted
+    await this.thread.events.emit({
+      type: 'step.completed',
+      step: this.thread.state.steps,
+      model,
+      finish_reason: finish,
+      usage: bill.usage,
+      cost_usd: bill.cost,
+      ttft_ms,
+      duration_ms,
+      attempts,
+      item_ids: this.tally.items,
+    })
+  }
+
+  /** A last step without tools, in which the model says where things stand. */
+  private async close(outcome: OutcomeCode, why: string): Promise<TurnEnd> {
+    await this.thread.harness('limit_reached', { message: why })
+    await this.thread.say(`${why} No more calls are possible in this turn. Say in a few sentences what is done and what is left.`)
+    await this.step(false)
+    await this.stepDone()
+    return { outcome, text: textOf(this.thread.state.messages.at(-1)!) }
+  }
+
+  private async correct(): Promise<void> {
+    if (this.thread.corrections++ >= mostCorrections) throw new AgentError('VT_LLM_PSEUDO_CALL', `The model ${this.thread.line.model.id} writes calls as text instead of making them.`)
+    await this.thread.say('Your answer holds a call written as text. Nothing was called. Make calls through the tools of this conversation, or answer without such marks.')
+  }
+
+  /** Ends the turn that cannot go on: everything that is open is closed, the reason is said in words, then by its code. */
+  async fail(error: unknown): Promise<TurnEnd> {
+    const { thread, signal } = this
+    const failure = signal.aborted ? new AgentError('VT_CANCELLED', 'The run was cancelled.') : error instanceof AgentError ? error : new AgentError('VT_INTERNAL', messageOf(error))
+    await this.speech.end(signal.aborted ? 'cancelled' : failure.code === 'VT_LLM_REFUSED' ? 'completed' : 'discarded')
+    await thread.events.closeOpen('cancelled')
+    await this.stepDone()
+    // A journal that takes nothing more is told by the events, as far as those still have readers.
+    if (failure.code !== 'VT_SESSION_WRITE') await thread.commit({ kind: 'turn_end', status: 'failed', code: failure.code })
+    await thread.events.say({ id: thread.newId('it'), type: 'agent_message', text: failure.message, status: 'completed' })
+    await thread.events.emit({ type: 'turn.failed', message: failure.message, code: failure.code, usage: this.bill.usage })
+    return { outcome: outcomeOf(failure.code), text: failure.message, failure }
+  }
+}
+
+const outcomeOf = (code: string): OutcomeCode =>
+  code === 'VT_CANCELLED' ? 'cancelled' : code === 'VT_LOOP_BUDGET' ? 'budget_limit_reached' : code === 'VT_CONTEXT_STUCK' ? 'handed_off' : 'failed'

@@ -1,0 +1,70 @@
+import { homedir } from 'node:os'
+import { keepSecret } from '../../../../core/base/index.js'
+import { printed } from '../../../lib/process/index.js'
+import { AgentError, messageOf, type AgentProviders } from '../../base/index.js'
+import { authType, type Auth, type Entry } from '../providers/entry.js'
+import { fixed, type Credential, type Finding } from './types.js'
+
+/** The credential that an `auth` describes; what its type needs is there. Throws VT_LLM_AUTH. */
+export async function authOf({ name: provider, base_url = '' }: Entry, auth: Auth, providers: AgentProviders, { resolve, workspace }: Finding): Promise<Credential> {
+  const value = async (key: string) => {
+    const text = await resolve(auth[key], `auth.${key}`)
+    keepSecret(text, provider)
+    return text
+  }
+  switch (authType(auth)) {
+    case 'bearer':
+      return fixed({ headers: { authorization: `Bearer ${await value('value')}` } })
+    case 'header':
+      return fixed({ headers: { [auth.name!]: await value('value') } })
+    case 'query':
+      return fixed({ query: { [auth.name!]: await value('value') } })
+    case 'basic': {
+      const pair = Buffer.from(`${await resolve(auth['username'], 'auth.username')}:${await value('password')}`).toString('base64')
+      keepSecret(pair, provider)
+      return fixed({ headers: { authorization: `Basic ${pair}` } })
+    }
+    case 'command':
+      return byCommand(provider, auth, providers, workspace)
+    case 'oauth':
+      return (await import('./oauth.js')).bySignIn({ provider, base_url, auth, providers })
+    case 'aws_sigv4':
+      return (await import('./aws.js')).bySignature({ provider, auth, providers, workspace })
+    default:
+      return fixed({})
+  }
+}
+
+/** A token that a program prints; asked for anew when it is old or was refused. */
+function byCommand(provider: string, auth: Auth, providers: AgentProviders, workspace: string): Credential {
+  const { refresh_interval_ms = 300_000 } = auth
+  const { clock } = providers
+  let token: Promise<string> | undefined
+  let since = 0
+  return {
+    async read() {
+      if (!token || clock.now() - since > refresh_interval_ms) {
+        since = clock.now()
+        token = tokenOf(provider, auth, providers, workspace)
+      }
+      try {
+        return { headers: { authorization: `Bearer ${await token}` } }
+      } catch (error) {
+        token = undefined
+        throw error
+      }
+    },
+    refresh() {
+      token = undefined
+      return true
+    },
+  }
+}
+
+async function tokenOf(provider: string, { command = '', args = [], cwd = homedir(), timeout_ms = 5000 }: Auth, { env }: AgentProviders, workspace: string): Promise<string> {
+  const refused = (why: string) => new AgentError('VT_LLM_AUTH', `The command '${command}' that prints the token of the provider '${provider}' ${why}.`)
+  const token = await printed({ program: command, args, cwd, path: env['PATH'], workspace, seconds: timeout_ms / 1000 }).catch((error: unknown) => Promise.reject(refused(messageOf(error))))
+  if (token === '') throw refused('printed nothing')
+  keepSecret(token, provider)
+  return token
+}

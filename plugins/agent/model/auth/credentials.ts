@@ -1,0 +1,19 @@
+import { keepSecret } from '../../../../core/base/index.js'
+import { AgentError, type AgentProviders } from '../../base/index.js'
+import type { Source } from '../providers/entry.js'
+import { keyVariable } from '../providers/provider.js'
+import { fixed, type Credential, type Finding } from './types.js'
+
+/** The credential of an entry: that of `auth`, else the key in its variable. Throws VT_LLM_AUTH for one that is asked for by name and not there. */
+export async function credentialOf({ entry, builtin }: Source, providers: AgentProviders, finding: Finding): Promise<Credential> {
+  if (entry.auth) return (await import('./auth.js')).authOf(entry, entry.auth, providers, finding)
+  const variable = keyVariable(entry)
+  const key = variable === undefined ? undefined : providers.env[variable]
+  if (!key && variable !== undefined && (builtin || entry.api_key_env !== undefined)) {
+    throw new AgentError('VT_LLM_AUTH', `The key of the provider '${entry.name}' is missing: ${variable} is not set.`, {
+      hint: `Set ${variable} in the environment${builtin ? '.' : ', or say api_key_env: none for a server without keys.'}`,
+    })
+  }
+  if (key) keepSecret(key, variable!)
+  return fixed(key ? { key } : {})
+}

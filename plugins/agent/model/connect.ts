@@ -1,0 +1,71 @@
+import { VtError } from '../../../core/base/index.js'
+import { homeOf } from '../../../core/config/index.js'
+import type { Kernel } from '../../../core/kernel/index.js'
+import { resolveValue } from '../../lib/values/index.js'
+import { AgentError, type AgentProviders } from '../base/index.js'
+import { credentialOf } from './auth/credentials.js'
+import type { SignIn } from './auth/oauth.js'
+import type { Credential, Resolve } from './auth/types.js'
+import { networkOf } from './network.js'
+import type { Source } from './providers/entry.js'
+import { findModel, sourcesOf } from './providers/provider.js'
+import { languageModel } from './providers/wires.js'
+import type { Line } from './request.js'
+import { transport } from './transport.js'
+
+/** The line to a model by its id; libraries are loaded, nothing is sent. Throws VT_LLM_NO_MODEL, VT_LLM_AUTH, VT_CONFIG_INVALID, VT_PROVIDER_*. */
+export async function connect(kernel: Kernel, id: string | undefined, providers: AgentProviders): Promise<Line> {
+  const model = findModel(kernel, providers.env, id)
+  const { reach, resolve, ...way } = await wayTo(kernel, model.source, providers)
+  const client = await languageModel(model, { fetch: transport(model, way.credential, way, reach), resolve, home: homeOf({ env: providers.env }) })
+  return { model, credential: way.credential, client }
+}
+
+/** Everything that a request to a provider needs besides the request. */
+export interface Way {
+  credential: Credential
+  headers: Record<string, string>
+  query: Record<string, string>
+  /** Connections as the entry wants them; knows no credential. */
+  reach: typeof fetch
+  resolve: Resolve
+}
+export async function wayTo(kernel: Kernel, source: Source, providers: AgentProviders): Promise<Way> {
+  const { entry } = source
+  const resolve = resolver(kernel, source, providers)
+  const reach = await networkOf(source, providers.fetch)
+  const [credential, headers, query] = await Promise.all([
+    credentialOf(source, { ...providers, fetch: reach }, { resolve, workspace: kernel.workspace }),
+    texts(entry.headers, 'headers', resolve),
+    texts(entry.query, 'query', resolve),
+  ])
+  return { credential, headers, query, reach, resolve }
+}
+
+/** What a sign-in to a provider needs. Throws VT_CONFIG_INVALID for one that wants none. */
+export async function signInOf(kernel: Kernel, name: string, providers: AgentProviders): Promise<SignIn> {
+  const source = sourcesOf(kernel, providers.env).all.find(({ entry }) => entry.name === name)
+  const { auth, base_url = '' } = source?.entry ?? {}
+  if (!source || auth?.type !== 'oauth') throw new AgentError('VT_CONFIG_INVALID', source ? `The provider '${name}' has no auth of the type oauth.` : `There is no provider '${name}'.`)
+  return { provider: name, base_url, auth, providers: { ...providers, fetch: await networkOf(source, providers.fetch) } }
+}
+
+/** Finds what the values of an entry stand for on behalf of whoever said it. */
+function resolver(kernel: Kernel, { entry, from, options }: Source, { env }: AgentProviders): Resolve {
+  const premises = { settings: kernel.settings, env, workspace: kernel.workspace, optionsOf: () => options }
+  return async (value, field) => {
+    try {
+      const text = await resolveValue(value, { contribution: from, premises, field, signal: new AbortController().signal })
+      if (text) return text
+    } catch (error) {
+      if (!(error instanceof VtError)) throw error
+      throw new AgentError('VT_LLM_AUTH', error.message, { hint: error.problem.hint })
+    }
+    throw new AgentError('VT_LLM_AUTH', `${field} of the provider '${entry.name}' is empty.`)
+  }
+}
+
+/** A text says itself, though it be empty; what a reference leads to must be something. */
+async function texts(values: Record<string, unknown> = {}, field: string, resolve: Resolve): Promise<Record<string, string>> {
+  return Object.fromEntries(await Promise.all(Object.entries(values).map(async ([name, value]) => [name, typeof value === 'string' ? value : await resolve(value, `${field}.${name}`)])))
+}

@@ -1,0 +1,100 @@
+import type { LanguageModelV3CallOptions, LanguageModelV3FunctionTool, LanguageModelV3Prompt, LanguageModelV3ProviderTool, SharedV3ProviderOptions } from '@ai-sdk/provider'
+import type { Schema } from '../../../core/base/index.js'
+import type { Msg } from '../base/index.js'
+import { promptOf } from './prompt.js'
+import type { Model } from './providers/facts.js'
+import { reducedForGoogle } from './reduce.js'
+import type { Read } from './stream.js'
+
+export interface Request {
+  system: string
+  messages: readonly Msg[]
+  tools: LanguageModelV3FunctionTool[]
+  /** What `system` and `tools` take, in tokens. */
+  weight: number
+  max_output_tokens: number
+  /** Names the conversation for the server's cache. */
+  session_id: string
+  reasoning_effort?: string
+}
+
+/** Tools whose whole input is one text, under this name: a wire with free text carries it without the quoting of JSON. */
+const freeform: Record<string, string> = { apply_patch: 'input' }
+
+/** Does the wire carry this tool as free text? */
+const isFree = ({ format, compat }: Model, name: string): boolean => format === 'openai-responses' && compat.custom_tools !== false && Object.hasOwn(freeform, name)
+
+/** The names of tools whose schemas the format carries in part only. */
+export const reducedTools = ({ format }: Model, tools: readonly LanguageModelV3FunctionTool[]): string[] =>
+  format === 'google-generative-ai' ? tools.filter(({ inputSchema }) => reducedForGoogle(inputSchema as Schema).lost).map(({ name }) => name) : []
+
+/** A request as the client library takes it, with what the format understands beyond the common ground. */
+export function outgoing(model: Model, request: Request): Omit<LanguageModelV3CallOptions, 'abortSignal'> {
+  const shape = (tool: LanguageModelV3FunctionTool) =>
+    model.format === 'google-generative-ai' ? { ...tool, inputSchema: reducedForGoogle(tool.inputSchema as Schema).schema as typeof tool.inputSchema } : tool
+  const tools = request.tools.map((tool) => (isFree(model, tool.name) ? free(tool) : shape(tool)))
+  const prompt = promptOf(request.system, request.messages, model.entry.name, (name, input) => {
+    const text = isFree(model, name) && (input as Record<string, unknown>)[freeform[name]!]
+    return typeof text === 'string' ? text : input
+  })
+  return {
+    maxOutputTokens: request.max_output_tokens,
+    providerOptions: optionsOf(model, request),
+    ...(caches(model) ? marked(prompt, tools) : { prompt, ...(tools.length > 0 && { tools }) }),
+    ...(tools.length > 0 && { toolChoice: { type: 'auto' } }),
+  }
+}
+
+/** Calls of free text as calls like any other. */
+export function incoming(model: Model, read: Read): Read {
+  const parts = read.parts.map((part) => {
+    if (part.type !== 'raw_call' || !isFree(model, part.name)) return part
+    const text = textIn(part.text)
+    return text === undefined ? part : { ...part, text: JSON.stringify({ [freeform[part.name]!]: text }) }
+  })
+  return { ...read, parts }
+}
+
+/** The text that a text in JSON is. A model may make a call of the common kind all the same, and write its arguments badly. */
+function textIn(json: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(json)
+    return typeof value === 'string' ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const free = ({ name, description }: LanguageModelV3FunctionTool): LanguageModelV3ProviderTool => ({
+  type: 'provider',
+  id: 'openai.custom',
+  name,
+  args: { name, ...(description !== undefined && { description }), format: { type: 'text' } },
+})
+
+function optionsOf({ format, facts, compat, entry }: Model, { session_id, reasoning_effort, tools }: Request): SharedV3ProviderOptions {
+  const effort = reasoning_effort !== undefined && facts.supports_reasoning_effort !== false ? { reasoningEffort: reasoning_effort } : {}
+  const cached = facts.supports_context_caching !== false
+  const parallel = facts.supports_parallel_tool_calls === false && tools.length > 0
+  if (format === 'openai-responses') {
+    const { store = false, strict_tools: strictJsonSchema = false } = compat
+    const mapped = effort.reasoningEffort === undefined ? {} : { reasoningEffort: compat.reasoning_effort_map?.[effort.reasoningEffort] ?? effort.reasoningEffort }
+    return { openai: { store, strictJsonSchema, ...mapped, ...(cached && { promptCacheKey: session_id }), ...(parallel && { parallelToolCalls: false }) } }
+  }
+  if (format === 'openai-chat') return { [entry.name]: { ...effort, ...(cached && { prompt_cache_key: session_id }) } }
+  if (format === 'anthropic-messages') return parallel ? { anthropic: { disableParallelToolUse: true } } : {}
+  return {}
+}
+
+const caches = ({ format, facts }: Model): boolean => format === 'anthropic-messages' && facts.supports_context_caching !== false
+
+const mark = { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } }
+
+/** Marks where the server may remember: the instructions, the tools, and the last two messages that are not the model's own. */
+function marked(prompt: LanguageModelV3Prompt, tools: (LanguageModelV3FunctionTool | LanguageModelV3ProviderTool)[]): Pick<LanguageModelV3CallOptions, 'prompt' | 'tools'> {
+  const told = prompt.flatMap(({ role }, index) => (role === 'user' || role === 'tool' ? [index] : [])).slice(-2)
+  return {
+    prompt: prompt.map((message, index) => (message.role === 'system' || told.includes(index) ? { ...message, ...mark } : message)),
+    ...(tools.length > 0 && { tools: tools.map((tool, index) => (index === tools.length - 1 && tool.type === 'function' ? { ...tool, ...mark } : tool)) }),
+  }
+}

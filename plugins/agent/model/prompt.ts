@@ -1,0 +1,68 @@
+import type { LanguageModelV3FunctionTool, LanguageModelV3Message, LanguageModelV3Prompt, LanguageModelV3ToolResultPart, SharedV3ProviderOptions } from '@ai-sdk/provider'
+import type { JsonObject, Schema, ToolInfo } from '../../../core/base/index.js'
+import type { CallPart, Msg, Part } from '../base/index.js'
+
+/**
+ * The conversation as the client library takes it, for the provider of this name: what another one thought and noted is left out.
+ * `inputOf` says how the input of a call goes over the wire.
+ */
+export function promptOf(system: string, messages: readonly Msg[], provider: string, inputOf: (name: string, input: object) => unknown): LanguageModelV3Prompt {
+  const ids = wireIds(messages)
+  const noted = ({ meta, from }: { meta?: JsonObject; from?: string }) => (meta && from === provider ? { providerOptions: meta as SharedV3ProviderOptions } : {})
+  const said = (parts: readonly Part[]) =>
+    parts.flatMap((part): AssistantPart[] => {
+      if (part.type === 'text') return [{ type: 'text', text: part.text, ...noted(part) }]
+      if (part.type === 'reasoning') return part.from === provider ? [{ type: 'reasoning', text: part.text, ...noted(part) }] : []
+      return part.type === 'tool_call' ? [{ type: 'tool-call', toolCallId: ids.get(part.call_id)!, toolName: part.name, input: inputOf(part.name, sendable(part)), ...noted(part) }] : []
+    })
+  const results = (parts: readonly Part[]) =>
+    parts.flatMap((part): LanguageModelV3ToolResultPart[] => {
+      if (part.type !== 'tool_result') return []
+      const output = { type: part.is_error ? ('error-text' as const) : ('text' as const), value: part.text }
+      return [{ type: 'tool-result', toolCallId: ids.get(part.call_id) ?? part.call_id, toolName: part.name, output }]
+    })
+  const prompt: LanguageModelV3Message[] = [{ role: 'system', content: system }]
+  for (const { role, parts } of messages) {
+    if (role === 'user') prompt.push({ role, content: parts.flatMap((part) => (part.type === 'text' ? [{ type: 'text' as const, text: part.text }] : [])) })
+    else if (role === 'tool') prompt.push({ role, content: results(parts) })
+    else prompt.push({ role, content: said(parts) })
+  }
+  return prompt
+}
+
+type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number]
+
+/** Arguments that were no object go back as what they were, in an object: no wire carries anything else. */
+const sendable = ({ input }: CallPart): object => (typeof input === 'object' && input !== null && !Array.isArray(input) ? input : { invalid_arguments: String(input).slice(0, 2000) })
+
+/** The provider's own ids, where they name one call only; what is missing or said twice goes by ours. */
+function wireIds(messages: readonly Msg[]): Map<string, string> {
+  const taken = new Set<string>()
+  const ids = new Map<string, string>()
+  for (const { parts } of messages) {
+    for (const part of parts) {
+      if (part.type !== 'tool_call') continue
+      const id = /^[\w-]{1,64}$/.test(part.tool_call_id) && !taken.has(part.tool_call_id) ? part.tool_call_id : part.call_id
+      taken.add(id)
+      ids.set(part.call_id, id)
+    }
+  }
+  return ids
+}
+
+/** The tools as a model is told of them, by name. Annotations that are ours alone are left out. */
+export function toolDefinitions(tools: readonly ToolInfo[]): LanguageModelV3FunctionTool[] {
+  return tools
+    .filter(({ name }) => /^[a-zA-Z0-9_-]{1,64}$/.test(name))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ name, description, input }) => ({ type: 'function', name, description, inputSchema: plainSchema({ ...input, type: 'object' }) as LanguageModelV3FunctionTool['inputSchema'] }))
+}
+
+const standard = /^(date|time|date-time|duration|email|hostname|ipv4|ipv6|uri|uuid|regex)$/
+
+function plainSchema(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plainSchema)
+  if (typeof value !== 'object' || value === null) return value
+  const kept = Object.entries(value as Schema).filter(([key, item]) => !key.startsWith('x-') && !(key === 'format' && typeof item === 'string' && !standard.test(item)))
+  return Object.fromEntries(kept.map(([key, item]) => [key, plainSchema(item)]))
+}

@@ -1,0 +1,154 @@
+import { isObject, type Contribution, type JsonObject } from '../../../../core/base/index.js'
+import type { Provider } from '../../../../core/kernel/index.js'
+
+export type ApiFormat = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'google-generative-ai' | 'ai-sdk' | 'module'
+/** What is known of a model; prices are USD for a million tokens. */
+export interface Facts {
+  context_window?: number
+  max_output_tokens?: number
+  cost?: { input: number; output: number; cache_read?: number; cache_write?: number }
+  supports_tools?: boolean
+  supports_reasoning?: boolean
+  supports_reasoning_effort?: boolean
+  supports_vision?: boolean
+  supports_structured_output?: boolean
+  supports_parallel_tool_calls?: boolean
+  supports_context_caching?: boolean
+  supports_responses_compaction?: boolean
+  supports_context_edits?: boolean
+}
+/** Where a server almost speaks its format; the schema of the settings says what each means. */
+export interface Compat {
+  developer_role?: boolean
+  store?: boolean
+  max_tokens_field?: string
+  reasoning_effort_map?: Record<string, string>
+  tool_result_name?: boolean
+  assistant_after_tool_result?: boolean
+  thinking_as_text?: boolean
+  thinking_format?: 'openai' | 'zai' | 'qwen'
+  strict_tools?: boolean
+  custom_tools?: boolean
+  usage_in_stream?: boolean
+}
+export interface Profile extends Facts {
+  api_format?: ApiFormat | 'auto'
+  display_name?: string
+  body?: JsonObject
+  compat?: Compat
+}
+export interface Auth extends JsonObject {
+  type?: 'none' | 'bearer' | 'header' | 'query' | 'basic' | 'command' | 'oauth' | 'aws_sigv4'
+  name?: string
+  command?: string
+  args?: string[]
+  cwd?: string
+  timeout_ms?: number
+  refresh_interval_ms?: number
+  authorization_url?: string
+  token_url?: string
+  client_id?: string
+  scopes?: string[]
+  device?: string
+  region?: string
+  profile?: string
+  service?: string
+}
+/** An entry of `custom_providers`, or of a manifest of kind provider, as the schema has checked it. */
+export interface Entry extends Profile {
+  name: string
+  base_url?: string
+  package?: string
+  factory?: string
+  package_options?: JsonObject
+  model?: string
+  models?: string[] | Record<string, Profile>
+  discover?: boolean
+  api_key_env?: string
+  auth?: Auth
+  headers?: Record<string, unknown>
+  query?: Record<string, unknown>
+  timeouts?: { connect_ms?: number; first_token_ms?: number; idle_ms?: number; total_ms?: number }
+  retries?: { request?: number; stream?: number }
+  tls?: { ca_file?: string; cert_file?: string; key_file?: string }
+  proxy?: string
+  profiles?: Record<string, Profile>
+}
+
+/** Names that settings and plugins cannot take: a key for one of these is not sent elsewhere under its name. */
+export const reserved: ReadonlySet<string> = new Set(
+  'openai anthropic google gemini copilot deepseek meta meta-ai openrouter ollama lmstudio llamacpp moonshot zai minimax huggingface openresponses'.split(' '),
+)
+const ours = /^(authorization|host|content-length)$/i
+const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
+
+/** What the schema cannot say of an entry. */
+export function objectionTo(entry: Entry): string | undefined {
+  const { api_format, auth } = entry
+  if (entry.api_key_env !== undefined && auth) return 'api_key_env and auth exclude each other.'
+  if (api_format === 'ai-sdk' && !entry.package) return "api_format 'ai-sdk' needs package."
+  if (api_format !== 'ai-sdk' && (entry.package || entry.factory || entry.package_options)) return "package, factory and package_options belong to api_format 'ai-sdk'."
+  const header = Object.keys(entry.headers ?? {}).find((name) => ours.test(name))
+  if (header) return `headers cannot set '${header}'; say it under auth.`
+  const wrong = auth && objectionToAuth(auth)
+  if (wrong) return wrong
+  if (entry.base_url === undefined) return api_format === 'ai-sdk' ? undefined : 'base_url is missing.'
+  return addressFault(entry.base_url)
+}
+
+// What each type of `auth` needs, and may have beside it.
+const fields: Record<NonNullable<Auth['type']>, [needs: string[], may: string[]]> = {
+  none: [[], []],
+  bearer: [['value'], []],
+  header: [['name', 'value'], []],
+  query: [['name', 'value'], []],
+  basic: [['username', 'password'], []],
+  command: [['command'], ['args', 'cwd', 'timeout_ms', 'refresh_interval_ms']],
+  oauth: [['token_url', 'client_id'], ['authorization_url', 'device', 'scopes']],
+  aws_sigv4: [['region'], ['profile', 'service']],
+}
+
+/** The type of an `auth`; a command alone says that it is one. */
+export const authType = ({ type, command }: Auth): Auth['type'] => type ?? (command === undefined ? undefined : 'command')
+
+function objectionToAuth(auth: Auth): string | undefined {
+  const type = authType(auth)
+  if (!type) return `auth needs a type: ${Object.keys(fields).join(', ')}.`
+  const [needs, may] = fields[type]
+  const missing = needs.find((name) => auth[name] === undefined)
+  if (missing) return `auth of the type '${type}' needs ${missing}.`
+  const strange = Object.keys(auth).find((name) => name !== 'type' && !needs.includes(name) && !may.includes(name))
+  if (strange) return `auth of the type '${type}' has no ${strange}.`
+  if (type !== 'oauth') return undefined
+  if ((auth.authorization_url === undefined) === (auth.device === undefined)) return "auth of the type 'oauth' needs authorization_url or device, one of them."
+  return (['authorization_url', 'token_url', 'device'] as const).map((name) => auth[name] && addressFault(auth[name], `auth.${name}`)).find(Boolean)
+}
+
+/** https, or http to this machine; nothing hidden in the address. */
+export function addressFault(address: string, field = 'base_url'): string | undefined {
+  if (!URL.canParse(address)) return `${field} '${address}' is not an absolute URL.`
+  const { protocol, hostname, username, password, hash } = new URL(address)
+  if (username || password) return `${field} holds a user name; say it under auth.`
+  if (hash) return `${field} '${address}' has a fragment.`
+  if (protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname))) return undefined
+  return `${field} '${address}' is neither https nor http to this machine.`
+}
+
+/** Objects merged into each other by key, later ones win. */
+export function merged(...objects: JsonObject[]): JsonObject {
+  return objects.reduce<JsonObject>((all, one) => {
+    const copy = { ...all }
+    for (const [key, value] of Object.entries(one)) copy[key] = isObject(value) && isObject(copy[key]) ? merged(copy[key], value) : value
+    return copy
+  }, {})
+}
+/** An entry with who said it: what its values refer to is found on their behalf. */
+export interface Source {
+  entry: Entry
+  from: Contribution
+  options: Readonly<JsonObject>
+  /** One of ours, whose models the snapshot knows. */
+  builtin: boolean
+  /** Makes the provider, where a module does. */
+  load?: Provider['load']
+}

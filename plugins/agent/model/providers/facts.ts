@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs'
+import { programFile, type JsonObject } from '../../../../core/base/index.js'
+import { merged, type ApiFormat, type Compat, type Entry, type Facts, type Profile, type Source } from './entry.js'
+
+/** One model of one provider, ready to be asked. */
+export interface Model {
+  /** `<provider>/<name>`. */
+  readonly id: string
+  readonly name: string
+  readonly display_name: string
+  readonly source: Source
+  readonly entry: Entry
+  readonly format: ApiFormat
+  /** Each fact with where it comes from, nearest first. */
+  readonly facts: Facts
+  readonly sources: Readonly<Record<string, string>>
+  readonly compat: Compat
+  /** Fields merged into each request. */
+  readonly body: JsonObject
+}
+
+const assumedWindow = 128_000
+const mostOutput = 32_000
+
+// What a server of a format can be taken to do. Few servers that speak openai-chat know prompt_cache_key.
+const defaults: Record<ApiFormat, Facts> = {
+  'openai-chat': { supports_tools: true, supports_parallel_tool_calls: true, supports_context_caching: false },
+  'openai-responses': { supports_tools: true, supports_parallel_tool_calls: true, supports_context_caching: true },
+  'anthropic-messages': { supports_tools: true, supports_parallel_tool_calls: true, supports_context_caching: true },
+  'google-generative-ai': { supports_tools: true, supports_parallel_tool_calls: true, supports_context_caching: false },
+  'ai-sdk': { supports_tools: true },
+  module: { supports_tools: true },
+}
+
+/** Profile, the list of models, the entry itself, the snapshot, the default of the format: the nearest that says a fact wins. */
+export function modelOf(source: Source, name: string): Model {
+  const { entry } = source
+  const id = `${entry.name}/${name}`
+  const profile = own(entry.profiles, name) ?? {}
+  const listed = Array.isArray(entry.models) ? {} : (own(entry.models, name) ?? {})
+  const said = profile.api_format ?? listed.api_format ?? entry.api_format ?? 'auto'
+  const format = said === 'auto' ? 'openai-chat' : said
+  const layers: [string, Profile][] = [
+    [`profiles."${name}"`, profile],
+    [`models."${name}"`, listed],
+    ['entry', entry],
+    [`snapshot of ${snapshot().as_of}`, source.builtin ? (own(snapshot().models, id) ?? {}) : {}],
+    [`default of ${format}`, defaults[format]],
+    ['default', { max_output_tokens: mostOutput }],
+    ['assumed', { context_window: assumedWindow }],
+  ]
+  const facts: Facts = {}
+  const sources: Record<string, string> = {}
+  for (const [from, layer] of layers) {
+    for (const [key, value] of Object.entries(layer)) {
+      if (value === undefined || key in sources || !/^(context_window|max_output_tokens|cost|supports_\w+)$/.test(key)) continue
+      Object.assign(facts, { [key]: value })
+      sources[key] = from
+    }
+  }
+  return {
+    id,
+    name,
+    display_name: profile.display_name ?? listed.display_name ?? entry.display_name ?? entry.name,
+    source,
+    entry,
+    format,
+    facts,
+    sources,
+    compat: { ...entry.compat, ...listed.compat, ...profile.compat },
+    body: merged(entry.body ?? {}, listed.body ?? {}, profile.body ?? {}),
+  }
+}
+
+interface Snapshot {
+  as_of: string
+  models: Record<string, Facts>
+}
+let read: Snapshot | undefined
+/** What was known of models of built-in providers when the program was made; nothing newer is fetched. */
+export const snapshot = (): Snapshot => (read ??= JSON.parse(readFileSync(programFile('manifests/provider/_models.json'), 'utf8')) as Snapshot)
+
+const own = <T>(map: Record<string, T> | undefined, key: string): T | undefined => (map && Object.hasOwn(map, key) ? map[key] : undefined)

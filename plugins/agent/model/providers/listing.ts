@@ -1,0 +1,60 @@
+import { homeOf } from '../../../../core/config/index.js'
+import type { Kernel } from '../../../../core/kernel/index.js'
+import { AgentError, deadline, messageOf, type AgentProviders } from '../../base/index.js'
+import { limited } from '../body.js'
+import { wayTo } from '../connect.js'
+import { keyHeaders, transport } from '../transport.js'
+import type { Source } from './entry.js'
+import { modelOf, type Model } from './facts.js'
+import { isReady, keyVariable, namesOf, sourcesOf } from './provider.js'
+
+export interface Listed {
+  models: Model[]
+  /** Providers that could be had with a key, and the variable it goes in. */
+  without_key: { name: string; variable: string }[]
+  /** What could not be asked or used, and why. */
+  faults: string[]
+}
+
+const patience_ms = 10_000
+const mostBytes = 4 * 1024 * 1024
+
+/** The models that can be asked as things stand; where an entry says `discover`, its server is asked for more. */
+export async function listModels(kernel: Kernel, providers: AgentProviders, signal: AbortSignal): Promise<Listed> {
+  const { all, faults } = sourcesOf(kernel, providers.env)
+  const ready = all.filter((source) => isReady(source, providers.env))
+  const found = await Promise.all(
+    ready.map(async (source) => {
+      try {
+        return [...new Set([...namesOf(source), ...(await asked(kernel, source, providers, signal))])].map((name) => modelOf(source, name))
+      } catch (error) {
+        // A server of this machine that does not run is no news.
+        if (!source.builtin) faults.push(`${source.entry.name}: ${messageOf(error)}`)
+        return namesOf(source).map((name) => modelOf(source, name))
+      }
+    }),
+  )
+  const without_key = all.filter((source) => !ready.includes(source)).map(({ entry }) => ({ name: entry.name, variable: keyVariable(entry)! }))
+  return { models: found.flat(), without_key, faults }
+}
+
+async function asked(kernel: Kernel, source: Source, providers: AgentProviders, signal: AbortSignal): Promise<string[]> {
+  const { entry, load } = source
+  if (!load && !entry.discover) return []
+  const way = await wayTo(kernel, source, providers)
+  if (load) return (await import('./module.js')).moduleModels(source, { resolve: way.resolve, home: homeOf({ env: providers.env }) })
+  const model = modelOf(source, '')
+  const ask = transport(model, way.credential, way, way.reach)
+  const limit = AbortSignal.any([signal, deadline(patience_ms)])
+  const response = await ask(`${entry.base_url!.replace(/\/+$/, '')}/models`, { headers: keyHeaders(model.format), signal: limit })
+  if (!response.ok) throw new AgentError('VT_LLM_REQUEST', `the server answers ${response.status} to GET /models.`)
+  const text = await limited(response, mostBytes)
+  return idsIn(JSON.parse(text))
+}
+
+/** Ids as OpenAI and Anthropic (`data`) and Google (`models`, named `models/<id>`) list them. */
+function idsIn(answer: unknown): string[] {
+  const { data, models } = (answer ?? {}) as { data?: { id?: unknown }[]; models?: { name?: unknown }[] }
+  const ids = Array.isArray(data) ? data.map((one) => one?.id) : Array.isArray(models) ? models.map(({ name }) => String(name).replace(/^models\//, '')) : []
+  return ids.filter((id): id is string => typeof id === 'string' && id !== '' && id.length <= 256)
+}

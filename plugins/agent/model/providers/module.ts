@@ -1,0 +1,105 @@
+import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3FinishReason, LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
+import { AgentError, messageOf } from '../../base/index.js'
+import type { Resolve } from '../auth/types.js'
+import type { Source } from './entry.js'
+import type { Model } from './facts.js'
+
+/** What a module yields while a model answers; one `finish` or `error` ends it. */
+type Part =
+  | { type: 'text' | 'reasoning'; text: string }
+  | { type: 'tool_call'; id?: string; name: string; arguments: string | object }
+  | { type: 'usage'; input_tokens?: number; output_tokens?: number; cached_input_tokens?: number }
+  | { type: 'finish'; reason?: 'stop' | 'tool-calls' | 'length' | 'content-filter' }
+  | { type: 'error'; message: string; status?: number; retry_after_ms?: number }
+/** What a module's default export makes of the options of its plugin. Contract: `generate` does not throw after its first part. */
+interface Made {
+  models?: () => string[] | Promise<string[]>
+  generate?: (request: LanguageModelV3CallOptions & { model: string }, means: { signal: AbortSignal; fetch: Fetch }) => AsyncIterable<Part>
+  /** Instead of generate: a provider of the AI SDK. */
+  languageModel?: (id: string) => LanguageModelV3
+}
+
+const fault = ({ entry, from }: Source, why: string) => new AgentError('VT_PROVIDER_MODULE', `The module of the provider '${entry.name}' (${from.file}) ${why}`)
+
+/** The provider that a module makes. Throws VT_PROVIDER_MODULE, VT_PLUGIN_IMPORT. */
+async function made(source: Source, { resolve, home }: Pick<Means, 'resolve' | 'home'>): Promise<Made> {
+  const main = await source.load!().catch((error: unknown) => Promise.reject(fault(source, `cannot be loaded: ${messageOf(error)}`)))
+  const context = { name: source.entry.name, home, secret: (key: string) => resolve({ secret: key }, `secret ${key}`) }
+  const provider = await Promise.resolve()
+    .then(() => main(source.options, context) as Made | undefined)
+    .catch((error: unknown) => Promise.reject(fault(source, `fails: ${messageOf(error)}`)))
+  if (typeof provider?.generate !== 'function' && typeof provider?.languageModel !== 'function') throw fault(source, 'makes nothing with generate or languageModel.')
+  return provider
+}
+
+/** The models that a module says it has. */
+export async function moduleModels(source: Source, means: Pick<Means, 'resolve' | 'home'>): Promise<string[]> {
+  const names = await (await made(source, means)).models?.()
+  return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : []
+}
+
+/** A model of a module as the rest of the agent knows models. Throws VT_PROVIDER_MODULE, VT_PROVIDER_VERSION. */
+export async function moduleModel({ source, name }: Model, means: Means): Promise<LanguageModelV3> {
+  const provider = await made(source, means)
+  if (!provider.generate) {
+    const model = provider.languageModel!(name)
+    if (model?.specificationVersion === 'v3') return model
+    throw new AgentError('VT_PROVIDER_VERSION', `The module of the provider '${source.entry.name}' makes models of version '${String(model?.specificationVersion)}'; 'v3' (AI SDK 6) is accepted.`)
+  }
+  const stream = (options: LanguageModelV3CallOptions) => {
+    const signal = options.abortSignal ?? new AbortController().signal
+    const parts = provider.generate!({ ...options, model: name }, { signal, fetch: means.fetch })
+    return ReadableStream.from(adapted(parts))
+  }
+  return {
+    specificationVersion: 'v3',
+    provider: source.entry.name,
+    modelId: name,
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(fault(source, 'answers in streams only.')),
+    doStream: async (options) => ({ stream: stream(options) }),
+  }
+}
+
+async function* adapted(parts: AsyncIterable<Part>): AsyncGenerator<LanguageModelV3StreamPart> {
+  let usage: LanguageModelV3Usage = { inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined }, outputTokens: { total: undefined, text: undefined, reasoning: undefined } }
+  let open: { type: 'text' | 'reasoning'; id: string } | undefined
+  let count = 0
+  const close = (): LanguageModelV3StreamPart[] => (open ? [{ type: `${open.type}-end`, id: open.id }] : [])
+  for await (const part of parts) {
+    if (part.type === 'text' || part.type === 'reasoning') {
+      if (open?.type !== part.type) {
+        yield* close()
+        open = { type: part.type, id: String(count++) }
+        yield { type: `${part.type}-start`, id: open.id }
+      }
+      yield { type: `${part.type}-delta`, id: open.id, delta: String(part.text) }
+      continue
+    }
+    yield* close()
+    open = undefined
+    if (part.type === 'tool_call') {
+      yield { type: 'tool-call', toolCallId: part.id ?? '', toolName: String(part.name), input: typeof part.arguments === 'string' ? part.arguments : JSON.stringify(part.arguments ?? {}) }
+    } else if (part.type === 'usage') {
+      usage = { inputTokens: { ...usage.inputTokens, total: part.input_tokens, cacheRead: part.cached_input_tokens }, outputTokens: { ...usage.outputTokens, total: part.output_tokens } }
+    } else if (part.type === 'error') {
+      const { message, status, retry_after_ms: wait } = part
+      yield { type: 'error', error: Object.assign(new Error(String(message)), status !== undefined && { statusCode: status }, wait !== undefined && { responseHeaders: { 'retry-after-ms': String(wait) } }) }
+      return
+    } else if (part.type === 'finish') {
+      const unified = part.reason ?? 'stop'
+      yield { type: 'finish', finishReason: { unified, raw: unified } satisfies LanguageModelV3FinishReason, usage }
+      return
+    }
+  }
+}
+
+export type Fetch = typeof globalThis.fetch
+/** What a client is made of besides the model. */
+export interface Means {
+  /** Carries credentials, limits and everything else that is ours. */
+  fetch: Fetch
+  resolve: Resolve
+  /** The `.vtcode` folder of the user. */
+  home: string
+}

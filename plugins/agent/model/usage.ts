@@ -1,0 +1,60 @@
+import type { LanguageModelV3Usage } from '@ai-sdk/provider'
+import { estimateTokenCount } from 'tokenx'
+import type { Msg, Usage } from '../base/index.js'
+import type { Facts } from './providers/entry.js'
+
+export const noUsage: Usage = { input_tokens: 0, cached_input_tokens: 0, cache_creation_tokens: 0, output_tokens: 0 }
+
+/** What the server counted, or an estimate where it said nothing. */
+export function usageOf(usage: LanguageModelV3Usage | undefined, sent: () => number, said: string): Usage {
+  const input = usage?.inputTokens.total
+  const output = usage?.outputTokens.total
+  const reasoning = usage?.outputTokens.reasoning
+  return {
+    input_tokens: input ?? sent(),
+    cached_input_tokens: usage?.inputTokens.cacheRead ?? 0,
+    cache_creation_tokens: usage?.inputTokens.cacheWrite ?? 0,
+    output_tokens: output ?? estimateTokenCount(said),
+    ...(reasoning !== undefined && { reasoning_tokens: reasoning }),
+    ...((input === undefined || output === undefined) && { estimated: true as const }),
+  }
+}
+
+export function add(a: Usage, b: Usage): Usage {
+  const reasoning = (a.reasoning_tokens ?? 0) + (b.reasoning_tokens ?? 0)
+  return {
+    input_tokens: a.input_tokens + b.input_tokens,
+    cached_input_tokens: a.cached_input_tokens + b.cached_input_tokens,
+    cache_creation_tokens: a.cache_creation_tokens + b.cache_creation_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+    ...((a.reasoning_tokens ?? b.reasoning_tokens) !== undefined && { reasoning_tokens: reasoning }),
+    ...((a.estimated || b.estimated) && { estimated: true as const }),
+  }
+}
+
+/** USD, or `null` when the model has no price. Without prices of its own the cache costs what input costs. */
+export function costOf(usage: Usage, cost: Facts['cost']): number | null {
+  if (!cost) return null
+  const { input_tokens: input, cached_input_tokens: cached, cache_creation_tokens: created, output_tokens: output } = usage
+  return ((input - cached - created) * cost.input + cached * (cost.cache_read ?? cost.input) + created * (cost.cache_write ?? cost.input) + output * cost.output) / 1e6
+}
+/** USD by the server's own count, where it tells one, as OpenRouter does. */
+export function reportedCost(usage: LanguageModelV3Usage | undefined): number | undefined {
+  const cost = usage?.raw?.['cost']
+  return typeof cost === 'number' && cost >= 0 ? cost : undefined
+}
+/** Unknown costs make a sum unknown. */
+export const addCost = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b)
+
+/** About how many tokens a text has. */
+export const tokensOf = (text: string): number => estimateTokenCount(text)
+/** About how many tokens messages take. */
+export const sizeOf = (messages: readonly Msg[]): number => messages.reduce((sum, message) => sum + sizeOfOne(message), 0)
+
+// A message never changes, and a conversation is asked for its size again and again.
+const sizes = new WeakMap<Msg, number>()
+function sizeOfOne(message: Msg): number {
+  let size = sizes.get(message)
+  if (size === undefined) sizes.set(message, (size = message.parts.reduce((all, part) => all + tokensOf('text' in part ? part.text : JSON.stringify(part.input)) + 4, 4)))
+  return size
+}

@@ -1,0 +1,61 @@
+import { open, rename, unlink } from 'node:fs/promises'
+import type { Approved } from '../../../core/kernel/index.js'
+import type { Workspace } from '../../../core/workspace/index.js'
+import { ownFolder } from '../../lib/state/index.js'
+
+/** A question about a call that waits for somebody, `.vtcode/approvals/<token>.json`. */
+export interface PendingApproval {
+  token: string
+  session_id: string
+  call_id: string
+  tool: string
+  input: unknown
+  reason: string
+  /** What a yes for the session would cover. */
+  covers?: string
+  created_at: string
+  expires_at: string
+  /** The program that was told. */
+  notify?: readonly string[]
+  /** What `vtcode approvals` said. */
+  answer?: Exclude<Approved, boolean | undefined>
+}
+const folder = '.vtcode/approvals'
+const validToken = /^[0-9a-f]{32}$/
+
+/** All that wait, the oldest first. */
+export async function approvalsIn(workspace: Workspace): Promise<PendingApproval[]> {
+  const names = await workspace.names(folder).catch(() => [])
+  const all = await Promise.all(names.map(({ name }) => approvalOf(workspace, name.replace(/\.json$/, ''))))
+  return all.filter((one) => one !== undefined).sort((a, b) => (a.created_at < b.created_at ? -1 : 1))
+}
+
+/** One of them; nothing for what is no token of ours. */
+export async function approvalOf(workspace: Workspace, token: string): Promise<PendingApproval | undefined> {
+  if (!validToken.test(token)) return undefined
+  const text = await workspace.text(`${folder}/${token}.json`).catch(() => '')
+  try {
+    const approval = JSON.parse(text) as PendingApproval
+    return approval.token === token ? approval : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export async function writeApproval(workspace: Workspace, approval: PendingApproval): Promise<void> {
+  await using here = await ownFolder(workspace, folder)
+  const path = `${here.ref}/${approval.token}.json`
+  const file = await open(`${path}.tmp`, 'w', 0o600)
+  try {
+    await file.writeFile(JSON.stringify(approval))
+    await file.datasync()
+  } finally {
+    await file.close()
+  }
+  await rename(`${path}.tmp`, path)
+}
+
+export async function removeApproval(workspace: Workspace, token: string): Promise<void> {
+  await using here = await ownFolder(workspace, folder)
+  await unlink(`${here.ref}/${token}.json`).catch(() => {})
+}

@@ -1,0 +1,62 @@
+import type { Workspace } from '../../../core/workspace/index.js'
+import { readOwn } from '../../lib/state/index.js'
+import { AgentError, type Clock, type Fact, type JournalRecord, type Msg } from '../base/index.js'
+import { lineOf, readJournal } from './journal.js'
+import { asManifest, type ForkMode } from './manifest.js'
+import { envelopeOf, shownMemory } from './memory.js'
+import { before, replay } from './state.js'
+import { openStore, sessionsFolder, unreadable, validId } from './store.js'
+import { plainSummary, shownSummary } from './summary.js'
+
+const wordsKept = 4
+
+/**
+ * Makes a session out of another, which stays as it is and may be in use: with its whole conversation, or with what it remembers, a
+ * summary and the last words of the user. A turn under way is not taken along. No model is asked.
+ */
+export async function fork(workspace: Workspace, from: string, to: string, mode: ForkMode, clock: Clock): Promise<void> {
+  const parent = `${sessionsFolder}/${from}`
+  const text = validId(from) ? await journalOf(workspace, parent) : undefined
+  if (text === undefined) throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${from}' in this workspace.`)
+  const { records, damaged } = readJournal(text)
+  if (damaged !== undefined) throw new AgentError('VT_SESSION_CORRUPT', `Line ${damaged} of the journal of session ${from} is damaged.`)
+  const manifest = asManifest((await workspace.text(`${parent}/manifest.json`).catch(() => '')) || '{}')
+  const whole = closed(records)
+  const store = await openStore(workspace, to, { must_exist: false })
+  try {
+    const now = new Date(clock.now()).toISOString()
+    // One write of the whole: a fork that is cut short is no session.
+    await store.write('messages.jsonl', mode === 'full_copy' ? copied(whole) : lineOf(handOver(whole, to, `${parent}/messages.jsonl`, clock.now()), 1, 0, now))
+    const own = { session_id: to, title: undefined, total_cost_usd: 0, parent_session_id: from, parent_thread_id: manifest?.thread_id, fork_mode: mode }
+    await store.write('manifest.json', JSON.stringify({ ...manifest, ...own, created_at: now, updated_at: now }))
+  } finally {
+    await store.close()
+  }
+}
+
+/** The text of a journal, which somebody else may hold; `undefined` where there is none. */
+async function journalOf(workspace: Workspace, path: string): Promise<string | undefined> {
+  const folder = await workspace.openDirectory(path).catch(() => undefined)
+  const file = `${path}/messages.jsonl`
+  return folder && readOwn(`${folder.ref}/messages.jsonl`).catch((error: unknown) => Promise.reject(unreadable(file, error))).finally(() => folder.close())
+}
+
+/** The records up to the end of the last turn that ended. */
+function closed(records: readonly JournalRecord[]): readonly JournalRecord[] {
+  const { open, turn } = replay(records)
+  return open ? before(records, turn) : records
+}
+
+/** The same records, without what they cost: that was paid by the other one. */
+const copied = (records: readonly JournalRecord[]): string =>
+  records.map(({ n, ts, turn, crc: _, ...fact }) => lineOf('cost_usd' in fact ? { ...fact, cost_usd: 0 } : fact, n, turn, ts)).join('')
+
+/** What a summarised session begins with. */
+function handOver(records: readonly JournalRecord[], to: string, history_path: string, now: number): Fact {
+  const state = replay(records)
+  const summary = plainSummary(state.messages, state.summary)
+  const words = state.messages.filter(({ role, origin }) => role === 'user' && origin !== 'harness' && origin !== 'instructions').slice(-wordsKept)
+  const message = (text: string): Msg => ({ role: 'user', parts: [{ type: 'text', text }], origin: 'harness' })
+  const memory = envelopeOf({ ...state, summary, history_path }, to, [], now)
+  return { kind: 'compaction', keep_from: 0, inserted: [message(shownMemory(memory)), message(shownSummary(summary)), ...words], history_path, summary }
+}

@@ -1,0 +1,96 @@
+import { version, withoutValues } from '../../../core/base/index.js'
+import type { Workspace } from '../../../core/workspace/index.js'
+import { AgentError } from '../base/index.js'
+import type { Thread } from '../thread.js'
+import { isHeld } from './lock.js'
+import { sessionsFolder } from './store.js'
+
+export type ForkMode = 'full_copy' | 'summarized'
+/** What `sessions list` shows; `manifest.json` of each session. */
+export interface SessionManifest {
+  v: 1
+  session_id: string
+  thread_id: string
+  workspace: string
+  model: string
+  mode: string
+  created_at: string
+  updated_at: string
+  /** `completed` where its last run went well; all but an active one can be gone on with. */
+  status: 'active' | 'idle' | 'completed' | 'interrupted'
+  turn_count: number
+  step_count: number
+  event_count: number
+  title?: string
+  /** Where it was forked from. */
+  parent_session_id?: string
+  parent_thread_id?: string
+  fork_mode?: ForkMode
+  no_export?: true
+  first_prompt: string
+  /** Of all its runs; `null` where a price was not known. */
+  total_cost_usd: number | null
+  vtcode_version: string
+}
+
+/** The manifest of a session as it is now; `before` is the last one. */
+export function manifestOf({ providers, session_id, thread_id, kernel, line, state, events }: Thread, status: SessionManifest['status'], before: SessionManifest | undefined): SessionManifest {
+  const now = new Date(providers.clock.now()).toISOString()
+  return {
+    v: 1,
+    session_id,
+    thread_id,
+    workspace: kernel.workspace,
+    model: line.model.id,
+    mode: kernel.settings.policy.mode,
+    created_at: before?.created_at ?? now,
+    updated_at: now,
+    status,
+    turn_count: state.turn,
+    step_count: state.steps,
+    event_count: events.count,
+    ...kept(before),
+    first_prompt: withoutValues(state.first_prompt.slice(0, 160)),
+    total_cost_usd: state.cost,
+    vtcode_version: version,
+  }
+}
+
+/** What no run changes. */
+function kept({ title, parent_session_id, parent_thread_id, fork_mode, no_export }: Partial<SessionManifest> = {}): Partial<SessionManifest> {
+  const all = { title, parent_session_id, parent_thread_id, fork_mode, no_export }
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+}
+
+/** The sessions of a workspace, the one used last first. */
+export async function listSessions(workspace: Workspace): Promise<SessionManifest[]> {
+  const found: SessionManifest[] = []
+  for (const { name, kind } of await workspace.names(sessionsFolder).catch(() => [])) {
+    if (kind !== 'directory') continue
+    const text = await workspace.text(`${sessionsFolder}/${name}/manifest.json`).catch(() => undefined)
+    const manifest = text === undefined ? undefined : asManifest(text)
+    if (manifest?.session_id !== name) continue
+    // Nobody was left to write that it is over.
+    const interrupted = manifest.status === 'active' && !(await isHeld(workspace, `${sessionsFolder}/${name}`))
+    found.push(interrupted ? { ...manifest, status: 'interrupted' } : manifest)
+  }
+  return found.sort((a, b) => (a.updated_at < b.updated_at ? 1 : -1))
+}
+
+/** The id of the session that was used last. Throws VT_SESSION_NOT_FOUND. */
+export async function lastSession(workspace: Workspace): Promise<string> {
+  const [last] = await listSessions(workspace)
+  if (!last) throw new AgentError('VT_SESSION_NOT_FOUND', 'There is no session in this workspace yet.')
+  return last.session_id
+}
+
+/** A manifest, if the text is one: it may have come with the repository. */
+export function asManifest(text: string): SessionManifest | undefined {
+  try {
+    const one = JSON.parse(text) as SessionManifest | null
+    return one !== null && needed.every((key) => typeof one[key] === 'string') && ['string', 'undefined'].includes(typeof one.title) ? one : undefined
+  } catch {
+    return undefined
+  }
+}
+const needed = ['session_id', 'updated_at', 'status', 'first_prompt'] as const

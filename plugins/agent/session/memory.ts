@@ -1,0 +1,77 @@
+import type { GroundedFact } from '../base/index.js'
+import { textOf, type State } from './state.js'
+
+/** What a session remembers of itself, `manifests/schema/session_memory_envelope.1.json`: enough to go on with, far less than the conversation. */
+export interface SessionMemoryEnvelope {
+  session_id: string
+  schema_version: 3
+  summary: string | null
+  objective: string | null
+  task_summary: string | null
+  spec_summary: string | null
+  evaluation_summary: string | null
+  verification_summary: string | null
+  constraints: string[]
+  grounded_facts: GroundedFact[]
+  touched_files: string[]
+  open_questions: string[]
+  verification_todo: string[]
+  delegation_notes: string[]
+  pending_intents: { id: string; text: string }[]
+  applied_intent_ids: string[]
+  history_artifact_path: string | null
+  generated_at: string
+}
+
+/** The memory of a session as its journal and its queue have it. */
+export function envelopeOf(state: State, session_id: string, pending: readonly { id: string; text: string }[], now: number): SessionMemoryEnvelope {
+  const { summary, first_prompt, touched, applied, history_path } = state
+  const last = state.messages.findLast(({ role, parts }) => role === 'assistant' && parts.some(({ type }) => type === 'text'))
+  const said = [summary.goal, ...summary.done, summary.critical_context].filter(Boolean).join('\n')
+  return {
+    session_id,
+    schema_version: 3,
+    summary: (said || (last ? textOf(last) : '')).slice(0, 2000) || null,
+    objective: first_prompt.slice(0, 500) || null,
+    task_summary: [...summary.in_progress, ...summary.next_steps].join('\n').slice(0, 1000) || null,
+    spec_summary: null,
+    evaluation_summary: null,
+    verification_summary: null,
+    constraints: summary.constraints,
+    grounded_facts: summary.facts,
+    touched_files: touched,
+    open_questions: summary.open_questions,
+    verification_todo: [],
+    delegation_notes: [],
+    pending_intents: pending.map(({ id, text }) => ({ id, text })),
+    applied_intent_ids: applied,
+    history_artifact_path: history_path ?? null,
+    generated_at: new Date(now).toISOString(),
+  }
+}
+
+const longest = 2000
+
+/** The memory as a model reads it: one message, right after the prompt. */
+export function shownMemory(memory: SessionMemoryEnvelope): string {
+  const section = (title: string, body: string | null | readonly string[]) => {
+    if (body === null || body.length === 0) return []
+    return [`## ${title}`, ...(typeof body === 'string' ? [body.slice(0, longest)] : body.map((item) => `- ${item}`)), '']
+  }
+  const lines = [
+    ...section('Summary', memory.summary),
+    ...section('Objective', memory.objective),
+    ...section('Task Tracker', memory.task_summary),
+    ...section('Spec Summary', memory.spec_summary),
+    ...section('Evaluation Summary', memory.evaluation_summary),
+    ...section('Verification Status', memory.verification_summary),
+    ...section('Constraints', memory.constraints),
+    ...section('Touched Files', memory.touched_files),
+    ...section('Grounded Facts', memory.grounded_facts.map(({ fact, source }) => `${fact} (${source})`)),
+    ...section('Open Questions', memory.open_questions),
+    ...section('Verification Todo', memory.verification_todo),
+    ...section('Delegation Notes', memory.delegation_notes),
+    ...section('History Artifact', memory.history_artifact_path),
+  ]
+  return `<session_memory>\n${lines.join('\n').trim()}\n</session_memory>`
+}

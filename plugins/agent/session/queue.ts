@@ -1,0 +1,85 @@
+import { AgentError, uuidOf, type Clock, type Msg, type Origin, type Random, type Store } from '../base/index.js'
+
+interface Pending {
+  id: string
+  text: string
+  origin: Origin
+  created_at: string
+}
+interface Content {
+  v: 1
+  pending: Pending[]
+  applied: string[]
+}
+const most = { pending: 16, applied: 64 }
+
+/** Inputs that wait for the next idle boundary. What was accepted is on disk, and is taken exactly once. */
+export class Queue {
+  private content: Content = { v: 1, pending: [], applied: [] }
+  private tail: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    private readonly store: Store,
+    private readonly clock: Clock,
+    private readonly random: Random,
+  ) {}
+
+  /** Takes up what an earlier process left; `known` are the inputs that its journal has. */
+  async load(known: readonly string[]): Promise<void> {
+    const text = await this.store.read('queue.json')
+    if (text === undefined) return
+    const { pending, applied } = contentOf(text)
+    this.content = { v: 1, pending: pending.filter(({ id }) => !known.includes(id)), applied: [...new Set([...applied, ...known])].slice(-most.applied) }
+  }
+
+  /** What waits, the oldest first. */
+  get pending(): readonly Pending[] {
+    return this.content.pending
+  }
+
+  /** Throws VT_LOOP_QUEUE_FULL. An input that was there before is not there twice. */
+  async add(text: string, { id = uuidOf(this.random), origin = 'queue', first = false }: { id?: string; origin?: Origin; first?: boolean } = {}): Promise<string> {
+    const { pending, applied } = this.content
+    if (applied.includes(id) || pending.some((one) => one.id === id)) return id
+    if (pending.length >= most.pending) throw new AgentError('VT_LOOP_QUEUE_FULL', `${most.pending} inputs wait already; this one was not taken.`)
+    const one = { id, text, origin, created_at: new Date(this.clock.now()).toISOString() }
+    await this.save({ pending: first ? [one, ...pending] : [...pending, one], applied })
+    return id
+  }
+
+  /** The oldest; it waits until `applied` says that the journal has it. */
+  async next(): Promise<Msg | undefined> {
+    const [first] = this.content.pending
+    return first && { role: 'user', parts: [{ type: 'text', text: first.text }], origin: first.origin, intent_id: first.id }
+  }
+
+  applied(id: string): Promise<void> {
+    const { pending, applied } = this.content
+    return this.save({ pending: pending.filter((one) => one.id !== id), applied: [...applied, id].slice(-most.applied) })
+  }
+
+  /** Gives back what waits, as if it had never come. */
+  async takeBack(): Promise<string[]> {
+    const { pending, applied } = this.content
+    if (pending.length > 0) await this.save({ pending: [], applied: [...applied, ...pending.map(({ id }) => id)].slice(-most.applied) })
+    return pending.map(({ text }) => text)
+  }
+
+  private save(content: Omit<Content, 'v'>): Promise<void> {
+    this.content = { v: 1, ...content }
+    const saved = this.tail.then(() => this.store.write('queue.json', JSON.stringify(this.content)))
+    this.tail = saved.catch(() => {})
+    return saved
+  }
+}
+
+/** Throws VT_SESSION_CORRUPT: what was accepted is not dropped without a word. */
+function contentOf(text: string): Content {
+  try {
+    const content = JSON.parse(text) as Content
+    if (content.pending.every(({ id, text }) => typeof id === 'string' && typeof text === 'string') && Array.isArray(content.applied)) return content
+  } catch {
+    // The same as a content of another shape.
+  }
+  throw new AgentError('VT_SESSION_CORRUPT', 'queue.json of the session is damaged.', { hint: 'Look what waits in it, then delete the file.' })
+}

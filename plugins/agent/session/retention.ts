@@ -1,0 +1,62 @@
+import type { Workspace } from '../../../core/workspace/index.js'
+import { historyFolder } from '../../lib/files/index.js'
+import { spooled } from '../../lib/state/index.js'
+import type { AgentSettings } from '../base/index.js'
+import { isHeld } from './lock.js'
+import { listSessions } from './manifest.js'
+import { openStore, sessionsFolder } from './store.js'
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/** Brings all that sessions left within the bounds of the settings; returns the ids of those that are gone. */
+export async function tidy(workspace: Workspace, { sessions, context }: AgentSettings, now: number, current?: string): Promise<string[]> {
+  const gone = await collect(workspace, sessions, now, current)
+  await collectSpool(workspace, context.dynamic, current)
+  return gone
+}
+
+/**
+ * Deletes the sessions beyond the bounds, those used longest ago first: never one with a title, one in use, or `current`. 0 is no bound.
+ * Returns the ids of those that are gone.
+ */
+async function collect(workspace: Workspace, { max_count, max_age_days, max_total_mb }: AgentSettings['sessions'], now: number, current?: string): Promise<string[]> {
+  const all = await Promise.all(
+    (await listSessions(workspace)).map(async (one) => ({ ...one, bytes: await workspace.measure(`${sessionsFolder}/${one.session_id}`).then(({ bytes }) => bytes, () => 0) })),
+  )
+  const gone: string[] = []
+  let count = all.length
+  let bytes = all.reduce((sum, one) => sum + one.bytes, 0)
+  for (const { session_id, title, updated_at, bytes: size } of all.reverse()) {
+    const old = max_age_days > 0 && now - Date.parse(updated_at) > max_age_days * dayMs
+    const over = (max_count > 0 && count > max_count) || (max_total_mb > 0 && bytes > max_total_mb * 1024 * 1024)
+    if (!(old || over) || title !== undefined || session_id === current || !(await removed(workspace, session_id))) continue
+    gone.push(session_id)
+    count -= 1
+    bytes -= size
+  }
+  return gone
+}
+
+/** Keeps what sessions put aside within its bound: the session used longest ago loses it first, `current` never. 0 is no bound. */
+async function collectSpool(workspace: Workspace, { spool_max_mb }: AgentSettings['context']['dynamic'], current?: string): Promise<void> {
+  const all = await listSessions(workspace)
+  const files = await Promise.all(all.map(({ session_id }) => spooled(workspace, session_id)))
+  let bytes = files.flat().reduce((sum, one) => sum + one.bytes, 0)
+  for (const [index, { session_id }] of [...all.entries()].reverse()) {
+    if (spool_max_mb === 0 || bytes <= spool_max_mb * 1024 * 1024) return
+    if (session_id === current || (await isHeld(workspace, `${sessionsFolder}/${session_id}`))) continue
+    for (const file of files[index]!) await workspace.remove(file.path).then(() => (bytes -= file.bytes), () => {})
+  }
+}
+
+const removed = (workspace: Workspace, id: string): Promise<boolean> => removeSession(workspace, id).then(() => true, () => false)
+
+/** Deletes a session with everything that was kept for it. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND. */
+export async function removeSession(workspace: Workspace, id: string): Promise<void> {
+  await (await openStore(workspace, id, { must_exist: true })).close()
+  await workspace.remove(`${sessionsFolder}/${id}`, { recursive: true })
+  for (const { name } of await workspace.names(historyFolder).catch(() => [])) {
+    if (name === id || name.startsWith(`${id}_`)) await workspace.remove(`${historyFolder}/${name}`, { recursive: true })
+  }
+  for (const { path } of await spooled(workspace, id)) await workspace.remove(path)
+}

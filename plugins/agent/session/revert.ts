@@ -1,0 +1,110 @@
+import type { Workspace } from '../../../core/workspace/index.js'
+import { undoable, type Step } from '../../lib/files/index.js'
+import { AgentError, type Fact, type JournalRecord, type RevertScope } from '../base/index.js'
+import { lineOf, readJournal } from './journal.js'
+import { envelopeOf } from './memory.js'
+import { isMade } from './recover_calls.js'
+import { carryOut, planRewind, type Rewind } from './rewind.js'
+import { before, replay } from './state.js'
+import { openStore } from './store.js'
+
+export interface Reverted {
+  session_id: string
+  /** The turn that the revert is. */
+  turn: number
+  /** Paths that are, or would be, as they were. */
+  reverted: string[]
+  skipped: Rewind['skipped']
+  /** Files that changed since by nothing the session recorded. */
+  unrevertable: string[]
+}
+export interface Wanted {
+  turn: number
+  scope: RevertScope
+  paths: readonly string[]
+  dry_run?: boolean
+  /** What others changed since is replaced too. */
+  force?: boolean
+}
+
+/**
+ * Brings back what was before a turn: files, conversation or both. It is a turn of the session itself, and can be reverted. Throws
+ * VT_REVERT_NO_CHECKPOINT, VT_REVERT_CONFLICT with nothing changed, VT_SESSION_NOT_FOUND, VT_SESSION_LOCKED.
+ */
+export async function revert(workspace: Workspace, session_id: string, { turn, scope, paths, dry_run, force }: Wanted, now: number): Promise<Reverted> {
+  const store = await openStore(workspace, session_id, { must_exist: true })
+  try {
+    const { records, torn, bytes, damaged } = readJournal((await store.read('messages.jsonl')) ?? '')
+    if (damaged !== undefined) throw new AgentError('VT_SESSION_CORRUPT', `Line ${damaged} of the journal of session ${session_id} is damaged.`)
+    const since = beginOf(records, turn)
+    const last = records.at(-1)?.turn ?? 0
+    if (since === undefined) throw new AgentError('VT_REVERT_NO_CHECKPOINT', `Session ${session_id} has no turn ${turn}; it has ${last}.`)
+    if (!dry_run) await finishRevert(workspace, session_id, records)
+    const code: Rewind = scope === 'conversation' ? nothing : await planRewind(workspace, session_id, since, paths)
+    if (code.conflicts.length > 0 && !force) throw new AgentError('VT_REVERT_CONFLICT', `Changed since by somebody else: ${code.conflicts.join(', ')}. Nothing was reverted.`, { details: { conflicts: code.conflicts } })
+    const unrevertable = scope === 'conversation' ? [] : await changedOtherwise(workspace, Date.parse(since), code.reverted)
+    const answer: Reverted = { session_id, turn: last + 1, reverted: code.reverted, skipped: code.skipped, unrevertable }
+    if (dry_run) return answer
+    if (torn) await store.cut('messages.jsonl', bytes)
+    const ts = new Date(now).toISOString()
+    const fact: Fact = { kind: 'revert', to_turn: turn, scope, ...(paths.length > 0 && { paths }), ...(force && { force }) }
+    // The record comes first: the files that are brought back belong to the turn that it opens, and whoever finds it last finishes it.
+    await store.append('messages.jsonl', lineOf(fact, records.length + 1, last + 1, ts))
+    await store.sync()
+    await carryOut(workspace, session_id, idOf(last + 1), code)
+    await store.append('messages.jsonl', lineOf(finished(turn), records.length + 2, last + 1, ts))
+    await store.sync()
+    const state = replay([...records, { ...fact, n: records.length + 1, ts, turn: last + 1, crc: '' }])
+    await store.write('memory.json', JSON.stringify(envelopeOf(state, session_id, [], now)))
+    return answer
+  } finally {
+    await store.close()
+  }
+}
+
+const nothing: Rewind = { operations: [], reverted: [], skipped: [], conflicts: [], made: [] }
+const idOf = (turn: number): string => `revert-${turn}`
+/** Stands behind a revert whose files are back. */
+export const finished = (turn: number): Fact => ({ kind: 'note', text: `The files are as they were before turn ${turn}.` })
+
+/** When a turn began; nothing when there is none such. */
+const beginOf = (records: readonly JournalRecord[], turn: number): string | undefined => records[before(records, turn).length]?.ts
+
+/** Brings back the files of a revert whose process was killed before it had; of those that somebody changed since, none. Returns its turn. */
+export async function finishRevert(workspace: Workspace, session_id: string, records: readonly JournalRecord[]): Promise<number | undefined> {
+  const last = records.at(-1)
+  if (last?.kind !== 'revert' || last.scope === 'conversation') return undefined
+  const id = idOf(last.turn)
+  // What was noted and not done would look like a change of somebody else.
+  for (const { folder, checkpoint } of await undoable(workspace)) {
+    if (checkpoint.session === session_id && checkpoint.id === id && !(await allMade(workspace, checkpoint.steps))) await workspace.remove(folder, { recursive: true })
+  }
+  const plan = await planRewind(workspace, session_id, beginOf(records.slice(0, -1), last.to_turn) ?? last.ts, last.paths ?? [])
+  if (plan.conflicts.length === 0 || last.force) await carryOut(workspace, session_id, id, plan)
+  return last.to_turn
+}
+
+const allMade = async (workspace: Workspace, steps: readonly Step[]): Promise<boolean> => !(await Promise.all(steps.map((step) => isMade(workspace, step)))).includes(false)
+
+const passed = new Set(['.git', '.vtcode', 'node_modules'])
+const mostLookedAt = 20_000
+const mostTold = 200
+
+/** Files that are younger than the turn and that nothing above brings back: what only a command knew. */
+async function changedOtherwise(workspace: Workspace, since: number, reverted: readonly string[]): Promise<string[]> {
+  const known = new Set(reverted)
+  const found: string[] = []
+  const folders = ['.']
+  for (let looked = 0; folders.length > 0 && looked < mostLookedAt && found.length < mostTold; ) {
+    const folder = folders.pop()!
+    for (const { name, kind } of await workspace.names(folder).catch(() => [])) {
+      looked += 1
+      const path = folder === '.' ? name : `${folder}/${name}`
+      if (kind === 'directory' && !passed.has(name)) folders.push(path)
+      if (kind !== 'file' || known.has(path)) continue
+      const stat = await workspace.stat(path).catch(() => undefined)
+      if (stat && stat.mtime_ms >= since) found.push(path)
+    }
+  }
+  return found.sort()
+}

@@ -1,0 +1,142 @@
+import type { Operation, Version, Workspace } from '../../../core/workspace/index.js'
+import { sha256 } from '../../lib/base/index.js'
+import { missingParents, recorded, refuseForeign, undoable, versionAt, type Step, type Undoable } from '../../lib/files/index.js'
+
+/** What a path held: a file that was kept, what is now at another path, or nothing. */
+type Was = { kept: string; mode: number } | { now: string } | 'nothing'
+
+/** How to bring files back to what they were. */
+export interface Rewind {
+  operations: Operation[]
+  /** Paths that change. */
+  reverted: string[]
+  /** Paths that cannot be brought back, with the reason. */
+  skipped: { path: string; reason: string }[]
+  /** Paths that somebody else changed since. */
+  conflicts: string[]
+  /** Folders that came with what goes. */
+  made: string[]
+}
+
+/** What takes back all that a session changed since a time; `only` are the paths that are wanted. Nothing is changed yet. */
+export async function planRewind(workspace: Workspace, session: string, since: string, only: readonly string[]): Promise<Rewind> {
+  const steps = (await undoable(workspace)).filter(({ checkpoint }) => checkpoint.session === session && checkpoint.time >= since)
+  const past = new Past(workspace)
+  for (const one of steps) await past.before(one)
+  const rewind: Rewind = { operations: [], reverted: [], skipped: past.skipped, conflicts: [...past.conflicts], made: past.made }
+  for (const [path, was] of past.view) {
+    if (only.length > 0 && !only.some((one) => path === one || path.startsWith(`${one}/`))) continue
+    try {
+      await refuseForeign(workspace, path)
+      const operation = await back(workspace, path, was)
+      if (operation) rewind.operations.push(operation)
+      if (operation) rewind.reverted.push(path)
+    } catch (error) {
+      rewind.skipped.push({ path, reason: (error as Error).message })
+    }
+  }
+  rewind.conflicts = rewind.conflicts.filter((path) => rewind.reverted.includes(path))
+  return rewind
+}
+
+/** Carries it out, all of it or nothing, as a checkpoint of its own: it can be taken back in its turn. */
+export async function carryOut(workspace: Workspace, session: string, id: string, { operations, made }: Rewind): Promise<void> {
+  if (operations.length === 0) return
+  const steps = await Promise.all(operations.map((operation) => stepOf(workspace, operation)))
+  await recorded({ slot: 'revert', id }, { workspace, session: { id: session } }, steps, () => workspace.transact(operations))
+  for (const folder of [...made].reverse()) await workspace.remove(folder).catch(() => {})
+}
+
+async function stepOf(workspace: Workspace, { op, path, ...rest }: Operation): Promise<Step> {
+  const { over } = rest
+  const before = over === 'nothing' ? undefined : { sha256: over.sha256, mode: over.stat.mode & 0o7777, bytes: over.stat.bytes }
+  if (op === 'remove') return { op, path, before: before! }
+  const { bytes } = rest as { bytes: Uint8Array }
+  return { op, path, ...(before && { before }), after: sha256(bytes), made: await missingParents(path, workspace) }
+}
+
+async function back(workspace: Workspace, path: string, was: Was): Promise<Operation | undefined> {
+  const there = await workspace.stat(path)
+  if (there && there.kind !== 'file') throw new Error(`a ${there.kind} stands in its place: take that away and revert again`)
+  const over: Version | undefined = await versionAt(workspace, path)
+  if (was === 'nothing') return over && { op: 'remove', path, over }
+  const source = 'kept' in was ? was.kept : was.now
+  const mode = 'kept' in was ? was.mode : (await workspace.stat(source))!.mode & 0o7777
+  const bytes = await workspace.read(source)
+  if (over?.sha256 === sha256(bytes) && (over.stat.mode & 0o7777) === mode) return undefined
+  return { op: 'write', path, bytes, over: over ?? 'nothing', mode }
+}
+
+/** Goes back change by change, the latest first, and knows for each path what it held then; what it does not name is as it is now. */
+class Past {
+  readonly view = new Map<string, Was>()
+  readonly skipped: Rewind['skipped'] = []
+  readonly conflicts = new Set<string>()
+  readonly made: string[] = []
+
+  constructor(private readonly workspace: Workspace) {}
+
+  async before({ folder, checkpoint }: Undoable): Promise<void> {
+    for (const [index, step] of [...checkpoint.steps.entries()].reverse()) await this.step(step, `${folder}/${index}`)
+  }
+
+  private async step(step: Step, kept: string): Promise<void> {
+    if ('made' in step) this.made.push(...step.made)
+    switch (step.op) {
+      case 'write':
+        await this.expect(step.path, step.after)
+        this.view.set(step.path, step.before ? { kept, mode: step.before.mode } : 'nothing')
+        return
+      case 'remove':
+        await this.expect(step.path, undefined)
+        this.view.set(step.path, { kept, mode: step.before.mode })
+        return
+      case 'take':
+        for (const file of await this.files(kept)) this.view.set(file === '' ? step.path : `${step.path}/${file}`, { kept: file === '' ? kept : `${kept}/${file}`, mode: await this.mode(`${kept}${file && `/${file}`}`) })
+        return
+      case 'create':
+        for (const file of await this.files(step.path)) this.view.set(file === '' ? step.path : `${step.path}/${file}`, 'nothing')
+        this.made.push(step.path)
+        return
+      case 'rename':
+        await this.renamed(step.from, step.to)
+        if (step.before) this.view.set(step.to, { kept, mode: step.before.mode })
+    }
+  }
+
+  /** What is at `to`, and below it, was at `from`. */
+  private async renamed(from: string, to: string): Promise<void> {
+    const below = new Map<string, Was>()
+    for (const file of await this.files(to)) below.set(file, { now: file === '' ? to : `${to}/${file}` })
+    for (const [path, was] of this.view) if (path === to || path.startsWith(`${to}/`)) below.set(path.slice(to.length + 1), was)
+    for (const [file, was] of below) {
+      this.view.set(file === '' ? to : `${to}/${file}`, 'nothing')
+      this.view.set(file === '' ? from : `${from}/${file}`, was)
+    }
+    this.made.push(to)
+  }
+
+  /** The last change that we know of left it so; anything else is somebody's own. */
+  private async expect(path: string, hash: string | undefined): Promise<void> {
+    if (this.view.has(path)) return
+    const there = await this.workspace.stat(path)
+    // What is no file is not written over in any case, and says so by itself.
+    if (there && there.kind !== 'file') return
+    if ((await versionAt(this.workspace, path))?.sha256 !== hash) this.conflicts.add(path)
+  }
+
+  /** The files at and below a path, relative to it; '' is the path itself. What is no file cannot be brought back. */
+  private async files(path: string): Promise<string[]> {
+    const stat = await this.workspace.stat(path)
+    if (!stat || stat.kind === 'file') return stat ? [''] : []
+    if (stat.kind !== 'directory') {
+      this.skipped.push({ path, reason: `it is a ${stat.kind}` })
+      return []
+    }
+    const found: string[] = []
+    for (const { name } of await this.workspace.names(path)) for (const file of await this.files(`${path}/${name}`)) found.push(file === '' ? name : `${name}/${file}`)
+    return found
+  }
+
+  private mode = async (path: string): Promise<number> => (await this.workspace.stat(path))!.mode & 0o7777
+}

@@ -1,0 +1,174 @@
+import type { CallPart, Fact, FileChange, JournalRecord, Msg, ResultPart, Summary } from '../base/index.js'
+import { addCost } from '../model/index.js'
+import { mergeSummaries, noSummary } from './summary.js'
+
+type CallStart = Fact & { kind: 'call_start' }
+type CallEnd = Fact & { kind: 'call_end' }
+
+/** What a journal says so far. Live runs and resumed ones come to it in the same way: by `apply`, fact after fact. */
+export interface State {
+  /** What the model is told. */
+  messages: Msg[]
+  turn: number
+  /** Present while a turn is open. */
+  open: { turn_id: string; input: Msg } | undefined
+  steps: number
+  /** Calls that began, and what came of them, of the step under way. */
+  started: Map<string, CallStart>
+  ended: Map<string, CallEnd>
+  segment: (Fact & { kind: 'segment' }) | undefined
+  /** How many of the messages were there before the turn. */
+  earlier: number
+  /** Inputs that were taken from the queue. */
+  applied: string[]
+  compactions: number
+  /** What the compactions so far found, the newest last; of the last one `goal` and the like. */
+  summary: Summary
+  /** Where the conversation lies as it was before the last compaction. */
+  history_path: string | undefined
+  /** Files that calls changed, the latest last. */
+  touched: string[]
+  /** Paths that calls named, the latest last. */
+  named: string[]
+  first_prompt: string
+  /** Of all answers, in USD; `null` when one of them had no price. */
+  cost: number | null
+}
+const most = { touched: 200, named: 500 }
+
+export const emptyState = (): State => ({
+  messages: [],
+  turn: 0,
+  open: undefined,
+  steps: 0,
+  started: new Map(),
+  ended: new Map(),
+  segment: undefined,
+  earlier: 0,
+  applied: [],
+  compactions: 0,
+  summary: noSummary,
+  history_path: undefined,
+  touched: [],
+  named: [],
+  first_prompt: '',
+  cost: 0,
+})
+
+/** One fact more. */
+export function apply(state: State, fact: Fact, turn: number): void {
+  switch (fact.kind) {
+    case 'segment':
+      state.segment = fact
+      return
+    case 'turn_start':
+      state.turn = turn
+      state.earlier = state.messages.length
+      state.open = { turn_id: fact.turn_id, input: fact.input }
+      state.messages = [...state.messages, fact.input]
+      state.first_prompt ||= textOf(fact.input)
+      if (fact.input.intent_id !== undefined) state.applied = [...state.applied, fact.input.intent_id].slice(-64)
+      return
+    case 'turn_end':
+      state.open = undefined
+      return
+    case 'message':
+      state.messages = [...state.messages, fact.message]
+      if (fact.message.role === 'assistant') state.steps += 1
+      if (fact.cost_usd !== undefined) state.cost = addCost(state.cost, fact.cost_usd)
+      state.started.clear()
+      state.ended.clear()
+      return
+    case 'call_start':
+      state.started.set(fact.call_id, fact)
+      state.named = latest(state.named, [(fact.input as { path?: unknown } | null)?.path].filter((path) => typeof path === 'string'), most.named)
+      return
+    case 'call_end':
+      state.ended.set(fact.call_id, fact)
+      state.touched = latest(state.touched, fact.changed ?? [], most.touched)
+      return
+    case 'compaction':
+      state.messages = [...fact.inserted, ...state.messages.slice(fact.keep_from)]
+      state.earlier = Math.max(0, state.earlier - fact.keep_from) + fact.inserted.length
+      state.compactions += 1
+      state.summary = mergeSummaries(state.summary, fact.summary)
+      state.history_path = fact.history_path
+      return
+    case 'cleared':
+      state.messages = state.messages.map((message) => cleared(message, fact))
+      return
+    case 'revert':
+      state.turn = turn
+      return
+    case 'note':
+  }
+}
+
+/** What a whole journal says. A conversation that was taken back is what it was before that turn. */
+export function replay(records: readonly JournalRecord[]): State {
+  const state = emptyState()
+  const turns: { turn: number; said: Conversation }[] = []
+  for (const record of records) {
+    const said = conversationOf(state)
+    apply(state, record, record.turn)
+    if (record.kind === 'revert' && record.scope !== 'code') takeBack(state, turns.find(({ turn }) => turn >= record.to_turn)?.said ?? said)
+    if (beginsTurn(record)) turns.push({ turn: record.turn, said })
+  }
+  return state
+}
+
+/** The records before a turn. */
+export function before(records: readonly JournalRecord[], turn: number): readonly JournalRecord[] {
+  const first = records.findIndex((record) => beginsTurn(record) && record.turn >= turn)
+  return first < 0 ? records : records.slice(0, first)
+}
+
+const beginsTurn = ({ kind }: JournalRecord): boolean => kind === 'turn_start' || kind === 'revert'
+
+/** What is taken back with a turn. Nothing in it is ever changed in place, so to keep it costs nothing. */
+type Conversation = Pick<State, 'messages' | 'summary' | 'history_path'>
+const conversationOf = ({ messages, summary, history_path }: State): Conversation => ({ messages, summary, history_path })
+
+/** The conversation becomes what it was; the numbers of turns, steps, calls and compactions go on. */
+function takeBack(state: State, said: Conversation): void {
+  Object.assign(state, { ...said, earlier: said.messages.length, open: undefined })
+}
+
+/** Each once, the new ones last. */
+const latest = (old: string[], paths: readonly string[], count: number): string[] => (paths.length > 0 ? [...old.filter((path) => !paths.includes(path)), ...paths].slice(-count) : old)
+
+function cleared(message: Msg, { texts, inputs }: Fact & { kind: 'cleared' }): Msg {
+  const parts = message.parts.map((part) => {
+    if (!('call_id' in part) || !Object.hasOwn(texts, part.call_id)) return part
+    return part.type === 'tool_result' ? { ...part, text: texts[part.call_id]! } : inputs ? { ...part, input: { cleared: true } } : part
+  })
+  return parts.some((part, index) => part !== message.parts[index]) ? { ...message, parts } : message
+}
+
+/** The calls of the last step that no result answers yet. */
+export function unanswered({ messages }: State): CallPart[] {
+  const last = messages.at(-1)
+  return last?.role === 'assistant' ? last.parts.filter((part) => part.type === 'tool_call') : []
+}
+
+export const textOf = ({ parts }: Msg): string => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+
+/** What came of a call, for the journal. */
+export const callEnd = (call_id: string, answer: Pick<ResultPart, 'text' | 'is_error' | 'spool_path'>, changes: readonly FileChange[]): CallEnd => ({
+  kind: 'call_end',
+  call_id,
+  ...answer,
+  ...(changes.length > 0 && { changed: changes.map(({ path }) => path) }),
+})
+
+/** A result as the model gets it. */
+export const resultPart = ({ call_id, tool_call_id, name }: CallPart, { text, is_error, spool_path, changed }: Pick<ResultPart, 'text' | 'is_error' | 'spool_path' | 'changed'>): ResultPart => ({
+  type: 'tool_result',
+  call_id,
+  tool_call_id,
+  name,
+  text,
+  is_error,
+  ...(spool_path !== undefined && { spool_path }),
+  ...(changed && { changed }),
+})

@@ -1,0 +1,166 @@
+import { constants, fstatSync, writeSync } from 'node:fs'
+import { readdir, rename, type FileHandle } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import type { Handle, Workspace } from '../../../core/workspace/index.js'
+import { historyFolder } from '../../lib/files/index.js'
+import { openOwn, ownFolder, readOwn } from '../../lib/state/index.js'
+import { AgentError, messageOf, type Log, type Store } from '../base/index.js'
+import { holdSession } from './lock.js'
+
+const largestLog = 64 * 1024 * 1024
+
+export const sessionsFolder = '.vtcode/sessions'
+/** Ids are names of folders. */
+export const validId = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id)
+
+const { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND } = constants
+
+/** A session on disk, held against other writers until it is closed. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND, VT_SESSION_WRITE. */
+export async function openStore(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> {
+  const path = `${sessionsFolder}/${id}`
+  if (how.must_exist && !(validId(id) && (await workspace.stat(`${path}/messages.jsonl`)))) throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${id}' in this workspace.`)
+  const folder = await ownFolder(workspace, path).catch((error: unknown) => Promise.reject(ofDisk(path, error)))
+  try {
+    return new Disk(workspace, path, folder, await holdSession(workspace, path, folder))
+  } catch (error) {
+    await folder.close()
+    throw ofDisk(path, error)
+  }
+}
+
+class Disk implements Store {
+  private readonly logs = new Map<Log, Promise<FileHandle>>()
+  private readonly unsynced = new Set<Log>()
+  private synced: Promise<void> = Promise.resolve()
+  private readonly writing = new Map<string, Promise<void>>()
+
+  constructor(
+    private readonly workspace: Workspace,
+    private readonly path: string,
+    private readonly folder: Handle,
+    private readonly release: () => Promise<void>,
+  ) {}
+
+  async append(log: Log, line: string): Promise<void> {
+    try {
+      const file = await this.log(log)
+      // A line goes into the system's memory at once; a trip through the thread pool for each would cost a turn more than all else.
+      const bytes = Buffer.from(line)
+      for (let at = 0; at < bytes.length; ) at += writeSync(file.fd, bytes, at)
+      this.unsynced.add(log)
+    } catch (error) {
+      throw unwritable(log, error)
+    }
+  }
+
+  sync(only?: Log): Promise<void> {
+    const logs = [...this.unsynced].filter((log) => only === undefined || log === only)
+    for (const log of logs) this.unsynced.delete(log)
+    // One that is under way counts too, and one that failed fails every later one.
+    const all = [this.synced, ...logs.map((log) => this.log(log).then((file) => file.datasync()).catch((error: unknown) => Promise.reject(unwritable(log, error))))]
+    this.synced = Promise.all(all).then(() => {})
+    this.synced.catch(() => {})
+    return this.synced
+  }
+
+  async roll(log: Log): Promise<void> {
+    const file = await this.log(log)
+    if (fstatSync(file.fd).size < largestLog) return
+    await this.sync()
+    const base = log.replace('.jsonl', '')
+    const taken = (await readdir(this.folder.ref)).flatMap((name) => Number(new RegExp(`^${base}\\.(\\d+)\\.jsonl$`).exec(name)?.[1] ?? []))
+    await file.close()
+    this.logs.delete(log)
+    await rename(`${this.folder.ref}/${log}`, `${this.folder.ref}/${base}.${Math.max(0, ...taken) + 1}.jsonl`)
+  }
+
+  private log(name: Log): Promise<FileHandle> {
+    const known = this.logs.get(name)
+    if (known) return known
+    const file = openOwn(`${this.folder.ref}/${name}`, O_RDWR | O_CREAT | O_APPEND)
+    this.logs.set(name, file)
+    return file
+  }
+
+  async write(name: string, text: string): Promise<void> {
+    if (name.includes('/')) await this.within(`${this.path}/${dirname(name)}`, basename(name), text)
+    else await this.inTurn(name, () => writeWhole(`${this.folder.ref}/${name}`, name, text, { durable: true }))
+  }
+
+  /** A file is written by one at a time: what was said last is what stays. */
+  private inTurn(name: string, write: () => Promise<void>): Promise<void> {
+    const written = (this.writing.get(name) ?? Promise.resolve()).then(write, write)
+    this.writing.set(name, written)
+    return written
+  }
+
+  async archive(name: string, text: string): Promise<string> {
+    await this.within(historyFolder, name, text)
+    return `${historyFolder}/${name}`
+  }
+
+  private async within(path: string, name: string, text: string): Promise<void> {
+    const folder = await ownFolder(this.workspace, path).catch((error: unknown) => Promise.reject(unwritable(`${path}/${name}`, error)))
+    try {
+      await writeWhole(`${folder.ref}/${name}`, name, text, { durable: false })
+    } finally {
+      await folder.close()
+    }
+  }
+
+  read(name: string): Promise<string | undefined> {
+    return readOwn(`${this.folder.ref}/${name}`).catch((error: unknown) => Promise.reject(unreadable(`${this.path}/${name}`, error)))
+  }
+
+  async cut(log: Log, bytes: number): Promise<void> {
+    const file = await this.log(log)
+    await file.truncate(bytes)
+  }
+
+  async close(): Promise<void> {
+    for (const file of this.logs.values()) await file.then((handle) => handle.close()).catch(() => {})
+    await this.release()
+    await this.folder.close()
+  }
+}
+
+/** The old file or the new one, never a part. */
+async function writeWhole(path: string, name: string, text: string, { durable }: { durable: boolean }): Promise<void> {
+  const temp = `${path}.${process.pid}.tmp`
+  try {
+    const file = await openOwn(temp, O_WRONLY | O_CREAT | O_TRUNC)
+    try {
+      await file.writeFile(text)
+      if (durable) await file.datasync()
+    } finally {
+      await file.close()
+    }
+    await rename(temp, path)
+  } catch (error) {
+    throw unwritable(name, error)
+  }
+}
+
+// The system names the place by a number of ours.
+const unwritable = (name: string, error: unknown): AgentError => new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${messageOf(error).replace(/, \w+ '.*$/, '')}.`)
+
+/** Never taken for nothing: what is written next would stand in its place. */
+export const unreadable = (path: string, error: unknown): AgentError => new AgentError('VT_SESSION_CORRUPT', `${path} cannot be read: ${messageOf(error)}.`, { hint: 'Look at it by hand; nothing was changed.' })
+
+/** What the system says of the disk is a failure of the session; what was found out by ourselves stays what it is. */
+const ofDisk = (name: string, error: unknown): unknown => (typeof (error as NodeJS.ErrnoException).syscall === 'string' ? unwritable(name, error) : error)
+
+/** A session that ends with the program. */
+export function memoryStore(): Store {
+  const files = new Map<string, string>()
+  return {
+    append: async (log, line) => void files.set(log, (files.get(log) ?? '') + line),
+    sync: async () => {},
+    roll: async () => {},
+    write: async (name, text) => void files.set(name, text),
+    read: async (name) => files.get(name),
+    archive: async (name, text) => (files.set(name, text), `${historyFolder}/${name}`),
+    cut: async (log, bytes) => void files.set(log, Buffer.from(files.get(log) ?? '').subarray(0, bytes).toString()),
+    close: async () => {},
+  }
+}

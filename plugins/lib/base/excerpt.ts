@@ -1,0 +1,46 @@
+import { isAscii } from 'node:buffer'
+
+export interface Excerpt {
+  text: string
+  cut: boolean
+}
+
+/** The first `limit` code points of a text. */
+export function cut(text: string, limit: number): Excerpt {
+  // A text has at least as many UTF-16 units as code points.
+  if (text.length <= limit) return { text, cut: false }
+  const points = Array.from(text.slice(0, 2 * limit + 2))
+  return points.length <= limit ? { text, cut: false } : { text: `${points.slice(0, limit - 1).join('')}…`, cut: true }
+}
+
+/** At most `limit` code points of a line around the byte `at`. `more` says that the line goes on before or behind the bytes given. */
+export function excerpt(line: Buffer, at: number, limit: number, more: { front: boolean; back: boolean }): Excerpt {
+  if (line.length <= limit && !more.front && !more.back) return { text: line.toString(), cut: false }
+  // Bytes from the middle of a line may begin or end within a code point.
+  const from = more.front ? boundary(line, 3) : 0
+  const points = Array.from(line.toString('utf8', from, more.back ? boundary(line, line.length - 1) : line.length))
+  if (!more.front && !more.back && points.length <= limit) return { text: points.join(''), cut: false }
+  const here = codePoints(line.subarray(from, at))
+  const lead = Math.floor(limit / 5)
+  const start = !more.front && here <= limit - lead ? 0 : Math.max(0, here - lead)
+  const front = more.front || start > 0 ? '…' : ''
+  const room = limit - front.length
+  const rest = points.slice(start)
+  const back = more.back || rest.length > room
+  return { text: front + (back ? `${rest.slice(0, room - 1).join('')}…` : rest.join('')), cut: true }
+}
+
+/** How many code points UTF-8 bytes hold. */
+export function codePoints(bytes: Buffer): number {
+  if (isAscii(bytes)) return bytes.length
+  let count = 0
+  for (let at = 0; at < bytes.length; at++) if ((bytes[at]! & 0xc0) !== 0x80) count++
+  return count
+}
+
+/** The nearest start of a code point at or before `at`. */
+function boundary(bytes: Buffer, at: number): number {
+  let start = at
+  while (start > 0 && start < bytes.length && (bytes[start]! & 0xc0) === 0x80) start--
+  return start
+}

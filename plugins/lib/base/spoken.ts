@@ -1,0 +1,10 @@
+import type { JsonObject } from '../../../core/base/index.js'
+
+/** A typed value as a reader is shown it: what it names, never what that stands for. */
+export function spoken(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  const { join, env, option, secret } = value as JsonObject
+  if (Array.isArray(join)) return join.map(spoken).join('')
+  const name = env ?? option ?? secret
+  return typeof name === 'string' ? `\${${name}}` : JSON.stringify(value)
+}

@@ -1,0 +1,87 @@
+import { fold } from '../base/index.js'
+
+/** A place that almost holds the text that was looked for. Lines are 1-based, `end_line` inclusive. */
+export interface Near {
+  line_number: number
+  end_line: number
+  similarity: number
+  differs_in: string
+  text: string
+}
+
+/** What texts may differ in, from the most to the least harmless; each step also forgives those before it. */
+const steps: [name: string, forgive: (line: string) => string][] = [
+  ['line_number_prefix', (line) => line.replace(/^\s*\d+\s*(?:[:|→]|\t) ?/, '')],
+  ['trailing_whitespace', (line) => line.trimEnd()],
+  ['indentation', (line) => line.trimStart()],
+  ['whitespace', (line) => line.replace(/\s+/g, '')],
+  ['unicode', (line) => fold(line)],
+  ['case', (line) => line.toLowerCase()],
+]
+
+const most = 3
+const shownLines = 10
+/** Beyond this size only what differs harmlessly is looked for. */
+const searched = 1024 * 1024
+
+/** The (at most three) pieces of `text` that come nearest to `wanted`, best first. */
+export function nearTo(text: string, wanted: string): Near[] {
+  const lines = text.split(/\r?\n/)
+  const sought = wanted.replace(/\r?\n$/, '').split(/\r?\n/)
+  const found: Near[] = []
+  const add = (at: number, similarity: number, differs_in: string) => {
+    if (found.length < most && !found.some((near) => near.line_number === at + 1)) {
+      const window = lines.slice(at, at + sought.length)
+      found.push({
+        line_number: at + 1,
+        end_line: at + window.length,
+        similarity,
+        differs_in,
+        text: window.slice(0, shownLines).join('\n'),
+      })
+    }
+  }
+  let [folded, target] = [lines, sought]
+  for (const [index, [name, forgive]] of steps.entries()) {
+    // Numbers in front come from a listing: only what was looked for may have them.
+    if (index > 0) folded = folded.map(forgive)
+    target = target.map(forgive)
+    for (let at = folded.indexOf(target[0]!); at !== -1 && found.length < most; at = folded.indexOf(target[0]!, at + 1)) {
+      if (target.every((line, offset) => folded[at + offset] === line)) add(at, Math.round((1 - (index + 1) / 100) * 100) / 100, name)
+    }
+  }
+  if (found.length < most && text.length <= searched) for (const [at, similarity] of alike(folded, target)) add(at, similarity, 'text')
+  return found
+}
+
+/** Windows that share most of their lines (of a single line: of its words) with what was looked for. */
+function alike(lines: string[], target: string[]): [at: number, similarity: number][] {
+  const size = target.length
+  const found: [number, number][] = []
+  if (size > 1) {
+    const known = new Set(target.filter((line) => line !== ''))
+    let shared = 0
+    for (let at = 0; at < lines.length; at++) {
+      if (known.has(lines[at]!)) shared++
+      if (at >= size && known.has(lines[at - size]!)) shared--
+      if (at >= size - 1 && known.size > 0) found.push([at - size + 1, Math.min(1, shared / known.size)])
+    }
+  } else {
+    const known = pairs(target[0]!)
+    if (known.size === 0) return []
+    for (const [at, line] of lines.entries()) {
+      const own = pairs(line)
+      let shared = 0
+      for (const pair of own) if (known.has(pair)) shared++
+      found.push([at, (2 * shared) / (known.size + own.size)])
+    }
+  }
+  return found
+    .filter(([, similarity]) => similarity >= 0.6)
+    .sort((a, b) => b[1] - a[1] || a[0] - b[0])
+    .slice(0, most)
+    .map(([at, similarity]) => [at, Math.round(similarity * 100) / 100])
+}
+
+const pairs = (line: string): Set<string> =>
+  new Set(Array.from({ length: Math.max(0, line.length - 1) }, (_, at) => line.slice(at, at + 2)))

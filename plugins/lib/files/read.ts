@@ -1,0 +1,154 @@
+import { fail, VtError, type Call, type Next, type Result } from '../../../core/base/index.js'
+import type { Handle, Workspace } from '../../../core/workspace/index.js'
+import { cutAtCodePoint, decode, headBytes, recognise, type Form } from '../base/index.js'
+import { listing, missing } from './missing.js'
+import { again, answer } from './read/answer.js'
+import { sliceBytes } from './read/bytes.js'
+import { imageType } from './read/image.js'
+import { indexLines, keptIndex } from './read/lines.js'
+import { fileOffset, hashOfText, pageOf, textOf } from './read/page.js'
+import { everything, wanted, type ReadInput, type Wanted } from './read/request.js'
+import { hashOf, type Reads } from './reads.js'
+
+type Bytes = Extract<Wanted, { by: 'bytes' }>
+type Lines = Extract<Wanted, { by: 'lines' }>
+
+export type { ReadInput }
+/** Where a file is read, and who is told of what was seen of it. */
+export interface Place {
+  workspace: Workspace
+  signal: AbortSignal
+  reads: Pick<Reads, 'remember'>
+}
+
+/** The whole of a file, a page of its lines, or a range of its bytes. */
+export async function readFile(call: Call<ReadInput>, place: Place): Promise<Result> {
+  const want = wanted(call)
+  await using file = await open(call, place)
+  return await read(call, file, want, place)
+}
+
+async function read(call: Call<ReadInput>, file: Handle, want: Wanted, place: Place): Promise<Result> {
+  if (want.by === 'bytes') return readBytes(call, file, want, place)
+  const head = await file.read(0, headBytes)
+  const form = recognise(head)
+  const image = file.stat.bytes <= largestImage ? imageType(head) : undefined
+  if (image && (form.binary || decode(head, 'utf-8').lossy)) return readImage(file, image, place)
+  if (form.binary) return refuseBinary(call)
+  if (want.by === 'lines') return readLines(call, file, form, want, place)
+  return file.stat.bytes > want.size ? readStart(call, file, form, want.size, place) : readLines(call, file, form, everything, place)
+}
+
+const largestImage = 5 * 1024 * 1024
+
+async function readLines(call: Call<ReadInput>, file: Handle, form: Form, want: Lines, { signal, reads }: Place): Promise<Result> {
+  const text = await textOf(file, form)
+  const { source, from, whole } = text
+  const index = whole ? await indexLines(source, from, signal) : await keptIndex(file.stat, source, from, signal)
+  const { total } = index
+  const { first, size, max } = want
+  if (first > Math.max(1, total)) {
+    const next = again(call, { offset_lines: Math.max(1, total - (size ?? 400) + 1), page_size_lines: size ?? 400 })
+    return fail('VT_FILE_OFFSET', `Line ${first} lies behind the end: '${file.path}' has ${total} lines.`, {
+      details: { total_lines: total },
+      next,
+    })
+  }
+  const asked = Math.min(total, size === undefined ? total : first + size - 1)
+  const page = await pageOf(source, index, first, asked, max)
+  const { text: content, lossy } = decode(page.bytes, 'utf-8')
+  const hash = hashOfText(text, index)
+  reads.remember(file.resolved, { stat: file.stat, ...(hash && { hash }), ...(whole && { bytes: whole }) })
+
+  const { page_size_lines, end_line, max_bytes } = call.input
+  const next = page.cut
+    ? again(call, { offset_bytes: await fileOffset(text, form, page.end) })
+    : again(call, {
+        offset_lines: page.last + 1,
+        ...(page_size_lines !== undefined && { page_size_lines }),
+        ...(end_line !== undefined && (page.last < end_line ? { end_line } : { page_size_lines: Math.min(size!, 20_000) })),
+        ...(max_bytes !== undefined && { max_bytes }),
+      })
+  const output = {
+    content,
+    encoding: form.encoding,
+    truncated: page.cut || page.last < asked,
+    start_line: first,
+    end_line: page.last,
+    total_lines: total,
+    ...(hash && { hash }),
+    ...((lossy || text.lossy) && { lossy: true }),
+    eol: index.eol,
+    bom: form.bom > 0,
+  }
+  const more = page.cut || page.last < total
+  return answer(file, output, `lines ${first}-${page.last} of ${total}`, more ? next : undefined)
+}
+
+/** The first bytes of a text that is longer than asked for. */
+async function readStart(call: Call<ReadInput>, file: Handle, { encoding, bom }: Form, size: number, { reads }: Place): Promise<Result> {
+  const bytes = await file.read(0, size + 4)
+  const cut = cutAtCodePoint(bytes, size, encoding)
+  const { text: content, lossy } = decode(cut.subarray(bom), encoding)
+  reads.remember(file.resolved, { stat: file.stat })
+  const piece = { content, encoding, truncated: true, offset_bytes: 0, bytes_returned: cut.length, ...(lossy && { lossy }) }
+  return pieceAnswer(call, file, size, piece)
+}
+
+async function readBytes(call: Call<ReadInput>, file: Handle, { offset, size }: Bytes, { reads }: Place): Promise<Result> {
+  const { bytes: total } = file.stat
+  if (offset > 0 && offset >= total) {
+    const next = again(call, { offset_bytes: Math.max(0, total - size), page_size_bytes: size })
+    return fail('VT_FILE_OFFSET', `Byte ${offset} lies behind the end: '${file.path}' has ${total} bytes.`, {
+      details: { size_bytes: total },
+      next,
+    })
+  }
+  const slice = await sliceBytes(file, offset, size)
+  reads.remember(file.resolved, { stat: file.stat })
+  const content_kind = slice.encoding === 'utf-8' ? 'text' : 'bytes'
+  return pieceAnswer(call, file, size, { ...slice, content_kind, truncated: false })
+}
+
+/** A range of bytes in the terms of the answer. */
+interface Piece {
+  content: string
+  offset_bytes: number
+  bytes_returned: number
+  [member: string]: unknown
+}
+
+function pieceAnswer(call: Call<ReadInput>, file: Handle, size: number, piece: Piece): Result {
+  const end = piece.offset_bytes + piece.bytes_returned
+  const next = end < file.stat.bytes ? again(call, { offset_bytes: end, page_size_bytes: Math.min(size, 524_288) }) : undefined
+  return answer(file, piece, `bytes ${piece.offset_bytes}-${end - 1} of ${file.stat.bytes}`, next)
+}
+
+async function readImage(file: Handle, mimeType: string, { reads }: Place): Promise<Result> {
+  const bytes = await file.read(0, file.stat.bytes)
+  const hash = hashOf(bytes)
+  reads.remember(file.resolved, { hash, stat: file.stat })
+  const output = { content: '', content_kind: 'image', encoding: 'base64', mime_type: mimeType, truncated: false, hash }
+  return {
+    ...answer(file, output, ''),
+    text: `[${mimeType}, ${bytes.length} bytes]`,
+    content: [{ type: 'image', data: bytes.toString('base64'), mimeType }],
+  }
+}
+
+const refuseBinary = (call: Call<ReadInput>): Result =>
+  fail('VT_FILE_BINARY', `'${call.input.path}' is not text.`, { next: again(call, { offset_bytes: 0, page_size_bytes: headBytes }) })
+
+async function open({ input: { path } }: Call<ReadInput>, { workspace }: Place): Promise<Handle> {
+  try {
+    return await workspace.openFile(path)
+  } catch (error) {
+    if (!(error instanceof VtError)) throw error
+    if (error.code === 'VT_PATH_IS_DIRECTORY') throw new VtError({ ...error.problem, next: listing(path) })
+    if (error.code !== 'VT_PATH_NOT_FOUND') throw error
+    const next: Next = { tool: 'unified_exec', input: { action: 'inspect', session_id: path } }
+    throw isSession(path) ? new VtError({ ...error.problem, next }) : await missing(path, { workspace })
+  }
+}
+
+const isSession = (path: string): boolean => /^run-[0-9a-f]{8}$/.test(path)

@@ -1,0 +1,42 @@
+import { problem, VtError, type Call } from '../../../../core/base/index.js'
+
+export interface ReadInput {
+  path: string
+  max_bytes?: number
+  offset_lines?: number
+  page_size_lines?: number
+  end_line?: number
+  offset_bytes?: number
+  page_size_bytes?: number
+}
+
+/** Which part of the file is wanted. */
+export type Wanted =
+  | { by: 'bytes'; offset: number; size: number }
+  | { by: 'start'; size: number }
+  /** At most `max` bytes; without `size` all the rest. */
+  | { by: 'lines'; first: number; size?: number; max: number }
+
+/** Most bytes of text in one answer. */
+export const mostBytes = 1024 * 1024
+
+/** What a call asks for. Throws VT_INPUT_CONFLICT for line and byte fields together, VT_INPUT_INVALID. */
+export function wanted({ input }: Call<ReadInput>): Wanted {
+  const { max_bytes: max = mostBytes, offset_lines: first, page_size_lines: page, end_line: end } = input
+  const lineFields = (['offset_lines', 'page_size_lines', 'end_line'] as const).filter((name) => input[name] !== undefined)
+  const byteFields = (['offset_bytes', 'page_size_bytes'] as const).filter((name) => input[name] !== undefined)
+  if (lineFields.length > 0 && byteFields.length > 0) throw conflict(lineFields[0]!, byteFields[0]!)
+  if (page !== undefined && end !== undefined) throw conflict('page_size_lines', 'end_line')
+  if (byteFields.length > 0) return { by: 'bytes', offset: input.offset_bytes ?? 0, size: Math.min(input.page_size_bytes ?? 8192, max) }
+  if (lineFields.length === 0) return input.max_bytes === undefined ? everything : { by: 'start', size: max }
+  const start = first ?? 1
+  if (end !== undefined && end < start) {
+    throw problem('VT_INPUT_INVALID', { problem: `'end_line' is ${end}; it must be at least 'offset_lines', which is ${start}.` })
+  }
+  const size = end !== undefined ? end - start + 1 : (page ?? (first === undefined ? undefined : 400))
+  return { by: 'lines', first: start, ...(size !== undefined && { size }), max }
+}
+
+export const everything = { by: 'lines', first: 1, max: mostBytes } as const
+
+const conflict = (one: string, other: string): VtError => problem('VT_INPUT_CONFLICT', { fields: `'${one}' and '${other}'` })

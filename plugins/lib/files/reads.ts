@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+import type { Session } from '../../../core/kernel/index.js'
+import type { EntryStat } from '../../../core/workspace/index.js'
+
+/** What a session knows of a file since it last read or wrote it: its content where it saw all of it, else which version it was. */
+export interface Remembered {
+  hash?: string
+  stat?: EntryStat
+  /** Kept for small files, to show what changed. */
+  bytes?: Buffer
+}
+
+/** Hex digits of SHA-256 by which the tools name a content. */
+export const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex').slice(0, 16)
+
+/** The files a session has seen, by the workspace-relative path that links lead to. */
+export function readsOf(session: Session): Reads {
+  return session.state('unified_file/reads', () => new Reads())
+}
+
+/** Whether two looks at a file saw the same version of it, as far as the system can tell. */
+export const sameVersion = (a: EntryStat, b: EntryStat): boolean =>
+  a.ino === b.ino && a.dev === b.dev && a.bytes === b.bytes && a.mtime_ns === b.mtime_ns
+
+const keptBytes = 256 * 1024
+const keptTotal = 8 * 1024 * 1024
+
+export class Reads {
+  private readonly files = new Map<string, Remembered>()
+  private total = 0
+
+  get(path: string): Remembered | undefined {
+    return this.files.get(path)
+  }
+
+  /** Remembers how `path` was, and the bytes themselves while there is room. A part of the same version adds nothing. */
+  remember(path: string, seen: Remembered): void {
+    const known = this.files.get(path)
+    if (seen.hash === undefined && seen.stat && known?.stat && sameVersion(known.stat, seen.stat)) return
+    this.forget(path)
+    const { bytes, ...rest } = seen
+    if (!bytes || bytes.length > keptBytes) {
+      this.files.set(path, rest)
+      return
+    }
+    this.files.set(path, { ...rest, bytes: Buffer.from(bytes) })
+    this.total += bytes.length
+    for (const [oldest, { bytes: held, ...without }] of this.files) {
+      if (this.total <= keptTotal) break
+      if (!held) continue
+      this.total -= held.length
+      this.files.set(oldest, without)
+    }
+  }
+
+  forget(path: string): void {
+    this.total -= this.files.get(path)?.bytes?.length ?? 0
+    this.files.delete(path)
+  }
+}

@@ -1,0 +1,85 @@
+import { problem, VtError, type Next, type Notice } from '../../../core/base/index.js'
+import type { Context } from '../../../core/kernel/index.js'
+import type { EntryStat, Version } from '../../../core/workspace/index.js'
+import { sha256, short } from '../base/index.js'
+import { diffTexts } from './diff.js'
+import { readsOf, sameVersion } from './reads.js'
+
+/** A file that is about to be changed, as it is now. */
+export interface Target {
+  path: string
+  resolved: string
+  bytes: Buffer
+  version: Version
+}
+
+/** Largest file whose content is changed. */
+export const largest = 64 * 1024 * 1024
+
+/** The file at `path`, `undefined` if there is none. Throws VT_PATH_IS_DIRECTORY, VT_PATH_SPECIAL, VT_INPUT_TOO_LARGE and the like. */
+export async function load(path: string, { workspace }: Context): Promise<Target | undefined> {
+  let file
+  try {
+    file = await workspace.openFile(path)
+  } catch (error) {
+    if (error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND') return undefined
+    throw error
+  }
+  await using opened = file
+  const { stat } = opened
+  if (stat.bytes > largest) throw tooLarge(opened.path, stat.bytes)
+  const bytes = await opened.read(0, stat.bytes)
+  return { path: opened.path, resolved: opened.resolved, bytes, version: { stat, sha256: sha256(bytes), bytes } }
+}
+
+/**
+ * Refuses a change to a file that is not what the caller believes: `expected` is the start of the hash that the call names; without
+ * it the file must be as this session last saw it, if it did. Throws VT_FILE_STALE.
+ */
+export function refuseStale(path: string, target: Target | undefined, expected: string | undefined, { session }: Context): void {
+  const disk = target && short(target.version.sha256)
+  if (expected !== undefined) {
+    if (target?.version.sha256.startsWith(expected.toLowerCase())) return
+    throw stale(path, { path, expected_hash: expected, disk_hash: disk ?? null })
+  }
+  const seen = target && readsOf(session).get(target.resolved)
+  if (!seen || (seen.hash ? seen.hash === disk : !seen.stat || sameVersion(seen.stat, target.version.stat))) return
+  const diff = seen.bytes && diffTexts(path, seen.bytes, target.bytes, { lines: 40, bytes: 8192 })
+  throw stale(path, { path, ...(seen.hash && { read_hash: seen.hash }), disk_hash: disk, ...(diff && { diff }) })
+}
+
+/** The same for a file whose content is not looked at. */
+export function refuseOther(path: string, stat: EntryStat, { session, workspace }: Context): void {
+  const seen = readsOf(session).get(workspace.resolve(path, { follow: false }))
+  if (seen?.stat && !sameVersion(seen.stat, stat)) throw stale(path, { path })
+}
+
+const stale = (path: string, details: Record<string, unknown>): VtError =>
+  problem('VT_FILE_STALE', { path }, { details, next: readOf(path) })
+
+export const readOf = (path: string, fields: Record<string, unknown> = {}): Next => ({
+  tool: 'unified_file',
+  input: { action: 'read', path, ...fields },
+})
+
+/** What of the old file the new one could not keep, as remarks. */
+export function lossNotices(path: string, lost: readonly string[]): Notice[] {
+  const texts: Record<string, Notice> = {
+    hardlinks: { code: 'VT_FILE_HARDLINK', message: `'${path}' had other names (hard links); they keep the old content.` },
+    attributes: { code: 'VT_FILE_ATTRIBUTES', message: `Not all extended attributes or the access list of '${path}' could be kept.` },
+    owner: { code: 'VT_FILE_OWNER', message: `'${path}' belongs to this user now; its former owner could not be kept.` },
+  }
+  return lost.flatMap((loss) => texts[loss] ?? [])
+}
+
+/** The room for a diff in the answer of a single file. */
+export const diffRoom = { lines: 200, bytes: 16 * 1024 }
+
+export const tooLarge = (path: string, size: number): VtError =>
+  new VtError({
+    code: 'VT_INPUT_TOO_LARGE',
+    message: `'${path}' has ${size} bytes; files up to ${largest} are changed in place.`,
+    hint: 'Read the part in question with offset_lines or offset_bytes, and change the file with a program through unified_exec.',
+    retryable: false,
+    details: { size_bytes: size, limit_bytes: largest },
+  })

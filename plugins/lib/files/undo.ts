@@ -1,0 +1,140 @@
+import { problem, VtError } from '../../../core/base/index.js'
+import type { Operation, Version, Workspace } from '../../../core/workspace/index.js'
+import { sha256 } from '../base/index.js'
+import { checkpoints, checkpointsIn, historyOf, type Checkpoint, type Kept, type Step } from './history.js'
+
+/** A checkpoint with the folder that keeps it. */
+export interface Undoable {
+  folder: string
+  checkpoint: Checkpoint
+}
+
+/** What can be undone, the latest first. */
+export async function undoable(workspace: Workspace): Promise<Undoable[]> {
+  const found: Undoable[] = []
+  for (const { path: folder } of (await checkpoints(workspace)).reverse()) {
+    const checkpoint = await workspace.text(`${folder}/record.json`).then(parsed, () => undefined)
+    // A record that cannot be read is none of ours.
+    if (checkpoint) found.push({ folder, checkpoint })
+  }
+  return found
+}
+
+/** The latest change of a session. */
+export async function latestOf(workspace: Workspace, session: string): Promise<Undoable | undefined> {
+  const { path: folder } = (await checkpointsIn(workspace, historyOf(session))).at(-1) ?? {}
+  const checkpoint = folder === undefined ? undefined : await workspace.text(`${folder}/record.json`).then(parsed, () => undefined)
+  return checkpoint && { folder: folder!, checkpoint }
+}
+
+function parsed(record: string): Checkpoint | undefined {
+  try {
+    const checkpoint = JSON.parse(record) as Checkpoint
+    return Array.isArray(checkpoint.steps) ? checkpoint : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Puts back what a checkpoint replaced, all of it or nothing. What is back already stays: an undo that was cut short is finished by
+ * the next. Throws VT_FILE_STALE where a file is not as the call left it, VT_PATH_EXISTS where something took the old name.
+ */
+export async function undo(workspace: Workspace, { folder, checkpoint }: Undoable): Promise<void> {
+  const { steps } = checkpoint
+  const paths = steps.flatMap((step) => ('path' in step ? [step.path] : [step.from, step.to]))
+  for (const path of paths) await refuseForeign(workspace, path)
+  await using _ = await workspace.lock(paths)
+  const operations: Operation[] = []
+  for (const [index, step] of steps.entries()) {
+    const operation = await putBack(workspace, step, `${folder}/${index}`)
+    if (operation) operations.push(operation)
+  }
+  if (operations.length > 0) await workspace.transact(operations)
+  for (const made of steps.flatMap((step) => ('made' in step ? step.made : [])).reverse()) await workspace.remove(made).catch(() => {})
+  await workspace.remove(folder, { recursive: true })
+}
+
+/** The operation that takes a step back; what is no file is put back at once. */
+async function putBack(workspace: Workspace, step: Step, kept: string): Promise<Operation | undefined> {
+  switch (step.op) {
+    case 'write': {
+      const { path, before, after } = step
+      const now = await versionAt(workspace, path)
+      if (now?.sha256 === before?.sha256) return undefined
+      if (now?.sha256 !== after) throw changed(path)
+      return before ? { ...(await restored(workspace, path, kept, before)), over: now } : { op: 'remove', path, over: now }
+    }
+    case 'remove': {
+      const { path, before } = step
+      const now = await versionAt(workspace, path)
+      return now?.sha256 === before.sha256 ? undefined : restored(workspace, path, kept, before)
+    }
+    case 'take':
+      if (await workspace.stat(kept)) await workspace.rename(kept, step.path)
+      else if (!(await workspace.stat(step.path))) throw problem('VT_FILE_IO', { path: step.path, reason: 'what was kept of it is gone' })
+      return undefined
+    case 'rename': {
+      const { from, to, before } = step
+      // Cut short between the two steps of a move: the file has both names.
+      if (await sameEntry(workspace, from, to)) await workspace.remove(to)
+      // Already back: the old name is taken, and the new one holds what it held, be it nothing.
+      const back = (await workspace.stat(from)) !== undefined
+      const now = back ? await versionAt(workspace, to) : undefined
+      if (back && now?.sha256 === before?.sha256) return undefined
+      if (!back || now) await workspace.rename(to, from)
+      return before && restored(workspace, to, kept, before)
+    }
+    case 'create': {
+      if (!(await workspace.stat(step.path))) return undefined
+      const { entries, bytes } = await workspace.measure(step.path)
+      if (entries !== step.entries || bytes !== step.bytes) throw changed(step.path)
+      await workspace.remove(step.path, { recursive: true })
+      return undefined
+    }
+  }
+}
+
+async function sameEntry(workspace: Workspace, one: string, other: string): Promise<boolean> {
+  const [a, b] = [await workspace.stat(one), await workspace.stat(other)]
+  return a !== undefined && a.ino === b?.ino && a.dev === b.dev
+}
+
+/** The write of what was kept of a file. */
+async function restored(workspace: Workspace, path: string, kept: string, { sha256: hash, mode }: Kept) {
+  const bytes = await workspace.read(kept)
+  if (sha256(bytes) !== hash) throw problem('VT_FILE_IO', { path, reason: 'what was kept of it is damaged' })
+  return { op: 'write' as const, path, bytes, over: 'nothing' as const, mode }
+}
+
+/** The version of a file that is there now, if anything is. Throws VT_FILE_STALE for what is no file. */
+export async function versionAt(workspace: Workspace, path: string): Promise<Version | undefined> {
+  const stat = await workspace.stat(path)
+  if (!stat) return undefined
+  if (stat.kind !== 'file') throw changed(path)
+  await using file = await workspace.openFile(path)
+  const bytes = await file.read(0, file.stat.bytes)
+  return { stat: file.stat, sha256: sha256(bytes), bytes }
+}
+
+const changed = (path: string): VtError =>
+  problem('VT_FILE_STALE', { path }, { hint: 'It was changed since; undo that first, or restore the file by hand.' })
+
+/** A history may have come with a repository: what no tool may write is not restored from it. */
+export async function refuseForeign(workspace: Workspace, path: string): Promise<void> {
+  const names = path.toLowerCase().split('/')
+  const outside = names.includes('.git') || (names[0] === '.vtcode' && names[1] !== 'plans')
+  if (outside || (await resolvedParent(workspace, path))) throw problem('VT_PATH_OUTSIDE', { path })
+}
+
+/** Whether a link leads to the folder of a path: no checkpoint of ours says so. */
+async function resolvedParent(workspace: Workspace, path: string): Promise<boolean> {
+  for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+    if ((await workspace.stat(path.slice(0, end)))?.kind === 'link') return true
+  }
+  return false
+}
+
+/** An error in words for a person. */
+export const explained = (error: unknown): string =>
+  error instanceof VtError ? `${error.message} ${error.problem.hint}` : (error as Error).message

@@ -1,0 +1,39 @@
+import { mkdirSync } from 'node:fs'
+import { optionsOf, type JsonObject } from '../../../core/base/index.js'
+import { expandVariables, resolveValue, resolveValues, resolveWords, type Asking } from '../values/index.js'
+import type { Ground, HookEntry, HookGroup } from './entries.js'
+
+/** A hook that can be run: every place for a value is filled. */
+export interface Ready {
+  command: string
+  args?: string[]
+  url: string
+  headers: Record<string, string>
+  env: Record<string, string>
+  /** Where its program runs, and where a relative path of it begins. */
+  cwd: string
+  base: string
+}
+
+/** Looks up what a hook waits for, now that it is used. Throws VT_SECRET_MISSING, VT_SECRET_REFUSED, VT_CONFIG_ENV. */
+export async function ready({ command = '', args, url = '', headers = {} }: HookEntry, { by, env, cwd, layer = 'user' }: HookGroup, { root, settings, signal }: Ground): Promise<Ready> {
+  const premises: Asking['premises'] = { settings, env: process.env, workspace: root, optionsOf: (one) => optionsOf(settings, one) }
+  const asking = (field: string): Asking => ({ contribution: by ?? { id: 'hooks', plugin: layer, layer, file: root, manifest: {} }, premises, field: `hooks.${field}`, signal })
+  const words = await resolveWords(args ?? [], asking('args'))
+  // In the settings `${NAME}` is a variable; a package has said what its texts mean.
+  const given = by ? words : words.map((word) => expandVariables(word, asking('args')))
+  if (by) mkdirSync(by.data, { recursive: true, mode: 0o700 })
+  return {
+    command: (await resolveValue(command, asking('command'))) ?? '',
+    ...(args && { args: given }),
+    url,
+    headers: await resolveValues(headers, asking('headers')),
+    env: { ...(await resolveValues(env, asking('env'))), ...(by && { PLUGIN_ROOT: by.root, PLUGIN_DATA: by.data }) },
+    cwd: cwd ?? root,
+    base: by?.root ?? root,
+  }
+}
+
+/** The blocks of the settings that hooks look into. */
+export const blocks = ['web', 'secrets', 'plugins', 'trust'] as const
+export const blocksOf = (settings: Readonly<JsonObject>): JsonObject => Object.fromEntries(blocks.map((name) => [name, settings[name]]))

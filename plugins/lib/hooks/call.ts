@@ -1,0 +1,58 @@
+import type { Call, JsonObject } from '../../../core/base/index.js'
+import type { Context } from '../../../core/kernel/index.js'
+import { groupsFor, matches, type Ground, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
+import { inputOf, runHook, type Said } from './run.js'
+import { wordsFor, type Word } from './words.js'
+
+/** A hook that wants to be told of a call, and in which words. */
+export interface Chosen {
+  entry: HookEntry
+  group: HookGroup
+  word: Word
+}
+export interface Ran extends Chosen {
+  said: Said
+}
+
+export const hooksIn = ({ settings }: Pick<Context, 'settings'>): HookBlock | undefined => {
+  const block = settings.hooks as HookBlock | undefined
+  return block && Object.keys(block).length > 0 ? block : undefined
+}
+
+/** The hooks that are for this call, identical ones once, in the order of the settings. */
+export async function hooksFor(event: HookEvent, call: Call, context: Context): Promise<Chosen[]> {
+  const found = new Map<string, Chosen>()
+  for (const group of groupsFor(hooksIn(context), event)) {
+    for (const word of wordsFor(call, group.dialect ?? 'unified', context.workspace.root)) {
+      if (!(await matches(group.matcher, word.names))) continue
+      for (const entry of group.hooks ?? []) {
+        if (await concerned(entry, call, context)) found.set(JSON.stringify([group.by?.id, entry, word.tool_name, word.tool_input]), { entry, group, word })
+      }
+    }
+  }
+  return [...found.values()]
+}
+
+/** Whether the rule of the entry speaks about the call. A rule or a command that cannot be read does: a guard is not lost to a slip. */
+async function concerned({ if: text }: HookEntry, call: Call, context: Context): Promise<boolean> {
+  if (text === undefined) return true
+  const [{ factsOf }, { hit }, { parseRule }, { readCommand }] = await Promise.all([import('../rules/index.js'), import('../rules/index.js'), import('../rules/index.js'), import('../rules/index.js')])
+  const rule = parseRule(text, 'ask', context.workspace.root)
+  if (!rule) return true
+  const facts = factsOf(call, context)
+  if (rule.command && rule.applies(facts) && facts.commands().some((command) => readCommand(command).unknown !== undefined)) return true
+  return (await hit(facts, [rule])) !== undefined
+}
+
+/** Runs hooks side by side with the event as their input; answers in their order. Those that are `async` are started and not waited for. */
+export function runHooks(event: HookEvent, chosen: readonly Chosen[], call: Call, context: Context, extra: JsonObject): Promise<Ran[]> {
+  const ground: Ground = { root: context.workspace.root, session: call.session, mode: call.mode, settings: context.settings, signal: context.signal }
+  const waiting = chosen.flatMap((one) => {
+    const { tool_name, tool_input } = one.word
+    const work = runHook(one.entry, one.group, inputOf(event, ground, { tool_name, tool_input, tool_use_id: call.id, ...extra }), ground).then((said) => ({ ...one, said }))
+    if (one.entry.async !== true || event === 'PreToolUse' || event === 'PermissionRequest') return [work]
+    work.catch(() => undefined)
+    return []
+  })
+  return Promise.all(waiting)
+}

@@ -1,0 +1,88 @@
+import type { Contribution, JsonObject, Layer, Mode } from '../../../core/base/index.js'
+
+/** One hook; the field names of Claude Code and our own. */
+export interface HookEntry {
+  type?: string
+  command?: string | JsonObject
+  /** Packages may leave places open for values of the user: here, in a command with arguments, and in headers. */
+  args?: readonly (string | JsonObject)[]
+  url?: string
+  headers?: Readonly<Record<string, string | JsonObject>>
+  /** Variables of our environment that `$NAME` in a header may name. */
+  allowedEnvVars?: string[]
+  /** A rule, `Tool` or `Tool(spec)`: for other calls the hook does not run. */
+  if?: string
+  timeout?: number
+  timeout_secs?: number
+  on_error?: OnError
+  onError?: OnError
+  async?: boolean
+}
+export type OnError = 'deny' | 'ask' | 'allow'
+/** Whose names of tools and inputs a hook is told: ours, or those of the program it was written for. */
+export type Dialect = 'unified' | 'claude' | 'gemini'
+/** Hooks with one matcher, as the settings or a package say them. */
+export interface HookGroup {
+  matcher?: string
+  hooks?: HookEntry[]
+  dialect?: Dialect
+  /** Who said it: the merging of the settings writes it down. */
+  layer?: Layer
+  /** The plugin that brings it, and not the settings. */
+  by?: Contribution & { readonly data: string }
+  /** Of a plugin: variables of its programs, and where they run. */
+  env?: JsonObject
+  cwd?: string
+}
+/** The block `hooks` of the settings: event to groups. */
+export type HookBlock = Readonly<Record<string, readonly HookGroup[]>>
+
+const events = [
+  'PreToolUse', 'PermissionRequest', 'PostToolUse', 'PostToolUseFailure', 'Notification', 'SessionStart', 'SessionEnd',
+  'UserPromptSubmit', 'Stop', 'SubagentStart', 'SubagentStop', 'PreCompact', 'PostCompact',
+] as const
+export type HookEvent = (typeof events)[number]
+
+/** Words of Gemini for events of ours. */
+const gemini: Partial<Record<HookEvent, string>> = { PreToolUse: 'BeforeTool', PostToolUse: 'AfterTool', UserPromptSubmit: 'BeforeAgent', Stop: 'AfterAgent', PreCompact: 'PreCompress' }
+const known = Object.fromEntries(Object.entries(gemini).map(([event, name]) => [name.toLowerCase(), event.toLowerCase()]))
+
+// `PreToolUse` and `pre_tool_use` are one event.
+const folded = (event: string): string => {
+  const plain = event.replaceAll('_', '').toLowerCase()
+  return known[plain] ?? plain
+}
+
+/** The event that a name means; nothing for one that never happens here, as there are no subagents. */
+export const eventOf = (name: string): HookEvent | undefined => events.find((event) => folded(event) === folded(name) && !event.startsWith('Subagent'))
+
+/** The name that an event has for Gemini. */
+export const inGemini = (event: HookEvent): string => gemini[event] ?? event
+
+/** The groups for an event, in the order of the settings. */
+export const groupsFor = (block: HookBlock | undefined, event: HookEvent): HookGroup[] =>
+  Object.entries(block ?? {}).flatMap(([name, groups]) => (folded(name) === folded(event) ? [...groups] : []))
+
+/** A list of exact names, or a linear-time regular expression that may match anywhere. One that cannot be read matches everything: a guard is not lost to a slip. */
+export async function matches(matcher: string | undefined, names: readonly string[]): Promise<boolean> {
+  if (matcher === undefined || matcher === '' || matcher === '*') return true
+  if (/^[\w\-,|\s/]+$/.test(matcher)) return matcher.split(/[,|]/).some((name) => names.includes(name.trim()))
+  if (matcher.length > 512) return true
+  const { RE2JS } = await import('re2js')
+  try {
+    const pattern = RE2JS.compile(matcher)
+    return names.some((name) => pattern.matcher(name).find())
+  } catch {
+    return true
+  }
+}
+
+/** Where hooks run, and for whom. */
+export interface Ground {
+  root: string
+  session: string
+  mode: Mode
+  /** The blocks `web`, `secrets`, `plugins` and `trust`. */
+  settings: Readonly<JsonObject>
+  signal: AbortSignal
+}

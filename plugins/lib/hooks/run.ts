@@ -1,0 +1,93 @@
+import { isAbsolute, join } from 'node:path'
+import { environment, findProgram, searchPath, VtError, type JsonObject } from '../../../core/base/index.js'
+import { spoken } from '../base/index.js'
+import { run } from '../process/index.js'
+import { ready, type Ready } from './brought.js'
+import { inGemini, type Ground, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
+
+/** What a hook said. `block` is its exit code 2; what went wrong is `failed`, `exited` when it is only an exit code. */
+export type Said =
+  | { kind: 'said'; json: JsonObject; text: string }
+  | { kind: 'block'; reason: string; json: JsonObject }
+  | { kind: 'failed'; reason: string; exited?: true }
+
+const permissionModes = { plan: 'plan', ask: 'default', auto: 'acceptEdits', 'full-auto': 'dontAsk' }
+const largest = { answer: 1024 * 1024, text: 10_000 }
+
+/** The event as every hook gets it: one JSON object. */
+export function inputOf(event: HookEvent, { root, session, mode }: Ground, extra: JsonObject): JsonObject {
+  return { session_id: session, cwd: root, hook_event_name: event, transcript_path: join(root, '.vtcode/sessions', session, 'calls.jsonl'), permission_mode: permissionModes[mode], ...extra }
+}
+
+/** Tells one hook of an event and reads what it says. Contract: rejects only when it was aborted. */
+export async function runHook(entry: HookEntry, group: HookGroup, told: JsonObject, ground: Ground): Promise<Said> {
+  const event = told['hook_event_name'] as HookEvent
+  const input = group.dialect === 'gemini' ? { ...told, hook_event_name: inGemini(event) } : told
+  const seconds = Math.min(600, Math.max(1, entry.timeout_secs ?? entry.timeout ?? (event === 'SessionEnd' ? 2 : 60)))
+  const failed = (reason: string, how: { exited?: true } = {}): Said => ({ kind: 'failed', reason: `The hook \`${shown(entry)}\` ${reason}.`, ...how })
+  const type = entry.type ?? 'command'
+  try {
+    if (type === 'command' && entry.command) return await command(await ready(entry, group, ground), input, ground, seconds, failed)
+    if (type === 'http' && entry.url) {
+      const { post } = await import('./http.js')
+      const { url, headers } = await ready(entry, group, ground)
+      const answer = await post({ ...entry, url, headers }, JSON.stringify(input), ground, { seconds, max_bytes: largest.answer })
+      return answer.wrong === undefined ? readAnswer(0, answer.text, '', failed) : failed(answer.wrong)
+    }
+    return failed(`is of the type ${JSON.stringify(type)}, which is not served`)
+  } catch (error) {
+    if (ground.signal.aborted) throw error
+    const way = error instanceof VtError ? ` ${error.problem.hint}` : ''
+    return failed(`failed: ${(error as Error).message}${way}`.replace(/\.$/, ''))
+  }
+}
+
+type Failed = (reason: string, how?: { exited?: true }) => Said
+
+async function command({ command, args: said, env, cwd, base }: Ready, input: JsonObject, { root, signal }: Ground, seconds: number, failed: Failed): Promise<Said> {
+  const [name, args] = said ? [command, said] : ['sh', ['-c', command]]
+  const file = isAbsolute(name) ? name : name.includes('/') ? join(base, name) : findProgram(name, searchPath(process.env.PATH, root))
+  if (file === undefined) return failed('is not found')
+  const own = { PROJECT_DIR: root, SESSION_ID: String(input['session_id']), HOOK_EVENT: String(input['hook_event_name']), TRANSCRIPT_PATH: String(input['transcript_path']) }
+  const named = Object.fromEntries(Object.entries(own).flatMap(([name, value]) => [[`VTCODE_${name}`, value], [`CLAUDE_${name}`, value]]))
+  const stdout = collector()
+  const stderr = collector()
+  const program = { file, args, cwd, env: { ...environment(), ...env, ...named }, input: Buffer.from(`${JSON.stringify(input)}\n`) }
+  const ended = await run(program, { signal, seconds }, stdout.take, stderr.take)
+  if (!ended) return failed('cannot be started')
+  if (ended.timed_out) return failed(`did not answer within ${seconds} s`)
+  if (ended.stopped) return failed('printed more than 1 MiB')
+  return readAnswer(ended.exit_code, stdout.text(), stderr.text(), failed)
+}
+
+function collector(): { take: (chunk: Buffer) => void | false; text: () => string } {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const take = (chunk: Buffer): void | false => {
+    chunks.push(chunk)
+    return (bytes += chunk.length) > largest.answer ? false : undefined
+  }
+  return { take, text: () => Buffer.concat(chunks).toString().trim() }
+}
+
+/** Exit 0 with JSON or text, exit 2 to block with the reason in the JSON or on stderr; all else is a failure. */
+function readAnswer(code: number | undefined, stdout: string, stderr: string, failed: Failed): Said {
+  let json: JsonObject = {}
+  if (stdout.startsWith('{')) {
+    try {
+      json = JSON.parse(stdout) as JsonObject
+    } catch {
+      if (code !== 2) return failed('prints what begins like JSON and is none')
+    }
+  }
+  if (code === 2) return { kind: 'block', reason: cut(String(json['reason'] ?? (stderr || 'A lifecycle hook blocks this.'))), json }
+  if (code === undefined) return failed('was ended by a signal')
+  if (code !== 0) return failed(`ended with the exit code ${code}`, { exited: true })
+  return { kind: 'said', json, text: stdout.startsWith('{') ? '' : cut(stdout) }
+}
+
+/** What a hook says about the event itself. */
+export const specific = (json: JsonObject): JsonObject => (typeof json['hookSpecificOutput'] === 'object' && json['hookSpecificOutput'] !== null ? (json['hookSpecificOutput'] as JsonObject) : {})
+/** Texts of a hook are cut, not believed to be short. */
+export const cut = (text: string): string => (text.length > largest.text ? `${text.slice(0, largest.text - 1)}…` : text)
+export const shown = ({ command = '', args = [], url = '' }: HookEntry): string => ([command, ...args].map(spoken).join(' ') || url).slice(0, 120)

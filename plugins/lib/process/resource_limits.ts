@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs'
+
+export interface Burden {
+  /** Bytes that it has read. */
+  read: number
+  /** Bytes that it has in memory; files that it maps are not counted. */
+  resident: number
+}
+
+export const watchable = process.platform === 'linux'
+
+const everyMs = 50
+
+/** Calls once when a program has come to cost more than it may. The function returned ends the watch. */
+export function watch(pid: number, most: Burden, exceeded: () => void): () => void {
+  const timer = setInterval(() => {
+    const { read, resident } = burdenOf(pid)
+    if (read <= most.read && resident <= most.resident) return
+    clearInterval(timer)
+    exceeded()
+  }, everyMs)
+  return () => clearInterval(timer)
+}
+
+/** Nothing of a program that has ended. */
+function burdenOf(pid: number): Burden {
+  return { read: told(`/proc/${pid}/io`, /^rchar: (\d+)/m), resident: told(`/proc/${pid}/status`, /^RssAnon:\s*(\d+)/m) * 1024 }
+}
+
+function told(file: string, figure: RegExp): number {
+  try {
+    return Number(figure.exec(readFileSync(file, 'latin1'))?.[1] ?? 0)
+  } catch {
+    return 0
+  }
+}

@@ -1,0 +1,218 @@
+import type { ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { closeSync, openSync, readSync, unlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
+import { environment, problem, signalGroup, start, type Launch } from '../../../core/base/index.js'
+import { watch, type Burden } from './resource_limits.js'
+
+/** For programs that walk a directory `cwd` is its `Handle.ref`, so that no swap of a path leads them elsewhere; `env` is added to what all get. */
+export interface Program extends Omit<Launch, 'env'> {
+  env?: Record<string, string>
+  /** Written to standard input, which is closed then; without it standard input is empty. */
+  input?: Buffer
+  /** Its messages are read when it has ended: each line through a pipe wakes us and takes the program's processor. */
+  late_stderr?: boolean
+}
+export interface Limits {
+  signal: AbortSignal
+  seconds: number
+  /** Looked at now and then, where the system tells. */
+  burden?: Burden
+}
+export interface Ended {
+  /** Absent when a signal ended the program. */
+  exit_code: number | undefined
+  timed_out: boolean
+  /** The consumer had enough. */
+  stopped: boolean
+  /** It read more or took more memory than it may. */
+  overburdened?: boolean
+}
+/** Contract: `false` ends the program; a promise holds the next chunk back until it settles. */
+export type Consumer = (chunk: Buffer) => void | false | Promise<void | false>
+
+const grace = { term: 200, kill: 100 }
+
+/**
+ * Runs a program in a process group of its own and hands its output to consumers. `undefined` when it cannot be started.
+ * After the limit, an abort or enough output the whole group is gone within 300 ms, and a grandchild that holds a pipe
+ * does not prolong the call. Errors: VT_CALL_ABORTED.
+ */
+export async function run(program: Program, limits: Limits, onStdout: Consumer, onStderr?: Consumer): Promise<Ended | undefined> {
+  if (limits.signal.aborted) throw problem('VT_CALL_ABORTED')
+  using messages = program.late_stderr ? scratch() : undefined
+  const { file, args, cwd, env } = program
+  const child = start({ file, args, cwd, env: { ...environment(), ...env } }, [program.input ? 'pipe' : 'ignore', 'pipe', messages?.fd ?? 'pipe'])
+  const exited = new Promise<number | undefined>((resolve) => {
+    child.once('error', () => resolve(undefined))
+    child.once('close', (code) => resolve(code ?? undefined))
+  })
+  if (child.pid === undefined) return void (await exited)
+  // A program that ends before it has read its input is no error of ours.
+  child.stdin?.on('error', () => {})
+  child.stdin?.end(program.input)
+
+  let ended: Promise<void> | undefined
+  const end = () => (ended ??= terminate(child))
+  running.add(child.pid)
+  const state = { timed_out: false, stopped: false, overburdened: false }
+  const onAbort = () => void end()
+  const timer = setTimeout(() => {
+    state.timed_out = true
+    void end()
+  }, limits.seconds * 1000)
+  limits.signal.addEventListener('abort', onAbort, { once: true })
+  const unwatch = limits.burden && watch(child.pid, limits.burden, () => {
+    state.overburdened = true
+    void end()
+  })
+  const enough = () => {
+    state.stopped = true
+    void end()
+  }
+  try {
+    const stderr = child.stderr && consume(child.stderr, onStderr ?? (() => {}), enough)
+    await Promise.all([consume(child.stdout!, onStdout, enough), stderr])
+    const exit_code = await exited
+    await ended
+    messages?.each((chunk) => void onStderr?.(chunk))
+    if (limits.signal.aborted) throw problem('VT_CALL_ABORTED')
+    return { exit_code, ...state }
+  } catch (error) {
+    await end()
+    throw error
+  } finally {
+    running.delete(child.pid)
+    clearTimeout(timer)
+    unwatch?.()
+    limits.signal.removeEventListener('abort', onAbort)
+  }
+}
+
+// Nobody waits for them when the program ends at once.
+const running = new Set<number>()
+process.on('exit', () => running.forEach((pid) => signalGroup(pid, 'SIGKILL')))
+
+/** A file without a name, gone when it is let go of. */
+function scratch(): Disposable & { fd: number; each(take: (chunk: Buffer) => void): void } {
+  const path = join(tmpdir(), `vtcode-${randomUUID()}`)
+  const fd = openSync(path, 'wx+', 0o600)
+  unlinkSync(path)
+  const each = (take: (chunk: Buffer) => void) => {
+    for (let at = 0; at < 67_108_864; ) {
+      const chunk = Buffer.allocUnsafe(65_536)
+      const bytes = readSync(fd, chunk, 0, chunk.length, at)
+      if (bytes === 0) return
+      take(chunk.subarray(0, bytes))
+      at += bytes
+    }
+  }
+  return { fd, each, [Symbol.dispose]: () => closeSync(fd) }
+}
+
+/** Ends a program with all it started: SIGTERM to the group, 200 ms, SIGKILL, 100 ms, then our ends of the pipes are closed. */
+export async function terminate(child: ChildProcess): Promise<void> {
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  for (const [signal, ms] of [['SIGTERM', grace.term], ['SIGKILL', grace.kill]] as const) {
+    signalGroup(child.pid!, signal)
+    if (await settles(closed, ms)) return
+  }
+  child.stdin?.destroy()
+  child.stdout?.destroy()
+  child.stderr?.destroy()
+}
+
+/** Whether a promise settles within `ms` milliseconds; without a number it is waited for. */
+export function settles(promise: Promise<unknown>, ms?: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = ms === undefined ? undefined : setTimeout(resolve, ms, false)
+    const done = () => {
+      clearTimeout(timer)
+      resolve(true)
+    }
+    promise.then(done, done)
+  })
+}
+
+/** Reads a pipe to its end; what comes after "enough" is dropped, so that the program is never blocked by us. */
+function consume(stream: Readable, consumer: Consumer, enough: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let open = true
+    const take = (answer: void | false) => {
+      if (answer !== false || !open) return
+      open = false
+      enough()
+    }
+    const failed = (error: unknown) => {
+      open = false
+      reject(error as Error)
+    }
+    stream.on('data', (chunk: Buffer) => {
+      if (!open) return
+      try {
+        const answer = consumer(chunk)
+        if (!(answer instanceof Promise)) return take(answer)
+        stream.pause()
+        answer.then(take).then(() => stream.resume(), failed)
+      } catch (error) {
+        failed(error)
+      }
+    })
+    stream.once('error', () => resolve())
+    stream.once('close', () => resolve())
+  })
+}
+
+/** A consumer that keeps the end of a text, at most `limit` bytes of it, and tells it without escape sequences. */
+export function tail(limit = 16_384): { take: Consumer; text: () => string } {
+  let kept = Buffer.alloc(0)
+  return {
+    take(chunk) {
+      kept = Buffer.concat([kept, chunk])
+      if (kept.length > limit) kept = kept.subarray(kept.length - limit)
+    },
+    text: () => stripVTControlCharacters(kept.toString()),
+  }
+}
+
+/** What is kept of a line that is too long: its first bytes and its end. */
+const keptOfLong = { head: 64, tail: 1_048_576 }
+
+/** A consumer of lines. Of one over `longest` bytes come the first 64 and, directly behind, its last MiB or more. */
+export function lines(take: (line: Buffer) => void | false, longest = 4_194_304): { take: Consumer; end: () => void } {
+  let parts: Buffer[] = []
+  let size = 0
+  const push = (part: Buffer) => {
+    parts.push(part)
+    size += part.length
+    if (size <= longest) return
+    const whole = Buffer.concat(parts)
+    parts = [whole.subarray(0, keptOfLong.head), whole.subarray(-keptOfLong.tail)]
+    size = keptOfLong.head + keptOfLong.tail
+  }
+  const flush = () => {
+    const line = Buffer.concat(parts)
+    parts = []
+    size = 0
+    return line
+  }
+  return {
+    take(chunk) {
+      let start = 0
+      for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, start)) {
+        const part = chunk.subarray(start, at)
+        start = at + 1
+        if (size > 0) push(part)
+        if (take(size > 0 ? flush() : part) === false) return false
+      }
+      if (start < chunk.length) push(Buffer.from(chunk.subarray(start)))
+      return undefined
+    },
+    end() {
+      if (size > 0) take(flush())
+    },
+  }
+}

@@ -1,0 +1,33 @@
+import { matchSequence, wildcard } from '../../../core/base/index.js'
+import type { Argv, Word } from './words.js'
+import { baseName } from './wrappers.js'
+
+/** A pattern over the words of a command: a final `*` (or `:*`) is any further words, `*` between is any words, `*` in a word is characters. */
+export interface CommandPattern {
+  /** For deny and ask: by base name of the program; from the first word on that is not static, anything may follow. */
+  hits(argv: Argv): boolean
+  /** For allow: every word is static and the program stands there by its bare name. */
+  covers(argv: Argv): boolean
+  /** What of a covered command has to lie inside the workspace. */
+  files?(argv: Argv): string[]
+}
+
+type Element = '*' | ((text: string) => boolean)
+
+export function commandPattern(spec: string): CommandPattern {
+  const words = spec.replace(/:\*$/, ' *').trim().split(/\s+/)
+  const elements = words.map((word): Element => (word === '*' ? '*' : wildcard(word)))
+  const matches = (pattern: Element[], texts: string[]): boolean =>
+    matchSequence(pattern, texts, (element) => element === '*', (element, item) => element !== '*' && element(item))
+  return {
+    hits: (argv) => {
+      const known = argv.findIndex(({ kind }) => kind !== 'static')
+      const texts = (known < 0 ? argv : argv.slice(0, known)).map(named)
+      if (known < 0) return matches(elements, texts)
+      return texts.length > 0 && elements.some((_, index) => matches(elements.slice(0, index + 1), texts))
+    },
+    covers: (argv) => argv.every(({ kind }) => kind === 'static') && matches(elements, argv.map(({ text }) => text)),
+  }
+}
+
+const named = (word: Word, index: number): string => (index === 0 ? baseName(word.text) : word.text)

@@ -1,0 +1,54 @@
+import type { Workspace } from '../../../core/workspace/index.js'
+
+/** Where a word is read: the folder of the command, relative to the workspace. */
+export interface Place {
+  folder: string
+  workspace: Workspace
+}
+
+/** Whether a word leads to nothing outside. What does not exist cannot lead out, what cannot be opened is left to the program. */
+export async function isInside(word: string, place: Place): Promise<boolean> {
+  const path = reached(word, place)
+  if (path === undefined) return false
+  const { workspace } = place
+  try {
+    const stat = await workspace.stat(path)
+    if (stat?.kind !== 'other') await (await workspace.open(path)).close()
+    return true
+  } catch (error) {
+    return (error as { code?: string }).code === 'VT_PATH_NOT_FOUND'
+  }
+}
+
+/** Every name by which a rule may know the file: as it is written, as it lies in the workspace, and where links lead. */
+export function namesOf(word: string, place: Place): string[] {
+  const names = [word.replace(/^\.\//, '')]
+  const path = reached(word, place)
+  return path === undefined ? names : [...names, path, place.workspace.resolve(path)]
+}
+
+/** The way of a word through the workspace, its last part not followed; `undefined` when it leads out. */
+export function reached(word: string, { folder, workspace }: Place): string | undefined {
+  try {
+    const whole = word.startsWith('/') ? within(word, workspace) : `${folder}/${word}`
+    let at: string[] = []
+    for (const segment of whole.split('/')) {
+      if (segment === '..') {
+        const real = at.length === 0 ? '.' : workspace.resolve(at.join('/'))
+        if (real === '.') return undefined
+        at = real.split('/').slice(0, -1)
+      } else if (segment !== '' && segment !== '.') at.push(segment)
+    }
+    const path = workspace.normalize(at.join('/') || '.')
+    workspace.resolve(path)
+    return path
+  } catch {
+    return undefined
+  }
+}
+
+function within(word: string, workspace: Workspace): string {
+  if (word.startsWith(`${workspace.root}/`)) return word.slice(workspace.root.length + 1)
+  // Under another name of the root; what `..` is there, only the system knows.
+  return workspace.normalize(word.split('/').includes('..') ? '..' : word)
+}

@@ -1,0 +1,105 @@
+import type { Argv, Word } from './words.js'
+
+/** How a program may be called so that it only reads: other flags are not known to be harmless. */
+export interface Shape {
+  /** Short options, alone or in clusters; a letter before `:` takes a value, one before `.` may have it in the same word. */
+  short?: string
+  long?: string[]
+  /** What the words that are no options are. `glob`: files whose names it prints but whose content it does not. */
+  words: 'files' | 'glob' | 'text' | 'none' | ((text: string) => boolean)
+  /** `head -20`. */
+  count?: true
+}
+
+const shapes: Record<string, Shape> = {
+  ls: {
+    short: 'aAbBcCdfFgGhHiklmnNopqQrRsStuUvxXZ1',
+    long: ['all', 'almost-all', 'color', 'directory', 'full-time', 'human-readable', 'inode', 'recursive', 'reverse', 'size', 'sort', 'time-style'],
+    words: 'glob',
+  },
+  pwd: { short: 'LP', words: 'none' },
+  cat: { short: 'AbeEnstTuv', long: ['number', 'number-nonblank', 'show-all', 'show-ends', 'show-tabs', 'squeeze-blank'], words: 'files' },
+  head: { short: 'n:c:qv', long: ['lines', 'bytes', 'quiet', 'verbose'], words: 'files', count: true },
+  tail: { short: 'n:c:qv', long: ['lines', 'bytes', 'quiet', 'verbose'], words: 'files', count: true },
+  wc: { short: 'clLmw', long: ['bytes', 'chars', 'lines', 'words', 'max-line-length'], words: 'files' },
+  stat: { short: 'c:fLt', long: ['format', 'printf', 'terse', 'file-system', 'dereference'], words: 'glob' },
+  file: { short: 'biL0hN', long: ['brief', 'mime', 'mime-type', 'mime-encoding', 'no-dereference'], words: 'files' },
+  du: { short: 'abchkmsSxd:', long: ['all', 'apparent-size', 'bytes', 'human-readable', 'max-depth', 'summarize', 'total'], words: 'glob' },
+  df: { short: 'ahHiklPTt:', long: ['all', 'human-readable', 'inodes', 'portability', 'print-type', 'total'], words: 'files' },
+  date: { short: 'uI', long: ['utc', 'iso-8601', 'rfc-3339'], words: (text) => text.startsWith('+') },
+  uname: { short: 'asnrvmpio', long: ['all'], words: 'none' },
+  whoami: { words: 'none' },
+  id: { short: 'gGnru', words: (text) => /^\w[\w-]*$/.test(text) },
+  basename: { short: 'as:z', words: 'text' },
+  dirname: { short: 'z', words: 'text' },
+  realpath: { short: 'emPLsz', words: 'files' },
+  readlink: { short: 'efmnqsvz', words: 'files' },
+  true: { words: 'text' },
+  false: { words: 'text' },
+  echo: { short: 'neE', words: 'text' },
+  printf: { words: 'text' },
+  sleep: { words: (text) => /^\d{1,3}(\.\d+)?s?$/.test(text) },
+  cmp: { short: 'bls', words: 'files' },
+  sha256sum: { short: 'bt', long: ['tag'], words: 'files' },
+}
+
+/** The files a command names when it is one that only reads; `undefined` when it is not known to. */
+export function readOnlyFiles(argv: Argv): string[] | undefined {
+  const [program, ...words] = argv
+  if (program?.kind !== 'static') return undefined
+  if (program.text === 'test' || program.text === '[') return testFiles(words)
+  const shape = Object.hasOwn(shapes, program.text) ? shapes[program.text]! : undefined
+  return shape && namedFiles(words, shape)
+}
+
+export function namedFiles(words: Argv, shape: Shape): string[] | undefined {
+  const files: string[] = []
+  let options = true
+  for (let index = 0; index < words.length; index += 1) {
+    const word = words[index]!
+    const isOption = options && word.text.startsWith('-') && word.text !== '-'
+    if (isOption && word.text === '--') options = false
+    else if (isOption) {
+      const taken = word.kind === 'static' ? optionLength(word.text, words[index + 1], shape) : 0
+      if (!taken) return undefined
+      index += taken - 1
+    } else if (!wordFits(word, shape) || (word.kind === 'variable' && index === 0 && !shape.short)) return undefined
+    else if ((shape.words === 'files' || shape.words === 'glob') && word.text !== '-') files.push(literalPart(word))
+  }
+  return files
+}
+
+/** How many words an option takes; 0 = not a known one. Text is shown, not obeyed, by a program without options. */
+function optionLength(text: string, next: Word | undefined, shape: Shape): number {
+  if (shape.words === 'text' && !shape.short) return text.startsWith('-v') ? 0 : 1
+  if (text.startsWith('--')) return shape.long?.includes(text.slice(2).split('=')[0]!) ? 1 : 0
+  if (shape.count && /^-\d+$/.test(text)) return 1
+  const letters = text.slice(1)
+  for (let at = 0; at < letters.length; at += 1) {
+    const known = shape.short?.indexOf(letters[at]!) ?? -1
+    if (known < 0 || ':.'.includes(letters[at]!)) return 0
+    const value = shape.short![known + 1]
+    if (value === '.') return 1
+    if (value !== ':') continue
+    if (at < letters.length - 1) return 1
+    return next?.kind === 'static' ? 2 : 0
+  }
+  return 1
+}
+
+// The shell puts names of files in place of a glob; only below a literal beginning is it sure that none is taken for an option.
+function wordFits(word: Word, shape: Shape): boolean {
+  if (word.kind === 'variable') return shape.words === 'text'
+  if (typeof shape.words === 'function') return word.kind === 'static' && shape.words(word.text)
+  if (word.kind === 'glob') return (shape.words === 'glob' || shape.words === 'text') && literalPart(word) !== ''
+  return word.kind === 'static' && shape.words !== 'none'
+}
+
+const literalPart = (word: Word): string => (word.kind === 'glob' ? word.text.slice(0, word.text.search(/[*?[]/)) : word.text)
+
+// `-v` and `-R` evaluate a subscript, which may hold a command.
+const tests = /^(-[abcdefghknprstuwxzGLNOS]|-n|-z|=|==|!=|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef|!|\(|\)|-o|\])$/
+function testFiles(words: Argv): string[] | undefined {
+  if (words.some(({ kind, text }) => kind !== 'static' || (text.startsWith('-') && !tests.test(text)))) return undefined
+  return words.flatMap((word, index) => (/^-[abcdefghkprsuwxGLNOS]$/.test(words[index - 1]?.text ?? '') ? [word.text] : []))
+}

@@ -1,0 +1,24 @@
+import type { Call, Effect } from '../../../core/base/index.js'
+import type { CommandPattern } from './command_pattern.js'
+import type { Facts } from './facts.js'
+
+/** `Tool` or `Tool(spec)`, ready to be asked. */
+export interface Rule {
+  readonly text: string
+  readonly reason?: string
+  /** The effect an allow rule answers for; absent = all of the call. */
+  readonly lifts?: Effect
+  /** Whether the rule speaks about this slot at all. */
+  applies(facts: Facts): boolean
+  readonly path?: (path: string) => boolean
+  readonly command?: CommandPattern
+  readonly host?: (host: string) => boolean
+  /** Any other property, for deny and ask only. */
+  readonly input?: (call: Call) => boolean
+}
+
+export interface RuleSet {
+  deny: Rule[]
+  ask: Rule[]
+  allow: Rule[]
+}

@@ -1,0 +1,134 @@
+import { homedir } from 'node:os'
+import { hostPattern, pathPattern, problem, wildcard, type Call, type Effect, type Mode } from '../../../core/base/index.js'
+import { commandEntry, type CommandEntry } from './command_entry.js'
+import { commandPattern } from './command_pattern.js'
+import { tryExamples } from './examples.js'
+import type { Facts } from './facts.js'
+import type { Rule, RuleSet } from './rule.js'
+
+/** A rule as settings write it: `Tool`, `Tool(spec)`, or `Except(Tool, Tool)` for every other. */
+export type RuleEntry = string | { rule: string; reason?: string; match?: unknown[]; not_match?: unknown[] }
+
+interface Family {
+  spec: 'path' | 'command' | 'host' | 'name'
+  lifts?: Effect
+  applies(facts: Facts): boolean
+}
+
+const slotIn = (...slots: string[]) => (facts: Facts): boolean => slots.includes(facts.call.slot)
+const readSlots = ['unified_file/read', ...['grep', 'list', 'structural', 'outline'].map((action) => `unified_search/${action}`)]
+const reads: Family = {
+  spec: 'path',
+  lifts: 'read',
+  applies: (facts) => readSlots.includes(facts.call.slot) || (facts.hasPath && facts.call.effects.every((effect) => effect === 'read')),
+}
+const edits: Family = { spec: 'path', lifts: 'write', applies: (facts) => facts.call.effects.includes('write') }
+const families: Record<string, Family> = {
+  Read: reads,
+  Grep: reads,
+  Glob: reads,
+  Edit: edits,
+  Write: edits,
+  MultiEdit: edits,
+  NotebookEdit: edits,
+  Bash: { spec: 'command', lifts: 'exec', applies: (facts) => facts.hasCommand },
+  WebFetch: { spec: 'host', lifts: 'net', applies: slotIn('unified_search/web', 'defuddle_fetch') },
+  WebSearch: { spec: 'host', lifts: 'net', applies: slotIn('web_search') },
+  Skill: { spec: 'name', applies: slotIn('load_skill', 'unified_search/skill') },
+  AskUserQuestion: { spec: 'name', applies: slotIn('request_user_input') },
+}
+const effects: readonly string[] = ['read', 'write', 'exec', 'net', 'ask'] satisfies Effect[]
+
+/** Reads one rule; `undefined` when it is not of the form `Tool` or `Tool(spec)`. */
+export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', root: string): Rule | undefined {
+  const { rule: text, reason } = typeof entry === 'string' ? { rule: entry, reason: undefined } : entry
+  const [, name, spec] = /^([^\s()]+)(?:\((.*)\))?$/s.exec(text.trim()) ?? []
+  if (!name) return undefined
+  // A glob in the name would allow what nobody has thought of; only the tools of one named MCP server may be allowed that way.
+  if (verdict === 'allow' && name.includes('*') && !/^mcp__\w+?__\*$/.test(name) && !/^\w+\/\*$/.test(name)) return undefined
+  if (name === 'Except') return spec === undefined || verdict === 'allow' ? undefined : allBut(text, reason, spec, root)
+  const family = Object.hasOwn(families, name) ? families[name]! : undefined
+  const rule = { text, ...(reason !== undefined && { reason }), ...(family?.lifts && { lifts: family.lifts }) }
+  const applies = family?.applies ?? byName(name)
+  if (effects.includes(name)) return { ...rule, lifts: name as Effect, applies }
+  if (spec === undefined || spec === '*') return { ...rule, applies }
+  if (family?.spec === 'path') return { ...rule, applies, path: pathPattern(spec, { root, home: homedir() }) }
+  if (family?.spec === 'command') return { ...rule, applies, command: commandPattern(spec) }
+  if (family?.spec === 'host') return spec.startsWith('domain:') ? { ...rule, applies, host: hostPattern(spec.slice(7)) } : undefined
+  if (family?.spec === 'name') return { ...rule, applies, input: property('name', spec) }
+  const [parameter, value] = splitOnce(spec, ':')
+  return value === undefined || verdict === 'allow' ? undefined : { ...rule, applies, input: property(parameter, value) }
+}
+
+/** `Except(a, b)`: whatever none of these names speaks about. Two such rules leave what both leave, so that each can only narrow. */
+function allBut(text: string, reason: string | undefined, names: string, root: string): Rule | undefined {
+  const left = names.split(',').map((name) => (name.includes('(') ? undefined : parseRule(name, 'deny', root)))
+  if (!left.every((rule) => rule !== undefined)) return undefined
+  return { text, ...(reason !== undefined && { reason }), applies: (facts) => !left.some((rule) => rule.applies(facts)) }
+}
+
+function byName(name: string): (facts: Facts) => boolean {
+  if (effects.includes(name)) return (facts) => facts.call.effects.includes(name as Effect)
+  const whole = wildcard(name)
+  return ({ call }) =>
+    whole(call.slot) || whole(call.slot.split('/')[0]!) || call.caller.alias === name || call.slot.startsWith(`${name}__`)
+}
+
+function property(name: string, pattern: string): (call: Call) => boolean {
+  const matches = wildcard(pattern)
+  return (call) => ['string', 'number', 'boolean'].includes(typeof call.input[name]) && matches(String(call.input[name]))
+}
+
+function splitOnce(text: string, separator: string): [string, string | undefined] {
+  const at = text.indexOf(separator)
+  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)]
+}
+
+/** The blocks of the settings that permission reads. */
+export interface Blocks {
+  policy?: { mode?: Mode; deny?: RuleEntry[]; ask?: RuleEntry[]; allow?: RuleEntry[]; commands?: CommandEntry[] }
+  automation?: { full_auto?: { enabled?: boolean; allowed_tools?: RuleEntry[] } }
+}
+
+const compiled = new WeakMap<object, RuleSet>()
+
+/** The rules of the settings, parsed once a generation. What full-auto may do is a list of allow rules of its own. */
+export function rulesOf(blocks: Blocks, mode: Mode, root: string): RuleSet {
+  const { policy = {}, automation } = blocks
+  const known = compiled.get(policy)
+  const base = known ?? {
+    deny: [...parse(policy.deny, 'deny', root), ...programs(policy.commands, 'deny')],
+    ask: [...parse(policy.ask, 'ask', root), ...programs(policy.commands, 'ask')],
+    allow: [...parse(policy.allow, 'allow', root), ...programs(policy.commands, 'allow')],
+  }
+  if (!known) compiled.set(policy, base)
+  const list = automation?.full_auto?.allowed_tools
+  return mode === 'full-auto' && list ? { ...base, allow: [...base.allow, ...listed(list, root)] } : base
+}
+
+/** The entries of `policy.commands` that say `verdict`, as rules. */
+function programs(entries: CommandEntry[] | undefined, verdict: 'deny' | 'ask' | 'allow'): Rule[] {
+  return (entries ?? []).filter((entry) => entry.verdict === verdict).map((entry) => {
+    const { id, reason } = entry
+    const rule: Rule = { text: `commands.${id}`, ...(reason !== undefined && { reason }), lifts: 'exec', applies: (facts) => facts.hasCommand, command: commandEntry(entry) }
+    tryExamples(rule, verdict, entry)
+    return rule
+  })
+}
+
+const lists = new WeakMap<RuleEntry[], Rule[]>()
+function listed(entries: RuleEntry[], root: string): Rule[] {
+  const rules = lists.get(entries) ?? parse(entries, 'allow', root)
+  lists.set(entries, rules)
+  return rules
+}
+
+// A deny or ask rule that cannot be read must not be lost: the policy fails, and with it every call. A lost allow only asks.
+function parse(entries: RuleEntry[] | undefined, verdict: 'deny' | 'ask' | 'allow', root: string): Rule[] {
+  return (entries ?? []).flatMap((entry) => {
+    const rule = parseRule(entry, verdict, root)
+    if (rule && typeof entry !== 'string') tryExamples(rule, verdict, entry)
+    if (rule || verdict === 'allow') return rule ?? []
+    throw problem('VT_CONFIG_INVALID', { problem: `The rule ${JSON.stringify(entry)} of policy.${verdict} is not of the form Tool or Tool(spec).` })
+  })
+}

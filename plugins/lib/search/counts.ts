@@ -1,0 +1,43 @@
+import { isUtf8 } from 'node:buffer'
+import { encodeName } from '../../../core/base/index.js'
+import type { Handle } from '../../../core/workspace/index.js'
+
+export interface Counts {
+  files: { file: string; count: number }[]
+  /** Files that were looked into. */
+  searched: number
+  /** How much of them was read. */
+  bytes: number
+}
+
+/** `name NUL count` pairs, and behind them statistics, which are missing where the run was ended. */
+export function countsIn(output: Buffer, nameOf: NameOf): Counts {
+  const files: Counts['files'] = []
+  // All names at once where each is the text that it reads as; else one character is one byte.
+  const plain = isUtf8(output) && !output.includes('\\x')
+  const text = output.toString(plain ? 'utf8' : 'latin1')
+  let start = 0
+  for (let nul = text.indexOf('\0'); nul >= 0; nul = text.indexOf('\0', start)) {
+    const end = text.indexOf('\n', nul)
+    if (end < 0) break
+    const name = text.slice(start, nul)
+    files.push({ file: nameOf(plain ? name : Buffer.from(name, 'latin1')), count: Number(text.slice(nul + 1, end)) })
+    start = end + 1
+  }
+  const statistics = text.slice(start)
+  const [, searched = files.length] = /^(\d+) files searched$/m.exec(statistics) ?? []
+  const [, bytes = 0] = /^(\d+) bytes searched$/m.exec(statistics) ?? []
+  return { files, searched: Number(searched), bytes: Number(bytes) }
+}
+
+/** From a name as ripgrep tells it to one that reads in an answer. */
+export type NameOf = (name: string | Buffer) => string
+
+export function namesIn(target: Handle): NameOf {
+  if (target.kind === 'file') return () => target.path
+  const prefix = target.path === '.' ? '' : `${target.path}/`
+  return (name) => {
+    const text = typeof name === 'string' ? name : encodeName(name)
+    return prefix + (text.startsWith('./') ? text.slice(2) : text)
+  }
+}

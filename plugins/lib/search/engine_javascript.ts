@@ -1,0 +1,132 @@
+import type { RE2JS } from 're2js'
+import type { Context } from '../../../core/kernel/index.js'
+import { refusal } from '../base/index.js'
+import { gone } from './entries.js'
+import { filesBelow } from './enumerate.js'
+import type { Wanted } from './match_positions.js'
+import { largestSearched } from './ripgrep.js'
+import type { Place } from './ripgrep_events.js'
+import { PatternProblem, seconds, spansLines, type Counted, type Found, type Pattern, type Query } from './search.js'
+import { isBinary, sourceOf, type Source } from './text_source.js'
+
+/** Counts the matches of a query. Throws PatternProblem, VT_PATH_*, VT_SEARCH_ENGINE_MISSING. */
+export async function searchOurselves(context: Context, query: Query): Promise<Found> {
+  const matchers = await Promise.all(query.patterns.map((pattern) => matcherOf({ ...query, patterns: [pattern] })))
+  const any = await matcherOf(query)
+  await using target = await context.workspace.open(query.path)
+  const listing = target.kind === 'file' ? { files: [target.path], incomplete: false, complaints: [] } : await filesBelow(context, target, query)
+  const found: Found = { ...listing, files: [], total: 0, searched: 0, skipped: [], fallback: query.follow !== true }
+  const end = Date.now() + seconds * 1000
+  for (const file of listing.files) {
+    if (query.only?.(file) === false) continue
+    if (Date.now() > end) {
+      found.incomplete = true
+      break
+    }
+    context.signal.throwIfAborted()
+    const counted = await countIn(file)
+    if (!counted) continue
+    found.files.push(counted)
+    found.total += counted.count
+  }
+  return found
+
+  async function countIn(file: string): Promise<Counted | undefined> {
+    const handle = await context.workspace.openFile(file).catch(gone)
+    if (!handle) return undefined
+    await using held = handle
+    if (handle.stat.bytes > largestSearched && target.kind === 'directory') return void found.skipped.push(file)
+    const source = await sourceOf(held)
+    found.searched++
+    if (target.kind === 'directory' && (await isBinary(source))) return undefined
+    const text = await textOf(source)
+    if (query.every && !matchers.every((matcher) => first(matcher(text)) !== undefined)) return undefined
+    const count = [...any(text)].length
+    return count > 0 ? { file, count } : undefined
+  }
+}
+
+/** The wanted places of open files. */
+export async function placesOurselves(context: Context, pattern: Pattern, files: Wanted[]): Promise<Place[][]> {
+  const matcher = await matcherOf(pattern)
+  const all: Place[][] = []
+  for (const { source, skip, limit } of files) {
+    context.signal.throwIfAborted()
+    const found = [...matcher(await textOf(source))]
+    all.push(found.slice(skip, skip + limit))
+  }
+  return all
+}
+
+const first = <T>(items: Iterable<T>): T | undefined => {
+  for (const item of items) return item
+  return undefined
+}
+
+const textOf = async (source: Source): Promise<string> => (await source.read(0, source.bytes)).toString()
+
+/** All places in a text, one by one. */
+type Matcher = (text: string) => Generator<Place>
+
+async function matcherOf(pattern: Pattern): Promise<Matcher> {
+  const { RE2JS } = await import('re2js')
+  const sensitive = pattern.case_sensitive ?? pattern.patterns.some((text) => /\p{Lu}/u.test(text.replace(/\\./g, '')))
+  const text = pattern.patterns.map((one) => (pattern.literal ? RE2JS.quote(one) : `(?:${one})`)).join('|')
+  const flags = RE2JS.MULTILINE | (sensitive ? 0 : RE2JS.CASE_INSENSITIVE)
+  try {
+    const regex = RE2JS.compile(text, flags)
+    return spansLines(pattern) ? (whole) => spans(regex, whole) : (whole) => byLine(regex, whole)
+  } catch (error) {
+    throw refused(pattern, (error as Error).message)
+  }
+}
+
+function refused({ patterns }: Pattern, reason: string): Error {
+  if (!/\(\?<?[=!]|\\[1-9]/.test(patterns.join('\n'))) return new PatternProblem(reason)
+  return refusal('VT_SEARCH_ENGINE_MISSING', 'Look-around and back-references need ripgrep, which is missing here.')
+}
+
+function* byLine(regex: RE2JS, text: string): Generator<Place> {
+  let [line_number, offset] = [0, 0]
+  for (const raw of text.split('\n')) {
+    line_number++
+    const line = raw.replace(/\r$/, '')
+    const submatches = submatchesIn(regex, line)
+    if (submatches.length > 0) yield { line_number, end_line_number: line_number, offset, submatches }
+    offset += Buffer.byteLength(raw) + 1
+  }
+}
+
+const mostSubmatches = 100
+
+function submatchesIn(regex: RE2JS, line: string): Place['submatches'] {
+  const found: Place['submatches'] = []
+  const matcher = regex.matcher(line)
+  while (found.length < mostSubmatches && matcher.find()) {
+    const start = Buffer.byteLength(line.slice(0, matcher.start()))
+    const text = matcher.group() ?? ''
+    found.push({ start, end: start + Buffer.byteLength(text), text })
+  }
+  return found
+}
+
+function* spans(regex: RE2JS, text: string): Generator<Place> {
+  const matcher = regex.matcher(text)
+  let [line, seen] = [1, 0]
+  while (matcher.find()) {
+    const [start, end] = [matcher.start(), matcher.end()]
+    line += newlines(text.slice(seen, start))
+    seen = start
+    const from = text.lastIndexOf('\n', start - 1) + 1
+    const before = Buffer.byteLength(text.slice(from, start))
+    const match = text.slice(start, end)
+    yield {
+      line_number: line,
+      end_line_number: line + newlines(text.slice(start, Math.max(start, end - 1))),
+      offset: Buffer.byteLength(text.slice(0, from)),
+      submatches: [{ start: before, end: before + Buffer.byteLength(match), text: match }],
+    }
+  }
+}
+
+const newlines = (text: string): number => text.split('\n').length - 1

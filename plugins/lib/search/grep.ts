@@ -1,0 +1,287 @@
+import { isUtf8 } from 'node:buffer'
+import { ok, problem, type Call, type Next } from '../../../core/base/index.js'
+import type { Context, Handler } from '../../../core/kernel/index.js'
+import type { Handle } from '../../../core/workspace/index.js'
+import { count, cut, excerpt, firstInPathOrder, fitting, notice, refusal, remarks } from '../base/index.js'
+import { existing } from './entries.js'
+import { holds, type Wanted } from './match_positions.js'
+import type { Place } from './ripgrep_events.js'
+import { patternRefusal, seconds, spansLines, type Counted, type Found, type Pattern, type Query } from './search.js'
+import { chomp, codePointsBetween, isBinary, linesAfter, linesBefore, sourceOf, type Source } from './text_source.js'
+
+export interface GrepInput {
+  pattern?: string
+  patterns?: string[]
+  logic?: 'AND' | 'OR'
+  path: string
+  case_sensitive?: boolean
+  context_lines: number
+  max_results: number
+  skip: number
+  literal: boolean
+  globs?: string | string[]
+  file_extensions?: string[]
+  include_hidden: boolean
+}
+export interface GrepMatch {
+  file: string
+  line_number: number
+  /** 1-based, in code points. */
+  column: number
+  text: string
+  end_line_number?: number
+  before?: string[]
+  after?: string[]
+  text_truncated?: true
+  lossy?: true
+  absolute_offset: number
+  /** Bytes within the line. */
+  submatches: { text: string; start: number; end: number }[]
+}
+export interface GrepOutput {
+  matches: GrepMatch[]
+  total_matches: number
+  files_with_matches: number
+  files_searched: number
+  truncated: boolean
+  backend: 'ripgrep' | 'javascript'
+  total_is_lower_bound?: true
+  files?: { file: string; count: number }[]
+  next?: Next
+}
+
+const shownFiles = 50
+
+/** What counts and finds matches. Both answer `undefined` when the engine cannot be started. */
+export interface Engine {
+  backend: GrepOutput['backend']
+  search(context: Context, query: Query): Promise<Found | undefined>
+  places(context: Context, pattern: Pattern, files: Wanted[]): Promise<Place[][] | undefined>
+}
+
+/** Text search by an engine: one run counts, and only the files of this answer are looked into closer. */
+export const grepWith = (engine: Engine): Handler<GrepInput, GrepOutput> => async ({ input, given }, context) => {
+  const pattern = patternOf(input)
+  if (pattern.patterns.includes('')) throw emptyPattern(input.path)
+  const found = await engine.search(context, {
+    ...pattern,
+    path: input.path,
+    where: true,
+    every: input.logic !== 'OR' && pattern.patterns.length > 1,
+    include_hidden: input.include_hidden,
+    globs: [input.globs ?? []].flat(),
+    file_extensions: input.file_extensions ?? [],
+  }).catch((error: unknown) => {
+    const next = { tool: 'unified_search', input: { action: 'grep', ...given, literal: true } }
+    throw patternRefusal(pattern.patterns, error, input.literal ? undefined : next)
+  })
+  if (!found) return undefined
+  if (found.incomplete && found.total === 0) {
+    throw refusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${seconds} s.`, { retryable: true })
+  }
+  const first = firstInPathOrder(found.files, ({ file }) => file, Math.max(shownFiles, input.skip + input.max_results))
+  const shown = await look(engine, context, pattern, page(first, input.skip, input.max_results), input)
+  if (!shown) return undefined
+  return answer(engine, { ...found, first }, shown, { input, given }, context)
+}
+
+const patternOf = ({ pattern, patterns, literal, case_sensitive }: GrepInput): Pattern => ({
+  patterns: patterns ?? [pattern!],
+  literal,
+  ...(case_sensitive !== undefined && { case_sensitive }),
+})
+
+const emptyPattern = (path: string) =>
+  problem('VT_INPUT_INVALID', { problem: "'pattern' is empty; it would match every line." }, {
+    hint: `To look at a file: unified_file {"action":"read","path":…}; at a directory: unified_search ${JSON.stringify({ action: 'list', path })}.`,
+  })
+
+interface Part extends Counted {
+  skip: number
+  limit: number
+}
+
+/** The files, in path order, that hold the matches from `skip` on, at most `limit` of them. */
+function page(files: Counted[], skip: number, limit: number): Part[] {
+  const parts: Part[] = []
+  let before = 0
+  for (const file of files) {
+    if (before >= skip + limit) break
+    const { count } = file
+    const part = { ...file, skip: Math.max(0, skip - before), limit: Math.min(count, skip + limit - before) - Math.max(0, skip - before) }
+    if (part.limit > 0) parts.push(part)
+    before += count
+  }
+  return parts
+}
+
+interface Shown {
+  matches: GrepMatch[]
+  /** Matches of the page, also those that are no longer there. */
+  looked: number
+  gone: string[]
+  binary: boolean
+}
+
+/** Files that are open at the same time. */
+const batch = 200
+
+/** Opens every file of the page through the workspace and shows what matches in it now. */
+async function look(engine: Engine, context: Context, pattern: Pattern, parts: Part[], input: GrepInput): Promise<Shown | undefined> {
+  const shown: Shown = { matches: [], looked: parts.reduce((sum, { limit }) => sum + limit, 0), gone: [], binary: false }
+  for (let at = 0; at < parts.length; at += batch) {
+    const handles: Handle[] = []
+    try {
+      const files: (Part & Wanted)[] = []
+      for (const part of parts.slice(at, at + batch)) {
+        const handle = await context.workspace.openFile(part.file).catch(() => undefined)
+        if (!handle) {
+          shown.gone.push(part.file)
+          continue
+        }
+        handles.push(handle)
+        const source = await sourceOf(handle)
+        // A walk never looks into binary files, so this one was named.
+        if (await isBinary(source)) shown.binary = true
+        else files.push({ ...part, handle, source })
+      }
+      if (!(await add(engine, context, pattern, files, input, shown))) return undefined
+    } finally {
+      for (const handle of handles) await handle.close()
+    }
+  }
+  return shown
+}
+
+/** Adds what is found in open files. False when the engine cannot be started. */
+async function add(engine: Engine, context: Context, pattern: Pattern, files: (Part & Wanted)[], input: GrepInput, shown: Shown): Promise<boolean> {
+  const known = await Promise.all(files.map(told))
+  const others = files.filter((_, index) => !known[index])
+  const looked = others.length === 0 ? [] : await engine.places(context, pattern, others)
+  if (!looked) return false
+  const several = spansLines(pattern)
+  for (const [index, { file, source, limit }] of files.entries()) {
+    const places = known[index] ?? looked.shift()!
+    if (places.length < limit) shown.gone.push(file)
+    for (const place of places) shown.matches.push(await match(source, file, place, input.context_lines, several))
+  }
+  return true
+}
+
+/** The places that the search told of, if the file that was opened holds them. */
+async function told({ places, source, skip, limit }: Part & Wanted): Promise<Place[] | undefined> {
+  const wanted = places?.slice(skip, skip + limit).flatMap((place) => place()) ?? []
+  for (const place of wanted) if (!(await holds(source, place))) return undefined
+  return wanted.length === limit ? wanted : undefined
+}
+
+/** Code points of one line that are shown. */
+const longestText = 500
+/** Bytes around a match that are read to show its line. */
+const window = 8 * longestText
+
+async function match(source: Source, file: string, place: Place, context: number, several: boolean): Promise<GrepMatch> {
+  const first = place.submatches[0] ?? { start: 0, end: 0 }
+  const from = Math.max(0, first.start - window)
+  const bytes = await source.read(place.offset + from, first.start - from + window)
+  // The lines of a match end with the line in which it ends.
+  const last = bytes.indexOf(10, Math.max(first.start, first.end - 1) - from)
+  const line = chomp(last < 0 ? bytes : bytes.subarray(0, last + 1))
+  const { text, cut: shortened } = excerpt(line, first.start - from, longestText, { front: from > 0, back: last < 0 && place.offset + from + bytes.length < source.bytes })
+  const after = last < 0 ? undefined : place.offset + from + last + 1
+  return {
+    file,
+    line_number: place.line_number,
+    column: 1 + (await codePointsBetween(source, place.offset, place.offset + first.start)),
+    text,
+    ...(several && { end_line_number: place.end_line_number }),
+    ...(context > 0 && {
+      before: (await linesBefore(source, place.offset, context)).map(shorten),
+      after: after === undefined ? [] : (await linesAfter(source, after, context)).map(shorten),
+    }),
+    ...(shortened && { text_truncated: true as const }),
+    ...(!isUtf8(line) && !shortened && { lossy: true as const }),
+    absolute_offset: place.offset,
+    submatches: place.submatches,
+  }
+}
+
+const shorten = (line: Buffer): string => cut(line.toString(), longestText).text
+
+/** `first` begins with the first files in path order. */
+async function answer(
+  { backend }: Engine,
+  found: Found & { first: Counted[] },
+  { matches, looked, gone, binary }: Shown,
+  { input, given }: Pick<Call<GrepInput>, 'input' | 'given'>,
+  context: Context,
+) {
+  const lost = new Set(gone.filter((file) => !matches.some((match) => match.file === file)))
+  const total = found.total - found.first.reduce((sum, { file, count }) => sum + (lost.has(file) ? count : 0), 0)
+  const fits = fitting(matches)
+  const next_skip = input.skip + (fits.length < matches.length ? fits.length : looked)
+  const truncated = !binary && next_skip < found.total
+  const output: GrepOutput = {
+    matches: fits,
+    total_matches: total,
+    files_with_matches: found.files.length - lost.size,
+    files_searched: found.searched,
+    truncated,
+    backend,
+    ...(found.incomplete && { total_is_lower_bound: true as const }),
+    ...(truncated && {
+      files: await namedFirst(),
+      next: { tool: 'unified_search', input: { action: 'grep', ...given, skip: next_skip } },
+    }),
+  }
+  const notices = remarks({ ...found, gone: gone.length })
+  if (binary) notices.push(notice('VT_FILE_BINARY', `'${input.path}' is binary; its ${count(total, 'match', 'matches')} are only counted.`))
+  return ok(output, { text: render(output, input.path), ...(notices.length > 0 && { notices }) })
+
+  /** The first files with matches, as far as they stand in the workspace. */
+  async function namedFirst(): Promise<{ file: string; count: number }[]> {
+    const first = found.first.slice(0, shownFiles).filter(({ file }) => !lost.has(file))
+    const named = new Set(await existing(context, first.map(({ file }) => file)))
+    return first.filter(({ file }) => named.has(file)).map(({ file, count }) => ({ file, count }))
+  }
+}
+
+/** The matches by file, context lines between them, and what they come to. */
+export function render(output: GrepOutput, path: string): string {
+  if (output.total_matches === 0) return `No matches in ${path} (${count(output.files_searched, 'file')} searched)`
+  const parts: string[] = []
+  for (let start = 0; start < output.matches.length; ) {
+    const { file } = output.matches[start]!
+    let end = start
+    while (output.matches[end]?.file === file) end++
+    parts.push(`${file}\n${block(output.matches.slice(start, end))}\n`)
+    start = end
+  }
+  const all = `${count(output.total_matches, 'match', 'matches')} in ${count(output.files_with_matches, 'file')}`
+  const last = output.truncated ? `${output.matches.length} of ${all}; continue with skip=${String(output.next?.input['skip'])}` : all
+  return [...parts, last].join('\n')
+}
+
+/** The lines of one file, each once, `--` between groups that do not touch. */
+function block(matches: GrepMatch[]): string {
+  const lines = new Map<number, string>()
+  const add = (line: number, mark: ':' | '-', text: string) => {
+    if (mark === ':' || !lines.has(line)) lines.set(line, `${line}${mark}${text}`)
+  }
+  for (const { line_number, text, before = [], after = [] } of matches) {
+    const own = text.split('\n')
+    before.forEach((line, index) => add(line_number - before.length + index, '-', line))
+    own.forEach((line, index) => add(line_number + index, ':', line))
+    after.forEach((line, index) => add(line_number + own.length + index, '-', line))
+  }
+  const withContext = matches.some(({ before, after }) => before || after)
+  let last: number | undefined
+  return [...lines]
+    .sort(([a], [b]) => a - b)
+    .map(([line, text]) => {
+      const gap = withContext && last !== undefined && line !== last + 1 ? '--\n' : ''
+      last = line
+      return gap + text
+    })
+    .join('\n')
+}

@@ -1,0 +1,96 @@
+import { basename, dirname, join } from 'node:path'
+import { readBytes } from '../../../core/documents/index.js'
+import { glob } from './glob.js'
+
+/** What one file of rules says about a path relative to its folder and its last name: left out, kept against an earlier rule, or nothing. */
+export type Rules = (path: string, name: string, directory: boolean) => 'ignore' | 'keep' | undefined
+
+/** The kinds of files of rules: the first that speaks of an entry decides, and of one kind the file that lies nearest. */
+const ruleFiles = ['.rgignore', '.ignore', '.gitignore', '.git/info/exclude', '.vtcodegitignore'] as const
+
+/** Bytes of a file of rules. */
+export const maxRules = 1_048_576
+
+/** A file of rules and the folder that it speaks of, as the start of the paths in it: empty or with a final `/`. */
+interface Layer {
+  kind: (typeof ruleFiles)[number]
+  /** How many characters of a workspace path its own paths leave out, or what they begin with if it lies above the workspace. */
+  below: number | string
+  rules: Rules
+}
+
+/** All rules that count in one folder. */
+export class Ignoring {
+  private constructor(private readonly layers: readonly Layer[]) {}
+
+  /** What the folders above the workspace say: it may be part of a repository. */
+  static above(root: string): Ignoring {
+    const layers: Layer[] = []
+    let below = ''
+    for (let folder = root; dirname(folder) !== folder; folder = dirname(folder)) {
+      below = `${basename(folder)}/${below}`
+      for (const kind of ruleFiles.slice(0, -1)) {
+        const text = textOf(join(dirname(folder), kind))
+        if (text !== undefined) layers.push({ kind, below, rules: rulesOf(text) })
+      }
+    }
+    return new Ignoring(layers.sort(byKind))
+  }
+
+  /** With what the files of rules in `folder` say, `read` by their kinds. */
+  async with(folder: string, read: (kind: string) => Promise<string | undefined>): Promise<Ignoring> {
+    const own: Layer[] = []
+    for (const kind of ruleFiles) {
+      const text = await read(kind)
+      if (text !== undefined) own.push({ kind, below: folder === '.' ? 0 : folder.length + 1, rules: rulesOf(text) })
+    }
+    return own.length === 0 ? this : new Ignoring([...own, ...this.layers].sort(byKind))
+  }
+
+  verdict(path: string, name: string, directory: boolean): ReturnType<Rules> {
+    for (const { below, rules } of this.layers) {
+      const verdict = rules(typeof below === 'string' ? below + path : path.slice(below), name, directory)
+      if (verdict) return verdict
+    }
+    return undefined
+  }
+}
+
+// A stable sort leaves the nearest of a kind in front.
+const byKind = (a: Layer, b: Layer): number => ruleFiles.indexOf(a.kind) - ruleFiles.indexOf(b.kind)
+
+/** A file outside the workspace may be anybody's: a pipe would hold us for ever, a device never end. */
+function textOf(path: string): string | undefined {
+  try {
+    return readBytes(path, { limit: maxRules }).toString()
+  } catch {
+    return undefined
+  }
+}
+
+export function rulesOf(text: string): Rules {
+  const rules = text.replace(/^\uFEFF/, '').split(/\r?\n/).flatMap((line) => ruleOf(line) ?? [])
+  return (path, name, directory) => rules.findLast((rule) => (directory || !rule.only_directories) && rule.matches(path, name))?.verdict
+}
+
+interface Rule {
+  verdict: 'ignore' | 'keep'
+  only_directories: boolean
+  matches: (path: string, name: string) => boolean
+}
+
+function ruleOf(line: string): Rule | undefined {
+  // A trailing space counts only when it is escaped.
+  const text = line.replace(/(?<!\\) +$/, '')
+  if (text === '' || text.startsWith('#')) return undefined
+  const verdict = text.startsWith('!') ? 'keep' : 'ignore'
+  const pattern = text.replace(/^!/, '')
+  const only_directories = pattern.endsWith('/')
+  const body = pattern.replace(/\/$/, '')
+  try {
+    const matches = glob(body, true)
+    return { verdict, only_directories, matches: body.includes('/') ? matches : (_, name) => matches(name) }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,184 @@
+import type { Context } from '../../../core/kernel/index.js'
+import type { Handle } from '../../../core/workspace/index.js'
+import { refusal } from '../base/index.js'
+import { lines } from '../process/index.js'
+import { ripgrep } from './ripgrep.js'
+import { events, type Place } from './ripgrep_events.js'
+import { matching, spansLines, type Pattern } from './search.js'
+import type { Source } from './text_source.js'
+
+/** A file that was opened, and which of its places are wanted. */
+export interface Wanted {
+  handle: Handle
+  source: Source
+  /** How many matches the search counted in it. */
+  count: number
+  /** Places left out at the start, and how many are wanted behind them. */
+  skip: number
+  limit: number
+}
+
+const seconds = 20
+/** In more than this the engine counts lines faster than we do, its start included. */
+const mostBytes = 1_048_576
+/** In a larger file a line may be so long that the engine takes longer to write it down than we to find it. */
+const hugeBytes = 67_108_864
+const mostSubmatches = 100
+/** What the engine may take for the matches of one line of a huge file. */
+const burden = { read: Infinity, resident: 268_435_456 }
+
+/** The wanted places of each file. `undefined` when ripgrep cannot be started. */
+export async function places(context: Context, pattern: Pattern, files: Wanted[]): Promise<Place[][] | undefined> {
+  const size = files.reduce((sum, { source }) => sum + source.bytes, 0)
+  const plain = plainText(pattern)
+  const found = new Map<Wanted, Place[]>()
+  const huge = spansLines(pattern) ? [] : files.filter(({ source }) => source.bytes > hugeBytes)
+  for (const file of huge) {
+    const places = await bareMatches(context, pattern, file)
+    if (!places) return undefined
+    if (places !== 'too many') found.set(file, places)
+  }
+  for (const file of plain ? files.filter((file) => !found.has(file) && (size <= mostBytes || huge.includes(file))) : []) {
+    const { count, places } = await occurrences(context, plain!, file)
+    if (plain!.exact || count === file.count) found.set(file, places)
+  }
+  const lost = huge.find((file) => !found.has(file))
+  if (lost) throw tooMany(lost.handle.path)
+  const others = files.filter((file) => !found.has(file))
+  if (others.length > 0) {
+    const asked = await matches(context, pattern, others)
+    if (!asked) return undefined
+    others.forEach((file, index) => found.set(file, asked[index]!))
+  }
+  return files.map((file) => found.get(file)!)
+}
+
+/** The pattern, if it is text that means itself: then starting a program for one file can be spared. */
+function plainText({ patterns, literal, case_sensitive }: Pattern): Plain | undefined {
+  const [text = '', ...others] = patterns
+  if (others.length > 0 || text.includes('\n') || (!literal && /[\\^$.|?*+()[\]{}]/.test(text))) return undefined
+  const fold = !(case_sensitive ?? text !== text.toLowerCase())
+  // Beyond ASCII the engine folds more letters than we do (the Kelvin sign to k, the long s to s): then the counts have to agree.
+  return fold ? { text: text.toLowerCase(), fold, exact: /^[^ks\u0080-\uffff]*$/i.test(text) } : { text, fold, exact: true }
+}
+
+interface Plain {
+  text: string
+  /** Whether ASCII letters match in either case. */
+  fold: boolean
+  /** Whether this finds what the engine finds, whatever the file holds. */
+  exact: boolean
+}
+
+const step = 4_194_304
+
+/** The lines that hold a text, counted; the wanted ones as places. An exact search ends with the last of them. */
+async function occurrences(context: Context, { text, fold, exact }: Plain, { source, skip, limit }: Wanted) {
+  const needle = Buffer.from(text)
+  const places: Place[] = []
+  let count = 0
+  let line = 1
+  let start = 0
+  let current: Place | undefined
+  for (let at = 0; at < source.bytes; at += step) {
+    context.signal.throwIfAborted()
+    // The overlap finds what lies across the border; an occurrence that starts in it belongs to the next step.
+    const raw = await source.read(at, step + needle.length - 1)
+    const bytes = fold ? lower(raw) : raw
+    const end = Math.min(step, bytes.length)
+    let newline = bytes.indexOf(10)
+    const upTo = (limit: number) => {
+      for (; newline >= 0 && newline < limit; newline = bytes.indexOf(10, newline + 1)) {
+        line++
+        start = at + newline + 1
+      }
+    }
+    for (let from = 0; ; ) {
+      const hit = bytes.indexOf(needle, from)
+      if (hit < 0 || hit >= end) break
+      upTo(hit)
+      from = hit + needle.length
+      if (current?.line_number !== line) {
+        if (exact && places.length === limit) return { places, count }
+        current = { line_number: line, end_line_number: line, offset: start, submatches: [] }
+        if (count++ >= skip && places.length < limit) places.push(current)
+      }
+      const column = at + hit - start
+      if (current.submatches.length < mostSubmatches) {
+        current.submatches.push({ start: column, end: column + needle.length, text: raw.toString('utf8', hit, hit + needle.length) })
+        continue
+      }
+      // The rest of the line has nothing to tell.
+      from = bytes.indexOf(10, hit)
+      if (from < 0) break
+    }
+    upTo(end)
+    if (exact && places.length === limit && line > places[limit - 1]!.line_number) break
+  }
+  return { places, count }
+}
+
+/** ASCII letters in lower case. */
+function lower(bytes: Buffer): Buffer {
+  const copy = Buffer.from(bytes)
+  for (let at = 0; at < copy.length; at++) {
+    const byte = copy[at]!
+    if (byte >= 65 && byte <= 90) copy[at] = byte | 32
+  }
+  return copy
+}
+
+/** The places as ripgrep tells them, read as it comes. */
+async function matches(context: Context, pattern: Pattern, files: Wanted[]): Promise<Place[][] | undefined> {
+  const byRef = new Map(files.map(({ handle, skip, limit }) => [handle.ref, { skip, limit, places: [] as Place[] }]))
+  const several = spansLines(pattern)
+  let current: { skip: number; limit: number; places: Place[] } | undefined
+  const take = events(several, {
+    file: (name) => (current = byRef.get(name.toString())),
+    match(places) {
+      if (!current || current.places.length >= current.limit) return
+      for (const place of places()) if (current.skip-- <= 0 && current.places.length < current.limit) current.places.push(place)
+    },
+  })
+  const refs = files.map(({ handle }) => handle.ref)
+  // Where a match is a line, nothing behind the last one wanted needs to be looked at.
+  const enough = several ? [] : ['--max-count', String(Math.max(...files.map(({ skip, limit }) => skip + limit)))]
+  const asked = await ripgrep('/', ['--json', ...enough, ...matching(pattern), '--', ...refs], { signal: context.signal, seconds }, take)
+  if (asked?.timed_out) throw tooSlow()
+  return asked && files.map(({ handle }) => byRef.get(handle.ref)!.places)
+}
+
+/** The places in a huge file, told without the lines that they are in; `too many` where the engine cannot note those of one line. */
+async function bareMatches(context: Context, pattern: Pattern, { handle, skip, limit }: Wanted): Promise<Place[] | 'too many' | undefined> {
+  const places: Place[] = []
+  const most = skip + limit
+  const rows = lines((row) => {
+    const [head = '', line_number, column, offset] = /^(\d+):(\d+):(\d+):/.exec(row.toString('latin1', 0, 64)) ?? []
+    const [line, start] = [Number(line_number), Number(column) - 1]
+    if (places.at(-1)?.line_number !== line) places.push({ line_number: line, end_line_number: line, offset: Number(offset) - start, submatches: [] })
+    const { submatches } = places.at(-1)!
+    // Told alone, a match ends as lines may: with CR and LF.
+    const match = row.subarray(head.length, row.at(-1) === 13 ? -1 : undefined)
+    if (submatches.length < mostSubmatches) submatches.push({ start, end: start + match.length, text: match.toString() })
+    // The rest of the last line has nothing to tell.
+    return places.length === most && submatches.length === mostSubmatches ? false : undefined
+  })
+  const how = ['--only-matching', '--line-number', '--column', '--byte-offset', '--no-filename', '--max-count', String(most)]
+  const asked = await ripgrep('/', [...how, ...matching(pattern), '--', handle.ref], { signal: context.signal, seconds, burden }, rows.take)
+  if (asked?.timed_out) throw tooSlow()
+  if (asked?.overburdened) return 'too many'
+  return asked && places.slice(skip)
+}
+
+const tooMany = (path: string) =>
+  refusal('VT_INPUT_TOO_LARGE', `A line of '${path}' has more matches than can be noted.`, { hint: 'Look for less: a pattern that matches fewer times in a line.' })
+const tooSlow = () => refusal('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${seconds} s.`, { retryable: true })
+
+/** Whether an open file has what was told of it under its name, byte for byte where it would be shown. */
+export async function holds(source: Source, { offset, submatches }: Place): Promise<boolean> {
+  if (offset > 0 && (await source.read(offset - 1, 1))[0] !== 10) return false
+  for (const { start, end, text } of submatches) {
+    if ((await source.read(offset + start, end - start)).toString() !== text) return false
+  }
+  return true
+}

@@ -1,0 +1,138 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { VtError } from '../../../core/base/index.js'
+import type { Handle, Workspace } from '../../../core/workspace/index.js'
+import { refusal } from '../base/index.js'
+import { lines, run, type Consumer, type Ended, type Limits } from '../process/index.js'
+import { gone } from './entries.js'
+
+/** Which entries of a directory count; the same for every search action. */
+export interface Discovery {
+  include_hidden?: boolean
+  include_ignored?: boolean
+  /** Walk through links that stay inside the workspace. */
+  follow?: boolean
+  /** ripgrep's `-g`, relative to the walked directory. */
+  globs?: string[]
+  /** With or without the dot. */
+  file_extensions?: string[]
+  max_depth?: number
+}
+export interface Asked extends Ended {
+  /** What ripgrep complained about, in its words; entries that vanished during the walk are no complaint. */
+  complaints: string[]
+}
+
+/** No search opens a larger file unless it is named. */
+export const largestSearched = 256 * 1024 * 1024
+/** A parser needs many times the memory of what it reads. */
+export const tooLargeToParse = (path: string, bytes: number): VtError =>
+  refusal('VT_INPUT_TOO_LARGE', `'${path}' has ${bytes} bytes; at most ${largestSearched} are parsed.`, { hint: 'Search it with grep, or read it in pages.' })
+/** A file whose parser does not come to an end. */
+export const tooHardToParse = (path: string): VtError =>
+  refusal('VT_INPUT_TOO_LARGE', `'${path}' takes too long, or too much memory, to parse.`, { hint: 'Search it with grep, or read a part of it with unified_file.' })
+/** Where a walk stops. */
+export const walkLimits = { entries: 200_000, seconds: 10 }
+/** Left out of every walk that does not start at or below them, unless a glob names them. */
+const leftOut = ['.git', 'node_modules', '.vtcode']
+
+/** The program, or `undefined` where its package brings none for this platform. VTCODE_RIPGREP_BIN names another. */
+export async function ripgrepPath(): Promise<string | undefined> {
+  const chosen = process.env['VTCODE_RIPGREP_BIN']
+  if (chosen) return chosen
+  try {
+    return (await import('@vscode/ripgrep')).rgPath
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Asks ripgrep and hands its output to the consumer. `undefined` when it cannot be started. `onLog` gets its debug lines, which
+ * are the only place where it says what it left out and why.
+ */
+export async function ripgrep(
+  cwd: string,
+  args: string[],
+  limits: Limits,
+  onStdout: Consumer,
+  onLog?: (line: string) => void,
+): Promise<Asked | undefined> {
+  const file = await ripgrepPath()
+  if (!file) return undefined
+  const complaints: string[] = []
+  // What it says to itself may have several lines, of which the first is marked.
+  let log = false
+  const stderr = lines((line) => {
+    const text = line.toString()
+    if (text.startsWith('rg: ')) log = text.startsWith('rg: DEBUG|')
+    if (log) onLog?.(text)
+    else if (complaints.length < 100 && !/No such file or directory \(os error 2\)$/.test(text)) complaints.push(text.replace(/^rg: /, ''))
+  })
+  const common = ['--no-config', '--color=never', ...(onLog ? ['--debug'] : [])]
+  const ended = await run({ file, args: [...common, ...args], cwd, late_stderr: onLog !== undefined }, limits, onStdout, stderr.take)
+  if (!ended) return undefined
+  stderr.end()
+  return { ...ended, complaints }
+}
+
+/** The flags of one walk. The function given gets them; files made for them are gone afterwards. */
+export async function withWalk<T>(
+  workspace: Workspace,
+  directory: Handle,
+  discovery: Discovery,
+  use: (flags: string[]) => Promise<T>,
+): Promise<T> {
+  const flags = ['--no-require-git', '--no-ignore-global', '--no-ignore-messages']
+  if (discovery.include_hidden) flags.push('--hidden')
+  if (discovery.include_ignored) flags.push('--no-ignore')
+  if (discovery.max_depth !== undefined) flags.push('--max-depth', String(discovery.max_depth))
+  // Also those that begin with a dot: a rule of an ignore file would bring them back, as `!.*` does.
+  for (const name of leftOutBelow(directory.path, discovery.globs)) flags.push('-g', `!**/${name}`)
+  for (const glob of discovery.globs ?? []) flags.push('-g', glob)
+  // A type narrows where a glob would bring ignored files back.
+  for (const extension of discovery.file_extensions ?? []) flags.push('--type-add', `vtcode:*.${literal(extension.replace(/^\./, ''))}`)
+  if (discovery.file_extensions?.length) flags.push('-t', 'vtcode')
+  if (discovery.include_ignored) return use(flags)
+
+  const rules = await ownRules(workspace, directory.resolved)
+  if (rules === undefined) return use(flags)
+  const folder = await mkdtemp(join(tmpdir(), 'vtcode-'))
+  try {
+    await writeFile(join(folder, 'ignore'), rules)
+    return await use([...flags, '--ignore-file', join(folder, 'ignore')])
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** The names that a walk from `path` leaves out wherever it meets them. */
+export function leftOutBelow(path: string, globs: string[] = []): string[] {
+  const above = path.split('/')
+  return leftOut.filter((name) => !above.includes(name) && !globs.some((glob) => !glob.startsWith('!') && glob.split('/').includes(name)))
+}
+
+/** Whether globs choose files: then ripgrep lets them override ignore rules, and its answer has to be narrowed again. */
+export const choose = (globs: string[] = []): boolean => globs.some((glob) => !glob.startsWith('!'))
+
+const literal = (text: string): string => text.replace(/[\\*?[\]{},!]/g, '\\$&')
+
+/** The rules of `.vtcodegitignore` as they read from `path`: ripgrep takes those of an ignore file relative to its working folder. */
+async function ownRules(workspace: Workspace, path: string): Promise<string | undefined> {
+  const text = await workspace.text('.vtcodegitignore', { max_bytes: 1_048_576 }).catch(gone)
+  if (text === undefined || path === '.') return text
+  return text
+    .split(/\r?\n/)
+    .flatMap((line) => rebase(line, path) ?? [])
+    .join('\n')
+}
+
+/** One rule of the root as a rule of the directory `path`; `undefined` if it says nothing about what lies below. */
+function rebase(line: string, path: string): string | undefined {
+  const [, not, rule] = /^(!?)(.*)$/.exec(line)!
+  const anchored = /\/(?=.)/.test(rule!.trimEnd())
+  if (!anchored || rule!.startsWith('**/')) return line
+  const plain = rule!.replace(/^\//, '')
+  return plain.startsWith(`${path}/`) ? `${not}/${plain.slice(path.length + 1)}` : undefined
+}

@@ -1,0 +1,241 @@
+import { problem, type Next } from '../../../core/base/index.js'
+import type { Context } from '../../../core/kernel/index.js'
+import { byPath, cut, refusal } from '../base/index.js'
+import { watchable, type Consumer } from '../process/index.js'
+import { countsIn, namesIn } from './counts.js'
+import { existing, tellable } from './entries.js'
+import { filesBelow, seenBelow } from './enumerate.js'
+import { choose, largestSearched, ripgrep, withWalk, type Asked, type Discovery } from './ripgrep.js'
+import { events, type Told } from './ripgrep_events.js'
+
+export interface Pattern {
+  patterns: string[]
+  literal?: boolean
+  /** Default: sensitive if the pattern has an upper-case letter. */
+  case_sensitive?: boolean
+}
+export interface Query extends Pattern, Discovery {
+  /** File or directory. */
+  path: string
+  /** A file must hold every pattern; else a line any of them. */
+  every?: boolean
+  /** Files whose matches count. */
+  only?: (file: string) => boolean
+  /** Whether it helps to be told where the matches are. */
+  where?: boolean
+}
+export interface Counted {
+  file: string
+  /** Matching lines; matches, where one may span several lines. */
+  count: number
+  /** Where they are, if that was asked for and they are few. As the engine told of the name: believe it when the opened file holds them. */
+  places?: Told[]
+}
+export interface Found {
+  /** In no order. */
+  files: Counted[]
+  total: number
+  searched: number
+  /** The search stopped before its end. */
+  incomplete: boolean
+  complaints: string[]
+  /** Files too large to be opened. */
+  skipped: string[]
+  /** Found without ripgrep. */
+  fallback?: boolean
+}
+
+/** The engine does not take the pattern; the message is its own. */
+export class PatternProblem extends Error {}
+
+export const seconds = 30
+
+/** Matches that are told with their places, and the bytes in which ripgrep may tell them: beyond, counting alone is faster. */
+const few = { places: 250, bytes: 1_048_576 }
+/** In a larger file a single line may hold more matches than memory, and the engine notes them all before it tells one. */
+const largestTold = 16_777_216
+/** What a search that does not look at the sizes of files may read and take: less than a file that is too large would make it. */
+const burden = { read: largestSearched, resident: largestSearched }
+
+/** Directories, by device and inode, below which more is to be read than that. The first known are forgotten first. */
+const vast = new Set<string>()
+const mostVast = 1000
+
+/** Counts the matches of a query. `undefined` when ripgrep cannot be started. Throws PatternProblem, VT_PATH_*, VT_INPUT_INVALID. */
+export async function search(context: Context, query: Query): Promise<Found | undefined> {
+  await using target = await context.workspace.open(query.path)
+  const nameOf = namesIn(target)
+  const skipped = new Set<string>()
+  const allowed = await candidates()
+  if (allowed === undefined) return undefined
+  const counted = await answered()
+  if (!counted) return undefined
+  const { asked, searched } = counted
+  const files = counted.files.filter(({ file }) => (!allowed || allowed.has(file)) && query.only?.(file) !== false && seenBelow(context, target, file))
+  return {
+    files,
+    total: files.reduce((sum, { count }) => sum + count, 0),
+    searched,
+    incomplete: asked.timed_out,
+    complaints: target.kind === 'file' ? [] : await tellable(context, target.path, asked.complaints),
+    skipped: await existing(context, [...skipped].sort(byPath)),
+  }
+
+  async function answered(): Promise<Counts | undefined> {
+    const tellable = query.where && (target.kind === 'directory' ? quick() : target.stat.bytes <= largestTold)
+    const told = tellable ? await tell() : 'many'
+    if (told === 'vast') remember()
+    return typeof told === 'string' ? count(query.patterns) : told
+  }
+
+  /** One run that tells every match; `many` where they are, or where a file that was named is no text. */
+  async function tell(): Promise<Counts | 'many' | 'vast' | undefined> {
+    const files: { file: string; places: Told[] }[] = []
+    const several = spansLines(query)
+    const left = { ...few }
+    let [searched, bytes, binary] = [0, 0, false]
+    const read = events(several, {
+      file: (name) => files.push({ file: nameOf(name), places: [] }),
+      match(places) {
+        // Of lines it is enough to know that they are there until they are shown.
+        const found = several ? places().map((place) => () => [place]) : [places]
+        left.places -= found.length
+        files.at(-1)!.places.push(...found)
+      },
+      binary() {
+        // A walk leaves such a file out, whatever was found before its first NUL.
+        binary = true
+        files.pop()
+      },
+      searched: (files, read) => ([searched, bytes] = [files, read]),
+    })
+    // ripgrep keeps what it tells of a file until it is through with it.
+    const asked = await ask(query.patterns, ['--json', '--max-count', String(few.places + 1)], (chunk) => {
+      left.bytes -= chunk.length
+      void read(chunk)
+      return left.places < 0 || left.bytes < 0 ? false : undefined
+    })
+    if (!asked) return undefined
+    if (overdone(asked, bytes)) return 'vast'
+    if (asked.stopped || (binary && target.kind === 'file')) return 'many'
+    return settled({ asked, searched, files: files.map((file) => ({ ...file, count: file.places.length })) })
+  }
+
+  async function count(patterns: string[]): Promise<Counts | undefined> {
+    if (quick()) {
+      const counts = await countOnce(patterns)
+      if (counts !== 'vast') return counts
+      remember()
+    }
+    return (await countOnce(patterns, (name) => skipped.add(nameOf(name)))) as Counts | undefined
+  }
+
+  async function countOnce(patterns: string[], skips?: Skips): Promise<Counts | 'vast' | undefined> {
+    const chunks: Buffer[] = []
+    const asked = await ask(patterns, target.kind === 'file' ? ['--count'] : ['--count', '--stats'], (chunk) => void chunks.push(chunk), skips)
+    if (!asked) return undefined
+    const { files, searched, bytes } = countsIn(Buffer.concat(chunks), nameOf)
+    if (!skips && overdone(asked, bytes)) return 'vast'
+    return settled({ asked, searched: target.kind === 'file' ? 1 : searched, files })
+  }
+
+  /** ripgrep looks at the size of each file only where one may be too large: that takes a tenth of a search. */
+  function quick(): boolean {
+    return target.kind === 'file' || (watchable && !vast.has(identity()))
+  }
+  /** Whether a run may have opened a file that is too large: not if all that it read is less. */
+  function overdone(asked: Asked, bytes: number): boolean {
+    return target.kind === 'directory' && (asked.overburdened === true || bytes > burden.read)
+  }
+  function remember(): void {
+    vast.add(identity())
+    if (vast.size > mostVast) vast.delete(vast.values().next().value!)
+  }
+  function identity(): string {
+    return `${target.stat.dev}:${target.stat.ino}`
+  }
+
+  function settled(counts: Counts): Counts {
+    judge(counts.asked, query, target.kind === 'file' ? counts.files.length > 0 : counts.searched > 0)
+    return counts
+  }
+
+  /** The files whose matches count: `false` for all, `undefined` without ripgrep. */
+  async function candidates(): Promise<Set<string> | false | undefined> {
+    const sets: Set<string>[] = []
+    if (target.kind === 'directory' && choose(query.globs)) {
+      const { files } = await filesBelow(context, target, query)
+      sets.push(new Set(files))
+    }
+    for (const pattern of query.every ? query.patterns : []) {
+      const counted = await count([pattern])
+      if (!counted) return undefined
+      sets.push(new Set(counted.files.map(({ file }) => file)))
+    }
+    const [first, ...others] = sets
+    return first ? new Set([...first].filter((file) => others.every((other) => other.has(file)))) : false
+  }
+
+  async function ask(patterns: string[], how: string[], take: Consumer, skips?: Skips): Promise<Asked | undefined> {
+    const limits = { signal: context.signal, seconds }
+    const args = [...how, '--null', '--with-filename', ...matching({ ...query, patterns })]
+    // The handle's own name, not its path: it cannot be swapped, and may be no text.
+    if (target.kind === 'file') return ripgrep('/', [...args, '--', target.ref], limits, take)
+    return withWalk(context.workspace, target, query, (flags) =>
+      skips
+        ? ripgrep(target.ref, [...args, ...flags, '--max-filesize', String(largestSearched), '--', './'], limits, take, (line) => {
+            const [, name] = / ignoring (.*): \d+ bytes$/.exec(line) ?? []
+            if (name !== undefined) skips(Buffer.from(name))
+          })
+        : ripgrep(target.ref, [...args, ...flags, '--', './'], { ...limits, burden }, take),
+    )
+  }
+}
+
+/** Is told of the files that are too large to be opened. */
+type Skips = (name: Buffer) => void
+
+/** What one run came to. */
+interface Counts {
+  asked: Asked
+  searched: number
+  files: Counted[]
+}
+
+/** How ripgrep is told what to look for. */
+export function matching({ patterns, literal, case_sensitive }: Pattern): string[] {
+  const flags = ['--crlf', '--engine', 'auto', case_sensitive === undefined ? '--smart-case' : case_sensitive ? '--case-sensitive' : '--ignore-case']
+  if (literal) flags.push('--fixed-strings')
+  if (spansLines({ patterns, ...(literal && { literal }) })) flags.push('--multiline')
+  return [...flags, ...patterns.flatMap((pattern) => ['-e', pattern])]
+}
+
+/** Whether a match may span lines: a pattern holds a newline or means one. */
+export const spansLines = ({ patterns, literal = false }: Pattern): boolean =>
+  patterns.some((pattern) => pattern.includes('\n') || (!literal && /(?<!\\)(\\\\)*\\n/.test(pattern)))
+
+/** ripgrep's status 2 means that something went wrong: for the whole search if it looked into nothing, else for single files. */
+function judge(asked: Asked, query: Query, ran: boolean): void {
+  if (asked.exit_code !== 2) return
+  const reason = asked.complaints.join('\n')
+  const limit = /PCRE2: .*limit/.exec(reason)
+  if (limit) throw new PatternProblem(limit[0])
+  if (ran) return
+  const [, glob] = /error parsing glob (.*)/s.exec(reason) ?? []
+  if (glob) throw problem('VT_INPUT_INVALID', { problem: `'globs': ${glob}.` })
+  if (/Permission denied \(os error 13\)/.test(reason)) throw problem('VT_PATH_PERMISSION', { path: query.path, reason: 'permission denied' })
+  // Without a word against the pattern, everything that was to be searched has gone meanwhile.
+  if (reason.trim() !== '') throw new PatternProblem(reason)
+}
+
+/** What a pattern's author reads when the engine refuses it; any other error comes back as it is. */
+export function patternRefusal(patterns: string[], error: unknown, next?: Next): unknown {
+  if (!(error instanceof PatternProblem)) return error
+  const lines = error.message.split('\n').filter((line) => /[^~\s]/.test(line))
+  const reason = lines.find((line) => line.startsWith('error: '))?.slice(7) ?? lines.at(-1) ?? 'the engine refuses it'
+  const quoted = patterns.map((pattern) => `'${cut(pattern, 80).text}'`).join(', ')
+  return refusal('VT_SEARCH_PATTERN', `${cut(quoted, 100).text} is no valid pattern: ${cut(reason, 180).text}.`, {
+    details: { stderr: lines.slice(0, 20).map((line) => cut(line, 400).text) },
+    ...(next && { next }),
+  })
+}

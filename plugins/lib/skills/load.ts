@@ -1,0 +1,114 @@
+import { basename, isAbsolute, join, relative } from 'node:path'
+import { fail, problem, type Call, type Result } from '../../../core/base/index.js'
+import type { Context, Session } from '../../../core/kernel/index.js'
+import { parseSkill, type Skill, type SkillText } from '../../../core/skills/index.js'
+import { openWorkspace, type Handle, type Workspace } from '../../../core/workspace/index.js'
+
+/** The ids of the skills that a session has loaded. */
+export const loadedIn = (session: Session): Set<string> => session.state('skills/loaded', () => new Set<string>())
+
+/** The skill a caller means; one that only the user may load does not exist for a model. */
+export function findSkill(name: string, { host }: Pick<Context, 'host'>, { surface }: Call['caller']): Skill | undefined {
+  const visible = (skill: Skill | undefined) => (skill && skill.hidden && surface !== 'call' && surface !== 'prompt' ? undefined : skill)
+  return visible(host.skills().find(name)) ?? visible(host.skills({ fresh: true }).find(name))
+}
+
+export function unknownSkill(name: string, { host }: Pick<Context, 'host'>): Result {
+  const known = host.skills().catalogue.map((skill) => skill.name)
+  const close = known.map((one) => [distance(name.toLowerCase(), one), one] as const).filter(([far, one]) => far <= Math.max(2, one.length / 3)).sort(([a], [b]) => a - b).slice(0, 3)
+  const similar = close.length > 0 ? `; similar: ${close.map(([, one]) => one).join(', ')}` : ''
+  return fail('VT_SKILL_UNKNOWN', `There is no skill '${name}'${similar}.`, { next: { tool: 'list_skills', input: {} }, ...(close.length > 0 && { details: { similar: close.map(([, one]) => one) } }) })
+}
+
+/** Levenshtein distance. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    row = row.reduce<number[]>((next, up, j) => [...next, j === 0 ? i : Math.min(up + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1))], [])
+  }
+  return row[b.length]!
+}
+
+/** Where a skill lies as a caller may name it: relative to the workspace if it is in there. */
+export function pathOf(file: string, { root }: Pick<Workspace, 'root'>): string {
+  const way = relative(root, file)
+  return way === '' ? '.' : way.startsWith('..') || isAbsolute(way) ? file : way.replaceAll('\\', '/')
+}
+
+/** The files of one skill and nothing else. */
+export interface Folder extends Disposable {
+  /** Where the folder lies in the workspace; absent when it lies outside. */
+  readonly inside?: string
+  readonly workspace: Workspace
+  /** Path of a resource in `workspace`. Throws VT_PATH_OUTSIDE for one that leaves the skill by its text. */
+  at(resource: string): string
+  /** Opens a file or folder. Throws VT_PATH_OUTSIDE when a link leads out of the skill. */
+  open(resource: string): Promise<Handle>
+}
+
+/** Opens the folder of a skill: through the workspace when it lies in there, else as a workspace of its own. */
+export function openFolder(skill: Skill, { workspace }: Pick<Context, 'workspace'>): Folder {
+  const path = pathOf(skill.folder, workspace)
+  const own = isAbsolute(path) ? openWorkspace(skill.folder) : undefined
+  const base = own ? '.' : path
+  const outside = (resource: string) => problem('VT_PATH_OUTSIDE', { path: resource }, { hint: `Name a file of the skill ${skill.name}, relative to its folder.` })
+  const at = (resource: string): string => {
+    const way = relative(skill.folder, join(isAbsolute(resource) ? '' : skill.folder, resource))
+    if (way === '..' || way.startsWith(`..${process.platform === 'win32' ? '\\' : '/'}`) || isAbsolute(way)) throw outside(resource)
+    return join(base, way || '.')
+  }
+  return {
+    ...(!own && { inside: path }),
+    workspace: own ?? workspace,
+    at,
+    async open(resource) {
+      const handle = await (own ?? workspace).open(at(resource))
+      if (own || handle.resolved === base || handle.resolved.startsWith(`${base}/`)) return handle
+      await handle.close()
+      throw outside(resource)
+    },
+    [Symbol.dispose]: () => own?.close(),
+  }
+}
+
+const largest = 1024 * 1024
+
+/** The skill as its file stands now, or why it cannot be used. */
+export async function readSkill(skill: Skill, folder: Folder): Promise<{ text: SkillText; body: string } | Result> {
+  if (skill.body !== undefined) return { text: skill, body: skill.body }
+  await using file = await folder.open(basename(skill.file))
+  const bytes = await file.read(0, largest + 1)
+  const { skill: text, body, diagnostics } = parseSkill(bytes, skill.file)
+  if (text) return { text, body }
+  const { message = '', files = [] } = diagnostics.findLast(({ severity }) => severity === 'error') ?? {}
+  const line = /:(\d+)$/.exec(files[0] ?? '')?.[1]
+  return fail('VT_SKILL_INVALID', `${pathOf(skill.file, folder.workspace)}${line ? `:${line}` : ''}: ${message}`, { details: { line: Number(line ?? 1) } })
+}
+
+const most = { files: 200, depth: 4, entries: 2000 }
+
+/** The files beside the `SKILL.md`, sorted; hidden ones and what leads out of the skill are left out. */
+export async function resourcesOf(skill: Skill, folder: Folder): Promise<string[]> {
+  if (skill.body !== undefined) return []
+  const found: string[] = []
+  let entries = 0
+  const walk = async (way: string, depth: number): Promise<void> => {
+    for (const { name, kind } of await folder.workspace.names(folder.at(way || '.'))) {
+      if (++entries > most.entries || name.startsWith('.') || name === 'node_modules') continue
+      const path = way ? `${way}/${name}` : name
+      if (kind === 'directory') {
+        if (depth < most.depth) await walk(path, depth + 1)
+      } else if (path !== basename(skill.file) && (kind === 'file' || (kind === 'link' && (await leadsToFile(path))))) found.push(path)
+    }
+  }
+  const leadsToFile = async (path: string): Promise<boolean> => {
+    try {
+      await using handle = await folder.open(path)
+      return handle.kind === 'file'
+    } catch {
+      return false
+    }
+  }
+  await walk('', 1)
+  return found.sort().slice(0, most.files)
+}

@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { redact, type Call, type JsonObject, type Result } from '../../../core/base/index.js'
+import type { Context, Judged } from '../../../core/kernel/index.js'
+import type { Workspace } from '../../../core/workspace/index.js'
+import { openOwn } from './private_file.js'
+import { ownFolder } from './private_folder.js'
+
+/** One line of `.vtcode/sessions/<id>/calls.jsonl`: what was called, what came of it, and nothing secret. */
+export interface Entry {
+  time: string
+  session: string
+  call: string
+  slot: string
+  /** The name it was called by, where that is not the slot's. */
+  alias?: string
+  surface: string
+  /** 0 for a call from outside, more inside another call. */
+  depth: number
+  mode: string
+  ok: boolean
+  code?: string
+  message?: string
+  notices?: string[]
+  /** What its policies came to; absent for a call that was refused before they were asked. */
+  verdict?: Judged
+  /** Absent over 2 KiB. */
+  input?: JsonObject
+  /** Size of the answer: its text, or without one its structured form. */
+  bytes: number
+  ms: number
+}
+
+export const sessionsFolder = '.vtcode/sessions'
+const most = { input: 2048, message: 300, fileBytes: 10 * 1024 * 1024, sessions: 50, ageMs: 30 * 24 * 60 * 60 * 1000 }
+const patience = 500
+/** When the records of a workspace were last looked through: with every session that looks at all others, many would never end. */
+const looked = new WeakMap<Workspace, number>()
+const lookMs = 60_000
+
+/** The record of one session: kept in memory until it is written, some lines at a time. */
+export class Calls {
+  private waiting: string[] = []
+  private timer: NodeJS.Timeout | undefined
+  private writing: Promise<void> = Promise.resolve()
+
+  constructor(
+    private readonly workspace: Workspace,
+    private readonly session: string,
+  ) {}
+
+  /** Workspace-relative. */
+  get path(): string {
+    return `${sessionsFolder}/${folderName(this.session)}/calls.jsonl`
+  }
+
+  add(entry: Entry): void {
+    this.waiting.push(lineOf(entry))
+    this.timer ??= setTimeout(() => void this.flush(), patience).unref()
+  }
+
+  /** Writes what waits. A folder that cannot be written to loses the record and nothing else. */
+  flush(): Promise<void> {
+    clearTimeout(this.timer)
+    this.timer = undefined
+    const lines = this.waiting.splice(0)
+    if (lines.length > 0) this.writing = this.writing.then(() => this.append(lines.join('')).catch(() => undefined))
+    return this.writing
+  }
+
+  private async append(text: string): Promise<void> {
+    const { O_WRONLY, O_CREAT, O_APPEND } = constants
+    await using folder = await ownFolder(this.workspace, `${sessionsFolder}/${folderName(this.session)}`)
+    const file = await openOwn(`${folder.ref}/calls.jsonl`, O_WRONLY | O_CREAT | O_APPEND)
+    try {
+      await file.appendFile(text)
+      if ((await file.stat()).size > most.fileBytes) await rename(`${folder.ref}/calls.jsonl`, `${folder.ref}/calls.1.jsonl`)
+    } finally {
+      await file.close()
+    }
+    const now = Date.now()
+    if (now - (looked.get(this.workspace) ?? 0) < lookMs) return
+    looked.set(this.workspace, now)
+    await prune(this.workspace, folderName(this.session))
+  }
+}
+
+/** The record of the session that `context` belongs to; it is written to the end when the session closes. */
+export function callsOf({ session, workspace }: Pick<Context, 'session' | 'workspace'>): Calls {
+  return session.state('calls', () => {
+    const calls = new Calls(workspace, session.id)
+    session.onClose(() => calls.flush())
+    return calls
+  })
+}
+
+/** What is worth keeping of a call and its answer. */
+export function entryOf(call: Call, result: Result, verdict?: Judged): Entry {
+  const { id, slot, session, mode, caller, at } = call
+  const input = redact(call.given)
+  return {
+    time: new Date(at).toISOString(),
+    session,
+    call: id,
+    slot,
+    ...(caller.alias !== undefined && { alias: caller.alias }),
+    surface: caller.surface,
+    depth: caller.depth,
+    mode,
+    ok: result.ok,
+    ...(!result.ok && { code: result.error.code, message: result.error.message.slice(0, most.message) }),
+    ...(verdict && { verdict }),
+    ...(result.notices && { notices: result.notices.map(({ code }) => code) }),
+    ...(isSmall(input) && { input }),
+    bytes: result.ok ? Buffer.byteLength(result.text ?? JSON.stringify(result.output)) : 0,
+    ms: Date.now() - at,
+  }
+}
+
+// Long inputs are contents of files: a glance at the strings spares writing them out to measure them.
+const isSmall = (input: JsonObject): boolean =>
+  Object.values(input).every((value) => typeof value !== 'string' || value.length <= most.input) && JSON.stringify(input).length <= most.input
+
+/** One record is one line, and no character of it moves a cursor. */
+const lineOf = (entry: Entry): string =>
+  `${JSON.stringify(entry).replace(/[\u007f-\u009f\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n`
+
+/** The entries of every session of the workspace, each session's in order; lines that are none are passed over. */
+export async function* recordedCalls(workspace: Workspace): AsyncGenerator<Entry> {
+  for (const { name, kind } of await workspace.names(sessionsFolder).catch(() => [])) {
+    if (kind !== 'directory') continue
+    for (const file of ['calls.1.jsonl', 'calls.jsonl']) {
+      const text = await workspace.read(`${sessionsFolder}/${name}/${file}`).then(String, () => '')
+      for (const line of text.split('\n')) {
+        const entry = parsed(line)
+        if (entry) yield entry
+      }
+    }
+  }
+}
+
+function parsed(line: string): Entry | undefined {
+  try {
+    const entry = JSON.parse(line) as Partial<Entry> | null
+    return typeof entry?.slot === 'string' && typeof entry.time === 'string' ? (entry as Entry) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The name of a session as the name of a folder. */
+const folderName = (session: string): string =>
+  /^\w[\w.-]{0,63}$/.test(session) ? session : `s-${createHash('sha256').update(session).digest('hex').slice(0, 16)}`
+
+/** Removes the records of sessions that ended long ago, and the oldest beyond the number kept. */
+async function prune(workspace: Workspace, current: string): Promise<void> {
+  await using folder = await ownFolder(workspace, sessionsFolder)
+  const found = []
+  for (const { name, kind } of await workspace.names(sessionsFolder)) {
+    const stat = kind === 'directory' && name !== current ? await workspace.stat(`${sessionsFolder}/${name}/calls.jsonl`) : undefined
+    // A conversation is kept by rules of its own.
+    if (stat && !(await workspace.stat(`${sessionsFolder}/${name}/manifest.json`))) found.push({ name, mtime_ms: stat.mtime_ms })
+  }
+  found.sort((a, b) => b.mtime_ms - a.mtime_ms)
+  for (const [index, { name, mtime_ms }] of found.entries()) {
+    const gone = index >= most.sessions - 1 || Date.now() - mtime_ms > most.ageMs
+    if (gone) await rm(`${folder.ref}/${name}`, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import type { Call, Next, Result } from '../../../core/base/index.js'
+import type { Session } from '../../../core/kernel/index.js'
+
+/** What is remembered of a call that was made before in this session, in this mode, with this very input. */
+export interface Seen {
+  /** Id of the first one. */
+  first: string
+  /** How often the same answer came, slowly enough for a reader to have read it. */
+  times: number
+  digest?: string
+  /** When it ended last. */
+  at: number
+  /** Failures in a row, and how many calls of the session had succeeded by then. */
+  failures: number
+  code?: string
+  successes: number
+  /** It was denied, or a person said no. */
+  refusal?: { message: string; hint: string; next?: Next; byPerson: boolean }
+}
+
+const kept = 500
+// Nobody reads an answer and asks again faster than this: quicker repeats are a program's, which knows what it does.
+const readingMs = 500
+
+/** The memory behind the guard against calls that go in a circle. */
+export class Repeats {
+  private readonly seen = new Map<string, Seen>()
+  private settings: unknown
+  successes = 0
+
+  /** What is known of this call, while these settings count: what other rules refused is worth asking again. */
+  find(call: Call, settings: unknown): Seen | undefined {
+    if (this.settings !== settings) for (const one of this.seen.values()) delete one.refusal
+    this.settings = settings
+    return this.seen.get(identity(call))
+  }
+
+  private note(call: Call): Seen {
+    const key = identity(call)
+    const seen = this.seen.get(key) ?? { first: call.id, times: 0, at: 0, failures: 0, successes: 0 }
+    this.seen.delete(key)
+    this.seen.set(key, seen)
+    if (this.seen.size > kept) this.seen.delete(this.seen.keys().next().value!)
+    return seen
+  }
+
+  failed(call: Call, { code, message, hint, details, next }: (Result & { ok: false })['error']): void {
+    const seen = this.note(call)
+    if (code.startsWith('VT_POLICY_')) {
+      // Without anybody to ask, the next one may find somebody.
+      const byPerson = details?.refused === true
+      if (code === 'VT_POLICY_DENIED' || byPerson) seen.refusal = { message, hint, byPerson, ...(next && { next }) }
+      return
+    }
+    seen.at = Date.now()
+    seen.failures = seen.code === code && seen.successes === this.successes ? seen.failures + 1 : 1
+    seen.code = code
+    seen.successes = this.successes
+  }
+
+  /** Notes an answer; returns how often this very one was given. */
+  succeeded(call: Call, result: Result & { ok: true }): Seen {
+    this.successes += 1
+    const seen = this.note(call)
+    seen.failures = 0
+    if (call.effects.some((effect) => effect === 'write' || effect === 'exec')) {
+      // Something may have changed: what was read before is worth reading again, and a guard that looks at files may say otherwise now.
+      for (const other of this.seen.values()) {
+        other.times = 0
+        if (other.refusal?.byPerson === false) delete other.refusal
+      }
+      return seen
+    }
+    const digest = digestOf(result)
+    if (seen.digest !== digest) seen.times = 1
+    else if (call.at - seen.at >= readingMs) seen.times += 1
+    seen.digest = digest
+    seen.at = Date.now()
+    return seen
+  }
+}
+
+export const repeatsOf = (session: Session): Repeats => session.state('repeats', () => new Repeats())
+
+const identity = ({ slot, mode, input }: Call): string => `${mode} ${slot} ${JSON.stringify(Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1)))}`
+
+const digestOf = ({ output, text = '' }: Result & { ok: true }): string =>
+  createHash('sha256')
+    .update(JSON.stringify(output, (key, value: unknown) => (key.endsWith('_ms') ? undefined : value)))
+    .update(text)
+    .digest('base64')

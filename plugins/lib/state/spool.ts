@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto'
+import { constants, writeSync } from 'node:fs'
+import { open, unlink, type FileHandle } from 'node:fs/promises'
+import type { Context } from '../../../core/kernel/index.js'
+import type { Handle, Workspace } from '../../../core/workspace/index.js'
+import { ownFolder } from './private_folder.js'
+
+export const spoolFolder = '.vtcode/spool'
+/** When there are more files than this, the oldest go until as many are left as may be live. */
+const maxFiles = 200
+const maxLive = 150
+const maxBytes = 512 * 1024 * 1024
+const maxAge = 24 * 60 * 60 * 1000
+
+// A file is called by what it holds and by chance; before that by the session it belongs to, where that is a conversation that is kept.
+const nameOf = (session: string, label: string, end: string): string =>
+  `${session.startsWith('ses_') ? `${ownerName(session)}-` : ''}${label.replace(/\W+/g, '_')}-${randomBytes(6).toString('hex')}.${end}`
+const ownerName = (session: string): string => session.replace(/[^\w-]+/g, '_')
+/** The session, as a name, whose file this is. */
+export const ownerOf = (name: string): string | undefined => /^(.+)-\w*-[0-9a-f]{12}\.\w+$/.exec(name)?.[1]
+
+// Files of sessions that still run, oldest first; their readers would miss them. A session without end keeps its newest.
+const live = new Set<string>()
+
+/** A look at every file costs more than the writing of one; it is taken once in so many. */
+const looks = 8
+let opened = 0
+
+/** A file below `.vtcode/spool/` that is being written. */
+export interface Spool {
+  /** Workspace-relative. */
+  readonly path: string
+  write(chunk: Buffer | string): Promise<void>
+  /** The same before it returns. Throws when the disk is full. */
+  writeNow(chunk: Buffer): void
+  /** Puts other bytes in the place of some that were written. */
+  replace(position: number, bytes: Buffer): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Opens a file for what is too long to show. Only this user can read it, git ignores it, and it stays at least as long as
+ * the session; a conversation that is kept keeps its files.
+ */
+export async function openSpool(context: Context, label: string, end = 'txt'): Promise<Spool> {
+  await using directory = await ownFolder(context.workspace, spoolFolder)
+  const name = nameOf(context.session.id, label, end)
+  const file = await create(directory, name)
+  live.add(name)
+  if (live.size > maxLive) live.delete(live.values().next().value!)
+  context.session.onClose(() => void live.delete(name))
+  await prune(context.workspace, directory)
+  return {
+    path: `${spoolFolder}/${name}`,
+    write: async (chunk) => file.appendFile(chunk),
+    writeNow: (chunk) => {
+      for (let at = 0; at < chunk.length; ) at += writeSync(file.fd, chunk, at)
+    },
+    replace: async (position, bytes) => void (await file.write(bytes, 0, bytes.length, position)),
+    close: () => file.close(),
+  }
+}
+
+/** Keeps a whole text; returns its workspace-relative path. */
+export async function spool(context: Context, label: string, content: string, end?: string): Promise<string> {
+  const file = await openSpool(context, label, end)
+  try {
+    file.writeNow(Buffer.from(content))
+  } finally {
+    await file.close()
+  }
+  return file.path
+}
+
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
+
+const create = (directory: Handle, name: string): Promise<FileHandle> =>
+  open(`${directory.ref}/${name}`, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+
+/** What sessions have kept here, the latest first. */
+export async function spooled(workspace: Workspace, session?: string): Promise<{ path: string; owner: string; mtime_ms: number; bytes: number }[]> {
+  const files = []
+  for (const { name, kind } of await workspace.names(spoolFolder).catch(() => [])) {
+    const owner = ownerOf(name) ?? ''
+    if (kind !== 'file' || name === '.gitignore' || (session !== undefined && owner !== ownerName(session))) continue
+    const path = `${spoolFolder}/${name}`
+    const stat = await workspace.stat(path)
+    if (stat) files.push({ path, owner, mtime_ms: stat.mtime_ms, bytes: stat.bytes })
+  }
+  return files.sort((a, b) => b.mtime_ms - a.mtime_ms)
+}
+
+/** How many files belonged to conversations that are kept, when they were last looked at. */
+let kept = 0
+
+/** Removes the oldest files beyond the limits of count, size and age; those of conversations that are kept go with them. */
+async function prune(workspace: Workspace, directory: Handle): Promise<void> {
+  if (opened++ % looks > 0 && directory.names().length - kept <= maxFiles) return
+  const all = await spooled(workspace)
+  const talks = new Set<string>()
+  for (const owner of new Set(all.map(({ owner }) => owner))) {
+    if (owner !== '' && (await workspace.stat(`.vtcode/sessions/${owner}/messages.jsonl`))) talks.add(owner)
+  }
+  const loose = all.filter(({ owner }) => !talks.has(owner))
+  kept = all.length - loose.length
+  let bytes = 0
+  for (const [index, file] of loose.entries()) {
+    bytes += file.bytes
+    const over = (loose.length > maxFiles && index >= maxLive) || bytes > maxBytes || Date.now() - file.mtime_ms > maxAge
+    const name = file.path.slice(spoolFolder.length + 1)
+    if (over && !live.has(name)) await unlink(`${directory.ref}/${name}`).catch(() => undefined)
+  }
+}

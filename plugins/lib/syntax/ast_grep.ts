@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { findProgram, searchPath } from '../../../core/base/index.js'
+import type { Context } from '../../../core/kernel/index.js'
+import type { WebSettings } from '../net/index.js'
+import { run, tail, type Consumer, type Ended } from '../process/index.js'
+import { installUnasked, managedFolder, astGrepProgram as program } from './ast_grep_install.js'
+import { pinned } from './ast_grep_pins.js'
+
+/** VTCODE_AST_GREP_BIN, the npm package of this machine, `~/.vtcode/bin`, PATH outside the workspace; never `sg`, which is another program on Linux. */
+export function astGrepPath(workspace: string): string | undefined {
+  const chosen = process.env['VTCODE_AST_GREP_BIN']
+  if (chosen) return chosen
+  const own = [packaged(), join(managedFolder(), program)].find((place) => place !== undefined && existsSync(place))
+  return own ?? findProgram(program, searchPath(process.env['PATH'], workspace))
+}
+
+/** The same; where there is none it is fetched, by what the settings say of the web. Throws InstallProblem. */
+export async function ensureAstGrep({ workspace, signal, settings }: Context): Promise<string> {
+  return astGrepPath(workspace.root) ?? installUnasked(signal, settings['web'] as unknown as WebSettings)
+}
+
+/** Where it was found, which is looked up once: to resolve a package takes longer than a cached outline. */
+let place: string | undefined
+
+function packaged(): string | undefined {
+  if (place !== undefined) return place
+  // Of the packages that `@ast-grep/cli` chooses from, npm installs the one that fits; the package itself would copy the program by a script.
+  const wanted = pinned.packages[`${process.platform} ${process.arch}`]
+  try {
+    return wanted && (place = createRequire(import.meta.url).resolve(`${wanted.name}/${program}`))
+  } catch {
+    return undefined
+  }
+}
+
+export interface Answered extends Ended {
+  stderr: string
+}
+
+/** Asks ast-grep, which is fetched if it is missing. `undefined` when it cannot be started. Throws InstallProblem. */
+export async function astGrep(
+  context: Context,
+  args: string[],
+  how: { cwd: string; seconds: number; input?: Buffer },
+  onStdout: Consumer,
+): Promise<Answered | undefined> {
+  const file = await ensureAstGrep(context)
+  const stderr = tail()
+  const ended = await run({ file, args, cwd: how.cwd, env: trustPlaces(), ...(how.input && { input: how.input }) }, { signal: context.signal, seconds: how.seconds }, onStdout, stderr.take)
+  return ended && { ...ended, stderr: stderr.text() }
+}
+
+/** Where the user's ast-grep notes the projects whose native languages it may load. Elsewhere it would find none of them trusted. */
+const trustPlaces = (): Record<string, string> =>
+  Object.fromEntries(['AST_GREP_TRUST_DIR', 'XDG_CONFIG_HOME'].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
+
+/** What went wrong, without back-traces, at most 20 lines. */
+export const reasons = (stderr: string): string[] =>
+  stderr
+    .split('\n')
+    .map((line) => line.trimEnd().slice(0, 400))
+    .filter((line) => line !== '' && !/^\s*(\d+:|at )\s/.test(line) && !/^(Stack backtrace|See also)/.test(line))
+    .slice(0, 20)

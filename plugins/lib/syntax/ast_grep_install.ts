@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { VtError } from '../../../core/base/index.js'
+import { homeOf } from '../../../core/config/index.js'
+import type { WebSettings } from '../net/index.js'
+import { hold } from '../state/index.js'
+import { pinned } from './ast_grep_pins.js'
+
+export const astGrepProgram = process.platform === 'win32' ? 'ast-grep.exe' : 'ast-grep'
+
+/** Programs that vtcode looks after itself. */
+export const managedFolder = (): string => join(homeOf({ env: process.env }), 'bin')
+
+/** Why the program could not be brought; a sentence without its full stop. */
+export class InstallProblem extends Error {
+  constructor(message: string, /** Nobody was asked for it. */ readonly unasked = false) {
+    super(message)
+  }
+}
+
+const hour = 3_600_000
+const cooldown = 24 * hour
+const largest = 256 * 1024 * 1024
+const seconds = 180
+
+let running: Promise<string> | undefined
+
+/** Fetches the program without being asked to. Throws InstallProblem: not wanted, tried in vain within 24 h, or failed now. */
+export function installUnasked(signal: AbortSignal, web: WebSettings): Promise<string> {
+  return (running ??= unasked(signal, web).finally(() => (running = undefined)))
+}
+
+async function unasked(signal: AbortSignal, web: WebSettings): Promise<string> {
+  if (process.env['VTCODE_AST_GREP_NO_INSTALL'] === '1') throw new InstallProblem('VTCODE_AST_GREP_NO_INSTALL=1 forbids to fetch it')
+  const failed = await readFile(failure(), 'utf8').then((text) => JSON.parse(text) as { at: number; reason: string }, () => undefined)
+  if (failed && Date.now() - failed.at < cooldown) {
+    throw new InstallProblem(`fetching it failed ${Math.floor((Date.now() - failed.at) / hour)} h ago (${failed.reason}); it is tried again after 24 h`)
+  }
+  try {
+    return await install(signal, { again: false, web })
+  } catch (error) {
+    // Not the program's fault, nor the registry's: the next call may try again.
+    if (signal.aborted || !(error instanceof InstallProblem) || error.unasked) throw error
+    await writeFile(failure(), JSON.stringify({ at: Date.now(), reason: error.message })).catch(() => {})
+    throw error
+  }
+}
+
+/** Fetches the program, `again` also if it is there, and answers with its path. Throws InstallProblem. */
+export async function install(signal: AbortSignal, { again, web }: { again: boolean; web: WebSettings }): Promise<string> {
+  const wanted = pinned.packages[`${process.platform} ${process.arch}`]
+  if (!wanted || !isGlibc()) throw new InstallProblem(`the registry has no ast-grep for ${process.platform} ${process.arch}`)
+  const folder = managedFolder()
+  const target = join(folder, astGrepProgram)
+  await attempt(mkdir(folder, { recursive: true, mode: 0o755 }))
+  const release = await attempt(hold(join(folder, 'ast-grep.lock'), signal))
+  try {
+    // Another process may have been quicker.
+    if (!again && existsSync(target)) return target
+    const archive = await fetched(wanted, signal, web)
+    const program = member(await attempt(promisify(gunzip)(archive, { maxOutputLength: largest })), `package/${astGrepProgram}`)
+    const temp = join(folder, `.${astGrepProgram}.${process.pid}`)
+    try {
+      await attempt(written(temp, program).then(() => rename(temp, target)))
+    } finally {
+      await rm(temp, { force: true })
+    }
+    await rm(failure(), { force: true })
+    return target
+  } finally {
+    await release()
+  }
+}
+
+const failure = (): string => join(managedFolder(), 'ast-grep.failed.json')
+
+/** Where the system tells its C library, the published programs run only on glibc. */
+function isGlibc(): boolean {
+  if (process.platform !== 'linux') return true
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
+  return header.glibcVersionRuntime !== undefined
+}
+
+async function fetched({ name, integrity }: { name: string; integrity: string }, signal: AbortSignal, web: WebSettings): Promise<Buffer> {
+  // Every search loads this file, and hardly one fetches.
+  const [{ download }, { hostOf, networkFailure, readUrl }] = await Promise.all([import('../net/index.js'), import('../net/index.js')])
+  const named = process.env['npm_config_registry']
+  const url = `${(named ?? 'https://registry.npmjs.org').replace(/\/$/, '')}/${name}/-/${name.split('/')[1]}-${pinned.version}.tgz`
+  try {
+    const host = hostOf(readUrl(url))
+    // Whoever runs the program named the registry, which may well stand in their own network.
+    const settings = named === undefined ? web : { ...web, private_hosts: [...web.private_hosts, host] }
+    const limits = { max_bytes: largest, signal: AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]) }
+    const archive = await download(url, limits, settings).catch((error: unknown) => {
+      throw networkFailure(error, host)
+    })
+    const found = `sha512-${createHash('sha512').update(archive).digest('base64')}`
+    if (found !== integrity) throw new InstallProblem(`${url} is not the pinned package: its hash is ${found.slice(0, 20)}…`)
+    return archive
+  } catch (error) {
+    if (!(error instanceof VtError)) throw error
+    throw new InstallProblem(error.message.replace(/\.$/, ''), error.code === 'VT_WEB_BLOCKED' || error.code === 'VT_WEB_URL')
+  }
+}
+
+/** One file of a tar archive: headers of 512 bytes, contents padded to as many. */
+function member(tar: Buffer, wanted: string): Buffer {
+  for (let at = 0; at + 512 <= tar.length; ) {
+    const name = tar.toString('utf8', at, at + 100).replace(/\0.*$/s, '')
+    const size = Number.parseInt(tar.toString('latin1', at + 124, at + 136), 8) || 0
+    if (name === wanted) return tar.subarray(at + 512, at + 512 + size)
+    at += 512 + Math.ceil(size / 512) * 512
+  }
+  throw new InstallProblem(`the package does not hold ${wanted}`)
+}
+
+async function written(path: string, bytes: Buffer): Promise<void> {
+  const file = await open(path, 'w', 0o755)
+  try {
+    await file.writeFile(bytes)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** What goes wrong on the way becomes a reason. */
+async function attempt<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    const { message, cause } = error as Error
+    throw new InstallProblem(cause instanceof Error ? `${message}: ${cause.message}` : message)
+  }
+}

@@ -1,0 +1,253 @@
+import { createHash } from 'node:crypto'
+import { ok, problem, type Call, type Next, type Notice, type Result } from '../../../core/base/index.js'
+import type { Context } from '../../../core/kernel/index.js'
+import type { EntryStat, Handle } from '../../../core/workspace/index.js'
+import { count, notice, refusal, remarks, some } from '../base/index.js'
+import { filesBelow, largestSearched, parentOf, tooLargeToParse, type Listing } from '../search/index.js'
+import { languageNamed, languageOf, type Language } from './languages.js'
+
+const symbolTypes = [
+  'file', 'module', 'namespace', 'package', 'class', 'method', 'property', 'field', 'constructor', 'enum', 'interface', 'function', 'variable',
+  'constant', 'string', 'number', 'boolean', 'array', 'object', 'key', 'null', 'enumMember', 'struct', 'event', 'operator', 'typeParameter',
+]
+
+export interface OutlineInput {
+  path: string
+  lang?: string
+  type?: string | string[]
+  match?: string
+  items: 'auto' | 'structure' | 'exports' | 'imports' | 'all'
+  pub_members: boolean
+  follow: boolean
+  view: 'digest' | 'names' | 'full'
+  max_results: number
+}
+interface Place {
+  line: number
+  column: number
+}
+/** Zero-based lines and columns (code points), offsets in bytes, as ast-grep counts them. */
+export interface Range {
+  byteOffset: { start: number; end: number }
+  start: Place
+  end: Place
+}
+export interface Member {
+  role: string
+  kind: string
+  name: string
+  signature: string
+  isPublic: boolean
+  line_number: number
+}
+export interface Item {
+  role: string
+  kind: string
+  name: string
+  signature: string
+  astKind: string
+  isImport: boolean
+  isExported: boolean
+  line_number: number
+  end_line: number
+  range: Range
+  members: Member[]
+}
+export interface Outlined {
+  path: string
+  lang: string
+  items: Item[]
+}
+export interface OutlineOutput {
+  view: OutlineInput['view']
+  files: unknown[]
+  backend: 'ast-grep' | 'tree-sitter' | 'mixed'
+  total_symbols: number
+  truncated: boolean
+  next?: Next
+}
+
+/** The language that the caller names, known here or not. */
+export function wantedLanguage({ lang }: OutlineInput): Language | undefined {
+  return lang === undefined ? undefined : (languageNamed(lang) ?? { id: lang, title: lang, aliases: [], extensions: [] })
+}
+
+export interface Subject {
+  path: string
+  language: Language
+}
+export interface Subjects {
+  files: Subject[]
+  /** The path names a single file. */
+  single: boolean
+  listing?: Listing
+}
+
+/** The files to outline, in path order, each with its language. */
+export async function subjects(context: Context, input: OutlineInput): Promise<Subjects> {
+  const wanted = wantedLanguage(input)
+  await using target = await context.workspace.open(input.path)
+  if (target.kind === 'file') {
+    const language = wanted ?? languageOf(target.path)
+    return { files: language ? [{ path: target.path, language }] : [], single: true }
+  }
+  const listing = await filesBelow(context, target, { follow: input.follow })
+  const files = listing.files.flatMap((path) => {
+    const language = languageOf(path)
+    return language && (!wanted || wanted.id === language.id) ? [{ path, language }] : []
+  })
+  return { files, single: false, listing }
+}
+
+/** Outlines kept by the version of the file, the least recently used forgotten first. */
+const cache = new Map<string, Item[]>()
+const mostCached = 512
+
+type Identity = Pick<EntryStat, 'dev' | 'ino' | 'bytes' | 'mtime_ns' | 'mtime_ms'>
+
+/** A key that changes whenever the file may have; `undefined` where only its bytes can tell. */
+export function versionOf({ dev, ino, bytes, mtime_ns, mtime_ms }: Identity, engine: string): string | undefined {
+  // Within the resolution of a clock two versions may carry one time.
+  return Date.now() - mtime_ms > 2000 ? [engine, dev, ino, bytes, mtime_ns].join(':') : undefined
+}
+
+/** The same of an open file, told by its bytes where it must. */
+export async function versionIn(handle: Handle, engine: string): Promise<string> {
+  const { stat } = handle
+  return versionOf(stat, engine) ?? `${engine}:${stat.dev}:${stat.ino}:${createHash('sha256').update(await handle.read(0, stat.bytes)).digest('hex')}`
+}
+
+export function cached(version: string): Item[] | undefined {
+  const items = cache.get(version)
+  if (items) {
+    cache.delete(version)
+    cache.set(version, items)
+  }
+  return items
+}
+
+export function remember(version: string, items: Item[]): void {
+  cache.set(version, items)
+  if (cache.size > mostCached) cache.delete(cache.keys().next().value!)
+}
+
+/** Whether a file is left out for its size. Throws VT_INPUT_TOO_LARGE where it is the one that was named. */
+export function tooLarge({ path, stat }: Handle, single: boolean): boolean {
+  if (stat.bytes <= largestSearched) return false
+  if (single) throw tooLargeToParse(path, stat.bytes)
+  return true
+}
+
+/** The remarks on files that were too much to parse, and on those that could not be opened. */
+export function leftOut(large: string[], unread: string[]): Notice[] {
+  const remark = (files: string[], what: string) => (files.length > 0 ? [notice('VT_SEARCH_SKIPPED', `${count(files.length, 'file')} ${what}, left out: ${some(files)}`)] : [])
+  return [...remark(large, 'too much to parse'), ...remark(unread, 'not read')]
+}
+
+/** What the caller's words leave of a file. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
+export async function filterOf(input: OutlineInput, single: boolean): Promise<(items: Item[]) => Item[]> {
+  const types = new Set([input.type ?? []].flat().flatMap((type) => type.split(',').map((part) => part.replace(/[\s"'[\]]/g, '')).filter(Boolean)))
+  const strange = [...types].find((type) => !symbolTypes.includes(type))
+  if (strange !== undefined) throw problem('VT_INPUT_INVALID', { problem: `'type' has '${strange.slice(0, 40)}'; allowed: ${symbolTypes.join(' ')}.` })
+  const matches = input.match === undefined ? undefined : await regex(input.match)
+  const role = input.items === 'auto' ? (single ? 'structure' : 'exports') : input.items
+  const keeps = (item: Item): boolean =>
+    (role === 'all' || (role === 'imports' ? item.isImport : role === 'exports' ? item.isExported : !item.isImport)) &&
+    (types.size === 0 || types.has(item.kind)) &&
+    (!matches || matches(item.name) || matches(item.signature))
+  const narrowed = (item: Item): Item => (input.pub_members ? { ...item, members: item.members.filter((member) => member.isPublic) } : item)
+  return (items) => items.filter(keeps).map(narrowed)
+}
+
+/** A regular expression that answers in linear time, whatever it is. */
+async function regex(pattern: string): Promise<(text: string) => boolean> {
+  const { RE2JS } = await import('re2js')
+  try {
+    const compiled = RE2JS.compile(pattern)
+    return (text) => compiled.matcher(text).find()
+  } catch (error) {
+    throw refusal('VT_SEARCH_PATTERN', `'match' ${JSON.stringify(pattern.slice(0, 80))} is no regular expression: ${(error as Error).message.slice(0, 160)}.`)
+  }
+}
+
+const most = { items: 2000, bytes: 262_144 }
+
+export interface Drawn {
+  files: Outlined[]
+  /** Files that `max_results` left out, in path order. */
+  beyond: string[]
+  backend: OutlineOutput['backend']
+  notices: Notice[]
+  single: boolean
+  listing?: Listing | undefined
+}
+
+/** The answer: filtered, in the view that was asked for, cut at the caps. */
+export async function answer(drawn: Drawn, { input, given }: Pick<Call<OutlineInput>, 'input' | 'given'>): Promise<Result> {
+  const filter = await filterOf(input, drawn.single)
+  const files: { shaped: unknown; text: string; symbols: number }[] = []
+  let [items, bytes, cutAt] = [0, 0, drawn.files.length]
+  for (const [index, file] of drawn.files.entries()) {
+    const kept = filter(file.items)
+    const shownItems = { ...file, items: kept.slice(0, most.items - items) }
+    const groups = groupsOf(shownItems.items)
+    const shaped = shape(shownItems, groups, input.view)
+    items += kept.length
+    bytes += Buffer.byteLength(JSON.stringify(shaped))
+    if (bytes > most.bytes && index > 0) {
+      cutAt = index
+      break
+    }
+    if (kept.length > 0 || drawn.single) files.push({ shaped, text: render(file, groups), symbols: symbols(kept) })
+    if (items > most.items) {
+      cutAt = index + 1
+      break
+    }
+  }
+  const left = [...drawn.files.slice(cutAt).map(({ path }) => path), ...drawn.beyond]
+  const truncated = left.length > 0 || items > most.items || drawn.listing?.incomplete === true
+  const sub = left.map(parentOf).find((folder) => folder !== input.path && !drawn.files.slice(0, cutAt).some(({ path }) => path.startsWith(`${folder}/`)))
+  const output = {
+    view: input.view,
+    files: files.map(({ shaped }) => shaped),
+    backend: drawn.backend,
+    total_symbols: files.reduce((sum, file) => sum + file.symbols, 0),
+    truncated,
+    ...(sub !== undefined && { next: { tool: 'unified_search', input: { action: 'outline', ...given, path: sub } } }),
+  }
+  const notices = [...drawn.notices, ...(drawn.listing ? remarks(drawn.listing) : [])]
+  const tail = left.length > 0 ? `${count(left.length, 'file')} left out; outline a sub-directory.` : ''
+  const text = [...files.map((file) => file.text), tail].filter(Boolean).join('\n') || `No symbols in ${input.path}`
+  return ok(output, { text, ...(notices.length > 0 && { notices }) })
+}
+
+const symbols = (items: Item[]): number => items.reduce((sum, item) => sum + 1 + item.members.length, 0)
+
+function shape({ path, lang, items }: Outlined, groups: Group[], view: OutlineInput['view']): unknown {
+  if (view === 'full') return { path, lang, items }
+  const shaped = groups.map(({ kind, names, members }) => ({ kind, names, ...(view === 'digest' && { members }) }))
+  return { path, lang, groups: shaped }
+}
+
+interface Group {
+  kind: string
+  names: string[]
+  members: string[]
+}
+
+/** Names by kind, in the order in which the kinds first appear. */
+function groupsOf(items: Item[]): Group[] {
+  const groups = new Map<string, Group>()
+  for (const { kind, name, members } of items) {
+    let group = groups.get(kind)
+    if (!group) groups.set(kind, (group = { kind, names: [], members: [] }))
+    group.names.push(name)
+    for (const member of members) group.members.push(member.name)
+  }
+  return [...groups.values()]
+}
+
+function render({ path, lang }: Outlined, groups: Group[]): string {
+  const lines = groups.map(({ kind, names, members }) => `  ${kind}: ${names.join(', ')}${members.length > 0 ? ` — ${members.join(', ')}` : ''}`)
+  return [`${path} (${lang})`, ...lines].join('\n')
+}

@@ -1,0 +1,18 @@
+import type { Approval, Approved, Io } from '../../../core/kernel/index.js'
+import { alone, line, oneLine, printable } from './terminal.js'
+
+/** Asks the person at the terminal whether a call may be made, and for how long a yes is meant where it can be remembered. */
+export const approver = (terminal: Io) => (request: Approval): Promise<Approved> => alone(terminal, (io) => ask(io, request))
+
+async function ask(io: Io, { call, reasons, covers }: Approval): Promise<Approved> {
+  io.stderr.write(printable(`${call.slot} ${JSON.stringify(call.input, null, 2)}\n${reasons.map((reason) => `  ${reason}\n`).join('')}`))
+  if (covers !== undefined) io.stderr.write(`  s = for this session, a = always: ${oneLine(covers)}\n`)
+  const answer = await line(io, covers === undefined ? 'Do it, or why not? [y/N] ' : 'Do it, or why not? [y/N/s/a] ')
+  const word = answer.toLowerCase()
+  const scope = covers === undefined ? undefined : scopes.get(word)
+  if (scope !== undefined) return { decision: 'allow', scope }
+  return words.get(word) ?? { decision: 'deny', followup: answer }
+}
+
+const words = new Map([['y', true], ['yes', true], ['n', false], ['no', false], ['', false]])
+const scopes = new Map<string, 'session' | 'always'>([['s', 'session'], ['session', 'session'], ['a', 'always'], ['always', 'always']])

@@ -1,0 +1,58 @@
+import type { JsonObject } from '../../../core/base/index.js'
+import type { Io } from '../../../core/kernel/index.js'
+
+/** The words of a command line make no call; the message says why. */
+export class UsageError extends Error {}
+
+/** Takes the name of the tool off the words. Throws a UsageError. */
+export function takeTool(words: string[]): string {
+  const tool = words.shift()
+  if (tool === undefined) throw new UsageError('Name the tool to call; `vtcode tools` lists them.')
+  if (tool.startsWith('-')) throw new UsageError(`Unknown flag ${tool} before the name of the tool.`)
+  return tool
+}
+
+/** The input of a call as words say it: `action --field value …`, or all of it as JSON. Throws a UsageError. */
+export async function readInput(words: string[], io: Io): Promise<JsonObject> {
+  const action = words[0] !== undefined && !words[0].startsWith('--') ? { action: words.shift() } : {}
+  const fields = readFields(words)
+  const whole = Object.keys(fields).length === 1 ? fields['input'] : undefined
+  if (whole === '-') return { ...action, ...parse(await readAll(io)) }
+  // A field may be called "input" too, and its text is no JSON object: patches are given like this.
+  if (typeof whole === 'string' && whole.trimStart().startsWith('{')) return { ...action, ...parse(whole) }
+  return { ...action, ...fields }
+}
+
+function readFields(words: string[]): JsonObject {
+  const fields = new Map<string, unknown>()
+  for (let word = words.shift(); word !== undefined; word = words.shift()) {
+    if (!word.startsWith('--') || word === '--') throw new UsageError(`Unexpected '${word}'; fields are given as --field value.`)
+    const [name, attached] = split(word.slice(2))
+    const value = attached ?? (words[0] === undefined || words[0].startsWith('--') ? true : words.shift()!)
+    const before = fields.get(name)
+    fields.set(name, before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value])
+  }
+  return Object.fromEntries(fields)
+}
+
+function split(word: string): [name: string, value?: string] {
+  const at = word.indexOf('=')
+  return at < 0 ? [word] : [word.slice(0, at), word.slice(at + 1)]
+}
+
+function parse(text: string): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new UsageError(`The input is not JSON: ${(error as Error).message}.`)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new UsageError('The input must be a JSON object.')
+  return value as JsonObject
+}
+
+async function readAll(io: Io): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks).toString('utf8')
+}

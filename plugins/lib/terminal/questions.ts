@@ -1,0 +1,37 @@
+import type { Answers, Asker, Io, Question } from '../../../core/kernel/index.js'
+import { alone, oneLine, paint } from './terminal.js'
+
+/** Puts questions to the person at the terminal, one after the other, on stderr; Escape and Ctrl-C decline them all. */
+export const asker = (terminal: Io): Asker => (questions, signal) => alone(terminal, (io) => ask(io, questions, signal))
+
+async function ask(io: Io, questions: readonly Question[], signal: AbortSignal): Promise<Answers | undefined> {
+  const { isCancel, select, text } = await import('@clack/prompts')
+  const common = { input: io.stdin as NodeJS.ReadStream, output: io.stderr as NodeJS.WriteStream, signal: AbortSignal.any([signal, io.signal]) }
+  const answers: Answers = {}
+  for (const question of questions) {
+    const message = messageOf(question, io)
+    let chosen: string | symbol = other
+    if (question.options) {
+      const options = question.options.map(({ label, description }) => ({ value: label, label: oneLine(label), hint: oneLine(description) }))
+      chosen = await select({ ...common, message, options: [...options, { value: other, label: 'Something else', hint: 'answer in your own words' }] })
+      if (isCancel(chosen)) return undefined
+    }
+    if (chosen !== other) {
+      answers[question.id] = { selected: [chosen as string] }
+      continue
+    }
+    const said = await text({ ...common, message: question.options ? 'Your answer' : message })
+    if (isCancel(said)) return undefined
+    answers[question.id] = { selected: [], ...(said && { other: said }) }
+  }
+  return answers
+}
+
+// No label can be this: labels are not empty.
+const other = ''
+
+function messageOf({ header, question, focus_area, analysis_hints = [] }: Question, io: Io): string {
+  const { bold, dim } = paint(io.stderr, io.env)
+  const context = [...(focus_area ? [focus_area] : []), ...analysis_hints].map((text) => `\n${dim(oneLine(text))}`)
+  return `${bold(oneLine(header))}  ${oneLine(question)}${context.join('')}`
+}

@@ -1,0 +1,73 @@
+import type { Io } from '../../../core/kernel/index.js'
+
+/** Text of others, fit for a terminal: controls, bidirectional and invisible characters stand as escapes, so that nothing moves, hides or recolours. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (char) => (char === '\n' || char === '\t' ? char : `\\u{${char.codePointAt(0)!.toString(16)}}`))
+}
+
+/** What goes to stdout as it is, and to a terminal fit for it. */
+export const fit = ({ stdout }: Io, text: string): string => (stdout.isTTY ? printable(text) : text)
+
+/** One line of it. */
+export function oneLine(text: string): string {
+  return printable(text).replace(/\s+/g, ' ').trim()
+}
+
+export interface Paint {
+  bold(text: string): string
+  dim(text: string): string
+  red(text: string): string
+  green(text: string): string
+  yellow(text: string): string
+  cyan(text: string): string
+}
+
+/** Colours for a stream that is a terminal and a user who has not said NO_COLOR; elsewhere the text as it is. */
+export function paint(stream: { isTTY?: boolean }, env: Io['env']): Paint {
+  const colourful = stream.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
+  const style = (on: number, off: number) => (text: string) => (colourful ? `\u001b[${on}m${text}\u001b[${off}m` : text)
+  return { bold: style(1, 22), dim: style(2, 22), red: style(31, 39), green: style(32, 39), yellow: style(33, 39), cyan: style(36, 39) }
+}
+
+/** A remark on stderr; stdout is for data. */
+export function say(io: Io, level: 'error' | 'warning' | 'info', text: string): void {
+  if (io.quiet && level === 'info') return
+  const colour = paint(io.stderr, io.env)[level === 'error' ? 'red' : level === 'warning' ? 'yellow' : 'dim']
+  io.stderr.write(`vtcode: ${colour(level)}: ${printable(text)}\n`)
+}
+
+/** Lines with their cells padded to columns; the last cell runs free. */
+export function columns(rows: string[][]): string {
+  const widths = rows.reduce<number[]>((wide, row) => row.map((cell, i) => Math.max(wide[i] ?? 0, cell.length)), [])
+  return rows.map((row) => row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i]!))).join('  ').trimEnd() + '\n').join('')
+}
+
+/** True when there is a person to ask: the question goes to stderr, the answer comes from stdin. */
+export function interactive(io: Io): boolean {
+  return io.stdin.isTTY === true && io.stderr.isTTY === true
+}
+
+/** Puts a question where somebody may be in the middle of a line. */
+export const alone = <T>(io: Io, ask: (io: Io) => Promise<T>): Promise<T> => (io.alone ? io.alone(ask) : ask(io))
+
+/** Asks a person; anything but a clear yes is no, and so are the end of input and an interruption. */
+export const confirm = async (io: Io, question: string): Promise<boolean> => /^y(es)?$/i.test(await line(io, `${question} [y/N] `))
+
+/** One line from a person, trimmed; empty at the end of input and at an interruption. */
+export async function line(io: Io, question: string): Promise<string> {
+  const { createInterface } = await import('node:readline')
+  const reader = createInterface({ input: io.stdin, output: io.stderr })
+  return new Promise((resolve) => {
+    const answer = (text: string) => {
+      io.signal.removeEventListener('abort', nothing)
+      resolve(text.trim())
+      reader.close()
+    }
+    const nothing = () => answer('')
+    reader.on('close', nothing)
+    // At a terminal in raw mode Ctrl-C is a key; it means the program all the same.
+    reader.on('SIGINT', () => (nothing(), void process.kill(process.pid, 'SIGINT')))
+    io.signal.addEventListener('abort', nothing)
+    reader.question(question, answer)
+  })
+}

@@ -1,0 +1,110 @@
+import { ok, type Context, type Next, type Notice, type Result } from '../../../core/index.js'
+import { count, notice } from '../../lib/base/index.js'
+import { plainText } from '../output/text.js'
+import { excerptOf, fit, shares, type Excerpt } from './excerpt.js'
+import type { Session } from './session.js'
+
+export interface Delivery {
+  max_output_tokens: number
+  cursor?: number
+  /** More members of the output, for slots that answer more than a command. */
+  more?: object
+  /** A line of the text before the status. */
+  remark?: string
+}
+
+const bytesPerToken = 4
+
+/** The answer of every action that delivers output: what came since the last delivery, how the command stands, and how to go on. */
+export async function deliver(session: Session, { max_output_tokens, cursor: asked, more, remark }: Delivery): Promise<Result> {
+  const { facts, transport, stdout, stderr } = session
+  const { running } = session
+  const { from, to, cursor } = session.take(asked)
+  const [out, err] = await Promise.all([
+    excerptOf(stdout, from.stdout, to.stdout, session.plain),
+    excerptOf(stderr, from.stderr, to.stderr, session.plain),
+  ])
+  const share = shares(max_output_tokens * bytesPerToken, out.bytes, err.bytes)
+  const cut = { out: isCut(out, share.out), err: isCut(err, share.err) }
+  const paths = { out: cut.out ? await stdout.keep() : undefined, err: cut.err ? await stderr.keep() : undefined }
+  const shown = { out: fit(out, share.out, paths.out), err: fit(err, share.err, paths.err) }
+
+  const truncated = cut.out || cut.err
+  const spool_path = paths.out ?? paths.err
+  const next = nextOf(session, running, spool_path)
+  const output = {
+    session_id: facts.id,
+    command: facts.command,
+    cwd: facts.cwd,
+    backend: transport.backend,
+    running,
+    exit_code: running ? null : (session.exit?.exit_code ?? null),
+    signal: running ? null : (session.exit?.signal ?? null),
+    timed_out: session.timed_out,
+    duration_ms: session.duration_ms,
+    ...(session.plain ? { stdout: shown.out, stderr: shown.err } : { output: shown.out }),
+    truncated,
+    stdout_bytes: stdout.total,
+    stderr_bytes: stderr.total,
+    ...(spool_path !== undefined && { spool_path }),
+    ...((stdout.spool_truncated || stderr.spool_truncated) && { spool_truncated: true }),
+    cursor,
+    pid: transport.pid,
+    sandbox: facts.sandbox,
+    ...(next && { next }),
+    ...more,
+  }
+  const text = `${streams(session.plain, shown)}${line(remark ?? '')}${status(session, running)}`
+  const notices = noticesOf(session)
+  return ok(output, { text, ...(notices.length > 0 && { notices }) })
+}
+
+const isCut = ({ bytes, end }: Excerpt, share: number): boolean => end !== undefined || bytes > share
+
+function nextOf({ facts }: Session, running: boolean, spool_path: string | undefined): Next | undefined {
+  if (running) return { tool: 'unified_exec', input: { action: 'poll', session_id: facts.id } }
+  return spool_path === undefined ? undefined : { tool: 'unified_exec', input: { action: 'inspect', spool_path } }
+}
+
+function streams(plain: boolean, { out, err }: { out: string; err: string }): string {
+  return line(plain ? out : plainText(out)) + (err === '' ? '' : `[stderr]\n${line(err)}`)
+}
+
+const line = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`)
+
+/** How a command stands, in one line. */
+function status({ facts, exit, timed_out, duration_ms }: Session, running: boolean): string {
+  const after = `${(duration_ms / 1000).toFixed(1)} s`
+  if (running) return `running, session ${facts.id}`
+  if (timed_out) return `timed out after ${facts.limit.seconds} s`
+  if (!exit || exit.exit_code === null) return `killed by ${exit?.signal ?? 'a signal'} after ${after}`
+  const missing = exit.exit_code === 127 && typeof facts.command === 'string' ? ': program not found in PATH' : ''
+  // Whoever wonders why a file or the network was out of reach has to know.
+  const confined = ` (in the sandbox${facts.network ? '' : ', without network'})`
+  const where = facts.sandbox === 'bwrap' && exit.exit_code !== 0 ? confined : ''
+  return `exit ${exit.exit_code} in ${after}${missing}${where}`
+}
+
+function noticesOf({ children_ended, survivors }: Session): Notice[] {
+  const pids = survivors.slice(0, 8).join(', ')
+  const notices: Notice[] = []
+  if (children_ended) {
+    notices.push(notice('VT_EXEC_CHILDREN_ENDED', 'What the command had left running was ended with it; say background: true to keep it.'))
+  }
+  if (survivors.length > 0) {
+    const who = `${count(survivors.length, 'process', 'processes')} that left the command's session`
+    notices.push(notice('VT_EXEC_SURVIVORS', `Still running: ${who} (${pids}); only a sandbox (bubblewrap) ends those too.`))
+  }
+  return notices
+}
+
+/** Tells the caller's progress listener the last lines as they come. */
+export function reportProgress(session: Session, context: Context): () => void {
+  let last = 0
+  return session.watch((_, chunk) => {
+    const now = Date.now()
+    if (now - last < 100) return
+    last = now
+    context.progress({ text: plainText(chunk.subarray(-2000).toString()) })
+  })
+}

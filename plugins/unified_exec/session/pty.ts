@@ -1,0 +1,218 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, constants as files, openSync, writeSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { constants } from 'node:os'
+import { ReadStream } from 'node:tty'
+import type { Launch } from '../../../core/index.js'
+import type { Exit, Sink, Size, Transport } from './transport.js'
+
+/**
+ * The native half of node-pty. Its JavaScript half loses the last lines of up to every third program, hangs us when a full
+ * terminal is written to, and sets PWD.
+ */
+interface Native {
+  fork(
+    file: string, args: string[], env: string[], cwd: string, cols: number, rows: number, uid: number, gid: number, utf8: boolean,
+    helper: string, onExit: (code: number, signal: number) => void,
+  ): { fd: number; pid: number; pty: string }
+  resize(fd: number, cols: number, rows: number): void
+}
+
+let loaded: Native | undefined
+
+/** Loads the native half; throws where there is none for this machine. */
+function native(): Native {
+  if (process.platform === 'win32') throw new Error('terminals are not served on Windows')
+  const { requireBinary } = createRequire(import.meta.url)('node-pty/requireBinary.js') as { requireBinary(name: string): Native }
+  return (loaded ??= requireBinary('pty.node'))
+}
+
+const helper = (): string =>
+  process.platform === 'darwin' ? createRequire(import.meta.url).resolve(`@lydell/node-pty-darwin-${process.arch}/spawn-helper`) : ''
+
+/** Milliseconds without output after which the end of a program is believed although its mark did not come through. */
+const patience = 200
+
+/** Starts a program in a terminal of its own. Throws when this machine has none. */
+export function startTerminal(launch: Launch, size: Size, sink: Sink): Transport {
+  const env = Object.entries(launch.env).map(([name, value]) => `${name}=${value}`)
+  let terminal: Terminal | undefined
+  const { fd, pid, pty } = native().fork(
+    launch.file, launch.args, env, launch.cwd, size.cols, size.rows, -1, -1, true, helper(),
+    (code, signal) => terminal?.exit({ exit_code: signal ? null : code, signal: signal ? nameOf(signal) : null }),
+  )
+  terminal = new Terminal(fd, pid, hold(pty), sink)
+  return terminal
+}
+
+class Terminal implements Transport {
+  readonly backend = 'pty'
+  readonly exited: Promise<Exit>
+  readonly drained: Promise<void>
+  private readonly ended = deferred<Exit>()
+  private readonly drain = deferred<void>()
+  private readonly master: ReadStream
+  private readonly mark = new EndMark()
+  private readonly input: Input
+  private open = true
+  private idle: NodeJS.Timeout | undefined
+
+  constructor(
+    private readonly fd: number,
+    readonly pid: number,
+    // A terminal whose last program has gone throws away what nobody has read yet: as long as we hold it too, it does not.
+    private readonly slave: number | undefined,
+    private readonly sink: Sink,
+  ) {
+    this.exited = this.ended.promise
+    this.drained = this.drain.promise
+    this.input = new Input(fd, () => this.release())
+    this.master = new ReadStream(fd)
+    this.master.on('data', (chunk: Buffer) => {
+      this.idle?.refresh()
+      this.hand(this.mark.take(chunk))
+      if (this.mark.seen) this.finish()
+    })
+    this.master.on('error', () => this.release())
+  }
+
+  exit(exit: Exit): void {
+    this.ended.resolve(exit)
+    if (!this.open) return
+    this.idle = setTimeout(() => this.finish(), patience)
+    const attempt = (): void => {
+      if (this.open && this.slave !== undefined && !this.mark.write(this.slave)) setTimeout(attempt, 5)
+    }
+    attempt()
+  }
+
+  writable = (): boolean => this.open
+  write = (data: Buffer): void => this.input.write(data)
+  end = (): void => this.write(Buffer.from('\x04'))
+  resize = ({ cols, rows }: Size): void => {
+    if (this.open) native().resize(this.fd, cols, rows)
+  }
+
+  release = (): void => {
+    if (!this.open) return
+    this.open = false
+    this.input.close()
+    if (this.slave !== undefined) closeSync(this.slave)
+    this.master.destroy()
+    this.finish()
+  }
+
+  private hand(chunk: Buffer): void {
+    const busy = chunk.length > 0 ? this.sink('stdout', chunk) : undefined
+    if (!busy) return
+    this.master.pause()
+    void busy.then(() => this.open && this.master.resume())
+  }
+
+  private finish(): void {
+    clearTimeout(this.idle)
+    this.hand(this.mark.rest())
+    this.drain.resolve()
+  }
+}
+
+/** What is typed, written as fast as the terminal takes it. Not through a stream: libuv spins on a terminal whose program does not read. */
+class Input {
+  private readonly queue: Buffer[] = []
+  private waiting = false
+  private open = true
+
+  constructor(
+    private readonly fd: number,
+    private readonly gone: () => void,
+  ) {}
+
+  write(data: Buffer): void {
+    this.queue.push(data)
+    if (!this.waiting) this.flush()
+  }
+
+  close(): void {
+    this.open = false
+  }
+
+  private flush(): void {
+    this.waiting = false
+    while (this.open && this.queue.length > 0) {
+      const written = attemptWrite(this.fd, this.queue[0]!)
+      if (written === undefined) return this.gone()
+      this.queue[0] = this.queue[0]!.subarray(written)
+      if (this.queue[0].length === 0) this.queue.shift()
+      else {
+        this.waiting = true
+        setTimeout(() => this.flush(), 10).unref()
+        return
+      }
+    }
+  }
+}
+
+function hold(pty: string): number | undefined {
+  try {
+    return openSync(pty, files.O_RDWR | files.O_NOCTTY | files.O_NONBLOCK)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * A mark that we write behind the last output of a program that has ended. The terminal keeps the order, so when it comes
+ * through, everything before it has come through.
+ */
+class EndMark {
+  seen = false
+  private readonly bytes = Buffer.from(`\x1b]6973;${randomBytes(8).toString('hex')}\x07`)
+  private written = 0
+  private held: Buffer = Buffer.alloc(0)
+
+  /** False while the terminal is full. */
+  write(slave: number): boolean {
+    this.written += attemptWrite(slave, this.bytes.subarray(this.written)) ?? this.bytes.length
+    return this.written >= this.bytes.length
+  }
+
+  /** What of a chunk is output; the start of what may become the mark is held back. */
+  take(chunk: Buffer): Buffer {
+    if (this.written === 0 || this.seen) return chunk
+    const data = Buffer.concat([this.held, chunk])
+    const at = data.indexOf(this.bytes)
+    this.seen = at >= 0
+    if (this.seen) {
+      this.held = Buffer.alloc(0)
+      return Buffer.concat([data.subarray(0, at), data.subarray(at + this.bytes.length)])
+    }
+    const start = data.lastIndexOf(0x1b)
+    const possible = start >= 0 && this.bytes.subarray(0, data.length - start).equals(data.subarray(start))
+    this.held = possible ? data.subarray(start) : Buffer.alloc(0)
+    return possible ? data.subarray(0, start) : data
+  }
+
+  /** What was held back for a mark that did not come. */
+  rest(): Buffer {
+    const rest = this.held
+    this.held = Buffer.alloc(0)
+    return rest
+  }
+}
+
+/** Bytes that the terminal took, 0 when it is full, `undefined` when it is gone. */
+function attemptWrite(fd: number, data: Buffer): number | undefined {
+  try {
+    return writeSync(fd, data)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EAGAIN' ? 0 : undefined
+  }
+}
+
+const nameOf = (signal: number): string => Object.entries(constants.signals).find(([, value]) => value === signal)?.[0] ?? `SIG${signal}`
+
+function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve!: (value: T) => void
+  const promise = new Promise<T>((settle) => (resolve = settle))
+  return { promise, resolve }
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import type { Session as CallerSession, Context, VtError } from '../../../core/index.js'
+import { refusal } from '../../lib/base/index.js'
+import type { Session } from './session.js'
+
+const finished = { most: 64, ms: 10 * 60 * 1000 }
+
+/** The commands of the caller's session. Their ids mean nothing in any other. */
+export const sessionsOf = ({ session }: Context): Sessions => session.state('unified_exec/sessions', () => new Sessions(session))
+
+export class Sessions {
+  private readonly known = new Map<string, Session>()
+  /** Ids of programs that are being started. */
+  private readonly starting = new Set<string>()
+  private closed = false
+
+  constructor(session: CallerSession) {
+    session.onClose(() => this.closeAll())
+  }
+
+  /** Oldest first. */
+  all(): Session[] {
+    const over = [...this.known.values()].filter(({ running }) => !running)
+    const old = over.filter(({ ended_at = 0 }, index) => index < over.length - finished.most || Date.now() - ended_at > finished.ms)
+    for (const session of old) if (!session.leftRunning) void this.forget(session)
+    return [...this.known.values()]
+  }
+
+  /** Throws VT_EXEC_SESSION. */
+  find(id: string): Session {
+    const session = this.all().find(({ facts }) => facts.id === id)
+    if (!session) throw this.unknown(id)
+    session.touch()
+    return session
+  }
+
+  /** Starts a program under an id, made up if none is wanted. Throws VT_EXEC_SESSION_EXISTS, VT_EXEC_LIMIT and what `start` throws. */
+  async add(wanted: string | undefined, most: number, start: (id: string) => Promise<Session>): Promise<Session> {
+    const id = wanted ?? this.newId()
+    if (this.known.has(id) || this.starting.has(id)) throw refusal('VT_EXEC_SESSION_EXISTS', `The session '${id}' exists already.`)
+    const running = this.all().filter((session) => session.running).length + this.starting.size
+    if (running >= most) {
+      throw refusal('VT_EXEC_LIMIT', `${running} commands are running; at most ${most} may.`, { retryable: true, next: list })
+    }
+    this.starting.add(id)
+    try {
+      const session = await start(id)
+      this.known.set(id, session)
+      if (this.closed) await this.forget(session)
+      return session
+    } finally {
+      this.starting.delete(id)
+    }
+  }
+
+  async forget(session: Session): Promise<void> {
+    if (this.known.get(session.facts.id) === session) this.known.delete(session.facts.id)
+    await session.close()
+  }
+
+  private unknown(id: string): VtError {
+    const live = this.all().filter(({ running }) => running).map(({ facts }) => facts.id)
+    return refusal('VT_EXEC_SESSION', `There is no session '${id}' here.`, { details: { sessions: live }, next: list })
+  }
+
+  private newId(): string {
+    const id = `run-${randomUUID().slice(0, 8)}`
+    return this.known.has(id) || this.starting.has(id) ? this.newId() : id
+  }
+
+  private async closeAll(): Promise<void> {
+    this.closed = true
+    await Promise.all(this.all().map((session) => this.forget(session)))
+  }
+}
+
+const list = { tool: 'unified_exec', input: { action: 'list' } }

@@ -1,0 +1,109 @@
+import { ok, VtError, type Call, type Context, type Session, type Success } from '../../core/index.js'
+import { fenced, oneShortLine, webFailure, type WebSettings } from '../lib/net/index.js'
+
+export interface Query {
+  query: string
+  max_results?: number
+}
+export interface Found {
+  title: string
+  url: string
+  snippet: string
+}
+/** A search engine. Contract: calls `sent.answered` when the server has answered; throws VT_WEB_* otherwise; an empty list means that it knows nothing. */
+export interface Engine {
+  name: string
+  find(query: string, sent: { answered(): void }): Promise<Found[]>
+}
+export interface SearchOutput {
+  query: string
+  provider: string
+  count: number
+  results: Found[]
+  cached: boolean
+  requests_left: number
+}
+
+const freshMs = 300_000
+
+/** What one session has asked for. */
+interface Ledger {
+  sent: number
+  last: number
+  readonly known: Map<string, { at: number; results: Found[] }>
+}
+const ledgerOf = (session: Session): Ledger => session.state('web_search', () => ({ sent: 0, last: -Infinity, known: new Map() }))
+
+/** One search by an engine within the limits of the session. Throws VT_WEB_CAP, VT_WEB_COOLDOWN and what the engine throws. */
+export async function search(engine: Engine, { input }: Call<Query>, { session, settings }: Context): Promise<Success<SearchOutput>> {
+  const { search: limits } = settings['web'] as WebSettings
+  const ledger = ledgerOf(session)
+  const query = input.query.trim()
+  const most = input.max_results ?? limits.max_results
+  const left = (): number => Math.max(0, limits.max_calls_per_session - ledger.sent)
+  const answer = (results: Found[], cached: boolean) =>
+    rendered({ query, provider: engine.name, count: results.length, results, cached, requests_left: left() })
+
+  const key = JSON.stringify([engine.name, query.toLowerCase().replace(/\s+/g, ' '), most])
+  const known = ledger.known.get(key)
+  if (known && Date.now() - known.at < freshMs) return answer(known.results, true)
+  const giveBack = take(ledger, limits)
+  let answered = false
+  try {
+    const found = await engine.find(query, { answered: () => (answered = true) })
+    const results = distinct(found).slice(0, most)
+    ledger.known.set(key, { at: Date.now(), results })
+    return answer(results, false)
+  } catch (error) {
+    if (!answered) giveBack()
+    throw error instanceof VtError && error.code === 'VT_WEB_HTTP' ? refusedBy(engine, error) : error
+  }
+}
+
+/** Counts a request before it is sent, so that parallel calls cannot slip past the cap; answers with the way to give it back. */
+function take(ledger: Ledger, { max_calls_per_session, min_interval_secs }: WebSettings['search']): () => void {
+  if (ledger.sent >= max_calls_per_session) {
+    throw webFailure('VT_WEB_CAP', `This session has made its ${max_calls_per_session} searches.`)
+  }
+  const wait = ledger.last + min_interval_secs * 1000 - Date.now()
+  if (wait > 0) {
+    throw webFailure('VT_WEB_COOLDOWN', `The search before was ${min_interval_secs} s ago or less.`, {
+      hint: `Wait ${Math.ceil(wait / 100) / 10} s and search again.`,
+      retryable: true,
+      details: { retry_after_ms: Math.ceil(wait) },
+    })
+  }
+  ledger.sent++
+  ledger.last = Date.now()
+  return () => void ledger.sent--
+}
+
+/** Too many requests, or nobody like us: an engine says it by status too. */
+function refusedBy(engine: Engine, error: VtError): VtError {
+  const status = Number(error.problem.details?.['status'])
+  return [403, 418, 429].includes(status) ? webFailure('VT_WEB_REFUSED', `${engine.name} answers ${status}: it takes us for a robot.`, { details: { status } }) : error
+}
+
+/** Web pages, each once, their texts fit for a list. */
+function distinct(found: Found[]): Found[] {
+  const seen = new Set<string>()
+  return found.flatMap(({ title, url, snippet }) => {
+    const parsed = URL.canParse(url) ? new URL(url) : undefined
+    if (!parsed || !/^https?:$/.test(parsed.protocol) || seen.has(sameness(parsed))) return []
+    seen.add(sameness(parsed))
+    return [{ title: oneShortLine(title, 200), url: parsed.href, snippet: oneShortLine(snippet, 400) }]
+  })
+}
+
+const sameness = ({ hostname, port, pathname, search: asked }: URL): string => {
+  const parameters = [...new URLSearchParams(asked)].filter(([name]) => !/^(utm_\w+|gclid|fbclid)$/.test(name)).sort()
+  return JSON.stringify([hostname.replace(/^www\./, ''), port, pathname.replace(/\/$/, ''), parameters])
+}
+
+function rendered(output: SearchOutput): Success<SearchOutput> {
+  const { query, provider, results, cached, requests_left } = output
+  const facts = `${provider}: ${results.length} results${cached ? ', from memory' : ''}; ${requests_left} searches left in this session.`
+  if (results.length === 0) return ok(output, { text: `${provider} knows nothing about ${JSON.stringify(query)}; ${requests_left} searches left in this session.` })
+  const list = results.map(({ title, url, snippet }, index) => [`${index + 1}. ${title}`, `   ${url}`, ...(snippet ? [`   ${snippet}`] : [])].join('\n'))
+  return ok(output, { text: `${facts}\n${fenced(`results of ${provider}`, list.join('\n'))}` })
+}

@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest'
+import { exportsOf, functionsOf, importsOf, parse, sources, textOf } from './sources.js'
+import { parse as parseYaml } from 'yaml'
+import { filesOf } from './sources.js'
+
+// Who may import whom: rooms with one door each, lower floors only, no circle. A red line here means: be deliberate, and change the rule in the same commit.
+
+/** Low to high: a file imports its own room and rooms to its left. */
+const floors = {
+  core: ['base', 'documents', 'schema', 'workspace', 'trust', 'config', 'skills', 'manifests', 'registry', 'input', 'kernel', 'cli'],
+  lib: ['base', 'process', 'state', 'rules', 'net', 'values', 'search', 'files', 'syntax', 'hooks', 'skills', 'jobs', 'page', 'terminal'],
+  // Rooms beside each other share a number.
+  agent: [['base'], ['events'], ['model'], ['session'], ['ledger'], ['context', 'loop', 'components'], ['tools', 'finish', 'delegation', 'schedule', 'records'], ['thread'], ['index'], ['cli']],
+}
+const levels: Record<string, (room: string) => number> = {
+  core: (room) => floors.core.indexOf(room),
+  lib: (room) => floors.lib.indexOf(room),
+  agent: (room) => floors.agent.findIndex((rooms) => rooms.includes(room)),
+}
+
+interface Address {
+  house: 'core' | 'lib' | 'agent' | 'family'
+  room: string
+  isDoor: boolean
+}
+function addressOf(file: string): Address {
+  const [first = '', second = '', third = ''] = file.replace(/\.ts$/, '').split('/')
+  const isDoor = /^(?:core|plugins\/lib|plugins\/agent)\/(?:[a-z_]+\/)?index\.ts$/.test(file)
+  if (first === 'core') return { house: 'core', room: second, isDoor }
+  return second === 'lib' || second === 'agent' ? { house: second, room: third, isDoor } : { house: 'family', room: second, isDoor: false }
+}
+
+/** Why a file may not import another one of ours; nothing where it may. */
+function objection(from: string, to: string): string | undefined {
+  const [a, b] = [addressOf(from), addressOf(to)]
+  if (a.house === b.house && a.room === b.room) return undefined
+  // The program begins in `bin` and hands out `index`: both stand above the rooms.
+  if (a.house === 'core' && (a.room === 'bin' || a.room === 'index')) return b.house === 'core' && b.isDoor ? undefined : 'past a door'
+  if (a.house !== 'family') {
+    if (to === 'core/index.ts') return 'the front door is for strangers, families and surfaces'
+    const above = a.house === 'core' ? b.house !== 'core' : a.house === 'lib' ? b.house === 'agent' || b.house === 'family' : b.house === 'family'
+    if (above) return 'a higher house'
+    if (!b.isDoor && b.room !== 'thread') return 'past a door'
+    return a.house === b.house && levels[a.house]!(b.room) >= levels[a.house]!(a.room) ? 'not a lower floor' : undefined
+  }
+  if (b.house === 'family') return 'another family'
+  if (b.house === 'agent') return a.room === 'surface' && ['plugins/agent/index.ts', 'plugins/agent/cli/index.ts'].includes(to) ? undefined : 'the agent is for surfaces, by its two doors'
+  return b.isDoor ? undefined : 'past a door'
+}
+
+/** The action modules, and the module of each: a manifest names them. */
+const actions = new Set(
+  filesOf('manifests', '.yaml').flatMap((file) => {
+    const manifest = parseYaml(textOf(file)) as { kind?: string; action?: string; module?: string }
+    return (manifest.kind ?? 'action') === 'action' && manifest.module ? [file.replace(/^manifests\//, 'plugins/').replace(/\.yaml$/, '.ts')] : []
+  }),
+)
+/** `plugins/surface/mcp.ts` and everything in `plugins/surface/mcp/` are one. */
+const partOf = (file: string): string => file.replace(/\.ts$/, '').split('/').slice(0, 3).join('/')
+
+describe('imports', () => {
+  const ours = sources.flatMap((file) => importsOf(file).filter(({ name }) => sources.includes(name)).map(({ name }) => [file, name] as const))
+
+  it.fails('lead through doors to lower floors only', () => {
+    expect(ours.flatMap(([from, to]) => { const why = objection(from, to); return why === undefined ? [] : [`${from} → ${to}: ${why}`] })).toEqual([])
+  })
+  it('of a surface or an action never reach a sister', () => {
+    const alone = (file: string): boolean => file.startsWith('plugins/surface/') || actions.has(file)
+    const sisters = ours.filter(([from, to]) => alone(from) && alone(to) && partOf(from) !== partOf(to))
+    expect(sisters.map(([from, to]) => `${from} → ${to}`)).toEqual([])
+  })
+  it('of core in an action are those of the front door, as a stranger has them', () => {
+    const past = ours.filter(([from, to]) => actions.has(from) && to.startsWith('core/') && to !== 'core/index.ts')
+    expect(past.map(([from, to]) => `${from} → ${to}`)).toEqual([])
+  })
+  it.fails('never run in a circle, types included', () => {
+    const graph = new Map(sources.map((file) => [file, ours.flatMap(([from, to]) => (from === file ? [to] : []))]))
+    expect(circles(graph)).toEqual([])
+  })
+  it('of a library stand in one room', () => {
+    const homes: Record<string, RegExp> = {
+      'node:child_process': /^core\/base\/process\.ts$/,
+      tapable: /^core\/kernel\/pipelines\.ts$/,
+      cosmiconfig: /^core\/documents\//,
+      ajv: /^core\/schema\//,
+      'ajv-formats': /^core\/schema\//,
+      'gray-matter': /^core\/skills\//,
+      execa: /^plugins\/lib\/process\//,
+      '@ai-sdk/provider': /^plugins\/agent\/model\//,
+      '@modelcontextprotocol/client': /^plugins\/(?:adapter\/mcp_client|surface\/mcp)\//,
+      '@modelcontextprotocol/server': /^plugins\/surface\/mcp\//,
+      'node-pty': /^plugins\/unified_exec\/session\//,
+      '@xterm/headless': /^plugins\/unified_exec\/session\//,
+    }
+    const strays = sources.flatMap((file) => importsOf(file).flatMap(({ name, type }) => (homes[name] && !type && !homes[name].test(file) ? [`${file} → ${name}`] : [])))
+    expect(strays).toEqual([])
+  })
+  it('never say where a file of the program lies: the build joins modules', () => {
+    const places = /(?:new URL|dirname|fileURLToPath)\([^\n]*import\.meta/
+    expect(sources.filter((file) => places.test(textOf(file)))).toEqual(['core/base/program_files.ts', 'core/kernel/module_hooks.ts'])
+  })
+})
+
+describe('sizes', () => {
+  const linesOf = (file: string): number => textOf(file).split('\n').length - 1
+  const sum = (groups: Map<string, number>, key: string, more: number) => groups.set(key, (groups.get(key) ?? 0) + more)
+
+  it('of rooms are at most 2,500 lines', () => {
+    const rooms = new Map<string, number>()
+    for (const file of sources) sum(rooms, roomOf(file), linesOf(file))
+    expect([...rooms].filter(([, lines]) => lines > 2500)).toEqual([])
+  })
+  it('of folders are at most 24 files, but for the verbs', () => {
+    const folders = new Map<string, number>()
+    for (const file of sources) sum(folders, file.slice(0, file.lastIndexOf('/')), 1)
+    expect([...folders].filter(([folder, files]) => files > 24 && folder !== 'plugins/surface')).toEqual([])
+  })
+  it.fails('of files are at most 300 lines: one idea each', () => {
+    expect(sources.filter((file) => linesOf(file) > 300)).toEqual([])
+  })
+  it.fails('of functions are at most 60 lines', () => {
+    expect(sources.flatMap((file) => functionsOf(file).filter(({ lines }) => lines > 60).map(({ line, lines }) => `${file}:${line} has ${lines}`))).toEqual([])
+  })
+})
+
+describe('exported names', () => {
+  /** What each plugin of its kind is asked for by name. */
+  const shared = new Set(['Input'])
+
+  it.fails('have one meaning each', () => {
+    const places = new Map<string, string[]>()
+    for (const file of sources) if (!addressOf(file).isDoor) for (const name of exportsOf(file)) places.set(name, [...(places.get(name) ?? []), file])
+    expect([...places].filter(([name, files]) => files.length > 1 && !shared.has(name))).toEqual([])
+  })
+  it('of a door are re-exported by name', () => {
+    const doors = sources.filter((file) => addressOf(file).isDoor && file !== 'plugins/agent/index.ts')
+    expect(doors.filter((file) => parse(file).statements.some((statement) => !/^export (type )?\{/.test(statement.getText())))).toEqual([])
+  })
+})
+
+function roomOf(file: string): string {
+  const parts = file.split('/')
+  if (parts[0] === 'core') return parts.length > 2 ? `core/${parts[1]}` : 'core'
+  if (parts[1] === 'lib' || parts[1] === 'agent') return parts.slice(0, parts.length > 3 ? 3 : 2).join('/')
+  return partOf(file)
+}
+
+/** The circles of a graph, each as the files in it. */
+function circles(graph: Map<string, readonly string[]>): string[][] {
+  const number = new Map<string, number>()
+  const lowest = new Map<string, number>()
+  const stack: string[] = []
+  const found: string[][] = []
+  const visit = (file: string): void => {
+    number.set(file, number.size)
+    lowest.set(file, number.get(file)!)
+    stack.push(file)
+    for (const next of graph.get(file)!) {
+      if (!number.has(next)) visit(next)
+      if (stack.includes(next)) lowest.set(file, Math.min(lowest.get(file)!, lowest.get(next)!))
+    }
+    if (lowest.get(file) !== number.get(file)) return
+    const circle = stack.splice(stack.indexOf(file))
+    if (circle.length > 1) found.push(circle.sort())
+  }
+  for (const file of graph.keys()) if (!number.has(file)) visit(file)
+  return found
+}

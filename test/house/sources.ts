@@ -1,0 +1,80 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+
+export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** The files of a folder that end so, by their path from the root, in code-unit order. */
+export const filesOf = (folder: string, end: string): string[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(end))
+    .map((name) => join(folder, name))
+    .sort()
+export const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
+export const sources = [...filesOf('core', '.ts'), ...filesOf('plugins', '.ts')]
+
+const parsed = new Map<string, ts.SourceFile>()
+export function parse(file: string): ts.SourceFile {
+  const known = parsed.get(file)
+  if (known) return known
+  const source = ts.createSourceFile(file, textOf(file), ts.ScriptTarget.Latest, true)
+  parsed.set(file, source)
+  return source
+}
+
+export interface Import {
+  /** A package by its name, `node:fs`, or a file of ours by its path from the root. */
+  readonly name: string
+  readonly type: boolean
+}
+
+/** Everything a file imports, re-exports or loads later, types included. */
+export function importsOf(file: string): Import[] {
+  const found: Import[] = []
+  const add = (specifier: string, type: boolean): void => {
+    if (specifier.startsWith('.')) found.push({ name: normalize(join(dirname(file), specifier)).replace(/\.js$/, '.ts'), type })
+    else found.push({ name: specifier.startsWith('node:') ? specifier : specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/'), type })
+  }
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) add(node.moduleSpecifier.text, isTypeOnly(node.importClause))
+    else if (ts.isExportDeclaration(node) && node.moduleSpecifier && ts.isStringLiteral(node.moduleSpecifier)) add(node.moduleSpecifier.text, node.isTypeOnly)
+    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword && node.arguments[0] && ts.isStringLiteral(node.arguments[0])) add(node.arguments[0].text, false)
+    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument) && ts.isStringLiteral(node.argument.literal)) add(node.argument.literal.text, true)
+    ts.forEachChild(node, visit)
+  }
+  visit(parse(file))
+  return found
+}
+
+/** Every name may be marked as a type instead of the whole line. */
+function isTypeOnly(clause: ts.ImportClause | undefined): boolean {
+  if (!clause) return false
+  const named = clause.namedBindings
+  return clause.isTypeOnly || (clause.name === undefined && named !== undefined && ts.isNamedImports(named) && named.elements.length > 0 && named.elements.every((element) => element.isTypeOnly))
+}
+
+/** What a file exports by name, its default left aside. */
+export function exportsOf(file: string): string[] {
+  return parse(file).statements.flatMap((statement) => {
+    const modifiers = ts.canHaveModifiers(statement) ? (ts.getModifiers(statement) ?? []) : []
+    if (!modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) || modifiers.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword)) return []
+    if (ts.isVariableStatement(statement)) return statement.declarationList.declarations.map(({ name }) => name.getText())
+    return 'name' in statement && statement.name ? [(statement.name as ts.Identifier).text] : []
+  })
+}
+
+/** The functions of a file with their first line, 1-based, and the number of their lines. */
+export function functionsOf(file: string): { line: number; lines: number }[] {
+  const source = parse(file)
+  const found: { line: number; lines: number }[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) && 'body' in node && node.body) {
+      const [first, last] = [node.getStart(), node.end].map((at) => source.getLineAndCharacterOfPosition(at).line) as [number, number]
+      found.push({ line: first + 1, lines: last - first + 1 })
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return found
+}
