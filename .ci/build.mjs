@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { bundleProgram, bundleSdk } from './bundle.mjs'
-import { copyGrammars } from './grammars.mjs'
+import { copyGrammars, folder as grammars } from './grammars.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 process.chdir(root)
@@ -45,7 +45,7 @@ for (const folder of ['core', 'plugins', 'test']) cpSync(join('build', folder), 
 // `vtcode/test` carries the published examples, so that a plugin's author can run the table of a slot.
 for (const file of ['tools.md', 'w.json']) cpSync(join('test/fixtures', file), join('dist/test/fixtures', file))
 copyGrammars('build')
-copyGrammars('dist')
+cpSync(`build/${grammars}`, `dist/${grammars}`, { recursive: true, filter: isShipped })
 
 await bundleProgram(catalogue)
 await bundleSdk()

@@ -35,6 +35,20 @@ const breaking = (files: string[], allowed: (name: string, file: string) => bool
 /** `plugins/policy/permission.ts` and everything in `plugins/policy/permission/` are one plugin. */
 const pluginOf = (file: string): string => file.replace(/\.ts$/, '').split('/').slice(0, file.startsWith('plugins/dialect/') ? 4 : 3).join('/')
 
+/** The user named these; what else a plain install brings is compiled for a machine. */
+const card = ['@ast-grep/napi', 'ajv', 'cosmiconfig', 'execa', 'gray-matter', 'node-pty', 'tapable', 'web-tree-sitter']
+
+describe('a plain install', () => {
+  it('brings what was named and what cannot be bundled, and runs no script', () => {
+    type Tree = Record<string, { dev?: boolean; hasInstallScript?: boolean }>
+    const { dependencies = {}, optionalDependencies = {} } = JSON.parse(text('package.json')) as Record<string, object>
+    expect(Object.keys(dependencies)).toEqual([...card, '@vscode/ripgrep'].sort())
+    expect(Object.keys(optionalDependencies).filter((name) => !name.startsWith('@ast-grep/cli-'))).toEqual([])
+    const { packages } = JSON.parse(text('package-lock.json')) as { packages: Tree }
+    expect(Object.keys(packages).filter((path) => path !== '' && !packages[path]!.dev && packages[path]!.hasInstallScript)).toEqual([])
+  })
+})
+
 describe('imports', () => {
   it('of a test never reach a plugin: a swap keeps its tests', () => {
     // Rooms are tested at their doors, everything else through the program.

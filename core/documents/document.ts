@@ -145,8 +145,11 @@ export function decode(bytes: Uint8Array, file: string): string {
   return text
 }
 
+/** The part of the YAML library that only cuts text into tokens; written out, because declarations of ours name no package. */
+export type Lexing = new () => { lex(source: string): Iterable<string> }
+
 /** The parser recurses and a deep enough document ends the process, so depth is measured on the lexer's flat list first. */
-export function checkNesting(text: string, Lexer: typeof import('yaml').Lexer, file: string): void {
+export function checkNesting(text: string, Lexer: Lexing, file: string): void {
   const steep = new RegExp(`^[ \\-?:\\t]{${limits.indent + 1}}`, 'm').exec(text)
   if (steep) {
     const line = text.slice(0, steep.index).split('\n').length
