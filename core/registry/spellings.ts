@@ -64,12 +64,14 @@ export function policyNames({ policy, automation }: Settings, registry: Named): 
   const infos = [...registry.slots.values()].map(({ info }) => info)
   const constraints = Object.keys(policy['constraints'] as object).map((name): Mention => ({ name, opens: false }))
   const { allowed_tools = [] } = ((automation as JsonObject | undefined)?.['full_auto'] ?? {}) as { allowed_tools?: Entry[] }
-  const rules = [...rulesIn(policy['deny'], false), ...rulesIn(policy['ask'], false), ...rulesIn(policy['allow'], true), ...rulesIn(allowed_tools, true)]
+  const rules = [...rulesIn(policy['deny'], false), ...rulesIn(policy['ask'], false), ...rulesIn(policy['allow'], true)]
   const all = [...constraints, ...rules.filter(({ name }) => !effects.includes(name) && !name.startsWith('mcp__'))]
   const told = all.flatMap((named) => {
     const meant = infos.filter((info) => concerns(named.name, info))
     return meant.length === 0 ? unknown(named, infos) : oneSpelling(named, meant)
   })
+  // What full-auto may do unasked names tools that may come later; a name too many opens nothing.
+  told.push(...rulesIn(allowed_tools, true).flatMap((named) => oneSpelling(named, infos.filter((info) => concerns(named.name, info)))))
   return [...new Map(told.map((one) => [one.message, one])).values()]
 }
 
