@@ -61,15 +61,19 @@ const effects: readonly string[] = ['read', 'write', 'exec', 'net', 'ask'] satis
 
 /** What deserves a word about the names in limits and rules: one that nobody serves leaves open what was meant to be shut, and some hold for one spelling only. */
 export function policyNames({ policy, automation }: Settings, registry: Named): Diagnostic[] {
-  const infos = [...registry.slots.values()].map(({ info }) => info)
+  const byName = new Map<string, SlotInfo[]>()
+  for (const { info } of registry.slots.values()) for (const name of [...info.names, ...info.aliases]) byName.set(name, [...(byName.get(name) ?? []), info])
+  const behind = (name: string) => [...new Set([name, undecorated(name)].flatMap((one) => byName.get(one) ?? []))]
   const constraints = Object.keys(policy['constraints'] as object).map((name): Mention => ({ name, opens: false }))
   const { allowed_tools = [] } = ((automation as JsonObject | undefined)?.['full_auto'] ?? {}) as { allowed_tools?: Entry[] }
-  const rules = [...rulesIn(policy['deny'], false), ...rulesIn(policy['ask'], false), ...rulesIn(policy['allow'], true), ...rulesIn(allowed_tools, true)]
+  const rules = [...rulesIn(policy['deny'], false), ...rulesIn(policy['ask'], false), ...rulesIn(policy['allow'], true)]
   const all = [...constraints, ...rules.filter(({ name }) => !effects.includes(name) && !name.startsWith('mcp__'))]
   const told = all.flatMap((named) => {
-    const meant = infos.filter((info) => concerns(named.name, info))
-    return meant.length === 0 ? unknown(named, infos) : oneSpelling(named, meant)
+    const meant = behind(named.name)
+    return meant.length === 0 ? unknown(named, [...byName.keys()]) : oneSpelling(named, meant)
   })
+  // What full-auto may do unasked names tools that may come later; a name too many opens nothing.
+  told.push(...rulesIn(allowed_tools, true).flatMap((named) => oneSpelling(named, behind(named.name))))
   return [...new Map(told.map((one) => [one.message, one])).values()]
 }
 
@@ -92,8 +96,8 @@ function rulesIn(entries: unknown, opens: boolean): Mention[] {
   })
 }
 
-function unknown({ name }: Mention, infos: readonly SlotInfo[]): Diagnostic[] {
-  const like = nearest(name, [...infos.flatMap(({ names, aliases }) => [...names, ...aliases]), ...effects])
+function unknown({ name }: Mention, known: readonly string[]): Diagnostic[] {
+  const like = nearest(name, [...known, ...effects])
   return [report('VT_POLICY_UNKNOWN_TOOL', { name, nearest: like ? `; nearest: ${like}` : '' }, [], 'warning')]
 }
 
