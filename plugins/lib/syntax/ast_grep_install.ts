@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { VtError } from '../../../core/base/index.js'
 import { homeOf } from '../../../core/config/index.js'
+import { tarEntries, type TarEntry } from '../files/index.js'
 import type { WebSettings } from '../net/index.js'
 import { hold } from '../state/index.js'
 import { pinned } from './ast_grep_pins.js'
@@ -62,7 +63,7 @@ export async function install(signal: AbortSignal, { again, web }: { again: bool
     // Another process may have been quicker.
     if (!again && existsSync(target)) return target
     const archive = await fetched(wanted, signal, web)
-    const program = member(await attempt(promisify(gunzip)(archive, { maxOutputLength: largest })), `package/${astGrepProgram}`)
+    const program = await member(await attempt(promisify(gunzip)(archive, { maxOutputLength: largest })), `package/${astGrepProgram}`)
     const temp = join(folder, `.${astGrepProgram}.${process.pid}`)
     try {
       await attempt(written(temp, program).then(() => rename(temp, target)))
@@ -107,15 +108,13 @@ async function fetched({ name, integrity }: { name: string; integrity: string },
   }
 }
 
-/** One file of a tar archive: headers of 512 bytes, contents padded to as many. */
-function member(tar: Buffer, wanted: string): Buffer {
-  for (let at = 0; at + 512 <= tar.length; ) {
-    const name = tar.toString('utf8', at, at + 100).replace(/\0.*$/s, '')
-    const size = Number.parseInt(tar.toString('latin1', at + 124, at + 136), 8) || 0
-    if (name === wanted) return tar.subarray(at + 512, at + 512 + size)
-    at += 512 + Math.ceil(size / 512) * 512
-  }
-  throw new InstallProblem(`the package does not hold ${wanted}`)
+async function member(tar: Buffer, wanted: string): Promise<Buffer> {
+  let found: TarEntry | undefined
+  await attempt(tarEntries(tar, (entry) => {
+    if (entry.path === wanted) found = entry
+  }))
+  if (!found) throw new InstallProblem(`the package does not hold ${wanted}`)
+  return found.bytes()
 }
 
 async function written(path: string, bytes: Buffer): Promise<void> {

@@ -63,12 +63,12 @@ function fromFolder(path: string, { into }: Fetching): Fetched {
   return { root, source: { type: 'path', path: realpathSync(path) }, name: basename(path) }
 }
 
-function fromArchive(bytes: Buffer, source: PluginSource, { into, sha256 }: Fetching): Fetched {
+async function fromArchive(bytes: Buffer, source: PluginSource, { into, sha256 }: Fetching): Promise<Fetched> {
   const integrity = `sha256-${createHash('sha256').update(bytes).digest('base64')}`
   if (sha256 !== undefined && !matchesHash(bytes, sha256)) throw new Refusal(`the archive is not the one that was meant: its hash is ${integrity}`)
   const root = join(into, 'unpacked')
   mkdirSync(root)
-  unpack(bytes, root)
+  await unpack(bytes, root)
   const name = basename(source.path ?? new URL(source.url!).pathname).replace(archives, '')
   return { root: onlyFolder(root), source: { ...source, integrity }, name }
 }
@@ -90,7 +90,7 @@ async function fromUrl(url: string, fetching: Fetching): Promise<Fetched> {
   if (fetching.sha256 === undefined) throw new Refusal('an archive of the web is taken with --sha256 only')
   const settings = fetching.kernel.settings['web'] as unknown as WebSettings
   try {
-    return fromArchive(await download(url, { max_bytes: mostBytes, signal: AbortSignal.any([fetching.io.signal, AbortSignal.timeout(300_000)]) }, settings), { type: 'archive', url }, fetching)
+    return await fromArchive(await download(url, { max_bytes: mostBytes, signal: AbortSignal.any([fetching.io.signal, AbortSignal.timeout(300_000)]) }, settings), { type: 'archive', url }, fetching)
   } catch (error) {
     if (error instanceof Refusal) throw error
     const known = error instanceof VtError ? error : (networkFailure(error, hostOf(new URL(url))) as Error)
@@ -121,7 +121,7 @@ async function fromNpm(spec: string, fetching: Fetching): Promise<Fetched> {
   if (!packageSpec.test(spec)) throw new Refusal(`'${spec}' is no name of an npm package`)
   const packed = await started('npm', ['pack', spec, '--ignore-scripts', '--json', '--loglevel=error'], fetching.into, fetching)
   const [{ filename, integrity, version }] = JSON.parse(packed) as [{ filename: string; integrity: string; version: string }]
-  const { root } = fromArchive(readBytes(join(fetching.into, basename(filename)), { limit: mostBytes }), { type: 'npm', path: filename }, { ...fetching, sha256: undefined })
+  const { root } = await fromArchive(readBytes(join(fetching.into, basename(filename)), { limit: mostBytes }), { type: 'npm', path: filename }, { ...fetching, sha256: undefined })
   const name = spec.replace(/(?<=.)@.*$/, '').replace(/^@/, '').replace('/', '-')
   return { root, source: { type: 'npm', url: spec, ref: version, integrity }, name }
 }
