@@ -1,6 +1,6 @@
-import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, writeSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { inside, problem, VtError, type Contribution } from '../base/index.js'
+import { lstatSync, mkdirSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { inside, problem, VtError, writeStateSync, type Contribution } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
 import { digestOf, identityOf, itemFor, treesOnce, type TrustItem } from './digest.js'
 
@@ -78,7 +78,7 @@ export function openTrust({ home, workspace, env }: TrustOptions): Trust {
     const store = read()
     grants = Object.hasOwn(store.workspaces, here) ? store.workspaces[here]! : {}
     edit(grants)
-    writeWhole(file, JSON.stringify({ ...store, workspaces: { ...store.workspaces, [here]: grants } }, null, 2))
+    writeStateSync(file, JSON.stringify({ ...store, workspaces: { ...store.workspaces, [here]: grants } }, null, 2))
     fault = undefined
   }
 
@@ -117,27 +117,5 @@ export function openTrust({ home, workspace, env }: TrustOptions): Trust {
       })
     },
     list: () => Object.entries(grants).map(([id, grant]) => ({ id, ...grant })),
-  }
-}
-
-/** Replaces a file in one step: after a crash it is the old one or the new one. */
-export function writeWhole(file: string, text: string): void {
-  const draft = `${file}.${process.pid}`
-  // Left by a program that was ended while writing.
-  rmSync(draft, { force: true })
-  const fd = openSync(draft, 'wx', 0o600)
-  try {
-    writeSync(fd, text)
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-  renameSync(draft, file)
-  if (process.platform === 'win32') return
-  const folder = openSync(dirname(file), 'r')
-  try {
-    fsyncSync(folder)
-  } finally {
-    closeSync(folder)
   }
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { OAuthClientInformationContext, OAuthClientMetadata, OAuthClientProvider, StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
+import { sha256 } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import type { Premises } from '../../../core/index.js'
 import { showPage, WayBack } from '../../lib/net/index.js'
@@ -46,7 +46,7 @@ export class Login implements OAuthClientProvider {
 
   /** Listens for the browser's way back, on the port of the last time where it is free: some servers know that one only. */
   static async open(options: LoginOptions): Promise<Login> {
-    const file = join(options.premises.home, 'mcp-logins', `${createHash('sha256').update(options.url.href).digest('hex').slice(0, 32)}.json`)
+    const file = join(options.premises.home, 'mcp-logins', `${sha256(options.url.href).slice(0, 32)}.json`)
     const kept = read(file)
     const way = await WayBack.open(kept.port)
     if (kept.port !== undefined && kept.port !== way.port) kept.clients = {}

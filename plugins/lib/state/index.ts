@@ -1,5 +1,4 @@
 export { callsOf, entryOf, recordedCalls, type Entry } from './call_record.js'
-export { hold } from './hold.js'
 export { openOwn, readOwn } from './private_file.js'
 export { ownFolder } from './private_folder.js'
 export { repeatsOf } from './repeats.js'

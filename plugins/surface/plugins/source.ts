@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { findProgram, searchPath } from '../../../core/base/index.js'
+import { findProgram, searchPath, sha256 } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
 import { treeDigest, type PluginSource } from '../../../core/trust/index.js'
@@ -63,9 +62,9 @@ function fromFolder(path: string, { into }: Fetching): Fetched {
   return { root, source: { type: 'path', path: realpathSync(path) }, name: basename(path) }
 }
 
-async function fromArchive(bytes: Buffer, source: PluginSource, { into, sha256 }: Fetching): Promise<Fetched> {
-  const integrity = `sha256-${createHash('sha256').update(bytes).digest('base64')}`
-  if (sha256 !== undefined && !matchesHash(bytes, sha256)) throw new Refusal(`the archive is not the one that was meant: its hash is ${integrity}`)
+async function fromArchive(bytes: Buffer, source: PluginSource, { into, sha256: wanted }: Fetching): Promise<Fetched> {
+  const integrity = `sha256-${sha256(bytes, 'base64')}`
+  if (wanted !== undefined && !matchesHash(bytes, wanted)) throw new Refusal(`the archive is not the one that was meant: its hash is ${integrity}`)
   const root = join(into, 'unpacked')
   mkdirSync(root)
   await unpack(bytes, root)
@@ -73,10 +72,8 @@ async function fromArchive(bytes: Buffer, source: PluginSource, { into, sha256 }
   return { root: onlyFolder(root), source: { ...source, integrity }, name }
 }
 
-const matchesHash = (bytes: Buffer, said: string): boolean => {
-  const hash = createHash('sha256').update(bytes)
-  return said.startsWith('sha256-') ? `sha256-${hash.digest('base64')}` === said : hash.digest('hex') === said.toLowerCase()
-}
+const matchesHash = (bytes: Buffer, said: string): boolean =>
+  said.startsWith('sha256-') ? `sha256-${sha256(bytes, 'base64')}` === said : sha256(bytes) === said.toLowerCase()
 
 /** Most archives hold one folder that holds everything. */
 function onlyFolder(root: string): string {

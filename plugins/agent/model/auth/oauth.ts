@@ -1,7 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { keepSecret, redactText } from '../../../../core/base/index.js'
+import { keepSecret, redactText, sha256 } from '../../../../core/base/index.js'
 import { homeOf } from '../../../../core/config/index.js'
 import { showPage, WayBack } from '../../../lib/net/index.js'
 import { oneLine } from '../../../lib/terminal/index.js'
@@ -142,11 +142,11 @@ async function posted(way: SignIn, url: string, fields: Record<string, string>):
 }
 
 const scope = ({ scopes = [] }: Auth): Record<string, string> => (scopes.length > 0 ? { scope: scopes.join(' ') } : {})
-const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url')
+const challengeOf = (verifier: string): string => sha256(verifier, 'base64url')
 
 function fileOf({ provider, base_url, auth, providers }: SignIn): string {
   const place = base_url === '' ? '' : new URL(base_url).origin
-  const mark = createHash('sha256').update(JSON.stringify([provider, place, auth.token_url, auth.client_id])).digest('hex').slice(0, 16)
+  const mark = sha256(JSON.stringify([provider, place, auth.token_url, auth.client_id])).slice(0, 16)
   return join(homeOf({ env: providers.env }), 'model-logins', `${provider}-${mark}.json`)
 }
 
