@@ -35,7 +35,7 @@ const breaking = (files: string[], allowed: (name: string, file: string) => bool
 const coreLibraries = ['node:*', 'tapable', 'cosmiconfig', 'ajv', 'ajv-formats', 'semver', 'gray-matter', 'yaml', 'jiti', 're2js']
 const { dependencies, optionalDependencies } = JSON.parse(text('package.json')) as Record<string, Record<string, string>>
 /** Development packages that the bundles of dist/ carry. */
-const bundled = ['tar', 'oauth4webapi']
+const bundled = ['tar']
 const libraries = ['node:*', ...bundled, ...Object.keys({ ...dependencies, ...optionalDependencies })]
 
 /** `plugins/policy/permission.ts` and everything in `plugins/policy/permission/` are one plugin. */

@@ -65,5 +65,5 @@ it('no other part of the program replaces files by itself', () => {
   const found = execFileSync('grep', ['-rlE', "^import .*\\brename(Sync)?\\b.*'node:fs(/promises)?'|\\brenameSync\\(", 'core', 'plugins', '--include=*.ts'], { cwd: root, encoding: 'utf8' })
   const names = found.trim().split('\n').map((file) => basename(file)).filter((name) => name !== 'state_file.ts').sort()
   // Files of the workspace, a log that is full, folders of plugins.
-  expect(names).toEqual(['calls.ts', 'install.ts', 'oauth.ts', 'publish.ts', 'store.ts', 'workspace.ts', 'writer.ts'])
+  expect(names).toEqual(['calls.ts', 'install.ts', 'publish.ts', 'store.ts', 'workspace.ts', 'writer.ts'])
 })
