@@ -1,11 +1,12 @@
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { findProgram, searchPath, sha256 } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
 import { treeDigest, type PluginSource } from '../../../core/trust/index.js'
 import { download, hostOf, networkFailure, type WebSettings } from '../../lib/net/index.js'
-import { run, tail } from '../../lib/process/index.js'
+import { runShort } from '../../lib/process/index.js'
 import { mostBytes, unpack } from './archive.js'
 import { Refusal } from './refusal.js'
 
@@ -123,12 +124,14 @@ async function fromNpm(spec: string, fetching: Fetching): Promise<Fetched> {
   return { root, source: { type: 'npm', url: spec, ref: version, integrity }, name }
 }
 
+const mostPrinted = 16 * 1_048_576
+
 /** What a program prints. Throws Refusal with the end of what it complained about. */
 export async function started(name: string, args: string[], cwd: string, { kernel, io }: Pick<Fetching, 'kernel' | 'io'>, env: Record<string, string> = {}, seconds = 120): Promise<string> {
   const file = findProgram(name, searchPath(io.env['PATH'], kernel.workspace))
   if (!file) throw new Refusal(`it takes the program '${name}', which is not here`)
-  const [out, complaints] = [tail(1_048_576), tail(2_048)]
-  const ended = await run({ file, args, cwd, env }, { signal: io.signal, seconds }, out.take, complaints.take)
-  if (ended?.exit_code === 0) return out.text()
-  throw new Refusal(`${name} ${ended?.timed_out ? `did not end within ${seconds} s` : 'failed'}: ${complaints.text().trim() || 'it said nothing'}`)
+  const ended = await runShort({ file, args, cwd, env }, { signal: io.signal, seconds, most: mostPrinted })
+  if (ended?.exit_code === 0) return stripVTControlCharacters(ended.stdout.toString())
+  const complaints = stripVTControlCharacters(ended?.stderr.subarray(-2_048).toString() ?? '').trim()
+  throw new Refusal(`${name} ${ended?.timed_out ? `did not end within ${seconds} s` : ended?.stopped ? 'printed more than 16 MiB' : 'failed'}: ${complaints || 'it said nothing'}`)
 }
