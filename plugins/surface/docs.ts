@@ -1,18 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { codes, type ContributionInfo, type Io, type Kernel, type SlotInfo } from '../../core/index.js'
-import { say } from '../lib/terminal/index.js'
-
-const usage = 'Usage: vtcode docs [--check]\n\nWrites the generated pages of this project: manifests/README.md and the codes in core/README.md. --check only says whether they are fresh.\n'
+import { run, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode docs`: the pages that are made from the manifests and the table of codes. */
 export default async function docs(kernel: Kernel, argv: string[], io: Io): Promise<number> {
-  const wrong = argv.find((word) => word !== '--check')
-  if (wrong !== undefined) {
-    if (wrong === '--help') io.stdout.write(usage)
-    else say(io, 'error', `Unknown word '${wrong}'.\n${usage}`)
-    return wrong === '--help' ? 0 : 2
-  }
+  let code = 0
+  const command = verb('docs', 'Writes the generated pages of this project: manifests/README.md and the codes in core/README.md.', io)
+    .option('--check', 'only say whether they are fresh')
+    .action(({ check = false }: { check?: boolean }) => void (code = write(kernel, check, io)))
+  return run(command, argv, () => code)
+}
+
+function write(kernel: Kernel, check: boolean, io: Io): number {
   const root = kernel.workspace
   if (!isProject(root)) {
     say(io, 'error', `${root} is not the source of vtcode; its pages are made there.`)
@@ -26,11 +26,11 @@ export default async function docs(kernel: Kernel, argv: string[], io: Io): Prom
     const after = make(before)
     if (after === before) continue
     stale.push(name)
-    if (!argv.includes('--check')) writeFileSync(join(root, name), after)
+    if (!check) writeFileSync(join(root, name), after)
   }
-  if (!argv.includes('--check')) io.stdout.write(stale.length === 0 ? 'All pages were fresh.\n' : `Written: ${stale.join(', ')}.\n`)
+  if (!check) io.stdout.write(stale.length === 0 ? 'All pages were fresh.\n' : `Written: ${stale.join(', ')}.\n`)
   else if (stale.length > 0) say(io, 'error', `Stale: ${stale.join(', ')}. Write them with \`npm run docs\`.`)
-  return argv.includes('--check') && stale.length > 0 ? 1 : 0
+  return check && stale.length > 0 ? 1 : 0
 }
 
 function isProject(root: string): boolean {
