@@ -30,6 +30,9 @@ const margin_ms = 60_000
 const refused = ({ provider }: SignIn, why: string) =>
   new AgentError('VT_LLM_AUTH', redactText(`The sign-in to the provider '${provider}': ${why}.`), { hint: `Sign in with \`vtcode models login ${provider}\`.` })
 
+// oauth4webapi would not shorten this: it refuses an error behind status 200 (GitHub's device flow), a device answer without `expires_in`, a
+// token without `token_type` and any `id_token` of an issuer that the settings do not name; the answers would be rewritten for it first.
+
 /** The token of a sign-in that was made before (RFC 6749); it is renewed where the server allows it, and nobody is asked here. Throws VT_LLM_AUTH. */
 export function bySignIn(way: SignIn): Credential {
   let renewal: Promise<Kept> | undefined
