@@ -10,6 +10,7 @@ export { environment, findProgram, isProgram, searchPath, signalGroup, start } f
 export { programFile } from './program_files.js'
 export { fail, failure, notApplied, ok } from './result.js'
 export { keepSecret, looksSecret, redact, redactText, sameSize, secrets, withoutValues } from './secrets.js'
+export { writeState, writeStateSync } from './state_file.js'
 export { nearest } from './suggest.js'
 export type {
   Call, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,

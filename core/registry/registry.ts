@@ -1,4 +1,4 @@
-import { moduleOf, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
+import { moduleOf, wildcard, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
 import { targetsOf } from './alias_targets.js'
 import { offeredInput } from './resource_input.js'
 import { fold, shapeOf, type Shape } from './shape.js'
@@ -175,9 +175,8 @@ function programOf(contribution: Contribution, adapters: ReadonlyMap<string, Con
 /** Which slots a policy or compactor with these `slots` covers: `*` stands for any characters, nothing for all. */
 export function covering(patterns: string[] | undefined): (slot: string) => boolean {
   if (!patterns) return () => true
-  const escaped = patterns.map((pattern) => pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*'))
-  const regex = new RegExp(`^(?:${escaped.join('|')})$`)
-  return (slot) => regex.test(slot)
+  const matchers = patterns.map((pattern) => wildcard(pattern))
+  return (slot) => matchers.some((matches) => matches(slot))
 }
 
 /** The slot's own input with the properties that policies and compactors add to it. */

@@ -19,6 +19,7 @@ const MAX_ENTRIES = 20_000
 const MAX_BYTES = 256 * 1_048_576
 /** Of a module, whose text is searched for what it imports. */
 const MAX_SOURCE = 16 * 1_048_576
+
 const refuse = (text: string, file: string) => problem('VT_MANIFEST_LIMIT', { problem: text }, { details: { files: [file] } })
 
 /** Does it come with the workspace, and runs or connects? What the settings say was agreed to with them. */

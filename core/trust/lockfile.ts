@@ -1,9 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { problem, sha256, VtError, type Contribution } from '../base/index.js'
+import { problem, sha256, VtError, writeStateSync, type Contribution } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
 import { readTree, runsCode, type Tree } from './digest.js'
-import { writeWhole } from './store.js'
 
 /** Where an installed plugin came from, so that it can be fetched again. */
 export interface PluginSource {
@@ -55,7 +54,7 @@ export function readInstalled(folder: string): Record<string, Installed> {
 /** Replaces the lock in one step. */
 export function writeInstalled(folder: string, plugins: Readonly<Record<string, Installed>>): void {
   const sorted = Object.fromEntries(Object.entries(plugins).sort(([a], [b]) => (a < b ? -1 : 1)))
-  writeWhole(lockOf(folder), `${JSON.stringify({ version: 1, plugins: sorted }, null, 2)}\n`)
+  writeStateSync(lockOf(folder), `${JSON.stringify({ version: 1, plugins: sorted }, null, 2)}\n`)
 }
 
 const lockOf = (folder: string): string => join(folder, 'plugins.lock.json')

@@ -1,6 +1,6 @@
-import { closeSync, constants, fstatSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, writeSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { inside, problem, VtError, type Contribution } from '../base/index.js'
+import { inside, problem, VtError, writeStateSync, type Contribution } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
 import { digestOf, identityOf, itemFor, treesOnce, type TrustItem } from './digest.js'
 
@@ -86,7 +86,7 @@ export function openTrust({ home, workspace, env, audit }: TrustOptions): Trust 
     } catch (error) {
       throw refuse(`trust.audit_log cannot be written (${(error as Error).message})`)
     }
-    writeWhole(file, JSON.stringify({ ...store, workspaces: { ...store.workspaces, [here]: after } }, null, 2))
+    writeStateSync(file, JSON.stringify({ ...store, workspaces: { ...store.workspaces, [here]: after } }, null, 2))
     grants = after
     fault = undefined
   }
@@ -149,27 +149,5 @@ function appendAll(file: string, lines: string): void {
     fsyncSync(fd)
   } finally {
     closeSync(fd)
-  }
-}
-
-/** Replaces a file in one step: after a crash it is the old one or the new one. */
-export function writeWhole(file: string, text: string): void {
-  const draft = `${file}.${process.pid}`
-  // Left by a program that was ended while writing.
-  rmSync(draft, { force: true })
-  const fd = openSync(draft, 'wx', 0o600)
-  try {
-    writeSync(fd, text)
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-  renameSync(draft, file)
-  if (process.platform === 'win32') return
-  const folder = openSync(dirname(file), 'r')
-  try {
-    fsyncSync(folder)
-  } finally {
-    closeSync(folder)
   }
 }

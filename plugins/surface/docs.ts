@@ -2,18 +2,18 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { codes, type ContributionInfo, type Io, type Kernel, type SlotInfo } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
-import { say } from '../lib/terminal/index.js'
-
-const usage = 'Usage: vtcode docs [--check]\n\nWrites the generated pages of this project: manifests/README.md and docs/errors.md. --check only says whether they are fresh.\n'
+import { run, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode docs`: the pages that are made from the manifests and the table of codes. */
 export default async function docs(kernel: Kernel, argv: string[], io: Io): Promise<number> {
-  const wrong = argv.find((word) => word !== '--check')
-  if (wrong !== undefined) {
-    if (wrong === '--help') io.stdout.write(usage)
-    else say(io, 'error', `Unknown word '${wrong}'.\n${usage}`)
-    return wrong === '--help' ? 0 : 2
-  }
+  let code = 0
+  const command = verb('docs', 'Writes the generated pages of this project: manifests/README.md and the codes in docs/errors.md.', io)
+    .option('--check', 'only say whether they are fresh')
+    .action(({ check = false }: { check?: boolean }) => void (code = write(kernel, check, io)))
+  return run(command, argv, () => code)
+}
+
+function write(kernel: Kernel, check: boolean, io: Io): number {
   const root = kernel.workspace
   if (!isProject(root)) {
     say(io, 'error', `${root} is not the source of vtcode; its pages are made there.`)
@@ -26,13 +26,13 @@ export default async function docs(kernel: Kernel, argv: string[], io: Io): Prom
     const before = read(join(root, name))
     if (after === before) continue
     stale.push(name)
-    if (argv.includes('--check')) continue
+    if (check) continue
     mkdirSync(dirname(join(root, name)), { recursive: true })
     writeFileSync(join(root, name), after)
   }
-  if (!argv.includes('--check')) io.stdout.write(stale.length === 0 ? 'All pages were fresh.\n' : `Written: ${stale.join(', ')}.\n`)
+  if (!check) io.stdout.write(stale.length === 0 ? 'All pages were fresh.\n' : `Written: ${stale.join(', ')}.\n`)
   else if (stale.length > 0) say(io, 'error', `Stale: ${stale.join(', ')}. Write them with \`npm run docs\`.`)
-  return argv.includes('--check') && stale.length > 0 ? 1 : 0
+  return check && stale.length > 0 ? 1 : 0
 }
 
 function isProject(root: string): boolean {

@@ -1,7 +1,8 @@
+import { sha256 } from '../../../core/base/index.js'
 import type { SegmentReason } from '../base/index.js'
 import { tokensOf, toolDefinitions, type Request } from '../model/index.js'
 import type { Thread } from '../thread.js'
-import { sha256, systemPrompt, writtenFor } from './system_prompt.js'
+import { systemPrompt, writtenFor } from './system_prompt.js'
 
 /** A stretch of steps with one prompt and one set of tools. */
 export interface Segment {

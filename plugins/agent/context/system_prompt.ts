@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { platform, release } from 'node:os'
 import type { Kernel } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
@@ -31,5 +30,3 @@ async function environment(workspace: Workspace, clock: Clock, env: AgentProvide
     '</environment>',
   ].join('\n')
 }
-
-export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

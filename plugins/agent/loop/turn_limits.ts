@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import type { Effect, Result } from '../../../core/base/index.js'
+import { sha256, type Effect, type Result } from '../../../core/base/index.js'
 import { describeFault, isQuiet, type AgentSettings, type Cycles, type TurnLimits } from '../base/index.js'
 
 const guards = ['VT_GUARD_DUPLICATE', 'VT_POLICY_REPEATED', 'VT_LOOP_CYCLE']
@@ -51,7 +50,7 @@ export class Tally {
     const quiet = isQuiet(effects)
     if (!quiet && (result.ok || code === 'VT_POLICY_NEEDS_APPROVAL')) this.session.refused_change = !result.ok
     if (continues) return answer
-    const digest = createHash('sha256').update(timeless(answer.text)).digest('base64')
+    const digest = sha256(timeless(answer.text), 'base64')
     const remark = this.cycles.note(identity, digest, { quiet, write: effects.includes('write') })
     return remark === undefined ? answer : { ...answer, text: `${answer.text}\n[VT_LOOP_CYCLE] ${remark}` }
   }

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import { fail, ok, redactText, type Effect, type Result } from '../../../core/base/index.js'
+import { fail, ok, redactText, sha256, type Effect, type Result } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { undoable, type Step } from '../../lib/files/index.js'
 import { spooled } from '../../lib/state/index.js'
@@ -53,7 +52,7 @@ export async function isMade(workspace: Workspace, step: Step): Promise<boolean>
   if (step.op === 'create') return there(step.path)
   if (step.op !== 'write') return !(await there(step.path))
   const bytes = await workspace.read(step.path).catch(() => undefined)
-  return bytes !== undefined && createHash('sha256').update(bytes).digest('hex') === step.after
+  return bytes !== undefined && sha256(bytes) === step.after
 }
 
 /** What is known of a call now; what was noted when it began may be of a version that knew less. */

@@ -1,7 +1,7 @@
 export { cutAtCodePoint, decode, encode, headBytes, recognise, type Form } from './encoding.js'
 export { codePoints, cut, excerpt } from './excerpt.js'
 export { fold } from './fold.js'
-export { sha256, short } from './hash.js'
+export { contentHash, short } from './hash.js'
 export { nextCall } from './next.js'
 export { count, fitting, largestOutput, notice, refusal, remarks, some } from './notices.js'
 export { byPath, firstInPathOrder, inPathOrder } from './order.js'

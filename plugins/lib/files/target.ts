@@ -1,7 +1,7 @@
 import { problem, VtError, type Next, type Notice } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryStat, Version } from '../../../core/workspace/index.js'
-import { nextCall, sha256, short } from '../base/index.js'
+import { contentHash, nextCall, short } from '../base/index.js'
 import { diffTexts } from './diff.js'
 import { readsOf, sameVersion } from './reads.js'
 
@@ -29,7 +29,7 @@ export async function load(path: string, { workspace }: Context): Promise<Target
   const { stat } = opened
   if (stat.bytes > largest) throw tooLarge(opened.path, stat.bytes)
   const bytes = await opened.read(0, stat.bytes)
-  return { path: opened.path, resolved: opened.resolved, bytes, version: { stat, sha256: sha256(bytes), bytes } }
+  return { path: opened.path, resolved: opened.resolved, bytes, version: { stat, sha256: contentHash(bytes), bytes } }
 }
 
 /**

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import type { Call, Next, Result } from '../../../core/base/index.js'
+import { sha256, type Call, type Next, type Result } from '../../../core/base/index.js'
 import type { Session } from '../../../core/kernel/index.js'
 
 /** What is remembered of a call that was made before in this session, in this mode, with this very input. */
@@ -86,7 +85,4 @@ export const repeatsOf = (session: Session): Repeats => session.state('repeats',
 const identity = ({ slot, mode, input }: Call): string => `${mode} ${slot} ${JSON.stringify(Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1)))}`
 
 const digestOf = ({ output, text = '' }: Result & { ok: true }): string =>
-  createHash('sha256')
-    .update(JSON.stringify(output, (key, value: unknown) => (key.endsWith('_ms') ? undefined : value)))
-    .update(text)
-    .digest('base64')
+  sha256(`${JSON.stringify(output, (key, value: unknown) => (key.endsWith('_ms') ? undefined : value))}${text}`, 'base64')

@@ -5,7 +5,7 @@ import { readBytes } from '../../../core/documents/index.js'
 import { homeOf, VtError, type Io, type Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/kernel/index.js'
 import { readInstalled, readTree, treeDigest, writeInstalled, type Installed, type PluginSource } from '../../../core/trust/index.js'
-import { hold } from '../../lib/state/index.js'
+import { lock } from '../../../core/workspace/index.js'
 import { confirm, interactive } from '../../lib/terminal/index.js'
 import { executesHash } from './powers.js'
 import { Refusal } from './refusal.js'
@@ -125,6 +125,9 @@ export async function remove(name: string, options: Installing & { data?: boolea
   })
 }
 
+/** As long as another one may take to fetch a plugin with its dependencies. */
+const patienceMs = 300_000
+
 /** One change at a time; what an interrupted one left behind is cleared away. */
 async function changing<T>(options: Installing, work: (folder: string, staging: string) => Promise<T>): Promise<T> {
   const { io } = options
@@ -132,7 +135,7 @@ async function changing<T>(options: Installing, work: (folder: string, staging: 
   const folder = folderOf(options)
   const plugins = join(folder, 'plugins')
   mkdirSync(plugins, { recursive: true, mode: options.here ? 0o755 : 0o700 })
-  const release = await hold(join(folder, 'plugins.lock.json.busy'), io.signal)
+  await using _ = await lock([`plugins of ${realpathSync(folder)}`], folder, io.signal, patienceMs)
   for (const name of readdirSync(plugins)) if (name.startsWith('.adding-')) rmSync(join(plugins, name), { recursive: true, force: true })
   // A sibling of where it will be: moving it there is one step.
   const staging = mkdtempSync(join(plugins, '.adding-'))
@@ -144,7 +147,6 @@ async function changing<T>(options: Installing, work: (folder: string, staging: 
     throw error
   } finally {
     rmSync(staging, { recursive: true, force: true })
-    await release()
   }
 }
 

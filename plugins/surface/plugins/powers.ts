@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { relative } from 'node:path'
+import { sha256 } from '../../../core/base/index.js'
 import type { Contribution, JsonObject } from '../../../core/index.js'
 import type { Inspection } from '../../../core/kernel/index.js'
 import { canonical, treeDigest } from '../../../core/trust/index.js'
@@ -39,7 +39,7 @@ export function powersOf({ contributions, root }: Inspection): Power[] {
 export function executesHash(inspection: Inspection): string {
   const powers = powersOf(inspection)
   const tree = powers.some(({ does }) => does.length > 0) ? treeDigest(inspection.root) : ''
-  return `sha256-${createHash('sha256').update(`${canonical(powers)}\0${tree}`).digest('base64')}`
+  return `sha256-${sha256(`${canonical(powers)}\0${tree}`, 'base64')}`
 }
 
 function deedsOf(contribution: Contribution, root: string): string[] {

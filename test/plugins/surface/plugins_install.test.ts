@@ -124,7 +124,9 @@ describe('an archive', () => {
   })
 
   const tar = (body: string) => `with tarfile.open('bad.tar', 'w') as t:\n${body.split('\n').map((line) => `  ${line}`).join('\n')}`
-  const tarEntry = (kind: string, name = 'a/x', link = '/etc/passwd') => tar(`i = tarfile.TarInfo(${JSON.stringify(name)})\ni.type = tarfile.${kind}\ni.linkname = ${JSON.stringify(link)}\nt.addfile(i)`)
+  const tarEntry = (kind: string, name = 'a/x', link = kind.endsWith('LNKTYPE') || kind.endsWith('SYMTYPE') ? '/etc/passwd' : '') => tar(`i = tarfile.TarInfo(${JSON.stringify(name)})\ni.type = tarfile.${kind}\ni.linkname = ${JSON.stringify(link)}\nt.addfile(i)`)
+  const tarFile = tar("for x in ['a/x', 'a/y']:\n  i = tarfile.TarInfo(x)\n  i.size = 9\n  t.addfile(i, io.BytesIO(b'nine byte'))")
+  const changed = (end: string, at: string) => `b = bytearray(open('bad.${end}', 'rb').read())\nb[${at}] ^= 1\nopen('bad.${end}', 'wb').write(b)`
   const zipped = (body: string) => `with zipfile.ZipFile('bad.zip', 'w', zipfile.ZIP_DEFLATED) as z:\n${body.split('\n').map((line) => `  ${line}`).join('\n')}`
   it.each([
     ['a link', 'tar', tarEntry('SYMTYPE'), /link or a device/],
@@ -142,6 +144,12 @@ describe('an archive', () => {
     ['a path of a zip that leads out', 'zip', zipped("z.writestr('../evil', b'')"), /leads out/],
     ['a backslash', 'zip', zipped("i = zipfile.ZipInfo('x')\ni.filename = 'a\\\\..\\\\evil'\nz.writestr(i, b'')"), /no relative path/],
     ['nothing', 'zip', zipped('pass'), /empty/],
+    ['a file whose CRC is wrong', 'zip', zipped("z.writestr('a/x', b'what was packed')") + '\n' + changed('zip', "b.rindex(b'PK\\x01\\x02') + 16"), /'a\/x' in the archive is damaged: its CRC is wrong/],
+    ['a stored file that was changed', 'zip', zipped("z.writestr('a/x', b'what was packed', zipfile.ZIP_STORED)") + '\n' + changed('zip', "b.index(b'what was')"), /its CRC is wrong/],
+    ['a header whose checksum is wrong', 'tar', tarFile + '\n' + changed('tar', '0'), /damaged, or no tar: .*checksum/],
+    ['a second header whose checksum is wrong', 'tar', tarFile + '\n' + changed('tar', '1024'), /damaged, or no tar: .*checksum/],
+    ['an end that is missing', 'tar', tarFile + "\nb = open('bad.tar', 'rb').read()\nopen('bad.tar', 'wb').write(b[:520])", /damaged, or no tar: .*Truncated/],
+    ['a kind of entry that nobody knows', 'tar', tarEntry('REGTYPE').replace('tarfile.REGTYPE', "b'Z'"), /link or a device/],
   ])('with %s is refused and leaves nothing behind', async (_, end, script, reason) => {
     await using made = await tempWorkspace()
     python(made, script)
