@@ -13,6 +13,7 @@ export { keepSecret, looksSecret, redact, redactText, sameSize, secrets, without
 export { nearest } from './suggest.js'
 export type {
   Call, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
-  ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Result, Schema, Settings, SlotInfo, Stage, State, Success, ToolInfo,
+  ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Result, Schema, Settings, SlotInfo, Stage, State, Success, ToolInfo, Waits,
 } from './types.js'
 export { version } from './version.js'
+export { usualWaits } from './waits.js'

@@ -1,4 +1,4 @@
-import { blocksOf, dataFolder, optionsOf, type Contribution, type Settings } from '../base/index.js'
+import { blocksOf, dataFolder, optionsOf, type Contribution, type Settings, type Waits } from '../base/index.js'
 import type { Premises } from './types.js'
 import type { OnFault } from './uncaught.js'
 
@@ -8,6 +8,7 @@ export interface Standing {
   home: string
   looking: boolean
   env: Record<string, string | undefined>
+  waits: Waits
   report: OnFault
   renew: () => void
   refuse: Premises['refuse']
@@ -18,7 +19,7 @@ export interface Standing {
 }
 
 /** What the adapters of one generation stand on, and its end. */
-export function premisesOf({ settings, workspace, home, looking, env, report, renew, refuse, remark, quarantine, rightsOf, log }: Standing): { of(adapter: Contribution): Premises; end(): Promise<void> } {
+export function premisesOf({ settings, workspace, home, looking, env, waits, report, renew, refuse, remark, quarantine, rightsOf, log }: Standing): { of(adapter: Contribution): Premises; end(): Promise<void> } {
   const endings = new Set<() => void | Promise<void>>()
   let ended = false
   const shared = {
@@ -26,6 +27,7 @@ export function premisesOf({ settings, workspace, home, looking, env, report, re
     home,
     looking,
     env,
+    waits,
     report,
     refuse,
     remark,

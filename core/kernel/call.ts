@@ -171,7 +171,7 @@ export function createCaller({ workspace, sessions, surface, report, current }: 
   /** Built on the first call of a generation: a program that only lists never loads tapable. */
   async function build(generation: Generation): Promise<Pipelines> {
     const { buildPipelines } = await import('./pipelines.js')
-    const built = pipelines.get(generation) ?? buildPipelines(generation.registry, execution(generation, (call) => runs.get(call)!, report))
+    const built = pipelines.get(generation) ?? buildPipelines(generation.registry, execution(generation, (call) => runs.get(call)!, report), generation.lending.host.waits)
     pipelines.set(generation, built)
     return built
   }

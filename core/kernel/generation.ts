@@ -3,8 +3,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { serversOf } from '../../plugins/adapter/mcp_client/configured.js'
 import {
-  dataFolder, Life, moduleOf, nearest, problem, redactText, report, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type Mode,
-  type PluginFolder, type Settings, type VtError,
+  dataFolder, Life, moduleOf, nearest, problem, redactText, report, usualWaits, type Contribution, type ContributionInfo, type Diagnostic, type Effect,
+  type Mode, type PluginFolder, type Settings, type VtError,
 } from '../base/index.js'
 import { homeOf, loadSettings, settingsPlaces, type Origin } from '../config/index.js'
 import { clean } from '../documents/index.js'
@@ -58,13 +58,14 @@ const modes: Mode[] = ['plan', 'ask', 'auto', 'full-auto']
 /** Discovers, checks and binds everything anew, with the manifests of the skills that were loaded. Throws VT_CONFIG_* and, where a policy of the user cannot be loaded, VT_RELOAD_REFUSED. */
 export async function buildGeneration({ options, workspace, report, diagnostics, changed, renew, bring }: Surroundings, number: number, loadedSkills: readonly Skill[]): Promise<Generation> {
   const env = options.env ?? process.env
+  const waits = { ...usualWaits, ...options.waits }
   const home = homeOf(options)
   const trust = openTrust({ home, workspace: workspace.root, env })
   const places = { workspace: workspace.root, home, user: options.home ?? env['HOME'] ?? homedir() }
   const { config, mode, default_mode } = options
   const said = { ...(config !== undefined && { config }), ...(mode !== undefined && { mode }), ...(default_mode !== undefined && { default_mode }) }
   if (env['VTCODE_TRUST']) trust.accept(await survey({ ...places, ...said, env, trust }))
-  const loaded = await loadSettings({ ...places, ...said, env, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
+  const loaded = await loadSettings({ ...places, ...said, env, wait: waits.settings, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
   const found = await discover({ ...places, env, loaded, skills: loadedSkills })
   found.contributions.push(...serversOf(loaded, workspace.root))
   // Not for a workspace to say: it could so keep servers from a verb that needs them.
@@ -98,7 +99,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const remark: Premises['remark'] = ({ file }, error) => found.diagnostics.push({ ...fromError(error, file), severity: 'warning' })
   const quarantine: Premises['quarantine'] = (...of) => quarantined(registry, found.contributions, ...of)
   const rights: Premises['rightsOf'] = (one) => rightsOf(registry, found.contributions, one)
-  const premises = premisesOf({ settings, workspace: workspace.root, home, looking, env, report, renew, log, refuse, remark, quarantine, rightsOf: rights })
+  const premises = premisesOf({ settings, workspace: workspace.root, home, looking, env, waits, report, renew, log, refuse, remark, quarantine, rightsOf: rights })
   const adapters = new Map<string, Contribution>()
   const loader = createLoader({ adapters, premises: premises.of, isolates: isolating(settings), limit: seconds * 1000, verify, report })
   try {
@@ -118,6 +119,7 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
   const skills = skillFinder({ ...places, plugins: pluginsOf(found), loaded, trust, seals })
   const host: Host = {
     home,
+    waits,
     slots: () => [...registry.slots.values()].filter(isListed).map(({ info }) => info),
     describe: (name) => {
       const tool = registry.tools.get(name)

@@ -11,7 +11,7 @@ export interface Limits {
   seconds?: number
 }
 /** Contract: rejects with ThreadProblem when the job is too much for the thread, or with the reason of the abort. */
-export type Work<Job, Answer> = (job: Job, signal: AbortSignal) => Promise<Answer>
+export type Work<Job, Answer> = (job: Job, signal: AbortSignal, seconds?: number) => Promise<Answer>
 
 /** Why a job was not done; the words of the job itself where it failed. */
 export class ThreadProblem extends Error {
@@ -63,7 +63,7 @@ export function thread<Job, Answer>(script: string, { heap_mb, growth_mb = Infin
     void thread.worker.terminate()
   }
 
-  async function done(job: Job, signal: AbortSignal): Promise<Answer> {
+  async function done(job: Job, signal: AbortSignal, most: number): Promise<Answer> {
     const thread = (current ??= start())
     await unlessAborted(signal, thread.ready)
     clearTimeout(idle)
@@ -77,7 +77,7 @@ export function thread<Job, Answer>(script: string, { heap_mb, growth_mb = Infin
         end()
         reject(error)
       }
-      const timer = setTimeout(() => kill(new ThreadProblem('slow')), seconds * 1000)
+      const timer = setTimeout(() => kill(new ThreadProblem('slow')), most * 1000)
       const watch = setInterval(() => {
         if (process.memoryUsage.rss() - before > growth_mb * 2 ** 20) kill(new ThreadProblem('heavy'))
       }, watchMs)
@@ -102,13 +102,13 @@ export function thread<Job, Answer>(script: string, { heap_mb, growth_mb = Infin
     })
   }
 
-  return async (job, signal) => {
+  return async (job, signal, most = seconds) => {
     const before = line
     let leave!: () => void
     line = new Promise((done) => (leave = done))
     try {
       await unlessAborted(signal, before)
-      return await done(job, signal)
+      return await done(job, signal, most)
     } finally {
       // Who gave up while waiting does not let the next one pass those before.
       void before.then(leave)
