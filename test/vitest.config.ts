@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/run.ts'],
+    globalSetup: ['test/support/run.ts', 'test/support/provoked.ts'],
     setupFiles: ['test/support/own.ts'],
     server: { deps: { external: [/\/dist\//] } },
     testTimeout: 120_000,

@@ -15,7 +15,7 @@ export async function hold(lock: string, signal: AbortSignal): Promise<() => Pro
   }
 }
 
-function isRunning(pid: number): boolean {
+export function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
