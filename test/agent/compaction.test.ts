@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createAgent } from 'vtcode/agent'
-import { harness, scene, type Scene } from './inside.js'
-import { checkLog, checkMemory, checkMessages } from './invariants.js'
-import { call, type Answer } from './peer.js'
+import { harness, scene, type Scene } from '../support/inside.js'
+import { checkLog, checkMemory, checkMessages } from '../support/invariants.js'
+import { call, type Answer } from '../support/peer.js'
 import { fc, runs } from '../support/property.js'
 
 const files = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`f${index}.txt`, `word${index} of a large file\n`.repeat(400)]))

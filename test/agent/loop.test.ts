@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAgent } from 'vtcode/agent'
 import { describe, expect, it } from 'vitest'
-import { harness, items, scene, type Scene } from './inside.js'
-import { checkLog, checkMessages } from './invariants.js'
-import { call, type Answer } from './peer.js'
+import { harness, items, scene, type Scene } from '../support/inside.js'
+import { checkLog, checkMessages } from '../support/invariants.js'
+import { call, type Answer } from '../support/peer.js'
 
 const list = (path: string) => call('unified_search', { action: 'list', path })
 const read = (path: string) => call('unified_file', { action: 'read', path })

@@ -1,9 +1,9 @@
 import { chmodSync, existsSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { bootKernel, tempWorkspace } from 'vtcode/test'
-import { serve } from '../../fixtures/server.js'
+import { serve } from '../../support/server.js'
 
-const browser = new URL('../../conformance/browser.mjs', import.meta.url).pathname
+const browser = new URL('../../support/browser.mjs', import.meta.url).pathname
 
 it.each([
   ['file:///etc/passwd', false],

@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { bin, surroundings, vtcode } from './program.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
 
 const plugin = {
   'tools/loud.yaml': 'name: loud\ndescription: Is loud.\neffects: [read]\nmodule: ./loud.js\n',

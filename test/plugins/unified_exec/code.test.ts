@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import type { Booted } from 'vtcode/test'
 import { bootKernel } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { bootExec, call, error, lacks, nap, output, processesWith } from './exec.js'
-import { bin, surroundings } from '../surface/program.js'
+import { bootExec, call, error, lacks, nap, output, processesWith } from '../../support/exec.js'
+import { bin, surroundings } from '../../support/program.js'
 
 let booted: Booted
 beforeEach(async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createKernel, type Kernel } from 'vtcode'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { hostileTree, pathCases, type HostileTree } from '../../fixtures/paths.js'
+import { hostileTree, pathCases, type HostileTree } from '../../support/paths.js'
 import { fc, runs } from '../../support/property.js'
 
 let booted: Booted
