@@ -1,6 +1,6 @@
 // Makes the program start fast: few files to load, little to compile, nothing made that is not used.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { createRequire, isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
@@ -71,7 +71,7 @@ function checkImports(output) {
   const there = [...Object.keys({ ...dependencies, ...optionalDependencies }), 'typescript']
   const ours = new Set(output.map(({ fileName }) => fileName))
   const wrong = output.flatMap(({ fileName, imports = [], dynamicImports = [] }) =>
-    [...imports, ...dynamicImports].filter((name) => !ours.has(name) && !/^(node:|#vendor\/)/.test(name) && !there.some((one) => name === one || name.startsWith(`${one}/`))).map((name) => `${fileName} imports ${name}`),
+    [...imports, ...dynamicImports].filter((name) => !ours.has(name) && !isBuiltin(name) && !name.startsWith('#vendor/') && !there.some((one) => name === one || name.startsWith(`${one}/`))).map((name) => `${fileName} imports ${name}`),
   )
   if (wrong.length > 0) throw new Error(`Neither bundled nor a dependency:\n${wrong.join('\n')}`)
 }

@@ -3,7 +3,7 @@ export { VtError, codes, encodeName, fail, failure, ok, problem, programFile, re
 export type {
   Call, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
   ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Resolution, Result, Schema, Settings, SlotInfo, Stage, State, Success,
-  ToolInfo,
+  ToolInfo, Waits,
 } from './base/index.js'
 export { readContract } from './schema/index.js'
 export { openWorkspace } from './workspace/index.js'

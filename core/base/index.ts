@@ -15,6 +15,7 @@ export { nearest } from './suggest.js'
 export type {
   Call, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
   ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Resolution, Result, Schema, Settings, SlotInfo, Stage, State, Success,
-  ToolInfo,
+  ToolInfo, Waits,
 } from './types.js'
 export { version } from './version.js'
+export { usualWaits } from './waits.js'

@@ -312,3 +312,20 @@ export interface Resolution {
   /** The input in the words of the slot, without its defaults; where it would not pass the check, as far as it was understood. */
   readonly input: Readonly<JsonObject>
 }
+/** How long the program waits for what may never come, in milliseconds. */
+export interface Waits {
+  /** Code of settings that runs aside. */
+  settings: number
+  /** A policy whose manifest says nothing else. */
+  policy: number
+  /** A compactor whose manifest says nothing else. */
+  compactor: number
+  /** A program that a handler searches files with. */
+  engine: number
+  /** A thread that parses one file. */
+  parse: number
+  /** The pause before a server that was lost is started again; it doubles each time. */
+  restart: number
+  /** Nobody reads an answer and asks again faster than this. */
+  reading: number
+}

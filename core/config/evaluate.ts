@@ -28,7 +28,7 @@ try {
 }`
 
 /** The same in a process of its own with a clean environment; it is ended, with all it started, after `limit` milliseconds. */
-export async function evaluateAside(file: string, { cwd, env, mode }: Circumstances, limit = 10_000): Promise<unknown> {
+export async function evaluateAside(file: string, { cwd, env, mode }: Circumstances, limit: number): Promise<unknown> {
   const clean = { ...environment(env), VTCODE_WORKSPACE: cwd }
   const args = ['--input-type=module', '-e', script, import.meta.url, file, JSON.stringify({ cwd, env: clean, mode })]
   const child = start({ file: process.execPath, args, cwd, env: clean }, ['ignore', 'ignore', 'ignore', 'ipc'])

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { freeze, problem, programFile, report, sha256, VtError, type Diagnostic, type Mode, type Settings } from '../base/index.js'
+import { freeze, problem, programFile, report, sha256, usualWaits, VtError, type Diagnostic, type Mode, type Settings } from '../base/index.js'
 import { closedToOthers, openShelf } from '../documents/index.js'
 import { readContract } from '../schema/index.js'
 import { identityOf, itemForConfig, itemForValue, type TrustItem } from '../trust/index.js'
@@ -27,6 +27,8 @@ export interface SettingsOptions {
   env: Record<string, string | undefined>
   /** Has the user agreed to this item of the workspace, as it stands? Default: to none. */
   trusted?: (id: string, digest: string) => boolean
+  /** Milliseconds for code that runs aside. */
+  wait?: number
 }
 export interface LoadedSettings {
   settings: Settings
@@ -63,6 +65,7 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
 async function fromFiles(options: SettingsOptions, given: (Config | string)[], agreed: (item: TrustItem) => boolean, diagnostics: Diagnostic[]): Promise<Source[]> {
   const { workspace, home, admin = '/etc/vtcode', env, mode } = options
   const circumstances = { cwd: workspace, env, ...(mode && { mode }) }
+  const { wait = usualWaits.settings } = options
   const shelf = openShelf(home, workspace)
   const own = (layer: 'user' | 'call', file: string) => (isCode(file) ? fromCode(layer, file, circumstances) : fromData(layer, file, { shelf }))
   const sources: Source[] = []
@@ -90,7 +93,7 @@ async function fromFiles(options: SettingsOptions, given: (Config | string)[], a
   } else {
     for (const file of workspaceFiles(workspace, home)) {
       if (!isCode(file)) sources.push(await fromData('workspace', file, { within: workspace, shelf }))
-      else if (agreed(itemForConfig(file, workspace))) sources.push(await fromCode('workspace', file, circumstances, true))
+      else if (agreed(itemForConfig(file, workspace))) sources.push(await fromCode('workspace', file, circumstances, wait))
       else diagnostics.push(report('VT_CONFIG_UNTRUSTED', { file }, [file], 'warning'))
     }
   }
@@ -149,7 +152,7 @@ export function defaults(): Settings {
 export async function validateConfigFile(file: string): Promise<Diagnostic[]> {
   const path = resolve(file)
   try {
-    if (isCode(path)) await fromCode('call', path, { cwd: process.cwd(), env: process.env }, true)
+    if (isCode(path)) await fromCode('call', path, { cwd: process.cwd(), env: process.env }, usualWaits.settings)
     else await fromData('call', path)
     return []
   } catch (error) {

@@ -36,10 +36,10 @@ export async function fromData(layer: Layer, file: string, { within, shelf }: { 
   return source
 }
 
-/** A settings file in code, run in this program or, `aside`, in a process of its own. Throws VT_CONFIG_INVALID. */
-export async function fromCode(layer: Layer, file: string, circumstances: Circumstances, aside = false): Promise<Source> {
+/** A settings file in code, run in this program or, with `wait`, for at most so many milliseconds in a process of its own. Throws VT_CONFIG_INVALID. */
+export async function fromCode(layer: Layer, file: string, circumstances: Circumstances, wait?: number): Promise<Source> {
   const { evaluate, evaluateAside } = await import('./evaluate.js')
-  const value = await reading(file, () => (aside ? evaluateAside : evaluate)(file, circumstances))
+  const value = await reading(file, () => (wait === undefined ? evaluate(file, circumstances) : evaluateAside(file, circumstances, wait)))
   return check({ layer, file, value: value as JsonObject })
 }
 

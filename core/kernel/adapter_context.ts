@@ -1,4 +1,4 @@
-import { blocksOf, dataFolder, moduleOf, optionsOf, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type Settings } from '../base/index.js'
+import { blocksOf, dataFolder, moduleOf, optionsOf, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type Settings, type Waits } from '../base/index.js'
 import { fromError } from '../manifests/index.js'
 import { effectsOf, type Registry } from '../registry/index.js'
 import type { Premises } from './types.js'
@@ -10,6 +10,7 @@ export interface Standing {
   home: string
   inspecting: boolean
   env: Record<string, string | undefined>
+  waits: Waits
   report: OnFault
   renew: () => void
   found: Found
@@ -26,7 +27,7 @@ interface Found {
 }
 
 /** What the adapters of one generation stand on, and its end. */
-export function premisesOf({ settings, workspace, home, inspecting, env, report, renew, found, registry, log }: Standing): { of(adapter: Contribution): Premises; end(): Promise<void> } {
+export function premisesOf({ settings, workspace, home, inspecting, env, waits, report, renew, found, registry, log }: Standing): { of(adapter: Contribution): Premises; end(): Promise<void> } {
   const endings = new Set<() => void | Promise<void>>()
   let ended = false
   const shared: Omit<Premises, 'settings' | 'log'> = {
@@ -34,6 +35,7 @@ export function premisesOf({ settings, workspace, home, inspecting, env, report,
     home,
     inspecting,
     env,
+    waits,
     report,
     refuse: (...of) => setAside(found, ...of),
     remark: ({ file }, error) => found.diagnostics.push({ ...fromError(error, file), severity: 'warning' }),

@@ -212,7 +212,7 @@ function start(calls: Calls, generation: Generation, slot: SlotInfo, call: Call,
 /** Built on the first call of a generation: a program that only lists never loads tapable. */
 async function pipelinesOf({ pipelines, runs, report }: Calls, generation: Generation): Promise<Pipelines> {
   const { buildPipelines } = await import('./pipelines.js')
-  const built = pipelines.get(generation) ?? buildPipelines(generation.registry, execution(generation, (call) => runs.get(call)!, report))
+  const built = pipelines.get(generation) ?? buildPipelines(generation.registry, execution(generation, (call) => runs.get(call)!, report), generation.lending.host.waits)
   pipelines.set(generation, built)
   return built
 }

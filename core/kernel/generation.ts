@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { dataFolder, Life, nearest, problem, redactText, report, type Contribution, type Diagnostic, type Mode, type PluginFolder, type Settings, type VtError } from '../base/index.js'
+import { dataFolder, Life, nearest, problem, redactText, report, usualWaits, type Contribution, type Diagnostic, type Mode, type PluginFolder, type Settings, type VtError, type Waits } from '../base/index.js'
 import { builtinModes, homeOf, loadSettings, settingsFor, settingsPlaces, type LoadedSettings, type Origin, type VerbModes } from '../config/index.js'
 import { clean } from '../documents/index.js'
 import { joinConstraints, resolution, type Constraint } from '../input/index.js'
@@ -54,6 +54,7 @@ const modes: Mode[] = ['plan', 'ask', 'auto', 'full-auto']
 interface Ground {
   readonly surroundings: Surroundings
   readonly env: Record<string, string | undefined>
+  readonly waits: Waits
   readonly places: { workspace: string; home: string; user: string }
   readonly trust: Trust
   readonly loaded: LoadedSettings
@@ -117,13 +118,14 @@ export async function buildGeneration(surroundings: Surroundings, number: number
 async function prepare(surroundings: Surroundings, loadedSkills: readonly Skill[]): Promise<Ground> {
   const { options, workspace } = surroundings
   const env = options.env ?? process.env
+  const waits = { ...usualWaits, ...options.waits }
   const home = homeOf(options)
   const places = { workspace: workspace.root, home, user: options.home ?? env['HOME'] ?? homedir() }
   const trust = openTrust({ home, workspace: workspace.root, env })
   const { config, mode, default_mode } = options
   const chosen = { ...(config !== undefined && { config }), ...(mode !== undefined && { mode }), ...(default_mode !== undefined && { default_mode }) }
   if (env['VTCODE_TRUST']) trust.accept(await survey({ ...places, ...chosen, env, trust }))
-  const load = (modes: VerbModes) => loadSettings({ ...places, ...modes, ...chosen, env, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
+  const load = (modes: VerbModes) => loadSettings({ ...places, ...modes, ...chosen, env, wait: waits.settings, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
   const before = await load(builtinModes(options.verb))
   const found = await discover({ ...places, env, loaded: before, skills: loadedSkills })
   found.contributions.push(...configuredContributions(found.contributions.filter(({ kind }) => kind === 'adapter'), before, workspace.root))
@@ -138,7 +140,7 @@ async function prepare(surroundings: Surroundings, loadedSkills: readonly Skill[
   const effective = { ...settings, policy: { ...settings.policy, mode: permitted(settings, mode) } }
   const dataOf = (contribution: Contribution) => dataFolder(contribution, home, workspace.root)
   const log: Ground['log'] = (level, message) => options.log?.(level as 'info', redactText(message))
-  return { surroundings, env, places, trust, loaded, found, inspecting, seals, withheld, settings, effective, dataOf, log }
+  return { surroundings, env, waits, places, trust, loaded, found, inspecting, seals, withheld, settings, effective, dataOf, log }
 }
 
 /** What may not run, by id: it is no longer what was locked, or nobody has agreed to it. */
@@ -169,9 +171,9 @@ async function verified({ trust, seals }: Ground, contribution: Contribution): P
 
 /** What adapters stand on: they change what was found and bound, so they see it as it is when they ask. */
 function premisesFor(ground: Ground): ReturnType<typeof premisesOf> {
-  const { surroundings, env, places, found, settings, inspecting, log } = ground
+  const { surroundings, env, waits, places, found, settings, inspecting, log } = ground
   const { report, renew } = surroundings
-  return premisesOf({ ...places, settings, inspecting, env, report, renew, log, found, registry: () => ground.registry! })
+  return premisesOf({ ...places, settings, inspecting, env, waits, report, renew, log, found, registry: () => ground.registry! })
 }
 
 /** Binds what was found, with every remark on it. Throws VT_CONFIG_INVALID. */
@@ -190,10 +192,11 @@ function bound(ground: Ground, hooks: HookGroups): Registry {
 }
 
 /** What plugins may ask of the program they run in. */
-function hostOf({ surroundings, places: { home } }: Ground, registry: Registry, skills: Host['skills']): Host {
+function hostOf({ surroundings, waits, places: { home } }: Ground, registry: Registry, skills: Host['skills']): Host {
   const { diagnostics, bring } = surroundings
   return {
     home,
+    waits,
     slots: () => [...registry.slots.values()].filter(isListed).map(({ info }) => info),
     resolve: (tool, input) => resolution(registry, tool, input),
     describe: (name) => {

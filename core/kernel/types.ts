@@ -1,6 +1,6 @@
 import type {
   Call, Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, Next, PluginFolder, PromptArgument, Resolution, Result, Settings, SlotInfo,
-  State, ToolInfo,
+  State, ToolInfo, Waits,
 } from '../base/index.js'
 import type { Config, Origin } from '../config/index.js'
 import type { Skill, Skills } from '../skills/index.js'
@@ -62,6 +62,7 @@ export interface Premises {
   /** The `.vtcode` folder of the user. */
   readonly home: string
   readonly env: Readonly<Record<string, string | undefined>>
+  readonly waits: Readonly<Waits>
   /** The folder where the plugin of a contribution may keep what it likes; it need not exist yet. */
   dataOf(contribution: Contribution): string
   /** The worst that the actions of its plugin may do: what they declare, and what belongs to the slots they serve. */
@@ -181,6 +182,7 @@ export interface Session {
 export interface Host {
   /** The `.vtcode` folder of the user. */
   readonly home: string
+  readonly waits: Readonly<Waits>
   slots(): SlotInfo[]
   /** The slot behind a call; nothing where the call leads to none. Contract: never rejects. */
   resolve(tool: string, input?: unknown): Promise<Resolution | undefined>
@@ -280,6 +282,8 @@ export interface KernelOptions {
   env?: Record<string, string | undefined>
   surface?: string
   log?: (level: string, message: string) => void
+  /** Shorter waits than are shipped, for tests; nothing but this sets them. */
+  waits?: Partial<Waits>
 }
 export interface Kernel {
   readonly workspace: string

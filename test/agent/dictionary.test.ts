@@ -5,8 +5,8 @@ import { createKernel } from 'vtcode'
 import { createAgent, openThread, type Place } from 'vtcode/agent'
 import { tempWorkspace } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
-import { hold, items, scene } from './inside.js'
-import { call, eventsOf, home, settingsFor, startPeer, vtcode, type Home } from './peer.js'
+import { hold, items, scene } from '../support/inside.js'
+import { call, eventsOf, home, settingsFor, startPeer, vtcode, type Home } from '../support/peer.js'
 
 /** The record by the specification, in the order of the places. */
 const places: Place[] = ['interactive', 'exec', 'ci', 'bench', 'worker']

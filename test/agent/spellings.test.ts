@@ -2,8 +2,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { hold, items, scene } from './inside.js'
-import { call, home, startPeer, vtcode } from './peer.js'
+import { hold, items, scene } from '../support/inside.js'
+import { call, home, startPeer, vtcode } from '../support/peer.js'
 
 /** One command under each kind of name that the kernel takes. */
 const commands: [name: string, input: object][] = [

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createKernel, type Config, type Kernel } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { install, vtcode } from '../plugins/surface/program.js'
+import { install, vtcode } from '../support/program.js'
 
 // An adapter as somebody else would write it: it answers with what it was handed, and says who it works for.
 const adapter = (more = '') => `name: acme_grpc\nkind: adapter\nkey: grpc\nmodule: ./grpc.js\n${more}`

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { limits, parseData } from '../../build/core/documents/index.js'
 import { load } from '../../build/core/documents/index.js'
-import { fc } from './property.js'
+import { fc } from '../support/property.js'
 
 const parse = async (text: string | Uint8Array, file = 'x.yaml') => parseData(typeof text === 'string' ? Buffer.from(text) : text, file)
 const value = async (text: string, file?: string) => (await parse(text, file)).value

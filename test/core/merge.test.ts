@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { readContract } from '../../build/core/schema/index.js'
 import { defaultsOf, merge, type Source } from '../../build/core/config/index.js'
 import { tightens } from '../../build/core/config/index.js'
-import { fc } from './property.js'
+import { fc } from '../support/property.js'
 
 type Data = Record<string, unknown>
 type Schema = Data & { properties?: Record<string, Schema> }

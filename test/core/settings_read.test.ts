@@ -5,7 +5,7 @@ import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 import { validateConfigFile } from 'vtcode'
 import { tempWorkspace } from 'vtcode/test'
-import { vtcode } from '../plugins/surface/program.js'
+import { vtcode } from '../support/program.js'
 
 // A setting that nothing reads is a promise that nobody keeps: each leaf of the schema is compared with what the sources read.
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createKernel, type KernelOptions } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { install, vtcode } from '../plugins/surface/program.js'
+import { install, vtcode } from '../support/program.js'
 
 async function modeOf(how: Partial<KernelOptions>): Promise<string> {
   await using place = await tempWorkspace()

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { createKernel } from '../../core/index.js'
-import type { Config, Kernel, ManifestEntry, Mode } from '../../core/index.js'
+import type { Config, Kernel, ManifestEntry, Mode, Waits } from '../../core/index.js'
 
 /** Path below the workspace → content. */
 export type Files = Record<string, string | Uint8Array>
@@ -45,6 +45,8 @@ export interface Boot {
   env?: Record<string, string>
   /** Vocabularies that are advertised; default `unified`. */
   dialects?: string[]
+  /** Milliseconds, where those that are shipped are too long to wait for. */
+  waits?: Partial<Waits>
 }
 export interface Booted extends TempWorkspace {
   readonly kernel: Kernel
@@ -72,6 +74,7 @@ export async function bootKernel(how: Boot = {}): Promise<Booted> {
       config: { automation: everything, tools: unguarded, ...how.config, plugins: { ...inProcess, ...(how.config?.['plugins'] as object) }, manifests: ['builtin', ...manifests, ...(how.config?.manifests ?? [])] },
       surface: 'test',
       ...(how.dialects && { dialects: how.dialects }),
+      ...(how.waits && { waits: how.waits }),
     })
     const dispose = async (): Promise<void> => {
       await kernel.close()

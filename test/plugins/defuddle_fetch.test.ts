@@ -1,6 +1,6 @@
 import { bootKernel, testAction } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
-import { page, redirect, serve, type Answering } from '../fixtures/server.js'
+import { page, redirect, serve, type Answering } from '../support/server.js'
 
 // A public address that needs no resolver; nothing is sent to it.
 const url = 'http://93.184.216.34/article?page=2'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { bootKernel, testAction, type Boot } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
-import { page, serve, type Answering } from '../fixtures/server.js'
+import { page, serve, type Answering } from '../support/server.js'
 
 const recorded = (name: string): Answering => page(readFileSync(new URL(`../fixtures/duckduckgo/${name}.html`, import.meta.url), 'utf8'))
 

@@ -21,8 +21,8 @@ export interface Standing {
 /** Times a sign-in counts for one call or connection; the page is opened once more before it is known that it did not help. */
 const mostLogins = 2
 
-/** Milliseconds before the next start after as many ends in a row. */
-const pauses = [0, 1_000, 2_000, 4_000, 8_000, 16_000]
+/** How much longer each start in a row waits than the second one. */
+const pauses = [0, 1, 2, 4, 8, 16]
 
 /**
  * One server, connected when it is first needed and again after it was lost, each time after a longer pause; after six failures in a
@@ -102,7 +102,7 @@ export class Server {
   async #start(): Promise<Connection> {
     const { definition, contribution, premises } = this.#standing
     if (this.#failures >= pauses.length) throw startFailure(contribution.id, this.#abandoned)
-    await pause(pauses[this.#failures]!, this.#ending.signal)
+    await pause(pauses[this.#failures]! * premises.waits.restart, this.#ending.signal)
     const seconds = definition.startup_timeout_secs ?? 30
     const signal = AbortSignal.any([this.#ending.signal, AbortSignal.timeout(seconds * 1000)])
     if (!isRemote(definition)) {

@@ -11,7 +11,7 @@ export interface Limits {
   seconds?: number
 }
 /** Contract: rejects with ThreadProblem when the job is too much for the thread, or with the reason of the abort. */
-export type Work<Job, Answer> = (job: Job, signal: AbortSignal) => Promise<Answer>
+export type Work<Job, Answer> = (job: Job, signal: AbortSignal, seconds?: number) => Promise<Answer>
 
 /** Why a job was not done; the words of the job itself where it failed. */
 export class ThreadProblem extends Error {
@@ -36,13 +36,13 @@ const watchMs = 20
 export function thread<Job, Answer>(script: string, limits: Limits): Work<Job, Answer> {
   const jobs = new Jobs<Job, Answer>(script, limits)
   let line: Promise<void> = Promise.resolve()
-  return async (job, signal) => {
+  return async (job, signal, seconds = limits.seconds ?? 10) => {
     const before = line
     let leave!: () => void
     line = new Promise((done) => (leave = done))
     try {
       await unlessAborted(signal, before)
-      return await jobs.do(job, signal)
+      return await jobs.do(job, signal, seconds)
     } finally {
       // Who gave up while waiting does not let the next one pass those before.
       void before.then(leave)
@@ -61,17 +61,17 @@ class Jobs<Job, Answer> {
   ) {}
 
   /** Contract: one at a time. */
-  async do(job: Job, signal: AbortSignal): Promise<Answer> {
+  async do(job: Job, signal: AbortSignal, seconds: number): Promise<Answer> {
     const thread = (this.current ??= this.start())
     await unlessAborted(signal, thread.ready)
     clearTimeout(this.idle)
     thread.worker.ref()
-    return new Promise<Answer>((resolve, reject) => this.run(thread, job, signal, resolve, reject))
+    return new Promise<Answer>((resolve, reject) => this.run(thread, job, signal, seconds, resolve, reject))
   }
 
-  private run(thread: Thread, job: Job, signal: AbortSignal, resolve: (answer: Answer) => void, reject: (error: Error) => void): void {
+  private run(thread: Thread, job: Job, signal: AbortSignal, seconds: number, resolve: (answer: Answer) => void, reject: (error: Error) => void): void {
     const { worker } = thread
-    const { seconds = 10, growth_mb = Infinity } = this.limits
+    const { growth_mb = Infinity } = this.limits
     const id = ++this.count
     const before = process.memoryUsage.rss()
     const kill = (error: Error) => {

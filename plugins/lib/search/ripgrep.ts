@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { VtError } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { refusal } from '../base/index.js'
 import { lines, run, type Consumer, type Ended, type Limits } from '../process/index.js'
+import { tempFolder } from '../state/index.js'
 import { gone } from './entries.js'
 
 /** Which entries of a directory count; the same for every search action. */
@@ -98,7 +98,7 @@ export async function withWalk<T>(
 
   const rules = await ownRules(workspace, directory.resolved)
   if (rules === undefined) return use(flags)
-  const folder = await mkdtemp(join(tmpdir(), 'vtcode-'))
+  const folder = tempFolder('walk')
   try {
     await writeFile(join(folder, 'ignore'), rules)
     return await use([...flags, '--ignore-file', join(folder, 'ignore')])

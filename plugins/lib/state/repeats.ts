@@ -19,8 +19,6 @@ export interface Seen {
 }
 
 const kept = 500
-// Nobody reads an answer and asks again faster than this: quicker repeats are a program's, which knows what it does.
-const readingMs = 500
 
 /** The memory behind the guard against calls that go in a circle. */
 export class Repeats {
@@ -58,8 +56,8 @@ export class Repeats {
     seen.successes = this.successes
   }
 
-  /** Notes an answer; returns how often this very one was given. */
-  succeeded(call: Call, result: Result & { ok: true }): Seen {
+  /** Notes an answer; returns how often this very one was given. What comes quicker than anybody reads, in `reading` ms, is a program's, which knows what it does. */
+  succeeded(call: Call, result: Result & { ok: true }, reading: number): Seen {
     this.successes += 1
     const seen = this.note(call)
     seen.failures = 0
@@ -73,7 +71,7 @@ export class Repeats {
     }
     const digest = digestOf(result)
     if (seen.digest !== digest) seen.times = 1
-    else if (call.at - seen.at >= readingMs) seen.times += 1
+    else if (call.at - seen.at >= reading) seen.times += 1
     seen.digest = digest
     seen.at = Date.now()
     return seen

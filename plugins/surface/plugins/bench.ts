@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { createKernel, type Config, type Contribution, type Diagnostic, type Io, type JsonObject, type Kernel } from '../../../core/index.js'
 import type { Inspection } from '../../../core/kernel/index.js'
 import { dataKeys } from '../../../core/schema/index.js'
+import { tempFolder } from '../../lib/state/index.js'
 
 export interface Setting {
   path: string
@@ -15,7 +15,7 @@ export interface Setting {
 
 /** Works with the plugin in a fresh workspace with these files, and clears everything away. */
 export async function onBench<T>({ path, inspection, run, io }: Setting, files: JsonObject, config: Config, work: (kernel: Kernel) => Promise<T>): Promise<T> {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'vtcode-example-')))
+  const folder = realpathSync(tempFolder('example'))
   try {
     const [workspace, home] = [join(folder, 'ws'), join(folder, 'home')]
     mkdirSync(workspace)

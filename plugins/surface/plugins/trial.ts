@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findProgram, searchPath } from '../../../core/base/index.js'
 import type { Contribution, Explanation, JsonObject, Result } from '../../../core/index.js'
+import { tempFolder } from '../../lib/state/index.js'
 import { executes, foreignKey, onBench, type Setting } from './bench.js'
 
 export type Trial = Setting
@@ -99,7 +99,7 @@ async function shrunk({ manifest }: Contribution, { files = {}, call, result, ex
   const [tool, named] = target.tool.split('/') as [string, string?]
   const action = named ?? (target.input?.['action'] as string | undefined)
   const slot = action === undefined ? tool : `${tool}/${action}`
-  const folder = mkdtempSync(join(tmpdir(), 'vtcode-given-'))
+  const folder = tempFolder('given')
   try {
     writeFileSync(join(folder, 'given.yaml'), JSON.stringify({ name: 'given', action: slot, stage: 'override', module: './given.js' }))
     writeFileSync(join(folder, 'given.js'), `export default () => (${JSON.stringify(result)})\n`)

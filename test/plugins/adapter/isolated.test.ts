@@ -124,7 +124,7 @@ describe('a module in a process of its own', () => {
     await vt.call('reads', {})
     const result = await vt.call('reads', {})
     delete process.env['VTCODE_TEST_CANARY']
-    matches(result, {
+    expect(result).toMatchObject({
       ok: true,
       output: { text: 'one\n', bytes: 'one', nested: 'one\n', outside: 'VT_PATH_OUTSIDE', written: 'VT_PLUGIN_EFFECT', n: 2, slots: true, size: true, options: { depth: 3 } },
     })

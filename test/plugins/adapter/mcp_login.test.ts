@@ -3,10 +3,10 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { bootKernel, tempWorkspace } from 'vtcode/test'
-import { serve } from '../../fixtures/server.js'
-import { bin, surroundings, vtcode } from '../surface/program.js'
+import { serve } from '../../support/server.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
 
-const browser = new URL('../../conformance/browser.mjs', import.meta.url).pathname
+const browser = new URL('../../support/browser.mjs', import.meta.url).pathname
 
 it.each([
   ['file:///etc/passwd', false],

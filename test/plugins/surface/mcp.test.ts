@@ -6,7 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { bin, surroundings, vtcode } from './program.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
 
 const manifest = `name: probe
 description: Does what a test asks of it.

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createKernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { vtcode, type Ran } from './program.js'
+import { vtcode, type Ran } from '../../support/program.js'
 
 const manifest = (text = 'hello') => `name: acme_hello\ndescription: Says hello.\nversion: 1.0.0\neffects: []\nmodule: ./hello.js\n# ${text}\n`
 const module = (text: string) => `export default () => ({ ok: true, output: { said: ${JSON.stringify(text)} } })\n`

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { bin, surroundings, vtcode } from './program.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
 
 const plugin = {
   'tools/loud.yaml': 'name: loud\ndescription: Is loud.\neffects: [read]\nmodule: ./loud.js\n',

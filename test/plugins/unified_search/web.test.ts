@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { bootKernel } from 'vtcode/test'
 import { afterEach, describe, expect, it } from 'vitest'
-import { page, redirect, serve, site, type Answering } from '../../fixtures/server.js'
+import { page, redirect, serve, site, type Answering } from '../../support/server.js'
 
 const loopback = { private_hosts: ['127.0.0.1'] }
 
