@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { bundleProgram, bundleSdk } from './bundle.mjs'
+import { rollDeclarations } from './declarations.mjs'
 import { copyGrammars } from './grammars.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
@@ -14,7 +15,7 @@ execFileSync(process.execPath, [tsc, '-p', '.'], { stdio: 'inherit' })
 
 for (const folder of ['manifests', 'skills']) {
   rmSync(join('dist', folder), { recursive: true, force: true })
-  if (existsSync(folder)) cpSync(folder, join('dist', folder), { recursive: true })
+  if (existsSync(folder)) cpSync(folder, join('dist', folder), { recursive: true, filter: (file) => !file.endsWith('.d.ts') })
 }
 
 copyGrammars('dist')
@@ -27,7 +28,9 @@ const catalogue = await compileCatalogue(join(root, 'dist/manifests')).catch((er
   console.error(error.message)
   process.exit(1)
 })
-writeFileSync('dist/manifests/_catalogue.json', JSON.stringify(catalogue))
+// What our actions answer is for types and tests; a start need not read it.
+writeFileSync('dist/manifests/_outputs.json', JSON.stringify(outputsOf(catalogue)))
+writeFileSync('dist/manifests/_catalogue.json', JSON.stringify(catalogue.map(({ file, manifest: { output, ...manifest } }) => ({ file, manifest }))))
 try {
   writeFileSync('dist/skills/_catalogue.json', JSON.stringify(compileSkills(join(root, 'dist/skills'))))
 } catch (error) {
@@ -39,5 +42,12 @@ writeFileSync('dist/manifests/schema/_defaults.json', JSON.stringify(defaultsOf(
 // `vtcode/test` carries the published examples, so that a plugin's author can run the table of a slot.
 for (const file of ['tools.md', 'w.json']) cpSync(join('test/fixtures', file), join('dist/test/fixtures', file))
 
+await rollDeclarations()
 await bundleProgram(catalogue)
 await bundleSdk()
+
+/** Slot to what it answers, where its primary says so. */
+function outputsOf(catalogue) {
+  const slots = catalogue.flatMap(({ manifest: { kind = 'action', stage = 'primary', action, slot, name, output } }) => (kind === 'action' && stage === 'primary' && output ? [[action ?? slot ?? name, output]] : []))
+  return Object.fromEntries(slots)
+}

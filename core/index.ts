@@ -1,8 +1,8 @@
 /** The front door: what embedders and plugin authors use. */
 export { VtError, codes, encodeName, fail, failure, ok, problem, programFile, redact, redactText, version } from './base/index.js'
 export type {
-  Call, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
-  ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Result, Schema, Settings, SlotInfo, Stage, State, Success, ToolInfo,
+  Call, CallTool, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
+  ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Result, Schema, Settings, SlotInfo, Slots, Stage, State, Success, ToolInfo,
 } from './base/index.js'
 export { readContract } from './schema/index.js'
 export { openWorkspace } from './workspace/index.js'
@@ -10,7 +10,7 @@ export type { EntryKind, EntryStat, Extent, Handle, Operation, Over, Version, Wo
 export { openTrust } from './trust/index.js'
 export type { Trust } from './trust/index.js'
 export { defineConfig, homeOf, validateConfigFile } from './config/index.js'
-export type { Config, Origin } from './config/index.js'
+export type { Origin } from './config/index.js'
 export { parseSkill } from './skills/index.js'
 export type { PackageSkills, PackageText, Skill, Skills } from './skills/index.js'
 export type { PackagePlace, PackageReader } from './manifests/index.js'

@@ -138,8 +138,8 @@ describe('manifest, module and test', () => {
 
 describe('files', () => {
   it('are short: one idea each', () => {
-    // types.ts is a list of shapes and no code.
-    const long = sources.filter((file) => file !== 'core/types.ts' && text(file).split('\n').length > 300)
+    // types.ts is a list of shapes and no code; what is generated is read in its source.
+    const long = sources.filter((file) => file !== 'core/types.ts' && !text(file).startsWith('// Generated from ') && text(file).split('\n').length > 300)
     expect(long).toEqual([])
   })
   it('have lines that fit a screen', () => {

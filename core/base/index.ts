@@ -1,4 +1,5 @@
 export { Cancel, Gate, Life, within } from './async.js'
+export type { Config } from './configtypes.js'
 export { blocksOf, dataFolder, moduleOf, optionsOf } from './contribution.js'
 export { errno, refusal } from './errno.js'
 export { VtError, codes, first, problem, report, texts, type Code, type Values } from './errors.js'
@@ -12,7 +13,7 @@ export { fail, failure, notApplied, ok } from './result.js'
 export { keepSecret, looksSecret, redact, redactText, sameSize, secrets, withoutValues } from './secrets.js'
 export { nearest } from './suggest.js'
 export type {
-  Call, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
-  ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Result, Schema, Settings, SlotInfo, Stage, State, Success, ToolInfo,
+  Call, CallTool, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
+  ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Result, Schema, Settings, SlotInfo, Slots, Stage, State, Success, ToolInfo,
 } from './types.js'
 export { version } from './version.js'

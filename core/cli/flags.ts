@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Mode } from '../base/index.js'
-import type { Config } from '../config/index.js'
+import type { Config, Mode } from '../base/index.js'
 import type { KernelOptions, LogLevel } from '../kernel/index.js'
 
 /** What the command line says: options of the kernel, the verb and what is left for its surface. */

@@ -1,5 +1,5 @@
 export { defaultsOf, merge } from './merge.js'
 export { adoptedFile, defaults, defineConfig, homeOf, loadSettings, settingsPlaces, validateConfigFile, type SettingsOptions } from './settings.js'
 export type { Source } from './source.js'
-export type { Config, Origin } from './types.js'
+export type { Origin } from './types.js'
 export { tightens } from './workspace_rules.js'

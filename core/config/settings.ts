@@ -1,14 +1,14 @@
 import { accessSync, constants, existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { freeze, problem, programFile, report, sha256, VtError, type Diagnostic, type Mode, type Settings } from '../base/index.js'
+import { freeze, problem, programFile, report, sha256, VtError, type Config, type Diagnostic, type Mode, type Settings } from '../base/index.js'
 import { closedToOthers, openShelf } from '../documents/index.js'
 import { readContract } from '../schema/index.js'
 import { identityOf, itemForConfig, itemForValue, type TrustItem } from '../trust/index.js'
 import { merge } from './merge.js'
 import { assign, codeEnds, dataEnds, fromCall, fromCode, fromData, isCode, type Source } from './source.js'
 import { fromToolPolicy } from './tool_policy.js'
-import type { Config, Origin } from './types.js'
+import type { Origin } from './types.js'
 
 /** Gives a settings file its types. */
 export const defineConfig = (config: Config): Config => config

@@ -12,7 +12,7 @@ import { buildGeneration, type Generation, type Surroundings } from './generatio
 import { newlyBroken, objectionTo } from './reload_guard.js'
 import { complete, offersOf, providersOf } from './resources.js'
 import { BroughtSkills } from './skill_tools.js'
-import type { Kernel, KernelOptions, SurfaceMain } from './types.js'
+import type { CallOptions, Kernel, KernelOptions, SurfaceMain } from './types.js'
 import type { OnFault } from './uncaught.js'
 import { quietMs, watchFiles } from './watcher.js'
 
@@ -134,7 +134,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     get generation() {
       return generation.number
     },
-    call: (tool, input, options = {}) => caller.call(tool, input, options),
+    call: (tool: string, input?: unknown, options: CallOptions = {}) => caller.call(tool, input, options),
     explain: (tool, input, options = {}) => caller.explain(tool, input, options),
     list: () => generation.lending.host.slots(),
     describe(name) {

@@ -1,5 +1,8 @@
-import type { Call, Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, Next, PluginFolder, PromptArgument, Result, Settings, SlotInfo, State, ToolInfo } from '../base/index.js'
-import type { Config, Origin } from '../config/index.js'
+import type {
+  Call, CallTool, Config, Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, Next, PluginFolder, PromptArgument, Result, Settings,
+  SlotInfo, State, ToolInfo,
+} from '../base/index.js'
+import type { Origin } from '../config/index.js'
 import type { Skill, Skills } from '../skills/index.js'
 import type { Workspace } from '../workspace/index.js'
 
@@ -121,7 +124,7 @@ export interface Context {
   /** The program at the other end of the connection; absent where none can be asked. */
   readonly client: Client | undefined
   /** An ordinary call of the same session, approver and mode; depth at most 4. */
-  call(tool: string, input: JsonObject): Promise<Result>
+  readonly call: CallTool<[input: JsonObject]>
   /** Ten at once and ten a second, the rest is dropped; none after the result. */
   progress(update: Progress): void
   log(level: LogLevel, message: string): void
@@ -281,7 +284,7 @@ export interface Kernel {
   readonly hooks: Readonly<Record<string, readonly JsonObject[]>>
   readonly generation: number
   /** Contract: never rejects. */
-  call(tool: string, input?: unknown, options?: CallOptions): Promise<Result>
+  readonly call: CallTool<[input?: unknown, options?: CallOptions], [options?: CallOptions]>
   /** What would come of a call: every policy is asked, nothing is done. Contract: never rejects. */
   explain(tool: string, input?: unknown, options?: CallOptions): Promise<Explanation>
   list(): SlotInfo[]
