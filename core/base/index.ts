@@ -13,8 +13,8 @@ export { keepSecret, looksSecret, redact, redactText, sameSize, secrets, without
 export { writeState, writeStateSync } from './state_file.js'
 export { nearest } from './suggest.js'
 export type {
-  Call, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
-  ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Resolution, Result, Schema, Settings, SlotInfo, Stage, State, Success,
+  Call, CallTool, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
+  ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Resolution, Result, Schema, Settings, SlotInfo, Slots, Stage, State, Success,
   ToolInfo, Waits,
 } from './types.js'
 export { version } from './version.js'

@@ -1,4 +1,3 @@
-/** Every shape of the kernel; no code. Lines are 1-based, sizes are bytes, times are milliseconds unless a name says otherwise. */
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 export type JsonObject = Record<string, unknown>
@@ -67,6 +66,26 @@ export interface Failure {
   notices?: Notice[]
 }
 export type Result<Output = JsonObject> = Success<Output> | Failure
+
+/**
+ * What each slot takes and answers, so that a call which names one is typed; those of the program come with the published types.
+ * A plugin adds its own: `declare module 'vtcode' { interface Slots { 'acme/search': { input: …; output: … } } }`.
+ */
+export interface Slots {}
+type SlotId = keyof Slots & string
+type ToolWithActions = SlotId extends infer Id ? (Id extends `${infer Tool}/${string}` ? Tool : never) : never
+type ActionOf<Tool extends string> = SlotId extends infer Id ? (Id extends `${Tool}/${infer Action}` ? Action : never) : never
+type Side<Id, Name extends 'input' | 'output'> = Id extends SlotId ? (Slots[Id] extends Record<Name, infer Shape extends JsonObject> ? Shape : JsonObject) : JsonObject
+/** By the name of a tool with its action in the input, or by the id of a slot; any other name, spelling or input is called untyped. */
+export interface CallTool<Untyped extends unknown[], Rest extends unknown[] = []> {
+  <Tool extends ToolWithActions, Action extends string & ActionOf<Tool>>(
+    tool: Tool,
+    input: { action: Action } & Side<`${Tool}/${Action}`, 'input'>,
+    ...rest: Rest
+  ): Promise<Result<Side<`${Tool}/${Action}`, 'output'>>>
+  <Slot extends SlotId>(slot: Slot, input: Side<Slot, 'input'>, ...rest: Rest): Promise<Result<Side<Slot, 'output'>>>
+  (tool: string, ...untyped: Untyped): Promise<Result>
+}
 
 /** A program ready to be started: nothing about it is looked up any more. */
 export interface Launch {

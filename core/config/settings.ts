@@ -5,10 +5,11 @@ import { freeze, problem, programFile, report, sha256, usualWaits, VtError, type
 import { closedToOthers, openShelf } from '../documents/index.js'
 import { readContract } from '../schema/index.js'
 import { identityOf, itemForConfig, itemForValue, type TrustItem } from '../trust/index.js'
+import type { Config } from './config_types.js'
 import { merge } from './merge.js'
 import { assign, codeEnds, dataEnds, fromCall, fromCode, fromData, isCode, type Source } from './source.js'
 import { fromToolPolicy } from './tool_policy.js'
-import type { Config, Origin } from './types.js'
+import type { Origin } from './types.js'
 
 /** Gives a settings file its types. */
 export const defineConfig = (config: Config): Config => config

@@ -9,7 +9,7 @@ import { openWorkspace } from '../workspace/index.js'
 import type { Generation } from './generation.js'
 import { complete, offersOf, providersOf } from './resources.js'
 import { begin, close, diagnosticsOf, endSession, reload } from './running.js'
-import type { Kernel, KernelOptions, SurfaceMain } from './types.js'
+import type { CallOptions, Kernel, KernelOptions, SurfaceMain } from './types.js'
 
 /** A kernel on one workspace. Throws VT_CONFIG_* when a settings file that may be read is wrong. */
 export async function createKernel(options: KernelOptions = {}): Promise<Kernel> {
@@ -27,7 +27,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     get generation() {
       return current().number
     },
-    call: (tool, input, options = {}) => running.caller.call(tool, input, options),
+    call: (tool: string, input?: unknown, options: CallOptions = {}) => running.caller.call(tool, input, options),
     resolve: (tool, input) => resolution(current().registry, tool, input),
     explain: (tool, input, options = {}) => running.caller.explain(tool, input, options),
     list: () => current().lending.host.slots(),

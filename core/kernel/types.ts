@@ -1,5 +1,5 @@
 import type {
-  Call, Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, Next, PluginFolder, PromptArgument, Resolution, Result, Settings, SlotInfo,
+  Call, CallTool, Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, Next, PluginFolder, PromptArgument, Resolution, Result, Settings, SlotInfo,
   State, ToolInfo, Waits,
 } from '../base/index.js'
 import type { Config, Origin } from '../config/index.js'
@@ -125,7 +125,7 @@ export interface Context {
   /** The program at the other end of the connection; absent where none can be asked. */
   readonly client: Client | undefined
   /** An ordinary call of the same session, approver and mode; depth at most 4. */
-  call(tool: string, input: JsonObject): Promise<Result>
+  readonly call: CallTool<[input: JsonObject]>
   /** Ten at once and ten a second, the rest is dropped; none after the result. */
   progress(update: Progress): void
   log(level: LogLevel, message: string): void
@@ -292,7 +292,7 @@ export interface Kernel {
   readonly hooks: Readonly<Record<string, readonly JsonObject[]>>
   readonly generation: number
   /** Contract: never rejects. */
-  call(tool: string, input?: unknown, options?: CallOptions): Promise<Result>
+  readonly call: CallTool<[input?: unknown, options?: CallOptions], [options?: CallOptions]>
   /** The slot behind a call; nothing where the call leads to none. Contract: never rejects, asks no policy, runs nothing. */
   resolve(tool: string, input?: unknown): Promise<Resolution | undefined>
   /** What would come of a call: every policy is asked, nothing is done. Contract: never rejects. */

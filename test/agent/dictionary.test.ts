@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createKernel } from 'vtcode'
-import { createAgent, openThread, type Place } from 'vtcode/agent'
+import { createKernel, type Kernel } from 'vtcode'
+import * as agent from 'vtcode/agent'
+import { createAgent, type Place } from 'vtcode/agent'
 import { tempWorkspace } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
 import { hold, items, scene } from '../support/inside.js'
@@ -48,6 +49,8 @@ describe('the dictionary', () => {
 
   it('is frozen, and nothing may be assigned', async () => {
     const s = await scene([])
+    // No export of the published types: what it opens is for the program's own surfaces.
+    const { openThread } = agent as unknown as { openThread(kernel: Kernel, options: agent.AgentOptions): Promise<{ thread: { providers: agent.AgentProviders }; close(): Promise<void> }> }
     const { thread, close } = await openThread(s.booted.kernel, { env: {} })
     expect(() => ((thread.providers as { clock: unknown }).clock = 1)).toThrow(TypeError)
     expect(() => ((thread.providers.sandbox as { choose: unknown }).choose = () => 'none')).toThrow(TypeError)

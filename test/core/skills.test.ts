@@ -269,7 +269,7 @@ describe('names', () => {
 describe('settings', () => {
   it('switch skills off, and nothing that was found is missing from the list', async () => {
     await put(join(workspace.root, '.agents/skills/demo/SKILL.md'), front('demo'))
-    const states = async (skills: Config) => {
+    const states = async (skills: NonNullable<Config['skills']>) => {
       const found = (await kernel({ skills })).skills()
       return [found.all.find(({ id }) => id === 'workspace:demo')?.state, found.all.find(({ id }) => id === 'builtin:debugging')?.state, found.find('demo')?.id]
     }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { writeState, writeStateSync } from 'vtcode'
+import { writeState, writeStateSync } from '../../build/core/base/index.js'
 
 let folder: string
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'state-'))))
@@ -45,7 +45,7 @@ it('writers of one process that come at once leave one whole text', async () => 
 
 it('a writer that is killed at any moment leaves the old text or the new one, never a part', async () => {
   const file = join(folder, 'state')
-  const script = `import { writeStateSync } from ${JSON.stringify(import.meta.resolve('vtcode'))}
+  const script = `import { writeStateSync } from ${JSON.stringify(new URL('../../build/core/base/index.js', import.meta.url).href)}
 for (let i = 0; ; i++) writeStateSync(${JSON.stringify(file)}, String(i % 10).repeat(300_000), { durable: false })`
   writeFileSync(join(folder, 'writer.mjs'), script)
   for (let round = 0; round < 5; round++) {
@@ -65,5 +65,5 @@ it('no other part of the program replaces files by itself', () => {
   const found = execFileSync('grep', ['-rlE', "^import .*\\brename(Sync)?\\b.*'node:fs(/promises)?'|\\brenameSync\\(", 'core', 'plugins', '--include=*.ts'], { cwd: root, encoding: 'utf8' })
   const names = found.trim().split('\n').map((file) => basename(file)).filter((name) => name !== 'state_file.ts').sort()
   // Files of the workspace, a log that is full, folders of plugins.
-  expect(names).toEqual(['calls.ts', 'install.ts', 'publish.ts', 'store.ts', 'workspace.ts', 'writer.ts'])
+  expect(names).toEqual(['call_record.ts', 'install.ts', 'rename.ts', 'store.ts', 'workspace.ts', 'writer.ts'])
 })

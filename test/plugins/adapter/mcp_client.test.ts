@@ -15,7 +15,7 @@ const schema = { type: 'object', properties: { text: { type: 'string' } } }
 
 type Server = Record<string, unknown>
 const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'ask', 'mcp__*'] } }
-const boot = (servers: Record<string, Server>, mcp: Config = {}, env: Record<string, string> = {}): Promise<Booted> =>
+const boot = (servers: Record<string, Server>, mcp: Config['mcp'] = {}, env: Record<string, string> = {}): Promise<Booted> =>
   bootKernel({ config: { automation, mcp: { ...mcp, servers } } as Config, env, files: { 'a.txt': 'one\n' } })
 
 /** Our own small server with the tools of a file. */

@@ -28,7 +28,7 @@ it.each([
   await made.write('../home/browser', `#!/bin/sh\ntouch "$0.was-here"\nexec '${process.execPath}' '${browser}' "$1"\n`)
   chmodSync(`${made.home}/browser`, 0o755)
   const env = { ...process.env, BROWSER: `${made.home}/browser` }
-  const servers = { hostile: { type: 'streamable-http', url: `${origin}/mcp`, auth: { type: 'oauth', client_id: 'us' } } }
+  const servers = { hostile: { type: 'streamable-http' as const, url: `${origin}/mcp`, auth: { type: 'oauth', client_id: 'us' } } }
   await using booted = await bootKernel({ config: { mcp: { servers } }, env })
   expect(booted.kernel.diagnostics().find(({ code }) => code === 'VT_MCP_START')).toBeDefined()
   expect(existsSync(`${made.home}/browser.was-here`)).toBe(opened)

@@ -95,6 +95,8 @@ describe('vtcode mcp', () => {
     const { tools } = await connected.client.listTools()
     expect(tools.find(({ name }) => name === 'probe')).toMatchObject({ inputSchema: { type: 'object', properties: { act: {} } }, annotations: { readOnlyHint: true } })
     expect(tools.map(({ name }) => name)).toContain('unified_file')
+    // What our tools answer is text; a client that saw a schema would hand a model the structure instead.
+    expect(tools.filter(({ outputSchema }) => outputSchema).map(({ name }) => name)).toEqual([])
   })
 
   it('lists schemas that a client can compile as they are', async () => {
