@@ -1,6 +1,7 @@
 // Builds build/, every module by tsc, for tests of rooms and for this script, and dist/, the program: bundles, and the data beside them.
 import { execFileSync } from 'node:child_process'
-import { cpSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -10,6 +11,12 @@ import { copyGrammars, folder as grammars } from './grammars.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 process.chdir(root)
+
+// One build a change: `npm ci` builds, and so would `npm test` right after it.
+const stamp = stampOf(['core', 'plugins', 'manifests', 'skills', 'test/kit', '.ci'], ['test/kit.ts', 'test/fixtures/tools.md', 'test/fixtures/w.json', 'package.json', 'package-lock.json', 'tsconfig.json'])
+if (existsSync('dist/core/bin.js') && existsSync('build/.stamp') && readFileSync('build/.stamp', 'utf8') === stamp) process.exit(0)
+rmSync('build/.stamp', { force: true })
+
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 execFileSync(process.execPath, [tsc, '-p', '.'], { stdio: 'inherit' })
 
@@ -52,6 +59,18 @@ cpSync(`build/${grammars}`, `dist/${grammars}`, { recursive: true, filter: (file
 await rollDeclarations()
 await bundleProgram(catalogue)
 await bundleSdk()
+writeFileSync('build/.stamp', stamp)
+
+/** Changes when one of these files, or of the files in these folders, does. */
+function stampOf(folders, files) {
+  const all = [...folders.flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => join(folder, name))), ...files].sort()
+  const hash = createHash('sha256').update(process.version)
+  for (const file of all) {
+    const { size, mtimeMs } = statSync(file)
+    hash.update(`\n${file} ${size} ${mtimeMs}`)
+  }
+  return hash.digest('hex')
+}
 
 /** Slot to what it answers, where its primary says so. */
 function outputsOf(catalogue) {

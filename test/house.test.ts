@@ -160,6 +160,9 @@ describe('manifest, module and test', () => {
     const untested = data.map(({ file }) => together(file.replace('manifests/', 'plugins/').replace(/\.yaml$/, ''))).filter((plugin) => !tested.includes(plugin))
     expect(untested).toEqual([])
   })
+  it('describe themselves in plain words: only what a failure says is put in the words of its reader', () => {
+    expect(data.filter(({ manifest }) => /\{(?:slot|tool):/.test(String(manifest['description'] ?? ''))).map(({ file }) => file)).toEqual([])
+  })
   it('carry the id that their file has', () => {
     const wrong = data.filter(({ file, manifest }) => {
       const place = relative('manifests', file).replace(/\.yaml$/, '')

@@ -1,8 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { moduleOf } from '../base/index.js'
+import { moduleOf, type ToolInfo } from '../base/index.js'
 import { homeOf } from '../config/index.js'
-import { resolution } from '../input/index.js'
+import { resolution, speak, wordsFor } from '../input/index.js'
 import { listTools } from '../registry/index.js'
 import { withSkills } from '../skills/index.js'
 import { openWorkspace } from '../workspace/index.js'
@@ -32,7 +32,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     explain: (tool, input, options = {}) => running.caller.explain(tool, input, options),
     list: () => current().lending.host.slots(),
     describe: (name) => described(current(), name),
-    tools: () => listTools(current().registry).flatMap((tool) => withSkills(tool, current()) ?? []),
+    tools: () => listTools(current().registry).flatMap((tool) => shown(current(), tool) ?? []),
     contributions: () => current().registry.infos,
     providers: () => providersOf(current()),
     plugins: () => [...current().plugins],
@@ -57,8 +57,11 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
 
 function described(generation: Generation, name: string): ReturnType<Kernel['describe']> {
   const tool = generation.lending.host.describe(name)
-  return tool && withSkills(tool, generation)
+  return tool && shown(generation, tool)
 }
+
+/** A tool as a model is shown it. */
+const shown = (generation: Generation, tool: ToolInfo): ToolInfo | undefined => withSkills(tool, generation, (text) => speak(text, wordsFor(generation.registry, undefined)))
 
 async function surfaceOf({ registry, loader }: Generation, verb: string): Promise<SurfaceMain | undefined> {
   const contribution = registry.surfaces.get(verb)

@@ -67,7 +67,7 @@ describe.runIf(traced)(`the opens of each document, counted by strace${traced ? 
   it('are ours and cosmiconfig’s at first, and ours alone where the cache of parsed files answers', () => {
     const documents = [
       put('ws/vtcode.config.yaml', 'policy: { mode: plan }\n'),
-      put('home/.vtcode/vtcode.config.json', '{ "ui": { "theme": "dark" } }'),
+      put('home/.vtcode/vtcode.config.json', '{ "output": { "max_text_bytes": 9000 } }'),
       put('home/.vtcode/plugins/mine/vtcode/hello.yaml', 'name: hello\ndescription: Says hello.\nrun: [echo, hello]\n'),
       put('home/.vtcode/plugins/mine/vtcode/bye.json', '{ "name": "bye", "description": "Says goodbye.", "run": ["echo", "bye"] }'),
       put('ws/.vtcode/plugins/limits/vtcode.yaml', 'name: limits\nkind: policy\nrules: { deny: [web_search] }\n'),
@@ -80,7 +80,7 @@ describe.runIf(traced)(`the opens of each document, counted by strace${traced ? 
 
   it('are two at each start for what no cache keeps: settings in code, lifecycle hooks, a tool policy', () => {
     const documents = [
-      put('home/.vtcode/vtcode.config.ts', 'export default { ui: { theme: "dark" as const } }'),
+      put('home/.vtcode/vtcode.config.ts', 'export default { output: { max_text_bytes: 9000 as const } }'),
       put('home/.vtcode/plugins/mine/vtcode/hooks.json', '{ "hooks": {} }'),
       put('ws/.vtcode/tool-policy.json', '{ "version": 1, "policies": { "web_search": "deny" } }'),
     ]

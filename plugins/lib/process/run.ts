@@ -137,10 +137,12 @@ export function settles(promise: Promise<unknown>, ms?: number): Promise<boolean
   })
 }
 
-/** Reads a pipe to its end; what comes after "enough" is dropped, so that the program is never blocked by us. */
+/** Reads a pipe to its end, a chunk at a time; what comes after "enough" is dropped, so that the program is never blocked by us. */
 function consume(stream: Readable, consumer: Consumer, enough: () => void): Promise<void> {
   return new Promise((resolve, reject) => {
     let open = true
+    // Node reads on once the program has ended, paused or not: what comes meanwhile waits for its turn.
+    let turn: Promise<void> | undefined
     const take = (answer: void | false) => {
       if (answer !== false || !open) return
       open = false
@@ -150,19 +152,33 @@ function consume(stream: Readable, consumer: Consumer, enough: () => void): Prom
       open = false
       reject(error as Error)
     }
+    const hand = (chunk: Buffer): void | Promise<void> => {
+      if (!open) return
+      const answer = consumer(chunk)
+      return answer instanceof Promise ? answer.then(take) : take(answer)
+    }
+    const next = (busy: Promise<void>) => {
+      stream.pause()
+      const mine: Promise<void> = busy.then(() => {
+        if (turn !== mine) return
+        turn = undefined
+        stream.resume()
+      })
+      mine.catch(failed)
+      turn = mine
+    }
     stream.on('data', (chunk: Buffer) => {
       if (!open) return
       try {
-        const answer = consumer(chunk)
-        if (!(answer instanceof Promise)) return take(answer)
-        stream.pause()
-        answer.then(take).then(() => stream.resume(), failed)
+        const busy = turn ? turn.then(() => hand(chunk)) : hand(chunk)
+        if (busy) next(busy)
       } catch (error) {
         failed(error)
       }
     })
-    stream.once('error', () => resolve())
-    stream.once('close', () => resolve())
+    const over = () => void (turn ?? Promise.resolve()).then(resolve, failed)
+    stream.once('error', over)
+    stream.once('close', over)
   })
 }
 

@@ -66,7 +66,8 @@ export async function line(io: Io, question: string): Promise<string> {
     const nothing = () => answer('')
     reader.on('close', nothing)
     // At a terminal in raw mode Ctrl-C is a key; it means the program all the same.
-    reader.on('SIGINT', () => (nothing(), void process.kill(process.pid, 'SIGINT')))
+    // The signal comes later than this turn, and what waits for the answer has to find the program interrupted.
+    reader.on('SIGINT', () => (process.once('SIGINT', nothing), void process.kill(process.pid, 'SIGINT')))
     io.signal.addEventListener('abort', nothing)
     reader.question(question, answer)
   })
