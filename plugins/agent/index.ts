@@ -9,11 +9,13 @@ import { connect } from './model/index.js'
 import { asManifest, findSession, finished, finishRevert, fork, lastSession, noteSession, payOwed, restore, sessionsFolder, tidy, validId } from './session/index.js'
 import { Thread } from './thread.js'
 
-export type { AgentProviders, Given } from './base/index.js'
 export type { Place } from './components/index.js'
 export { AgentError }
-export type { Limits } from './base/index.js'
-export type * from './base/types.js'
+export type {
+  AgentProviders, CallOutcome, CallPart, CompactTrigger, EventBody, Fact, FileChange, FinishReason, Given, GroundedFact, HarnessEvent, Item, ItemStatus,
+  JournalRecord, Limits, Msg, NewItem, Origin, Outcome, OutcomeCode, Part, ReasoningPart, ResultPart, RevertScope, SegmentReason, Subtype, Summary,
+  TextPart, ThreadEvent, TokenBreakdown, TurnLimits, Usage,
+} from './base/index.js'
 
 export interface AgentOptions {
   /** `<provider>/<model>`; default: VTCODE_MODEL of `env`, then `agent.model` of the settings. */
@@ -86,7 +88,7 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     async compact(focus, { signal = new AbortController().signal } = {}) {
       await thread.start()
       try {
-        return await thread.context.compact('manual', signal, focus === undefined ? {} : { focus })
+        return await thread.context.compact({ trigger: 'manual', ...(focus !== undefined && { focus }) }, signal)
       } finally {
         await thread.finish()
       }
@@ -94,8 +96,8 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     followUp: (text, id) => thread.queue.add(text, id === undefined ? {} : { id }),
     steer: (text, id) => thread.steer(text, id),
     takeBack: () => thread.queue.takeBack(),
-    pause: () => thread.gate.shut(),
-    resume: () => thread.gate.open(),
+    pause: () => thread.requests.pause(),
+    resume: () => thread.requests.resume(),
     close,
   }
 }

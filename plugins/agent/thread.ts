@@ -7,9 +7,9 @@ import {
 } from './base/index.js'
 import { LiveContext, Segments } from './context/index.js'
 import { Events } from './events/index.js'
-import { checkBudget, noBill, Purse } from './ledger/index.js'
-import { Approvals, deferredFor, Gate, Lifecycle, remark, runTurn, type Source, type TurnEnd } from './loop/index.js'
-import { connect, type Accepted, type Asking, type Line, type Request } from './model/index.js'
+import { noBill, Purse } from './ledger/index.js'
+import { Approvals, deferredFor, Lifecycle, ModelRequests, runTurn, type LoopConversation, type Source, type TurnEnd } from './loop/index.js'
+import type { Line } from './model/index.js'
 import { abandon, apply, emptyState, Keeper, lineOf, Queue, textOf, Watch, type Restored, type SessionManifest, type State } from './session/index.js'
 
 export interface ThreadOptions {
@@ -30,7 +30,7 @@ export interface ThreadOptions {
   manifest?: SessionManifest
 }
 /** One conversation: its journal, its events, its inputs. Everything that lasts goes through `commit` and `events`. */
-export class Thread {
+export class Thread implements LoopConversation {
   readonly kernel: Kernel
   readonly workspace: Workspace
   readonly providers: AgentProviders
@@ -43,18 +43,14 @@ export class Thread {
   readonly state: State
   readonly cycles = new Cycles()
   readonly approvals: Approvals
-  readonly context = new LiveContext(this)
-  readonly segments: Segments
-  /** Requests to the model go through here. */
-  readonly gate = new Gate()
+  readonly context: LiveContext
+  readonly requests = new ModelRequests(this)
   readonly lifecycle: Lifecycle
   readonly purse: Purse
   readonly watch: Watch
-  /** Whether the last attempt to change something was refused because nobody could agree to it. */
   readonly escalation = { refused_change: false }
   readonly newId: ReturnType<typeof idMaker>
   line: Line
-  /** How often the model was told that a call in its text is none. */
   corrections = 0
   private resumed: Restored | undefined
   readonly store: Store
@@ -63,7 +59,6 @@ export class Thread {
   private readonly keeper: Keeper
   /** Ends the turn that is open, and no more than that. */
   private turn: AbortController | undefined
-  private fallback = 0
   private turns = 0
   private began = 0
   private last: TurnEnd = { outcome: 'success', text: '' }
@@ -78,7 +73,7 @@ export class Thread {
     this.line = options.line
     this.store = options.store
     this.keeper = new Keeper(this, options.manifest)
-    this.segments = new Segments(this, options.with_tools)
+    this.context = new LiveContext(this, new Segments(this, options.with_tools))
     this.settings = settingsOf(options.kernel, options.limits)
     this.newId = idMaker(options.providers.clock, options.providers.random)
     this.events = new Events(options.thread_id, options.providers.clock, options.restored?.owed.seq)
@@ -186,48 +181,6 @@ export class Thread {
     return { outcome: 'failed', text: '', failure: new AgentError('VT_PROMPT_BLOCKED', `A lifecycle hook objects to the input: ${reason}`) }
   }
 
-  /** Asks the model of the thread, or the next one where it cannot be had; once a turn with a shorter conversation. */
-  async request(ask: (line: Line, request: Request, asking: Omit<Asking, 'speech'>) => Promise<Accepted>, signal: AbortSignal): Promise<Accepted> {
-    for (;;) {
-      const { system, tools } = await this.segments.current()
-      await checkBudget(this, system)
-      const { facts } = this.line.model
-      const request: Request = {
-        system,
-        messages: this.state.messages,
-        tools: facts.supports_tools === false ? [] : tools,
-        weight: this.segments.weight,
-        max_output_tokens: this.context.room.output,
-        session_id: this.session_id,
-        ...(this.settings.agent.reasoning_effort !== undefined && { reasoning_effort: this.settings.agent.reasoning_effort }),
-      }
-      await remark(this, tools)
-      // An answer takes a while: what came before it gets on disk meanwhile. A failure is told by the next who waits.
-      this.store.sync('messages.jsonl').catch(() => {})
-      const retrying: Asking['retrying'] = ({ attempt, cause, wait_ms }) =>
-        this.harness('model_retry', { message: cause.message, attempt, error_category: cause.category, data: { wait_ms } })
-      try {
-        const accepted = await ask(this.line, request, { providers: this.providers, retrying })
-        this.context.answered(accepted)
-        return accepted
-      } catch (error) {
-        if (!(error instanceof AgentError)) throw error
-        const goesOn = error.code === 'VT_LLM_CONTEXT' ? await this.context.recover(signal) : replaceable.has(error.code) && (await this.fallBack(error, signal))
-        if (!goesOn) throw error
-      }
-    }
-  }
-
-  private async fallBack(error: AgentError, signal: AbortSignal): Promise<boolean> {
-    const id = this.settings.agent.fallback_models[this.fallback++]
-    if (id === undefined) return false
-    const from = this.line.model.id
-    this.line = await connect(this.kernel, id, this.providers)
-    await this.harness('model_fallback', { message: error.message, error_category: error.code, data: { from, to: this.line.model.id } })
-    await this.context.switched(signal)
-    return true
-  }
-
   /** The end of the run, told last of all: where that cannot be written down, the run has failed. */
   async finish(): Promise<Outcome> {
     const { outcome } = this.last
@@ -275,5 +228,3 @@ export class Thread {
     if (this.last.failure?.code !== 'VT_SESSION_WRITE') await this.keeper.settled()
   }
 }
-
-const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])

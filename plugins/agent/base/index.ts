@@ -9,5 +9,6 @@ export { describeFault, earlierResult, textOfResult } from './result_text.js'
 export { settingsOf, type AgentSettings, type Limits } from './settings.js'
 export type {
   CallOutcome, CallPart, CompactTrigger, EventBody, Fact, FileChange, FinishReason, GroundedFact, HarnessEvent, Item, ItemStatus, JournalRecord, Msg,
-  NewItem, Origin, Outcome, OutcomeCode, Part, ResultPart, RevertScope, SegmentReason, Subtype, Summary, ThreadEvent, TokenBreakdown, TurnLimits, Usage,
+  NewItem, Origin, Outcome, OutcomeCode, Part, ReasoningPart, ResultPart, RevertScope, SegmentReason, Subtype, Summary, TextPart, ThreadEvent,
+  TokenBreakdown, TurnLimits, Usage,
 } from './types.js'

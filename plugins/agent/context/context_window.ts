@@ -1,16 +1,15 @@
-import { withoutValues } from '../../../core/base/index.js'
-import type { CallPart, CompactTrigger, Fact, ResultPart, TokenBreakdown } from '../base/index.js'
-import { noUsage, sizeOf, type Accepted } from '../model/index.js'
-import { envelopeOf, sessionsFolder, textOf } from '../session/index.js'
-import type { Thread } from '../thread.js'
-import { clearable, clearedText } from './clearing.js'
-import { compact } from './compaction.js'
+import type { CallPart, Fact, TokenBreakdown } from '../base/index.js'
+import type { PaidConversation } from '../ledger/index.js'
+import { noUsage, sizeOf, type Accepted, type Request } from '../model/index.js'
+import { textOf, type ConversationContext } from '../session/index.js'
+import { clearOld } from './clearing.js'
+import { compact, type Compactable, type CompactOptions } from './compaction.js'
 import { nestedInstructions, shownAs } from './instructions.js'
+import type { Segments } from './segment.js'
 import { roomOf, type Room } from './token_budget.js'
 
 /** What the model is told at a time: how large it is, what leaves it and what joins it. */
-export class LiveContext {
-  /** The last shortening won little. */
+export class LiveContext implements ConversationContext, Compactable {
   vain = false
   /** Folders whose instructions were shown. */
   private readonly shown = new Set<string>()
@@ -22,7 +21,10 @@ export class LiveContext {
   private usage = noUsage
   private recovered = false
 
-  constructor(private readonly thread: Thread) {}
+  constructor(
+    private readonly thread: PaidConversation,
+    readonly segments: Segments,
+  ) {}
 
   get room(): Room {
     return roomOf(this.thread.line.model, this.thread.settings, this.lowered)
@@ -30,19 +32,32 @@ export class LiveContext {
 
   /** What the next request would take, in tokens: what the server counted, and about what came since. */
   get size(): number {
-    const { state, segments } = this.thread
+    const { state } = this.thread
     if (this.counted) return this.counted.tokens + sizeOf(state.messages.slice(this.counted.messages))
-    return segments.weight + sizeOf(state.messages)
+    return this.segments.weight + sizeOf(state.messages)
   }
 
-  /** Notes what the server counted for an answer that is about to join the conversation. */
+  async request(): Promise<Request> {
+    const { system, tools } = await this.segments.current()
+    const { state, session_id, settings } = this.thread
+    const { reasoning_effort } = settings.agent
+    return {
+      system,
+      messages: state.messages,
+      tools,
+      weight: this.segments.weight,
+      max_output_tokens: this.room.output,
+      session_id,
+      ...(reasoning_effort !== undefined && { reasoning_effort }),
+    }
+  }
+
   answered({ counted, usage }: Accepted): void {
     this.usage = usage
     this.counted = counted === undefined ? undefined : { tokens: counted, messages: this.thread.state.messages.length + 1 }
   }
-  /** What the turn that begins is made of. */
   async breakdown(): Promise<TokenBreakdown> {
-    const { system, written, tools } = (await this.thread.segments.next()).weight
+    const { system, written, tools } = (await this.segments.next()).weight
     const { input_tokens, cached_input_tokens, cache_creation_tokens } = this.usage
     return {
       system_prompt_tokens: Math.max(0, system - written),
@@ -59,23 +74,22 @@ export class LiveContext {
     if (kind === 'cleared' || kind === 'compaction') this.counted = undefined
   }
 
-  /** Shortens the conversation where it is about to be too long; before the first step of a turn a little earlier. */
   async makeRoom(first: boolean, signal: AbortSignal): Promise<void> {
     if (first) {
       this.recovered = false
-      await this.thread.segments.renew()
+      await this.segments.renew()
     }
-    await this.clearOld()
+    await clearOld(this.thread)
     if (!this.thread.settings.harness.auto_compaction_enabled) return
-    await this.thread.segments.current()
+    await this.segments.current()
     const { soft, hard } = this.room
     const { size } = this
-    if (size >= (first ? soft : hard)) await this.compact('auto', signal, { must: size >= hard })
+    if (size >= (first ? soft : hard)) await this.compact({ trigger: 'auto', must: size >= hard }, signal)
   }
 
   /** Shortens the conversation now; `false` when there is nothing to win. */
-  async compact(trigger: CompactTrigger, signal: AbortSignal, how: { focus?: string; must?: boolean } = {}): Promise<boolean> {
-    const done = await compact(this.thread, trigger, signal, how)
+  async compact(options: CompactOptions, signal: AbortSignal): Promise<boolean> {
+    const done = await compact(this.thread, this, options, signal)
     // What was shown to the model may have left with the rest.
     if (done) this.shown.clear()
     return done
@@ -86,7 +100,7 @@ export class LiveContext {
     if (this.recovered) return false
     this.recovered = true
     if (this.thread.line.model.sources['context_window'] === 'assumed') this.lowered = Math.floor(0.8 * this.size)
-    return this.compact('recovery', signal, { must: true })
+    return this.compact({ trigger: 'recovery', must: true }, signal)
   }
 
   /** Another model goes on: its window may be smaller. */
@@ -94,28 +108,7 @@ export class LiveContext {
     this.counted = undefined
     this.lowered = Infinity
     const must = this.size > this.room.hard
-    if (must || this.thread.settings.harness.compact_on_model_switch) await this.compact('model_switch', signal, { must })
-  }
-
-  /** Takes old results out of the conversation when it has grown long; each is written down first. */
-  private async clearOld(): Promise<void> {
-    const { thread } = this
-    const how = thread.settings.harness.tool_result_clearing
-    const old = clearable(thread.state, how)
-    if (old.length === 0) return
-    const texts: Record<string, string> = {}
-    for (const [result, call] of old) texts[result.call_id] = clearedText(result, call, await this.keepResult(result))
-    await thread.commit({ kind: 'cleared', texts, ...(how.clear_tool_inputs && { inputs: true }) })
-    await thread.harness('context_cleared', { message: `${old.length} old results left the conversation.` })
-  }
-
-  /** Where the whole text of a result lies, written there unless it lies somewhere. */
-  keepResult = ({ call_id, spool_path, text }: ResultPart): Promise<string> => (spool_path === undefined ? this.keepText(call_id, text) : Promise.resolve(spool_path))
-
-  async keepText(label: string, text: string): Promise<string> {
-    const name = `results/${label}.txt`
-    await this.thread.store.write(name, withoutValues(text))
-    return `${sessionsFolder}/${this.thread.session_id}/${name}`
+    if (must || this.thread.settings.harness.compact_on_model_switch) await this.compact({ trigger: 'model_switch', must }, signal)
   }
 
   /** What is written for agents in the folders that the calls of a step went to, once each. */
@@ -130,14 +123,6 @@ export class LiveContext {
       const known = found.length === 0 || state.messages.some((message) => message.origin === 'instructions' && textOf(message) === text)
       if (!known) await thread.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin: 'instructions' } })
     }
-  }
-
-  /** Writes down what the session remembers of itself. */
-  async saveMemory(archive?: string): Promise<void> {
-    const { state, session_id, queue, providers, store, settings } = this.thread
-    const text = withoutValues(JSON.stringify(envelopeOf(state, session_id, queue.pending, providers.clock.now())))
-    await store.write('memory.json', text)
-    if (archive !== undefined && settings.context.dynamic.persist_history) await store.archive(archive, text)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { SegmentReason } from '../base/index.js'
 import { tokensOf, toolDefinitions, type Request } from '../model/index.js'
-import type { Thread } from '../thread.js'
+import type { Conversation } from '../session/index.js'
 import { sha256, systemPrompt, writtenFor } from './system_prompt.js'
 
 /** A stretch of steps with one prompt and one set of tools. */
@@ -22,7 +22,7 @@ export class Segments {
   private present: Segment | undefined
 
   constructor(
-    private readonly thread: Thread,
+    private readonly thread: Conversation,
     private readonly withTools: boolean,
   ) {}
 

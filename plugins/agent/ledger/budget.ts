@@ -1,6 +1,6 @@
 import { AgentError, type AgentSettings } from '../base/index.js'
 import { costOf, noUsage, sizeOf, tokensOf, type Model } from '../model/index.js'
-import type { Thread } from '../thread.js'
+import type { PaidConversation } from './cost.js'
 
 /** A budget cannot be held without a price. Throws VT_LLM_UNPRICED. */
 export function checkPrice({ id, facts }: Model, { max_budget_usd: budget, allow_unpriced }: AgentSettings['harness']): void {
@@ -9,7 +9,7 @@ export function checkPrice({ id, facts }: Model, { max_budget_usd: budget, allow
 }
 
 /** Before anything is sent: what it would cost at least must fit into what is left. Throws VT_LOOP_BUDGET, VT_LLM_UNPRICED. */
-export async function checkBudget(thread: Thread, system: string): Promise<void> {
+export async function checkBudget(thread: PaidConversation, system: string): Promise<void> {
   const { spent } = thread.purse
   const { max_budget_usd: budget, budget_warning_threshold } = thread.settings.harness
   if (budget === undefined) return

@@ -1,5 +1,6 @@
 import type { Usage } from '../base/index.js'
 import { add, addCost, noUsage } from '../model/index.js'
+import type { Conversation } from '../session/index.js'
 
 export interface Bill {
   usage: Usage
@@ -34,4 +35,9 @@ export class Purse {
     this.run = together(this.run, all)
     return all
   }
+}
+
+/** A conversation whose costs are kept. */
+export interface PaidConversation extends Conversation {
+  readonly purse: Purse
 }

@@ -1,2 +1,2 @@
 export { checkBudget, checkPrice } from './budget.js'
-export { Purse, noBill, together, type Bill } from './cost.js'
+export { Purse, noBill, together, type Bill, type PaidConversation } from './cost.js'

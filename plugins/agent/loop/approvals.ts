@@ -1,10 +1,11 @@
 import type { Approval, Approved } from '../../../core/kernel/index.js'
 import type { AgentProviders, CallPart, EventBody } from '../base/index.js'
 import type { Events } from '../events/index.js'
+import type { ConversationApprovals } from '../session/index.js'
 import type { Deferred } from './deferred_approvals.js'
 
 /** Puts questions about calls to whoever can allow them: one at a time, in the order they come, each on record. */
-export class Approvals {
+export class Approvals implements ConversationApprovals {
   private tail: Promise<unknown> = Promise.resolve()
 
   constructor(

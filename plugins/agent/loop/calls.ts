@@ -1,7 +1,6 @@
 import type { Effect, JsonObject, Result } from '../../../core/base/index.js'
 import { describeFault, earlierResult, identityOf, isQuiet, messageOf, type CallPart, type Item, type Msg, type Nature, type Told } from '../base/index.js'
-import { callEnd, recording, resultPart, settle, type Came } from '../session/index.js'
-import type { Thread } from '../thread.js'
+import { callEnd, recording, resultPart, settle, type Came, type Conversation } from '../session/index.js'
 import { changesOf } from './changes.js'
 import { People } from './human_input.js'
 import { outcomeOf, report } from './report.js'
@@ -16,7 +15,7 @@ interface Planned extends Nature {
  * in the journal before it can change anything, each result before the next batch, and what came of them is told in their order,
  * whichever ended first. Then the message with all results.
  */
-export async function makeCalls(thread: Thread, tally: Tally, calls: readonly CallPart[], signal: AbortSignal): Promise<void> {
+export async function makeCalls(thread: Conversation, tally: Tally, calls: readonly CallPart[], signal: AbortSignal): Promise<void> {
   const planned = calls.map((call): Planned => ({ call, ...thread.providers.metadata.describe(call.name, call.input) }))
   const most = thread.settings.harness.max_parallel_tool_calls || 16
   for (const batch of batches(planned.filter(({ call }) => !thread.state.ended.has(call.call_id)))) {
@@ -57,7 +56,7 @@ interface Made extends Planned, Came {
   duration_ms: number
 }
 
-async function makeCall(thread: Thread, tally: Tally, { call, effects, ...rest }: Planned, signal: AbortSignal): Promise<Made> {
+async function makeCall(thread: Conversation, tally: Tally, { call, effects, ...rest }: Planned, signal: AbortSignal): Promise<Made> {
   const { events, providers } = thread
   const { call_id, tool_call_id, name, input } = call
   const invocation: Made['invocation'] = {
@@ -83,7 +82,7 @@ async function makeCall(thread: Thread, tally: Tally, { call, effects, ...rest }
   return { call, effects, ...rest, invocation, refused: refused !== undefined, people, result, changed, duration_ms: providers.clock.now() - began }
 }
 
-async function tell(thread: Thread, tally: Tally, { call, effects, invocation, refused, people, result, changed, duration_ms }: Made, signal: AbortSignal): Promise<void> {
+async function tell(thread: Conversation, tally: Tally, { call, effects, invocation, refused, people, result, changed, duration_ms }: Made, signal: AbortSignal): Promise<void> {
   const { call_id, name, input } = call
   const said = thread.providers.output_map.toModel(result)
   const answer = refused ? said : tally.note(call, effects, result, said, duration_ms - people.waited_ms)
@@ -95,7 +94,7 @@ async function tell(thread: Thread, tally: Tally, { call, effects, invocation, r
 }
 
 /** Runs a call, with an eye on files where it may change what no tool of ours records. */
-async function watched(thread: Thread, call: CallPart, effects: readonly Effect[], people: People, signal: AbortSignal): Promise<Came> {
+async function watched(thread: Conversation, call: CallPart, effects: readonly Effect[], people: People, signal: AbortSignal): Promise<Came> {
   if (isQuiet(effects) || recording.has(call.name) || !thread.settings.checkpoints.enabled) return { result: await run(thread, call, effects, people, signal), changed: [] }
   const { state, watch } = thread
   const after = await watch.before([...new Set([...state.named, ...state.touched])])
@@ -105,7 +104,7 @@ async function watched(thread: Thread, call: CallPart, effects: readonly Effect[
 }
 
 /** Runs a call; a reading one that failed for a passing reason is tried again. */
-async function run(thread: Thread, call: CallPart, effects: readonly Effect[], people: People, signal: AbortSignal): Promise<Result> {
+async function run(thread: Conversation, call: CallPart, effects: readonly Effect[], people: People, signal: AbortSignal): Promise<Result> {
   const { cache, execute, sandbox } = thread.providers
   const key = isQuiet(effects) ? identityOf(call.name, call.input) : undefined
   const known = key === undefined ? undefined : cache.get(key)
@@ -129,7 +128,7 @@ async function run(thread: Thread, call: CallPart, effects: readonly Effect[], p
 }
 
 /** A result that the model still has before it is named, not shown again. */
-function folded(thread: Thread, call: CallPart, answer: Told): Told {
+function folded(thread: Conversation, call: CallPart, answer: Told): Told {
   const { text } = answer
   if (answer.is_error || text.length < 200) return answer
   const earlier = earlierResult(thread.state.messages, identityOf(call.name, call.input), text)

@@ -2,8 +2,7 @@ import { findProgram, searchPath, withoutValues } from '../../../core/base/index
 import type { Approval, Approved } from '../../../core/kernel/index.js'
 import { run } from '../../lib/process/index.js'
 import { uuidOf, type AgentSettings, type CallPart } from '../base/index.js'
-import { approvalOf, approvalsIn, removeApproval, writeApproval, type PendingApproval } from '../session/index.js'
-import type { Thread } from '../thread.js'
+import { approvalOf, approvalsIn, removeApproval, writeApproval, type Conversation, type PendingApproval } from '../session/index.js'
 
 const every_ms = 500
 
@@ -14,7 +13,7 @@ const every_ms = 500
 export class Deferred {
   private readonly settings: AgentSettings['harness']['async_approval']
 
-  constructor(private readonly thread: Pick<Thread, 'workspace' | 'session_id' | 'providers' | 'settings'>) {
+  constructor(private readonly thread: Pick<Conversation, 'workspace' | 'session_id' | 'providers' | 'settings'>) {
     this.settings = thread.settings.harness.async_approval
   }
 
@@ -77,4 +76,4 @@ export class Deferred {
 }
 
 /** For a thread where nobody can be asked now, if it is wanted that somebody is asked later. */
-export const deferredFor = (thread: Thread): Deferred | undefined => (thread.providers.approval.deferred && thread.providers.session.kept ? new Deferred(thread) : undefined)
+export const deferredFor = (thread: Conversation): Deferred | undefined => (thread.providers.approval.deferred && thread.providers.session.kept ? new Deferred(thread) : undefined)

@@ -1,6 +1,6 @@
 import type { Approved, CallOptions } from '../../../core/kernel/index.js'
 import type { CallPart } from '../base/index.js'
-import type { Thread } from '../thread.js'
+import type { Conversation } from '../session/index.js'
 
 /** Whoever is asked about one call, and by it: what they said, and how long the call waited for them, which is not its run time. */
 export class People {
@@ -8,7 +8,7 @@ export class People {
   waited_ms = 0
 
   constructor(
-    private readonly thread: Thread,
+    private readonly thread: Conversation,
     private readonly call: CallPart,
     private readonly signal: AbortSignal,
   ) {}

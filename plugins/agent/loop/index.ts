@@ -1,6 +1,5 @@
 export { Approvals } from './approvals.js'
 export { deferredFor } from './deferred_approvals.js'
 export { Lifecycle, type Source } from './lifecycle_hooks.js'
-export { remark } from './model_notices.js'
-export { Gate } from './pause.js'
-export { runTurn, type TurnEnd } from './turn.js'
+export { ModelRequests } from './model_requests.js'
+export { runTurn, type LoopConversation, type TurnEnd } from './turn.js'

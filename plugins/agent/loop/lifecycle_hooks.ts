@@ -1,20 +1,20 @@
 import { fire, notify, type Circumstances, type Occasion, type Told } from '../../lib/hooks/index.js'
 import type { CompactTrigger } from '../base/index.js'
-import type { Thread } from '../thread.js'
+import type { Conversation, ConversationHooks } from '../session/index.js'
 
 /** How a thread begins: with nothing, as itself, or with what another one was about. */
 export type Source = 'startup' | 'resume' | 'fork'
 const mostStops = 8
 
 /** Tells the hooks of the user what the agent is about, and brings the conversation what they say. */
-export class Lifecycle {
+export class Lifecycle implements ConversationHooks {
   /** What waits for a turn that can take it up. */
   private readonly notes: string[] = []
   private begun = false
   private stops = 0
 
   constructor(
-    private readonly thread: Thread,
+    private readonly thread: Conversation,
     private readonly source: Source,
   ) {}
 

@@ -1,7 +1,7 @@
 import type { JsonObject, Result } from '../../../core/base/index.js'
 import { confinement, type SandboxSettings } from '../../lib/process/index.js'
 import type { CallOutcome, FileChange, Item, NewItem, Told } from '../base/index.js'
-import type { Thread } from '../thread.js'
+import type { Conversation } from '../session/index.js'
 import type { People } from './human_input.js'
 import { counted } from './line_counts.js'
 
@@ -16,7 +16,7 @@ interface Made {
 type Invocation = Item & { type: 'tool_invocation' }
 
 /** Tells what came of a call: its output, what it was besides a call of a tool, the files it changed, and its end. */
-export async function report(thread: Thread, invocation: Invocation, { result, answer, changes, duration_ms, outcome }: Made): Promise<void> {
+export async function report(thread: Conversation, invocation: Invocation, { result, answer, changes, duration_ms, outcome }: Made): Promise<void> {
   const { events, newId, workspace, session_id } = thread
   const { call_id, tool_call_id } = invocation
   const status = outcome === 'cancelled' ? 'cancelled' : result.ok ? 'completed' : 'failed'
@@ -72,7 +72,7 @@ function endOf({ stdout, stderr, output }: JsonObject): string {
 }
 
 /** Where a command ran. */
-async function executorOf({ kernel, providers }: Thread, { tool_name, arguments: input }: Invocation): Promise<'local' | 'sandbox'> {
+async function executorOf({ kernel, providers }: Conversation, { tool_name, arguments: input }: Invocation): Promise<'local' | 'sandbox'> {
   const { mode } = kernel.settings['sandbox'] as SandboxSettings
   const chosen = providers.sandbox.choose(tool_name, input)
   const use = confinement(mode, chosen === 'workspace' ? undefined : chosen, (input as JsonObject)['sandbox_permissions'] === 'require_escalated')

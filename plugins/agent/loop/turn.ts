@@ -1,12 +1,21 @@
-import { AgentError, messageOf, type Msg, type OutcomeCode, type Part } from '../base/index.js'
-import { noBill, together, type Bill } from '../ledger/index.js'
+import { AgentError, messageOf, type Cycles, type Msg, type OutcomeCode, type Part } from '../base/index.js'
+import { noBill, together, type Bill, type PaidConversation } from '../ledger/index.js'
 import { ask, Speech, type Accepted } from '../model/index.js'
 import { textOf, unanswered } from '../session/index.js'
-import type { Thread } from '../thread.js'
 import { readArguments } from './arguments.js'
 import { makeCalls } from './calls.js'
+import type { ModelRequests } from './model_requests.js'
 import { Tally } from './turn_limits.js'
 
+/** A conversation with what its turns have in common. */
+export interface LoopConversation extends PaidConversation {
+  readonly requests: ModelRequests
+  readonly cycles: Cycles
+  /** Whether the last attempt to change something was refused because nobody could agree to it. */
+  readonly escalation: { refused_change: boolean }
+  /** How often the model was told that a call in its text is none. */
+  corrections: number
+}
 /** How a turn ended; `failure` is what it failed with. */
 export interface TurnEnd {
   outcome: OutcomeCode
@@ -18,7 +27,7 @@ const pseudoCall = /<tool_call|<invoke name=|<function=/
 const mostCorrections = 2
 
 /** One turn: from an input to the next idle boundary. Without an input the turn that is open goes on. */
-export async function runTurn(thread: Thread, input: Msg | undefined, signal: AbortSignal): Promise<TurnEnd> {
+export async function runTurn(thread: LoopConversation, input: Msg | undefined, signal: AbortSignal): Promise<TurnEnd> {
   const turn = new Turn(thread, signal)
   await turn.begin(input)
   try {
@@ -39,7 +48,7 @@ class Turn {
   private readonly speech: Speech
 
   constructor(
-    private readonly thread: Thread,
+    private readonly thread: LoopConversation,
     private readonly signal: AbortSignal,
   ) {
     this.tally = new Tally(thread.settings, thread.cycles, thread.escalation)
@@ -100,8 +109,7 @@ class Turn {
     tally.cancelled = false
     await thread.context.makeRoom(this.first, signal)
     this.first = false
-    await thread.gate.passed(signal)
-    const accepted = await thread.request((line, request, asking) => ask(line, { ...request, ...(!withTools && { tools: [] }) }, { ...asking, speech }, signal), signal)
+    const accepted = await thread.requests.send((line, request, asking) => ask(line, { ...request, ...(!withTools && { tools: [] }) }, { ...asking, speech }, signal), signal)
     const message: Msg = { role: 'assistant', parts: await this.partsOf(accepted, withTools) }
     const { model } = thread.line
     const bill = thread.purse.pay(accepted)

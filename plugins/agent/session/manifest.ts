@@ -1,7 +1,7 @@
 import { version, withoutValues } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { AgentError } from '../base/index.js'
-import type { Thread } from '../thread.js'
+import type { Conversation } from './conversation.js'
 import { isHeld } from './lock.js'
 import { sessionsFolder } from './store.js'
 
@@ -34,7 +34,7 @@ export interface SessionManifest {
 }
 
 /** The manifest of a session as it is now; `before` is the last one. */
-export function manifestOf({ providers, session_id, thread_id, kernel, line, state, events }: Thread, status: SessionManifest['status'], before: SessionManifest | undefined): SessionManifest {
+export function manifestOf({ providers, session_id, thread_id, kernel, line, state, events }: Conversation, status: SessionManifest['status'], before: SessionManifest | undefined): SessionManifest {
   const now = new Date(providers.clock.now()).toISOString()
   return {
     v: 1,

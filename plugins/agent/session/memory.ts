@@ -1,4 +1,6 @@
+import { withoutValues } from '../../../core/base/index.js'
 import type { GroundedFact } from '../base/index.js'
+import type { Conversation } from './conversation.js'
 import { textOf, type State } from './state.js'
 
 /** What a session remembers of itself, `manifests/schema/session_memory_envelope.1.json`: enough to go on with, far less than the conversation. */
@@ -48,6 +50,13 @@ export function envelopeOf(state: State, session_id: string, pending: readonly {
     history_artifact_path: history_path ?? null,
     generated_at: new Date(now).toISOString(),
   }
+}
+
+/** Writes down what the session remembers of itself; `archive` is the name under which histories keep it too. */
+export async function saveMemory({ state, session_id, queue, providers, store, settings }: Conversation, archive?: string): Promise<void> {
+  const text = withoutValues(JSON.stringify(envelopeOf(state, session_id, queue.pending, providers.clock.now())))
+  await store.write('memory.json', text)
+  if (archive !== undefined && settings.context.dynamic.persist_history) await store.archive(archive, text)
 }
 
 const longest = 2000

@@ -4,7 +4,7 @@ import type { Workspace } from '../../../core/workspace/index.js'
 import { undoable, type Step } from '../../lib/files/index.js'
 import { spooled } from '../../lib/state/index.js'
 import { isQuiet, textOfResult, type CallPart, type FileChange } from '../base/index.js'
-import type { Thread } from '../thread.js'
+import type { Conversation } from './conversation.js'
 import { callEnd, resultPart, unanswered } from './state.js'
 
 // Tools of ours that keep what they replace: of them it can be told whether a change was made.
@@ -20,7 +20,7 @@ export interface Came {
  * What became of a call that a killed process had begun. Nothing is `undefined`: it did nothing, and can be made. A command is never
  * made again, and files that it changed can be brought back; a change of our own is compared with what was noted before it.
  */
-export async function settle({ workspace, session_id, state, watch, approvals }: Thread, { call_id, name }: CallPart, effects: readonly Effect[]): Promise<Came | undefined> {
+export async function settle({ workspace, session_id, state, watch, approvals }: Conversation, { call_id, name }: CallPart, effects: readonly Effect[]): Promise<Came | undefined> {
   if (isQuiet(effects) || (await approvals.waits(call_id))) return undefined
   const since = (state.started.get(call_id) as { ts?: string } | undefined)?.ts ?? ''
   if (!recording.has(name)) {
@@ -60,7 +60,7 @@ export async function isMade(workspace: Workspace, step: Step): Promise<boolean>
 }
 
 /** Ends a turn that will not be continued: every call of it is answered by what is known, then the turn is closed. */
-export async function abandon(thread: Thread): Promise<void> {
+export async function abandon(thread: Conversation): Promise<void> {
   const calls = unanswered(thread.state)
   for (const call of calls) {
     const { call_id } = call

@@ -1,6 +1,6 @@
 import { AgentError, verdictOf, type JournalRecord, type Store } from '../base/index.js'
 import { add } from '../model/index.js'
-import type { Thread } from '../thread.js'
+import type { Conversation } from './conversation.js'
 import { readJournal } from './journal.js'
 import { replay, type State } from './state.js'
 import { readLog, type Owed } from './unfinished.js'
@@ -26,7 +26,7 @@ export async function restore(store: Store, id: string): Promise<Restored> {
 }
 
 /** Tells the ends that a killed run owes, so that every log is whole. */
-export async function payOwed({ events, session_id }: Thread, { running, items, turn_id, turn_usage, usage, turns, steps }: Owed): Promise<void> {
+export async function payOwed({ events, session_id }: Pick<Conversation, 'events' | 'session_id'>, { running, items, turn_id, turn_usage, usage, turns, steps }: Owed): Promise<void> {
   if (!running) return
   events.turn_id = turn_id
   for (const item of [...items].reverse()) await events.complete({ ...item, ...('status' in item && { status: 'cancelled' as const }) } as typeof item)
