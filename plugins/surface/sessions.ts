@@ -1,10 +1,10 @@
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
-import { refusal, type SessionManifest } from '../agent/cli/index.js'
+import { printFailure, type SessionManifest } from '../agent/cli/index.js'
 import { columns, oneLine, run, verb } from '../lib/terminal/index.js'
 
 /** `vtcode sessions`: the conversations of this workspace. */
 export default async function sessions(kernel: Kernel, argv: string[], io: Io): Promise<number> {
-  const [{ listSessions }, { allSessions, findSession }, { tidy, removeSession }, { repair }, { openStore }, { settingsOf }] = await Promise.all([
+  const [{ listSessions }, { allSessions, findSession }, { tidy, removeSession }, { repair }, { openStore }, { agentSettings }] = await Promise.all([
     import('../agent/cli/index.js'),
     import('../agent/cli/index.js'),
     import('../agent/cli/index.js'),
@@ -18,7 +18,7 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
     try {
       await what(workspace)
     } catch (error) {
-      code = refusal(kernel, error, io)
+      code = printFailure(kernel, error, io)
     } finally {
       workspace.close()
     }
@@ -67,7 +67,7 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
   )
   command.command('gc').description('deletes what is beyond the bounds of `sessions` in the settings').option('--json').action(({ json }: { json?: true }) =>
     within(async (workspace) => {
-      const gone = await tidy(workspace, settingsOf(kernel), Date.now())
+      const gone = await tidy(workspace, agentSettings(kernel), Date.now())
       io.stdout.write(json ? `${JSON.stringify({ deleted: gone })}\n` : gone.map((id) => `${id}\n`).join(''))
     }),
   )

@@ -2,7 +2,7 @@ import type { Effect, JsonObject } from '../../../core/base/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 
 /** The worst a call can do: that of its action, or of the whole tool where it does not say which; of an unknown tool nothing is known, and nothing runs. */
-export function effectsOf(kernel: Kernel, name: string, input: unknown): readonly Effect[] {
+export function effectsOfCall(kernel: Kernel, name: string, input: unknown): readonly Effect[] {
   const tool = kernel.describe(name)
   if (!tool) return []
   const action = (input as JsonObject | null)?.['action']

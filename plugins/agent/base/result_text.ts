@@ -1,10 +1,10 @@
 import type { Result } from '../../../core/base/index.js'
-import type { Told } from './components.js'
-import { identityOf } from './loop_detector.js'
+import type { ModelText } from './components.js'
+import { callIdentity } from './loop_detector.js'
 import type { Msg } from './types.js'
 
-/** A result in the words a model reads. */
-export function textOfResult(result: Result): Told {
+/** A result as the text that a model reads. */
+export function textOfResult(result: Result): ModelText {
   const remarks = (result.notices ?? []).map(({ code, message }) => `\n[${code}] ${message}`).join('')
   if (result.ok) {
     const text = result.text ?? JSON.stringify(result.output)
@@ -21,7 +21,7 @@ export const describeFault = (code: string, message: string, hint = ''): { code:
 /** The latest whole result of the same call in the live context, if `text` begins with it and adds remarks at most. */
 export function earlierResult(messages: readonly Msg[], identity: string, text: string): { call_id: string; length: number } | undefined {
   const calls = new Map<string, string>()
-  for (const { parts } of messages) for (const part of parts) if (part.type === 'tool_call') calls.set(part.call_id, identityOf(part.name, part.input))
+  for (const { parts } of messages) for (const part of parts) if (part.type === 'tool_call') calls.set(part.call_id, callIdentity(part.name, part.input))
   for (const { parts } of [...messages].reverse()) {
     for (const part of parts) {
       if (part.type !== 'tool_result' || part.is_error || calls.get(part.call_id) !== identity || part.text.length < 200) continue

@@ -1,17 +1,18 @@
 import { withoutValues } from '../../../core/base/index.js'
+import { sessionsFolder } from '../../lib/state/index.js'
 import type { AgentSettings, CallPart, ResultPart } from '../base/index.js'
 import { briefly } from '../events/index.js'
 import { sizeOf, tokensOf } from '../model/index.js'
-import { sessionsFolder, type Conversation, type State } from '../session/index.js'
+import type { Conversation, ConversationState } from '../session/index.js'
 
 // What a model cannot simply ask for again.
 const kept = new Set(['load_skill', 'load_skill_resource', 'task_tracker'])
 
 /**
  * Which old results may leave the conversation: the oldest first, never the last few, an error, one of the turn under way or one that
- * lies nowhere else. Nothing, unless enough is won: each clearing costs the server's cache. call_id → the result.
+ * lies nowhere else. Nothing, unless enough is saved: each clearing costs the server's cache. call_id → the result.
  */
-function clearable(state: State, { enabled, trigger_tokens, keep_tool_uses, clear_at_least_tokens }: AgentSettings['harness']['tool_result_clearing']): [ResultPart, CallPart][] {
+function clearable(state: ConversationState, { enabled, trigger_tokens, keep_tool_uses, clear_at_least_tokens }: AgentSettings['harness']['tool_result_clearing']): [ResultPart, CallPart][] {
   if (!enabled || sizeOf(state.messages) < trigger_tokens) return []
   const calls = new Map(state.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'tool_call' ? [[part.call_id, part] as const] : []))))
   const results = state.messages.slice(0, state.earlier).flatMap(({ parts }) => parts).filter((part) => part.type === 'tool_result')

@@ -1,22 +1,22 @@
 import { withoutValues } from '../../../core/base/index.js'
 import { AgentError, type CompactTrigger, type Msg, type Summary } from '../base/index.js'
 import { checkBudget, type PaidConversation } from '../ledger/index.js'
-import { ask, connect, sizeOf, tokensOf, type Line } from '../model/index.js'
-import { envelopeOf, mergeSummaries, plainSummary, readSummary, saveMemory, shownMemory, shownSummary, summaryPrompt, textOf, transcript } from '../session/index.js'
+import { askModel, connect, sizeOf, tokensOf, type ModelConnection } from '../model/index.js'
+import { envelopeOf, mergeSummaries, messageText, plainSummary, readSummary, saveMemory, shownMemory, shownSummary, summaryPrompt, transcript } from '../session/index.js'
 import { keepResult, keepText } from './clearing.js'
 import { dedupe } from './dedupe.js'
 import type { Segments } from './segment.js'
-import type { Room } from './token_budget.js'
+import type { TokenBudget } from './token_budget.js'
 
 const most = { tail: 20_000, retained: 20_000, summary: 4096 }
 const fewest = 10
-/** A shortening that wins less than this part is worth nothing. */
+/** Compaction that saves less than this share counts as vain. */
 const worthwhile = 0.2
 
 /** The context window of a conversation, as far as its compaction depends on it. */
 export interface Compactable {
   readonly segments: Segments
-  readonly room: Room
+  readonly budget: TokenBudget
   /** In tokens. */
   readonly size: number
   /** The last compaction won little. */
@@ -43,7 +43,7 @@ export async function compact(thread: PaidConversation, context: Compactable, { 
   const tokens_before = context.size
   const original_message_count = state.messages.length
   const previous = state.segment
-  const tail = Math.min(most.tail, context.room.hard / 4, tokens_before / 2)
+  const tail = Math.min(most.tail, context.budget.hard / 4, tokens_before / 2)
   const history_path = await archive(thread)
   const { texts, reads } = dedupe(state.messages)
   if (Object.keys(texts).length > 0) await thread.commit({ kind: 'cleared', texts })
@@ -51,10 +51,10 @@ export async function compact(thread: PaidConversation, context: Compactable, { 
   const keep_from = startOfTail(state.messages, tail)
   if (keep_from === 0) return reads > 0
   const old = state.messages.slice(0, keep_from)
-  const summary = await summarise(thread, old, { window: context.room.window, focus }, signal)
+  const summary = await summarise(thread, old, { window: context.budget.window, focus }, signal)
   const words = state.messages.filter(({ role, origin }) => role === 'user' && origin !== 'harness' && origin !== 'instructions')
   const latest = words.slice(-thread.settings.context.dynamic.retained_user_messages)
-  const retained = await cutTo(latest.filter((message) => old.includes(message)), Math.min(most.retained, context.room.hard / 4), (text) => keepText(thread, `input-${state.turn}`, text))
+  const retained = await cutTo(latest.filter((message) => old.includes(message)), Math.min(most.retained, context.budget.hard / 4), (text) => keepText(thread, `input-${state.turn}`, text))
   const after = { ...state, summary: mergeSummaries(state.summary, summary), history_path }
   const memory = envelopeOf(after, session_id, thread.queue.pending, thread.providers.clock.now())
   const inserted = [harness(shownMemory(memory)), harness(shownSummary(after.summary)), ...retained]
@@ -92,7 +92,7 @@ async function archive({ store, state, session_id, settings }: PaidConversation)
   return store.archive(`${session_id}_${state.compactions + 1}.jsonl`, withoutValues(state.messages.map((message) => `${JSON.stringify(message)}\n`).join('')))
 }
 
-/** The newest whole groups that fit, the last one in any case: calls and their results are never apart. Of words alone that do not fit none stays whole. */
+/** The newest whole groups that fit, the last one in any case: calls and their results are never apart. Messages of the user that do not fit are not kept whole. */
 function startOfTail(messages: readonly Msg[], room: number): number {
   let start = messages.length
   let left = room
@@ -129,7 +129,7 @@ async function cutTo(messages: readonly Msg[], room: number, keep: (text: string
     const size = sizeOf([message])
     if (size <= left) kept.unshift(message)
     else {
-      const text = textOf(message)
+      const text = messageText(message)
       kept.unshift({ ...message, parts: [{ type: 'text', text: `${text.slice(0, left * 2)}\n… cut here: ${Buffer.byteLength(text)} bytes, full text in ${await keep(text)}` }] })
     }
     left -= size
@@ -137,19 +137,19 @@ async function cutTo(messages: readonly Msg[], room: number, keep: (text: string
   return kept
 }
 
-/** What a model says of the old part; without a usable answer what can be said without one: to shorten never fails a turn. */
+/** The summary of the old part by a model, or without a usable answer a plain one: compaction never fails a turn. */
 async function summarise(thread: PaidConversation, old: readonly Msg[], known: { window: number; focus: string | undefined }, signal: AbortSignal): Promise<Summary> {
   try {
-    const line = await summariser(thread)
-    const window = line.model.facts.context_window ?? known.window
+    const connection = await summariser(thread)
+    const window = connection.model.facts.context_window ?? known.window
     const record = transcript(old, Math.max(0, window - most.summary) * 2)
     const task = `${known.focus ? `Keep above all what concerns: ${known.focus}\n\n` : ''}<record>\n${record}\n</record>`
     const messages: Msg[] = [{ role: 'user', parts: [{ type: 'text', text: task }] }]
     for (let attempt = 1; ; attempt++) {
       await checkBudget(thread, summaryPrompt)
       const request = { system: summaryPrompt, messages, tools: [], weight: tokensOf(summaryPrompt), max_output_tokens: most.summary, session_id: thread.session_id }
-      const { parts, ...bill } = await ask(line, request, { providers: thread.providers, speech: silent, retrying: async () => {} }, signal)
-      thread.purse.owe(bill)
+      const { parts, ...cost } = await askModel(connection, request, { providers: thread.providers, speech: silent, retrying: async () => {} }, signal)
+      thread.costs.recordAside(cost)
       const text = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
       try {
         return readSummary(text)
@@ -165,9 +165,9 @@ async function summarise(thread: PaidConversation, old: readonly Msg[], known: {
 }
 
 /** The small model, or the one of the thread; a summary is not worth many attempts. */
-async function summariser({ kernel, providers, settings, line }: PaidConversation): Promise<Line> {
+async function summariser({ kernel, providers, settings, connection }: PaidConversation): Promise<ModelConnection> {
   const { small_model } = settings.agent
-  const chosen = small_model === undefined || small_model === line.model.id ? line : await connect(kernel, small_model, providers)
+  const chosen = small_model === undefined || small_model === connection.model.id ? connection : await connect(kernel, small_model, providers)
   return { ...chosen, model: { ...chosen.model, entry: { ...chosen.model.entry, retries: { request: 1, stream: 1 } } } }
 }
 

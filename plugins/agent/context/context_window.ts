@@ -1,15 +1,15 @@
 import type { CallPart, Fact, TokenBreakdown } from '../base/index.js'
 import type { PaidConversation } from '../ledger/index.js'
-import { noUsage, sizeOf, type Accepted, type Request } from '../model/index.js'
-import { textOf, type ConversationContext } from '../session/index.js'
+import { noUsage, sizeOf, type ModelAnswer, type ModelRequest } from '../model/index.js'
+import { messageText, type ConversationContext } from '../session/index.js'
 import { clearOld } from './clearing.js'
 import { compact, type Compactable, type CompactOptions } from './compaction.js'
 import { nestedInstructions, shownAs } from './instructions.js'
 import type { Segments } from './segment.js'
-import { roomOf, type Room } from './token_budget.js'
+import { tokenBudget, type TokenBudget } from './token_budget.js'
 
-/** What the model is told at a time: how large it is, what leaves it and what joins it. */
-export class LiveContext implements ConversationContext, Compactable {
+/** What the model reads at a time: how large it is, what leaves it and what joins it. */
+export class ContextWindow implements ConversationContext, Compactable {
   vain = false
   /** Folders whose instructions were shown. */
   private readonly shown = new Set<string>()
@@ -17,7 +17,7 @@ export class LiveContext implements ConversationContext, Compactable {
   private counted: { tokens: number; messages: number } | undefined
   /** What the model's window turned out to be at most. */
   private lowered = Infinity
-  /** What the server said of the last answer. */
+  /** Usage that the server reported for the last answer. */
   private usage = noUsage
   private recovered = false
 
@@ -26,8 +26,8 @@ export class LiveContext implements ConversationContext, Compactable {
     readonly segments: Segments,
   ) {}
 
-  get room(): Room {
-    return roomOf(this.thread.line.model, this.thread.settings, this.lowered)
+  get budget(): TokenBudget {
+    return tokenBudget(this.thread.connection.model, this.thread.settings, this.lowered)
   }
 
   /** What the next request would take, in tokens: what the server counted, and about what came since. */
@@ -37,7 +37,7 @@ export class LiveContext implements ConversationContext, Compactable {
     return this.segments.weight + sizeOf(state.messages)
   }
 
-  async request(): Promise<Request> {
+  async request(): Promise<ModelRequest> {
     const { system, tools } = await this.segments.current()
     const { state, session_id, settings } = this.thread
     const { reasoning_effort } = settings.agent
@@ -46,13 +46,13 @@ export class LiveContext implements ConversationContext, Compactable {
       messages: state.messages,
       tools,
       weight: this.segments.weight,
-      max_output_tokens: this.room.output,
+      max_output_tokens: this.budget.output,
       session_id,
       ...(reasoning_effort !== undefined && { reasoning_effort }),
     }
   }
 
-  answered({ counted, usage }: Accepted): void {
+  answered({ counted, usage }: ModelAnswer): void {
     this.usage = usage
     this.counted = counted === undefined ? undefined : { tokens: counted, messages: this.thread.state.messages.length + 1 }
   }
@@ -82,7 +82,7 @@ export class LiveContext implements ConversationContext, Compactable {
     await clearOld(this.thread)
     if (!this.thread.settings.harness.auto_compaction_enabled) return
     await this.segments.current()
-    const { soft, hard } = this.room
+    const { soft, hard } = this.budget
     const { size } = this
     if (size >= (first ? soft : hard)) await this.compact({ trigger: 'auto', must: size >= hard }, signal)
   }
@@ -95,19 +95,19 @@ export class LiveContext implements ConversationContext, Compactable {
     return done
   }
 
-  /** The server found the conversation too long: a window that was only assumed is smaller. One try with less, once a turn. */
+  /** Compacts once a turn after the server found the conversation too long; a window that was only assumed is taken as smaller. */
   async recover(signal: AbortSignal): Promise<boolean> {
     if (this.recovered) return false
     this.recovered = true
-    if (this.thread.line.model.sources['context_window'] === 'assumed') this.lowered = Math.floor(0.8 * this.size)
+    if (this.thread.connection.model.sources['context_window'] === 'assumed') this.lowered = Math.floor(0.8 * this.size)
     return this.compact({ trigger: 'recovery', must: true }, signal)
   }
 
-  /** Another model goes on: its window may be smaller. */
+  /** Compacts for another model, whose window may be smaller. */
   async switched(signal: AbortSignal): Promise<void> {
     this.counted = undefined
     this.lowered = Infinity
-    const must = this.size > this.room.hard
+    const must = this.size > this.budget.hard
     if (must || this.thread.settings.harness.compact_on_model_switch) await this.compact({ trigger: 'model_switch', must }, signal)
   }
 
@@ -119,14 +119,14 @@ export class LiveContext implements ConversationContext, Compactable {
     for (const path of new Set([...calls.flatMap(namedBy), ...changed])) {
       const found = await nestedInstructions(workspace, settings.agent, relative(path, workspace.root), this.shown)
       const text = shownAs(found)
-      // A thread that was taken up again has been told.
-      const known = found.length === 0 || state.messages.some((message) => message.origin === 'instructions' && textOf(message) === text)
+      // A resumed conversation may hold them already.
+      const known = found.length === 0 || state.messages.some((message) => message.origin === 'instructions' && messageText(message) === text)
       if (!known) await thread.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin: 'instructions' } })
     }
   }
 }
 
-/** The paths that a call names, in whatever words its tool has for them. */
+/** The paths that a call names, under any of the parameters that tools have for them. */
 function namedBy({ input }: CallPart): string[] {
   const { path, paths, workdir, destination } = (input ?? {}) as Record<string, unknown>
   return [path, paths, workdir, destination].flat().filter((one) => typeof one === 'string')

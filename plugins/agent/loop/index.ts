@@ -1,5 +1,5 @@
 export { Approvals } from './approvals.js'
 export { deferredFor } from './deferred_approvals.js'
-export { Lifecycle, type Source } from './lifecycle_hooks.js'
+export { LifecycleHooks, type StartReason } from './lifecycle_hooks.js'
 export { ModelRequests } from './model_requests.js'
 export { runTurn, type LoopConversation, type TurnEnd } from './turn.js'

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { Effect, Result } from '../../../core/base/index.js'
-import { Cycles, describeFault, identityOf, isQuiet, type AgentSettings, type CallPart, type TurnLimits } from '../base/index.js'
+import { callIdentity, describeFault, isQuiet, LoopDetector, type AgentSettings, type CallPart, type TurnCounts } from '../base/index.js'
 
 const guards = ['VT_GUARD_DUPLICATE', 'VT_POLICY_REPEATED', 'VT_LOOP_CYCLE']
 const mostGuarded = 3
 // Going on with a command that runs is no repetition.
 const continuing = new Set(['write', 'poll', 'continue', 'inspect'])
 
-/** What a turn has used of its limits, and what went wrong in it. */
-export class Tally {
-  readonly limits: TurnLimits = { tool_loops: 0, tool_calls: 0, wall_ms: 0 }
+/** Counts what a turn uses of its limits, and its refused calls. */
+export class TurnLimits {
+  readonly counts: TurnCounts = { tool_loops: 0, tool_calls: 0, wall_ms: 0 }
   /** Ids of the items of the step under way. */
   items: string[] = []
   /** A person wants none of the calls of this step any more. */
@@ -19,7 +19,7 @@ export class Tally {
 
   constructor(
     private readonly settings: AgentSettings,
-    private readonly cycles: Cycles,
+    private readonly loopDetector: LoopDetector,
     private readonly session: { refused_change: boolean },
   ) {}
 
@@ -27,19 +27,19 @@ export class Tally {
   refuse({ name, input }: CallPart): { code: string; message: string; hint: string } | undefined {
     if (this.cancelled) return describeFault('VT_CALL_ABORTED', 'The user cancelled the rest of this step; nothing was done.', 'Ask the user before you go on.')
     const most = this.settings.harness.max_tool_calls_per_turn
-    if (most > 0 && this.limits.tool_calls >= most) return describeFault('VT_LOOP_CALL_LIMIT', `${most} calls were made in this turn; no more are possible.`, 'Say what is done and what is left.')
-    const circle = exempt(name, input) ? undefined : this.cycles.objection(identityOf(name, input))
+    if (most > 0 && this.counts.tool_calls >= most) return describeFault('VT_LOOP_CALL_LIMIT', `${most} calls were made in this turn; no more are possible.`, 'Say what is done and what is left.')
+    const circle = exempt(name, input) ? undefined : this.loopDetector.objection(callIdentity(name, input))
     if (circle !== undefined) {
       this.guarded += 1
       return describeFault('VT_LOOP_CYCLE', circle, 'Do something else, or say what keeps you from it.')
     }
-    this.limits.tool_calls += 1
+    this.counts.tool_calls += 1
     return undefined
   }
 
-  /** Notes what came of a call that ran so long, waiting for people left out; returns what the model is told, with a remark where a circle begins. */
+  /** Notes the result of a call and its run time without waits for people; returns the text for the model, with a remark where a loop begins. */
   note<T extends { text: string }>({ name, input }: CallPart, effects: readonly Effect[], result: Result, answer: T, run_ms: number): T {
-    if (!exempt(name, input)) this.limits.wall_ms += Math.max(0, run_ms)
+    if (!exempt(name, input)) this.counts.wall_ms += Math.max(0, run_ms)
     const code = result.ok ? undefined : result.error.code
     if (code !== undefined && guards.includes(code)) this.guarded += 1
     this.denials = code?.startsWith('VT_POLICY_') ? this.denials + 1 : 0
@@ -47,11 +47,11 @@ export class Tally {
     if (!quiet && (result.ok || code === 'VT_POLICY_NEEDS_APPROVAL')) this.session.refused_change = !result.ok
     if (exempt(name, input)) return answer
     const digest = createHash('sha256').update(timeless(answer.text)).digest('base64')
-    const remark = this.cycles.note(identityOf(name, input), digest, { quiet, write: effects.includes('write') })
+    const remark = this.loopDetector.note(callIdentity(name, input), digest, { quiet, write: effects.includes('write') })
     return remark === undefined ? answer : { ...answer, text: `${answer.text}\n[VT_LOOP_CYCLE] ${remark}` }
   }
 
-  /** The turn goes in circles. */
+  /** The turn is in a loop and has to end. */
   get circling(): boolean {
     const most = this.settings.harness.max_consecutive_blocked_tool_calls_per_turn
     return this.guarded >= mostGuarded || (most > 0 && this.denials >= most)
@@ -60,9 +60,9 @@ export class Tally {
   /** A limit of the turn is reached; its name. */
   get exhausted(): string | undefined {
     const { harness, tools } = this.settings
-    if (tools.max_tool_loops > 0 && this.limits.tool_loops >= tools.max_tool_loops) return 'tools.max_tool_loops'
-    if (harness.max_tool_calls_per_turn > 0 && this.limits.tool_calls >= harness.max_tool_calls_per_turn) return 'agent.harness.max_tool_calls_per_turn'
-    if (harness.max_tool_wall_clock_secs > 0 && this.limits.wall_ms >= harness.max_tool_wall_clock_secs * 1000) return 'agent.harness.max_tool_wall_clock_secs'
+    if (tools.max_tool_loops > 0 && this.counts.tool_loops >= tools.max_tool_loops) return 'tools.max_tool_loops'
+    if (harness.max_tool_calls_per_turn > 0 && this.counts.tool_calls >= harness.max_tool_calls_per_turn) return 'agent.harness.max_tool_calls_per_turn'
+    if (harness.max_tool_wall_clock_secs > 0 && this.counts.wall_ms >= harness.max_tool_wall_clock_secs * 1000) return 'agent.harness.max_tool_wall_clock_secs'
     return undefined
   }
 }

@@ -1,11 +1,11 @@
 import type { Approval, Approved, Kernel } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import type { AgentProviders, AgentSettings, CallPart, CompactTrigger, Fact, HarnessEvent, Item, Store, TokenBreakdown } from '../base/index.js'
+import type { AgentProviders, AgentSettings, CallPart, CompactTrigger, Fact, HarnessEvent, Store, ThreadItem, TokenBreakdown } from '../base/index.js'
 import type { Events } from '../events/index.js'
-import type { Accepted, Line, Request } from '../model/index.js'
-import type { Watch } from './file_snapshots.js'
+import type { ModelAnswer, ModelConnection, ModelRequest } from '../model/index.js'
+import type { FileSnapshots } from './file_snapshots.js'
 import type { Queue } from './queue.js'
-import type { State } from './state.js'
+import type { ConversationState } from './state.js'
 
 /**
  * One conversation as the rooms of the agent see it. `thread.ts` alone builds it and knows the whole; the parts that stand in higher rooms
@@ -23,12 +23,12 @@ export interface Conversation {
   readonly newId: (prefix: 'tn' | 'it' | 'seg') => string
 
   /** The model that is asked; another one after a fallback. */
-  line: Line
+  connection: ModelConnection
   readonly store: Store
   readonly events: Events
   readonly queue: Queue
-  readonly state: State
-  readonly watch: Watch
+  readonly state: ConversationState
+  readonly snapshots: FileSnapshots
   readonly context: ConversationContext
   readonly lifecycle: ConversationHooks
   readonly approvals: ConversationApprovals
@@ -40,15 +40,15 @@ export interface Conversation {
   /** Tells a person something that ends nothing. */
   remark(code: string, message: string): Promise<void>
   /** Records an event of the harness. */
-  harness(event: HarnessEvent, fields?: Omit<Item & { type: 'harness' }, 'id' | 'type' | 'event'>): Promise<void>
+  harness(event: HarnessEvent, fields?: Omit<ThreadItem & { type: 'harness' }, 'id' | 'type' | 'event'>): Promise<void>
 }
 
 /** The context window: what the model reads of the conversation. */
 export interface ConversationContext {
   /** What the model is asked next, with every tool of the segment in force. */
-  request(): Promise<Request>
+  request(): Promise<ModelRequest>
   /** Notes what the server counted for an answer that is about to join the conversation. */
-  answered(accepted: Accepted): void
+  answered(accepted: ModelAnswer): void
   /** What the turn that begins is made of. */
   breakdown(): Promise<TokenBreakdown>
   /** Shortens the conversation where it is about to be too long; before the `first` step of a turn a little earlier. */

@@ -6,9 +6,9 @@ import { saveMemory } from './memory.js'
  * Manifest and memory of a session, for others to read. What they say is in the journal too, so they are written behind the run, as they
  * are last, and whoever closes the session waits for them.
  */
-export class Keeper {
+export class ManifestWriter {
   private status: SessionManifest['status'] = 'idle'
-  /** What is written at the moment, or about to be, is not the latest. */
+  /** A write is queued that has not begun: it will include later changes. */
   private stale = false
   private saving: Promise<void> = Promise.resolve()
 

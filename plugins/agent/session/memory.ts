@@ -1,7 +1,7 @@
 import { withoutValues } from '../../../core/base/index.js'
 import type { GroundedFact } from '../base/index.js'
 import type { Conversation } from './conversation.js'
-import { textOf, type State } from './state.js'
+import { messageText, type ConversationState } from './state.js'
 
 /** What a session remembers of itself, `manifests/schema/session_memory_envelope.1.json`: enough to go on with, far less than the conversation. */
 export interface SessionMemoryEnvelope {
@@ -26,14 +26,14 @@ export interface SessionMemoryEnvelope {
 }
 
 /** The memory of a session as its journal and its queue have it. */
-export function envelopeOf(state: State, session_id: string, pending: readonly { id: string; text: string }[], now: number): SessionMemoryEnvelope {
+export function envelopeOf(state: ConversationState, session_id: string, pending: readonly { id: string; text: string }[], now: number): SessionMemoryEnvelope {
   const { summary, first_prompt, touched, applied, history_path } = state
   const last = state.messages.findLast(({ role, parts }) => role === 'assistant' && parts.some(({ type }) => type === 'text'))
-  const said = [summary.goal, ...summary.done, summary.critical_context].filter(Boolean).join('\n')
+  const text = [summary.goal, ...summary.done, summary.critical_context].filter(Boolean).join('\n')
   return {
     session_id,
     schema_version: 3,
-    summary: (said || (last ? textOf(last) : '')).slice(0, 2000) || null,
+    summary: (text || (last ? messageText(last) : '')).slice(0, 2000) || null,
     objective: first_prompt.slice(0, 500) || null,
     task_summary: [...summary.in_progress, ...summary.next_steps].join('\n').slice(0, 1000) || null,
     spec_summary: null,
