@@ -5,7 +5,8 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { bundleProgram, bundleSdk } from './bundle.mjs'
-import { copyGrammars } from './grammars.mjs'
+import { rollDeclarations } from './declarations.mjs'
+import { copyGrammars, folder as grammars } from './grammars.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 process.chdir(root)
@@ -15,7 +16,7 @@ execFileSync(process.execPath, [tsc, '-p', '.'], { stdio: 'inherit' })
 const data = ['manifests', 'skills']
 for (const folder of data) {
   rmSync(join('build', folder), { recursive: true, force: true })
-  cpSync(folder, join('build', folder), { recursive: true })
+  cpSync(folder, join('build', folder), { recursive: true, filter: (file) => !file.endsWith('.d.ts') })
 }
 
 // A start reads these instead of a hundred YAML files and a long schema; a broken manifest or skill ends the build here, by file and line.
@@ -28,7 +29,11 @@ const orEnd = (error) => {
   process.exit(1)
 }
 const catalogue = await compileCatalogue(join(root, 'build/manifests')).catch(orEnd)
-writeFileSync('build/manifests/_catalogue.json', JSON.stringify(catalogue))
+// What our actions answer is for types and tests; a start need not read it.
+writeFileSync('build/manifests/_outputs.json', JSON.stringify(outputsOf(catalogue)))
+writeFileSync('build/manifests/_catalogue.json', JSON.stringify(catalogue.map(({ file, manifest: { output, ...manifest } }) => ({ file, manifest }))))
+const modes = catalogue.filter(({ manifest: { mode, default_mode } }) => mode ?? default_mode).map(({ manifest: { verb, mode, default_mode } }) => [verb, { mode, default_mode }])
+writeFileSync('build/manifests/_verbs.json', JSON.stringify(Object.fromEntries(modes)))
 try {
   writeFileSync('build/skills/_catalogue.json', JSON.stringify(compileSkills(join(root, 'build/skills'))))
 } catch (error) {
@@ -38,12 +43,18 @@ writeFileSync('build/manifests/schema/_defaults.json', JSON.stringify(defaultsOf
 
 rmSync('dist', { recursive: true, force: true })
 for (const folder of data) cpSync(join('build', folder), join('dist', folder), { recursive: true })
-const isShipped = (file) => !/\.js$/.test(file) || /^build\/test\b/.test(file)
-for (const folder of ['core', 'plugins', 'test']) cpSync(join('build', folder), join('dist', folder), { recursive: true, filter: isShipped })
+cpSync('build/test', 'dist/test', { recursive: true, filter: (file) => !file.endsWith('.d.ts') })
 // `vtcode/test` carries the published examples, so that a plugin's author can run the table of a slot.
 for (const file of ['tools.md', 'w.json']) cpSync(join('test/fixtures', file), join('dist/test/fixtures', file))
 copyGrammars('build')
-copyGrammars('dist')
+cpSync(`build/${grammars}`, `dist/${grammars}`, { recursive: true, filter: (file) => !/\.(?:js|d\.ts)$/.test(file) })
 
+await rollDeclarations()
 await bundleProgram(catalogue)
 await bundleSdk()
+
+/** Slot to what it answers, where its primary says so. */
+function outputsOf(catalogue) {
+  const slots = catalogue.flatMap(({ manifest: { kind = 'action', stage = 'primary', action, slot, name, output } }) => (kind === 'action' && stage === 'primary' && output ? [[action ?? slot ?? name, output]] : []))
+  return Object.fromEntries(slots)
+}

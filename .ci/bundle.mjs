@@ -1,24 +1,24 @@
 // Makes the program start fast: few files to load, little to compile, nothing made that is not used.
-import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire, isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
 import { rolldown } from 'rolldown'
 import { parseAst } from 'rolldown/parseAst'
+import { folderOf, keepLicence, makeVendored, packageOf, vendor, vendored, writeLicences } from './vendor.mjs'
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 const require = createRequire(import.meta.url)
-const vendor = 'dist/vendor'
 
-/** What stays in node_modules: it has files of its own, is compiled for a machine, or nobody waits for it. */
-const apart = /^(?:node:|@(?:ast-grep|clack|lydell|modelcontextprotocol|vscode|xterm)\/|defuddle|gray-matter|jiti|linkedom|node-pty|typescript|undici|web-tree-sitter)/
+/** What stays in node_modules: it is compiled for a machine or brings wasm, or it is required and hardly ever met. All of it is a dependency. */
+const apart = /^(?:node:|@(?:ast-grep|lydell|vscode)\/|(?:gray-matter|node-pty|typescript|web-tree-sitter)(?:$|\/))/
 /** What runs in a thread or process of its own. */
 const aside = ['core/kernel/module_hooks.js', 'plugins/adapter/isolated/child.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js']
 const doors = ['core/index.js', 'core/bin.js', 'plugins/agent/index.js']
-/** What a run of the agent, or a call, needs in any case. */
+/** What a run of the agent, or a call, needs in any case. Libraries have folders of such names too. */
 const groups = [
-  { name: 'kernel', test: /\/core\/(?!bin|cli|config\/evaluate|kernel\/module_hooks)/ },
+  { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|cli|config\/evaluate|kernel\/module_hooks)/ },
   { name: 'lib', test: /\/plugins\/lib\/(?:base|process|state|values)\/(?!sandbox)/ },
   { name: 'agent', test: /\/plugins\/agent\// },
   { name: 'policies', test: /\/plugins\/(?:policy|compaction|lib\/rules)\// },
@@ -39,13 +39,19 @@ export async function bundleProgram(catalogue) {
     input: Object.fromEntries([...entries].map((name) => [name.slice(0, -'.js'.length), name.replace(/js$/, 'ts')])),
     platform: 'node',
     external: apart,
-    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+    plugins: [vendored],
+    resolve: {
+      extensionAlias: { '.js': ['.ts', '.js'] },
+      // A canvas that somebody has installed is nothing a page may draw on.
+      alias: { canvas: here('../node_modules/linkedom/commonjs/canvas-shim.cjs') },
+    },
     transform: { target: 'es2022' },
-    // That some part is loaded lazily by one and at once by another is no mistake here.
-    checks: { ineffectiveDynamicImport: false },
+    // That some part is loaded lazily by one and at once by another is no mistake here; linkedom's CSS parser evaluates names of errors.
+    checks: { ineffectiveDynamicImport: false, eval: false },
     preserveEntrySignatures: 'allow-extension',
   })
   mkdirSync(vendor, { recursive: true })
+  await makeVendored()
   const { output } = await bundle.write({
     dir: 'dist',
     format: 'esm',
@@ -55,15 +61,19 @@ export async function bundleProgram(catalogue) {
   })
   const bundled = output.flatMap(({ moduleIds = [] }) => moduleIds.flatMap((id) => folderOf(id) ?? []))
   for (const folder of new Set(bundled)) keepLicence(folder)
+  checkImports(output)
 }
 
-/** The folder of the package that a module is of, and its name as part of a file's name; neither where it is ours. */
-const folderOf = (id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]
-const packageOf = (id) => folderOf(id)?.replace(/^.*\/node_modules\/@?/, '').replace('/', '_')
-
-function keepLicence(folder) {
-  const file = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file))
-  if (file) copyFileSync(join(folder, file), `${vendor}/LICENSE.${packageOf(`${folder}/`)}`)
+/** What a plain install does not bring must not be asked for. */
+function checkImports(output) {
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  // cosmiconfig would compile settings with TypeScript where there is one; ours never reach that.
+  const there = [...Object.keys({ ...dependencies, ...optionalDependencies }), 'typescript']
+  const ours = new Set(output.map(({ fileName }) => fileName))
+  const wrong = output.flatMap(({ fileName, imports = [], dynamicImports = [] }) =>
+    [...imports, ...dynamicImports].filter((name) => !ours.has(name) && !isBuiltin(name) && !name.startsWith('#vendor/') && !there.some((one) => name === one || name.startsWith(`${one}/`))).map((name) => `${fileName} imports ${name}`),
+  )
+  if (wrong.length > 0) throw new Error(`Neither bundled nor a dependency:\n${wrong.join('\n')}`)
 }
 
 /**
@@ -71,13 +81,14 @@ function keepLicence(folder) {
  * modules the SDK takes longer to start than Node itself. A cache made by another version of V8 is merely not used.
  */
 export async function bundleSdk() {
-  for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod']) keepLicence(here(`../node_modules/${name}`))
+  for (const name of ['@modelcontextprotocol/server', '@modelcontextprotocol/core', 'zod']) keepLicence(`node_modules/${name}`)
   await bundlePart('http')
   const script = await bundlePart('stdio')
   const sdk = {}
   script.runInThisContext()(sdk, require)
   await converse(sdk)
   writeFileSync(`${vendor}/mcp_stdio.cache`, script.createCachedData())
+  writeLicences()
 }
 
 async function bundlePart(name) {

@@ -2,11 +2,10 @@
 import { first, nearest, problem, redactText, version, VtError, type Problem } from './base/index.js'
 import { leaveReport, levels, readCommandLine, UsageError } from './cli/index.js'
 import { homeOf } from './config/index.js'
+import { plainly } from './input/index.js'
 import { createKernel, endBy, type Io, type Kernel, type KernelOptions, type LogLevel } from './kernel/index.js'
 
 const interrupted = 130
-// Verbs that nobody sits in front of start in a mode that goes on without asking; one that only answers cannot change anything.
-const modes: Record<string, Pick<KernelOptions, 'mode' | 'default_mode'>> = { mcp: { default_mode: 'auto' }, exec: { default_mode: 'auto' }, ask: { mode: 'plan' } }
 const stop = new AbortController()
 /** What programs, servers and sessions may take to end when the program does not end as it should. */
 const closing_ms = 2000
@@ -68,7 +67,7 @@ async function main(argv: string[]): Promise<number> {
   const meant = verb ?? (rest.includes('--help') || rest.includes('-h') ? 'help' : process.stdin.isTTY ? 'chat' : undefined)
   const env = { ...process.env, ...said }
   const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env, signal: stop.signal, quiet, interrupts: (handler) => void (instead = handler) }
-  const kernel = await createKernel({ ...(meant !== undefined && Object.hasOwn(modes, meant) ? modes[meant] : {}), ...options, env, surface: meant ?? 'help', ...(log && { log: logFrom(log) }) })
+  const kernel = await createKernel({ ...options, env, ...(meant !== undefined && { verb: meant }), surface: meant ?? 'help', ...(log && { log: logFrom(log) }) })
   close = kernel.close
   try {
     const surface = meant === undefined ? undefined : await kernel.surface(meant)
@@ -99,7 +98,7 @@ function logFrom(least: LogLevel): NonNullable<KernelOptions['log']> {
 function report(error: unknown): number {
   const wrong = error instanceof UsageError
   const { code, message, hint } = wrong ? { code: '', message: error.message, hint: 'See `vtcode help`.' } : error instanceof VtError ? error.problem : internal(error)
-  process.stderr.write(redactText(`vtcode: error: ${message}\n${wrong ? '' : '  '}${hint}\n`))
+  process.stderr.write(redactText(`vtcode: error: ${message}\n${wrong ? '' : '  '}${plainly(hint)}\n`))
   return wrong ? 2 : code.startsWith('VT_CONFIG_') ? 3 : 1
 }
 

@@ -1,8 +1,9 @@
 /** The front door: what embedders and plugin authors use. */
 export { VtError, codes, encodeName, fail, failure, ok, problem, programFile, redact, redactText, version } from './base/index.js'
 export type {
-  Call, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
-  ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Result, Schema, Settings, SlotInfo, Stage, State, Success, ToolInfo,
+  Call, CallTool, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
+  ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Resolution, Result, Schema, Settings, SlotInfo, Slots, Stage, State, Success,
+  ToolInfo, Waits,
 } from './base/index.js'
 export { readContract } from './schema/index.js'
 export { openWorkspace } from './workspace/index.js'

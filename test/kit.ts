@@ -7,6 +7,7 @@
 export { bootKernel, tempWorkspace, type Boot, type Booted, type Files, type TempWorkspace } from './kit/workspace.js'
 export { matches } from './kit/matches.js'
 export { readExamples, type Example } from './kit/examples.js'
+export { checkOutput, outputSchema } from './kit/outputs.js'
 export { fixtureW, published, runExample } from './kit/run.js'
 export { missingNeeds } from './kit/needs.js'
 export { testAction, type Case } from './kit/action.js'

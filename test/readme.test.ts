@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { bin, surroundings } from './plugins/surface/program.js'
+import { bin, surroundings } from './support/program.js'
 
 const project = dirname(dirname(dirname(bin)))
 const page = readFileSync(join(project, 'README.md'), 'utf8')

@@ -5,9 +5,13 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/run.ts', 'test/support/provoked.ts'],
+    setupFiles: ['test/support/own.ts'],
     server: { deps: { external: [/\/(?:build|dist)\//] } },
     testTimeout: 120_000,
     hookTimeout: 120_000,
     pool: 'forks',
+    // More than there are processors: tests wait for programs more than they compute.
+    maxWorkers: 4,
   },
 })

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { sha256 } from './hash.js'
 import type { Contribution, JsonObject, Manifest, Settings } from './types.js'
 
 /** The module of a manifest: of an action its handler; of an alias `(result, input) => result`, for what a template cannot say. */
@@ -18,7 +19,6 @@ export function optionsOf(settings: Readonly<JsonObject>, { id, plugin, options,
 
 /** Each installed instance of a plugin has its own: those of a workspace are apart from the user's and from other workspaces'. */
 export function dataFolder({ plugin, layer }: Pick<Contribution, 'plugin' | 'layer'>, home: string, workspace: string): string {
-  const { createHash } = process.getBuiltinModule('node:crypto')
-  const instance = createHash('sha256').update(layer === 'workspace' ? workspace : 'user').digest('hex').slice(0, 12)
+  const instance = sha256(layer === 'workspace' ? workspace : 'user').slice(0, 12)
   return join(home, 'plugin-data', `${plugin}-${instance}`)
 }

@@ -23,6 +23,7 @@ export const codes = {
   VT_POLICY_CAPPED: ['{field} is at most {maximum} a call, by the policy for {slot}.', 'Continue with `next` for more.'],
   VT_POLICY_ALLOW_IGNORED: ['{file} allows {name}; a workspace may only tighten, so that was ignored.', 'Allow it in ~/.vtcode/vtcode.config.yaml under policy.allow.'],
   VT_POLICY_UNKNOWN_TOOL: ['The policy names {name}, a tool that is not there{nearest}.', 'Correct the name; what it says about this name changes nothing.'],
+  VT_POLICY_ONE_SPELLING: ['The policy names {name}, one name of {slots} among others: {reason}.', 'Name {slots} instead.'],
   VT_POLICY_UNUSED: ["'{key}' in {file} is not used.", 'Remove it; approvals are never taken from a workspace.'],
   VT_POLICY_FULL_AUTO: ['The settings say full-auto and nobody has agreed to it; the mode is auto.', 'Set automation.full_auto.enabled in ~/.vtcode/vtcode.config.yaml, or start with `--mode full-auto`.'],
   VT_POLICY_DENIED: ['{reason}', 'Nothing was done. {way}'],
@@ -39,10 +40,10 @@ export const codes = {
   VT_CALL_BAD_RESULT: ['The plugin {plugin} returned {what}.', 'A handler returns { ok: true, output } or { ok: false, error } made of plain JSON data, or undefined to decline.'],
   VT_CALL_DEPTH: ['Calls are nested more than {limit} deep at {slot}.', 'A plugin calls itself through another; `vtcode plugins list` shows the chain.'],
   VT_PATH_OUTSIDE: ["'{path}' leads outside the workspace.", 'Use a path inside the workspace.'],
-  VT_PATH_NOT_FOUND: ["'{path}' does not exist{similar}.", 'Use unified_search {"action":"list"} to see what is there.'],
+  VT_PATH_NOT_FOUND: ["'{path}' does not exist{similar}.", 'Use {slot:unified_search/list {}} to see what is there.'],
   VT_PATH_EXISTS: ["'{path}' exists already.", 'Choose another name, or say that it is to be overwritten.'],
-  VT_PATH_IS_DIRECTORY: ["'{path}' is a directory; a file is needed.", 'List it with unified_search {"action":"list","path":"{path}"}.'],
-  VT_PATH_NOT_DIRECTORY: ["'{path}' is not a directory.", 'Use the path of a directory, or read the file with unified_file.'],
+  VT_PATH_IS_DIRECTORY: ["'{path}' is a directory; a file is needed.", 'List it with {slot:unified_search/list {"path":"{path}"}}.'],
+  VT_PATH_NOT_DIRECTORY: ["'{path}' is not a directory.", 'Use the path of a directory, or read the file with {tool:unified_file/read}.'],
   VT_PATH_NOT_EMPTY: ["The directory '{path}' is not empty.", 'Say recursive: true to delete it with everything in it.'],
   VT_PATH_SPECIAL: ["'{path}' is a {kind}; only regular files and directories are opened.", 'It cannot be read as a file; leave it out.'],
   VT_PATH_PERMISSION: ["The operating system refuses '{path}' ({reason}).", 'Ask the user to change its permissions, or leave it out.'],
@@ -108,8 +109,9 @@ export const codes = {
 export type Code = keyof typeof codes
 export type Values = Record<string, string | number | undefined>
 
+// Between quotes a value is one of JSON.
 const fill = (text: string, values: Values): string =>
-  text.replace(/\{(\w+)\}/g, (_, key: string) => String(values[key] ?? '')).trim()
+  text.replace(/"\{(\w+)\}"/g, (_, key: string) => JSON.stringify(String(values[key] ?? ''))).replace(/\{(\w+)\}/g, (_, key: string) => String(values[key] ?? '')).trim()
 
 /** The texts of a code; an unknown code has none. */
 export function texts(code: string, values: Values = {}): { message: string; hint: string; retryable: boolean } | undefined {

@@ -10,9 +10,12 @@ export { environment, findProgram, isProgram, searchPath, signalGroup, start } f
 export { programFile } from './program_files.js'
 export { fail, failure, notApplied, ok } from './result.js'
 export { keepSecret, looksSecret, redact, redactText, sameSize, secrets, withoutValues } from './secrets.js'
+export { writeState, writeStateSync } from './state_file.js'
 export { nearest } from './suggest.js'
 export type {
-  Call, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
-  ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Result, Schema, Settings, SlotInfo, Stage, State, Success, ToolInfo,
+  Call, CallTool, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
+  ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Resolution, Result, Schema, Settings, SlotInfo, Slots, Stage, State, Success,
+  ToolInfo, Waits,
 } from './types.js'
 export { version } from './version.js'
+export { usualWaits } from './waits.js'

@@ -34,8 +34,8 @@ export function environment(env: Record<string, string | undefined> = process.en
 
 /**
  * Starts a program in a process group of its own, with this environment and no more. Some failures to start are its `error` event, others
- * are thrown. A library such as execa would stand around this one line: it ends no group (sindresorhus/execa#96), waits beyond its own
- * time limit for whoever holds a pipe, and takes longer to load than most of these programs run.
+ * are thrown. For sessions, engines and servers, which are hot or stay. What ends by itself and is not hot runs by execa, which ends no
+ * group (sindresorhus/execa#96) and waits beyond its own time limit for whoever holds a pipe; `runShort` of the plugins adds both.
  */
 export function start({ file, args, cwd, env }: Launch, stdio: StdioOptions): ChildProcess {
   return spawn(file, args, { cwd, env, detached: true, stdio, windowsHide: true })

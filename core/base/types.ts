@@ -1,4 +1,3 @@
-/** Every shape of the kernel; no code. Lines are 1-based, sizes are bytes, times are milliseconds unless a name says otherwise. */
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 export type JsonObject = Record<string, unknown>
@@ -68,6 +67,26 @@ export interface Failure {
 }
 export type Result<Output = JsonObject> = Success<Output> | Failure
 
+/**
+ * What each slot takes and answers, so that a call which names one is typed; those of the program come with the published types.
+ * A plugin adds its own: `declare module 'vtcode' { interface Slots { 'acme/search': { input: …; output: … } } }`.
+ */
+export interface Slots {}
+type SlotId = keyof Slots & string
+type ToolWithActions = SlotId extends infer Id ? (Id extends `${infer Tool}/${string}` ? Tool : never) : never
+type ActionOf<Tool extends string> = SlotId extends infer Id ? (Id extends `${Tool}/${infer Action}` ? Action : never) : never
+type Side<Id, Name extends 'input' | 'output'> = Id extends SlotId ? (Slots[Id] extends Record<Name, infer Shape extends JsonObject> ? Shape : JsonObject) : JsonObject
+/** By the name of a tool with its action in the input, or by the id of a slot; any other name, spelling or input is called untyped. */
+export interface CallTool<Untyped extends unknown[], Rest extends unknown[] = []> {
+  <Tool extends ToolWithActions, Action extends string & ActionOf<Tool>>(
+    tool: Tool,
+    input: { action: Action } & Side<`${Tool}/${Action}`, 'input'>,
+    ...rest: Rest
+  ): Promise<Result<Side<`${Tool}/${Action}`, 'output'>>>
+  <Slot extends SlotId>(slot: Slot, input: Side<Slot, 'input'>, ...rest: Rest): Promise<Result<Side<Slot, 'output'>>>
+  (tool: string, ...untyped: Untyped): Promise<Result>
+}
+
 /** A program ready to be started: nothing about it is looked up any more. */
 export interface Launch {
   /** Absolute path of an executable. */
@@ -103,6 +122,14 @@ export interface Manifest {
   atomic?: boolean
   /** Inputs, checked and with their defaults, that do nothing at all: a call with one has no effects. */
   effectless?: Schema
+  /** Its output says which files it changed. */
+  reports_changes?: boolean
+  /** It keeps what it replaces, so that after a kill it can be told whether the change was made. */
+  keeps_history?: boolean
+  /** It goes on with what an earlier call began: the same call again is no repetition. */
+  continues?: boolean
+  /** Its answers stay in a conversation whose old answers are cleared. */
+  stays_in_context?: boolean
   errors?: Record<string, { message?: string; hint?: string; retryable?: boolean }>
   concurrency?: number
   timeout_secs?: number
@@ -120,8 +147,12 @@ export interface Manifest {
   order?: number
   /** Surface: the word after `vtcode`. */
   verb?: string
+  /** Surface: it works in this mode unless the caller says another. */
+  mode?: Mode
+  /** Surface: the mode where neither the settings nor the caller say one. */
+  default_mode?: Mode
   /** Of a surface: it tells what is there; a server whose tools are not known yet is not started to ask for them. */
-  looks?: boolean
+  inspects?: boolean
   /** Adapter: the manifest key it serves, such as `run`. */
   key?: string
   /** Provider: what it provides, as data. */
@@ -136,6 +167,12 @@ export interface Manifest {
   arguments?: PromptArgument[]
   /** Adapter: manifests with its key may bring several slots. */
   expands?: boolean
+  /** Adapter that expands: with this member under the key a manifest is one slot. */
+  one_slot?: string
+  /** Adapter: what more a call does by a member under the key, member to value to effects. */
+  effects_by?: Record<string, Record<string, Effect[]>>
+  /** Adapter: where under the key the program stands that it starts. */
+  program?: string | number
   mcp?: JsonObject
   http?: JsonObject
   /** Hooks: lifecycle event to groups, as in the settings. Only plugins bring them, in a `hooks.json`. */
@@ -202,6 +239,8 @@ export interface ContributionInfo {
   slot?: string
   stage?: Stage
   verb?: string
+  /** Of an adapter: the key that it serves. */
+  key?: string
   description?: string
   /** Codes that its manifest declares. */
   errors?: Manifest['errors']
@@ -238,7 +277,6 @@ export interface ManifestEntry {
   only?: string[]
   except?: string[]
   required?: boolean
-  dev?: boolean
   isolate?: 'process' | 'inline'
   options?: JsonObject
 }
@@ -258,6 +296,18 @@ export interface SlotInfo {
   readonly example?: JsonObject | string
   /** What a command tool starts. */
   readonly program?: string
+  /** Its own names: its id, that of its tool, with an underscore, former ones. */
+  readonly names: readonly string[]
+  /** Names of aliases that lead to it: rules and limits that say one of them speak about this slot. */
+  readonly aliases: readonly string[]
+  /** Its output says which files it changed. */
+  readonly reports_changes?: true
+  /** All who serve it keep what they replace. */
+  readonly keeps_history?: true
+  /** It goes on with what an earlier call began. */
+  readonly continues?: true
+  /** Its answers stay in a conversation whose old answers are cleared. */
+  readonly stays_in_context?: true
   /** Contribution ids in the order they are asked. */
   readonly chain: readonly string[]
 }
@@ -270,4 +320,31 @@ export interface ToolInfo {
   output?: Schema
   effects: Effect[]
   actions: string[]
+}
+/** What a call means, in whatever spelling: the one answer to "which slot is this?". */
+export interface Resolution {
+  readonly slot: SlotInfo
+  /** The worst that a call with this input can do. */
+  readonly effects: readonly Effect[]
+  /** The slot of the alias that it was called by. */
+  readonly alias?: string
+  /** The input in the words of the slot, without its defaults; where it would not pass the check, as far as it was understood. */
+  readonly input: Readonly<JsonObject>
+}
+/** How long the program waits for what may never come, in milliseconds. */
+export interface Waits {
+  /** Code of settings that runs aside. */
+  settings: number
+  /** A policy whose manifest says nothing else. */
+  policy: number
+  /** A compactor whose manifest says nothing else. */
+  compactor: number
+  /** A program that a handler searches files with. */
+  engine: number
+  /** A thread that parses one file. */
+  parse: number
+  /** The pause before a server that was lost is started again; it doubles each time. */
+  restart: number
+  /** Nobody reads an answer and asks again faster than this. */
+  reading: number
 }

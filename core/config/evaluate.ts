@@ -1,4 +1,5 @@
 import { environment, programFile, signalGroup, start, type Mode } from '../base/index.js'
+import { loadCode } from '../documents/index.js'
 
 /** What a settings file that exports a function is given. */
 export interface Circumstances {
@@ -11,7 +12,7 @@ export interface Circumstances {
 export async function evaluate(file: string, circumstances: Circumstances): Promise<unknown> {
   const { createJiti } = await import('jiti')
   const jiti = createJiti(import.meta.url, { fsCache: false, moduleCache: false, interopDefault: false, alias: { vtcode: programFile('core/index.js') } })
-  const module = await jiti.import<object>(file)
+  const module = (await loadCode(file, async (text) => jiti.evalModule(text, { filename: file, async: true, forceTranspile: true }))) as object
   if (!('default' in module)) throw new Error('it has no default export')
   const value = module.default
   return typeof value === 'function' ? value(circumstances) : value
@@ -27,7 +28,7 @@ try {
 }`
 
 /** The same in a process of its own with a clean environment; it is ended, with all it started, after `limit` milliseconds. */
-export async function evaluateAside(file: string, { cwd, env, mode }: Circumstances, limit = 10_000): Promise<unknown> {
+export async function evaluateAside(file: string, { cwd, env, mode }: Circumstances, limit: number): Promise<unknown> {
   const clean = { ...environment(env), VTCODE_WORKSPACE: cwd }
   const args = ['--input-type=module', '-e', script, import.meta.url, file, JSON.stringify({ cwd, env: clean, mode })]
   const child = start({ file: process.execPath, args, cwd, env: clean }, ['ignore', 'ignore', 'ignore', 'ipc'])

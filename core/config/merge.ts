@@ -50,85 +50,91 @@ interface Spot {
   standing: Standing
 }
 
+/** What is noted while sources are laid over one another. */
+interface Laid {
+  /** By path, who said a value. */
+  readonly origins: Map<string, Origin>
+  readonly diagnostics: Diagnostic[]
+}
+
 /**
  * Lays sources over the defaults of a schema, lowest first. Objects merge by key, scalars and lists replace, `null` goes back to
  * the default; `x-merge` says which lists join. What a workspace may not say by `x-workspace` is ignored and reported.
  */
 export function merge(schema: Schema, sources: readonly Source[]): Merged {
-  const origins = new Map<string, Origin>()
-  const diagnostics: Diagnostic[] = []
+  const laid: Laid = { origins: new Map(), diagnostics: [] }
   const root = { settings: defaultsOf(schema) as JsonObject }
-  record(schema, root.settings, [], { layer: 'builtin', file: 'defaults' })
+  record(laid, schema, root.settings, [], { layer: 'builtin', file: 'defaults' })
 
   let own: JsonObject | undefined
   for (const source of sources) {
     if (source.layer === 'workspace') own ??= copy(root.settings)
-    lay(source, source.value, { node: schema, path: [], target: root, key: 'settings', own, standing: { may: 'free', agreed: false } })
+    lay(laid, source, source.value, { node: schema, path: [], target: root, key: 'settings', own, standing: { may: 'free', agreed: false } })
   }
-  return { settings: root.settings, origins: [...origins.values()], diagnostics }
+  return { settings: root.settings, origins: [...laid.origins.values()], diagnostics: laid.diagnostics }
+}
 
-  function lay(source: Source, value: unknown, spot: Spot): void {
-    if (value === undefined) return
-    const { node, path, target, key, own } = spot
-    const standing = standingOf(source, value, spot)
-    if (isMap(node) && (isObject(value) || value === null)) {
-      // null takes back every member that is there.
-      const members = value ?? Object.fromEntries(Object.keys(Object(target[key])).map((member) => [member, null]))
-      const inner = isObject(target[key]) ? target[key] : (target[key] = {} as JsonObject)
-      for (const [member, item] of Object.entries(members)) {
-        const below = { node: child(node, member) ?? {}, path: [...path, member], own: isObject(own) ? own[member] : undefined, standing }
-        lay(source, item, { ...below, target: inner as JsonObject, key: member })
-      }
-      return
+function lay(laid: Laid, source: Source, value: unknown, spot: Spot): void {
+  if (value === undefined) return
+  const { node, path, target, key, own } = spot
+  const standing = standingOf(source, value, spot)
+  if (isMap(node) && (isObject(value) || value === null)) {
+    // null takes back every member that is there.
+    const members = value ?? Object.fromEntries(Object.keys(Object(target[key])).map((member) => [member, null]))
+    const inner = isObject(target[key]) ? target[key] : (target[key] = {} as JsonObject)
+    for (const [member, item] of Object.entries(members)) {
+      const below = { node: child(node, member) ?? {}, path: [...path, member], own: isObject(own) ? own[member] : undefined, standing }
+      lay(laid, source, item, { ...below, target: inner as JsonObject, key: member })
     }
-    if (node['x-said-by'] === true) value = signed(value, source)
-    const objection = source.layer === 'workspace' ? objectionTo(node, value, own, standing) : undefined
-    if (objection) return ignore(source, path, value, objection)
-    const before = target[key]
-    const after = joined(node, before, value)
-    if (after === undefined) delete target[key]
-    else target[key] = after
-    record(node, after, path, source, { value, before })
+    return
   }
+  if (node['x-said-by'] === true) value = signed(value, source)
+  const objection = source.layer === 'workspace' ? objectionTo(node, value, own, standing) : undefined
+  if (objection) return ignore(laid, source, path, value, objection)
+  const before = target[key]
+  const after = joined(node, before, value)
+  if (after === undefined) delete target[key]
+  else target[key] = after
+  record(laid, node, after, path, source, { value, before })
+}
 
-  function standingOf({ layer, trusted }: Source, value: unknown, { node, path, standing }: Spot): Standing {
-    const may = node['x-workspace'] as Standing['may'] | undefined
-    if (may === undefined) return standing
-    return { may, agreed: layer === 'workspace' && may === 'trusted' && (trusted?.(path.join('.'), value) ?? false) }
-  }
+function standingOf({ layer, trusted }: Source, value: unknown, { node, path, standing }: Spot): Standing {
+  const may = node['x-workspace'] as Standing['may'] | undefined
+  if (may === undefined) return standing
+  return { may, agreed: layer === 'workspace' && may === 'trusted' && (trusted?.(path.join('.'), value) ?? false) }
+}
 
-  /** Notes who said a value, and what it replaced. Each item of a list that layers extend has an origin of its own. */
-  function record(node: Schema, value: unknown, path: string[], source: Sayer, said?: { value: unknown; before: unknown }): void {
-    if (isObject(value) && isMap(node)) {
-      for (const [key, item] of Object.entries(value)) record(child(node, key) ?? {}, item, [...path, key], source)
-      return
-    }
-    note(path, value, source, path)
-    if (node['x-merge'] === undefined || !Array.isArray(value)) return
-    const extended = node['x-merge'] === 'concat' && Array.isArray(said?.before) && said.value !== null ? said.before.length : 0
-    value.forEach((item, index) => {
-      if (index < extended || (Array.isArray(said?.value) && !has(said.value, item))) return
-      note([...path, String(index)], item, source, [...path, String(index - extended)])
-    })
-    for (let index = value.length; origins.delete([...path, String(index)].join('.')); index++);
+/** Notes who said a value, and what it replaced. Each item of a list that layers extend has an origin of its own. */
+function record(laid: Laid, node: Schema, value: unknown, path: string[], source: Sayer, said?: { value: unknown; before: unknown }): void {
+  if (isObject(value) && isMap(node)) {
+    for (const [key, item] of Object.entries(value)) record(laid, child(node, key) ?? {}, item, [...path, key], source)
+    return
   }
+  note(laid, path, value, source, path)
+  if (node['x-merge'] === undefined || !Array.isArray(value)) return
+  const extended = node['x-merge'] === 'concat' && Array.isArray(said?.before) && said.value !== null ? said.before.length : 0
+  value.forEach((item, index) => {
+    if (index < extended || (Array.isArray(said?.value) && !has(said.value, item))) return
+    note(laid, [...path, String(index)], item, source, [...path, String(index - extended)])
+  })
+  for (let index = value.length; laid.origins.delete([...path, String(index)].join('.')); index++);
+}
 
-  function note(path: string[], value: unknown, { layer, file, line }: Sayer, place: string[]): void {
-    const name = path.join('.')
-    const before = origins.get(name)
-    const overridden = before ? [...before.overridden, saying(before, before.value, 'line' in before ? () => before.line : undefined)] : []
-    const said = saying({ layer, file }, value, line && (() => line(place)))
-    origins.set(name, Object.assign(said, { path: name, overridden }))
-  }
+function note({ origins }: Laid, path: string[], value: unknown, { layer, file, line }: Sayer, place: string[]): void {
+  const name = path.join('.')
+  const before = origins.get(name)
+  const overridden = before ? [...before.overridden, saying(before, before.value, 'line' in before ? () => before.line : undefined)] : []
+  const said = saying({ layer, file }, value, line && (() => line(place)))
+  origins.set(name, Object.assign(said, { path: name, overridden }))
+}
 
-  function ignore({ layer, file, line }: Sayer, path: string[], value: unknown, code: Objection): void {
-    const key = path.join('.')
-    const number = line?.(path)
-    const remark = report(code, { key, value: JSON.stringify(value) }, [number === undefined ? file : `${file}:${number}`], 'warning')
-    diagnostics.push(remark)
-    if (!origins.has(key)) origins.set(key, { path: key, layer: 'builtin', file: 'defaults', value: undefined, overridden: [] })
-    origins.get(key)!.overridden.push({ layer, file, ...(number !== undefined && { line: number }), value, reason: remark.message })
-  }
+function ignore({ origins, diagnostics }: Laid, { layer, file, line }: Sayer, path: string[], value: unknown, code: Objection): void {
+  const key = path.join('.')
+  const number = line?.(path)
+  const remark = report(code, { key, value: JSON.stringify(value) }, [number === undefined ? file : `${file}:${number}`], 'warning')
+  diagnostics.push(remark)
+  if (!origins.has(key)) origins.set(key, { path: key, layer: 'builtin', file: 'defaults', value: undefined, overridden: [] })
+  origins.get(key)!.overridden.push({ layer, file, ...(number !== undefined && { line: number }), value, reason: remark.message })
 }
 
 /** Who said a value. Its line is looked for by those who show it: the file is parsed for its places then. */

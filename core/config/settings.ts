@@ -1,14 +1,15 @@
 import { accessSync, constants, existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { freeze, problem, programFile, report, sha256, VtError, type Diagnostic, type Mode, type Settings } from '../base/index.js'
+import { freeze, problem, programFile, report, sha256, usualWaits, VtError, type Diagnostic, type Mode, type Settings } from '../base/index.js'
 import { closedToOthers, openShelf } from '../documents/index.js'
 import { readContract } from '../schema/index.js'
 import { identityOf, itemForConfig, itemForValue, type TrustItem } from '../trust/index.js'
+import type { Config } from './config_types.js'
 import { merge } from './merge.js'
 import { assign, codeEnds, dataEnds, fromCall, fromCode, fromData, isCode, type Source } from './source.js'
 import { fromToolPolicy } from './tool_policy.js'
-import type { Config, Origin } from './types.js'
+import type { Origin } from './types.js'
 
 /** Gives a settings file its types. */
 export const defineConfig = (config: Config): Config => config
@@ -27,6 +28,8 @@ export interface SettingsOptions {
   env: Record<string, string | undefined>
   /** Has the user agreed to this item of the workspace, as it stands? Default: to none. */
   trusted?: (id: string, digest: string) => boolean
+  /** Milliseconds for code that runs aside. */
+  wait?: number
 }
 export interface LoadedSettings {
   settings: Settings
@@ -43,14 +46,27 @@ export interface LoadedSettings {
  * and is wrong throws VT_CONFIG_INVALID or VT_CONFIG_AMBIGUOUS with `details.files`.
  */
 export async function loadSettings(options: SettingsOptions): Promise<LoadedSettings> {
-  const { workspace, home, admin = '/etc/vtcode', env, mode, default_mode, trusted = () => false } = options
+  const { workspace, env, trusted = () => false } = options
   const diagnostics: Diagnostic[] = []
   const items: TrustItem[] = []
   const agreed = (item: TrustItem): boolean => {
     items.push(item)
     return trusted(item.id, item.digest)
   }
+  const given = [options.config ?? []].flat() as (Config | string)[]
+  const sources = await fromFiles(options, given, agreed, diagnostics)
+  const files = sources.map(({ file }) => file)
+  sources.push(...(await fromCalls(env, given)))
+  for (const source of sources) source.trusted = (key, value) => agreed(itemForValue(source.file, key, value, workspace))
+  // Into what came of them, whose origins are not to be looked at yet.
+  return Object.assign(laidOver(sources, options, diagnostics), { files, items })
+}
+
+/** The settings files of all layers, the lowest first. `agreed` tells whether the user agreed to what a workspace would run. */
+async function fromFiles(options: SettingsOptions, given: (Config | string)[], agreed: (item: TrustItem) => boolean, diagnostics: Diagnostic[]): Promise<Source[]> {
+  const { workspace, home, admin = '/etc/vtcode', env, mode } = options
   const circumstances = { cwd: workspace, env, ...(mode && { mode }) }
+  const { wait = usualWaits.settings } = options
   const shelf = openShelf(home, workspace)
   const own = (layer: 'user' | 'call', file: string) => (isCode(file) ? fromCode(layer, file, circumstances) : fromData(layer, file, { shelf }))
   const sources: Source[] = []
@@ -70,7 +86,6 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
     sources.push(await fromData('user', adopted, { shelf }))
   }
 
-  const given = [options.config ?? []].flat() as (Config | string)[]
   const instead = given.findLast((one) => typeof one === 'string' && !one.includes('='))
   if (typeof instead === 'string') {
     const hint = 'Name a file that exists, or a single setting: --config key=value.'
@@ -79,14 +94,18 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
   } else {
     for (const file of workspaceFiles(workspace, home)) {
       if (!isCode(file)) sources.push(await fromData('workspace', file, { within: workspace, shelf }))
-      else if (agreed(itemForConfig(file, workspace))) sources.push(await fromCode('workspace', file, circumstances, true))
+      else if (agreed(itemForConfig(file, workspace))) sources.push(await fromCode('workspace', file, circumstances, wait))
       else diagnostics.push(report('VT_CONFIG_UNTRUSTED', { file }, [file], 'warning'))
     }
   }
   const policy = join(workspace, '.vtcode/tool-policy.json')
   if (lstatSync(policy, { throwIfNoEntry: false }) && !sameFolder(dirname(policy), home)) sources.push(await fromToolPolicy(policy, workspace, diagnostics))
-  const files = sources.map(({ file }) => file)
+  return sources
+}
 
+/** What variables and options say, in this order. */
+async function fromCalls(env: SettingsOptions['env'], given: (Config | string)[]): Promise<Source[]> {
+  const sources: Source[] = []
   for (const [name, text] of Object.entries(env)) {
     if (!name.startsWith('VTCODE__') || text === undefined) continue
     sources.push(await fromCall(name, assign(name.slice(8).toLowerCase().split('__'), text)))
@@ -96,9 +115,14 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
     if (typeof one !== 'string') sources.push(await fromCall('options', one))
     else if (equals >= 0) sources.push(await fromCall(`--config ${one}`, assign(one.slice(0, equals).split('.'), one.slice(equals + 1))))
   }
-  for (const source of sources) source.trusted = (key, value) => agreed(itemForValue(source.file, key, value, workspace))
+  return sources
+}
 
-  // Most starts find no settings: they take the defaults as the build wrote them, and who said what is worked out when it is asked.
+/**
+ * The settings that come of these sources, with the mode that was asked for. Most starts find none: they take the defaults as the
+ * build wrote them, and who said what is worked out when it is asked.
+ */
+function laidOver(sources: Source[], { mode, default_mode }: SettingsOptions, diagnostics: Diagnostic[]): Pick<LoadedSettings, 'settings' | 'origins' | 'diagnostics'> {
   const unset = sources.length === 0
   if (default_mode !== undefined) sources.unshift({ layer: 'builtin', file: 'default_mode', value: { policy: { mode: default_mode } } })
   if (mode !== undefined) sources.push({ layer: 'call', file: 'mode', value: { policy: { mode } } })
@@ -107,10 +131,10 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
     const settings = defaults()
     settings.policy.mode = mode ?? default_mode ?? settings.policy.mode
     let origins: Origin[] | undefined
-    return { settings: freeze(settings), get origins() { return (origins ??= laid().origins) }, diagnostics, files, items }
+    return { settings: freeze(settings), get origins() { return (origins ??= laid().origins) }, diagnostics }
   }
   const { settings, origins, diagnostics: ignored } = laid()
-  return { settings: freeze(settings) as Settings, origins, diagnostics: [...diagnostics, ...ignored], files, items }
+  return { settings: freeze(settings) as Settings, origins, diagnostics: [...diagnostics, ...ignored] }
 }
 
 /** Where the user keeps what they have taken over from the settings of this workspace; nothing where they never did that anywhere. */
@@ -129,7 +153,7 @@ export function defaults(): Settings {
 export async function validateConfigFile(file: string): Promise<Diagnostic[]> {
   const path = resolve(file)
   try {
-    if (isCode(path)) await fromCode('call', path, { cwd: process.cwd(), env: process.env }, true)
+    if (isCode(path)) await fromCode('call', path, { cwd: process.cwd(), env: process.env }, usualWaits.settings)
     else await fromData('call', path)
     return []
   } catch (error) {

@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import { plain, problem, VtError, type JsonObject, type Layer } from '../base/index.js'
-import { forbidden, load, parseAgain, readBytes, type Data, type Shelf } from '../documents/index.js'
+import { forbidden, loadOpened, parseAgain, parseData, readBytes, type Data, type Shelf } from '../documents/index.js'
 import { conform, type Fault } from '../schema/index.js'
 import type { Circumstances } from './evaluate.js'
 
@@ -24,21 +24,22 @@ export const isCode = (file: string): boolean => codeEnds.includes(extname(file)
 export async function fromData(layer: Layer, file: string, { within, shelf }: { within?: string; shelf?: Shelf | undefined } = {}): Promise<Source> {
   const json = extname(file) === '.json'
   const sort = json ? 'settings_json' : 'settings_yaml'
-  const known = ({ bytes }: Pick<Data, 'bytes'>): boolean => shelf?.get(sort, bytes) === true
+  let flawless = false
   const data = await reading(file, async () => {
-    const bytes = json && shelf ? readBytes(file, { within }) : undefined
-    return bytes && known({ bytes }) ? parseAgain(bytes, file) : load(file, within)
+    const bytes = readBytes(file, { within })
+    flawless = shelf?.get(sort, bytes) === true
+    if (!flawless) return loadOpened(file, bytes)
+    return json ? parseAgain(bytes, file) : parseData(bytes, file)
   })
-  const flawless = known(data)
   const source = check({ layer, file, value: (data.value ?? {}) as JsonObject }, data, flawless)
   if (!flawless) shelf?.put(sort, data.bytes, true)
   return source
 }
 
-/** A settings file in code, run in this program or, `aside`, in a process of its own. Throws VT_CONFIG_INVALID. */
-export async function fromCode(layer: Layer, file: string, circumstances: Circumstances, aside = false): Promise<Source> {
+/** A settings file in code, run in this program or, with `wait`, for at most so many milliseconds in a process of its own. Throws VT_CONFIG_INVALID. */
+export async function fromCode(layer: Layer, file: string, circumstances: Circumstances, wait?: number): Promise<Source> {
   const { evaluate, evaluateAside } = await import('./evaluate.js')
-  const value = await reading(file, () => (aside ? evaluateAside : evaluate)(file, circumstances))
+  const value = await reading(file, () => (wait === undefined ? evaluate(file, circumstances) : evaluateAside(file, circumstances, wait)))
   return check({ layer, file, value: value as JsonObject })
 }
 

@@ -1,6 +1,6 @@
-import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { inside, programFile, sha256, version, type Manifest } from '../base/index.js'
+import { inside, programFile, sha256, version, writeStateSync, type Manifest } from '../base/index.js'
 
 /**
  * Files that were read, checked and found flawless before, by the digest of their bytes: an unchanged one is not checked again. JSON and
@@ -109,19 +109,11 @@ function write(path: string, lines: ReadonlyMap<string, string>): void {
     kept.push(`${key} ${line}\n`)
   }
   const body = kept.join('')
-  const draft = `${path}.${process.pid}`
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     if (!isOwn(lstatSync(dirname(path)))) return
-    rmSync(draft, { force: true })
-    const fd = openSync(draft, 'wx', 0o600)
-    try {
-      writeSync(fd, `${stamp()} ${sha256(body)}\n${body}`)
-    } finally {
-      closeSync(fd)
-    }
-    renameSync(draft, path)
+    writeStateSync(path, `${stamp()} ${sha256(body)}\n${body}`, { durable: false })
   } catch {
-    rmSync(draft, { force: true })
+    // A cache that cannot be written costs time at the next start, nothing else.
   }
 }

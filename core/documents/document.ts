@@ -66,17 +66,12 @@ export function readBytes(file: string, { within, limit = limits.bytes, real = r
   }
 }
 
-/** Reads a YAML 1.2 or JSON document by the rules of `parseData`. */
-export async function readData(file: string, within?: string): Promise<Data> {
-  return parseData(readBytes(file, { within }), file)
-}
-
 /**
  * Parses one YAML 1.2 (core schema) or JSON document: one document, unique text keys, no foreign tags, no numbers that JSON lacks, and
  * the `limits`, checked before anything recurses. Throws VT_MANIFEST_INVALID and VT_MANIFEST_LIMIT with `details.files`.
  */
 export async function parseData(bytes: Uint8Array, file: string): Promise<Data> {
-  return parse(await import('yaml'), bytes, file)
+  return parseText(await import('yaml'), decode(bytes, file), bytes, file)
 }
 
 const require = createRequire(import.meta.url)
@@ -84,12 +79,11 @@ const require = createRequire(import.meta.url)
 /** A JSON document that `parseData` found flawless before; its places are looked for when one is asked for. */
 export function parseAgain(bytes: Uint8Array, file: string): Data {
   let data: Data | undefined
-  return { value: JSON.parse(decode(bytes, file)), bytes, at: (path) => (data ??= parse(require('yaml'), bytes, file)).at(path) }
+  return { value: JSON.parse(decode(bytes, file)), bytes, at: (path) => (data ??= parseText(require('yaml'), decode(bytes, file), bytes, file)).at(path) }
 }
 
-function parse(yaml: typeof import('yaml'), bytes: Uint8Array, file: string): Data {
-  if (bytes.length > limits.bytes) throw refuse('VT_MANIFEST_LIMIT', `${file} is larger than ${limits.bytes / 1024} KiB.`, file)
-  const text = decode(bytes, file)
+/** The same for the text of the document, which `bytes` hold. */
+export function parseText(yaml: typeof import('yaml'), text: string, bytes: Uint8Array, file: string): Data {
   const lines = new yaml.LineCounter()
   const place = (offset: number) => where(file, lines, offset)
   const wrong = (text: string, offset: number) => refuse('VT_MANIFEST_INVALID', text, place(offset))
@@ -138,7 +132,9 @@ function parse(yaml: typeof import('yaml'), bytes: Uint8Array, file: string): Da
   return { value, bytes, at: (path) => place(offsetOf(tree, path, yaml)) }
 }
 
-function decode(bytes: Uint8Array, file: string): string {
+/** The text of a document. Throws VT_MANIFEST_LIMIT for one that is too large, no UTF-8, or holds a NUL. */
+export function decode(bytes: Uint8Array, file: string): string {
+  if (bytes.length > limits.bytes) throw refuse('VT_MANIFEST_LIMIT', `${file} is larger than ${limits.bytes / 1024} KiB.`, file)
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -149,8 +145,11 @@ function decode(bytes: Uint8Array, file: string): string {
   return text
 }
 
+/** The part of the YAML library that only cuts text into tokens; written out, because declarations of ours name no package. */
+export type Lexing = new () => { lex(source: string): Iterable<string> }
+
 /** The parser recurses and a deep enough document ends the process, so depth is measured on the lexer's flat list first. */
-export function checkNesting(text: string, Lexer: typeof import('yaml').Lexer, file: string): void {
+export function checkNesting(text: string, Lexer: Lexing, file: string): void {
   const steep = new RegExp(`^[ \\-?:\\t]{${limits.indent + 1}}`, 'm').exec(text)
   if (steep) {
     const line = text.slice(0, steep.index).split('\n').length

@@ -1,38 +1,63 @@
-import type { PublicExplorer } from 'cosmiconfig'
-import { programFile } from '../base/index.js'
-import { readBytes, readData, type Data } from './document.js'
+import type { LoaderSync, PublicExplorerSync } from 'cosmiconfig'
+import { problem, programFile } from '../base/index.js'
+import { decode, parseText, readBytes, type Data } from './document.js'
 
-let explorer: Promise<PublicExplorer> | undefined
+/** Files that are run and not parsed. */
+const code = /\.[cm]?[jt]s$/
 
-/**
- * Loads one settings or manifest file through cosmiconfig: data only, by our own reader, never cached. Which file it is says the
- * caller; cosmiconfig's search is not used, because it runs code it finds and calls an unreadable file absent.
- * An empty file holds `null`. Throws VT_MANIFEST_INVALID, VT_MANIFEST_LIMIT and what the system says.
- */
+let explorer: Promise<PublicExplorerSync> | undefined
+
+/** Opens one settings or manifest file below `within` and reads it through cosmiconfig: see `loadOpened`. */
 export async function load(file: string, within?: string): Promise<Data> {
-  // Cosmiconfig opens the file itself before it asks a loader: a pipe would hang it and a large file fill the memory.
-  readBytes(file, { within })
-  explorer ??= build()
-  const found = await (await explorer).load(file)
-  if (!found || found.isEmpty) return readData(file, within)
-  const data: Data = await found.config(within)
-  return data
+  return loadOpened(file, readBytes(file, { within }))
 }
 
-async function build(): Promise<PublicExplorer> {
-  const { cosmiconfig } = await import('cosmiconfig')
-  // A function, so that cosmiconfig finds no `$import` to follow in what was read.
-  const data = (file: string) => (within?: string) => readData(file, within)
-  const refuse = (file: string): never => {
-    throw new Error(`${file} is not data.`)
+/**
+ * Reads one settings or manifest file, of which our own open gave `bytes`, through cosmiconfig: data only, parsed by our own rules,
+ * never cached. The caller says which file it is; cosmiconfig's search is not used, because it runs code it finds and calls an
+ * unreadable file absent. An empty file holds `null`. Throws VT_MANIFEST_INVALID, VT_MANIFEST_LIMIT, VT_FILE_STALE and what the system says.
+ */
+export async function loadOpened(file: string, bytes: Buffer): Promise<Data> {
+  if (code.test(file)) throw new Error(`${file} is not data.`)
+  const yaml = await import('yaml')
+  const text = decode(bytes, file)
+  return read(file, bytes, (same) => parseText(yaml, same ?? text, bytes, file))
+}
+
+/** Opens a settings file in code and has `run` run the text of it that cosmiconfig read. Throws as `loadOpened` does. */
+export async function loadCode<T>(file: string, run: (text: string) => Promise<T>): Promise<T> {
+  const bytes = readBytes(file, { limit: 16 * 1_048_576 })
+  return read(file, bytes, (text = '') => run(text))
+}
+
+/**
+ * Cosmiconfig opens the file a second time, without our care for pipes, sizes and links: so ours comes first, and what it read counts
+ * only where it is what we read. `take` gets its text, nothing where there is none.
+ */
+async function read<T>(file: string, bytes: Buffer, take: (text?: string) => T): Promise<T> {
+  const found = (await (explorer ??= build())).load(file)
+  const text = found?.isEmpty ? undefined : (found?.config as () => string)()
+  const ours = bytes.toString('utf8')
+  if (text === undefined ? ours.trim() !== '' : text !== ours) {
+    throw problem('VT_FILE_STALE', { path: file }, { hint: 'Load it again when nobody is writing it.', details: { files: [file] } })
   }
-  const code = { '.js': refuse, '.cjs': refuse, '.mjs': refuse, '.ts': refuse, noExt: refuse }
-  const loaders = { '.yaml': data, '.yml': data, '.json': data, ...code }
+  return take(text?.replace(/^\ufeff/, ''))
+}
+
+/** One explorer for every file; a synchronous one costs a tenth of the other a file. */
+async function build(): Promise<PublicExplorerSync> {
+  const { cosmiconfigSync } = await import('cosmiconfig')
+  const hand: LoaderSync = (_, text) => {
+    // A function, so that cosmiconfig finds no `$import` to follow. Of a file named package.* it takes what stands under its module name.
+    const handed = () => text
+    return Object.assign(handed, { vtcode: handed })
+  }
+  const loaders = Object.fromEntries(['.yaml', '.yml', '.json', '.js', '.cjs', '.mjs', '.ts', 'noExt', 'default'].map((end) => [end, hand]))
   const cwd = process.cwd
   // Constructing an explorer executes `.config/config.js` of the working folder; our own folder has none.
   process.cwd = () => programFile('core')
   try {
-    return cosmiconfig('vtcode', { cache: false, searchPlaces: [], loaders })
+    return cosmiconfigSync('vtcode', { cache: false, searchPlaces: [], loaders })
   } finally {
     process.cwd = cwd
   }

@@ -1,4 +1,5 @@
 import { hostPattern, problem, texts, type JsonObject, type Notice, type Settings, type SlotInfo } from '../base/index.js'
+import { concerns } from '../registry/index.js'
 
 /** One entry of `policy.constraints`, or several of them for the same slot joined to the strictest. */
 export interface Constraint {
@@ -21,22 +22,7 @@ const limited = {
   max_response_bytes: ['max_bytes'],
 } as const
 
-/** Names of the classic dialect that policy files use for slots. */
-export const classic: Readonly<Record<string, string>> = {
-  grep_search: 'unified_search/grep',
-  list_files: 'unified_search/list',
-  read_file: 'unified_file/read',
-  write_file: 'unified_file/write',
-  edit_file: 'unified_file/edit',
-  run_terminal_cmd: 'unified_exec/run',
-  ast_grep_search: 'unified_search/structural',
-}
-
 const joined = new WeakMap<Settings, Map<string, Constraint | undefined>>()
-
-/** Whether an entry under this name speaks about the slot: its own name, that of its tool or a classic one. */
-export const concerns = (name: string, { slot, tool }: Pick<SlotInfo, 'slot' | 'tool'>): boolean =>
-  name === slot || name === tool || (Object.hasOwn(classic, name) && classic[name] === slot)
 
 /** Those of the settings and of policies in data, by name; where several speak under one name, the strictest of each. */
 export function joinConstraints(all: readonly Readonly<Record<string, Constraint>>[]): Record<string, Constraint> {
@@ -105,7 +91,7 @@ export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObj
   return result
 }
 
-/** What `tty` means in the words of the classic dialect, whose modes a policy file names. */
+/** What `tty` means as one of the modes that a policy file names. */
 const ttyModes = new Map<unknown, readonly string[]>([[true, ['pty']], [false, ['terminal', 'streaming']]])
 
 /** A mode that is said must be allowed; a default that is not gives way to the first that is. */

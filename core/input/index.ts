@@ -1,5 +1,6 @@
 export { answerAs } from './alias.js'
-export { classic, concerns, constraintOf, joinConstraints, type Constraint } from './constraints.js'
+export { constraintOf, joinConstraints, type Constraint } from './constraints.js'
 export { effectsIn } from './infer.js'
 export { confine, toolName } from './normalize.js'
-export { resolve, spell, withExample, type Spelt, type Target } from './resolve.js'
+export { resolution, resolve, spell, withExample, type Spelt, type Target } from './resolve.js'
+export { plainWords, plainly, speak, worded, wordsFor, type Words } from './wording.js'

@@ -1,9 +1,9 @@
-import { nearest, plain, problem, VtError, type JsonObject, type Notice } from '../base/index.js'
+import { nearest, plain, problem, VtError, type JsonObject, type Notice, type Resolution } from '../base/index.js'
 import { fold, isListed, slotsOf, type Part, type Registry, type Slot, type Tool } from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 import { translate } from './alias.js'
 import { constrain, type Constraint } from './constraints.js'
-import { infer } from './infer.js'
+import { effectsIn, infer } from './infer.js'
 import { coerce, limit, rename, toolName, unwrap } from './normalize.js'
 
 /** The slot a call means, with the input as its caller wrote it. */
@@ -41,6 +41,22 @@ export async function resolve({ slots, tools, routes }: Registry, name: string, 
   if (!next || next.primary.manifest.alias) throw problem('VT_SLOT_UNBOUND', { slot: slot.info.slot, ids: to, reason: 'an alias stands for a slot, never for another alias' })
   if (next.refusal) throw next.refusal
   return { slot: next, raw: translated, alias: { slot, part, given } }
+}
+
+/** The slot behind a call, for whoever has to know it beforehand. Contract: never rejects; nothing where the call leads to no slot. */
+export async function resolution(registry: Registry, name: string, sent: unknown): Promise<Resolution | undefined> {
+  try {
+    const { slot, raw, alias } = await resolve(registry, name, sent)
+    const about = { slot: slot.info, ...(alias && { alias: alias.slot.info.slot }) }
+    try {
+      const { given, input } = await spell(slot, raw)
+      return { ...about, effects: await effectsIn(slot, input), input: given }
+    } catch {
+      return { ...about, effects: slot.info.effects, input: raw }
+    }
+  } catch {
+    return undefined
+  }
 }
 
 const withoutAction = ({ action: _, ...input }: JsonObject): JsonObject => input

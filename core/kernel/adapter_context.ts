@@ -1,4 +1,6 @@
-import { blocksOf, dataFolder, optionsOf, type Contribution, type Settings } from '../base/index.js'
+import { blocksOf, dataFolder, moduleOf, optionsOf, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type Settings, type Waits } from '../base/index.js'
+import { fromError } from '../manifests/index.js'
+import { effectsOf, type Registry } from '../registry/index.js'
 import type { Premises } from './types.js'
 import type { OnFault } from './uncaught.js'
 
@@ -6,31 +8,39 @@ export interface Standing {
   settings: Settings
   workspace: string
   home: string
-  looking: boolean
+  inspecting: boolean
   env: Record<string, string | undefined>
+  waits: Waits
   report: OnFault
   renew: () => void
-  refuse: Premises['refuse']
-  remark: Premises['remark']
-  quarantine: Premises['quarantine']
-  rightsOf: Premises['rightsOf']
+  found: Found
+  /** What became of it, once it is bound. */
+  registry: () => Registry
   log: (level: string, message: string) => void
 }
 
+/** What was found for a generation, of which adapters set something aside. */
+interface Found {
+  contributions: Contribution[]
+  invalid: ContributionInfo[]
+  diagnostics: Diagnostic[]
+}
+
 /** What the adapters of one generation stand on, and its end. */
-export function premisesOf({ settings, workspace, home, looking, env, report, renew, refuse, remark, quarantine, rightsOf, log }: Standing): { of(adapter: Contribution): Premises; end(): Promise<void> } {
+export function premisesOf({ settings, workspace, home, inspecting, env, waits, report, renew, found, registry, log }: Standing): { of(adapter: Contribution): Premises; end(): Promise<void> } {
   const endings = new Set<() => void | Promise<void>>()
   let ended = false
-  const shared = {
+  const shared: Omit<Premises, 'settings' | 'log'> = {
     workspace,
     home,
-    looking,
+    inspecting,
     env,
+    waits,
     report,
-    refuse,
-    remark,
-    quarantine,
-    rightsOf,
+    refuse: (...of) => setAside(found, ...of),
+    remark: ({ file }, error) => found.diagnostics.push({ ...fromError(error, file), severity: 'warning' }),
+    quarantine: (...of) => quarantined(registry(), found.contributions, ...of),
+    rightsOf: (one) => rightsOf(registry(), found.contributions, one),
     dataOf: (contribution: Contribution) => dataFolder(contribution, home, workspace),
     optionsOf: (contribution: Contribution) => optionsOf(settings, contribution),
     onEnd: (run: () => void | Promise<void>) => (ended ? void run() : void endings.add(run)),
@@ -49,4 +59,29 @@ export function premisesOf({ settings, workspace, home, looking, env, report, re
       endings.clear()
     },
   }
+}
+
+/** Shown of whatever shared the process that is left alone: the modules of one plugin. */
+function quarantined({ infos }: Registry, all: readonly Contribution[], failed: Contribution, reason: string): void {
+  const { plugin, layer, manifest } = failed
+  const shares = plugin === layer || moduleOf(manifest) === undefined ? [failed] : all.filter((one) => one.plugin === plugin && moduleOf(one.manifest) !== undefined)
+  for (const { id } of shares) {
+    const info = infos.find((one) => one.id === id)
+    if (info) Object.assign(info, { state: 'quarantined', reason })
+  }
+}
+
+/** A plugin is one process, so that it has the rights of all its actions together; a loose manifest stands for itself. */
+function rightsOf({ slots, adapters }: Registry, all: readonly Contribution[], { id, plugin, layer }: Contribution): Effect[] {
+  const own = all.filter((one) => (plugin === layer ? one.id === id : one.plugin === plugin) && one.slot !== undefined)
+  return [...new Set(own.flatMap((one) => [...effectsOf(one, adapters), ...(slots.get(one.slot!)?.info.effects ?? [])]))]
+}
+
+function setAside(found: Found, contribution: Contribution, state: ContributionInfo['state'], error: Error): void {
+  const { id, kind, layer, file } = contribution
+  found.contributions = found.contributions.filter((other) => other !== contribution)
+  found.invalid.push({ id, kind, layer, file, state, reason: error.message })
+  const diagnostic = fromError(error, file)
+  // What the user switched off is nothing to mend; a value that is not set is.
+  found.diagnostics.push({ ...diagnostic, ...(state === 'inactive' && { severity: diagnostic.code === 'VT_MCP_START' ? ('info' as const) : ('warning' as const) }) })
 }

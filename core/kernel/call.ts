@@ -1,5 +1,5 @@
 import { Cancel, failure, first, freeze, moduleOf, notApplied, plain, problem, texts, type Call, type Failure, type JsonObject, type Notice, type Result, type SlotInfo } from '../base/index.js'
-import { answerAs, confine, constraintOf, effectsIn, resolve, spell, toolName, withExample, type Spelt, type Target } from '../input/index.js'
+import { answerAs, confine, constraintOf, effectsIn, resolve, speak, spell, toolName, withExample, worded, wordsFor, type Spelt, type Target, type Words } from '../input/index.js'
 import { renamed, slotsOf } from '../registry/index.js'
 import type { Workspace } from '../workspace/index.js'
 import { explanation, failed, judge } from './approve.js'
@@ -33,166 +33,188 @@ export interface Caller {
   close(): void
 }
 
-/** The one way of a call: resolve → check → pre-policy → execute → post-compaction. Nothing goes back. */
-export function createCaller({ workspace, sessions, surface, report, current }: CallerOptions): Caller {
-  const running = new Map<Cancel, Generation>()
-  const runs = new WeakMap<Call, Run>()
-  const pipelines = new WeakMap<Generation, Pipelines>()
-  let calls = 0
-  let closed = false
-  const nextId = () => `c${(++calls).toString(36)}`
+/** What the calls of one kernel share. */
+interface Calls extends CallerOptions {
+  readonly running: Map<Cancel, Generation>
+  readonly runs: WeakMap<Call, Run>
+  readonly pipelines: WeakMap<Generation, Pipelines>
+  /** How many there were. */
+  count: number
+  closed: boolean
+}
+/** One call as it was asked for. `again`: it stands for another one that a policy wants with this input; under an alias its answer is still the alias's. */
+interface Asked {
+  readonly tool: string
+  readonly sent: unknown
+  readonly options: CallOptions
+  readonly depth: number
+  readonly again?: Pick<Target, 'alias'>
+  /** Those of whoever made the call that this one is a part of. */
+  readonly words?: Words
+}
 
-  /** `again`: the call stands for another one that a policy wants with this input; under an alias its answer is still the alias's. */
-  async function invoke(tool: string, sent: unknown, options: CallOptions, depth: number, again?: Pick<Target, 'alias'>): Promise<Result> {
-    const generation = current()
-    let target: Target | undefined
-    let call: Call | undefined
-    let run: Run | undefined
-    let begun = false
-    generation.life.enter()
-    try {
-      target = { ...(await resolve(generation.registry, tool, sent)), ...again }
-      const checked = await check(generation, target, options, depth)
-      call = checked.call
-      run = start(generation, target.slot.info, call, options, depth)
-      const { prePolicy, execute, postCompaction, answer } = pipelines.get(generation) ?? (await build(generation))
-      const verdict = await prePolicy.promise(undefined, call)
-      if (verdict && 'deny' in verdict && verdict.instead && !again) return await reissued(target, verdict.instead, options, depth)
-      const refused = await judge(generation.registry, call, run, verdict, answer)
-      if (!refused && run.cancel.aborted) throw problem('VT_CALL_ABORTED')
-      begun = true
-      const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
-      const said = target.alias ? await translated(generation, target.alias, result) : result
-      return await postCompaction.promise(withNotices(said, isCut(said) ? [...checked.notices, ...checked.silent] : checked.notices), call)
-    } catch (error) {
-      const result = asFailure(error, !begun && couldChange(generation, tool, target), target)
-      call ??= unchecked(tool, sent, target, generation, options, depth)
-      run ??= start(generation, target?.slot.info ?? nobody(call.slot), call, options, depth)
-      const { postCompaction } = pipelines.get(generation) ?? (await build(generation))
-      return await postCompaction.promise(result, call)
-    } finally {
-      run?.end()
-      generation.life.leave()
-    }
-  }
-
-  /** The call with the input that a policy wants instead, as if it had been made so; whoever made it is told. */
-  async function reissued({ slot: { info }, alias }: Target, input: JsonObject, options: CallOptions, depth: number): Promise<Result> {
-    const sent = { ...(info.action !== undefined && { action: info.action }), ...input }
-    const result = await invoke(info.tool, sent, options, depth, { ...(alias && { alias }) })
-    const { message } = texts('VT_CALL_REISSUED', { slot: info.slot, input: JSON.stringify(input).slice(0, 300) })!
-    return withNotices(result, [{ code: 'VT_CALL_REISSUED', message }])
-  }
-
-  /** Every policy's word on a call that is not made. */
-  async function explain(tool: string, sent: unknown, options: CallOptions): Promise<Explanation> {
-    const generation = current()
-    let target: Target | undefined
-    let run: Run | undefined
-    generation.life.enter()
-    try {
-      target = await resolve(generation.registry, tool, sent)
-      const { call } = await check(generation, target, options, 0)
-      const notes: NonNullable<Run['notes']> = []
-      run = start(generation, target.slot.info, call, options, 0, notes)
-      const { judges } = pipelines.get(generation) ?? (await build(generation))
-      const { info, chain } = target.slot
-      const would = chain[0] && (await generation.loader.render(chain[0], call.input, info))
-      return { ...(await explanation(generation.registry, judges, call, notes)), ...(would && { would }) }
-    } catch (error) {
-      const { message, hint } = asFailure(error, couldChange(generation, tool, target), target).error
-      return { mode: generation.settings.policy.mode, verdict: 'refused', reason: message, hint, chain: [] }
-    } finally {
-      run?.end()
-      generation.life.leave()
-    }
-  }
-
-  /** A call that never came to be one, for the compactors: what was refused is shortened and recorded like any other answer. */
-  function unchecked(tool: string, sent: unknown, target: Target | undefined, { settings }: Generation, options: CallOptions, depth: number): Call {
-    const { slot } = target ?? {}
-    const said = readable(sent)
-    return freeze({
-      id: nextId(),
-      slot: slot?.info.slot ?? toolName(String(tool)).slice(0, 80),
-      input: said,
-      given: said,
-      effects: slot?.info.effects ?? [],
-      mode: settings.policy.mode,
-      session: options.session ?? 'main',
-      at: Date.now(),
-      caller: callerOf({ options, depth }, surface, target?.alias?.slot.info.slot),
-    })
-  }
-
-  async function check(generation: Generation, { slot, raw, alias }: Target, options: CallOptions, depth: number): Promise<{ call: Call } & Pick<Spelt, 'notices' | 'silent'>> {
-    if (depth > MAX_DEPTH) throw problem('VT_CALL_DEPTH', { limit: MAX_DEPTH, slot: slot.info.slot })
-    const constraint = constraintOf(generation.settings, slot.info)
-    const { given, input, notices, silent } = await spell(slot, raw, { example: (alias?.slot ?? slot).example, constraint, said: alias?.given })
-    const call: Call = {
-      id: nextId(),
-      slot: slot.info.slot,
-      input: confine(input, slot.shape, workspace),
-      given: confine(given, slot.shape, workspace),
-      effects: await effectsIn(slot, input),
-      mode: generation.settings.policy.mode,
-      session: options.session ?? 'main',
-      at: Date.now(),
-      caller: callerOf({ options, depth }, surface, alias?.slot.info.slot),
-    }
-    return { call: freeze(call), notices, silent }
-  }
-
-  function start(generation: Generation, slot: SlotInfo, call: Call, options: CallOptions, depth: number, notes?: Run['notes']): Run {
-    const cancel = new Cancel()
-    const abort = () => cancel.abort()
-    if (options.signal?.aborted || closed) abort()
-    else options.signal?.addEventListener('abort', abort, { once: true })
-    running.set(cancel, generation)
-    const run: Run = {
-      slot,
-      session: sessions.get(call.session),
-      cancel,
-      options,
-      depth,
-      notes,
-      over: false,
-      nest: (tool, input) => invoke(tool, input, { ...options, session: call.session, signal: cancel.signal }, depth + 1),
-      end() {
-        run.over = true
-        running.delete(cancel)
-        options.signal?.removeEventListener('abort', abort)
-      },
-    }
-    runs.set(call, run)
-    return run
-  }
-
-  /** Built on the first call of a generation: a program that only lists never loads tapable. */
-  async function build(generation: Generation): Promise<Pipelines> {
-    const { buildPipelines } = await import('./pipelines.js')
-    const built = pipelines.get(generation) ?? buildPipelines(generation.registry, execution(generation, (call) => runs.get(call)!, report))
-    pipelines.set(generation, built)
-    return built
-  }
-
+/** The way of all calls of one kernel. */
+export function createCaller(options: CallerOptions): Caller {
+  const calls: Calls = { ...options, running: new Map(), runs: new WeakMap(), pipelines: new WeakMap(), count: 0, closed: false }
   return {
     async call(tool, input, options) {
-      const { registry } = current()
-      const result = await invoke(tool, input, options, 0)
+      const { registry } = calls.current()
+      const result = await invoke(calls, { tool, sent: input, options, depth: 0 })
       return registry.each ? renamed(registry, result) : result
     },
-    explain,
+    explain: (tool, sent, options) => explain(calls, { tool, sent, options, depth: 0 }),
     async retire(generation) {
       if (await generation.life.over(RETIRE_MS)) return
-      for (const [cancel, of] of running) if (of === generation) cancel.abort()
+      for (const [cancel, of] of calls.running) if (of === generation) cancel.abort()
       await generation.life.over(ABORT_MS)
     },
     close() {
-      closed = true
-      for (const cancel of running.keys()) cancel.abort()
+      calls.closed = true
+      for (const cancel of calls.running.keys()) cancel.abort()
     },
   }
+}
+
+/** The one way of a call: resolve → check → pre-policy → execute → post-compaction. Nothing goes back. */
+async function invoke(calls: Calls, asked: Asked): Promise<Result> {
+  const { tool, sent, again } = asked
+  const generation = calls.current()
+  let target: Target | undefined
+  let call: Call | undefined
+  let run: Run | undefined
+  let begun = false
+  const inWords = (): Asked & { words: Words } => ({ ...asked, words: asked.words ?? wordsFor(generation.registry, target) })
+  generation.life.enter()
+  try {
+    target = { ...(await resolve(generation.registry, tool, sent)), ...again }
+    const checked = await check(calls, generation, target, asked)
+    call = checked.call
+    run = start(calls, generation, target.slot.info, call, inWords())
+    const { prePolicy, execute, postCompaction, answer } = calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
+    const verdict = await prePolicy.promise(undefined, call)
+    if (verdict && 'deny' in verdict && verdict.instead && !again) return await reissued(calls, target, verdict.instead, inWords())
+    const refused = await judge(generation.registry, call, run, verdict, answer)
+    if (!refused && run.cancel.aborted) throw problem('VT_CALL_ABORTED')
+    begun = true
+    const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
+    const said = target.alias ? await translated(generation, target.alias, result) : result
+    const whole = withNotices(said, isCut(said) ? [...checked.notices, ...checked.silent] : checked.notices)
+    return await postCompaction.promise(worded(whole, inWords().words), call)
+  } catch (error) {
+    const result = asFailure(error, !begun && couldChange(generation, tool, target), target)
+    call ??= unchecked(calls, target, generation, asked)
+    run ??= start(calls, generation, target?.slot.info ?? nobody(call.slot), call, inWords())
+    const { postCompaction } = calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
+    return await postCompaction.promise(worded(result, inWords().words), call)
+  } finally {
+    run?.end()
+    generation.life.leave()
+  }
+}
+
+/** The call with the input that a policy wants instead, as if it had been made so; whoever made it is told. */
+async function reissued(calls: Calls, { slot: { info }, alias }: Target, input: JsonObject, asked: Asked): Promise<Result> {
+  const sent = { ...(info.action !== undefined && { action: info.action }), ...input }
+  const result = await invoke(calls, { ...asked, tool: info.tool, sent, again: { ...(alias && { alias }) } })
+  const { message } = texts('VT_CALL_REISSUED', { slot: info.slot, input: JSON.stringify(input).slice(0, 300) })!
+  return withNotices(result, [{ code: 'VT_CALL_REISSUED', message }])
+}
+
+/** Every policy's word on a call that is not made. */
+async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
+  const { tool, sent } = asked
+  const generation = calls.current()
+  let target: Target | undefined
+  let run: Run | undefined
+  generation.life.enter()
+  try {
+    target = await resolve(generation.registry, tool, sent)
+    const { call } = await check(calls, generation, target, asked)
+    const notes: NonNullable<Run['notes']> = []
+    run = start(calls, generation, target.slot.info, call, asked, notes)
+    const { judges } = calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
+    const { info, chain } = target.slot
+    const would = chain[0] && (await generation.loader.render(chain[0], call.input, info))
+    const told = await explanation(generation.registry, judges, call, notes)
+    const hint = told.hint && speak(told.hint, wordsFor(generation.registry, target))
+    return { ...told, ...(hint && { hint }), ...(would && { would }) }
+  } catch (error) {
+    const { error: { message, hint } } = worded(asFailure(error, couldChange(generation, tool, target), target), wordsFor(generation.registry, target)) as Failure
+    return { mode: generation.settings.policy.mode, verdict: 'refused', reason: message, hint, chain: [] }
+  } finally {
+    run?.end()
+    generation.life.leave()
+  }
+}
+
+/** A call that never came to be one, for the compactors: what was refused is shortened and recorded like any other answer. */
+function unchecked(calls: Calls, target: Target | undefined, generation: Generation, { tool, sent, options, depth }: Asked): Call {
+  const { slot } = target ?? {}
+  const said = readable(sent)
+  return freeze({
+    id: nextId(calls),
+    slot: slot?.info.slot ?? toolName(String(tool)).slice(0, 80),
+    input: said,
+    given: said,
+    effects: slot?.info.effects ?? [],
+    mode: generation.settings.policy.mode,
+    session: options.session ?? 'main',
+    at: Date.now(),
+    caller: callerOf({ options, depth }, calls.surface, target?.alias?.slot.info.slot),
+  })
+}
+
+const nextId = (calls: Calls): string => `c${(++calls.count).toString(36)}`
+
+async function check(calls: Calls, generation: Generation, { slot, raw, alias }: Target, { options, depth }: Asked): Promise<{ call: Call } & Pick<Spelt, 'notices' | 'silent'>> {
+  if (depth > MAX_DEPTH) throw problem('VT_CALL_DEPTH', { limit: MAX_DEPTH, slot: slot.info.slot })
+  const constraint = constraintOf(generation.settings, slot.info)
+  const { given, input, notices, silent } = await spell(slot, raw, { example: (alias?.slot ?? slot).example, constraint, said: alias?.given })
+  const call: Call = {
+    id: nextId(calls),
+    slot: slot.info.slot,
+    input: confine(input, slot.shape, calls.workspace),
+    given: confine(given, slot.shape, calls.workspace),
+    effects: await effectsIn(slot, input),
+    mode: generation.settings.policy.mode,
+    session: options.session ?? 'main',
+    at: Date.now(),
+    caller: callerOf({ options, depth }, calls.surface, alias?.slot.info.slot),
+  }
+  return { call: freeze(call), notices, silent }
+}
+
+function start(calls: Calls, generation: Generation, slot: SlotInfo, call: Call, { options, depth, words }: Asked, notes?: Run['notes']): Run {
+  const cancel = new Cancel()
+  const abort = () => cancel.abort()
+  if (options.signal?.aborted || calls.closed) abort()
+  else options.signal?.addEventListener('abort', abort, { once: true })
+  calls.running.set(cancel, generation)
+  const run: Run = {
+    slot,
+    session: calls.sessions.get(call.session),
+    cancel,
+    options,
+    depth,
+    notes,
+    over: false,
+    nest: (tool, input) => invoke(calls, { tool, sent: input, options: { ...options, session: call.session, signal: cancel.signal }, depth: depth + 1, ...(words && { words }) }),
+    end() {
+      run.over = true
+      calls.running.delete(cancel)
+      options.signal?.removeEventListener('abort', abort)
+    },
+  }
+  calls.runs.set(call, run)
+  return run
+}
+
+/** Built on the first call of a generation: a program that only lists never loads tapable. */
+async function pipelinesOf({ pipelines, runs, report }: Calls, generation: Generation): Promise<Pipelines> {
+  const { buildPipelines } = await import('./pipelines.js')
+  const built = pipelines.get(generation) ?? buildPipelines(generation.registry, execution(generation, (call) => runs.get(call)!, report), generation.lending.host.waits)
+  pipelines.set(generation, built)
+  return built
 }
 
 /** Whether an answer stops before its end. */
@@ -219,7 +241,7 @@ function readable(sent: unknown): JsonObject {
 }
 
 /** The contract of a name that nobody serves. */
-const nobody = (slot: string): SlotInfo => ({ slot, tool: slot, description: '', effects: [], input: {}, detailed: [], errors: {}, chain: [] })
+const nobody = (slot: string): SlotInfo => ({ slot, tool: slot, description: '', effects: [], input: {}, detailed: [], errors: {}, chain: [], names: [slot], aliases: [] })
 
 /** Whether a call could have changed something: of one that came to no slot, by all that its tool can do. */
 function couldChange({ registry }: Generation, name: string, target: Target | undefined): boolean {

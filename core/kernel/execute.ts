@@ -56,7 +56,7 @@ export function execution(generation: Generation, runOf: (call: Call) => Run, re
 
 /** Where commands run in a sandbox or not at all, ours do; what a plugin starts, nothing confines. */
 const unconfined = ({ id }: Contribution): VtError =>
-  problem('VT_PLUGIN_REQUIRES', { id, needs: 'to run commands outside of the sandbox, and here nothing runs outside of it' }, { hint: 'unified_exec runs commands in the sandbox.' })
+  problem('VT_PLUGIN_REQUIRES', { id, needs: 'to run commands outside of the sandbox, and here nothing runs outside of it' }, { hint: '{tool:unified_exec/run} runs commands in the sandbox.' })
 
 const isPromise = <T>(value: T | Promise<T>): value is Promise<T> => typeof (value as { then?: unknown } | undefined)?.then === 'function'
 

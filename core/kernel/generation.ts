@@ -1,24 +1,19 @@
-import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
-import { serversOf } from '../../plugins/adapter/mcp_client/configured.js'
-import {
-  dataFolder, Life, moduleOf, nearest, problem, redactText, report, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type Mode,
-  type PluginFolder, type Settings, type VtError,
-} from '../base/index.js'
-import { homeOf, loadSettings, settingsPlaces, type Origin } from '../config/index.js'
+import { dataFolder, Life, nearest, problem, redactText, report, usualWaits, type Contribution, type Diagnostic, type Mode, type PluginFolder, type Settings, type VtError, type Waits } from '../base/index.js'
+import { builtinModes, homeOf, loadSettings, settingsFor, settingsPlaces, type LoadedSettings, type Origin, type VerbModes } from '../config/index.js'
 import { clean } from '../documents/index.js'
-import { classic, joinConstraints, type Constraint } from '../input/index.js'
-import { discover, fromError, pluginsOf } from '../manifests/index.js'
-import { bind, effectsOf, isListed, slotsOf, toolInfo, type Registry, type Withheld } from '../registry/index.js'
-import { findSkills, type Skill, type SkillCache, type SkillPlaces, type Skills, type SkillSettings } from '../skills/index.js'
-import { itemForSkill, needsConsent, openSeals, openTrust, type Seals, type Trust } from '../trust/index.js'
+import { joinConstraints, resolution, type Constraint } from '../input/index.js'
+import { configuredContributions, discover, fromError, pluginsOf } from '../manifests/index.js'
+import { bind, isListed, policyNames, slotsOf, toolInfo, type Registry, type Withheld } from '../registry/index.js'
+import type { Skill } from '../skills/index.js'
+import { needsConsent, openSeals, openTrust, type Seals, type Trust } from '../trust/index.js'
 import { hiddenBy, type OpenWorkspace } from '../workspace/index.js'
 import { premisesOf } from './adapter_context.js'
 import { survey } from './consent.js'
 import type { Lending } from './context.js'
 import { hooksOf, unknownEvents, type HookGroups } from './lifecycle_hooks.js'
 import { createLoader, type Loader } from './loader.js'
+import { skillFinder, skillPlaces } from './skill_finder.js'
 import type { Adapter, Host, KernelOptions, Premises } from './types.js'
 import type { OnFault } from './uncaught.js'
 
@@ -55,79 +50,50 @@ export interface Surroundings {
 
 const modes: Mode[] = ['plan', 'ask', 'auto', 'full-auto']
 
+/** What settings, manifests and locks say, before anything of it is bound. */
+interface Ground {
+  readonly surroundings: Surroundings
+  readonly env: Record<string, string | undefined>
+  readonly waits: Waits
+  readonly places: { workspace: string; home: string; user: string }
+  readonly trust: Trust
+  readonly loaded: LoadedSettings
+  readonly found: Found
+  /** The surface only looks at what is there. */
+  readonly inspecting: boolean
+  readonly seals: Seals
+  readonly withheld: Map<string, Withheld>
+  /** With the limits that policies bring. */
+  readonly settings: Settings
+  /** The same in the mode that counts. */
+  readonly effective: Settings
+  readonly dataOf: (contribution: Contribution) => string
+  readonly log: (level: string, message: string) => void
+  /** As soon as it is bound. */
+  registry?: Registry
+}
+
 /** Discovers, checks and binds everything anew, with the manifests of the skills that were loaded. Throws VT_CONFIG_* and, where a policy of the user cannot be loaded, VT_RELOAD_REFUSED. */
-export async function buildGeneration({ options, workspace, report, diagnostics, changed, renew, bring }: Surroundings, number: number, loadedSkills: readonly Skill[]): Promise<Generation> {
-  const env = options.env ?? process.env
-  const home = homeOf(options)
-  const trust = openTrust({ home, workspace: workspace.root, env })
-  const places = { workspace: workspace.root, home, user: options.home ?? env['HOME'] ?? homedir() }
-  const { config, mode, default_mode } = options
-  const said = { ...(config !== undefined && { config }), ...(mode !== undefined && { mode }), ...(default_mode !== undefined && { default_mode }) }
-  if (env['VTCODE_TRUST']) trust.accept(await survey({ ...places, ...said, env, trust }))
-  const loaded = await loadSettings({ ...places, ...said, env, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
-  const found = await discover({ ...places, env, loaded, skills: loadedSkills })
-  found.contributions.push(...serversOf(loaded, workspace.root))
-  // Not for a workspace to say: it could so keep servers from a verb that needs them.
-  const looking = found.contributions.some(({ layer, manifest: { verb, looks } }) => looks && verb === options.surface && layer !== 'workspace')
-  const seals = openSeals({ ...places, whole: looking })
-  const withheld = new Map<string, Withheld>()
-  const trusted = trust.trusted(found.contributions.filter(needsConsent))
-  for (const contribution of found.contributions) {
-    const { id } = contribution
-    const unlocked = seals.objection(contribution)
-    if (unlocked) withheld.set(id, { state: 'unlocked', error: unlocked })
-    else if (needsConsent(contribution) && !trusted.has(contribution)) withheld.set(id, { state: 'untrusted', error: problem('VT_PLUGIN_UNTRUSTED', { id }) })
-  }
-
-  // A policy of the user's own that is broken would silently be missing; a plugin's absence is only reported.
-  const broken = found.invalid.find(({ kind, layer, state }) => kind === 'policy' && layer !== 'workspace' && state === 'invalid')
-  if (broken) throw problem('VT_RELOAD_REFUSED', { reason: `the policy ${broken.id} in ${broken.file} cannot be loaded: ${broken.reason ?? 'invalid'}` })
-
-  const settings = limitedBy(loaded.settings, found.contributions.filter(({ id }) => !withheld.has(id)))
-  const effective = { ...settings, policy: { ...settings.policy, mode: permitted(settings, mode) } }
-  const remarks = [...loaded.diagnostics, ...(trust.fault ? [fromError(trust.fault, home)] : []), ...unacknowledged(settings, effective)]
-  const seconds = (settings['plugins'] as { import_timeout_secs?: number } | undefined)?.import_timeout_secs ?? 10
-  const verify = async (contribution: Contribution) => {
-    const answerable = contribution.bringer ?? contribution
-    if (needsConsent(answerable) && !trust.trusted([answerable]).has(answerable)) throw problem('VT_PLUGIN_UNTRUSTED', { id: contribution.id })
-    seals.verify(answerable)
-  }
-  const hooks = await hooksOf(settings, found.contributions, { withheld, verify, dataOf: (one) => dataFolder(one, home, workspace.root) })
-  const log: NonNullable<typeof options.log> = (level, message) => options.log?.(level, redactText(message))
-  const refuse: Premises['refuse'] = (...of) => setAside(found, ...of)
-  const remark: Premises['remark'] = ({ file }, error) => found.diagnostics.push({ ...fromError(error, file), severity: 'warning' })
-  const quarantine: Premises['quarantine'] = (...of) => quarantined(registry, found.contributions, ...of)
-  const rights: Premises['rightsOf'] = (one) => rightsOf(registry, found.contributions, one)
-  const premises = premisesOf({ settings, workspace: workspace.root, home, looking, env, report, renew, log, refuse, remark, quarantine, rightsOf: rights })
+export async function buildGeneration(surroundings: Surroundings, number: number, loadedSkills: readonly Skill[]): Promise<Generation> {
+  const ground = await prepare(surroundings, loadedSkills)
+  const { places, trust, loaded, found, seals, withheld, settings, effective, dataOf, log } = ground
+  const verify = (contribution: Contribution) => verified(ground, contribution)
+  const hooks = await hooksOf(settings, found.contributions, { withheld, verify, dataOf })
+  const premises = premisesFor(ground)
   const adapters = new Map<string, Contribution>()
-  const loader = createLoader({ adapters, premises: premises.of, isolates: isolating(settings), limit: seconds * 1000, verify, report })
+  const { import_timeout_secs: seconds = 10 } = (settings['plugins'] ?? {}) as { import_timeout_secs?: number }
+  const loader = createLoader({ adapters, premises: premises.of, isolates: isolating(settings), limit: seconds * 1000, verify, report: surroundings.report })
+  let registry: Registry
   try {
     await expand(found, withheld, loader, premises.of, verify)
+    registry = bound(ground, hooks)
   } catch (error) {
     await premises.end()
     throw error
   }
-  const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], withheld }, effective, options.dialects)
-  requireDialects(found.contributions, options.dialects)
-  for (const { name, error, judges } of seals.gone()) {
-    registry.diagnostics.push(fromError(error, home))
-    if (judges) registry.missing.push({ id: name, reason: error.message })
-  }
-  registry.diagnostics.push(...unknownTools(settings, registry), ...unknownEvents(hooks))
   for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
   const skills = skillFinder({ ...places, plugins: pluginsOf(found), loaded, trust, seals })
-  const host: Host = {
-    home,
-    slots: () => [...registry.slots.values()].filter(isListed).map(({ info }) => info),
-    describe: (name) => {
-      const tool = registry.tools.get(name)
-      return tool && slotsOf(tool).some(isListed) ? toolInfo(tool) : undefined
-    },
-    contributions: () => registry.infos,
-    diagnostics,
-    skills,
-    bring,
-  }
+  const { workspace, changed } = surroundings
   const hidden = hiddenBy(settings, workspace.root)
   return {
     number,
@@ -143,14 +109,106 @@ export async function buildGeneration({ options, workspace, report, diagnostics,
     loader,
     skills,
     life: new Life(),
-    lending: { settings: { ...settings, hooks }, workspace, seen: hidden ? workspace.seen(hidden) : workspace, host, log, changed, dataOf: (contribution) => dataFolder(contribution, home, workspace.root) },
+    lending: { settings: { ...settings, hooks }, workspace, seen: hidden ? workspace.seen(hidden) : workspace, host: hostOf(ground, registry, skills), log, changed, dataOf },
     end: premises.end,
   }
 }
 
-/** Where skills lie, as far as they are looked after. */
-const skillPlaces = ({ workspace, home, user }: { workspace: string; home: string; user: string }): string[] =>
-  [home, ...[workspace, user].flatMap((folder) => [join(folder, '.agents'), join(folder, '.claude')]), join(workspace, '.vtcode')].map((folder) => join(folder, 'skills'))
+/** Reads settings, manifests and locks, and what the user agreed to. Throws VT_CONFIG_*, VT_RELOAD_REFUSED. */
+async function prepare(surroundings: Surroundings, loadedSkills: readonly Skill[]): Promise<Ground> {
+  const { options, workspace } = surroundings
+  const env = options.env ?? process.env
+  const waits = { ...usualWaits, ...options.waits }
+  const home = homeOf(options)
+  const places = { workspace: workspace.root, home, user: options.home ?? env['HOME'] ?? homedir() }
+  const trust = openTrust({ home, workspace: workspace.root, env })
+  const { config, mode, default_mode } = options
+  const chosen = { ...(config !== undefined && { config }), ...(mode !== undefined && { mode }), ...(default_mode !== undefined && { default_mode }) }
+  if (env['VTCODE_TRUST']) trust.accept(await survey({ ...places, ...chosen, env, trust }))
+  const load = (modes: VerbModes) => loadSettings({ ...places, ...modes, ...chosen, env, wait: waits.settings, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
+  const before = await load(builtinModes(options.verb))
+  const found = await discover({ ...places, env, loaded: before, skills: loadedSkills })
+  found.contributions.push(...configuredContributions(found.contributions.filter(({ kind }) => kind === 'adapter'), before, workspace.root))
+  // Not for a workspace to say: it could so keep servers from a verb that needs them.
+  const inspecting = found.contributions.some(({ layer, manifest: { verb, inspects } }) => inspects && verb === options.surface && layer !== 'workspace')
+  const seals = openSeals({ ...places, whole: inspecting })
+  const withheld = withheldOf(found, trust, seals)
+  const surface = found.contributions.find(({ id, kind, manifest }) => kind === 'surface' && manifest.verb === options.verb && !withheld.has(id))
+  const loaded = surface && surface.layer !== 'builtin' && mode === undefined ? await settingsFor(surface, load) : before
+  requirePolicies(found)
+  const settings = limitedBy(loaded.settings, found.contributions.filter(({ id }) => !withheld.has(id)))
+  const effective = { ...settings, policy: { ...settings.policy, mode: permitted(settings, mode) } }
+  const dataOf = (contribution: Contribution) => dataFolder(contribution, home, workspace.root)
+  const log: Ground['log'] = (level, message) => options.log?.(level as 'info', redactText(message))
+  return { surroundings, env, waits, places, trust, loaded, found, inspecting, seals, withheld, settings, effective, dataOf, log }
+}
+
+/** What may not run, by id: it is no longer what was locked, or nobody has agreed to it. */
+function withheldOf({ contributions }: Found, trust: Trust, seals: Seals): Map<string, Withheld> {
+  const withheld = new Map<string, Withheld>()
+  const trusted = trust.trusted(contributions.filter(needsConsent))
+  for (const contribution of contributions) {
+    const { id } = contribution
+    const unlocked = seals.objection(contribution)
+    if (unlocked) withheld.set(id, { state: 'unlocked', error: unlocked })
+    else if (needsConsent(contribution) && !trusted.has(contribution)) withheld.set(id, { state: 'untrusted', error: problem('VT_PLUGIN_UNTRUSTED', { id }) })
+  }
+  return withheld
+}
+
+/** A policy of the user's own that is broken would silently be missing; a plugin's absence is only reported. Throws VT_RELOAD_REFUSED. */
+function requirePolicies({ invalid }: Found): void {
+  const broken = invalid.find(({ kind, layer, state }) => kind === 'policy' && layer !== 'workspace' && state === 'invalid')
+  if (broken) throw problem('VT_RELOAD_REFUSED', { reason: `the policy ${broken.id} in ${broken.file} cannot be loaded: ${broken.reason ?? 'invalid'}` })
+}
+
+/** Is what is to run what was agreed to, as it stands now? Throws VT_PLUGIN_UNTRUSTED, VT_PLUGIN_LOCK. */
+async function verified({ trust, seals }: Ground, contribution: Contribution): Promise<void> {
+  const answerable = contribution.bringer ?? contribution
+  if (needsConsent(answerable) && !trust.trusted([answerable]).has(answerable)) throw problem('VT_PLUGIN_UNTRUSTED', { id: contribution.id })
+  seals.verify(answerable)
+}
+
+/** What adapters stand on: they change what was found and bound, so they see it as it is when they ask. */
+function premisesFor(ground: Ground): ReturnType<typeof premisesOf> {
+  const { surroundings, env, waits, places, found, settings, inspecting, log } = ground
+  const { report, renew } = surroundings
+  return premisesOf({ ...places, settings, inspecting, env, waits, report, renew, log, found, registry: () => ground.registry! })
+}
+
+/** Binds what was found, with every remark on it. Throws VT_CONFIG_INVALID. */
+function bound(ground: Ground, hooks: HookGroups): Registry {
+  const { surroundings, places: { home }, trust, loaded, found, seals, withheld, settings, effective } = ground
+  const { dialects } = surroundings.options
+  const remarks = [...loaded.diagnostics, ...(trust.fault ? [fromError(trust.fault, home)] : []), ...unacknowledged(settings, effective)]
+  const registry = bind({ ...found, diagnostics: [...remarks, ...found.diagnostics], withheld }, effective, dialects)
+  requireDialects(found.contributions, dialects)
+  for (const { name, error, judges } of seals.gone()) {
+    registry.diagnostics.push(fromError(error, home))
+    if (judges) registry.missing.push({ id: name, reason: error.message })
+  }
+  registry.diagnostics.push(...policyNames(settings, registry), ...unknownEvents(hooks))
+  return (ground.registry = registry)
+}
+
+/** What plugins may ask of the program they run in. */
+function hostOf({ surroundings, waits, places: { home } }: Ground, registry: Registry, skills: Host['skills']): Host {
+  const { diagnostics, bring } = surroundings
+  return {
+    home,
+    waits,
+    slots: () => [...registry.slots.values()].filter(isListed).map(({ info }) => info),
+    resolve: (tool, input) => resolution(registry, tool, input),
+    describe: (name) => {
+      const tool = registry.tools.get(name)
+      return tool && slotsOf(tool).some(isListed) ? toolInfo(tool) : undefined
+    },
+    contributions: () => registry.infos,
+    diagnostics,
+    skills,
+    bring,
+  }
+}
 
 /** A vocabulary that no tool belongs to is a slip of the pen. Throws VT_CONFIG_INVALID. */
 function requireDialects(contributions: readonly Contribution[], chosen: readonly string[] = []): void {
@@ -160,22 +218,6 @@ function requireDialects(contributions: readonly Contribution[], chosen: readonl
   const meant = nearest(strange, known)
   const text = `There is no dialect '${strange}'${meant ? `, meant: ${meant}` : ''}; known: ${[...known].sort().join(', ')}.`
   throw problem('VT_CONFIG_INVALID', { problem: text }, { hint: 'Choose one or several of these, separated by commas.' })
-}
-
-/** Shown of whatever shared the process that is left alone: the modules of one plugin. */
-function quarantined({ infos }: Registry, all: readonly Contribution[], failed: Contribution, reason: string): void {
-  const { plugin, layer, manifest } = failed
-  const shares = plugin === layer || moduleOf(manifest) === undefined ? [failed] : all.filter((one) => one.plugin === plugin && moduleOf(one.manifest) !== undefined)
-  for (const { id } of shares) {
-    const info = infos.find((one) => one.id === id)
-    if (info) Object.assign(info, { state: 'quarantined', reason })
-  }
-}
-
-/** A plugin is one process, so that it has the rights of all its actions together; a loose manifest stands for itself. */
-function rightsOf({ slots }: Registry, all: readonly Contribution[], { id, plugin, layer }: Contribution): Effect[] {
-  const own = all.filter((one) => (plugin === layer ? one.id === id : one.plugin === plugin) && one.slot !== undefined)
-  return [...new Set(own.flatMap((one) => [...effectsOf(one), ...(slots.get(one.slot!)?.info.effects ?? [])]))]
 }
 
 /** Modules that are not ours run in a process of their own; surfaces, adapters and providers never do, others where the user's settings say so. */
@@ -204,61 +246,6 @@ async function expand(found: Found, withheld: Map<string, Withheld>, { load }: L
     found.contributions.push(...brought.map((one) => ({ ...one, manifest: clean(one.manifest) })))
   }
 }
-
-function setAside(found: Found, contribution: Contribution, state: ContributionInfo['state'], error: Error): void {
-  const { id, kind, layer, file } = contribution
-  found.contributions = found.contributions.filter((other) => other !== contribution)
-  found.invalid.push({ id, kind, layer, file, state, reason: error.message })
-  const diagnostic = fromError(error, file)
-  // What the user switched off is nothing to mend; a value that is not set is.
-  found.diagnostics.push({ ...diagnostic, ...(state === 'inactive' && { severity: diagnostic.code === 'VT_MCP_START' ? ('info' as const) : ('warning' as const) }) })
-}
-
-interface Finder extends Omit<SkillPlaces, 'cwd' | 'settings' | 'said' | 'trusted'> {
-  loaded: { settings: Settings; readonly origins: Origin[] }
-  trust: Pick<Trust, 'isTrusted'>
-  seals: Seals
-}
-
-/** Looks for the skills when somebody asks; a start that needs none finds none. */
-function skillFinder({ loaded, trust, seals, ...places }: Finder): Host['skills'] {
-  const cache: SkillCache = new Map()
-  let found: Skills | undefined
-  const said = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
-  const trusted = (folder: string) => {
-    try {
-      return trust.isTrusted(itemForSkill(folder, places.workspace))
-    } catch {
-      return false
-    }
-  }
-  return ({ fresh = false } = {}) => {
-    if (!fresh && found) return found
-    const plugins = places.plugins.map((plugin) => ({ ...plugin, ...faultOf(plugin, seals) }))
-    return (found = findSkills({ ...places, plugins, cwd: process.cwd(), settings: loaded.settings['skills'] as SkillSettings, said, trusted }, cache))
-  }
-}
-
-/** Skills of a plugin that is no longer what was agreed to are not used either; one without skills is not read for that. */
-function faultOf({ root, skills }: SkillPlaces['plugins'][number], seals: Seals): { fault?: Diagnostic } {
-  const error = skills || existsSync(join(root, 'skills')) ? seals.fault(root) : undefined
-  return error ? { fault: fromError(error, root) } : {}
-}
-
-/** Names of tools in limits and rules that nobody serves: a slip there leaves open what was meant to be shut. */
-function unknownTools({ policy }: Settings, { tools, slots, routes }: Registry): Diagnostic[] {
-  const rules = [policy['deny'], policy['ask'], policy['allow']].flat() as (string | { rule: string })[]
-  const texts = rules.map((entry) => (typeof entry === 'string' ? entry : entry.rule))
-  const named = texts.flatMap((text) => /^Except\((.*)\)$/.exec(text)?.[1]?.split(/,\s*/) ?? text).filter((name) => /^[a-z][a-z0-9_]*(\/[a-z0-9_]+)?$/.test(name))
-  const known = [...tools.keys(), ...slots.keys(), ...routes.keys(), ...Object.keys(classic), ...effects]
-  return [...Object.keys(policy['constraints'] as object), ...named.filter((name) => !name.startsWith('mcp__'))]
-    .filter((name) => !known.includes(name))
-    .map((name) => {
-      const like = nearest(name, known)
-      return report('VT_POLICY_UNKNOWN_TOOL', { name, nearest: like ? `; nearest: ${like}` : '' }, [], 'warning')
-    })
-}
-const effects: readonly string[] = ['read', 'write', 'exec', 'net', 'ask'] satisfies Effect[]
 
 /** The settings with the limits that policies bring beside their rules: of two the stricter counts. */
 function limitedBy(settings: Settings, contributions: readonly Contribution[]): Settings {

@@ -1,4 +1,5 @@
 export { survey } from './consent.js'
+export type { Generation } from './generation.js'
 export { inspect, type Inspection } from './inspect.js'
 export { createKernel } from './kernel.js'
 export { importForeign } from './loader.js'

@@ -15,6 +15,8 @@ export interface InspectOptions {
   workspace: string
   home: string
   env: Record<string, string | undefined>
+  /** Keys that adapters elsewhere serve. */
+  adapters?: readonly string[]
 }
 
 const forms: Partial<Record<string, string>> = { file: 'manifest', package: 'MCP servers' }

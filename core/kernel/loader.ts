@@ -3,6 +3,7 @@ import { register } from 'node:module'
 import { dirname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { first, moduleOf, problem, programFile, VtError, within, type Contribution, type JsonObject, type SlotInfo } from '../base/index.js'
+import { adapterOf } from '../registry/index.js'
 import type { Adapter, Premises } from './types.js'
 import { watch, type OnFault } from './uncaught.js'
 
@@ -43,7 +44,7 @@ export function createLoader({ adapters, premises, isolates, limit, verify, repo
     await verify(contribution)
     const path = moduleOf(manifest)
     if (path === undefined) {
-      const adapter = adapterOf(contribution)
+      const adapter = adapterOf(contribution, adapters)
       if (!adapter) throw importError(contribution, 'has no module and no adapter serves it')
       return ((await load(adapter)) as Adapter)(contribution, premises(adapter))
     }
@@ -58,10 +59,6 @@ export function createLoader({ adapters, premises, isolates, limit, verify, repo
     const main = module['default']
     if (typeof main !== 'function') throw importError(contribution, main === undefined ? 'has no default export' : `exports a ${typeof main}, not a function`)
     return main as Export
-  }
-
-  function adapterOf({ manifest }: Contribution): Contribution | undefined {
-    return moduleOf(manifest) === undefined ? [...adapters].find(([key]) => key in manifest)?.[1] : undefined
   }
 
   function load(contribution: Contribution): Promise<Export> {
@@ -88,7 +85,7 @@ export function createLoader({ adapters, premises, isolates, limit, verify, repo
     return typeof found === 'function' ? (found as Export) : undefined
   }
   async function render(contribution: Contribution, input: JsonObject, slot: SlotInfo): Promise<JsonObject | undefined> {
-    const adapter = adapterOf(contribution)
+    const adapter = adapterOf(contribution, adapters)
     return adapter && ((await load(adapter)) as Adapter).render?.(contribution, input, premises(adapter), slot)
   }
   return { load, render, loaded: (contribution) => loaded.get(contribution), exported }

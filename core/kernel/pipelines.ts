@@ -1,5 +1,5 @@
 import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, HookMap } from 'tapable'
-import { first, texts, weigh, within, type Call, type Contribution, type Result } from '../base/index.js'
+import { first, texts, weigh, within, type Call, type Contribution, type Result, type Waits } from '../base/index.js'
 import { covering, type Registry } from '../registry/index.js'
 import type { Answer, Answerer, Approval, Compactor, Policy, Verdict } from './types.js'
 
@@ -28,15 +28,13 @@ export interface Taps {
   shrink(contribution: Contribution, result: Result, call: Call): ReturnType<Compactor> | Promise<ReturnType<Compactor>>
 }
 
-const POLICY_MS = 5_000
-const COMPACTOR_MS = 2_000
 /** How much notices may weigh: they are remarks beside the result. */
 const NOTICES = 65_536
 
 /** One that starts programs says in its manifest how long they may take. */
 const limitOf = ({ timeout_secs }: Contribution['manifest'], usual: number): number => (timeout_secs === undefined ? usual : timeout_secs * 1000)
 
-export function buildPipelines(registry: Registry, taps: Taps): Pipelines {
+export function buildPipelines(registry: Registry, taps: Taps, waits: Waits): Pipelines {
   const prePolicy = new AsyncSeriesWaterfallHook<[Verdict | undefined, Call]>(['verdict', 'call'], 'pre-policy')
   const execute = new HookMap((slot) => {
     const hook = new AsyncSeriesBailHook<[Call], Result | undefined>(['call'], 'execute')
@@ -51,7 +49,7 @@ export function buildPipelines(registry: Registry, taps: Taps): Pipelines {
     return {
       policy: policy.id,
       covers: (call) => covers(call.slot) && (!effects || effects.some((effect) => call.effects.includes(effect))),
-      judge: (call) => verdictOf(policy, () => taps.judge(policy, call)),
+      judge: (call) => verdictOf(policy, waits.policy, () => taps.judge(policy, call)),
     }
   })
   for (const { policy, covers, judge } of judges) {
@@ -64,7 +62,7 @@ export function buildPipelines(registry: Registry, taps: Taps): Pipelines {
   for (const compactor of registry.compactors) {
     const covers = covering(compactor.manifest.slots)
     postCompaction.tapPromise(compactor.id, async (result, call) =>
-      covers(call.slot) ? shrunk(compactor, result, () => taps.shrink(compactor, result, call)) : result,
+      covers(call.slot) ? shrunk(compactor, waits.compactor, result, () => taps.shrink(compactor, result, call)) : result,
     )
   }
   const answering = registry.policies.map((policy) => ({ policy, covers: covering(policy.manifest.slots) }))
@@ -72,7 +70,7 @@ export function buildPipelines(registry: Registry, taps: Taps): Pipelines {
     let yes: Answer | undefined
     for (const { policy, covers } of answering) {
       if (!covers(request.call.slot)) continue
-      const said = await answerOf(policy, () => taps.answer(policy, request))
+      const said = await answerOf(policy, waits.policy, () => taps.answer(policy, request))
       if (said && 'deny' in said) return said
       if (policy.layer !== 'workspace') yes ??= said
     }
@@ -81,9 +79,9 @@ export function buildPipelines(registry: Registry, taps: Taps): Pipelines {
   return { prePolicy, execute, postCompaction, judges, answer }
 }
 
-async function answerOf({ manifest }: Contribution, ask: () => ReturnType<Taps['answer']>): Promise<Answer | undefined> {
+async function answerOf({ manifest }: Contribution, usual: number, ask: () => ReturnType<Taps['answer']>): Promise<Answer | undefined> {
   try {
-    const said = await within(ask(), limitOf(manifest, POLICY_MS), () => new Error('it does not answer'))
+    const said = await within(ask(), limitOf(manifest, usual), () => new Error('it does not answer'))
     if (typeof said !== 'object' || said === null) return undefined
     if ('deny' in said) return typeof said.deny === 'string' ? said : undefined
     return ['once', 'session', 'always'].includes(said.allow) ? said : undefined
@@ -93,11 +91,11 @@ async function answerOf({ manifest }: Contribution, ask: () => ReturnType<Taps['
 }
 
 /** A policy that throws, hangs or talks nonsense denies. */
-async function verdictOf({ id, manifest }: Contribution, judge: () => ReturnType<Taps['judge']>): Promise<Verdict | undefined> {
+async function verdictOf({ id, manifest }: Contribution, usual: number, judge: () => ReturnType<Taps['judge']>): Promise<Verdict | undefined> {
   let verdict: Verdict | undefined
   try {
     const work = judge()
-    verdict = await (work instanceof Promise ? within(work, limitOf(manifest, POLICY_MS), () => new Error('it does not answer')) : work)
+    verdict = await (work instanceof Promise ? within(work, limitOf(manifest, usual), () => new Error('it does not answer')) : work)
   } catch (error) {
     return { deny: `The policy ${id} failed: ${first(error)}.` }
   }
@@ -107,10 +105,10 @@ async function verdictOf({ id, manifest }: Contribution, judge: () => ReturnType
 }
 
 /** A compactor that throws, hangs, grows the result or changes its outcome is passed over and named in a notice. */
-async function shrunk({ id, manifest }: Contribution, before: Result, shrink: () => ReturnType<Taps['shrink']>): Promise<Result> {
+async function shrunk({ id, manifest }: Contribution, usual: number, before: Result, shrink: () => ReturnType<Taps['shrink']>): Promise<Result> {
   try {
     const work = shrink()
-    const after = await (work instanceof Promise ? within(work, limitOf(manifest, COMPACTOR_MS), () => new Error('it does not answer')) : work)
+    const after = await (work instanceof Promise ? within(work, limitOf(manifest, usual), () => new Error('it does not answer')) : work)
     if (after === before) return before
     const reason = objection(before, after)
     return reason ? noticed(before, id, reason) : after

@@ -1,4 +1,7 @@
-import type { Call, Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, Next, PluginFolder, PromptArgument, Result, Settings, SlotInfo, State, ToolInfo } from '../base/index.js'
+import type {
+  Call, CallTool, Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, Next, PluginFolder, PromptArgument, Resolution, Result, Settings, SlotInfo,
+  State, ToolInfo, Waits,
+} from '../base/index.js'
 import type { Config, Origin } from '../config/index.js'
 import type { Skill, Skills } from '../skills/index.js'
 import type { Workspace } from '../workspace/index.js'
@@ -59,6 +62,7 @@ export interface Premises {
   /** The `.vtcode` folder of the user. */
   readonly home: string
   readonly env: Readonly<Record<string, string | undefined>>
+  readonly waits: Readonly<Waits>
   /** The folder where the plugin of a contribution may keep what it likes; it need not exist yet. */
   dataOf(contribution: Contribution): string
   /** The worst that the actions of its plugin may do: what they declare, and what belongs to the slots they serve. */
@@ -68,7 +72,7 @@ export interface Premises {
   /** Called once, when no call of the generation is left. Contract: must not reject. */
   onEnd(run: () => void | Promise<void>): void
   /** Somebody only looks at what is there: nothing of a plugin may be started to find out more. */
-  readonly looking: boolean
+  readonly inspecting: boolean
   /** A failure outside a call, put down to a contribution. */
   report(contribution: Contribution, error: unknown): void
   /** Sets a contribution aside while the generation is built. */
@@ -121,7 +125,7 @@ export interface Context {
   /** The program at the other end of the connection; absent where none can be asked. */
   readonly client: Client | undefined
   /** An ordinary call of the same session, approver and mode; depth at most 4. */
-  call(tool: string, input: JsonObject): Promise<Result>
+  readonly call: CallTool<[input: JsonObject]>
   /** Ten at once and ten a second, the rest is dropped; none after the result. */
   progress(update: Progress): void
   log(level: LogLevel, message: string): void
@@ -178,7 +182,10 @@ export interface Session {
 export interface Host {
   /** The `.vtcode` folder of the user. */
   readonly home: string
+  readonly waits: Readonly<Waits>
   slots(): SlotInfo[]
+  /** The slot behind a call; nothing where the call leads to none. Contract: never rejects. */
+  resolve(tool: string, input?: unknown): Promise<Resolution | undefined>
   describe(tool: string): ToolInfo | undefined
   contributions(): ContributionInfo[]
   diagnostics(): Diagnostic[]
@@ -266,6 +273,8 @@ export interface KernelOptions {
   mode?: Mode
   /** The mode when neither the settings nor `mode` say one. */
   default_mode?: Mode
+  /** The verb that is run: its manifest may say which mode it works in. */
+  verb?: string
   /** Vocabularies of tool names that are advertised; default: `unified`. Every name can be called in each of them. */
   dialects?: readonly string[]
   /** Stands for `~`; the user's settings and the trust store live in its `.vtcode` (or where VTCODE_HOME points). */
@@ -273,6 +282,8 @@ export interface KernelOptions {
   env?: Record<string, string | undefined>
   surface?: string
   log?: (level: string, message: string) => void
+  /** Shorter waits than are shipped, for tests; nothing but this sets them. */
+  waits?: Partial<Waits>
 }
 export interface Kernel {
   readonly workspace: string
@@ -281,7 +292,9 @@ export interface Kernel {
   readonly hooks: Readonly<Record<string, readonly JsonObject[]>>
   readonly generation: number
   /** Contract: never rejects. */
-  call(tool: string, input?: unknown, options?: CallOptions): Promise<Result>
+  readonly call: CallTool<[input?: unknown, options?: CallOptions], [options?: CallOptions]>
+  /** The slot behind a call; nothing where the call leads to none. Contract: never rejects, asks no policy, runs nothing. */
+  resolve(tool: string, input?: unknown): Promise<Resolution | undefined>
   /** What would come of a call: every policy is asked, nothing is done. Contract: never rejects. */
   explain(tool: string, input?: unknown, options?: CallOptions): Promise<Explanation>
   list(): SlotInfo[]

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import {
-  dataFolder, problem, report, version, type Contribution, type ContributionInfo, type Diagnostic, type JsonObject, type Kind, type Manifest,
-  type ManifestEntry, type PluginFolder, type State,
+  dataFolder, isObject, problem, report, version, type Contribution, type ContributionInfo, type Diagnostic, type JsonObject, type Kind, type Layer,
+  type Manifest, type ManifestEntry, type PluginFolder, type State,
 } from '../base/index.js'
 import { openShelf, realPaths, type Shelf } from '../documents/index.js'
 import type { PackageSkills } from '../skills/index.js'
@@ -41,7 +41,27 @@ export async function discover(options: DiscoverOptions): Promise<Discovery> {
   return found
 }
 
-type Reader = Pick<DiscoverOptions, 'workspace' | 'home' | 'env'>
+type Reader = Pick<DiscoverOptions, 'workspace' | 'home' | 'env'> & {
+  /** Keys that adapters elsewhere serve. */
+  adapters?: readonly string[]
+}
+/** What lies in one source. */
+interface Read {
+  source: Source
+  readings: [file: string, reading: Reading][]
+}
+type Declared = Map<string, { manifest: Manifest; layer: Layer; file: string }>
+
+/** The adapters that are declared, by their key; of two the first counts. */
+function adaptersIn(read: readonly Read[]): Declared {
+  const declared: Declared = new Map()
+  for (const { source, readings } of read) {
+    for (const [file, { kind, manifest }] of readings) {
+      if (kind === 'adapter' && manifest && source.form !== 'skill' && !declared.has(manifest.key!)) declared.set(manifest.key!, { manifest, layer: source.layer, file })
+    }
+  }
+  return declared
+}
 
 /** Reads every manifest of these sources and takes away what is to be taken away. */
 export async function readPlaces({ sources, removals, diagnostics, looked }: Places, options: Reader): Promise<Discovery> {
@@ -49,13 +69,21 @@ export async function readPlaces({ sources, removals, diagnostics, looked }: Pla
   const files = new Map<string, string>()
   const shelf = openShelf(options.home, options.workspace)
   const real = realPaths()
+  const read: Read[] = []
   for (const place of sources) {
     const source = { ...place, real }
-    const before = found.invalid.length
     const { form, plugin: name, root, path, layer } = source
     const isPlugin = form === 'plugin' || (form === 'package' && root === path)
     if (isPlugin) found.plugins.push({ name, root, layer, format: 'vtcode' })
-    for await (const [file, reading] of form === 'package' ? packageReadings(source, found, options, shelf) : readingsOf(source, found, shelf)) admit(source, file, reading, files, found)
+    const readings: Read['readings'] = []
+    for await (const one of form === 'package' ? packageReadings(source, found, read, options, shelf) : readingsOf(source, found, shelf)) readings.push(one)
+    read.push({ source, readings })
+  }
+  const declared = adaptersIn(read)
+  const others = [...new Set([...[...declared].flatMap(([key, { layer }]) => (layer === 'builtin' ? [] : [key])), ...(options.adapters ?? [])])]
+  for (const { source, readings } of read) {
+    const before = found.invalid.length
+    for (const [file, reading] of readings) admit(source, file, others.length > 0 && reading.again ? await reading.again(others) : reading, { files, declared }, found)
     const broken = found.invalid.slice(before).find(({ state }) => state === 'invalid')
     if (source.entry?.required && broken) {
       throw problem('VT_RELOAD_REFUSED', { reason: `${source.path} is required and ${broken.id} cannot be loaded` })
@@ -73,9 +101,9 @@ export function pluginsOf({ contributions, packages }: Pick<Discovery, 'contribu
 }
 
 /** What a package of another program brings, as one of our own readers understands it. */
-async function* packageReadings(source: Source, found: Discovery, options: Reader, shelf: Shelf | undefined): AsyncGenerator<[file: string, reading: Reading]> {
-  const reader = found.contributions.find(({ kind, layer, manifest }) => layer === 'builtin' && kind === 'adapter' && manifest.key === 'package')
-  if (!reader) return
+async function* packageReadings(source: Source, found: Discovery, before: readonly Read[], options: Reader, shelf: Shelf | undefined): AsyncGenerator<[file: string, reading: Reading]> {
+  const reader = adaptersIn(before).get('package')
+  if (reader?.layer !== 'builtin') return
   const { default: read } = (await import(pathToFileURL(resolve(dirname(reader.file), reader.manifest.module!)).href)) as { default: PackageReader }
   const { root, path, plugin, layer, entry } = source
   const { workspace, home, env } = options
@@ -92,11 +120,14 @@ async function* packageReadings(source: Source, found: Discovery, options: Reade
 
 /** What a package brings for this program, in our own form; what it says of all of them holds where they say nothing. */
 async function* nativeReadings(source: Source, { folder, vtcode, options }: NonNullable<ReturnType<PackageReader>['native']>, shelf: Shelf | undefined): AsyncGenerator<[file: string, reading: Reading]> {
+  const completed = ({ manifest, again, ...reading }: Reading): Reading => {
+    const own = Object.hasOwn(options, reading.name) && { options: options[reading.name]! }
+    const later = again && { again: async (keys: readonly string[]) => completed(await again(keys)) }
+    return { ...reading, ...own, ...later, ...(manifest && { manifest: vtcode === undefined ? manifest : { vtcode, ...manifest } }) }
+  }
   for (const name of manifestFiles(folder)) {
     const file = join(folder, name)
-    const { manifest, ...reading } = await (name === 'hooks.json' ? readHooks(file, source) : readManifest(file, source, shelf))
-    const own = Object.hasOwn(options, reading.name) && { options: options[reading.name]! }
-    yield [file, { ...reading, ...own, ...(manifest && { manifest: vtcode === undefined ? manifest : { vtcode, ...manifest } }) }]
+    yield [file, completed(await (name === 'hooks.json' ? readHooks(file, source) : readManifest(file, source, shelf)))]
   }
 }
 
@@ -118,10 +149,10 @@ async function* readingsOf(source: Source, { diagnostics }: Discovery, shelf: Sh
 
 const tooMany = (path: string, count: number): Diagnostic => report('VT_MANIFEST_LIMIT', { problem: `${path} brings ${count} manifests; the first ${MAX_MANIFESTS} are read.` }, [path])
 
-function admit(source: Source, file: string, reading: Reading, files: Map<string, string>, found: Discovery): void {
+function admit(source: Source, file: string, reading: Reading, { files, declared }: { files: Map<string, string>; declared: Declared }, found: Discovery): void {
   const { layer, root, plugin, entry } = source
   const { manifest, name, kind, slot, stage, diagnostics } = reading
-  const served = { ...(slot && { slot }), ...(stage && { stage }) }
+  const served = manifest && kind === 'action' && bringsSlots(manifest, declared) ? {} : { ...(slot && { slot }), ...(stage && { stage }) }
   const id = `${plugin}:${name}`
   const put = (state: State, reason: string) => found.invalid.push({ id, kind, layer, file, state, ...served, reason })
   const earlier = files.get(id)
@@ -140,6 +171,15 @@ function admit(source: Source, file: string, reading: Reading, files: Map<string
     const skill = source.form === 'skill' && { skill: true as const }
     found.contributions.push({ id, name, plugin, kind: kind as Kind, layer, file, root, manifest, ...skill, ...served, ...options, ...isolate })
   }
+}
+
+/** A whole server, say, instead of one of its tools. */
+function bringsSlots(manifest: Manifest, declared: Declared): boolean {
+  for (const [key, { manifest: adapter }] of declared) {
+    const value = manifest[key]
+    if (adapter.expands && value !== undefined) return adapter.one_slot === undefined || !isObject(value) || !Object.hasOwn(value, adapter.one_slot)
+  }
+  return false
 }
 
 function infoOf({ id, kind, layer, file, slot, stage }: Contribution, state: State, reason: string): ContributionInfo {

@@ -1,3 +1,4 @@
+export { configuredContributions } from './configured.js'
 export { check, discover, pluginsOf, readPlaces } from './discover.js'
 export { builtinSource, markers, serverSource, sourceAt } from './locations.js'
 export { compileCatalogue, fromError, readManifest } from './read.js'

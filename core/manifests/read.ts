@@ -4,8 +4,8 @@ import {
   byBytes, inside, moduleOf, problem, report, VtError, type Code, type Diagnostic, type JsonObject, type Kind, type Layer, type Manifest, type Schema,
   type Stage, type Values,
 } from '../base/index.js'
-import { clean, parseData, readBytes, readData, type Data, type RealPath, type Shelf } from '../documents/index.js'
-import { conform, readContract } from '../schema/index.js'
+import { clean, load, loadOpened, readBytes, type Data, type RealPath, type Shelf } from '../documents/index.js'
+import { conform, isTaken, keysOf, waysOf } from '../schema/index.js'
 
 /** What one manifest file turned out to be; without `manifest` it is invalid and `diagnostics` say why. */
 export interface Reading {
@@ -18,6 +18,8 @@ export interface Reading {
   /** Values for its options, where the package that brings it says some. */
   options?: JsonObject
   diagnostics: Diagnostic[]
+  /** It has keys that its kind does not know: reads it again, knowing those that adapters of others serve. */
+  again?: (adapters: readonly string[]) => Promise<Reading>
 }
 export interface Place {
   layer: Layer
@@ -27,16 +29,16 @@ export interface Place {
   real?: RealPath
 }
 
-/** Reads and checks one manifest file. Never throws: what is wrong becomes a diagnostic with its line. */
-export async function readManifest(file: string, place: Place, shelf?: Shelf): Promise<Reading> {
+/** Reads and checks one manifest file; an action may have one of the keys that `adapters` of others serve. Never throws: what is wrong becomes a diagnostic with its line. */
+export async function readManifest(file: string, place: Place, shelf?: Shelf, adapters: readonly string[] = []): Promise<Reading> {
   const reading: Reading = { name: basename(file, extname(file)), kind: 'unknown', diagnostics: [] }
-  let bytes: Uint8Array
+  let bytes: Buffer
   let data: Data
   try {
     bytes = readBytes(file, { within: place.root, ...(place.real && { real: place.real }) })
     const checked = shelf?.get(sortOf(file), bytes)
     if (checked) return placed(known(checked), file, place)
-    data = await parseData(bytes, file)
+    data = await loadOpened(file, bytes)
   } catch (error) {
     reading.diagnostics.push(fromError(error, file))
     return reading
@@ -54,9 +56,16 @@ export async function readManifest(file: string, place: Place, shelf?: Shelf): P
     wrong('VT_MANIFEST_INVALID', { problem: `It is made for manifest version ${version}; this program reads version 1.` }, ['$schema'])
     return reading
   }
-  const faults = conform('manifest.1.json', said, keysOf()[reading.kind] ?? keysOf()['action'])
-  for (const { path, problem } of faults) wrong('VT_MANIFEST_INVALID', { problem }, path)
-  if (reading.diagnostics.length > 0) return reading
+  const keys = keysOf()[reading.kind] ?? keysOf()['action']!
+  const served = reading.kind === 'action' ? adapters.find((key) => Object.hasOwn(said!, key)) : undefined
+  for (const { path, problem } of conform('manifest.1.json', inOurWords(said, served), [...keys, ...adapters])) wrong('VT_MANIFEST_INVALID', { problem }, path)
+  const other = served !== undefined && waysOf('action').find((way) => Object.hasOwn(said!, way))
+  if (other) wrong('VT_MANIFEST_INVALID', { problem: `${other} and ${served} exclude each other.` }, [served])
+  if (reading.kind === 'adapter' && isTaken(said!.key)) wrong('VT_MANIFEST_INVALID', { problem: `'key' is '${said!.key}', which has a meaning in manifests already.` }, ['key'])
+  if (reading.diagnostics.length > 0) {
+    const strange = reading.kind === 'action' && Object.keys(Object(said)).some((one) => !keys.includes(one))
+    return { ...reading, ...(strange && adapters.length === 0 && { again: (others) => readManifest(file, place, shelf, others) }) }
+  }
 
   const manifest = clean(said as Manifest)
   for (const schema of ['input', 'output', 'options', 'effectless'] as const) {
@@ -66,8 +75,10 @@ export async function readManifest(file: string, place: Place, shelf?: Shelf): P
   if (reading.diagnostics.length > 0) return reading
 
   // Our own texts have been read by us.
-  if (manifest === said) shelf?.put(sortOf(file), bytes, manifest)
-  else if (place.layer !== 'builtin') reading.diagnostics.push(report('VT_TEXT_CLEANED', { id: reading.name }, [file], 'warning'))
+  if (manifest === said) {
+    // What it means depends on the adapters that are there.
+    if (served === undefined) shelf?.put(sortOf(file), bytes, manifest)
+  } else if (place.layer !== 'builtin') reading.diagnostics.push(report('VT_TEXT_CLEANED', { id: reading.name }, [file], 'warning'))
   return placed({ ...reading, manifest }, file, place, data)
 }
 
@@ -86,7 +97,7 @@ function placed({ manifest, ...reading }: Reading, file: string, { root, real }:
 export async function readHooks(file: string, { root }: Place): Promise<Reading> {
   const reading: Reading = { name: 'lifecycle_hooks', kind: 'hooks', diagnostics: [] }
   try {
-    const data = await readData(file, root)
+    const data = await load(file, root)
     const said = data.value as JsonObject | null
     const inner = Object.hasOwn(said ?? {}, 'hooks')
     const hooks = inner ? said!['hooks'] : said
@@ -137,15 +148,12 @@ const nameOf = ({ name, action, slot }: Manifest): string | undefined => {
   return typeof said === 'string' ? said.replaceAll('/', '_') : undefined
 }
 /** The slot an action, a resource or a prompt serves, and where it stands there. */
-const servedBy = ({ kind = 'action', name, action, slot, stage = 'primary', mcp }: Manifest): { slot?: string; stage?: Stage } =>
+const servedBy = ({ kind = 'action', name, action, slot, stage = 'primary' }: Manifest): { slot?: string; stage?: Stage } =>
   kind === 'action'
-    ? bringsSlots(mcp) ? {} : { slot: String(action ?? slot ?? name).replaceAll('-', '_'), stage }
+    ? { slot: String(action ?? slot ?? name).replaceAll('-', '_'), stage }
     : kind === 'resource' || kind === 'prompt'
       ? { slot: `${kind}/${String(name).replaceAll('-', '_')}`, stage: 'primary' }
       : {}
-
-/** A whole server instead of one of its tools. */
-const bringsSlots = (mcp: unknown): boolean => typeof mcp === 'object' && mcp !== null && !('tool' in mcp)
 
 /** What a failed read has to say about its file. */
 export function fromError(error: unknown, file: string): Diagnostic {
@@ -171,15 +179,11 @@ function modulePath(file: string, module: string, root: string, real: RealPath =
   return refuse('does not exist')
 }
 
-let keys: Record<string, string[]> | undefined
-/** The keys a manifest of each kind may have, from the schema. */
-function keysOf(): Record<string, string[]> {
-  if (keys) return keys
-  const defs = readContract('manifest.1.json')['$defs'] as Record<string, { properties: Record<string, Schema> }>
-  const common = defs['common']!.properties
-  const kinds = common['kind']!['enum'] as string[]
-  keys = Object.fromEntries(kinds.map((kind) => [kind, [...Object.keys(common), ...Object.keys(defs[kind]!.properties)]]))
-  return keys
+/** The manifest as the schema can check it: to the schema what an adapter of others does is a command. */
+function inOurWords(said: Manifest | null, served: string | undefined): unknown {
+  if (served === undefined) return said
+  const { [served]: _, ...rest } = said!
+  return waysOf('action').some((way) => way in rest) ? rest : { ...rest, run: [served] }
 }
 
 /** Why a schema is not taken from a manifest: it would be expensive to compile or point elsewhere. */

@@ -1,6 +1,7 @@
 export type { Part } from './alias_targets.js'
 export { bind, type Withheld } from './bind.js'
-export { covering, effectsOf, isListed, slotsOf, type Registry, type Slot, type Tool } from './registry.js'
+export { adapterOf, covering, effectsOf, isListed, slotsOf, splitName, type Registry, type Slot, type Tool } from './registry.js'
 export { offeredInput } from './resource_input.js'
 export { fold, typesOf, type Shape } from './shape.js'
+export { concerns, isOwnName, policyNames } from './spellings.js'
 export { listTools, renamed, toolInfo } from './tools.js'

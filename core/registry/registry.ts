@@ -1,7 +1,8 @@
-import type { Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Schema, SlotInfo } from '../base/index.js'
+import { moduleOf, wildcard, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
 import { targetsOf } from './alias_targets.js'
 import { offeredInput } from './resource_input.js'
 import { fold, shapeOf, type Shape } from './shape.js'
+import { spellingsOf } from './spellings.js'
 
 /** A slot with the contributions that serve it, in the order they are asked. */
 export interface Slot {
@@ -79,13 +80,14 @@ export function addSlot(registry: Registry, id: string, { primary, chain, refusa
   const { manifest } = primary
   const targets = targetsOf(manifest.alias ?? {}).flatMap((target) => registry.slots.get(target) ?? [])
   const input = once(() => (manifest.alias && !manifest.input && targets[0] ? targets[0].info.input : schemaOf(id, primary, registry)))
+  const program = programOf(primary, registry.adapters)
   const info: SlotInfo = Object.freeze({
     slot: id,
     tool: name,
     ...(action !== undefined && { action }),
     ...(manifest.title !== undefined && { title: manifest.title }),
     description: manifest.description ?? targets[0]?.info.description ?? '',
-    effects: [...new Set([...chain.flatMap(effectsOf), ...targets.flatMap((target) => target.info.effects)])],
+    effects: [...new Set([...chain.flatMap((one) => effectsOf(one, registry.adapters)), ...targets.flatMap((target) => target.info.effects)])],
     ...(manifest.dialect !== undefined && { dialect: [manifest.dialect].flat() }),
     get input() {
       return input()
@@ -94,9 +96,20 @@ export function addSlot(registry: Registry, id: string, { primary, chain, refusa
     detailed: manifest.detailed ?? [],
     errors: manifest.errors ?? {},
     ...(manifest.example !== undefined && { example: manifest.example }),
-    ...(typeof manifest.run?.[0] === 'string' && { program: manifest.run[0] }),
+    ...(program !== undefined && { program }),
     chain: chain.map((contribution) => contribution.id),
-  })
+    // What a whole generation says of the names of a slot is known when all of it is bound.
+    get names() {
+      return spellingsOf(registry, id).names
+    },
+    get aliases() {
+      return spellingsOf(registry, id).aliases
+    },
+    ...(manifest.reports_changes && { reports_changes: true }),
+    ...(chain.length > 0 && chain.every((one) => one.manifest.keeps_history) && { keeps_history: true }),
+    ...(manifest.continues && { continues: true }),
+    ...(manifest.stays_in_context && { stays_in_context: true }),
+  } satisfies SlotInfo)
   const tool = registry.tools.get(name) ?? makeTool(name)
   // Of many slots few are called; what only a call needs is worked out by its first.
   const shape = once(() => shapeOf(input()))
@@ -133,20 +146,37 @@ function once<T>(make: () => T): () => T {
   return () => (made ??= { value: make() }).value
 }
 
-/** What a call to this contribution can do at worst. */
-export const effectsOf = ({ manifest }: Contribution): Effect[] => [
-  ...(manifest.effects ?? (offeredInput(manifest) ? (['read'] as const) : [])),
-  ...(manifest.run ? (['exec'] as const) : []),
-  ...(manifest.http ? (['net'] as const) : []),
-  ...(manifest.http && !['GET', 'HEAD'].includes(String(manifest.http['method'] ?? 'GET')) ? (['write'] as const) : []),
-]
+/** Who turns the data of a manifest without a module into a function. */
+export const adapterOf = ({ manifest }: Contribution, adapters: ReadonlyMap<string, Contribution>): Contribution | undefined =>
+  moduleOf(manifest) === undefined && !manifest.alias ? [...adapters].find(([key]) => Object.hasOwn(manifest, key))?.[1] : undefined
+
+/** A member of a value from a manifest, never one that all objects have. */
+const own = <T>(value: unknown, name: string | number): T | undefined => (Object.hasOwn(Object(value) as object, name) ? (value as Record<string | number, T>)[name] : undefined)
+
+const worst: readonly Effect[] = ['read', 'write', 'exec', 'net']
+
+/** What a call to this contribution can do at worst: what it says, and what its adapter says of everything that it serves. */
+export function effectsOf(contribution: Contribution, adapters: ReadonlyMap<string, Contribution>): Effect[] {
+  const { manifest } = contribution
+  const adapter = adapterOf(contribution, adapters)?.manifest
+  if (!adapter) return [...(manifest.effects ?? (offeredInput(manifest) ? (['read'] as const) : []))]
+  const said = [...(manifest.effects ?? []), ...(adapter.effects ?? [])]
+  const more = Object.entries(adapter.effects_by ?? {}).flatMap(([member, by]) => own<Effect[]>(by, String(own(manifest[adapter.key!], member))) ?? [])
+  return manifest.effects ?? adapter.effects ? [...new Set([...said, ...more])] : [...worst]
+}
+
+/** The program that its adapter would start. */
+function programOf(contribution: Contribution, adapters: ReadonlyMap<string, Contribution>): string | undefined {
+  const { key, program } = adapterOf(contribution, adapters)?.manifest ?? {}
+  const name = program === undefined ? undefined : own<unknown>(contribution.manifest[key!], program)
+  return typeof name === 'string' ? name : undefined
+}
 
 /** Which slots a policy or compactor with these `slots` covers: `*` stands for any characters, nothing for all. */
 export function covering(patterns: string[] | undefined): (slot: string) => boolean {
   if (!patterns) return () => true
-  const escaped = patterns.map((pattern) => pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*'))
-  const regex = new RegExp(`^(?:${escaped.join('|')})$`)
-  return (slot) => regex.test(slot)
+  const matchers = patterns.map((pattern) => wildcard(pattern))
+  return (slot) => matchers.some((matches) => matches(slot))
 }
 
 /** The slot's own input with the properties that policies and compactors add to it. */

@@ -21,7 +21,7 @@ function makeInfo(tool: Tool): ToolInfo {
 /**
  * The tools as a model is shown them. It reads the whole list before each of its steps, so of a tool with actions that says what a
  * choice needs: of each action the required properties and the first paragraph, of each property its type, choices and words. Limits
- * are named by the check that finds them broken; `unified_search tools` with detail_level full answers everything about one action.
+ * are named by the check that finds them broken; the action that looks for tools answers everything about one, if it is asked for full detail.
  */
 export function listTools(registry: Registry): readonly ToolInfo[] {
   const there = lists.get(registry) ?? makeList(registry)

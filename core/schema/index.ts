@@ -1,2 +1,3 @@
 export { compile, type Check } from './compile.js'
-export { compileContract, conform, readContract, type Fault } from './contracts.js'
+export { compileContract, conform, dataKeys, isTaken, keysOf, readContract, waysOf } from './contracts.js'
+export type { Fault } from './explain.js'

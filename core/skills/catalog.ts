@@ -1,5 +1,7 @@
-import type { JsonObject, Schema, Settings, ToolInfo } from '../base/index.js'
-import type { Skill, Skills } from './types.js'
+import type { JsonObject, Schema, ToolInfo } from '../base/index.js'
+import { speak, wordsFor, type Words } from '../input/index.js'
+import type { Generation } from '../kernel/index.js'
+import type { Skill } from './types.js'
 
 const FEW = 50
 /** No description is cut shorter than this to make room. */
@@ -9,7 +11,7 @@ const SHORTEST = 120
  * A tool whose property says `x-values: skills` as a model is shown it: the catalogue ends its description, and few enough names are an
  * enum. Without any skill there is no such tool.
  */
-export function withSkills(tool: ToolInfo, { skills, settings }: { skills(): Skills; settings: Settings }): ToolInfo | undefined {
+export function withSkills(tool: ToolInfo, { skills, settings, registry }: Pick<Generation, 'skills' | 'settings' | 'registry'>): ToolInfo | undefined {
   const properties = (tool.input['properties'] ?? {}) as Record<string, Schema>
   const [name, schema] = Object.entries(properties).find(([, property]) => property['x-values'] === 'skills') ?? []
   if (name === undefined || schema === undefined) return tool
@@ -18,11 +20,11 @@ export function withSkills(tool: ToolInfo, { skills, settings }: { skills(): Ski
   const { catalog_max_chars: budget = 8000 } = (settings['skills'] ?? {}) as { catalog_max_chars?: number }
   const { 'x-values': _, ...plain } = schema
   const named: JsonObject = catalogue.length <= FEW ? { ...plain, enum: catalogue.map(({ name }) => name) } : plain
-  return { ...tool, description: `${tool.description}\n${catalogueText(catalogue, budget)}`, input: { ...tool.input, properties: { ...properties, [name]: named } } }
+  return { ...tool, description: `${tool.description}\n${catalogueText(catalogue, budget, wordsFor(registry, undefined))}`, input: { ...tool.input, properties: { ...properties, [name]: named } } }
 }
 
 /** One line a skill, at most `budget` characters: descriptions are shortened first, then skills left out and counted. */
-function catalogueText(skills: readonly Skill[], budget: number): string {
+function catalogueText(skills: readonly Skill[], budget: number, words: Words): string {
   const lines = skills.map(({ name, description, when_to_use }) => [name, `${description} ${when_to_use ?? ''}`.replace(/\s+/g, ' ').trim()] as const)
   let room = Math.max(...lines.map(([, text]) => text.length))
   const size = () => lines.reduce((sum, [name, text]) => sum + name.length + Math.min(text.length, room) + 5, 0)
@@ -36,5 +38,5 @@ function catalogueText(skills: readonly Skill[], budget: number): string {
     shown.push(line)
   }
   const more = lines.length - shown.length
-  return [...shown, ...(more > 0 ? [`${more} more: call list_skills.`] : [])].join('\n')
+  return [...shown, ...(more > 0 ? [speak(`${more} more: call {tool:list_skills}.`, words)] : [])].join('\n')
 }

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path'
-import { freeze, report } from '../base/index.js'
+import { freeze, report, wildcard } from '../base/index.js'
 import { treesOnce } from '../trust/index.js'
 import { rootsOf, type SkillPlaces } from './locations.js'
 import { search, stopwatch, type Finding, type Found, type SkillCache } from './scan.js'
@@ -12,7 +12,7 @@ export function findSkills(places: SkillPlaces, cache: SkillCache = new Map()): 
   for (const root of rootsOf(places, finding.diagnostics)) search(root, finding, cache)
   identify(finding.all)
   for (const skill of finding.all) {
-    const pattern = settings.disable.find((pattern) => matches(pattern, skill.id) || matches(pattern, skill.name))
+    const pattern = settings.disable.find((pattern) => wildcard(pattern)(skill.id) || wildcard(pattern)(skill.name))
     if (pattern !== undefined) Object.assign(skill, { state: 'inactive', reason: `taken away by '${pattern}' in skills.disable` })
   }
   const isTrusted = (skill: Skill) => skill.layer !== 'workspace' || trusted(skill.folder)
@@ -84,6 +84,3 @@ function indexOf({ all, skipped, diagnostics }: Finding, pins: string[]): Skills
   const catalogue = [...pinned, ...told.filter((skill) => !pinned.has(skill))]
   return Object.freeze({ all: freeze(all), skipped: freeze(skipped), diagnostics: freeze(diagnostics), find: (name: string) => byName.get(name), catalogue: freeze(catalogue) })
 }
-
-const matches = (pattern: string, name: string): boolean =>
-  new RegExp(`^${pattern.split('*').map((part) => part.replace(/[^\w]/g, '\\$&')).join('.*')}$`).test(name)

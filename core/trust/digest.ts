@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync, statS
 import { dirname, join, relative, resolve } from 'node:path'
 import { byBytes, inside, moduleOf, problem, sha256, type Contribution } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
+import { dataKeys } from '../schema/index.js'
 
 /** One thing of a workspace that may run code or change what runs; `digest` changes with every byte of it. */
 export interface TrustItem {
@@ -18,12 +19,14 @@ const MAX_ENTRIES = 20_000
 const MAX_BYTES = 256 * 1_048_576
 /** Of a module, whose text is searched for what it imports. */
 const MAX_SOURCE = 16 * 1_048_576
+
 const refuse = (text: string, file: string) => problem('VT_MANIFEST_LIMIT', { problem: text }, { details: { files: [file] } })
 
 /** Does it come with the workspace, and runs or connects? What the settings say was agreed to with them. */
 export const needsConsent = (contribution: Contribution): boolean => contribution.layer === 'workspace' && !contribution.said && runsCode(contribution)
 
-export const runsCode = ({ manifest }: Contribution): boolean => ['module', 'run', 'http', 'mcp', 'alias', 'provider', 'hooks'].some((key) => key in manifest)
+/** An action does, whether by a module or by an adapter that its data tells what to do. */
+export const runsCode = ({ kind, manifest }: Contribution): boolean => kind === 'action' || ['module', 'provider', 'hooks'].some((key) => key in manifest)
 
 /** A plugin folder as a whole, by the digest that `tree` gives; a loose manifest with its module, its imports and the files its command names. Throws VT_MANIFEST_LIMIT. */
 export function itemFor({ id, plugin, layer, root, file, manifest, skill }: Contribution, workspace: string, tree: (root: string) => string): TrustItem {
@@ -31,7 +34,7 @@ export function itemFor({ id, plugin, layer, root, file, manifest, skill }: Cont
   if (plugin !== layer) return { id: `plugin:${plugin}`, title: `The plugin ${plugin} in ${root}`, files: [root], digest: tree(root) }
   const main = moduleOf(manifest)
   const module = main === undefined ? [] : closure(resolve(dirname(file), main)).files
-  const named = filesIn([manifest.run, manifest['http'], manifest['mcp']], workspace)
+  const named = filesIn(dataKeys(manifest).map((key) => manifest[key]), workspace)
   return item(id, `The manifest ${relative(workspace, file)}`, [file, ...module, ...named], workspace)
 }
 

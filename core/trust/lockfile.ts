@@ -1,9 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { problem, sha256, VtError, type Contribution } from '../base/index.js'
+import { problem, sha256, VtError, writeStateSync, type Contribution } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
 import { readTree, runsCode, type Tree } from './digest.js'
-import { writeWhole } from './store.js'
 
 /** Where an installed plugin came from, so that it can be fetched again. */
 export interface PluginSource {
@@ -55,7 +54,7 @@ export function readInstalled(folder: string): Record<string, Installed> {
 /** Replaces the lock in one step. */
 export function writeInstalled(folder: string, plugins: Readonly<Record<string, Installed>>): void {
   const sorted = Object.fromEntries(Object.entries(plugins).sort(([a], [b]) => (a < b ? -1 : 1)))
-  writeWhole(lockOf(folder), `${JSON.stringify({ version: 1, plugins: sorted }, null, 2)}\n`)
+  writeStateSync(lockOf(folder), `${JSON.stringify({ version: 1, plugins: sorted }, null, 2)}\n`)
 }
 
 const lockOf = (folder: string): string => join(folder, 'plugins.lock.json')
@@ -78,20 +77,22 @@ export interface Seals {
   holds(root: string): boolean
 }
 
-/** `whole`: what is only listed is compared whole too, for who asks what is wrong. */
-export function openSeals({ home, user, workspace, whole = false }: { home: string; user: string; workspace: string; whole?: boolean }): Seals {
+/** The folders for plugins, each with its lock; in one that is `sealed` lies only what was installed. */
+function pluginFolders({ home, user, workspace }: { home: string; user: string; workspace: string }): { folder: string; lock: string; sealed: boolean }[] {
   // A link in the place of one of these folders is the user's business, as it is for finding what lies in them.
   const real = (folder: string) => (existsSync(folder) ? realpathSync(folder) : folder)
-  const places = [
+  return [
     { folder: real(join(home, 'plugins')), lock: home, sealed: true },
     { folder: real(join(user, '.agents', 'plugins')), lock: home, sealed: true },
     { folder: real(join(workspace, '.vtcode', 'plugins')), lock: join(workspace, '.vtcode'), sealed: false },
     { folder: real(join(workspace, '.agents', 'plugins')), lock: join(workspace, '.vtcode'), sealed: false },
   ]
-  const locks = new Map<string, Record<string, Installed> | VtError>()
-  const checked = new Map<string, VtError | undefined>()
+}
 
-  function lockAt(folder: string): Record<string, Installed> | VtError {
+/** The lock in a folder, read once, or why it cannot be used. */
+function locksOnce(): (folder: string) => Record<string, Installed> | VtError {
+  const locks = new Map<string, Record<string, Installed> | VtError>()
+  return (folder) => {
     let lock = locks.get(folder)
     if (!lock) {
       try {
@@ -103,6 +104,14 @@ export function openSeals({ home, user, workspace, whole = false }: { home: stri
     }
     return lock
   }
+}
+
+/** `whole`: what is only listed is compared whole too, for who asks what is wrong. */
+export function openSeals({ home, user, workspace, whole = false }: { home: string; user: string; workspace: string; whole?: boolean }): Seals {
+  const places = pluginFolders({ home, user, workspace })
+  const lockAt = locksOnce()
+  const checked = new Map<string, VtError | undefined>()
+
   /** The entry of a plugin in the folder it lies in; an error where there has to be one. */
   function sealOf(id: string, root: string): Installed | VtError | undefined {
     const place = places.find(({ folder }) => folder === dirname(root))

@@ -1,6 +1,6 @@
-import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, writeSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { inside, problem, VtError, type Contribution } from '../base/index.js'
+import { closeSync, constants, fstatSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, writeSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { inside, problem, VtError, writeStateSync, type Contribution } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
 import { digestOf, identityOf, itemFor, treesOnce, type TrustItem } from './digest.js'
 
@@ -36,10 +36,12 @@ export interface TrustOptions {
   home: string
   workspace: string
   env: Record<string, string | undefined>
+  /** `trust.audit_log` of the settings: gets a line for each change, before it counts. */
+  audit?: string | undefined
 }
 
 /** Opens the trust store for one workspace. A store that cannot be used grants nothing; `fault` says why. */
-export function openTrust({ home, workspace, env }: TrustOptions): Trust {
+export function openTrust({ home, workspace, env, audit }: TrustOptions): Trust {
   const file = join(home, 'trust.json')
   const here = identityOf(workspace)
   let accepted: readonly TrustItem[] = []
@@ -76,9 +78,16 @@ export function openTrust({ home, workspace, env }: TrustOptions): Trust {
     mkdirSync(home, { recursive: true, mode: 0o700 })
     if (inside(realpathSync(workspace), realpathSync(home))) throw refuse('it lies below the workspace')
     const store = read()
-    grants = Object.hasOwn(store.workspaces, here) ? store.workspaces[here]! : {}
-    edit(grants)
-    writeWhole(file, JSON.stringify({ ...store, workspaces: { ...store.workspaces, [here]: grants } }, null, 2))
+    const before = Object.hasOwn(store.workspaces, here) ? store.workspaces[here]! : {}
+    const after = { ...before }
+    edit(after)
+    try {
+      if (audit !== undefined) appendAll(resolve(home, audit), changesOf(before, after, realpathSync(workspace)))
+    } catch (error) {
+      throw refuse(`trust.audit_log cannot be written (${(error as Error).message})`)
+    }
+    writeStateSync(file, JSON.stringify({ ...store, workspaces: { ...store.workspaces, [here]: after } }, null, 2))
+    grants = after
     fault = undefined
   }
 
@@ -120,24 +129,25 @@ export function openTrust({ home, workspace, env }: TrustOptions): Trust {
   }
 }
 
-/** Replaces a file in one step: after a crash it is the old one or the new one. */
-export function writeWhole(file: string, text: string): void {
-  const draft = `${file}.${process.pid}`
-  // Left by a program that was ended while writing.
-  rmSync(draft, { force: true })
-  const fd = openSync(draft, 'wx', 0o600)
+/** What an edit of the grants of a workspace gives and takes, a line each. */
+function changesOf(before: Store['workspaces'][string], after: Store['workspaces'][string], workspace: string): string {
+  const at = new Date().toISOString()
+  const given = Object.entries(after).filter(([id, grant]) => before[id] !== grant)
+  const taken = Object.entries(before).filter(([id]) => !Object.hasOwn(after, id))
+  const lines = [['granted', given], ['revoked', taken]] as const
+  return lines.flatMap(([event, changed]) => changed.map(([id, { title, digest }]) => `${JSON.stringify({ at, event, workspace, id, title, digest })}\n`)).join('')
+}
+
+/** Adds lines to a file of the user's own, on disk when it returns; a link in its place is not followed. */
+function appendAll(file: string, lines: string): void {
+  const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = constants
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const fd = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600)
   try {
-    writeSync(fd, text)
+    if (!fstatSync(fd).isFile()) throw new Error('it is not a regular file')
+    writeSync(fd, lines)
     fsyncSync(fd)
   } finally {
     closeSync(fd)
-  }
-  renameSync(draft, file)
-  if (process.platform === 'win32') return
-  const folder = openSync(dirname(file), 'r')
-  try {
-    fsyncSync(folder)
-  } finally {
-    closeSync(folder)
   }
 }

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { problem, refusal, shown, VtError } from '../base/index.js'
+import { problem, refusal, sha256, shown, VtError } from '../base/index.js'
 import type { Operation, Version, Workspace, Written } from './types.js'
 
 // Several files change as one: what they become is put aside, then a mark, then the changes, then all of it goes. Without the mark
@@ -186,4 +186,3 @@ async function ignored(files: Files): Promise<void> {
 }
 
 const isMissing = (error: unknown): boolean => error instanceof VtError && error.code === 'VT_PATH_NOT_FOUND'
-const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')

@@ -1,19 +1,18 @@
-import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errno, problem } from '../base/index.js'
+import { errno, problem, sha256 } from '../base/index.js'
 
-/** Waiting for another process ends after this long. */
-const patienceMs = 20_000
+/** Waiting for another process ends after this long, unless it is said how long its work may take. */
+const usualPatienceMs = 20_000
 
 /**
  * Holds every key until disposed of: calls of this process queue up, other processes wait for it. Keys are taken in one order,
- * so that two holders never wait for each other. Throws VT_FILE_IO (retryable) after 20 s, or the reason of `signal`.
+ * so that two holders never wait for each other. Throws VT_FILE_IO (retryable) when that takes too long, or the reason of `signal`.
  */
-export async function lock(keys: readonly string[], path: string, signal?: AbortSignal): Promise<AsyncDisposable> {
+export async function lock(keys: readonly string[], path: string, signal?: AbortSignal, patienceMs = usualPatienceMs): Promise<AsyncDisposable> {
   const held: (() => Promise<void>)[] = []
   const release = async (): Promise<void> => {
     for (const free of held.reverse()) await free()
@@ -21,7 +20,7 @@ export async function lock(keys: readonly string[], path: string, signal?: Abort
   try {
     for (const key of [...new Set(keys)].sort()) {
       held.push(await queue(key, signal))
-      held.push(await claim(key, path, signal))
+      held.push(await claim(key, path, signal, patienceMs))
     }
   } catch (error) {
     await release()
@@ -49,12 +48,12 @@ async function queue(key: string, signal: AbortSignal | undefined): Promise<() =
 
 /** A name that one process at a time can listen on, and that the system frees when the process ends, however it ends. */
 const address = (key: string): string => {
-  const name = `vtcode-${createHash('sha256').update(key).digest('hex').slice(0, 32)}`
+  const name = `vtcode-${sha256(key).slice(0, 32)}`
   if (process.platform === 'linux') return `\0${name}`
   return process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : join(tmpdir(), `${name}.sock`)
 }
 
-async function claim(key: string, path: string, signal: AbortSignal | undefined): Promise<() => Promise<void>> {
+async function claim(key: string, path: string, signal: AbortSignal | undefined, patienceMs: number): Promise<() => Promise<void>> {
   const deadline = Date.now() + patienceMs
   for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
     const server = await listen(address(key))

@@ -112,7 +112,7 @@ async function free(workspace: Workspace, id: string): Promise<string> {
   return id
 }
 
-/** The same for surfaces, which look inside. */
+/** The same for surfaces, which look inside. @internal */
 export async function openThread(kernel: Kernel, options: AgentOptions): Promise<{ thread: Thread; close(): Promise<void> }> {
   const env = options.env ?? process.env
   const providers = await chooseComponents({ kernel, env, ...(options.io && { io: options.io }), quiet: options.quiet ?? false }, options.context, options.providers)

@@ -7,7 +7,7 @@ const guards = ['VT_POLICY_REPEATED', 'VT_GUARD_DUPLICATE', 'VT_CALL_ABORTED']
 const continuing = [...['write', 'poll', 'continue', 'inspect', 'list'].map((action) => `unified_exec/${action}`), 'load_skill', 'unified_search/skill']
 
 /** Remembers what came of a call for the policy of the same name, and says when the same answer comes again. */
-const repeats: Compactor = (result, call, { session, settings }) => {
+const repeats: Compactor = (result, call, { host, session, settings }) => {
   if (continuing.includes(call.slot)) return result
   const memory = repeatsOf(session)
   if (!result.ok) {
@@ -15,7 +15,7 @@ const repeats: Compactor = (result, call, { session, settings }) => {
     return result
   }
   const limit = (settings.tools as { max_repeated_tool_calls?: number } | undefined)?.max_repeated_tool_calls ?? 2
-  const { times, first } = memory.succeeded(call, result)
+  const { times, first } = memory.succeeded(call, result, host.waits.reading)
   if (limit === 0 || times <= limit) return result
   const message = `The same call gave the same answer ${times} times; the first was ${first}. Use it, or change the input.`
   return { ...result, notices: [...(result.notices ?? []), { code: 'VT_GUARD_DUPLICATE', message }] }

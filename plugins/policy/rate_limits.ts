@@ -1,12 +1,12 @@
 import type { Policy, Workspace } from '../../core/index.js'
-import { concerns } from '../../core/input/index.js'
+import { concerns } from '../../core/registry/index.js'
 
 const minute = 60_000
 
 /** When calls that count towards each limit were made. By workspace, not by session: a limit that ends with a new session is none. */
 const made = new WeakMap<Workspace, Map<string, number[]>>()
 
-/** So many calls a minute as the settings say, for the slot, tool or classic name they say it of; the reader is told how long to wait. */
+/** So many calls a minute as the settings say, for the slot, tool or alias they say it of; the reader is told how long to wait. */
 const rate_limits: Policy = (call, { settings, slot, workspace, explain }) => {
   const { constraints = {} } = (settings.policy ?? {}) as { constraints?: Record<string, { max_calls_per_minute?: number }> }
   const limits = Object.entries(constraints).flatMap(([name, { max_calls_per_minute: most }]) => (most !== undefined && concerns(name, slot) ? [{ name, most }] : []))

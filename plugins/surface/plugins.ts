@@ -1,9 +1,9 @@
 import { isAbsolute, relative } from 'node:path'
-import { homeOf, type ContributionInfo, type Io, type Kernel, type PluginFolder } from '../../core/index.js'
+import type { ContributionInfo, Io, Kernel, PluginFolder } from '../../core/index.js'
 import { inspect } from '../../core/kernel/index.js'
 import { readInstalled } from '../../core/trust/index.js'
 import { columns, oneLine, paint, run, say, verb } from '../lib/terminal/index.js'
-import { add, folderOf, remove, update, type AddOptions } from './plugins/install.js'
+import { add, folderOf, remove, surroundings, update, type AddOptions } from './plugins/install.js'
 import { Refusal } from './plugins/refusal.js'
 import { infoDocument, infoText } from './plugins/show.js'
 import { begin, kinds } from './plugins/starter.js'
@@ -39,6 +39,12 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .option('--kind <kind>', 'what it begins with', 'action')
     .option('--dir <folder>', 'where its folder is made', '.')
     .action(async (name: string, how: { kind: string; dir: string }) => void (code = await begin(name, how, io)))
+  addInstalling(command, kernel, io, (ended) => (code = ended))
+  return run(command, argv, () => code)
+}
+
+/** The commands that change what is installed; `end` is told the exit code of what goes wrong. */
+function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io, end: (code: number) => void): void {
   command
     .command('add')
     .description('Installs from a folder, git (https://….git, git@…, github:owner/repository[/folder][#ref]), npm:name[@version] or an archive (.tar.gz, .zip, .mcpb). Nothing of it runs meanwhile.')
@@ -74,7 +80,6 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .option('--data', 'and what it has kept')
     .option('--yes', 'without asking, which is done at a terminal only')
     .action((name: string, how: { here?: true; data?: true; yes?: true }) => attempt(async () => (await remove(name, { ...how, kernel, io }), `Removed ${name}.`)))
-  return run(command, argv, () => code)
 
   async function attempt(work: () => Promise<string | undefined>): Promise<void> {
     try {
@@ -83,7 +88,7 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       say(io, 'error', `${error.message}. Nothing was changed.`)
-      code = 1
+      end(1)
     }
   }
 }
@@ -106,8 +111,7 @@ async function info(kernel: Kernel, said: string, json: boolean, io: Io): Promis
     say(io, 'error', `${oneLine(said)} is part of vtcode itself, and no plugin that somebody brought. \`vtcode plugins list\` shows its state, \`vtcode tools\` what can be called.`)
     return 1
   }
-  const home = homeOf({ env: io.env })
-  const inspection = await inspect(folder.root, { workspace: kernel.workspace, home, env: io.env }, { name, layer: folder.layer })
+  const inspection = await inspect(folder.root, surroundings({ kernel, io }), { name, layer: folder.layer })
   const installed = readInstalled(folderOf({ kernel, io, here: folder.layer === 'workspace' }))[name]
   const states = new Map(kernel.contributions().map(({ id, state, reason }) => [id, { state, ...(reason !== undefined && { reason }) }]))
   const document = infoDocument(inspection, installed, states)

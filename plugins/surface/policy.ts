@@ -1,45 +1,41 @@
 import type { Explanation, Io, JsonObject, Kernel } from '../../core/index.js'
-import { columns, oneLine, paint, readInput, say, takeTool, UsageError } from '../lib/terminal/index.js'
+import { concerns } from '../../core/registry/index.js'
+import { columns, oneLine, paint, readInput, run, say, takeTool, UsageError, verb } from '../lib/terminal/index.js'
 
-const usage = `Usage: vtcode policy explain [--json] '<command line>'
-       vtcode policy explain [--json] <tool> [action] [--field value …]
-       vtcode policy list [--json]
-       vtcode policy test
-       vtcode policy suggest [--json]
-       vtcode policy adopt [<rule>…]
-
-explain says what would come of a call, which policy and which rule decide it, and does nothing; list shows the rules with
-the file that says each; test tries every rule on its own examples (match, not_match). suggest reads the record of calls and says
-which rules would have spared a question, none broader than what was asked; adopt takes allow rules that the workspace says, which
-do not count there, into a file of yours for this workspace: those you name, or those you agree to at the terminal.
-`
+type Flags = { json?: boolean }
 
 /** `vtcode policy`: what the policies would say, and by which rule. */
 export default async function policy(kernel: Kernel, argv: string[], io: Io): Promise<number> {
-  const [verb = '--help', ...words] = argv
-  const json = words[0] === '--json'
-  if (json) words.shift()
+  let code = 0
+  const command = verb('policy', 'Says what the policies would say, and by which rule.', io).enablePositionalOptions()
+  command.command('explain').argument('[call...]', "a command line in quotes, or <tool> [action] [--field value …]")
+    .description('what would come of a call, which policy and which rule decide it; does nothing')
+    .option('--json', 'as one JSON document').passThroughOptions()
+    .action(async (words: string[], { json = false }: Flags) => void (code = await explain(kernel, words, json, io)))
+  command.command('list').description('the rules, with the file that says each')
+    .option('--json', 'as one JSON document')
+    .action(({ json = false }: Flags) => void (code = list(kernel, json, io)))
+  command.command('test').description('try every rule on its own examples (match, not_match)')
+    .action(async () => void (code = await test(kernel, io)))
+  command.command('suggest').description('which rules would have spared a question, by the record of calls; none broader than what was asked')
+    .option('--json', 'as one JSON document')
+    .action(async ({ json = false }: Flags) => void (code = await (await import('./policy/suggest.js')).suggest(kernel, json, io)))
+  command.command('adopt').argument('[rule...]', 'allow rules of the workspace, which do not count there; without one you are asked at the terminal')
+    .description('take rules over into a file of yours for this workspace')
+    .action(async (rules: string[]) => void (code = await (await import('./policy/adopt.js')).adopt(kernel, rules, io)))
   try {
-    if (verb === 'explain') return await explain(kernel, words, json, io)
-    if (verb === 'list') return list(kernel, json, io)
-    if (verb === 'test') return await test(kernel, io)
-    if (verb === 'suggest') return await (await import('./policy/suggest.js')).suggest(kernel, json, io)
-    if (verb === 'adopt') return await (await import('./policy/adopt.js')).adopt(kernel, words, io)
+    return await run(command, argv.length === 0 ? ['--help'] : argv, () => code)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
     say(io, 'error', `${error.message}\nSee \`vtcode policy --help\`.`)
     return 2
   }
-  const help = verb === '--help' || verb === '-h'
-  if (help) io.stdout.write(usage)
-  else say(io, 'error', `Unknown word '${oneLine(verb)}'.\n${usage}`)
-  return help ? 0 : 2
 }
 
 async function explain(kernel: Kernel, words: string[], json: boolean, io: Io): Promise<number> {
   if (words.length === 0) throw new UsageError('Name a command line, or a tool with its input.')
-  const tools = [...kernel.tools().map(({ name }) => name), ...kernel.list().map(({ slot }) => slot)]
-  const line = words.length === 1 && !tools.includes(words[0]!) ? words[0]! : undefined
+  const isTool = (word: string) => kernel.tools().some(({ name }) => name === word) || (!/\s/.test(word) && kernel.list().some((info) => concerns(word, info)))
+  const line = words.length === 1 && !isTool(words[0]!) ? words[0]! : undefined
   const said = await (line === undefined
     ? kernel.explain(takeTool(words), await readInput(words, io), { surface: 'call' })
     : kernel.explain('unified_exec', { action: 'run', command: line }, { surface: 'call' }))

@@ -1,23 +1,25 @@
 import type { Io, Kernel, SlotInfo } from '../../core/index.js'
-import { columns, oneLine, paint, say } from '../lib/terminal/index.js'
-
-const usage = 'Usage: vtcode tools [--json] [tool]\n\nLists the tools with their actions, what each may do, and what it is for.\n'
+import { columns, oneLine, paint, run, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode tools`: what can be called. */
 export default async function tools(kernel: Kernel, argv: string[], io: Io): Promise<number> {
-  if (argv.includes('--help')) {
-    io.stdout.write(usage)
-    return 0
-  }
-  const names = argv.filter((word) => word !== '--json')
+  let code = 0
+  const command = verb('tools', 'Lists the tools with their actions, what each may do, and what it is for.', io)
+    .argument('[tool...]', 'these tools only')
+    .option('--json', 'as one JSON document')
+    .action((names: string[], { json = false }: { json?: boolean }) => void (code = list(kernel, names, json, io)))
+  return run(command, argv, () => code)
+}
+
+function list(kernel: Kernel, names: string[], json: boolean, io: Io): number {
   const known = kernel.tools().map(({ name }) => name)
   const wrong = names.find((name) => !known.includes(name))
   if (wrong !== undefined) {
-    say(io, 'error', wrong.startsWith('-') ? `Unknown flag ${wrong}.\n${usage}` : `There is no tool ${wrong}; known: ${known.join(', ')}.`)
+    say(io, 'error', `There is no tool ${wrong}; known: ${known.join(', ')}.`)
     return 2
   }
   const slots = kernel.list().filter(({ tool }) => names.length === 0 || names.includes(tool))
-  io.stdout.write(argv.includes('--json') ? `${JSON.stringify({ tools: slots })}\n` : render(slots, io))
+  io.stdout.write(json ? `${JSON.stringify({ tools: slots })}\n` : render(slots, io))
   return 0
 }
 

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
 import { createKernel, version, type Io, type JsonObject, type Kernel, type Result } from '../../core/index.js'
+import { tempFolder } from '../lib/state/index.js'
 import { oneLine, paint, printable, type Paint } from '../lib/terminal/index.js'
 
 const LINES = 9
@@ -120,7 +120,7 @@ async function choose(kernel: Kernel): Promise<string> {
 
 /** A second kernel over the same folder, with a plugin in a temporary one. */
 async function swap(guide: Guide, input: JsonObject): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'vtcode-tour-'))
+  const folder = tempFolder('tour')
   try {
     writeFileSync(join(folder, 'shouting_grep.yaml'), manifest)
     writeFileSync(join(folder, 'shouting_grep.mjs'), module)

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { relative } from 'node:path'
 import { readBytes } from '../../core/documents/index.js'
 import { homeOf, openTrust, survey, VtError, type Io, type Kernel, type Trust } from '../../core/index.js'
@@ -13,7 +14,9 @@ export default async function trust(kernel: Kernel, argv: string[], io: Io): Pro
   let code = 0
   const { workspace } = kernel
   const home = homeOf({ env: io.env })
-  const store = openTrust({ home, workspace, env: io.env })
+  const { audit_log: log } = kernel.settings['trust'] as { audit_log?: string }
+  const audit = log?.replace(/^~(?=\/)/, io.env['HOME'] ?? homedir())
+  const store = openTrust({ home, workspace, env: io.env, audit })
   if (store.fault) {
     say(io, 'error', `${store.fault.message} ${store.fault.problem.hint}`)
     return 1

@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { problem, VtError, type Handler } from '../../core/index.js'
 import { refusal } from '../lib/base/index.js'
 import { execSettings } from '../lib/process/index.js'
+import { tempFolder } from '../lib/state/index.js'
 import { serve } from './code/bridge.js'
 import { javascript } from './code/javascript.js'
 import { pythonModule, pythonStart } from './code/python.js'
@@ -40,7 +40,7 @@ export default (async (call, context) => {
   if (size > longest) throw problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes long`, limit: `${longest} bytes` })
   const language = input.language in languages ? (input.language as Language) : otherWords[input.language as keyof typeof otherWords]
   const { snippet, files, argv } = languages[language]
-  const folder = await mkdtemp(join(tmpdir(), 'vtcode-code-'))
+  const folder = tempFolder('code')
   try {
     const all = Object.entries({ ...files, [snippet]: input.code })
     for (const [name, text] of all) await writeFile(join(folder, name), text, { mode: 0o600 })

@@ -70,7 +70,7 @@ function apply(changes: Changes, { old_str, new_str, replace_all = false }: Edit
     throw problem(
       'VT_INPUT_INVALID',
       { problem: "'old_str' is empty; there is nothing to find." },
-      { hint: 'Use write for a new file, or apply_patch to insert lines.' },
+      { hint: 'Use write for a new file, or {tool:apply_patch} to insert lines.' },
     )
   }
   if (old_str === new_str) return noChange(path)
@@ -129,7 +129,7 @@ function largeNotices(edits: Edit[]): Notice[] {
     ? [
         {
           code: 'VT_EDIT_LARGE',
-          message: `${lines} lines were replaced by an edit; write with mode: "overwrite" or apply_patch suits that better.`,
+          message: `${lines} lines were replaced by an edit; write with mode: "overwrite" or {tool:apply_patch} suits that better.`,
         },
       ]
     : []

@@ -49,7 +49,7 @@ const refuseExisting = (path: string): Result =>
   fail('VT_PATH_EXISTS', `'${path}' exists already.`, {
     hint:
       'mode: "overwrite" replaces all of it, "append" adds to its end, "skip_if_exists" leaves it; ' +
-      'edit or apply_patch change a part of it.',
+      'edit or {tool:apply_patch} change a part of it.',
     next: readOf(path),
   })
 

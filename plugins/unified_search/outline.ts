@@ -9,7 +9,6 @@ import {
 
 /** Languages whose symbols ast-grep knows by itself. */
 const served = new Set(['typescript', 'tsx', 'javascript', 'python', 'rust', 'go', 'java', 'c', 'cpp', 'csharp', 'ruby', 'php', 'kotlin', 'swift', 'markdown'])
-const seconds = 30
 
 /**
  * The symbols of files by ast-grep. Languages it has no rules for are asked of this slot once more, with `lang`: there this
@@ -116,6 +115,7 @@ async function ask(context: Context, files: Fresh[], failed: string[]): Promise<
   const made = new Map<string, Item[]>()
   const byLanguage = new Map<string, Fresh[]>()
   for (const file of files) byLanguage.set(file.language.id, [...(byLanguage.get(file.language.id) ?? []), file])
+  const seconds = context.host.waits.engine / 1000
   const answers = await Promise.all(
     [...byLanguage].map(async ([language, group]) => {
       const stream = lines((line) => {

@@ -55,13 +55,13 @@ const missing = (title: string) =>
     ? refusal('VT_SEARCH_ENGINE_MISSING', `No engine here outlines ${title}.`)
     : refusal('VT_SEARCH_ENGINE_MISSING', `'${title}' is no language known here; known: ${languages.map(({ id }) => id).join(' ')}.`, { hint: 'Give one of them as lang, or none: the extension tells it.' })
 
-const parse = thread<Job, Drawn>(programFile('plugins/unified_search/outline_tree_sitter/worker.js'), { growth_mb: 512, seconds: 20 })
+const parse = thread<Job, Drawn>(programFile('plugins/unified_search/outline_tree_sitter/worker.js'), { growth_mb: 512 })
 
-async function symbolsOf(handle: Handle, language: string, { signal }: Context): Promise<Item[]> {
+async function symbolsOf(handle: Handle, language: string, { host, signal }: Context): Promise<Item[]> {
   const version = await versionIn(handle, `tree-sitter:${language}`)
   const known = cached(version)
   if (known) return known
-  const drawn = await parse({ bytes: await handle.read(0, handle.stat.bytes), language }, signal)
+  const drawn = await parse({ bytes: await handle.read(0, handle.stat.bytes), language }, signal, host.waits.parse / 1000)
   if ('no_grammar' in drawn) throw new GrammarProblem(drawn.no_grammar)
   remember(version, drawn.items)
   return drawn.items

@@ -32,7 +32,7 @@ interface Ledger {
   last: number
   readonly known: Map<string, { at: number; results: Found[] }>
 }
-const ledgerOf = (session: Session): Ledger => session.state('web_search', () => ({ sent: 0, last: -Infinity, known: new Map() }))
+const ledgerOf = (session: Session): Ledger => session.state('search/engines', () => ({ sent: 0, last: -Infinity, known: new Map() }))
 
 /** One search by an engine within the limits of the session. Throws VT_WEB_CAP, VT_WEB_COOLDOWN and what the engine throws. */
 export async function search(engine: Engine, { input }: Call<Query>, { session, settings }: Context): Promise<Success<SearchOutput>> {

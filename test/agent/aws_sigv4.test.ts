@@ -3,9 +3,9 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import type { IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { serve, type Seen } from '../fixtures/server.js'
-import { hold } from './inside.js'
-import { home, vtcode, type Format, type Home } from './peer.js'
+import { serve, type Seen } from '../support/server.js'
+import { hold } from '../support/inside.js'
+import { home, vtcode, type Format, type Home } from '../support/peer.js'
 
 const hex = (text: string) => createHash('sha256').update(text).digest('hex')
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest()

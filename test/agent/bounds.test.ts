@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { serve } from '../fixtures/server.js'
-import { harness, hold, scene } from './inside.js'
-import { formats, type Format } from './peer.js'
+import { serve } from '../support/server.js'
+import { harness, hold, scene } from '../support/inside.js'
+import { formats, type Format } from '../support/peer.js'
 
 const events = { 'content-type': 'text/event-stream' }
 const word = 'data: {"id":"1","choices":[{"index":0,"delta":{"role":"assistant","content":"word "},"finish_reason":null}]}\n\n'

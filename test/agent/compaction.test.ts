@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { fc } from '../core/property.js'
 import { createAgent } from 'vtcode/agent'
-import { harness, scene, type Scene } from './inside.js'
-import { checkLog, checkMemory, checkMessages } from './invariants.js'
-import { call, type Answer } from './peer.js'
+import { harness, scene, type Scene } from '../support/inside.js'
+import { checkLog, checkMemory, checkMessages } from '../support/invariants.js'
+import { call, type Answer } from '../support/peer.js'
+import { fc, runs } from '../support/property.js'
 
 const files = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`f${index}.txt`, `word${index} of a large file\n`.repeat(400)]))
 const read = (index: number): Answer => ({ toolCalls: [call('unified_file', { action: 'read', path: `f${index}.txt` })] })
@@ -172,7 +172,7 @@ it('many compactions remember what one of the whole would: the newest items, eac
       expect(memory.open_questions).toEqual(newest(summaries.flatMap(({ open_questions }) => open_questions), String))
       expect(memory.grounded_facts).toEqual(newest(summaries.flatMap(({ facts }) => facts), ({ fact }) => fact))
     }),
-    { numRuns: process.env['VTCODE_SOAK'] ? 100 : 3 },
+    { numRuns: runs(3) },
   )
 }, 600_000)
 

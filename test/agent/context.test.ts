@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createKernel } from 'vtcode'
 import { createAgent } from 'vtcode/agent'
-import { scene, type Scene } from './inside.js'
-import { checkMessages } from './invariants.js'
-import { call, settingsFor } from './peer.js'
+import { scene, type Scene } from '../support/inside.js'
+import { checkMessages } from '../support/invariants.js'
+import { call, settingsFor } from '../support/peer.js'
 
 const env = (s: Scene) => ({ VTCODE_HOME: join(s.booted.home, '.vtcode') })
 const system = (s: Scene, index = 0): string => s.peer.bodies[index].messages[0].content

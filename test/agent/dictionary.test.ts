@@ -1,12 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createKernel } from 'vtcode'
-import { createAgent, openThread, type Place } from 'vtcode/agent'
+import { createKernel, type Kernel } from 'vtcode'
+import * as agent from 'vtcode/agent'
+import { createAgent, type Place } from 'vtcode/agent'
 import { tempWorkspace } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
-import { hold, items, scene } from './inside.js'
-import { call, eventsOf, home, settingsFor, startPeer, vtcode, type Home } from './peer.js'
+import { hold, items, scene } from '../support/inside.js'
+import { call, eventsOf, home, settingsFor, startPeer, vtcode, type Home } from '../support/peer.js'
 
 /** The record by the specification, in the order of the places. */
 const places: Place[] = ['interactive', 'exec', 'ci', 'bench', 'worker']
@@ -48,6 +49,8 @@ describe('the components of an agent', () => {
 
   it('are frozen', async () => {
     const s = await scene([])
+    // No export of the published types: what it opens is for the program's own surfaces.
+    const { openThread } = agent as unknown as { openThread(kernel: Kernel, options: agent.AgentOptions): Promise<{ thread: { providers: agent.AgentProviders }; close(): Promise<void> }> }
     const { thread, close } = await openThread(s.booted.kernel, { env: {} })
     expect(() => ((thread.providers as { clock: unknown }).clock = 1)).toThrow(TypeError)
     expect(() => ((thread.providers.sandbox as { choose: unknown }).choose = () => 'none')).toThrow(TypeError)

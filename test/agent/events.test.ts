@@ -2,9 +2,9 @@ import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createAgent } from 'vtcode/agent'
-import { items, scene } from './inside.js'
-import { checkLog, isEvent, isOurEvent } from './invariants.js'
-import { call } from './peer.js'
+import { items, scene } from '../support/inside.js'
+import { checkLog, isEvent, isOurEvent } from '../support/invariants.js'
+import { call } from '../support/peer.js'
 
 const usage = { input_tokens: 3, cached_input_tokens: 1, cache_creation_tokens: 0, output_tokens: 2, reasoning_tokens: 1, estimated: true }
 const hash = '0'.repeat(64)

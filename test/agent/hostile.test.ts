@@ -2,9 +2,9 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAgent } from 'vtcode/agent'
 import { describe, expect, it } from 'vitest'
-import { items, scene } from './inside.js'
-import { checkLog, checkMessages } from './invariants.js'
-import { call } from './peer.js'
+import { items, scene } from '../support/inside.js'
+import { checkLog, checkMessages } from '../support/invariants.js'
+import { call } from '../support/peer.js'
 
 const write = (path: string, content = 'x') => call('unified_file', { action: 'write', path, content })
 

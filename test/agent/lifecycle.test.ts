@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createAgent } from 'vtcode/agent'
 import type { Config } from 'vtcode'
-import { call } from './peer.js'
-import { items, scene, type Scene } from './inside.js'
+import { call } from '../support/peer.js'
+import { items, scene, type Scene } from '../support/inside.js'
 
 type Hooks = Record<string, { matcher?: string; hooks: { command: string; timeout?: number }[] }[]>
 const note = (matcher?: string): Hooks[string] => [{ ...(matcher !== undefined && { matcher }), hooks: [{ command: 'cat >> told' }] }]

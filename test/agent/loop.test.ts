@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAgent } from 'vtcode/agent'
 import { describe, expect, it } from 'vitest'
-import { harness, items, scene, type Scene } from './inside.js'
-import { checkLog, checkMessages } from './invariants.js'
-import { call, type Answer } from './peer.js'
+import { harness, items, scene, type Scene } from '../support/inside.js'
+import { checkLog, checkMessages } from '../support/invariants.js'
+import { call, type Answer } from '../support/peer.js'
 
 const list = (path: string) => call('unified_search', { action: 'list', path })
 const read = (path: string) => call('unified_file', { action: 'read', path })
@@ -101,9 +101,9 @@ describe('loops', () => {
     settled(s)
   })
   it('of one search over a tree that stays the same: short from the second on, remarked on from the third, not run the sixth time; a change makes it new', async () => {
-    const grep = { toolCalls: [call('unified_search', { action: 'grep', pattern: 'needle' })], how: { latency: 550, chunkSize: 4000 } }
+    const grep = { toolCalls: [call('unified_search', { action: 'grep', pattern: 'needle' })], how: { latency: 60, chunkSize: 4000 } }
     const s = await scene([...Array.from({ length: 6 }, () => grep), { toolCalls: [write('b.txt', 'a needle more\n')] }, grep, { content: 'ok' }], {
-      boot: { files: { 'a.txt': 'a needle in a line of text\n'.repeat(20) }, config: { tools: { max_repeated_tool_calls: 2 } } as never },
+      boot: { files: { 'a.txt': 'a needle in a line of text\n'.repeat(20) }, waits: { reading: 50 }, config: { tools: { max_repeated_tool_calls: 2 } } as never },
     })
     expect((await s.run()).outcome_code).toBe('success')
     const results: string[] = s.peer.bodies.at(-1).messages.filter(({ role }: any) => role === 'tool').map(({ content }: any) => content)

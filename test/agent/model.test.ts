@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { serve } from '../fixtures/server.js'
-import { harness, hold, items, scene } from './inside.js'
-import { checkLog } from './invariants.js'
-import { call, formats } from './peer.js'
+import { serve } from '../support/server.js'
+import { harness, hold, items, scene } from '../support/inside.js'
+import { checkLog } from '../support/invariants.js'
+import { call, formats } from '../support/peer.js'
 
 const write = (path: string, content: string) => call('unified_file', { action: 'write', path, content })
 /** What the tool said, in the request that carries it back. */

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { serve, type TestServer } from '../fixtures/server.js'
-import { framesOf, wholeOf, wires, type Said } from './frames.js'
-import { harness, hold, items, scene } from './inside.js'
-import { checkLog } from './invariants.js'
+import { serve, type TestServer } from '../support/server.js'
+import { framesOf, wholeOf, wires, type Said } from '../support/frames.js'
+import { harness, hold, items, scene } from '../support/inside.js'
+import { checkLog } from '../support/invariants.js'
 
 const stream = { 'content-type': 'text/event-stream' }
 const args = JSON.stringify({ action: 'write', path: 'a.txt', content: 'x\n' })

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { checkLog } from './invariants.js'
-import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home } from './peer.js'
+import { checkLog } from '../support/invariants.js'
+import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home } from '../support/peer.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {

@@ -6,9 +6,9 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { serve } from '../fixtures/server.js'
-import { harness, hold, items, scene } from './inside.js'
-import { call, formats, home, settingsFor, startPeer, vtcode } from './peer.js'
+import { serve } from '../support/server.js'
+import { harness, hold, items, scene } from '../support/inside.js'
+import { call, formats, home, settingsFor, startPeer, vtcode } from '../support/peer.js'
 
 const whole = `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content: 'ok' }, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`
 const answering = async (text = whole) => hold(await serve((_, response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text)))

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { createAgent } from 'vtcode/agent'
-import { scene } from './inside.js'
-import { checkLog, checkMessages } from './invariants.js'
-import { call, type Answer } from './peer.js'
+import { scene } from '../support/inside.js'
+import { checkLog, checkMessages } from '../support/invariants.js'
+import { call, type Answer } from '../support/peer.js'
 
 /** Chance that can be repeated, mulberry32 (public domain). */
 function chance(seed: number) {

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest'
 import { createKernel } from 'vtcode'
 import { createAgent } from 'vtcode/agent'
 import { tempWorkspace } from 'vtcode/test'
-import { hold } from './inside.js'
-import { call, settingsFor, startPeer, type Answer } from './peer.js'
+import { hold } from '../support/inside.js'
+import { call, settingsFor, startPeer, type Answer } from '../support/peer.js'
 
 const recorded: Answer[] = [
   { toolCalls: [call('unified_search', { action: 'list' }), call('unified_file', { action: 'read', path: 'a.txt' })] },

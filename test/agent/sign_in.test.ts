@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { serve, type TestServer } from '../fixtures/server.js'
-import { hold } from './inside.js'
-import { home, vtcode, type Home } from './peer.js'
+import { serve, type TestServer } from '../support/server.js'
+import { hold } from '../support/inside.js'
+import { home, vtcode, type Home } from '../support/peer.js'
 
-const browser = new URL('../conformance/browser.mjs', import.meta.url).pathname
+const browser = new URL('../support/browser.mjs', import.meta.url).pathname
 
 /** A server that signs people in and answers as a model where the token is the one it gave last. */
 async function signing(how: { expires_in?: number; refuse?: string; pending?: number } = {}): Promise<{ server: TestServer; tokens: string[]; challenge: () => string }> {

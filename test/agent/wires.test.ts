@@ -3,10 +3,10 @@ import { appendFileSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { serve } from '../fixtures/server.js'
-import { harness, hold, items, scene } from './inside.js'
-import { checkLog } from './invariants.js'
-import { call, formats, startPeer, type Answer, type Format } from './peer.js'
+import { serve } from '../support/server.js'
+import { harness, hold, items, scene } from '../support/inside.js'
+import { checkLog } from '../support/invariants.js'
+import { call, formats, startPeer, type Answer, type Format } from '../support/peer.js'
 
 const head = { 'content-type': 'text/event-stream' }
 const write = (path: string, content: string) => call('unified_file', { action: 'write', path, content })

@@ -9,7 +9,7 @@ const url = process.argv.at(-1)
 const work = mkdtempSync(join(tmpdir(), 'vtcode-conformance-'))
 // The servers that want a login let everybody in whose browser follows their redirects.
 const { toolCalls, client_id = 'https://conformance-test.local/client-metadata.json', client_secret } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}')
-process.env.BROWSER = fileURLToPath(new URL('browser.mjs', import.meta.url))
+process.env.BROWSER = fileURLToPath(new URL('../support/browser.mjs', import.meta.url))
 const auth = { type: 'oauth', client_id, ...(client_secret && { client_secret }) }
 const config = { mcp: { servers: { suite: { type: 'streamable-http', url, auth } } }, web: { private_hosts: ['*'] }, policy: { mode: 'auto', allow: ['mcp__suite__*'] } }
 const kernel = await createKernel({ workspace: work, home: work, config })

@@ -23,6 +23,7 @@ describe('the tool policy of a workspace', () => {
     const grep = (input: object) => booted.call('unified_search', { action: 'grep', pattern: 'x', response_format: 'concise', ...input })
     const large = await grep({ max_results: 100 })
     matches(large, { ok: true, output: { matches: [{ line_number: 1 }, { line_number: 2 }], truncated: true } })
+    expect(large.notices).toMatchObject([{ code: 'VT_POLICY_CAPPED' }])
     expect(capped(large)).toEqual(['max_results is at most 2 a call, by the policy for unified_search/grep.'])
     const small = await grep({ max_results: 1 })
     matches(small, { output: { matches: [{ line_number: 1 }] } })
@@ -99,9 +100,9 @@ describe('the tool policy of a workspace', () => {
 
   it('names a tool that is not there', async () => {
     await using booted = await boot({ policies: { unified_fle: 'deny' }, constraints: { grep_serch: { max_results_per_call: 1 } } })
-    const messages = booted.kernel.diagnostics().filter(({ code }) => code === 'VT_POLICY_UNKNOWN_TOOL').map(({ message }) => message)
-    expect(messages).toHaveLength(2)
-    expect(messages.join()).toMatch(/grep_serch.*grep_search.*unified_fle.*unified_file/)
+    const found = booted.kernel.diagnostics()
+    expect(found.map(({ code }) => code)).toEqual(['VT_POLICY_UNKNOWN_TOOL', 'VT_POLICY_UNKNOWN_TOOL'])
+    expect(found.map(({ message }) => message).join()).toMatch(/grep_serch.*grep_search.*unified_fle.*unified_file/)
   })
 
   it.each([['{', 'syntax'], ['{"version":2}', 'version'], ['{"version":1,"policies":{"x":"perhaps"}}', 'word'], ['{"version":1,"constraints":{"x":{"max":1}}}', 'key']])('%s is refused with its line (%s)', async (text) => {

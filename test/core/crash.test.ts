@@ -3,9 +3,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
-import { checkLog } from '../agent/invariants.js'
-import { call, home, logOf, startPeer, vtcode, type Home } from '../agent/peer.js'
-import { eventually, nap, processesWith } from '../plugins/unified_exec/exec.js'
+import { checkLog } from '../support/invariants.js'
+import { call, home, logOf, startPeer, vtcode, type Home } from '../support/peer.js'
+import { eventually, nap, processesWith } from '../support/exec.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { install, vtcode } from '../plugins/surface/program.js'
+import { install, vtcode } from '../support/program.js'
 
 const plugin = {
   'vtcode.yaml': 'name: talker\ndescription: Talks.\neffects: [read]\nmodule: ./talker.js\n',

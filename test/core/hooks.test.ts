@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
-import type { Result } from 'vtcode'
+import type { Result, Waits } from 'vtcode'
+import { fc, runs } from '../support/property.js'
 
 interface Bench extends AsyncDisposable {
   booted: Booted
@@ -9,7 +9,7 @@ interface Bench extends AsyncDisposable {
 }
 
 /** A kernel with the slot `echo` and the given policies and compactors, each the body of its function. */
-async function bench(kind: 'policy' | 'compactor', bodies: Record<string, string>, more = ''): Promise<Bench> {
+async function bench(kind: 'policy' | 'compactor', bodies: Record<string, string>, more = '', waits?: Partial<Waits>): Promise<Bench> {
   const argument = kind === 'policy' ? 'call' : 'result, call'
   const files = Object.entries(bodies).flatMap(([name, body], index) => [
     [`${name}.yaml`, `name: ${name}\nkind: ${kind}\norder: ${index}\n${more}module: ./${name}.js\n`],
@@ -21,7 +21,7 @@ async function bench(kind: 'policy' | 'compactor', bodies: Record<string, string
     ...(Object.fromEntries(files) as Record<string, string>),
   })
   // Without the memory of refusals, every call is judged anew.
-  const booted = await bootKernel({ manifests: [plugins.root], config: { manifests: ['!builtin:repeats'] } })
+  const booted = await bootKernel({ manifests: [plugins.root], config: { manifests: ['!builtin:repeats'] }, ...(waits && { waits }) })
   return {
     booted,
     plugins,
@@ -70,8 +70,8 @@ describe('verdicts', () => {
     expect(word(await made.booted.call('echo', {}, { approve: () => true }))).toBe('deny')
   })
 
-  it('of a policy that hangs deny after five seconds', async () => {
-    await using made = await bench('policy', { p: 'await new Promise(() => {})' })
+  it('of a policy that hangs deny after its time', async () => {
+    await using made = await bench('policy', { p: 'await new Promise(() => {})' }, '', { policy: 200 })
     expect(word(await made.booted.call('echo'))).toBe('deny')
   })
 
@@ -133,7 +133,7 @@ describe('a call', () => {
       fc.asyncProperty(inputs, async (input) => {
         expect((await made.booted.call('echo', input)).ok).toBe(false)
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 })

@@ -1,4 +1,4 @@
-import { fc } from './property.js'
+import { fc } from '../support/property.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, type Booted } from 'vtcode/test'
 

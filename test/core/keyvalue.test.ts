@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseSkill } from 'vtcode'
+import { fc, runs } from '../support/property.js'
 
 // A comment makes the parser read what is otherwise read without it: both must say the same of every block.
 const read = (lines: string[]) => {
@@ -33,7 +33,7 @@ const block = fc.array(
 
 describe('front matter of the simplest form', () => {
   it('means what the parser of YAML says, whatever stands in it', () => {
-    fc.assert(fc.property(block, (lines) => both(['description: Use it.', ...lines])), { numRuns: 1000 })
+    fc.assert(fc.property(block, (lines) => both(['description: Use it.', ...lines])), { numRuns: runs(1000) })
   })
   it.each<[title: string, lines: string[]]>([
     ['long enough to exhaust a careless expression', [`description: ${'a b#c'.repeat(100_000)}`]],

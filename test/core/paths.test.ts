@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeName, encodeName, normalizePath } from '../../build/core/base/index.js'
+import { fc, runs } from '../support/property.js'
 
 const root = '/t/ws'
 const normalize = (path: string, windows = false) => normalizePath(path, [windows ? 'C:\\t\\ws' : root], windows)
@@ -52,7 +52,7 @@ describe('a path as text', () => {
         expect(normalize(path)).toBe(path)
         return true
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -73,7 +73,7 @@ describe('a name that is not UTF-8', () => {
         const name = encodeName(Buffer.from(bytes))
         expect([...Buffer.from(decodeName(name))]).toEqual(bytes)
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     )
   })
 

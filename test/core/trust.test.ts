@@ -36,6 +36,21 @@ describe('the trust store', () => {
       { id: 'a#use', title: 'A plugin', digest: 'd2', at: expect.any(String) },
     ])
   })
+  it('writes an account of what is given and taken back, before it counts', () => {
+    const audit = join(space.home, 'logs/consents.jsonl')
+    const trust = openTrust({ home, workspace: space.root, env: {}, audit })
+    const account = () => readFileSync(audit, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, string>)
+    trust.add([item(), item('d2', 'b')])
+    trust.add([item('d3')])
+    trust.revoke(['b'])
+    expect(account().map(({ event, id, digest }) => [event, id, digest])).toEqual([['granted', 'plugin:p', 'd1'], ['granted', 'b', 'd2'], ['granted', 'plugin:p', 'd3'], ['revoked', 'b', 'd2']])
+    expect(account()[0]).toMatchObject({ at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/), workspace: space.root, title: 'A plugin' })
+    expect(statSync(audit).mode & 0o777).toBe(0o600)
+    rmSync(audit)
+    symlinkSync(join(space.root, 'elsewhere'), audit)
+    expect(() => trust.add([item('d4', 'c')])).toThrow(expect.objectContaining({ code: 'VT_TRUST_STORE', message: expect.stringContaining('trust.audit_log cannot be written') }))
+    expect([trust, open()].map((one) => one.isTrusted(item('d4', 'c')))).toEqual([false, false])
+  })
   it('forgets on request, one or all', () => {
     const trust = open()
     trust.add([item(), item('d2', 'b')])

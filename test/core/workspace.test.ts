@@ -4,14 +4,14 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openWorkspace, type OpenWorkspace } from '../../build/core/workspace/index.js'
+import { fc, runs } from '../support/property.js'
 
 let base: string
 let root: string
 let workspace: OpenWorkspace
-const soak = process.env['VTCODE_SOAK'] !== undefined || process.env['CI'] !== undefined
+const soak = process.env['VTCODE_SOAK'] !== undefined
 
 beforeEach(() => {
   base = mkdtempSync(join(realpathSync(tmpdir()), 'vtcode-ws-'))
@@ -121,7 +121,7 @@ describe('a link', () => {
           opened.close()
         }
       }),
-      { numRuns: soak ? 1000 : 150 },
+      { numRuns: runs(150) },
     )
   })
 })

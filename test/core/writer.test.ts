@@ -24,7 +24,7 @@ import { openWorkspace, type OpenWorkspace } from '../../build/core/workspace/in
 let base: string
 let root: string
 let workspace: OpenWorkspace
-const soak = process.env['VTCODE_SOAK'] !== undefined || process.env['CI'] !== undefined
+const soak = process.env['VTCODE_SOAK'] !== undefined
 
 beforeEach(() => {
   base = mkdtempSync(join(realpathSync(tmpdir()), 'vtcode-write-'))
@@ -325,7 +325,7 @@ describe.runIf(process.platform === 'linux')('a directory that is swapped for a 
     const attacker = spawn('python3', [join(import.meta.dirname, '../fixtures/swap.py'), join(root, 'real'), join(root, 'fake')])
     await once(attacker.stdout, 'data')
     const answers = { ok: 0, refused: 0 }
-    const end = Date.now() + (soak ? 20_000 : 0)
+    const end = Date.now() + (soak ? 20_000 : 2_000)
     for (let i = 0; Math.min(answers.ok, answers.refused) <= 20 || Date.now() < end; i++) {
       const done = workspace.write(`real/f${i % 50}`, bytes('x'), 'anything')
       await done.then(

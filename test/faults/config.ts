@@ -5,6 +5,8 @@ export default defineConfig({
   test: {
     root: new URL('../..', import.meta.url).pathname,
     include: ['test/faults/*.faults.ts'],
+    globalSetup: ['test/support/run.ts'],
+    setupFiles: ['test/support/own.ts'],
     server: { deps: { external: [/\/dist\//] } },
     // Bounds a hang, no more: in the long run the kills alone take many minutes.
     testTimeout: process.env['VTCODE_SOAK'] ? 3_600_000 : 600_000,

@@ -2,14 +2,14 @@ import { mkdtempSync, cpSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { checkLog, checkMessages } from '../agent/invariants.js'
-import { call, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../agent/peer.js'
+import { checkLog, checkMessages } from '../support/invariants.js'
+import { call, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../support/peer.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {
   for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
 })
-const killing = join(import.meta.dirname, '../agent/kill.mjs')
+const killing = join(import.meta.dirname, '../support/kill.mjs')
 const summary = JSON.stringify({ goal: 'the goal', constraints: [], done: [], facts: [], open_questions: [], next_steps: [] })
 
 /** Three turns in a workspace, each of which wrote its number to a file; a peer that goes on for ever. */

@@ -103,11 +103,12 @@ describe('imports', () => {
 
 describe('sizes', () => {
   const linesOf = (file: string): number => textOf(file).split('\n').length - 1
+  const isGenerated = (file: string): boolean => textOf(file).startsWith('// Generated from ')
   const sum = (groups: Map<string, number>, key: string, more: number) => groups.set(key, (groups.get(key) ?? 0) + more)
 
   it('of rooms are at most 2,500 lines', () => {
     const rooms = new Map<string, number>()
-    for (const file of sources) sum(rooms, roomOf(file), linesOf(file))
+    for (const file of sources) if (!isGenerated(file)) sum(rooms, roomOf(file), linesOf(file))
     expect([...rooms].filter(([, lines]) => lines > 2500)).toEqual([])
   })
   it('of folders are at most 24 files, but for the verbs', () => {
@@ -116,7 +117,7 @@ describe('sizes', () => {
     expect([...folders].filter(([folder, files]) => files > 24 && folder !== 'plugins/surface')).toEqual([])
   })
   it.fails('of files are at most 300 lines: one idea each', () => {
-    expect(sources.filter((file) => linesOf(file) > 300)).toEqual([])
+    expect(sources.filter((file) => linesOf(file) > 300 && !isGenerated(file))).toEqual([])
   })
   it.fails('of functions are at most 60 lines', () => {
     expect(sources.flatMap((file) => functionsOf(file).filter(({ lines }) => lines > 60).map(({ line, lines }) => `${file}:${line} has ${lines}`))).toEqual([])

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { JsonObject } from '../../core/index.js'
 import { readExamples } from './examples.js'
 import { show } from './matches.js'
+import { checkOutput, outputSchema } from './outputs.js'
 import { missingNeeds } from './needs.js'
 import { fixtureW, published, runExample } from './run.js'
 import { bootKernel, type Boot } from './workspace.js'
@@ -25,7 +26,7 @@ export function testAction(slot: string, how: Omit<Boot, 'mode'> & { valid?: Jso
   const cases = examples.map((example) => ({
     title: `${slot} answers ${JSON.stringify(example.call[1] ?? {})} as published (${example.section}, line ${example.line})`,
     missing: missingNeeds(example),
-    run: () => runExample(example, boot),
+    run: async () => void (await runExample(example, boot)),
   }))
   const own = (input: JsonObject, accepted: boolean): Case => ({
     title: `${slot} ${accepted ? 'accepts' : 'refuses'} ${JSON.stringify(input)}`,
@@ -34,6 +35,7 @@ export function testAction(slot: string, how: Omit<Boot, 'mode'> & { valid?: Jso
       await using booted = await bootKernel({ ...boot, files: { ...fixtureW(), ...boot.files } })
       const result = await booted.call(tool, action ? { action, ...input } : input)
       assert.equal(result.ok, accepted, show(result))
+      await checkOutput(outputSchema(booted.kernel, slot), result)
     },
   })
   return [...cases, ...valid.map((input) => own(input, true)), ...invalid.map((input) => own(input, false))]

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Result } from '../../core/index.js'
 import type { Example } from './examples.js'
 import { matches, show } from './matches.js'
+import { checkOutput, outputSchema } from './outputs.js'
 import { bootKernel, type Boot, type Files } from './workspace.js'
 
 const fixtures = new URL('../fixtures/', import.meta.url)
@@ -14,8 +15,8 @@ export const fixtureW = (): Files => ({
   'data/blob.bin': Uint8Array.from({ length: 20 }, (_, index) => index),
 })
 
-/** Runs one example on a fresh copy of fixture W; throws an `AssertionError` where the answer differs. */
-export async function runExample(example: Example, how: Omit<Boot, 'mode'> = {}): Promise<void> {
+/** Runs one example on a fresh copy of fixture W; throws an `AssertionError` where the answer differs, or is not what its slot says it answers. */
+export async function runExample(example: Example, how: Omit<Boot, 'mode'> = {}): Promise<Result> {
   await using booted = await bootKernel({
     ...how,
     files: { ...fixtureW(), ...how.files, ...example.with },
@@ -24,9 +25,11 @@ export async function runExample(example: Example, how: Omit<Boot, 'mode'> = {})
   for (const [tool, input] of example.before ?? []) await booted.call(tool, input)
   const result = await booted.call(...example.call)
   checkResult(result, example)
+  await checkOutput(outputSchema(booted.kernel, example.slot), result)
   for (const [path, text] of Object.entries(example.files ?? {})) {
     matches((await booted.read(path)) ?? null, text, `file ${path}`)
   }
+  return result
 }
 
 function checkResult(result: Result, example: Example): void {

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { createKernel } from '../../core/index.js'
-import type { Config, Kernel, ManifestEntry, Mode } from '../../core/index.js'
+import type { CallOptions, Config, Kernel, ManifestEntry, Mode, Waits } from '../../core/index.js'
 
 /** Path below the workspace → content. */
 export type Files = Record<string, string | Uint8Array>
@@ -45,6 +45,8 @@ export interface Boot {
   env?: Record<string, string>
   /** Vocabularies that are advertised; default `unified`. */
   dialects?: string[]
+  /** Milliseconds, where those that are shipped are too long to wait for. */
+  waits?: Partial<Waits>
 }
 export interface Booted extends TempWorkspace {
   readonly kernel: Kernel
@@ -54,7 +56,7 @@ export interface Booted extends TempWorkspace {
 // A test may ask the same thing often; the guard against circles has tests of its own.
 const unguarded = { max_repeated_tool_calls: 0 }
 // A process for every plugin of every test would test little and take long; a test of isolation asks for it.
-const inProcess = { isolate: 'inline' }
+const inProcess = { isolate: 'inline' as const }
 const everything = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'ask'] } }
 
 /** A kernel on a temporary workspace that sees nothing of this machine's settings. */
@@ -69,15 +71,16 @@ export async function bootKernel(how: Boot = {}): Promise<Booted> {
       home: workspace.home,
       env: { PATH: process.env.PATH, HOME: workspace.home, VTCODE_HOME: join(workspace.home, '.vtcode'), ...how.env },
       mode: how.mode ?? 'full-auto',
-      config: { automation: everything, tools: unguarded, ...how.config, plugins: { ...inProcess, ...(how.config?.['plugins'] as object) }, manifests: ['builtin', ...manifests, ...(how.config?.manifests ?? [])] },
+      config: { automation: everything, tools: unguarded, ...how.config, plugins: { ...inProcess, ...how.config?.plugins }, manifests: ['builtin', ...manifests, ...(how.config?.manifests ?? [])] },
       surface: 'test',
       ...(how.dialects && { dialects: how.dialects }),
+      ...(how.waits && { waits: how.waits }),
     })
     const dispose = async (): Promise<void> => {
       await kernel.close()
       await workspace[Symbol.asyncDispose]()
     }
-    return { ...workspace, kernel, call: (tool, input, options) => kernel.call(tool, input, options), [Symbol.asyncDispose]: dispose }
+    return { ...workspace, kernel, call: (tool: string, input?: unknown, options?: CallOptions) => kernel.call(tool, input, options), [Symbol.asyncDispose]: dispose }
   } catch (error) {
     await workspace[Symbol.asyncDispose]()
     throw error

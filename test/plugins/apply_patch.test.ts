@@ -1,11 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTwoFilesPatch } from 'diff'
-import fc from 'fast-check'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { fc, runs } from '../support/property.js'
 
-const soak = process.env['VTCODE_SOAK'] !== undefined
 let booted: Booted
 let session = 0
 beforeEach(async () => {
@@ -264,7 +263,7 @@ describe('any diff', () => {
           expect(context).toBeLessThan(3)
         }
       }),
-      { numRuns: soak ? 3000 : 120 },
+      { numRuns: runs(120) },
     )
   })
 
@@ -284,7 +283,7 @@ describe('any diff', () => {
         expect(result).toMatchObject({ ok: true })
         expect(readFileSync(join(booted.root, 'f'))).toEqual(whole(`and now this${given}`))
       }),
-      { numRuns: soak ? 3000 : 120 },
+      { numRuns: runs(120) },
     )
   })
 })

@@ -1,6 +1,7 @@
 import { bootKernel, testAction } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
-import { page, redirect, serve, type Answering } from '../fixtures/server.js'
+import { asDeclared } from '../support/answers.js'
+import { page, redirect, serve, type Answering } from '../support/server.js'
 
 // A public address that needs no resolver; nothing is sent to it.
 const url = 'http://93.184.216.34/article?page=2'
@@ -12,7 +13,7 @@ async function service(answering: Answering, defuddle: object = {}) {
   const booted = await bootKernel({ config: { web: { private_hosts: ['127.0.0.1', '10.0.0.0/8'], defuddle: { base_url: `${server.url}/`, ...defuddle } } } })
   return {
     server,
-    fetch: (input: object = {}, session?: string): Promise<any> => booted.call('defuddle_fetch', { url, ...input }, session ? { session } : {}),
+    fetch: async (input: object = {}, session?: string): Promise<any> => asDeclared('defuddle_fetch', await booted.call('defuddle_fetch', { url, ...input }, session ? { session } : {})),
     async [Symbol.asyncDispose]() {
       await booted[Symbol.asyncDispose]()
       await server[Symbol.asyncDispose]()

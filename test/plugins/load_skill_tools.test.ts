@@ -5,7 +5,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { openTrust, survey } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type Booted } from 'vtcode/test'
-import { bin, install, surroundings } from './surface/program.js'
+import { bin, install, surroundings } from '../support/program.js'
 
 const open: Booted[] = []
 afterEach(async () => {

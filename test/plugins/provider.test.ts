@@ -2,9 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { harness, hold, items, scene } from '../agent/inside.js'
-import { call, home, startPeer, vtcode, type Home } from '../agent/peer.js'
-import { serve } from '../fixtures/server.js'
+import { harness, hold, items, scene } from '../support/inside.js'
+import { call, home, startPeer, vtcode, type Home } from '../support/peer.js'
+import { serve } from '../support/server.js'
 
 /** Puts files into the user's own folder, and has the plugins among them take part as the user's own work. */
 const own = (place: Home, files: Record<string, string>) => {

@@ -4,6 +4,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { Asker, Question } from 'vtcode'
 import { bootKernel, tempWorkspace } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
+import { asDeclared } from '../support/answers.js'
 
 const program = new URL('../../dist/core/bin.js', import.meta.url).pathname
 const database = {
@@ -21,7 +22,7 @@ const name = { id: 'name', header: 'Name', question: 'What is it called?' }
 async function answered(questions: unknown, ask?: Asker, options: Parameters<typeof bootKernel>[0] & { signal?: AbortSignal } = {}): Promise<any> {
   const { signal, ...boot } = options
   await using booted = await bootKernel(boot)
-  return await booted.call('request_user_input', { questions }, { ...(ask && { ask }), ...(signal && { signal }) })
+  return await asDeclared('request_user_input', await booted.call('request_user_input', { questions }, { ...(ask && { ask }), ...(signal && { signal }) }))
 }
 
 describe('the callback of a library', () => {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { bootKernel, testAction, type Boot } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
-import { page, serve, type Answering } from '../fixtures/server.js'
+import { asDeclared } from '../support/answers.js'
+import { page, serve, type Answering } from '../support/server.js'
 
 const recorded = (name: string): Answering => page(readFileSync(new URL(`../fixtures/duckduckgo/${name}.html`, import.meta.url), 'utf8'))
 
@@ -15,7 +16,7 @@ async function engine(answering: Answering, search: object = { min_interval_secs
   })
   return {
     server,
-    find: (input: object, session?: string): Promise<any> => booted.call('web_search', input, session ? { session } : {}),
+    find: async (input: object, session?: string): Promise<any> => asDeclared('web_search', await booted.call('web_search', input, session ? { session } : {})),
     async [Symbol.asyncDispose]() {
       await booted[Symbol.asyncDispose]()
       await server[Symbol.asyncDispose]()

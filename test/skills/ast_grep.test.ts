@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { folder, readPage } from './pages.js'
+import { folder, readPage } from '../support/pages.js'
 
 // What the guidance of the tools sends to this skill, line by line, and the headings that answer it.
 const topics: [line: string, file: string, headings: string[]][] = [

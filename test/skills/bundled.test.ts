@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { vtcode } from '../plugins/surface/program.js'
-import { folder } from './pages.js'
+import { vtcode } from '../support/program.js'
+import { folder } from '../support/pages.js'
 
 const names = readdirSync(folder)
 

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { bootKernel, published } from 'vtcode/test'
-import { commandsOf, looksLike, pages, type Block, type Section } from './pages.js'
+import { commandsOf, looksLike, pages, type Block, type Section } from '../support/pages.js'
 
 // Every example of the bundled skills is run as it stands: blocks with a file name are written, `console` blocks are run by bash with the
 // output compared, `call` blocks are given to the program. With VTCODE_UPDATE=1 the outputs in the pages are written anew.

@@ -61,7 +61,7 @@ function make({ plugin, settings, slot, session, workspace, asks, client }: Desc
     slot,
     workspace: { root: workspace, ...files, ...Object.fromEntries(opened) },
     session: { id: session, state: (key: string, begin: () => unknown) => stateOf(session, key, begin), onClose: (run: () => unknown) => void keptOf(session).closing.push(run) },
-    host: { slots: () => ask('host.slots'), describe: (tool: string) => ask('host.describe', tool), skills: () => ask('host.skills') },
+    host: { slots: () => ask('host.slots'), describe: (tool: string) => ask('host.describe', tool), resolve: (tool: string, input?: unknown) => ask('host.resolve', tool, input), skills: () => ask('host.skills') },
     ask: asks ? (questions: unknown) => ask('ask', questions) : undefined,
     client: client && { ...client, request: (requests: object, state?: unknown) => ask('client.request', requests, state) },
     call: (tool: string, input: unknown) => ask('call', tool, input),

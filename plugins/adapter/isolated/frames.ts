@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { jsonLines } from '../../lib/process/index.js'
 
 /** What the two sides say to each other: one JSON document a line, on a pipe that nothing else writes to. */
 export type Frame = { t: string; [key: string]: unknown }
@@ -8,33 +9,25 @@ const MAX_FRAME = 48 * 1_048_576
 
 /** Sends and receives frames. Contract: `take` must not throw; `broken` is told once when the other side sends what is no frame. */
 export function frames(pipe: Duplex, take: (frame: Frame) => void, broken: (reason: string) => void): { send(frame: Frame): void } {
-  let parts: Buffer[] = []
-  let bytes = 0
   let over = false
   const fail = (reason: string): void => {
-    parts = []
     if (!over) broken(reason)
     over = true
   }
-  pipe.on('data', (chunk: Buffer) => {
-    let from = 0
-    for (let at = chunk.indexOf(10); at >= 0 && !over; at = chunk.indexOf(10, from)) {
-      parts.push(chunk.subarray(from, at))
-      from = at + 1
-      const line = Buffer.concat(parts).toString('utf8')
-      parts = []
-      bytes = 0
+  pipe.on('data', jsonLines(MAX_FRAME, {
+    value(frame) {
+      if (over) return
       try {
-        take(JSON.parse(line, revive) as Frame)
+        take(frame as Frame)
       } catch {
+        // JSON that is no frame, `null` for one.
         fail('it sent what is no message')
       }
-    }
-    if (over) return
-    parts.push(chunk.subarray(from))
-    bytes += chunk.length - from
-    if (bytes > MAX_FRAME) fail('it sent a message of more than 48 MiB')
-  })
+    },
+    other: () => fail('it sent what is no message'),
+    tooLong: () => fail('it sent a message of more than 48 MiB'),
+    revive,
+  }))
   pipe.on('error', () => {})
   return { send: (frame) => void (pipe.writable && pipe.write(`${JSON.stringify(frame, tell)}\n`)) }
 }

@@ -25,6 +25,8 @@ export class Visit {
         return host.slots()
       case 'host.describe':
         return host.describe(String(first))
+      case 'host.resolve':
+        return host.resolve(String(first), second)
       case 'host.skills':
         return host.skills().catalogue.map(({ name, description }) => ({ name, description }))
       case 'workspace.normalize':

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto'
 import { isAbsolute, resolve } from 'node:path'
-import { environment, findProgram, searchPath } from '../../../core/base/index.js'
+import { environment, findProgram, searchPath, sha256 } from '../../../core/base/index.js'
 import { VtError, type Contribution, type Effect, type JsonObject, type Launch, type Premises } from '../../../core/index.js'
 import { isOwnServer } from '../../lib/base/index.js'
 import { expandVariables, resolveValue, resolveValues, resolveWords, type Asking } from '../../lib/values/index.js'
@@ -56,7 +55,7 @@ export function circle(definition: Definition, { env }: Premises): string | unde
 
 /** Names one running server: the same definition on the same ground is the same server. */
 export function keyOf(definition: Definition, { plugin, layer, root }: Contribution, { workspace }: Premises): string {
-  return createHash('sha256').update(JSON.stringify([definition, plugin, layer, root, layer === 'workspace' ? workspace : ''])).digest('hex')
+  return sha256(JSON.stringify([definition, plugin, layer, root, layer === 'workspace' ? workspace : '']))
 }
 
 interface Standing {

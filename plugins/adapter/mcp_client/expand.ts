@@ -40,7 +40,7 @@ async function offersOf(contribution: Contribution, premises: Premises): Promise
     premises.refuse(contribution, 'inactive', leftAlone(contribution.id, off))
     return []
   }
-  if (premises.looking && !new Pins(server, definition, contribution, premises).read()) {
+  if (premises.inspecting && !new Pins(server, definition, contribution, premises).read()) {
     premises.refuse(contribution, 'inactive', leftAlone(contribution.id, 'its tools are not known yet, and nobody needs them now; the next call or `vtcode tools` asks for them'))
     return []
   }
@@ -65,7 +65,7 @@ async function toolsOf(server: string, definition: Definition, contribution: Con
   const running = hold(definition, contribution, premises)
   const pins = new Pins(server, definition, contribution, premises)
   let pinned = pins.read()
-  if (!pinned || (definition.lazy === false && !premises.looking)) await running.connect()
+  if (!pinned || (definition.lazy === false && !premises.inspecting)) await running.connect()
   const live = running.tools && [...running.tools.values()]
   if (!pinned) pins.write((pinned = live ?? []))
   const seen = view(live ?? pinned)

@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import type { OAuthClientInformationContext, OAuthClientMetadata, OAuthClientProvider, StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
-import { readBytes } from '../../../core/documents/index.js'
 import type { Premises } from '../../../core/index.js'
 import { showPage, WayBack } from '../../lib/net/index.js'
+import { TokenStore } from '../../lib/state/index.js'
 
 interface Kept {
   port?: number
@@ -30,28 +27,28 @@ export interface LoginOptions {
 export class Login implements OAuthClientProvider {
   readonly clientMetadataUrl?: string
   readonly #options: LoginOptions
-  readonly #file: string
+  readonly #store: TokenStore<Kept>
   readonly #kept: Kept
   readonly #way: WayBack
   #verifier = ''
 
-  private constructor(options: LoginOptions, file: string, kept: Kept, way: WayBack) {
+  private constructor(options: LoginOptions, store: TokenStore<Kept>, kept: Kept, way: WayBack) {
     this.#options = options
     // An address as the id names the document that describes us (Client ID Metadata Documents).
     if (options.client_id?.startsWith('https://')) this.clientMetadataUrl = options.client_id
-    this.#file = file
+    this.#store = store
     this.#kept = kept
     this.#way = way
   }
 
   /** Listens for the browser's way back, on the port of the last time where it is free: some servers know that one only. */
   static async open(options: LoginOptions): Promise<Login> {
-    const file = join(options.premises.home, 'mcp-logins', `${createHash('sha256').update(options.url.href).digest('hex').slice(0, 32)}.json`)
-    const kept = read(file)
+    const store = new TokenStore<Kept>(options.premises.home, 'mcp-logins', { to: options.url.href, digits: 32 }, options.server)
+    const kept: Kept = { clients: {}, tokens: {}, ...store.read() }
     const way = await WayBack.open(kept.port)
     if (kept.port !== undefined && kept.port !== way.port) kept.clients = {}
     kept.port = way.port
-    return new Login(options, file, kept, way)
+    return new Login(options, store, kept, way)
   }
 
   close(): void {
@@ -115,15 +112,6 @@ export class Login implements OAuthClientProvider {
   }
 
   #save(): void {
-    mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 })
-    writeFileSync(this.#file, JSON.stringify(this.#kept), { mode: 0o600 })
-  }
-}
-
-function read(file: string): Kept {
-  try {
-    return { clients: {}, tokens: {}, ...(JSON.parse(readBytes(file).toString()) as Partial<Kept>) }
-  } catch {
-    return { clients: {}, tokens: {} }
+    this.#store.write(this.#kept)
   }
 }

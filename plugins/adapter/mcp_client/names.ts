@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../../core/base/index.js'
 
 /** A tool of a server with the id that nobody else has. */
 export interface Named {
@@ -23,4 +23,4 @@ export function wireNames(tools: readonly Named[]): string[] {
 
 const look = (name: string): string => name.toLowerCase().replace(/[-_]/g, '')
 
-const hashed = (name: string, id: string): string => `${name.slice(0, MAX - 9)}_${createHash('sha256').update(id).digest('hex').slice(0, 8)}`
+const hashed = (name: string, id: string): string => `${name.slice(0, MAX - 9)}_${sha256(id).slice(0, 8)}`

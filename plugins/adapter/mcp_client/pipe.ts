@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { signalGroup, start } from '../../../core/base/index.js'
 import type { Launch } from '../../../core/index.js'
-import { settles, tail } from '../../lib/process/index.js'
+import { jsonLines, settles, tail } from '../../lib/process/index.js'
 
 const MAX_FRAME = 32 * 1_048_576
 const MAX_LOG = 262_144
@@ -19,8 +19,6 @@ export class Pipe implements Transport {
   onmessage?: Transport['onmessage']
   #child: ChildProcess | undefined
   #closed: Promise<unknown> = Promise.resolve()
-  #parts: Buffer[] = []
-  #bytes = 0
   readonly #stderr = tail(MAX_LOG)
 
   constructor(
@@ -43,7 +41,7 @@ export class Pipe implements Transport {
     this.#closed = new Promise((resolve) => child.once('close', resolve))
     void this.#closed.then(() => this.onclose?.())
     child.stdin!.on('error', () => {})
-    child.stdout!.on('data', (chunk: Buffer) => this.#take(chunk))
+    child.stdout!.on('data', this.#take)
     child.stderr!.on('data', this.#stderr.take)
     // A server never keeps the program alive.
     child.unref()
@@ -53,40 +51,15 @@ export class Pipe implements Transport {
     })
   }
 
-  #take(chunk: Buffer): void {
-    let from = 0
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
-      this.#keep(chunk.subarray(from, at))
-      from = at + 1
-      const line = Buffer.concat(this.#parts).toString('utf8').trim()
-      this.#parts = []
-      this.#bytes = 0
-      if (line) this.#read(line)
-    }
-    this.#keep(chunk.subarray(from))
-  }
-
-  #keep(part: Buffer): void {
-    if (part.length === 0) return
-    this.#parts.push(part)
-    this.#bytes += part.length
-    if (this.#bytes <= MAX_FRAME) return
-    this.#parts = []
-    this.onerror?.(new Error('The server sent a message of more than 32 MiB.'))
-    void this.close()
-  }
-
-  #read(line: string): void {
-    let message: JSONRPCMessage
-    try {
-      message = JSON.parse(line) as JSONRPCMessage
-    } catch {
-      // Servers that print greetings are common; what is no message is no news.
-      this.#stderr.take(Buffer.from(`${line.slice(0, 400)}\n`))
-      return
-    }
-    this.onmessage?.(message)
-  }
+  readonly #take = jsonLines(MAX_FRAME, {
+    value: (message) => this.onmessage?.(message as JSONRPCMessage),
+    // Servers that print greetings are common; what is no message is no news.
+    other: (line) => this.#stderr.take(Buffer.from(`${line.slice(0, 400)}\n`)),
+    tooLong: () => {
+      this.onerror?.(new Error('The server sent a message of more than 32 MiB.'))
+      void this.close()
+    },
+  })
 
   async send(message: JSONRPCMessage): Promise<void> {
     const { stdin } = this.#child ?? {}

@@ -21,8 +21,8 @@ export interface Standing {
 /** Times a sign-in counts for one call or connection; the page is opened once more before it is known that it did not help. */
 const mostLogins = 2
 
-/** Milliseconds before the next start after as many ends in a row. */
-const pauses = [0, 1_000, 2_000, 4_000, 8_000, 16_000]
+/** How much longer each start in a row waits than the second one. */
+const pauses = [0, 1, 2, 4, 8, 16]
 
 /**
  * One server, connected when it is first needed and again after it was lost, each time after a longer pause; after six failures in a
@@ -102,7 +102,7 @@ export class Server {
   async #start(): Promise<Connection> {
     const { definition, contribution, premises } = this.#standing
     if (this.#failures >= pauses.length) throw startFailure(contribution.id, this.#abandoned)
-    await pause(pauses[this.#failures]!, this.#ending.signal)
+    await pause(pauses[this.#failures]! * premises.waits.restart, this.#ending.signal)
     const seconds = definition.startup_timeout_secs ?? 30
     const signal = AbortSignal.any([this.#ending.signal, AbortSignal.timeout(seconds * 1000)])
     if (!isRemote(definition)) {
@@ -130,7 +130,7 @@ export class Server {
         failure = error
         await transport.close().catch(() => {})
         if (transport instanceof Pipe) failure = startFailure(contribution.id, reasonOf(error, signal, seconds), transport.log.slice(-2_000))
-        if (signal.aborted) break
+        if (signal.aborted || error instanceof Silence) break
       }
     }
     throw failure instanceof VtError ? failure : startFailure(contribution.id, reasonOf(failure, signal, seconds))
@@ -152,8 +152,11 @@ export class Server {
     client.setRequestHandler('elicitation/create', async ({ params }) => answerForm(params, [...this.#askers].at(-1), this.#ending.signal))
     await client.connect(transport, { signal })
     const connection: Connection = { client, transport, tools: new Map() }
+    const { request_timeout_secs: seconds = 30 } = (premises.settings['mcp'] ?? {}) as { request_timeout_secs?: number }
     const list = async (): Promise<void> => {
-      const { tools } = await client.listTools({}, { signal: this.#ending.signal })
+      const { tools } = await client.listTools({}, { signal: this.#ending.signal, timeout: seconds * 1000 }).catch((error: { code?: unknown }) => {
+        throw error.code === 'REQUEST_TIMEOUT' ? new Silence(`it did not list its tools within ${seconds} s`) : error
+      })
       connection.tools = new Map(tools.map((tool) => [tool.name, tool]))
       this.#listed(tools)
     }
@@ -190,6 +193,9 @@ export class Server {
     })
   }
 }
+
+/** A server that greeted us and then says nothing; it is not greeted otherwise for that. */
+class Silence extends Error {}
 
 const reasonOf = (error: unknown, signal: AbortSignal, seconds: number): string => {
   if (signal.aborted) return `it did not finish the handshake within ${seconds} s`

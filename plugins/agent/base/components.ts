@@ -28,7 +28,7 @@ export type AgentProviders = Readonly<{
   /** Where calls go. Contract: a rejection is a failed call. */
   execute: Readonly<{ run(name: string, input: unknown, options: CallOptions): Promise<Result> }>
   /** What a call can do at worst, and whether others may run beside it. */
-  metadata: Readonly<{ describe(name: string, input: unknown): CallTraits }>
+  metadata: Readonly<{ describe(name: string, input: unknown): CallTraits | Promise<CallTraits> }>
   /** Where a session is stored; `kept`: later runs find it. */
   session: Readonly<{ kept: boolean; open(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> }>
   /** How the result of a call reads to a model. */

@@ -1,12 +1,36 @@
-import type { Effect, JsonObject } from '../../../core/base/index.js'
+import type { Effect, JsonObject, SlotInfo } from '../../../core/base/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
+import { canonicalJson } from './loop_detector.js'
+import type { CallPart } from './types.js'
 
-/** The worst a call can do: that of its action, or of the whole tool where it does not say which; of an unknown tool nothing is known, and nothing runs. */
-export function effectsOfCall(kernel: Kernel, name: string, input: unknown): readonly Effect[] {
-  const tool = kernel.describe(name)
-  if (!tool) return []
-  const action = (input as JsonObject | null)?.['action']
-  const slot = typeof action === 'string' ? kernel.list().find((one) => one.tool === tool.name && one.action === action) : undefined
-  return slot?.effects ?? tool.effects
+/** What a call means, however it is spelt: its slot and its input in the words of the slot. Of what leads to no slot neither is known. */
+export interface Meaning {
+  slot?: SlotInfo
+  input: Readonly<JsonObject>
+}
+
+/** Of a call that leads to no slot nothing is known, so that it may do anything. */
+const anything: readonly Effect[] = ['read', 'write', 'exec', 'net', 'ask']
+
+/** The worst a call can do. */
+export async function effectsOfCall(kernel: Kernel, name: string, input: unknown): Promise<readonly Effect[]> {
+  return (await kernel.resolve(name, input))?.effects ?? anything
 }
 export const isQuiet = (effects: readonly Effect[]): boolean => !effects.includes('write') && !effects.includes('exec')
+
+/** The same call under whatever name, with the same data in whatever order of its keys. */
+export const callIdentity = ({ name }: CallPart, { slot, input }: Meaning): string => `${slot?.slot ?? name} ${canonicalJson(input)}`
+
+const known = new WeakMap<CallPart, Promise<Meaning>>()
+
+/** What a call of the conversation means, asked of the kernel once. */
+export function meaningOf(kernel: Kernel, call: CallPart): Promise<Meaning> {
+  const there = known.get(call) ?? kernel.resolve(call.name, call.input).then((found) => ({ ...(found && { slot: found.slot }), input: found?.input ?? ((call.input ?? {}) as JsonObject) }))
+  known.set(call, there)
+  return there
+}
+
+/** The same of all calls of some messages, by call_id. */
+export async function meaningsIn(kernel: Kernel, calls: readonly CallPart[]): Promise<ReadonlyMap<string, Meaning>> {
+  return new Map(await Promise.all(calls.map(async (call) => [call.call_id, await meaningOf(kernel, call)] as const)))
+}

@@ -1,3 +1,4 @@
+import { plainly } from '../../../core/input/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 
 /** What a run fails with; message quotes the value, the hint is that of the code unless a better one is known. */
@@ -14,7 +15,7 @@ export class AgentError extends Error {
 
 /** What to do about a code; the manifests have it. */
 export function hintOf(kernel: Kernel, code: string): string {
-  for (const { errors } of kernel.contributions()) if (errors?.[code]?.hint) return errors[code].hint
+  for (const { errors } of kernel.contributions()) if (errors?.[code]?.hint) return plainly(errors[code].hint)
   return ''
 }
 

@@ -13,7 +13,6 @@ export function canonicalJson(value: unknown): string {
     typeof item === 'object' && item !== null && !Array.isArray(item) ? Object.fromEntries(Object.entries(item as JsonObject).sort(([a], [b]) => (a < b ? -1 : 1))) : item,
   )
 }
-export const callIdentity = (name: string, input: unknown): string => `${name} ${canonicalJson(input)}`
 
 /** Detects loops of calls with the same results. Results are compared, so a call whose result changed is no loop. */
 export class LoopDetector {

@@ -1,6 +1,5 @@
 import type { Result } from '../../../core/base/index.js'
 import type { ModelText } from './components.js'
-import { callIdentity } from './loop_detector.js'
 import type { Msg } from './types.js'
 
 /** A result as the text that a model reads. */
@@ -18,13 +17,11 @@ export function textOfResult(result: Result): ModelText {
 
 export const describeFault = (code: string, message: string, hint = ''): { code: string; message: string; hint: string } => ({ code, message, hint })
 
-/** The latest whole result of the same call in the live context, if `text` begins with it and adds remarks at most. */
-export function earlierResult(messages: readonly Msg[], identity: string, text: string): { call_id: string; length: number } | undefined {
-  const calls = new Map<string, string>()
-  for (const { parts } of messages) for (const part of parts) if (part.type === 'tool_call') calls.set(part.call_id, callIdentity(part.name, part.input))
+/** The latest whole result of one of these calls in the live context, if `text` begins with it and adds remarks at most. */
+export function earlierResult(messages: readonly Msg[], same: ReadonlySet<string>, text: string): { call_id: string; length: number } | undefined {
   for (const { parts } of [...messages].reverse()) {
     for (const part of parts) {
-      if (part.type !== 'tool_result' || part.is_error || calls.get(part.call_id) !== identity || part.text.length < 200) continue
+      if (part.type !== 'tool_result' || part.is_error || !same.has(part.call_id) || part.text.length < 200) continue
       if (text.startsWith(part.text) && /^($|\n\[VT_)/.test(text.slice(part.text.length))) return { call_id: part.call_id, length: part.text.length }
     }
   }

@@ -9,7 +9,7 @@ export async function writeAndWait(stream: NodeJS.WritableStream, text: string, 
 }
 
 /** Each event as one line of JSON. */
-export const jsonLines = ({ stdout, signal }: Io): EventSink => (event) => writeAndWait(stdout, `${JSON.stringify(event)}\n`, signal)
+export const jsonEventSink = ({ stdout, signal }: Io): EventSink => (event) => writeAndWait(stdout, `${JSON.stringify(event)}\n`, signal)
 
 /**
  * The task: the words of the command line, what was piped in, or both, the second as a block of its own. Beside words only a

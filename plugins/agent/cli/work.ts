@@ -28,9 +28,9 @@ const patience_ms = 5000
 
 /** Works on a task, or goes on with a session, and shows it. Returns the exit code. */
 export async function work(kernel: Kernel, task: string | undefined, flags: Flags, io: Io, { verb, ...options }: AgentOptions & Pick<VerbContext, 'verb'>): Promise<number> {
-  const [{ jsonLines }, { progress, summary }, { copyTo }] = await Promise.all([import('./streams.js'), import('../events/index.js'), import('../events/index.js')])
+  const [{ jsonEventSink }, { progress, summary }, { copyTo }] = await Promise.all([import('./streams.js'), import('../events/index.js'), import('../events/index.js')])
   // Without a person in front of it, progress is part of the log.
-  const show = flags.json ? jsonLines(io) : io.quiet || verb === 'exec' ? () => {} : progress(io)
+  const show = flags.json ? jsonEventSink(io) : io.quiet || verb === 'exec' ? () => {} : progress(io)
   const quiet = flags.json ?? io.quiet ?? false
   const copy = flags.events === undefined ? () => {} : copyTo(flags.events)
   const done: RunChanges = { files: new Set(), commands: 0 }

@@ -36,8 +36,8 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
   },
   metadata: {
     manifest: ({ kernel }) => ({
-      describe(name, input) {
-        const effects = effectsOfCall(kernel, name, input)
+      async describe(name, input) {
+        const effects = await effectsOfCall(kernel, name, input)
         return { effects, parallel_safe: isQuiet(effects) && !effects.includes('ask') }
       },
     }),

@@ -1,23 +1,25 @@
 import { withoutValues } from '../../../core/base/index.js'
+import type { Kernel } from '../../../core/kernel/index.js'
 import { sessionsFolder } from '../../lib/state/index.js'
-import type { AgentSettings, CallPart, ResultPart } from '../base/index.js'
+import { meaningsIn, type AgentSettings, type CallPart, type ResultPart } from '../base/index.js'
 import { briefly } from '../events/index.js'
 import { sizeOf, tokensOf } from '../model/index.js'
-import type { Conversation, ConversationState } from '../session/index.js'
+import { callsIn, type Conversation, type ConversationState } from '../session/index.js'
 
-// What a model cannot simply ask for again.
-const kept = new Set(['load_skill', 'load_skill_resource', 'task_tracker'])
+type ClearingSettings = AgentSettings['harness']['tool_result_clearing']
 
 /**
  * Which old results may leave the conversation: the oldest first, never the last few, an error, one of the turn under way or one that
- * lies nowhere else. Nothing, unless enough is saved: each clearing costs the server's cache. call_id → the result.
+ * lies nowhere else, such as one that says so in its manifest or whose tool is gone. Nothing, unless enough is saved: each clearing costs the server's cache. call_id → the result.
  */
-function clearable(state: ConversationState, { enabled, trigger_tokens, keep_tool_uses, clear_at_least_tokens }: AgentSettings['harness']['tool_result_clearing']): [ResultPart, CallPart][] {
+async function clearable(kernel: Kernel, state: ConversationState, { enabled, trigger_tokens, keep_tool_uses, clear_at_least_tokens }: ClearingSettings): Promise<[ResultPart, CallPart][]> {
   if (!enabled || sizeOf(state.messages) < trigger_tokens) return []
-  const calls = new Map(state.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'tool_call' ? [[part.call_id, part] as const] : []))))
+  const calls = new Map(callsIn(state.messages).map((call) => [call.call_id, call]))
+  const meanings = await meaningsIn(kernel, [...calls.values()])
+  const stays = (call_id: string) => meanings.get(call_id)?.slot?.stays_in_context ?? meanings.get(call_id)?.slot === undefined
   const results = state.messages.slice(0, state.earlier).flatMap(({ parts }) => parts).filter((part) => part.type === 'tool_result')
   const all = state.messages.reduce((sum, { parts }) => sum + parts.filter(({ type }) => type === 'tool_result').length, 0)
-  const old = results.slice(0, Math.max(0, all - keep_tool_uses)).filter(({ is_error, name, text }) => !is_error && !kept.has(name) && !text.startsWith('[cleared '))
+  const old = results.slice(0, Math.max(0, all - keep_tool_uses)).filter(({ is_error, call_id, text }) => !is_error && !stays(call_id) && !text.startsWith('[cleared '))
   const won = old.reduce((sum, { text }) => sum + tokensOf(text), 0)
   return won < clear_at_least_tokens ? [] : old.map((result) => [result, calls.get(result.call_id)!])
 }
@@ -29,7 +31,7 @@ const clearedText = ({ name, text }: ResultPart, call: CallPart, path: string): 
 /** Takes old results out of the conversation when it has grown long; each is written down first. */
 export async function clearOld(thread: Conversation): Promise<void> {
   const settings = thread.settings.harness.tool_result_clearing
-  const old = clearable(thread.state, settings)
+  const old = await clearable(thread.kernel, thread.state, settings)
   if (old.length === 0) return
   const texts: Record<string, string> = {}
   for (const [result, call] of old) texts[result.call_id] = clearedText(result, call, await keepResult(thread, result))

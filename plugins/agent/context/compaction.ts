@@ -1,8 +1,8 @@
 import { withoutValues } from '../../../core/base/index.js'
-import { AgentError, type CompactTrigger, type Msg, type Summary } from '../base/index.js'
+import { AgentError, meaningsIn, type CompactTrigger, type Msg, type Summary } from '../base/index.js'
 import { checkBudget, type PaidConversation } from '../ledger/index.js'
 import { askModel, connect, sizeOf, tokensOf, type ModelConnection } from '../model/index.js'
-import { envelopeOf, mergeSummaries, messageText, plainSummary, readSummary, saveMemory, shownMemory, shownSummary, summaryPrompt, transcript } from '../session/index.js'
+import { callsIn, envelopeOf, mergeSummaries, messageText, plainSummary, readSummary, saveMemory, shownMemory, shownSummary, summaryPrompt, transcript } from '../session/index.js'
 import { keepResult, keepText } from './clearing.js'
 import { dedupe } from './dedupe.js'
 import type { Segments } from './segment.js'
@@ -45,7 +45,7 @@ export async function compact(thread: PaidConversation, context: Compactable, { 
   const previous = state.segment
   const tail = Math.min(most.tail, context.budget.hard / 4, tokens_before / 2)
   const history_path = await archive(thread)
-  const { texts, reads } = dedupe(state.messages)
+  const { texts, reads } = dedupe(state.messages, await meaningsIn(thread.kernel, callsIn(state.messages)))
   if (Object.keys(texts).length > 0) await thread.commit({ kind: 'cleared', texts })
   await shrink(thread, tail)
   const keep_from = startOfTail(state.messages, tail)

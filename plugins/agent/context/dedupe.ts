@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/base/index.js'
-import type { CallPart, Msg, ResultPart } from '../base/index.js'
+import type { Meaning, Msg, ResultPart } from '../base/index.js'
 
 interface Slice {
   path: string
@@ -15,19 +15,17 @@ interface Read extends Slice {
  * Repeated reads of the same lines: of all copies the newest stays. Returns what stands in the place of a result, by call_id: an
  * older copy, or one whose lines a newer one holds, is a note; a newest copy that was overtaken by a change says so.
  */
-export function dedupe(messages: readonly Msg[]): { texts: Record<string, string>; reads: number } {
-  const calls = new Map<string, CallPart>()
+export function dedupe(messages: readonly Msg[], meanings: ReadonlyMap<string, Meaning>): { texts: Record<string, string>; reads: number } {
   const kept: Read[] = []
   const changedBy = new Map<string, string>()
   const texts: Record<string, string> = {}
   let reads = 0
-  for (const { parts } of messages) for (const part of parts) if (part.type === 'tool_call') calls.set(part.call_id, part)
   // From the newest to the oldest: what was seen already is newer.
   for (const { parts } of [...messages].reverse()) {
     for (const part of [...parts].reverse()) {
       if (part.type !== 'tool_result') continue
       for (const path of part.changed ?? []) changedBy.set(path, part.call_id)
-      const slice = readOf(calls.get(part.call_id), part)
+      const slice = readOf(meanings.get(part.call_id), part)
       if (!slice) continue
       const newer = kept.find((one) => one.path === slice.path && one.start <= slice.start && one.end >= slice.end)
       if (newer) {
@@ -48,14 +46,18 @@ const note = ({ path, start, end }: Slice, { call_id }: ResultPart): string =>
   JSON.stringify({ deduped_read: true, note: 'Older copy omitted; a newer read of the same range is kept below.', path, start_line: start, ...(end < Infinity && { end_line: end }), newest_call_id: call_id })
 
 /** The lines that a result holds, if it is one whole read of one file. */
-function readOf(call: CallPart | undefined, { text, is_error, spool_path }: ResultPart): Slice | undefined {
-  if (!call || is_error || spool_path !== undefined || /^(\[cleared |\{"deduped_read"|Same result as call )/.test(text)) return undefined
-  const input = (call.input ?? {}) as JsonObject
-  if (call.name === 'unified_file') return input['action'] === 'read' ? fileRead(input, text) : undefined
-  return call.name === 'unified_exec' && typeof input['command'] === 'string' && /\bexit 0\b[^\n]*\s*$/.test(text) ? plainRead(input['command']) : undefined
+function readOf(meaning: Meaning | undefined, { text, is_error, spool_path }: ResultPart): Slice | undefined {
+  if (!meaning?.slot || is_error || spool_path !== undefined || /^(\[cleared |\{"deduped_read"|Same result as call )/.test(text)) return undefined
+  return sources[meaning.slot.slot]?.(meaning.input, text)
 }
 
-function fileRead({ path, offset_bytes, page_size_bytes, max_bytes }: JsonObject, text: string): Slice | undefined {
+/** The slots that give what is in a file. */
+const sources: Readonly<Record<string, (input: Readonly<JsonObject>, text: string) => Slice | undefined>> = {
+  'unified_file/read': fileRead,
+  'unified_exec/run': ({ command }, text) => (typeof command === 'string' && /\bexit 0\b[^\n]*\s*$/.test(text) ? plainRead(command) : undefined),
+}
+
+function fileRead({ path, offset_bytes, page_size_bytes, max_bytes }: Readonly<JsonObject>, text: string): Slice | undefined {
   if (typeof path !== 'string' || [offset_bytes, page_size_bytes, max_bytes].some((value) => value !== undefined)) return undefined
   // A page ends with the lines it holds.
   const [, start, end, total] = /\[lines (\d+)-(\d+) of (\d+)[^\]\n]*\]\s*$/.exec(text) ?? []

@@ -93,7 +93,7 @@ async function ownRules(folder: string): Promise<string[]> {
   return names.filter((name) => name.endsWith('.md')).sort().slice(0, mostFiles).map((name) => join(folder, name))
 }
 
-/** A rule without its front matter; `paths` are those it is for. */
+/** A rule without its front matter; `paths` are those it is for. gray-matter cannot read what people write here: to YAML a pattern without quotes that begins with `*` is a reference to nothing. */
 function ruleOf(text: string): { paths?: string[]; text: string } {
   const [whole, front] = /^---\n([\s\S]*?)\n---\n?/.exec(text) ?? []
   if (whole === undefined) return { text }

@@ -7,7 +7,7 @@ import { instructions, shownAs } from './instructions.js'
 
 const mostNames = 60
 
-/** The system prompt, the same for a whole segment. Skills are listed by the tool `load_skill`. */
+/** The system prompt, the same for a whole segment. The skills are listed among the tools, by the one that loads them. */
 export async function systemPrompt(kernel: Kernel, workspace: Workspace, written: string, { clock, env }: Pick<AgentProviders, 'clock' | 'env'>): Promise<string> {
   const sections = [basePrompt, modeText[kernel.settings.policy.mode] ?? '', await environment(workspace, clock, env), written]
   return sections.filter((section) => section !== '').join('\n\n')

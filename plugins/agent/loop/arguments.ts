@@ -1,5 +1,5 @@
 import { isObject, type Effect, type JsonObject } from '../../../core/base/index.js'
-import type { CallPart, FinishReason } from '../base/index.js'
+import { isQuiet, type CallPart, type FinishReason } from '../base/index.js'
 import type { RawCall } from '../model/index.js'
 
 type Fault = NonNullable<CallPart['fault']>
@@ -9,7 +9,7 @@ export type Arguments = { input: JsonObject } | { input: string; fault: Fault }
  * Parses the arguments of a call. Two rules repair them, and never where the answer was cut or the call could change
  * something: half a file that was repaired is a damaged file.
  */
-export async function readArguments({ name, text }: RawCall, finish: FinishReason, effects: readonly Effect[]): Promise<Arguments> {
+export async function readArguments({ name, text }: RawCall, finish: FinishReason, effectsOf: (input: JsonObject) => Promise<readonly Effect[]>): Promise<Arguments> {
   const strict = parse(text.trim() === '' ? '{}' : text)
   if (isObject(strict.value)) return { input: strict.value }
   if (finish === 'length') {
@@ -20,10 +20,8 @@ export async function readArguments({ name, text }: RawCall, finish: FinishReaso
     const inner = parse(strict.value)
     if (isObject(inner.value)) return { input: inner.value }
   }
-  if (!effects.includes('write') && !effects.includes('exec')) {
-    const repaired = await repair(text)
-    if (isObject(repaired)) return { input: repaired }
-  }
+  const repaired = await repair(text)
+  if (isObject(repaired) && isQuiet(await effectsOf(repaired))) return { input: repaired }
   const why = strict.fault ?? `a JSON object is needed, this is ${Array.isArray(strict.value) ? 'a list' : String(strict.value).slice(0, 40)}`
   return { input: text, fault: { code: 'VT_LLM_BAD_JSON', message: `The arguments of ${name} are not a JSON object: ${why}. Nothing was done.`, hint: 'Send the call again with the whole arguments as one JSON object.' } }
 }

@@ -1,13 +1,16 @@
-import type { Effect, JsonObject, Result } from '../../../core/base/index.js'
-import { callIdentity, describeFault, earlierResult, isQuiet, messageOf, type CallPart, type CallTraits, type ModelText, type Msg, type ThreadItem } from '../base/index.js'
-import { callEnd, recording, recoverCall, resultPart, type CallResult, type Conversation } from '../session/index.js'
+import type { Result } from '../../../core/base/index.js'
+import {
+  callIdentity, describeFault, earlierResult, isQuiet, meaningOf, meaningsIn, messageOf, type CallPart, type CallTraits, type Meaning, type ModelText, type Msg, type ThreadItem,
+} from '../base/index.js'
+import { callEnd, callsIn, recoverCall, resultPart, type CallResult, type Conversation } from '../session/index.js'
 import { changesOf } from './changes.js'
 import { HumanInput } from './human_input.js'
 import { outcomeOf, reportCall } from './report.js'
-import type { TurnLimits } from './turn_limits.js'
+import type { RepetitionTraits, TurnLimits } from './turn_limits.js'
 
-interface Planned extends CallTraits {
+interface Planned extends CallTraits, RepetitionTraits {
   call: CallPart
+  meaning: Meaning
 }
 
 /**
@@ -16,7 +19,7 @@ interface Planned extends CallTraits {
  * whichever ended first. Then the message with all results.
  */
 export async function makeCalls(thread: Conversation, limits: TurnLimits, calls: readonly CallPart[], signal: AbortSignal): Promise<void> {
-  const planned = calls.map((call): Planned => ({ call, ...thread.providers.metadata.describe(call.name, call.input) }))
+  const planned = await Promise.all(calls.map((call) => plan(thread, call)))
   const most = thread.settings.harness.max_parallel_tool_calls || 16
   for (const batch of batches(planned.filter(({ call }) => !thread.state.ended.has(call.call_id)))) {
     const waiting = [...batch]
@@ -35,6 +38,12 @@ export async function makeCalls(thread: Conversation, limits: TurnLimits, calls:
   const parts = calls.map((call) => resultPart(call, thread.state.ended.get(call.call_id)!))
   await thread.commit({ kind: 'message', message: { role: 'tool', parts } satisfies Msg })
   if (signal.aborted) throw signal.reason
+}
+
+async function plan({ kernel, providers }: Conversation, call: CallPart): Promise<Planned> {
+  const meaning = await meaningOf(kernel, call)
+  const traits = await providers.metadata.describe(call.name, call.input)
+  return { ...traits, call, meaning, identity: callIdentity(call, meaning), continues: meaning.slot?.continues === true }
 }
 
 function batches(planned: Planned[]): Planned[][] {
@@ -56,7 +65,8 @@ interface CompletedCall extends Planned, CallResult {
   duration_ms: number
 }
 
-async function makeCall(thread: Conversation, limits: TurnLimits, { call, effects, ...rest }: Planned, signal: AbortSignal): Promise<CompletedCall> {
+async function makeCall(thread: Conversation, limits: TurnLimits, planned: Planned, signal: AbortSignal): Promise<CompletedCall> {
+  const { call, effects } = planned
   const { events, providers } = thread
   const { call_id, tool_call_id, name, input } = call
   const invocation: CompletedCall['invocation'] = {
@@ -71,42 +81,44 @@ async function makeCall(thread: Conversation, limits: TurnLimits, { call, effect
   }
   limits.items.push(invocation.id)
   // A call that a killed process began is recovered, not simply made again.
-  const settled = thread.state.started.has(call_id) ? await recoverCall(thread, call, effects) : undefined
+  const settled = thread.state.started.has(call_id) ? await recoverCall(thread, call, planned) : undefined
   if (!thread.state.started.has(call_id)) await thread.commit({ kind: 'call_start', call_id, name, input, effects }, !isQuiet(effects))
   await events.start(invocation)
   const began = providers.clock.now()
-  const refused = settled ? undefined : signal.aborted ? describeFault('VT_CALL_ABORTED', 'The run was cancelled before this call began.') : (call.fault ?? limits.refuse(call))
+  const refused = settled ? undefined : signal.aborted ? describeFault('VT_CALL_ABORTED', 'The run was cancelled before this call began.') : (call.fault ?? limits.refuse(planned))
   const human = new HumanInput(thread, call, signal)
-  const { result, changed } = settled ?? (refused ? { result: { ok: false, error: { retryable: false, ...refused } }, changed: [] } : await runWithSnapshots(thread, call, effects, human, signal))
+  const { result, changed } = settled ?? (refused ? { result: { ok: false, error: { retryable: false, ...refused } }, changed: [] } : await runWithSnapshots(thread, planned, human, signal))
   if (human.decision === 'cancel') limits.cancelled = true
-  return { call, effects, ...rest, invocation, refused: refused !== undefined, human, result, changed, duration_ms: providers.clock.now() - began }
+  return { ...planned, invocation, refused: refused !== undefined, human, result, changed, duration_ms: providers.clock.now() - began }
 }
 
-async function reportCompleted(thread: Conversation, limits: TurnLimits, { call, effects, invocation, refused, human, result, changed, duration_ms }: CompletedCall, signal: AbortSignal): Promise<void> {
-  const { call_id, name, input } = call
+async function reportCompleted(thread: Conversation, limits: TurnLimits, completed: CompletedCall, signal: AbortSignal): Promise<void> {
+  const { call, meaning, effects, invocation, refused, human, result, changed, duration_ms } = completed
+  const { call_id } = call
   const full = thread.providers.output_map.toModel(result)
-  const answer = refused ? full : limits.note(call, effects, result, full, duration_ms - human.waited_ms)
-  const shown = refused || signal.aborted || !isQuiet(effects) ? answer : withoutRepeat(thread, call, answer)
-  const changes = [...(result.ok ? changesOf(name, input as JsonObject, result.output) : []), ...changed]
+  const answer = refused ? full : limits.note(completed, effects, result, full, duration_ms - human.waited_ms)
+  const shown = refused || signal.aborted || !isQuiet(effects) ? answer : await withoutRepeat(thread, completed, answer)
+  const changes = [...(result.ok ? changesOf(meaning.slot, result.output) : []), ...changed]
   await thread.commit(callEnd(call_id, shown, changes), !isQuiet(effects))
   const outcome = outcomeOf(result, signal.aborted, human.decision)
-  await reportCall(thread, invocation, { result, answer, changes, duration_ms, outcome })
+  await reportCall(thread, invocation, { meaning, result, answer, changes, duration_ms, outcome })
 }
 
 /** Runs a call; takes snapshots of files where it may change what no tool of ours records. */
-async function runWithSnapshots(thread: Conversation, call: CallPart, effects: readonly Effect[], human: HumanInput, signal: AbortSignal): Promise<CallResult> {
-  if (isQuiet(effects) || recording.has(call.name) || !thread.settings.checkpoints.enabled) return { result: await run(thread, call, effects, human, signal), changed: [] }
+async function runWithSnapshots(thread: Conversation, planned: Planned, human: HumanInput, signal: AbortSignal): Promise<CallResult> {
+  const { call, effects, meaning } = planned
+  if (isQuiet(effects) || meaning.slot?.keeps_history || !thread.settings.checkpoints.enabled) return { result: await run(thread, planned, human, signal), changed: [] }
   const { state, snapshots } = thread
   const after = await snapshots.before([...new Set([...state.named, ...state.touched])])
-  const result = await run(thread, call, effects, human, signal)
+  const result = await run(thread, planned, human, signal)
   // A change whose checkpoint fails is a change all the same; the call does not fail for it.
   return { result, changed: await after(call.call_id).catch(() => []) }
 }
 
 /** Runs a call; a reading one that failed for a passing reason is tried again. */
-async function run(thread: Conversation, call: CallPart, effects: readonly Effect[], human: HumanInput, signal: AbortSignal): Promise<Result> {
+async function run(thread: Conversation, { call, effects, identity }: Planned, human: HumanInput, signal: AbortSignal): Promise<Result> {
   const { cache, execute, sandbox } = thread.providers
-  const key = isQuiet(effects) ? callIdentity(call.name, call.input) : undefined
+  const key = isQuiet(effects) ? identity : undefined
   const known = key === undefined ? undefined : cache.get(key)
   if (known) return known
   const where = sandbox.choose(call.name, call.input)
@@ -128,10 +140,13 @@ async function run(thread: Conversation, call: CallPart, effects: readonly Effec
 }
 
 /** A result that is still in the conversation is referred to, not repeated. */
-function withoutRepeat(thread: Conversation, call: CallPart, answer: ModelText): ModelText {
+async function withoutRepeat({ kernel, state }: Conversation, { identity }: Planned, answer: ModelText): Promise<ModelText> {
   const { text } = answer
   if (answer.is_error || text.length < 200) return answer
-  const earlier = earlierResult(thread.state.messages, callIdentity(call.name, call.input), text)
+  const calls = callsIn(state.messages)
+  const meanings = await meaningsIn(kernel, calls)
+  const same = calls.filter((call) => callIdentity(call, meanings.get(call.call_id)!) === identity).map(({ call_id }) => call_id)
+  const earlier = earlierResult(state.messages, new Set(same), text)
   if (!earlier) return answer
   const remarks = text.slice(earlier.length)
   return { ...answer, text: `Same result as call ${earlier.call_id} above (${Buffer.byteLength(text)} bytes).${remarks}` }

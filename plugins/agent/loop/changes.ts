@@ -1,11 +1,14 @@
-import type { JsonObject } from '../../../core/base/index.js'
+import type { JsonObject, SlotInfo } from '../../../core/base/index.js'
 import type { FileChange } from '../base/index.js'
 
 const kinds: Record<string, FileChange['kind']> = { add: 'add', delete: 'delete', update: 'update' }
 
-/** The files that a call of a changing tool says it changed. */
-export function changesOf(tool: string, input: JsonObject, output: JsonObject): FileChange[] {
-  if (tool !== 'unified_file' && tool !== 'apply_patch') return []
+// Of what was copied the old place is still there.
+const moving = new Set(['unified_file/move'])
+
+/** The files that a call says it changed, where its slot reports that. */
+export function changesOf(slot: SlotInfo | undefined, output: JsonObject): FileChange[] {
+  if (!slot?.reports_changes) return []
   if (output['dry_run'] === true) return []
   if (Array.isArray(output['changes'])) {
     const changes = output['changes'] as { path: string; op: string; added: number; removed: number }[]
@@ -14,7 +17,7 @@ export function changesOf(tool: string, input: JsonObject, output: JsonObject): 
   const { from, to, path } = output as { from?: string; to?: string; path?: string }
   if (from !== undefined && to !== undefined) {
     const target: FileChange = { path: to, kind: output['overwritten'] === true ? 'update' : 'add' }
-    return input['action'] === 'move' ? [{ path: from, kind: 'delete' }, target] : [target]
+    return moving.has(slot.slot) ? [{ path: from, kind: 'delete' }, target] : [target]
   }
   if (path === undefined) return []
   if (output['deleted'] === true) return [{ path, kind: 'delete' }]

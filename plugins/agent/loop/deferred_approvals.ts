@@ -1,6 +1,6 @@
 import { findProgram, searchPath, withoutValues } from '../../../core/base/index.js'
 import type { Approval, Approved } from '../../../core/kernel/index.js'
-import { run } from '../../lib/process/index.js'
+import { runShort } from '../../lib/process/index.js'
 import { uuidOf, type AgentSettings, type CallPart } from '../base/index.js'
 import { approvalOf, approvalsIn, removeApproval, writeApproval, type Conversation, type PendingApproval } from '../session/index.js'
 
@@ -71,7 +71,7 @@ export class DeferredApprovals {
     const file = name.startsWith('/') ? name : findProgram(name, searchPath(providers.env['PATH'], workspace.root))
     if (!file) return
     const program = { file, args, cwd: workspace.root, input: Buffer.from(withoutValues(JSON.stringify(approval))) }
-    await run(program, { signal: new AbortController().signal, seconds: 30 }, () => {}).catch(() => {})
+    await runShort(program, { signal: new AbortController().signal, seconds: 30, most: 1_048_576 }).catch(() => {})
   }
 }
 

@@ -1,12 +1,13 @@
 import type { JsonObject, Result } from '../../../core/base/index.js'
 import { confinement, type SandboxSettings } from '../../lib/process/index.js'
-import type { CallOutcome, FileChange, ModelText, NewThreadItem, ThreadItem } from '../base/index.js'
+import type { CallOutcome, FileChange, Meaning, ModelText, NewThreadItem, ThreadItem } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
 import type { HumanInput } from './human_input.js'
 import { counted } from './line_counts.js'
 
 /** The result of a call, for its events. */
 interface CallReport {
+  meaning: Meaning
   result: Result
   answer: ModelText
   changes: FileChange[]
@@ -16,7 +17,7 @@ interface CallReport {
 type Invocation = ThreadItem & { type: 'tool_invocation' }
 
 /** Emits the events of a finished call: its output, its special kind if it has one, the files it changed, and its end. */
-export async function reportCall(thread: Conversation, invocation: Invocation, { result, answer, changes, duration_ms, outcome }: CallReport): Promise<void> {
+export async function reportCall(thread: Conversation, invocation: Invocation, { meaning, result, answer, changes, duration_ms, outcome }: CallReport): Promise<void> {
   const { events, newId, workspace, session_id } = thread
   const { call_id, tool_call_id } = invocation
   const status = outcome === 'cancelled' ? 'cancelled' : result.ok ? 'completed' : 'failed'
@@ -35,23 +36,24 @@ export async function reportCall(thread: Conversation, invocation: Invocation, {
     duration_ms,
     bytes: Buffer.byteLength(answer.text),
   })
-  const special = specialOf(invocation, result, answer)
+  const special = specialOf(invocation, meaning, result, answer)
   if (special) await say(special)
   if (changes.length > 0) await say({ type: 'file_change', changes: await counted(workspace, session_id, changes), status: 'completed', call_id })
-  await events.complete({ ...invocation, status, outcome, ...(special?.type === 'command_execution' && { executor: await executorOf(thread, invocation) }) })
+  await events.complete({ ...invocation, status, outcome, ...(special?.type === 'command_execution' && { executor: await executorOf(thread, invocation, meaning) }) })
 }
 
 const most = { output: 8192, results: 20 }
 
 /** A call as the kind of thing that readers of events look for: a command, a search of the web, a tool of an MCP server. */
-function specialOf({ tool_name, arguments: input, effects, call_id }: Invocation, result: Result, answer: ModelText): NewThreadItem | undefined {
-  if (tool_name.startsWith('mcp__')) {
+function specialOf({ tool_name, arguments: input, effects, call_id }: Invocation, meaning: Meaning, result: Result, answer: ModelText): NewThreadItem | undefined {
+  if ((meaning.slot?.tool ?? tool_name).startsWith('mcp__')) {
     if (!result.ok && notRun.test(result.error.code)) return undefined
     return { type: 'mcp_tool_call', tool_name, arguments: input, result: answer.text, status: result.ok ? 'completed' : 'failed' }
   }
   if (!result.ok) return undefined
   const { output } = result
-  const { command, exit_code, running, query, provider, results } = output
+  const { exit_code, running, query, provider, results } = output
+  const command = commandOf(output['command'] ?? meaning.input['command'])
   if (effects.includes('exec') && typeof command === 'string' && 'exit_code' in output) {
     const status = running === true ? 'in_progress' : exit_code === 0 ? 'completed' : 'failed'
     return { type: 'command_execution', command, aggregated_output: endOf(output), ...(typeof exit_code === 'number' && { exit_code }), status, call_id }
@@ -61,6 +63,8 @@ function specialOf({ tool_name, arguments: input, effects, call_id }: Invocation
   }
   return undefined
 }
+
+const commandOf = (said: unknown): unknown => (Array.isArray(said) ? said.join(' ') : said)
 
 // Codes of calls that never came to what they were for.
 const notRun = /^VT_(POLICY|INPUT|TOOL|ACTION|GUARD|LOOP|LLM)_/
@@ -72,10 +76,10 @@ function endOf({ stdout, stderr, output }: JsonObject): string {
 }
 
 /** Where a command ran. */
-async function executorOf({ kernel, providers }: Conversation, { tool_name, arguments: input }: Invocation): Promise<'local' | 'sandbox'> {
+async function executorOf({ kernel, providers }: Conversation, { tool_name, arguments: given }: Invocation, { input }: Meaning): Promise<'local' | 'sandbox'> {
   const { mode } = kernel.settings['sandbox'] as SandboxSettings
-  const chosen = providers.sandbox.choose(tool_name, input)
-  const use = confinement(mode, chosen === 'workspace' ? undefined : chosen, (input as JsonObject)['sandbox_permissions'] === 'require_escalated')
+  const chosen = providers.sandbox.choose(tool_name, given)
+  const use = confinement(mode, chosen === 'workspace' ? undefined : chosen, input['sandbox_permissions'] === 'require_escalated')
   if (use !== 'auto') return use === 'off' ? 'local' : 'sandbox'
   const { sandbox } = await import('../../lib/process/index.js')
   return 'missing' in (await sandbox()) ? 'local' : 'sandbox'

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../core/base/index.js'
 import { AgentError, messageOf, type LoopDetector, type MessagePart, type Msg, type OutcomeCode } from '../base/index.js'
 import { addCosts, noCost, type Cost, type PaidConversation } from '../ledger/index.js'
 import { askModel, Speech, type ModelAnswer } from '../model/index.js'
@@ -129,8 +130,8 @@ class Turn {
       if (part.type !== 'raw_call') read.push({ ...part, from })
       else if (withTools) {
         const { tool_call_id, name, meta } = part
-        const { effects } = thread.providers.metadata.describe(name, undefined)
-        read.push({ type: 'tool_call', call_id: `c${step}-${index++}`, tool_call_id, name, ...(await readArguments(part, finish, effects)), ...(meta && { meta, from }) })
+        const effectsOf = async (input: JsonObject) => (await thread.providers.metadata.describe(name, input)).effects
+        read.push({ type: 'tool_call', call_id: `c${step}-${index++}`, tool_call_id, name, ...(await readArguments(part, finish, effectsOf)), ...(meta && { meta, from }) })
       }
     }
     return read

@@ -1,11 +1,15 @@
-import { createHash } from 'node:crypto'
-import type { Effect, Result } from '../../../core/base/index.js'
-import { callIdentity, describeFault, isQuiet, LoopDetector, type AgentSettings, type CallPart, type TurnCounts } from '../base/index.js'
+import { sha256, type Effect, type Result } from '../../../core/base/index.js'
+import { describeFault, isQuiet, type AgentSettings, type LoopDetector, type TurnCounts } from '../base/index.js'
 
 const guards = ['VT_GUARD_DUPLICATE', 'VT_POLICY_REPEATED', 'VT_LOOP_CYCLE']
 const mostGuarded = 3
-// Going on with a command that runs is no repetition.
-const continuing = new Set(['write', 'poll', 'continue', 'inspect'])
+
+/** What the loop detector needs to know of a call. */
+export interface RepetitionTraits {
+  identity: string
+  /** Going on with what runs is no repetition. */
+  continues: boolean
+}
 
 /** Counts what a turn uses of its limits, and its refused calls. */
 export class TurnLimits {
@@ -24,11 +28,11 @@ export class TurnLimits {
   ) {}
 
   /** Why a call is not made at all. */
-  refuse({ name, input }: CallPart): { code: string; message: string; hint: string } | undefined {
+  refuse({ identity, continues }: RepetitionTraits): { code: string; message: string; hint: string } | undefined {
     if (this.cancelled) return describeFault('VT_CALL_ABORTED', 'The user cancelled the rest of this step; nothing was done.', 'Ask the user before you go on.')
     const most = this.settings.harness.max_tool_calls_per_turn
     if (most > 0 && this.counts.tool_calls >= most) return describeFault('VT_LOOP_CALL_LIMIT', `${most} calls were made in this turn; no more are possible.`, 'Say what is done and what is left.')
-    const circle = exempt(name, input) ? undefined : this.loopDetector.objection(callIdentity(name, input))
+    const circle = continues ? undefined : this.loopDetector.objection(identity)
     if (circle !== undefined) {
       this.guarded += 1
       return describeFault('VT_LOOP_CYCLE', circle, 'Do something else, or say what keeps you from it.')
@@ -38,16 +42,16 @@ export class TurnLimits {
   }
 
   /** Notes the result of a call and its run time without waits for people; returns the text for the model, with a remark where a loop begins. */
-  note<T extends { text: string }>({ name, input }: CallPart, effects: readonly Effect[], result: Result, answer: T, run_ms: number): T {
-    if (!exempt(name, input)) this.counts.wall_ms += Math.max(0, run_ms)
+  note<T extends { text: string }>({ identity, continues }: RepetitionTraits, effects: readonly Effect[], result: Result, answer: T, run_ms: number): T {
+    if (!continues) this.counts.wall_ms += Math.max(0, run_ms)
     const code = result.ok ? undefined : result.error.code
     if (code !== undefined && guards.includes(code)) this.guarded += 1
     this.denials = code?.startsWith('VT_POLICY_') ? this.denials + 1 : 0
     const quiet = isQuiet(effects)
     if (!quiet && (result.ok || code === 'VT_POLICY_NEEDS_APPROVAL')) this.session.refused_change = !result.ok
-    if (exempt(name, input)) return answer
-    const digest = createHash('sha256').update(timeless(answer.text)).digest('base64')
-    const remark = this.loopDetector.note(callIdentity(name, input), digest, { quiet, write: effects.includes('write') })
+    if (continues) return answer
+    const digest = sha256(timeless(answer.text), 'base64')
+    const remark = this.loopDetector.note(identity, digest, { quiet, write: effects.includes('write') })
     return remark === undefined ? answer : { ...answer, text: `${answer.text}\n[VT_LOOP_CYCLE] ${remark}` }
   }
 
@@ -66,8 +70,6 @@ export class TurnLimits {
     return undefined
   }
 }
-
-const exempt = (name: string, input: unknown): boolean => name === 'unified_exec' && continuing.has(String((input as { action?: unknown } | null)?.action))
 
 // How long it took says nothing about what came of it.
 const timeless = (text: string): string => text.replace(/\b\d+(\.\d+)?\s?(ms|s)\b/g, '')

@@ -1,4 +1,5 @@
-import { open, rename, unlink } from 'node:fs/promises'
+import { unlink } from 'node:fs/promises'
+import { writeState } from '../../../core/base/index.js'
 import type { Approved } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { ownFolder } from '../../lib/state/index.js'
@@ -44,15 +45,7 @@ export async function approvalOf(workspace: Workspace, token: string): Promise<P
 
 export async function writeApproval(workspace: Workspace, approval: PendingApproval): Promise<void> {
   await using here = await ownFolder(workspace, folder)
-  const path = `${here.ref}/${approval.token}.json`
-  const file = await open(`${path}.tmp`, 'w', 0o600)
-  try {
-    await file.writeFile(JSON.stringify(approval))
-    await file.datasync()
-  } finally {
-    await file.close()
-  }
-  await rename(`${path}.tmp`, path)
+  await writeState(`${here.ref}/${approval.token}.json`, JSON.stringify(approval))
 }
 
 export async function removeApproval(workspace: Workspace, token: string): Promise<void> {

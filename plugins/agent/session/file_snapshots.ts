@@ -1,5 +1,5 @@
 import type { EntryStat, Workspace } from '../../../core/workspace/index.js'
-import { sha256 } from '../../lib/base/index.js'
+import { contentHash } from '../../lib/base/index.js'
 import { historyOf, recorded, sameVersion, type Step } from '../../lib/files/index.js'
 import type { FileChange } from '../base/index.js'
 
@@ -71,7 +71,7 @@ export class FileSnapshots {
     const known = this.copies.get(path)
     if (known && sameVersion(known.stat, stat)) return { ...known, stat }
     const bytes = await this.workspace.read(path)
-    const hash = sha256(bytes)
+    const hash = contentHash(bytes)
     const file = `${this.folder}/${hash}`
     if (!(await this.workspace.stat(file))) await this.workspace.write(file, bytes, 'anything', { mode: 0o600 })
     const copy = { stat, sha256: hash, file }
@@ -91,7 +91,7 @@ export class FileSnapshots {
       const before = copy && { sha256: copy.sha256, mode: copy.stat.mode & 0o7777, bytes: copy.stat.bytes }
       if (!stat) steps.push({ op: 'remove', path, before: before! })
       else {
-        const after = await this.workspace.read(path).then(sha256, () => undefined)
+        const after = await this.workspace.read(path).then(contentHash, () => undefined)
         if (after === undefined || (after === copy?.sha256 && stat.mode === copy.stat.mode)) continue
         steps.push({ op: 'write', path, ...(before && { before }), after, made: [] })
       }

@@ -2,27 +2,28 @@ import { fail, ok, redactText, sha256, type Effect, type Result } from '../../..
 import type { Workspace } from '../../../core/workspace/index.js'
 import { undoable, type Step } from '../../lib/files/index.js'
 import { spooled } from '../../lib/state/index.js'
-import { isQuiet, textOfResult, type CallPart, type FileChange } from '../base/index.js'
+import { isQuiet, meaningOf, textOfResult, type CallPart, type FileChange, type Meaning } from '../base/index.js'
 import type { Conversation } from './conversation.js'
 import { callEnd, resultPart, unanswered } from './state.js'
-
-// Tools of ours that keep what they replace: for them the history shows whether a change was made.
-export const recording = new Set(['unified_file', 'apply_patch'])
 
 /** The result of a call, and the known files it changed where its tool does not report them. */
 export interface CallResult {
   result: Result
   changed: FileChange[]
 }
+interface KnownCall {
+  effects: readonly Effect[]
+  meaning: Meaning
+}
 
 /**
  * What became of a call that a killed process had begun; `undefined` when it did nothing and can be made. A command is never
  * made again, and files that it changed can be brought back; a change of our own is compared with what was noted before it.
  */
-export async function recoverCall({ workspace, session_id, state, snapshots, approvals }: Conversation, { call_id, name }: CallPart, effects: readonly Effect[]): Promise<CallResult | undefined> {
+export async function recoverCall({ workspace, session_id, state, snapshots, approvals }: Conversation, { call_id }: CallPart, { effects, meaning }: KnownCall): Promise<CallResult | undefined> {
   if (isQuiet(effects) || (await approvals.waits(call_id))) return undefined
   const since = (state.started.get(call_id) as { ts?: string } | undefined)?.ts ?? ''
-  if (!recording.has(name)) {
+  if (!meaning.slot?.keeps_history) {
     const changed = await snapshots.afterwards(call_id).catch(() => [])
     const files = changed.length > 0 ? ` It changed ${changed.map(({ path }) => path).join(', ')}.` : ''
     const output = await lastWords(workspace, session_id, since)
@@ -58,6 +59,12 @@ export async function isMade(workspace: Workspace, step: Step): Promise<boolean>
   return bytes !== undefined && sha256(bytes) === step.after
 }
 
+/** What is known of a call now; what was noted when it began may be of a version that knew less. */
+async function known({ kernel, providers }: Conversation, call: CallPart): Promise<KnownCall> {
+  const { effects } = await providers.metadata.describe(call.name, call.input)
+  return { effects, meaning: await meaningOf(kernel, call) }
+}
+
 /** Ends a turn that nobody continues: answers each of its calls with what is known, then closes it. */
 export async function abandonTurn(thread: Conversation): Promise<void> {
   const calls = unanswered(thread.state)
@@ -66,7 +73,7 @@ export async function abandonTurn(thread: Conversation): Promise<void> {
     if (thread.state.ended.has(call_id)) continue
     const start = thread.state.started.get(call_id)
     const nothing: CallResult = { result: interrupted('The program was killed before this was done. Nothing was done.'), changed: [] }
-    const { result, changed } = (start && (await recoverCall(thread, call, start.effects))) ?? nothing
+    const { result, changed } = (start && (await recoverCall(thread, call, await known(thread, call)))) ?? nothing
     await thread.commit(callEnd(call_id, textOfResult(result), changed))
   }
   if (calls.length > 0) await thread.commit({ kind: 'message', message: { role: 'tool', parts: calls.map((call) => resultPart(call, thread.state.ended.get(call.call_id)!)) } })

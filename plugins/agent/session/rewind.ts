@@ -1,5 +1,5 @@
 import type { Operation, Version, Workspace } from '../../../core/workspace/index.js'
-import { sha256 } from '../../lib/base/index.js'
+import { contentHash } from '../../lib/base/index.js'
 import { missingParents, recorded, refuseForeign, undoable, versionAt, type Step, type Undoable } from '../../lib/files/index.js'
 
 /** What a path held: a file that was kept, what is now at another path, or nothing. */
@@ -52,7 +52,7 @@ async function stepOf(workspace: Workspace, { op, path, ...rest }: Operation): P
   const before = over === 'nothing' ? undefined : { sha256: over.sha256, mode: over.stat.mode & 0o7777, bytes: over.stat.bytes }
   if (op === 'remove') return { op, path, before: before! }
   const { bytes } = rest as { bytes: Uint8Array }
-  return { op, path, ...(before && { before }), after: sha256(bytes), made: await missingParents(path, workspace) }
+  return { op, path, ...(before && { before }), after: contentHash(bytes), made: await missingParents(path, workspace) }
 }
 
 async function back(workspace: Workspace, path: string, was: Was): Promise<Operation | undefined> {
@@ -63,7 +63,7 @@ async function back(workspace: Workspace, path: string, was: Was): Promise<Opera
   const source = 'kept' in was ? was.kept : was.now
   const mode = 'kept' in was ? was.mode : (await workspace.stat(source))!.mode & 0o7777
   const bytes = await workspace.read(source)
-  if (over?.sha256 === sha256(bytes) && (over.stat.mode & 0o7777) === mode) return undefined
+  if (over?.sha256 === contentHash(bytes) && (over.stat.mode & 0o7777) === mode) return undefined
   return { op: 'write', path, bytes, over: over ?? 'nothing', mode }
 }
 

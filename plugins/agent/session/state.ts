@@ -145,6 +145,9 @@ function cleared(message: Msg, { texts, inputs }: Fact & { kind: 'cleared' }): M
   return parts.some((part, index) => part !== message.parts[index]) ? { ...message, parts } : message
 }
 
+/** Every call of these messages, in their order. */
+export const callsIn = (messages: readonly Msg[]): CallPart[] => messages.flatMap(({ parts }) => parts.filter((part) => part.type === 'tool_call'))
+
 /** The calls of the last step that no result answers yet. */
 export function unanswered({ messages }: ConversationState): CallPart[] {
   const last = messages.at(-1)

@@ -1,6 +1,7 @@
 import { constants, fstatSync, writeSync } from 'node:fs'
 import { readdir, rename, type FileHandle } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
+import { writeState } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { historyFolder } from '../../lib/files/index.js'
 import { openOwn, ownFolder, readOwn, sessionsFolder } from '../../lib/state/index.js'
@@ -12,7 +13,7 @@ const largestLog = 64 * 1024 * 1024
 /** Ids are names of folders. */
 export const validId = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id)
 
-const { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND } = constants
+const { O_RDWR, O_CREAT, O_APPEND } = constants
 
 /** A session on disk, held against other writers until it is closed. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND, VT_SESSION_WRITE. */
 export async function openStore(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> {
@@ -83,7 +84,7 @@ class Disk implements Store {
 
   async write(name: string, text: string): Promise<void> {
     if (name.includes('/')) await this.within(`${this.path}/${dirname(name)}`, basename(name), text)
-    else await this.inTurn(name, () => writeWhole(`${this.folder.ref}/${name}`, name, text, { durable: true }))
+    else await this.inTurn(name, () => replace(`${this.folder.ref}/${name}`, name, text, { durable: true }))
   }
 
   /** Writes to one file run one after the other: the last one stays. */
@@ -101,7 +102,7 @@ class Disk implements Store {
   private async within(path: string, name: string, text: string): Promise<void> {
     const folder = await ownFolder(this.workspace, path).catch((error: unknown) => Promise.reject(unwritable(`${path}/${name}`, error)))
     try {
-      await writeWhole(`${folder.ref}/${name}`, name, text, { durable: false })
+      await replace(`${folder.ref}/${name}`, name, text, { durable: false })
     } finally {
       await folder.close()
     }
@@ -124,20 +125,8 @@ class Disk implements Store {
 }
 
 /** The old file or the new one, never a part. */
-async function writeWhole(path: string, name: string, text: string, { durable }: { durable: boolean }): Promise<void> {
-  const temp = `${path}.${process.pid}.tmp`
-  try {
-    const file = await openOwn(temp, O_WRONLY | O_CREAT | O_TRUNC)
-    try {
-      await file.writeFile(text)
-      if (durable) await file.datasync()
-    } finally {
-      await file.close()
-    }
-    await rename(temp, path)
-  } catch (error) {
-    throw unwritable(name, error)
-  }
+async function replace(path: string, name: string, text: string, { durable }: { durable: boolean }): Promise<void> {
+  await writeState(path, text, { durable }).catch((error: unknown) => Promise.reject(unwritable(name, error)))
 }
 
 // The system names the place by a number of ours.

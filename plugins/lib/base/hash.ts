@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '../../../core/base/index.js'
 
 const known = new WeakMap<Uint8Array, string>()
 
 /** SHA-256 in hex, worked out once for a buffer, which must not change afterwards. */
-export function sha256(bytes: Uint8Array): string {
-  const hash = known.get(bytes) ?? createHash('sha256').update(bytes).digest('hex')
+export function contentHash(bytes: Uint8Array): string {
+  const hash = known.get(bytes) ?? sha256(bytes)
   known.set(bytes, hash)
   return hash
 }

@@ -11,7 +11,7 @@ export interface Limits {
   seconds?: number
 }
 /** Contract: rejects with ThreadProblem when the job is too much for the thread, or with the reason of the abort. */
-export type Work<Job, Answer> = (job: Job, signal: AbortSignal) => Promise<Answer>
+export type Work<Job, Answer> = (job: Job, signal: AbortSignal, seconds?: number) => Promise<Answer>
 
 /** Why a job was not done; the words of the job itself where it failed. */
 export class ThreadProblem extends Error {
@@ -33,85 +33,98 @@ const watchMs = 20
  * A thread that does the jobs of one script, one at a time, because it has one limit of memory. It stays for a while, because a warm one works in a
  * fraction of the time, and never keeps the program alive. A job that is too much ends it; the next job gets a new one.
  */
-export function thread<Job, Answer>(script: string, { heap_mb, growth_mb = Infinity, seconds = 10 }: Limits): Work<Job, Answer> {
-  let current: Thread | undefined
-  let idle: NodeJS.Timeout | undefined
+export function thread<Job, Answer>(script: string, limits: Limits): Work<Job, Answer> {
+  const jobs = new Jobs<Job, Answer>(script, limits)
   let line: Promise<void> = Promise.resolve()
-  let jobs = 0
-
-  function start(): Thread {
-    const resourceLimits = heap_mb === undefined ? {} : { maxOldGenerationSizeMb: heap_mb, maxYoungGenerationSizeMb: 4 }
-    const worker = new Worker(script, { resourceLimits, stdout: true, stderr: true })
-    const ready = new Promise<void>((resolve, reject) => {
-      const ended = () => reject(new ThreadProblem('ended'))
-      worker.once('message', () => (rest(thread), resolve())).once('error', ended).once('exit', ended)
-    })
-    const thread = { worker, ready }
-    // Between two jobs nobody listens, and its end is no error of the program.
-    worker.on('error', () => discard(thread)).on('exit', () => discard(thread))
-    return thread
-  }
-
-  function rest(thread: Thread): void {
-    thread.worker.unref()
-    clearTimeout(idle)
-    idle = setTimeout(() => discard(thread), idleMs).unref()
-  }
-
-  function discard(thread: Thread): void {
-    if (current === thread) current = undefined
-    void thread.worker.terminate()
-  }
-
-  async function done(job: Job, signal: AbortSignal): Promise<Answer> {
-    const thread = (current ??= start())
-    await unlessAborted(signal, thread.ready)
-    clearTimeout(idle)
-    const { worker } = thread
-    worker.ref()
-    const id = ++jobs
-    const before = process.memoryUsage.rss()
-    return new Promise<Answer>((resolve, reject) => {
-      const kill = (error: Error) => {
-        discard(thread)
-        end()
-        reject(error)
-      }
-      const timer = setTimeout(() => kill(new ThreadProblem('slow')), seconds * 1000)
-      const watch = setInterval(() => {
-        if (process.memoryUsage.rss() - before > growth_mb * 2 ** 20) kill(new ThreadProblem('heavy'))
-      }, watchMs)
-      const abort = () => kill(signal.reason as Error)
-      const died = () => kill(new ThreadProblem('ended'))
-      const answer = (done: Done<Answer>) => {
-        if (done.id !== id) return
-        end()
-        if ('answer' in done) resolve(done.answer)
-        else reject(new ThreadProblem('failed', done.failed))
-      }
-      const end = () => {
-        clearTimeout(timer)
-        clearInterval(watch)
-        worker.off('message', answer).off('error', died).off('exit', died)
-        signal.removeEventListener('abort', abort)
-        rest(thread)
-      }
-      worker.on('message', answer).on('error', died).on('exit', died)
-      signal.addEventListener('abort', abort, { once: true })
-      worker.postMessage({ id, job })
-    })
-  }
-
-  return async (job, signal) => {
+  return async (job, signal, seconds = limits.seconds ?? 10) => {
     const before = line
     let leave!: () => void
     line = new Promise((done) => (leave = done))
     try {
       await unlessAborted(signal, before)
-      return await done(job, signal)
+      return await jobs.do(job, signal, seconds)
     } finally {
       // Who gave up while waiting does not let the next one pass those before.
       void before.then(leave)
     }
+  }
+}
+
+class Jobs<Job, Answer> {
+  private current: Thread | undefined
+  private idle: NodeJS.Timeout | undefined
+  private count = 0
+
+  constructor(
+    private readonly script: string,
+    private readonly limits: Limits,
+  ) {}
+
+  /** Contract: one at a time. */
+  async do(job: Job, signal: AbortSignal, seconds: number): Promise<Answer> {
+    const thread = (this.current ??= this.start())
+    await unlessAborted(signal, thread.ready)
+    clearTimeout(this.idle)
+    thread.worker.ref()
+    return new Promise<Answer>((resolve, reject) => this.run(thread, job, signal, seconds, resolve, reject))
+  }
+
+  private run(thread: Thread, job: Job, signal: AbortSignal, seconds: number, resolve: (answer: Answer) => void, reject: (error: Error) => void): void {
+    const { worker } = thread
+    const { growth_mb = Infinity } = this.limits
+    const id = ++this.count
+    const before = process.memoryUsage.rss()
+    const kill = (error: Error) => {
+      this.discard(thread)
+      end()
+      reject(error)
+    }
+    const timer = setTimeout(() => kill(new ThreadProblem('slow')), seconds * 1000)
+    const watch = setInterval(() => {
+      if (process.memoryUsage.rss() - before > growth_mb * 2 ** 20) kill(new ThreadProblem('heavy'))
+    }, watchMs)
+    const abort = () => kill(signal.reason as Error)
+    const died = () => kill(new ThreadProblem('ended'))
+    const answer = (done: Done<Answer>) => {
+      if (done.id !== id) return
+      end()
+      if ('answer' in done) resolve(done.answer)
+      else reject(new ThreadProblem('failed', done.failed))
+    }
+    const end = () => {
+      clearTimeout(timer)
+      clearInterval(watch)
+      worker.off('message', answer).off('error', died).off('exit', died)
+      signal.removeEventListener('abort', abort)
+      this.rest(thread)
+    }
+    worker.on('message', answer).on('error', died).on('exit', died)
+    signal.addEventListener('abort', abort, { once: true })
+    worker.postMessage({ id, job })
+  }
+
+  private start(): Thread {
+    const { heap_mb } = this.limits
+    const resourceLimits = heap_mb === undefined ? {} : { maxOldGenerationSizeMb: heap_mb, maxYoungGenerationSizeMb: 4 }
+    const worker = new Worker(this.script, { resourceLimits, stdout: true, stderr: true })
+    const ready = new Promise<void>((resolve, reject) => {
+      const ended = () => reject(new ThreadProblem('ended'))
+      worker.once('message', () => (this.rest(thread), resolve())).once('error', ended).once('exit', ended)
+    })
+    const thread = { worker, ready }
+    // Between two jobs nobody listens, and its end is no error of the program.
+    worker.on('error', () => this.discard(thread)).on('exit', () => this.discard(thread))
+    return thread
+  }
+
+  private rest(thread: Thread): void {
+    thread.worker.unref()
+    clearTimeout(this.idle)
+    this.idle = setTimeout(() => this.discard(thread), idleMs).unref()
+  }
+
+  private discard(thread: Thread): void {
+    if (this.current === thread) this.current = undefined
+    void thread.worker.terminate()
   }
 }

@@ -1,6 +1,7 @@
 import { problem, VtError, type Next } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
+import { nextCall } from '../base/index.js'
 
 /** Directories and names that the search for the same name looks at: what is not found quickly is not what was meant. */
 const most = { directories: 500, names: 20_000 }
@@ -24,7 +25,7 @@ export async function missing(path: string, { workspace }: Pick<Context, 'worksp
 }
 
 /** The call that shows a directory. */
-export const listing = (path: string): Next => ({ tool: 'unified_search', input: { action: 'list', path } })
+export const listing = (path: string): Next => nextCall('list', { path })
 
 async function nearestListing(path: string, workspace: Workspace): Promise<Next> {
   let parent = path

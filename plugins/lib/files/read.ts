@@ -1,6 +1,6 @@
-import { fail, VtError, type Call, type Next, type Result } from '../../../core/base/index.js'
+import { fail, sha256, VtError, type Call, type Result } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
-import { cutAtCodePoint, decode, headBytes, recognise, type Form } from '../base/index.js'
+import { cutAtCodePoint, decode, headBytes, nextCall, recognise, short, type Form } from '../base/index.js'
 import { listing, missing } from './missing.js'
 import { again, answer } from './read/answer.js'
 import { sliceBytes } from './read/bytes.js'
@@ -8,7 +8,7 @@ import { imageType } from './read/image.js'
 import { indexLines, keptIndex } from './read/lines.js'
 import { fileOffset, hashOfText, pageOf, textOf } from './read/page.js'
 import { everything, wanted, type ReadInput, type Wanted } from './read/request.js'
-import { hashOf, type Reads } from './reads.js'
+import type { Reads } from './reads.js'
 
 type Bytes = Extract<Wanted, { by: 'bytes' }>
 type Lines = Extract<Wanted, { by: 'lines' }>
@@ -126,7 +126,7 @@ function pieceAnswer(call: Call<ReadInput>, file: Handle, size: number, piece: P
 
 async function readImage(file: Handle, mimeType: string, { reads }: Place): Promise<Result> {
   const bytes = await file.read(0, file.stat.bytes)
-  const hash = hashOf(bytes)
+  const hash = short(sha256(bytes))
   reads.remember(file.resolved, { hash, stat: file.stat })
   const output = { content: '', content_kind: 'image', encoding: 'base64', mime_type: mimeType, truncated: false, hash }
   return {
@@ -146,7 +146,7 @@ async function open({ input: { path } }: Call<ReadInput>, { workspace }: Place):
     if (!(error instanceof VtError)) throw error
     if (error.code === 'VT_PATH_IS_DIRECTORY') throw new VtError({ ...error.problem, next: listing(path) })
     if (error.code !== 'VT_PATH_NOT_FOUND') throw error
-    const next: Next = { tool: 'unified_exec', input: { action: 'inspect', session_id: path } }
+    const next = nextCall('inspect', { session_id: path })
     throw isSession(path) ? new VtError({ ...error.problem, next }) : await missing(path, { workspace })
   }
 }

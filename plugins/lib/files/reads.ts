@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Session } from '../../../core/kernel/index.js'
 import type { EntryStat } from '../../../core/workspace/index.js'
 
@@ -10,12 +9,9 @@ export interface Remembered {
   bytes?: Buffer
 }
 
-/** Hex digits of SHA-256 by which the tools name a content. */
-export const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex').slice(0, 16)
-
 /** The files a session has seen, by the workspace-relative path that links lead to. */
 export function readsOf(session: Session): Reads {
-  return session.state('unified_file/reads', () => new Reads())
+  return session.state('files/reads', () => new Reads())
 }
 
 /** Whether two looks at a file saw the same version of it, as far as the system can tell. */

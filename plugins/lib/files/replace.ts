@@ -1,6 +1,6 @@
 import { VtError, type Call, type Notice } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
-import { sha256, short } from '../base/index.js'
+import { contentHash, short } from '../base/index.js'
 import { missingParents, recorded } from './history.js'
 import { readsOf } from './reads.js'
 import { lossNotices, readOf, type Target } from './target.js'
@@ -20,7 +20,7 @@ export async function replace(
   bytes: Buffer,
 ): Promise<Replaced> {
   const { workspace, session } = context
-  const after = sha256(bytes)
+  const after = contentHash(bytes)
   const before = target && { sha256: target.version.sha256, mode: target.version.stat.mode, bytes: target.bytes.length }
   const at = target?.resolved ?? workspace.resolve(path)
   const made = target ? [] : await missingParents(at, workspace)

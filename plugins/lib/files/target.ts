@@ -1,7 +1,7 @@
 import { problem, VtError, type Next, type Notice } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryStat, Version } from '../../../core/workspace/index.js'
-import { sha256, short } from '../base/index.js'
+import { contentHash, nextCall, short } from '../base/index.js'
 import { diffTexts } from './diff.js'
 import { readsOf, sameVersion } from './reads.js'
 
@@ -29,7 +29,7 @@ export async function load(path: string, { workspace }: Context): Promise<Target
   const { stat } = opened
   if (stat.bytes > largest) throw tooLarge(opened.path, stat.bytes)
   const bytes = await opened.read(0, stat.bytes)
-  return { path: opened.path, resolved: opened.resolved, bytes, version: { stat, sha256: sha256(bytes), bytes } }
+  return { path: opened.path, resolved: opened.resolved, bytes, version: { stat, sha256: contentHash(bytes), bytes } }
 }
 
 /**
@@ -57,10 +57,7 @@ export function refuseOther(path: string, stat: EntryStat, { session, workspace 
 const stale = (path: string, details: Record<string, unknown>): VtError =>
   problem('VT_FILE_STALE', { path }, { details, next: readOf(path) })
 
-export const readOf = (path: string, fields: Record<string, unknown> = {}): Next => ({
-  tool: 'unified_file',
-  input: { action: 'read', path, ...fields },
-})
+export const readOf = (path: string, fields: Record<string, unknown> = {}): Next => nextCall('read', { path, ...fields })
 
 /** What of the old file the new one could not keep, as remarks. */
 export function lossNotices(path: string, lost: readonly string[]): Notice[] {
@@ -79,7 +76,7 @@ export const tooLarge = (path: string, size: number): VtError =>
   new VtError({
     code: 'VT_INPUT_TOO_LARGE',
     message: `'${path}' has ${size} bytes; files up to ${largest} are changed in place.`,
-    hint: 'Read the part in question with offset_lines or offset_bytes, and change the file with a program through unified_exec.',
+    hint: 'Read the part in question with offset_lines or offset_bytes, and change the file with a program through {tool:unified_exec/run}.',
     retryable: false,
     details: { size_bytes: size, limit_bytes: largest },
   })

@@ -1,6 +1,7 @@
 import { problem, VtError } from '../../../core/base/index.js'
+import { plainly } from '../../../core/input/index.js'
 import type { Operation, Version, Workspace } from '../../../core/workspace/index.js'
-import { sha256 } from '../base/index.js'
+import { contentHash } from '../base/index.js'
 import { checkpoints, checkpointsIn, historyOf, type Checkpoint, type Kept, type Step } from './history.js'
 
 /** A checkpoint with the folder that keeps it. */
@@ -103,7 +104,7 @@ async function sameEntry(workspace: Workspace, one: string, other: string): Prom
 /** The write of what was kept of a file. */
 async function restored(workspace: Workspace, path: string, kept: string, { sha256: hash, mode }: Kept) {
   const bytes = await workspace.read(kept)
-  if (sha256(bytes) !== hash) throw problem('VT_FILE_IO', { path, reason: 'what was kept of it is damaged' })
+  if (contentHash(bytes) !== hash) throw problem('VT_FILE_IO', { path, reason: 'what was kept of it is damaged' })
   return { op: 'write' as const, path, bytes, over: 'nothing' as const, mode }
 }
 
@@ -114,7 +115,7 @@ export async function versionAt(workspace: Workspace, path: string): Promise<Ver
   if (stat.kind !== 'file') throw changed(path)
   await using file = await workspace.openFile(path)
   const bytes = await file.read(0, file.stat.bytes)
-  return { stat: file.stat, sha256: sha256(bytes), bytes }
+  return { stat: file.stat, sha256: contentHash(bytes), bytes }
 }
 
 const changed = (path: string): VtError =>
@@ -137,4 +138,4 @@ async function resolvedParent(workspace: Workspace, path: string): Promise<boole
 
 /** An error in words for a person. */
 export const explained = (error: unknown): string =>
-  error instanceof VtError ? `${error.message} ${error.problem.hint}` : (error as Error).message
+  error instanceof VtError ? `${error.message} ${plainly(error.problem.hint)}` : (error as Error).message

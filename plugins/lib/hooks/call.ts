@@ -23,7 +23,7 @@ export const hooksIn = ({ settings }: Pick<Context, 'settings'>): HookBlock | un
 export async function hooksFor(event: HookEvent, call: Call, context: Context): Promise<Chosen[]> {
   const found = new Map<string, Chosen>()
   for (const group of groupsFor(hooksIn(context), event)) {
-    for (const word of wordsFor(call, group.dialect ?? 'unified', context.workspace.root)) {
+    for (const word of wordsFor(call, context.slot, group.dialect ?? 'unified', context.workspace.root)) {
       if (!(await matches(group.matcher, word.names))) continue
       for (const entry of group.hooks ?? []) {
         if (await concerned(entry, call, context)) found.set(JSON.stringify([group.by?.id, entry, word.tool_name, word.tool_input]), { entry, group, word })

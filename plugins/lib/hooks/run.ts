@@ -1,7 +1,7 @@
 import { isAbsolute, join } from 'node:path'
-import { environment, findProgram, searchPath, VtError, type JsonObject } from '../../../core/base/index.js'
+import { findProgram, searchPath, VtError, type JsonObject } from '../../../core/base/index.js'
 import { spoken } from '../base/index.js'
-import { run } from '../process/index.js'
+import { runShort } from '../process/index.js'
 import { ready, type Ready } from './brought.js'
 import { inGemini, type Ground, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
 
@@ -50,24 +50,12 @@ async function command({ command, args: said, env, cwd, base }: Ready, input: Js
   if (file === undefined) return failed('is not found')
   const own = { PROJECT_DIR: root, SESSION_ID: String(input['session_id']), HOOK_EVENT: String(input['hook_event_name']), TRANSCRIPT_PATH: String(input['transcript_path']) }
   const named = Object.fromEntries(Object.entries(own).flatMap(([name, value]) => [[`VTCODE_${name}`, value], [`CLAUDE_${name}`, value]]))
-  const stdout = collector()
-  const stderr = collector()
-  const program = { file, args, cwd, env: { ...environment(), ...env, ...named }, input: Buffer.from(`${JSON.stringify(input)}\n`) }
-  const ended = await run(program, { signal, seconds }, stdout.take, stderr.take)
+  const program = { file, args, cwd, env: { ...env, ...named }, input: Buffer.from(`${JSON.stringify(input)}\n`) }
+  const ended = await runShort(program, { signal, seconds, most: largest.answer })
   if (!ended) return failed('cannot be started')
   if (ended.timed_out) return failed(`did not answer within ${seconds} s`)
   if (ended.stopped) return failed('printed more than 1 MiB')
-  return readAnswer(ended.exit_code, stdout.text(), stderr.text(), failed)
-}
-
-function collector(): { take: (chunk: Buffer) => void | false; text: () => string } {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  const take = (chunk: Buffer): void | false => {
-    chunks.push(chunk)
-    return (bytes += chunk.length) > largest.answer ? false : undefined
-  }
-  return { take, text: () => Buffer.concat(chunks).toString().trim() }
+  return readAnswer(ended.exit_code, ended.stdout.toString().trim(), ended.stderr.toString().trim(), failed)
 }
 
 /** Exit 0 with JSON or text, exit 2 to block with the reason in the JSON or on stderr; all else is a failure. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Call, JsonObject } from '../../../core/base/index.js'
+import type { Call, JsonObject, SlotInfo } from '../../../core/base/index.js'
 import { patchedPaths } from '../rules/index.js'
 import type { Dialect } from './entries.js'
 
@@ -14,22 +14,22 @@ export interface Word {
 }
 
 /** The call in the words of a dialect; slots that the other program has no word for keep theirs. */
-export function wordsFor(call: Call, dialect: Dialect, root: string): Word[] {
-  if (dialect === 'unified') return [{ ...ours(call), names: [...ours(call).names, ...foreignNames(call.slot)] }]
+export function wordsFor(call: Call, slot: SlotInfo, dialect: Dialect, root: string): Word[] {
+  if (dialect === 'unified') return [{ ...ours(call, slot), names: [...ours(call, slot).names, ...foreignNames(call.slot)] }]
   const tool = Object.hasOwn(tools, call.slot) ? tools[call.slot]! : undefined
   const said = tool?.(call.given, (path) => join(root, path)) ?? []
-  if (said.length === 0) return [ours(call)]
+  if (said.length === 0) return [ours(call, slot)]
   return said.map(([name, tool_input, back]) => {
     const tool_name = dialect === 'gemini' ? (gemini[name] ?? name) : name
     return { tool_name, tool_input, names: [tool_name], ...(back && said.length === 1 && { back }) }
   })
 }
 
-/** Its slot, its tool and the name it was called by. */
-const ours = ({ slot, given, caller }: Call): Word => ({
+/** Its slot and every name of it: a hook is for what is called, however that is spelt. */
+const ours = ({ slot, given }: Call, { names, aliases }: SlotInfo): Word => ({
   tool_name: slot,
   tool_input: { ...given },
-  names: [slot, slot.split('/')[0]!, ...(caller.alias ? [caller.alias] : [])],
+  names: [...names, ...aliases],
   back: (input) => input,
 })
 

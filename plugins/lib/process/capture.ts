@@ -1,5 +1,5 @@
 import { findProgram, searchPath } from '../../../core/base/index.js'
-import { run } from './run.js'
+import { runShort } from './short_program.js'
 
 /** A program of the user's that says one short thing. */
 export interface Printing {
@@ -22,15 +22,10 @@ const mostBytes = 65_536
 export async function printed({ program, args, cwd, env = {}, path, workspace, seconds, signal = new AbortController().signal }: Printing): Promise<string> {
   const file = program.includes('/') ? program : findProgram(program, searchPath(path, workspace))
   if (file === undefined) throw new Error('is not on the search path')
-  const chunks: Buffer[] = []
-  let bytes = 0
-  const ended = await run({ file, args: [...args], cwd, env }, { signal, seconds }, (chunk) => {
-    chunks.push(chunk)
-    return (bytes += chunk.length) <= mostBytes ? undefined : false
-  })
+  const ended = await runShort({ file, args: [...args], cwd, env }, { signal, seconds, most: mostBytes })
   if (!ended) throw new Error('cannot be started')
   if (ended.timed_out) throw new Error(`took longer than ${seconds} s`)
   if (ended.stopped) throw new Error('printed more than 64 KiB')
   if (ended.exit_code !== 0) throw new Error(ended.exit_code === undefined ? 'was ended by a signal' : `ended with exit code ${ended.exit_code}`)
-  return Buffer.concat(chunks).toString('utf8').trim()
+  return ended.stdout.toString('utf8').trim()
 }

@@ -57,7 +57,7 @@ export async function run(program: Program, limits: Limits, onStdout: Consumer, 
 
   let ended: Promise<void> | undefined
   const end = () => (ended ??= terminate(child))
-  running.add(child.pid)
+  groups.add(child.pid)
   const state = { timed_out: false, stopped: false, overburdened: false }
   const onAbort = () => void end()
   const timer = setTimeout(() => {
@@ -85,16 +85,16 @@ export async function run(program: Program, limits: Limits, onStdout: Consumer, 
     await end()
     throw error
   } finally {
-    running.delete(child.pid)
+    groups.delete(child.pid)
     clearTimeout(timer)
     unwatch?.()
     limits.signal.removeEventListener('abort', onAbort)
   }
 }
 
-// Nobody waits for them when the program ends at once.
-const running = new Set<number>()
-process.on('exit', () => running.forEach((pid) => signalGroup(pid, 'SIGKILL')))
+/** Process groups that are ended with this process: nobody waits for them when it ends at once. */
+export const groups = new Set<number>()
+process.on('exit', () => groups.forEach((pid) => signalGroup(pid, 'SIGKILL')))
 
 /** A file without a name, gone when it is let go of. */
 function scratch(): Disposable & { fd: number; each(take: (chunk: Buffer) => void): void } {

@@ -1,8 +1,9 @@
 import { existsSync, lstatSync, statSync } from 'node:fs'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { homedir, tmpdir } from 'node:os'
+import { readdir, rm } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { findProgram, searchPath, type Launch } from '../../../core/base/index.js'
+import { tempFolder } from '../state/index.js'
 import { run, tail } from './run.js'
 import type { SandboxSettings } from './sandbox_settings.js'
 
@@ -119,7 +120,7 @@ export async function sandbox(): Promise<Sandbox> {
 }
 
 async function probe(tools: Tools): Promise<Sandbox> {
-  const outside = await mkdtemp(join(tmpdir(), 'vtcode-probe-'))
+  const outside = tempFolder('probe')
   try {
     const settings = { network: false, deny_read: [], deny_write: [], writable: [], readable: [] }
     const where: Confinement = { workspace: outside, writable: false, cwd: '/', shown: [], settings }

@@ -1,4 +1,4 @@
-import type { Call, JsonObject } from '../../../core/base/index.js'
+import type { Call, JsonObject, SlotInfo } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { placesOf, propertiesOf, type Place } from './call_paths.js'
@@ -6,6 +6,7 @@ import { placesOf, propertiesOf, type Place } from './call_paths.js'
 /** What rules may ask about one call; everything that costs something is found out once, when first asked for. */
 export interface Facts {
   readonly call: Call
+  readonly slot: SlotInfo
   readonly workspace: Workspace
   readonly hasPath: boolean
   readonly hasCommand: boolean
@@ -19,6 +20,7 @@ export function factsOf(call: Call, context: Context): Facts {
   let places: Promise<Place[]> | undefined
   return {
     call,
+    slot: context.slot,
     workspace: context.workspace,
     hasPath: propertiesOf(context.slot, 'workspace-path').length > 0,
     hasCommand: commands.length > 0,

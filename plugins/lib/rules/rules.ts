@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { hostPattern, pathPattern, problem, wildcard, type Call, type Effect, type Mode } from '../../../core/base/index.js'
+import { concerns, isOwnName } from '../../../core/registry/index.js'
 import { commandEntry, type CommandEntry } from './command_entry.js'
 import { commandPattern } from './command_pattern.js'
 import { tryExamples } from './examples.js'
@@ -16,7 +17,7 @@ interface Family {
 }
 
 const slotIn = (...slots: string[]) => (facts: Facts): boolean => slots.includes(facts.call.slot)
-const readSlots = ['unified_file/read', ...['grep', 'list', 'structural', 'outline'].map((action) => `unified_search/${action}`)]
+const readSlots = ['unified_file/read', 'unified_search/grep', 'unified_search/list', 'unified_search/structural', 'unified_search/outline']
 const reads: Family = {
   spec: 'path',
   lifts: 'read',
@@ -39,8 +40,8 @@ const families: Record<string, Family> = {
 }
 const effects: readonly string[] = ['read', 'write', 'exec', 'net', 'ask'] satisfies Effect[]
 
-/** Reads one rule; `undefined` when it is not of the form `Tool` or `Tool(spec)`. */
-export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', root: string): Rule | undefined {
+/** Reads one rule; `undefined` when it is not of the form `Tool` or `Tool(spec)`. `opens`: what it names is left open by it. */
+export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', root: string, opens = verdict === 'allow'): Rule | undefined {
   const { rule: text, reason } = typeof entry === 'string' ? { rule: entry, reason: undefined } : entry
   const [, name, spec] = /^([^\s()]+)(?:\((.*)\))?$/s.exec(text.trim()) ?? []
   if (!name) return undefined
@@ -49,7 +50,7 @@ export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', r
   if (name === 'Except') return spec === undefined || verdict === 'allow' ? undefined : allBut(text, reason, spec, root)
   const family = Object.hasOwn(families, name) ? families[name]! : undefined
   const rule = { text, ...(reason !== undefined && { reason }), ...(family?.lifts && { lifts: family.lifts }) }
-  const applies = family?.applies ?? byName(name)
+  const applies = family?.applies ?? byName(name, opens)
   if (effects.includes(name)) return { ...rule, lifts: name as Effect, applies }
   if (spec === undefined || spec === '*') return { ...rule, applies }
   if (family?.spec === 'path') return { ...rule, applies, path: pathPattern(spec, { root, home: homedir() }) }
@@ -62,16 +63,21 @@ export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', r
 
 /** `Except(a, b)`: whatever none of these names speaks about. Two such rules leave what both leave, so that each can only narrow. */
 function allBut(text: string, reason: string | undefined, names: string, root: string): Rule | undefined {
-  const left = names.split(',').map((name) => (name.includes('(') ? undefined : parseRule(name, 'deny', root)))
+  const left = names.split(',').map((name) => (name.includes('(') ? undefined : parseRule(name, 'deny', root, true)))
   if (!left.every((rule) => rule !== undefined)) return undefined
   return { text, ...(reason !== undefined && { reason }), applies: (facts) => !left.some((rule) => rule.applies(facts)) }
 }
 
-function byName(name: string): (facts: Facts) => boolean {
+/** What takes away speaks about the slot under any of its names. What opens an alias opens calls by that name only: the alias may stand for a part of the slot. */
+function byName(name: string, opens: boolean): (facts: Facts) => boolean {
   if (effects.includes(name)) return (facts) => facts.call.effects.includes(name as Effect)
   const whole = wildcard(name)
-  return ({ call }) =>
-    whole(call.slot) || whole(call.slot.split('/')[0]!) || call.caller.alias === name || call.slot.startsWith(`${name}__`)
+  const several = name.includes('*')
+  return ({ call, slot }) => {
+    if (whole(call.slot) || whole(slot.tool) || call.caller.alias === name || call.slot.startsWith(`${name}__`)) return true
+    if (opens) return isOwnName(name, slot)
+    return several ? slot.names.some(whole) || slot.aliases.some(whole) : concerns(name, slot)
+  }
 }
 
 function property(name: string, pattern: string): (call: Call) => boolean {

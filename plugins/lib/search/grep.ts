@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { ok, problem, type Call, type Next } from '../../../core/base/index.js'
 import type { Context, Handler } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
-import { count, cut, excerpt, firstInPathOrder, fitting, notice, refusal, remarks } from '../base/index.js'
+import { count, cut, excerpt, firstInPathOrder, fitting, nextCall, notice, refusal, remarks } from '../base/index.js'
 import { existing } from './entries.js'
 import { holds, type Wanted } from './match_positions.js'
 import type { Place } from './ripgrep_events.js'
@@ -72,7 +72,7 @@ export const grepWith = (engine: Engine): Handler<GrepInput, GrepOutput> => asyn
     globs: [input.globs ?? []].flat(),
     file_extensions: input.file_extensions ?? [],
   }).catch((error: unknown) => {
-    const next = { tool: 'unified_search', input: { action: 'grep', ...given, literal: true } }
+    const next = nextCall('grep', { ...given, literal: true })
     throw patternRefusal(pattern.patterns, error, input.literal ? undefined : next)
   })
   if (!found) return undefined
@@ -93,7 +93,7 @@ const patternOf = ({ pattern, patterns, literal, case_sensitive }: GrepInput): P
 
 const emptyPattern = (path: string) =>
   problem('VT_INPUT_INVALID', { problem: "'pattern' is empty; it would match every line." }, {
-    hint: `To look at a file: unified_file {"action":"read","path":…}; at a directory: unified_search ${JSON.stringify({ action: 'list', path })}.`,
+    hint: `To look at a file: {slot:unified_file/read {"path":"…"}}; at a directory: {slot:unified_search/list ${JSON.stringify({ path })}}.`,
   })
 
 interface Part extends Counted {
@@ -231,7 +231,7 @@ async function answer(
     ...(found.incomplete && { total_is_lower_bound: true as const }),
     ...(truncated && {
       files: await namedFirst(),
-      next: { tool: 'unified_search', input: { action: 'grep', ...given, skip: next_skip } },
+      next: nextCall('grep', { ...given, skip: next_skip }),
     }),
   }
   const notices = remarks({ ...found, gone: gone.length })

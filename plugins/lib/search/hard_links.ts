@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Handle } from '../../../core/workspace/index.js'
 import { refusal } from '../base/index.js'
+import { tempFolder } from '../state/index.js'
 
 export interface Linked {
   folder: string
@@ -31,7 +32,7 @@ export async function withLinks<T>(handles: { handle: Handle; extension: string 
 
 function makeFolder(): string {
   try {
-    return mkdtempSync(join(tmpdir(), 'vtcode-'))
+    return tempFolder('links')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw refusal('VT_SEARCH_FAILED', `No temporary folder can be made in '${tmpdir()}' (${code}).`, { hint: 'Make room there, or name another folder in TMPDIR.' })

@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { VtError } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { refusal } from '../base/index.js'
 import { lines, run, type Consumer, type Ended, type Limits } from '../process/index.js'
+import { tempFolder } from '../state/index.js'
 import { gone } from './entries.js'
 
 /** Which entries of a directory count; the same for every search action. */
@@ -31,7 +31,7 @@ export const tooLargeToParse = (path: string, bytes: number): VtError =>
   refusal('VT_INPUT_TOO_LARGE', `'${path}' has ${bytes} bytes; at most ${largestSearched} are parsed.`, { hint: 'Search it with grep, or read it in pages.' })
 /** A file whose parser does not come to an end. */
 export const tooHardToParse = (path: string): VtError =>
-  refusal('VT_INPUT_TOO_LARGE', `'${path}' takes too long, or too much memory, to parse.`, { hint: 'Search it with grep, or read a part of it with unified_file.' })
+  refusal('VT_INPUT_TOO_LARGE', `'${path}' takes too long, or too much memory, to parse.`, { hint: 'Search it with grep, or read a part of it with {tool:unified_file/read}.' })
 /** Where a walk stops. */
 export const walkLimits = { entries: 200_000, seconds: 10 }
 /** Left out of every walk that does not start at or below them, unless a glob names them. */
@@ -98,7 +98,7 @@ export async function withWalk<T>(
 
   const rules = await ownRules(workspace, directory.resolved)
   if (rules === undefined) return use(flags)
-  const folder = await mkdtemp(join(tmpdir(), 'vtcode-'))
+  const folder = tempFolder('walk')
   try {
     await writeFile(join(folder, 'ignore'), rules)
     return await use([...flags, '--ignore-file', join(folder, 'ignore')])

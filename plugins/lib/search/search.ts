@@ -1,5 +1,6 @@
 import { problem, type Next } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
+import type { Handle } from '../../../core/workspace/index.js'
 import { byPath, cut, refusal } from '../base/index.js'
 import { watchable, type Consumer } from '../process/index.js'
 import { countsIn, namesIn } from './counts.js'
@@ -61,14 +62,23 @@ const burden = { read: largestSearched, resident: largestSearched }
 const vast = new Set<string>()
 const mostVast = 1000
 
+/** One search: what is searched, and what is known of it so far. */
+interface Search {
+  readonly context: Context
+  readonly query: Query
+  readonly target: Handle
+  readonly nameOf: ReturnType<typeof namesIn>
+  /** Files too large to be opened. */
+  readonly skipped: Set<string>
+}
+
 /** Counts the matches of a query. `undefined` when ripgrep cannot be started. Throws PatternProblem, VT_PATH_*, VT_INPUT_INVALID. */
 export async function search(context: Context, query: Query): Promise<Found | undefined> {
   await using target = await context.workspace.open(query.path)
-  const nameOf = namesIn(target)
-  const skipped = new Set<string>()
-  const allowed = await candidates()
+  const state: Search = { context, query, target, nameOf: namesIn(target), skipped: new Set() }
+  const allowed = await candidates(state)
   if (allowed === undefined) return undefined
-  const counted = await answered()
+  const counted = await answered(state)
   if (!counted) return undefined
   const { asked, searched } = counted
   const files = counted.files.filter(({ file }) => (!allowed || allowed.has(file)) && query.only?.(file) !== false && seenBelow(context, target, file))
@@ -78,118 +88,120 @@ export async function search(context: Context, query: Query): Promise<Found | un
     searched,
     incomplete: asked.timed_out,
     complaints: target.kind === 'file' ? [] : await tellable(context, target.path, asked.complaints),
-    skipped: await existing(context, [...skipped].sort(byPath)),
+    skipped: await existing(context, [...state.skipped].sort(byPath)),
   }
+}
 
-  async function answered(): Promise<Counts | undefined> {
-    const tellable = query.where && (target.kind === 'directory' ? quick() : target.stat.bytes <= largestTold)
-    const told = tellable ? await tell() : 'many'
-    if (told === 'vast') remember()
-    return typeof told === 'string' ? count(query.patterns) : told
-  }
+/** The matches with their places where that helps and they are few, else their number. */
+async function answered(state: Search): Promise<Counts | undefined> {
+  const { query, target } = state
+  const tellable = query.where && (target.kind === 'directory' ? quick(target) : target.stat.bytes <= largestTold)
+  const told = tellable ? await tell(state) : 'many'
+  if (told === 'vast') remember(target)
+  return typeof told === 'string' ? count(state, query.patterns) : told
+}
 
-  /** One run that tells every match; `many` where they are, or where a file that was named is no text. */
-  async function tell(): Promise<Counts | 'many' | 'vast' | undefined> {
-    const files: { file: string; places: Told[] }[] = []
-    const several = spansLines(query)
-    const left = { ...few }
-    let [searched, bytes, binary] = [0, 0, false]
-    const read = events(several, {
-      file: (name) => files.push({ file: nameOf(name), places: [] }),
-      match(places) {
-        // Of lines it is enough to know that they are there until they are shown.
-        const found = several ? places().map((place) => () => [place]) : [places]
-        left.places -= found.length
-        files.at(-1)!.places.push(...found)
-      },
-      binary() {
-        // A walk leaves such a file out, whatever was found before its first NUL.
-        binary = true
-        files.pop()
-      },
-      searched: (files, read) => ([searched, bytes] = [files, read]),
-    })
-    // ripgrep keeps what it tells of a file until it is through with it.
-    const asked = await ask(query.patterns, ['--json', '--max-count', String(few.places + 1)], (chunk) => {
-      left.bytes -= chunk.length
-      void read(chunk)
-      return left.places < 0 || left.bytes < 0 ? false : undefined
-    })
-    if (!asked) return undefined
-    if (overdone(asked, bytes)) return 'vast'
-    if (asked.stopped || (binary && target.kind === 'file')) return 'many'
-    return settled({ asked, searched, files: files.map((file) => ({ ...file, count: file.places.length })) })
-  }
+/** One run that tells every match; `many` where they are, or where a file that was named is no text. */
+async function tell(state: Search): Promise<Counts | 'many' | 'vast' | undefined> {
+  const { query, target, nameOf } = state
+  const files: { file: string; places: Told[] }[] = []
+  const several = spansLines(query)
+  const left = { ...few }
+  let [searched, bytes, binary] = [0, 0, false]
+  const read = events(several, {
+    file: (name) => files.push({ file: nameOf(name), places: [] }),
+    match(places) {
+      // Of lines it is enough to know that they are there until they are shown.
+      const found = several ? places().map((place) => () => [place]) : [places]
+      left.places -= found.length
+      files.at(-1)!.places.push(...found)
+    },
+    binary() {
+      // A walk leaves such a file out, whatever was found before its first NUL.
+      binary = true
+      files.pop()
+    },
+    searched: (files, read) => ([searched, bytes] = [files, read]),
+  })
+  // ripgrep keeps what it tells of a file until it is through with it.
+  const asked = await ask(state, query.patterns, ['--json', '--max-count', String(few.places + 1)], (chunk) => {
+    left.bytes -= chunk.length
+    void read(chunk)
+    return left.places < 0 || left.bytes < 0 ? false : undefined
+  })
+  if (!asked) return undefined
+  if (overdone(target, asked, bytes)) return 'vast'
+  if (asked.stopped || (binary && target.kind === 'file')) return 'many'
+  return settled(state, { asked, searched, files: files.map((file) => ({ ...file, count: file.places.length })) })
+}
 
-  async function count(patterns: string[]): Promise<Counts | undefined> {
-    if (quick()) {
-      const counts = await countOnce(patterns)
-      if (counts !== 'vast') return counts
-      remember()
-    }
-    return (await countOnce(patterns, (name) => skipped.add(nameOf(name)))) as Counts | undefined
+async function count(state: Search, patterns: string[]): Promise<Counts | undefined> {
+  const { target, nameOf, skipped } = state
+  if (quick(target)) {
+    const counts = await countOnce(state, patterns)
+    if (counts !== 'vast') return counts
+    remember(target)
   }
+  return (await countOnce(state, patterns, (name) => skipped.add(nameOf(name)))) as Counts | undefined
+}
 
-  async function countOnce(patterns: string[], skips?: Skips): Promise<Counts | 'vast' | undefined> {
-    const chunks: Buffer[] = []
-    const asked = await ask(patterns, target.kind === 'file' ? ['--count'] : ['--count', '--stats'], (chunk) => void chunks.push(chunk), skips)
-    if (!asked) return undefined
-    const { files, searched, bytes } = countsIn(Buffer.concat(chunks), nameOf)
-    if (!skips && overdone(asked, bytes)) return 'vast'
-    return settled({ asked, searched: target.kind === 'file' ? 1 : searched, files })
-  }
+async function countOnce(state: Search, patterns: string[], skips?: Skips): Promise<Counts | 'vast' | undefined> {
+  const { target, nameOf } = state
+  const chunks: Buffer[] = []
+  const asked = await ask(state, patterns, target.kind === 'file' ? ['--count'] : ['--count', '--stats'], (chunk) => void chunks.push(chunk), skips)
+  if (!asked) return undefined
+  const { files, searched, bytes } = countsIn(Buffer.concat(chunks), nameOf)
+  if (!skips && overdone(target, asked, bytes)) return 'vast'
+  return settled(state, { asked, searched: target.kind === 'file' ? 1 : searched, files })
+}
 
-  /** ripgrep looks at the size of each file only where one may be too large: that takes a tenth of a search. */
-  function quick(): boolean {
-    return target.kind === 'file' || (watchable && !vast.has(identity()))
-  }
-  /** Whether a run may have opened a file that is too large: not if all that it read is less. */
-  function overdone(asked: Asked, bytes: number): boolean {
-    return target.kind === 'directory' && (asked.overburdened === true || bytes > burden.read)
-  }
-  function remember(): void {
-    vast.add(identity())
-    if (vast.size > mostVast) vast.delete(vast.values().next().value!)
-  }
-  function identity(): string {
-    return `${target.stat.dev}:${target.stat.ino}`
-  }
+/** ripgrep looks at the size of each file only where one may be too large: that takes a tenth of a search. */
+const quick = (target: Handle): boolean => target.kind === 'file' || (watchable && !vast.has(identity(target)))
 
-  function settled(counts: Counts): Counts {
-    judge(counts.asked, query, target.kind === 'file' ? counts.files.length > 0 : counts.searched > 0)
-    return counts
-  }
+/** Whether a run may have opened a file that is too large: not if all that it read is less. */
+const overdone = (target: Handle, asked: Asked, bytes: number): boolean => target.kind === 'directory' && (asked.overburdened === true || bytes > burden.read)
 
-  /** The files whose matches count: `false` for all, `undefined` without ripgrep. */
-  async function candidates(): Promise<Set<string> | false | undefined> {
-    const sets: Set<string>[] = []
-    if (target.kind === 'directory' && choose(query.globs)) {
-      const { files } = await filesBelow(context, target, query)
-      sets.push(new Set(files))
-    }
-    for (const pattern of query.every ? query.patterns : []) {
-      const counted = await count([pattern])
-      if (!counted) return undefined
-      sets.push(new Set(counted.files.map(({ file }) => file)))
-    }
-    const [first, ...others] = sets
-    return first ? new Set([...first].filter((file) => others.every((other) => other.has(file)))) : false
-  }
+function remember(target: Handle): void {
+  vast.add(identity(target))
+  if (vast.size > mostVast) vast.delete(vast.values().next().value!)
+}
+const identity = ({ stat }: Handle): string => `${stat.dev}:${stat.ino}`
 
-  async function ask(patterns: string[], how: string[], take: Consumer, skips?: Skips): Promise<Asked | undefined> {
-    const limits = { signal: context.signal, seconds }
-    const args = [...how, '--null', '--with-filename', ...matching({ ...query, patterns })]
-    // The handle's own name, not its path: it cannot be swapped, and may be no text.
-    if (target.kind === 'file') return ripgrep('/', [...args, '--', target.ref], limits, take)
-    return withWalk(context.workspace, target, query, (flags) =>
-      skips
-        ? ripgrep(target.ref, [...args, ...flags, '--max-filesize', String(largestSearched), '--', './'], limits, take, (line) => {
-            const [, name] = / ignoring (.*): \d+ bytes$/.exec(line) ?? []
-            if (name !== undefined) skips(Buffer.from(name))
-          })
-        : ripgrep(target.ref, [...args, ...flags, '--', './'], { ...limits, burden }, take),
-    )
+function settled({ query, target }: Search, counts: Counts): Counts {
+  judge(counts.asked, query, target.kind === 'file' ? counts.files.length > 0 : counts.searched > 0)
+  return counts
+}
+
+/** The files whose matches count: `false` for all, `undefined` without ripgrep. */
+async function candidates(state: Search): Promise<Set<string> | false | undefined> {
+  const { context, query, target } = state
+  const sets: Set<string>[] = []
+  if (target.kind === 'directory' && choose(query.globs)) {
+    const { files } = await filesBelow(context, target, query)
+    sets.push(new Set(files))
   }
+  for (const pattern of query.every ? query.patterns : []) {
+    const counted = await count(state, [pattern])
+    if (!counted) return undefined
+    sets.push(new Set(counted.files.map(({ file }) => file)))
+  }
+  const [first, ...others] = sets
+  return first ? new Set([...first].filter((file) => others.every((other) => other.has(file)))) : false
+}
+
+async function ask({ context, query, target }: Search, patterns: string[], how: string[], take: Consumer, skips?: Skips): Promise<Asked | undefined> {
+  const limits = { signal: context.signal, seconds }
+  const args = [...how, '--null', '--with-filename', ...matching({ ...query, patterns })]
+  // The handle's own name, not its path: it cannot be swapped, and may be no text.
+  if (target.kind === 'file') return ripgrep('/', [...args, '--', target.ref], limits, take)
+  return withWalk(context.workspace, target, query, (flags) =>
+    skips
+      ? ripgrep(target.ref, [...args, ...flags, '--max-filesize', String(largestSearched), '--', './'], limits, take, (line) => {
+          const [, name] = / ignoring (.*): \d+ bytes$/.exec(line) ?? []
+          if (name !== undefined) skips(Buffer.from(name))
+        })
+      : ripgrep(target.ref, [...args, ...flags, '--', './'], { ...limits, burden }, take),
+  )
 }
 
 /** Is told of the files that are too large to be opened. */

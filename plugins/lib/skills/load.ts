@@ -3,6 +3,7 @@ import { fail, problem, type Call, type Result } from '../../../core/base/index.
 import type { Context, Session } from '../../../core/kernel/index.js'
 import { parseSkill, type Skill, type SkillText } from '../../../core/skills/index.js'
 import { openWorkspace, type Handle, type Workspace } from '../../../core/workspace/index.js'
+import { nextCall } from '../base/index.js'
 
 /** The ids of the skills that a session has loaded. */
 export const loadedIn = (session: Session): Set<string> => session.state('skills/loaded', () => new Set<string>())
@@ -17,7 +18,7 @@ export function unknownSkill(name: string, { host }: Pick<Context, 'host'>): Res
   const known = host.skills().catalogue.map((skill) => skill.name)
   const close = known.map((one) => [distance(name.toLowerCase(), one), one] as const).filter(([far, one]) => far <= Math.max(2, one.length / 3)).sort(([a], [b]) => a - b).slice(0, 3)
   const similar = close.length > 0 ? `; similar: ${close.map(([, one]) => one).join(', ')}` : ''
-  return fail('VT_SKILL_UNKNOWN', `There is no skill '${name}'${similar}.`, { next: { tool: 'list_skills', input: {} }, ...(close.length > 0 && { details: { similar: close.map(([, one]) => one) } }) })
+  return fail('VT_SKILL_UNKNOWN', `There is no skill '${name}'${similar}.`, { next: nextCall('skills'), ...(close.length > 0 && { details: { similar: close.map(([, one]) => one) } }) })
 }
 
 /** Levenshtein distance. */

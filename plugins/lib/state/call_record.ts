@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
-import { redact, type Call, type JsonObject, type Result } from '../../../core/base/index.js'
+import { redact, sha256, type Call, type JsonObject, type Result } from '../../../core/base/index.js'
 import type { Context, Judged } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { openOwn } from './private_file.js'
@@ -151,7 +150,7 @@ function parsed(line: string): Entry | undefined {
 
 /** The name of a session as the name of a folder. */
 const folderName = (session: string): string =>
-  /^\w[\w.-]{0,63}$/.test(session) ? session : `s-${createHash('sha256').update(session).digest('hex').slice(0, 16)}`
+  /^\w[\w.-]{0,63}$/.test(session) ? session : `s-${sha256(session).slice(0, 16)}`
 
 /** Removes the records of sessions that ended long ago, and the oldest beyond the number kept. */
 async function prune(workspace: Workspace, current: string): Promise<void> {

@@ -1,6 +1,7 @@
 export { callsOf, entryOf, recordedCalls, sessionsFolder, type Entry } from './call_record.js'
-export { hold } from './hold.js'
 export { openOwn, readOwn } from './private_file.js'
 export { ownFolder } from './private_folder.js'
 export { repeatsOf } from './repeats.js'
 export { openSpool, spool, spoolFolder, spooled, type Spool } from './spool.js'
+export { tempFolder } from './temp_folder.js'
+export { TokenStore } from './token_store.js'

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import type { Call, Next, Result } from '../../../core/base/index.js'
+import { sha256, type Call, type Next, type Result } from '../../../core/base/index.js'
 import type { Session } from '../../../core/kernel/index.js'
 
 /** What is remembered of a call that was made before in this session, in this mode, with this very input. */
@@ -20,8 +19,6 @@ export interface Seen {
 }
 
 const kept = 500
-// Nobody reads an answer and asks again faster than this: quicker repeats are a program's, which knows what it does.
-const readingMs = 500
 
 /** The memory behind the guard against calls that go in a circle. */
 export class Repeats {
@@ -59,8 +56,8 @@ export class Repeats {
     seen.successes = this.successes
   }
 
-  /** Notes an answer; returns how often this very one was given. */
-  succeeded(call: Call, result: Result & { ok: true }): Seen {
+  /** Notes an answer; returns how often this very one was given. What comes quicker than anybody reads, in `reading` ms, is a program's, which knows what it does. */
+  succeeded(call: Call, result: Result & { ok: true }, reading: number): Seen {
     this.successes += 1
     const seen = this.note(call)
     seen.failures = 0
@@ -74,7 +71,7 @@ export class Repeats {
     }
     const digest = digestOf(result)
     if (seen.digest !== digest) seen.times = 1
-    else if (call.at - seen.at >= readingMs) seen.times += 1
+    else if (call.at - seen.at >= reading) seen.times += 1
     seen.digest = digest
     seen.at = Date.now()
     return seen
@@ -86,7 +83,4 @@ export const repeatsOf = (session: Session): Repeats => session.state('repeats',
 const identity = ({ slot, mode, input }: Call): string => `${mode} ${slot} ${JSON.stringify(Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1)))}`
 
 const digestOf = ({ output, text = '' }: Result & { ok: true }): string =>
-  createHash('sha256')
-    .update(JSON.stringify(output, (key, value: unknown) => (key.endsWith('_ms') ? undefined : value)))
-    .update(text)
-    .digest('base64')
+  sha256(`${JSON.stringify(output, (key, value: unknown) => (key.endsWith('_ms') ? undefined : value))}${text}`, 'base64')

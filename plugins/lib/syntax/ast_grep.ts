@@ -6,8 +6,9 @@ import type { Context } from '../../../core/kernel/index.js'
 import type { WebSettings } from '../net/index.js'
 import { run, tail, type Consumer, type Ended } from '../process/index.js'
 import { installUnasked, managedFolder, astGrepProgram as program } from './ast_grep_install.js'
+import { pinned } from './ast_grep_pins.js'
 
-/** VTCODE_AST_GREP_BIN, the npm package, `~/.vtcode/bin`, PATH outside the workspace; never `sg`, which is another program on Linux. */
+/** VTCODE_AST_GREP_BIN, the npm package of this machine, `~/.vtcode/bin`, PATH outside the workspace; never `sg`, which is another program on Linux. */
 export function astGrepPath(workspace: string): string | undefined {
   const chosen = process.env['VTCODE_AST_GREP_BIN']
   if (chosen) return chosen
@@ -25,10 +26,10 @@ let place: string | undefined
 
 function packaged(): string | undefined {
   if (place !== undefined) return place
+  // Of the packages that `@ast-grep/cli` chooses from, npm installs the one that fits; the package itself would copy the program by a script.
+  const wanted = pinned.packages[`${process.platform} ${process.arch}`]
   try {
-    // The package's own starter is a script that costs 0.4 s a call; this is the program behind it.
-    const { resolveBinaryPath } = createRequire(import.meta.url)('@ast-grep/cli/postinstall.js') as { resolveBinaryPath(): string }
-    return (place = resolveBinaryPath())
+    return wanted && (place = createRequire(import.meta.url).resolve(`${wanted.name}/${program}`))
   } catch {
     return undefined
   }

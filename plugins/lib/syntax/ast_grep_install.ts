@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { existsSync, realpathSync } from 'node:fs'
+import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { VtError } from '../../../core/base/index.js'
+import { VtError, writeState } from '../../../core/base/index.js'
 import { homeOf } from '../../../core/config/index.js'
+import { lock } from '../../../core/workspace/index.js'
+import { tarEntries, type TarEntry } from '../files/index.js'
 import type { WebSettings } from '../net/index.js'
-import { hold } from '../state/index.js'
 import { pinned } from './ast_grep_pins.js'
 
 export const astGrepProgram = process.platform === 'win32' ? 'ast-grep.exe' : 'ast-grep'
@@ -45,7 +46,7 @@ async function unasked(signal: AbortSignal, web: WebSettings): Promise<string> {
   } catch (error) {
     // Not the program's fault, nor the registry's: the next call may try again.
     if (signal.aborted || !(error instanceof InstallProblem) || error.unasked) throw error
-    await writeFile(failure(), JSON.stringify({ at: Date.now(), reason: error.message })).catch(() => {})
+    await writeState(failure(), JSON.stringify({ at: Date.now(), reason: error.message }), { durable: false }).catch(() => {})
     throw error
   }
 }
@@ -57,23 +58,14 @@ export async function install(signal: AbortSignal, { again, web }: { again: bool
   const folder = managedFolder()
   const target = join(folder, astGrepProgram)
   await attempt(mkdir(folder, { recursive: true, mode: 0o755 }))
-  const release = await attempt(hold(join(folder, 'ast-grep.lock'), signal))
-  try {
-    // Another process may have been quicker.
-    if (!again && existsSync(target)) return target
-    const archive = await fetched(wanted, signal, web)
-    const program = member(await attempt(promisify(gunzip)(archive, { maxOutputLength: largest })), `package/${astGrepProgram}`)
-    const temp = join(folder, `.${astGrepProgram}.${process.pid}`)
-    try {
-      await attempt(written(temp, program).then(() => rename(temp, target)))
-    } finally {
-      await rm(temp, { force: true })
-    }
-    await rm(failure(), { force: true })
-    return target
-  } finally {
-    await release()
-  }
+  await using _ = await attempt(lock([`ast-grep of ${realpathSync(folder)}`], folder, signal, (seconds + 20) * 1000))
+  // Another process may have been quicker.
+  if (!again && existsSync(target)) return target
+  const archive = await fetched(wanted, signal, web)
+  const program = await member(await attempt(promisify(gunzip)(archive, { maxOutputLength: largest })), `package/${astGrepProgram}`)
+  await attempt(writeState(target, program, { mode: 0o755 }))
+  await rm(failure(), { force: true })
+  return target
 }
 
 const failure = (): string => join(managedFolder(), 'ast-grep.failed.json')
@@ -107,25 +99,13 @@ async function fetched({ name, integrity }: { name: string; integrity: string },
   }
 }
 
-/** One file of a tar archive: headers of 512 bytes, contents padded to as many. */
-function member(tar: Buffer, wanted: string): Buffer {
-  for (let at = 0; at + 512 <= tar.length; ) {
-    const name = tar.toString('utf8', at, at + 100).replace(/\0.*$/s, '')
-    const size = Number.parseInt(tar.toString('latin1', at + 124, at + 136), 8) || 0
-    if (name === wanted) return tar.subarray(at + 512, at + 512 + size)
-    at += 512 + Math.ceil(size / 512) * 512
-  }
-  throw new InstallProblem(`the package does not hold ${wanted}`)
-}
-
-async function written(path: string, bytes: Buffer): Promise<void> {
-  const file = await open(path, 'w', 0o755)
-  try {
-    await file.writeFile(bytes)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
+async function member(tar: Buffer, wanted: string): Promise<Buffer> {
+  let found: TarEntry | undefined
+  await attempt(tarEntries(tar, (entry) => {
+    if (entry.path === wanted) found = entry
+  }))
+  if (!found) throw new InstallProblem(`the package does not hold ${wanted}`)
+  return found.bytes()
 }
 
 /** What goes wrong on the way becomes a reason. */

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto'
-import { ok, problem, type Call, type Next, type Notice, type Result } from '../../../core/base/index.js'
+import { ok, problem, sha256, type Call, type Next, type Notice, type Result } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryStat, Handle } from '../../../core/workspace/index.js'
-import { count, notice, refusal, remarks, some } from '../base/index.js'
+import { count, nextCall, notice, refusal, remarks, some } from '../base/index.js'
 import { filesBelow, largestSearched, parentOf, tooLargeToParse, type Listing } from '../search/index.js'
 import { languageNamed, languageOf, type Language } from './languages.js'
 
@@ -114,7 +113,7 @@ export function versionOf({ dev, ino, bytes, mtime_ns, mtime_ms }: Identity, eng
 /** The same of an open file, told by its bytes where it must. */
 export async function versionIn(handle: Handle, engine: string): Promise<string> {
   const { stat } = handle
-  return versionOf(stat, engine) ?? `${engine}:${stat.dev}:${stat.ino}:${createHash('sha256').update(await handle.read(0, stat.bytes)).digest('hex')}`
+  return versionOf(stat, engine) ?? `${engine}:${stat.dev}:${stat.ino}:${sha256(await handle.read(0, stat.bytes))}`
 }
 
 export function cached(version: string): Item[] | undefined {
@@ -213,7 +212,7 @@ export async function answer(drawn: Drawn, { input, given }: Pick<Call<OutlineIn
     backend: drawn.backend,
     total_symbols: files.reduce((sum, file) => sum + file.symbols, 0),
     truncated,
-    ...(sub !== undefined && { next: { tool: 'unified_search', input: { action: 'outline', ...given, path: sub } } }),
+    ...(sub !== undefined && { next: nextCall('outline', { ...given, path: sub }) }),
   }
   const notices = [...drawn.notices, ...(drawn.listing ? remarks(drawn.listing) : [])]
   const tail = left.length > 0 ? `${count(left.length, 'file')} left out; outline a sub-directory.` : ''

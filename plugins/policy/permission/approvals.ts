@@ -1,7 +1,7 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { constants } from 'node:fs'
-import { mkdir, open, readFile, rename, writeFile, type FileHandle } from 'node:fs/promises'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sha256, writeState } from '../../../core/base/index.js'
 import type { Context, JsonObject, Lasting } from '../../../core/index.js'
 import { folderOf, readCommand, type Facts } from '../../lib/rules/index.js'
 import { ownFolder } from '../../lib/state/index.js'
@@ -75,7 +75,7 @@ function free({ slot }: Context, name: string): boolean {
   return schema?.type === 'string' && schema.enum === undefined
 }
 
-const nameOf = ({ key }: Scope): string => `${createHash('sha256').update(key).digest('hex').slice(0, 16)}.json`
+const nameOf = ({ key }: Scope): string => `${sha256(key).slice(0, 16)}.json`
 
 // A workspace can come with files of anybody: a stored answer counts only with a seal that this user's own key made for this place.
 const sealOf = (secret: Buffer, scope: Scope, root: string): string => createHmac('sha256', secret).update(JSON.stringify([root, scope.key, scope.covers])).digest('hex')
@@ -98,24 +98,9 @@ async function store(scope: Scope, context: Context): Promise<void> {
     const secret = await secretOf(context)
     await using directory = await ownFolder(context.workspace, folder)
     const entry = { version: 1, covers: scope.covers, at: new Date().toISOString(), seal: sealOf(secret, scope, context.workspace.root) }
-    const draft = `${directory.ref}/.${nameOf(scope)}.${randomBytes(4).toString('hex')}`
-    const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
-    const file = await open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-    await onDisk(file, () => file.writeFile(`${JSON.stringify(entry, null, 2)}\n`))
-    await rename(draft, `${directory.ref}/${nameOf(scope)}`)
-    if (process.platform !== 'win32') await onDisk(await open(directory.ref, constants.O_RDONLY | constants.O_DIRECTORY))
+    await writeState(`${directory.ref}/${nameOf(scope)}`, `${JSON.stringify(entry, null, 2)}\n`)
   } catch (error) {
     context.log('warn', `an answer for always is remembered for this session only: ${(error as Error).message}`)
-  }
-}
-
-/** Puts an open file or directory on disk, and closes it. */
-async function onDisk(file: FileHandle, first = async () => {}): Promise<void> {
-  try {
-    await first()
-    await file.sync()
-  } finally {
-    await file.close()
   }
 }
 

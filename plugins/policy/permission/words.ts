@@ -21,7 +21,7 @@ export function verdict(call: Call, { kind, reason, rule = '', way = wayOut(call
 const changes = (call: Call): boolean => call.effects.some((effect) => effect === 'write' || effect === 'exec')
 
 const instead = (call: Call): string =>
-  call.effects.includes('exec') ? 'Use unified_search or unified_file to inspect the workspace, or request_user_input to ask the user. ' : ''
+  call.effects.includes('exec') ? 'Use {tool:unified_search/list} or {tool:unified_file/read} to inspect the workspace, or {tool:request_user_input} to ask the user. ' : ''
 
 /** The sentence for the final answer when a change did not happen. */
 const say = (way: string): string =>

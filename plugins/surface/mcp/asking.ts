@@ -1,4 +1,5 @@
 import type { ClientCapabilities, InputRequests, InputRequiredResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server'
+import { sha256 } from '../../../core/base/index.js'
 import type { Approval, Approved, Asker, CallOptions, Client, ClientRequest, JsonObject, Result } from '../../../core/index.js'
 import { answersOf, formOf } from './form.js'
 import type { Sdk } from './sdk.js'
@@ -74,8 +75,7 @@ export class Asking implements Client {
 
   /** The answer to a question of this very content, or the way to have it asked. */
   async #place(kind: string, content: unknown) {
-    const { createHash } = await import('node:crypto')
-    const key = `${kind}-${createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16)}`
+    const key = `${kind}-${sha256(JSON.stringify(content)).slice(0, 16)}`
     const ask = (form: Parameters<Sdk['inputRequired']['elicit']>[0]) => {
       this.#questions[key] = this.#sdk.inputRequired.elicit(form)
     }

@@ -53,42 +53,9 @@ export function readHttpFlags(argv: string[]): HttpFlags | { wrong: string } {
 export async function overHttp(kernel: Kernel, flags: HttpFlags, io: Io): Promise<number> {
   const token = flags.token === undefined ? randomBytes(32).toString('base64url') : flags.token
   const sessions = createSessions({ kernel, sdk: loadSdk('http'), deferred: flags.deferred ?? false, onerror: (error) => say(io, 'warning', error.message) })
-  let guard: ReturnType<typeof createGuard> | undefined
-  let running = 0
-  let streams = 0
-
-  const answer = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const objection = guard!(message)
-    if (objection) return refuse(response, objection)
-    if (running >= MAX_REQUESTS) return refuse(response, { status: 503, text: 'Too many requests at once; try again soon.', headers: { 'retry-after': '1' } })
-    running++
-    try {
-      const body = await readBody(message, MAX_FRAME)
-      if (body === undefined) return refuse(response, { status: 413, text: `The body is larger than ${MAX_FRAME} bytes.`, headers: { connection: 'close' } })
-      const reply = await sessions.handle(toRequest(message, response, body))
-      if (!isStream(reply)) return await send(reply, response)
-      if (streams >= MAX_STREAMS) {
-        await reply.body?.cancel()
-        return refuse(response, { status: 503, text: 'Too many listeners at once; try again soon.', headers: { 'retry-after': '1' } })
-      }
-      stream(reply, response)
-    } catch (error) {
-      say(io, 'warning', (error as Error).message)
-      if (!response.headersSent) refuse(response, { status: 500, text: 'Internal error.' })
-      else response.destroy()
-    } finally {
-      running--
-    }
-  }
-
-  function stream(reply: Response, response: ServerResponse): void {
-    streams++
-    void send(reply, response)
-      .catch(() => response.destroy())
-      .finally(() => streams--)
-  }
-
-  const server = createHttpServer({ requestTimeout: 30_000, headersTimeout: 10_000, connectionsCheckingInterval: 5_000, keepAliveTimeout: 5_000 }, (message, response) => void answer(message, response))
+  const serving: Serving = { sessions, io, running: 0, streams: 0 }
+  const limits = { requestTimeout: 30_000, headersTimeout: 10_000, connectionsCheckingInterval: 5_000, keepAliveTimeout: 5_000 }
+  const server = createHttpServer(limits, (message, response) => void answer(serving, message, response))
   server.maxConnections = MAX_CONNECTIONS
   server.on('upgrade', (_, socket) => socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n'))
   const failure = await new Promise<Error | undefined>((resolve) => {
@@ -100,7 +67,7 @@ export async function overHttp(kernel: Kernel, flags: HttpFlags, io: Io): Promis
     return 1
   }
   const { port } = server.address() as AddressInfo
-  guard = createGuard({ host: flags.host, port, token })
+  serving.guard = createGuard({ host: flags.host, port, token })
   io.stderr.write(greeting(`http://${flags.host.includes(':') ? `[${flags.host}]` : flags.host}:${port}/mcp`, token, flags))
 
   await new Promise<void>((resolve) => (io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true })))
@@ -110,6 +77,47 @@ export async function overHttp(kernel: Kernel, flags: HttpFlags, io: Io): Promis
   await sessions.close()
   server.closeAllConnections()
   return 0
+}
+
+/** What serves the requests, with how many are under way. */
+interface Serving {
+  readonly sessions: ReturnType<typeof createSessions>
+  readonly io: Io
+  /** Known as soon as the port is; no request comes before. */
+  guard?: ReturnType<typeof createGuard>
+  running: number
+  streams: number
+}
+
+async function answer(serving: Serving, message: IncomingMessage, response: ServerResponse): Promise<void> {
+  const objection = serving.guard!(message)
+  if (objection) return refuse(response, objection)
+  if (serving.running >= MAX_REQUESTS) return refuse(response, { status: 503, text: 'Too many requests at once; try again soon.', headers: { 'retry-after': '1' } })
+  serving.running++
+  try {
+    const body = await readBody(message, MAX_FRAME)
+    if (body === undefined) return refuse(response, { status: 413, text: `The body is larger than ${MAX_FRAME} bytes.`, headers: { connection: 'close' } })
+    const reply = await serving.sessions.handle(toRequest(message, response, body))
+    if (!isStream(reply)) return await send(reply, response)
+    if (serving.streams >= MAX_STREAMS) {
+      await reply.body?.cancel()
+      return refuse(response, { status: 503, text: 'Too many listeners at once; try again soon.', headers: { 'retry-after': '1' } })
+    }
+    stream(serving, reply, response)
+  } catch (error) {
+    say(serving.io, 'warning', (error as Error).message)
+    if (!response.headersSent) refuse(response, { status: 500, text: 'Internal error.' })
+    else response.destroy()
+  } finally {
+    serving.running--
+  }
+}
+
+function stream(serving: Serving, reply: Response, response: ServerResponse): void {
+  serving.streams++
+  void send(reply, response)
+    .catch(() => response.destroy())
+    .finally(() => serving.streams--)
 }
 
 const isStream = ({ headers }: Response): boolean => headers.get('content-type')?.startsWith('text/event-stream') ?? false

@@ -18,9 +18,11 @@ export interface SessionsOptions {
   onerror: (error: Error) => void
 }
 
+type OpenSessions = Map<string, { transport: Transport; used: number }>
+
 /** Serves both revisions at one address: 2026-07-28 request by request, the earlier ones in sessions that share nothing. */
 export function createSessions({ kernel, sdk, deferred, onerror }: SessionsOptions) {
-  const open = new Map<string, { transport: Transport; used: number }>()
+  const open: OpenSessions = new Map()
   const modern = sdk.createMcpHandler(() => createServer(kernel, sdk, { session: 'mcp-http', deferred }), { legacy: 'reject', maxRequestBodySize: MAX_FRAME, onerror })
   const stops = [
     kernel.onReload(() => {
@@ -36,23 +38,6 @@ export function createSessions({ kernel, sdk, deferred, onerror }: SessionsOptio
     for (const { transport, used } of open.values()) if (Date.now() - used > IDLE) void transport.close()
   }, 60_000).unref()
 
-  async function begin(): Promise<Transport> {
-    const id = randomUUID()
-    const transport: Transport = new sdk.WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: () => id,
-      onsessioninitialized: () => void open.set(id, { transport, used: Date.now() }),
-      maxRequestBodySize: MAX_FRAME,
-    })
-    await createServer(kernel, sdk, { session: `mcp-${id}`, deferred }).connect(transport)
-    const closed = transport.onclose
-    transport.onclose = () => {
-      open.delete(id)
-      void kernel.endSession(`mcp-${id}`)
-      closed?.()
-    }
-    return transport
-  }
-
   async function beginning({ request, said }: Asked): Promise<Response> {
     const id = request.headers.get('mcp-session-id')
     if (id !== null && ++forged > MAX_FORGED) return refusal(429, 'Too many sessions that do not exist; begin one with initialize.', { 'retry-after': '60' })
@@ -60,7 +45,7 @@ export function createSessions({ kernel, sdk, deferred, onerror }: SessionsOptio
     const opens = request.method === 'POST' && sdk.isInitializeRequest(said.parsedBody)
     if (!opens) return request.method === 'POST' ? refusal(400, 'Begin with initialize, then send its mcp-session-id.') : refusal(400, 'The header mcp-session-id is missing.')
     if (open.size >= MAX_SESSIONS) return refusal(503, `There are ${MAX_SESSIONS} sessions already; end one or wait.`)
-    return (await begin()).handleRequest(request, said)
+    return (await begin({ kernel, sdk, deferred }, open)).handleRequest(request, said)
   }
 
   return {
@@ -79,6 +64,24 @@ export function createSessions({ kernel, sdk, deferred, onerror }: SessionsOptio
       await Promise.allSettled([modern.close(), ...[...open.values()].map(({ transport }) => transport.close())])
     },
   }
+}
+
+/** A session that is entered when its client has initialized it, and left when its transport closes. */
+async function begin({ kernel, sdk, deferred }: Omit<SessionsOptions, 'onerror'>, open: OpenSessions): Promise<Transport> {
+  const id = randomUUID()
+  const transport: Transport = new sdk.WebStandardStreamableHTTPServerTransport({
+    sessionIdGenerator: () => id,
+    onsessioninitialized: () => void open.set(id, { transport, used: Date.now() }),
+    maxRequestBodySize: MAX_FRAME,
+  })
+  await createServer(kernel, sdk, { session: `mcp-${id}`, deferred }).connect(transport)
+  const closed = transport.onclose
+  transport.onclose = () => {
+    open.delete(id)
+    void kernel.endSession(`mcp-${id}`)
+    closed?.()
+  }
+  return transport
 }
 
 function refusal(status: number, message: string, headers: Record<string, string> = {}): Response {

@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { createKernel, type Config, type Contribution, type Diagnostic, type Io, type JsonObject, type Kernel } from '../../../core/index.js'
 import type { Inspection } from '../../../core/kernel/index.js'
+import { dataKeys } from '../../../core/schema/index.js'
+import { tempFolder } from '../../lib/state/index.js'
 
 export interface Setting {
   path: string
@@ -14,7 +15,7 @@ export interface Setting {
 
 /** Works with the plugin in a fresh workspace with these files, and clears everything away. */
 export async function onBench<T>({ path, inspection, run, io }: Setting, files: JsonObject, config: Config, work: (kernel: Kernel) => Promise<T>): Promise<T> {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'vtcode-example-')))
+  const folder = realpathSync(tempFolder('example'))
   try {
     const [workspace, home] = [join(folder, 'ws'), join(folder, 'home')]
     mkdirSync(workspace)
@@ -50,7 +51,11 @@ export async function onBench<T>({ path, inspection, run, io }: Setting, files: 
 }
 
 /** Runs as soon as it is there, or as soon as any call is judged. Handlers wait for their own call. */
-export const executes = ({ kind, manifest }: Contribution): boolean => (kind !== 'action' && manifest.module !== undefined) || manifest.mcp !== undefined
+export const executes = (contribution: Contribution): boolean =>
+  (contribution.kind !== 'action' && contribution.manifest.module !== undefined) || contribution.manifest.mcp !== undefined || foreignKey(contribution) !== undefined
+
+/** The key that an adapter of somebody else serves. */
+export const foreignKey = ({ kind, manifest }: Contribution): string | undefined => (kind === 'action' ? dataKeys(manifest).find((key) => !['run', 'http', 'mcp'].includes(key)) : undefined)
 
 /** What comes of importing every module of the plugin. */
 export const probe = (setting: Setting): Promise<Diagnostic[]> =>

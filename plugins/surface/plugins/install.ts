@@ -1,10 +1,11 @@
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
+import { dataFolder } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { homeOf, VtError, type Io, type Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/kernel/index.js'
 import { readInstalled, readTree, treeDigest, writeInstalled, type Installed, type PluginSource } from '../../../core/trust/index.js'
-import { hold } from '../../lib/state/index.js'
+import { lock } from '../../../core/workspace/index.js'
 import { confirm, interactive } from '../../lib/terminal/index.js'
 import { executesHash } from './powers.js'
 import { Refusal } from './refusal.js'
@@ -120,12 +121,12 @@ export async function remove(name: string, options: Installing & { data?: boolea
     rmSync(target, { recursive: true, force: true })
     writeInstalled(folder, others)
     if (!options.data) return
-    const kept = join(homeOf({ env: io.env }), 'plugin-data')
-    const { createHash } = await import('node:crypto')
-    const instance = createHash('sha256').update(here ? kernel.workspace : 'user').digest('hex').slice(0, 12)
-    rmSync(join(kept, `${name}-${instance}`), { recursive: true, force: true })
+    rmSync(dataFolder({ plugin: name, layer: here ? 'workspace' : 'user' }, homeOf({ env: io.env }), kernel.workspace), { recursive: true, force: true })
   })
 }
+
+/** As long as another one may take to fetch a plugin with its dependencies. */
+const patienceMs = 300_000
 
 /** One change at a time; what an interrupted one left behind is cleared away. */
 async function changing<T>(options: Installing, work: (folder: string, staging: string) => Promise<T>): Promise<T> {
@@ -134,7 +135,7 @@ async function changing<T>(options: Installing, work: (folder: string, staging: 
   const folder = folderOf(options)
   const plugins = join(folder, 'plugins')
   mkdirSync(plugins, { recursive: true, mode: options.here ? 0o755 : 0o700 })
-  const release = await hold(join(folder, 'plugins.lock.json.busy'), io.signal)
+  await using _ = await lock([`plugins of ${realpathSync(folder)}`], folder, io.signal, patienceMs)
   for (const name of readdirSync(plugins)) if (name.startsWith('.adding-')) rmSync(join(plugins, name), { recursive: true, force: true })
   // A sibling of where it will be: moving it there is one step.
   const staging = mkdtempSync(join(plugins, '.adding-'))
@@ -146,7 +147,6 @@ async function changing<T>(options: Installing, work: (folder: string, staging: 
     throw error
   } finally {
     rmSync(staging, { recursive: true, force: true })
-    await release()
   }
 }
 
@@ -173,7 +173,11 @@ function settle(folder: string): void {
   }
 }
 
-const surroundings = ({ kernel, io }: Installing) => ({ workspace: kernel.workspace, home: homeOf({ env: io.env }), env: io.env })
+/** In what surroundings a plugin is looked at: what others have brought may serve it. */
+export const surroundings = ({ kernel, io }: Pick<Installing, 'kernel' | 'io'>) => {
+  const adapters = kernel.contributions().flatMap(({ layer, key }) => (layer === 'builtin' || key === undefined ? [] : [key]))
+  return { workspace: kernel.workspace, home: homeOf({ env: io.env }), env: io.env, adapters }
+}
 
 /** What lies in a folder, when all of it can be used. Throws Refusal. */
 async function usable(root: string, name: string, options: Installing): Promise<Inspection> {

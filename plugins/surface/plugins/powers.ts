@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto'
 import { relative } from 'node:path'
+import { sha256 } from '../../../core/base/index.js'
 import type { Contribution, JsonObject } from '../../../core/index.js'
 import type { Inspection } from '../../../core/kernel/index.js'
 import { canonical, treeDigest } from '../../../core/trust/index.js'
 import { spoken } from '../../lib/base/index.js'
+import { foreignKey } from './bench.js'
 
 export interface Power {
   /** The contribution it comes from. */
@@ -38,12 +39,14 @@ export function powersOf({ contributions, root }: Inspection): Power[] {
 export function executesHash(inspection: Inspection): string {
   const powers = powersOf(inspection)
   const tree = powers.some(({ does }) => does.length > 0) ? treeDigest(inspection.root) : ''
-  return `sha256-${createHash('sha256').update(`${canonical(powers)}\0${tree}`).digest('base64')}`
+  return `sha256-${sha256(`${canonical(powers)}\0${tree}`, 'base64')}`
 }
 
-function deedsOf({ kind, slot, stage, file, manifest, root: own }: Contribution, root: string): string[] {
+function deedsOf(contribution: Contribution, root: string): string[] {
+  const { kind, slot, stage, file, manifest, root: own } = contribution
   const { module, run, alias, http, mcp } = manifest
   const code = module ?? (alias?.['module'] as string | undefined)
+  const foreign = foreignKey(contribution)
   const here = relative(root, file)
   return [
     ...(stage === 'override' ? [`stands in the way of every call of ${slot}`] : stage === 'fallback' ? [`answers ${slot} where others decline`] : []),
@@ -55,6 +58,7 @@ function deedsOf({ kind, slot, stage, file, manifest, root: own }: Contribution,
     ...(run ? [`starts ${JSON.stringify(run)}${env(manifest['env'])}`] : []),
     ...(http ? [`connects to ${String(http['method'] ?? 'GET')} ${String(http['url'])}`] : []),
     ...(mcp ? [serverDeed(mcp['server'], own)] : []),
+    ...(foreign === undefined ? [] : [`has the adapter of '${foreign}' do ${JSON.stringify(manifest[foreign])}`]),
     ...hookDeeds(manifest.hooks),
     ...(manifest.provider ? [`sends conversations and tools to the models at ${String((manifest.provider as JsonObject)['base_url'] ?? (manifest.provider as JsonObject)['package'])}`] : []),
     ...(alias ? [`passes calls on to ${[...new Set(targets(alias))].join(', ')}`] : []),

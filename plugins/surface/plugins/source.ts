@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto'
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { findProgram, searchPath } from '../../../core/base/index.js'
+import { stripVTControlCharacters } from 'node:util'
+import { findProgram, searchPath, sha256 } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
 import { treeDigest, type PluginSource } from '../../../core/trust/index.js'
 import { download, hostOf, networkFailure, type WebSettings } from '../../lib/net/index.js'
-import { run, tail } from '../../lib/process/index.js'
+import { runShort } from '../../lib/process/index.js'
 import { mostBytes, unpack } from './archive.js'
 import { Refusal } from './refusal.js'
 
@@ -63,20 +63,18 @@ function fromFolder(path: string, { into }: Fetching): Fetched {
   return { root, source: { type: 'path', path: realpathSync(path) }, name: basename(path) }
 }
 
-function fromArchive(bytes: Buffer, source: PluginSource, { into, sha256 }: Fetching): Fetched {
-  const integrity = `sha256-${createHash('sha256').update(bytes).digest('base64')}`
-  if (sha256 !== undefined && !matchesHash(bytes, sha256)) throw new Refusal(`the archive is not the one that was meant: its hash is ${integrity}`)
+async function fromArchive(bytes: Buffer, source: PluginSource, { into, sha256: wanted }: Fetching): Promise<Fetched> {
+  const integrity = `sha256-${sha256(bytes, 'base64')}`
+  if (wanted !== undefined && !matchesHash(bytes, wanted)) throw new Refusal(`the archive is not the one that was meant: its hash is ${integrity}`)
   const root = join(into, 'unpacked')
   mkdirSync(root)
-  unpack(bytes, root)
+  await unpack(bytes, root)
   const name = basename(source.path ?? new URL(source.url!).pathname).replace(archives, '')
   return { root: onlyFolder(root), source: { ...source, integrity }, name }
 }
 
-const matchesHash = (bytes: Buffer, said: string): boolean => {
-  const hash = createHash('sha256').update(bytes)
-  return said.startsWith('sha256-') ? `sha256-${hash.digest('base64')}` === said : hash.digest('hex') === said.toLowerCase()
-}
+const matchesHash = (bytes: Buffer, said: string): boolean =>
+  said.startsWith('sha256-') ? `sha256-${sha256(bytes, 'base64')}` === said : sha256(bytes) === said.toLowerCase()
 
 /** Most archives hold one folder that holds everything. */
 function onlyFolder(root: string): string {
@@ -90,7 +88,7 @@ async function fromUrl(url: string, fetching: Fetching): Promise<Fetched> {
   if (fetching.sha256 === undefined) throw new Refusal('an archive of the web is taken with --sha256 only')
   const settings = fetching.kernel.settings['web'] as unknown as WebSettings
   try {
-    return fromArchive(await download(url, { max_bytes: mostBytes, signal: AbortSignal.any([fetching.io.signal, AbortSignal.timeout(300_000)]) }, settings), { type: 'archive', url }, fetching)
+    return await fromArchive(await download(url, { max_bytes: mostBytes, signal: AbortSignal.any([fetching.io.signal, AbortSignal.timeout(300_000)]) }, settings), { type: 'archive', url }, fetching)
   } catch (error) {
     if (error instanceof Refusal) throw error
     const known = error instanceof VtError ? error : (networkFailure(error, hostOf(new URL(url))) as Error)
@@ -121,17 +119,19 @@ async function fromNpm(spec: string, fetching: Fetching): Promise<Fetched> {
   if (!packageSpec.test(spec)) throw new Refusal(`'${spec}' is no name of an npm package`)
   const packed = await started('npm', ['pack', spec, '--ignore-scripts', '--json', '--loglevel=error'], fetching.into, fetching)
   const [{ filename, integrity, version }] = JSON.parse(packed) as [{ filename: string; integrity: string; version: string }]
-  const { root } = fromArchive(readBytes(join(fetching.into, basename(filename)), { limit: mostBytes }), { type: 'npm', path: filename }, { ...fetching, sha256: undefined })
+  const { root } = await fromArchive(readBytes(join(fetching.into, basename(filename)), { limit: mostBytes }), { type: 'npm', path: filename }, { ...fetching, sha256: undefined })
   const name = spec.replace(/(?<=.)@.*$/, '').replace(/^@/, '').replace('/', '-')
   return { root, source: { type: 'npm', url: spec, ref: version, integrity }, name }
 }
+
+const mostPrinted = 16 * 1_048_576
 
 /** What a program prints. Throws Refusal with the end of what it complained about. */
 export async function started(name: string, args: string[], cwd: string, { kernel, io }: Pick<Fetching, 'kernel' | 'io'>, env: Record<string, string> = {}, seconds = 120): Promise<string> {
   const file = findProgram(name, searchPath(io.env['PATH'], kernel.workspace))
   if (!file) throw new Refusal(`it takes the program '${name}', which is not here`)
-  const [out, complaints] = [tail(1_048_576), tail(2_048)]
-  const ended = await run({ file, args, cwd, env }, { signal: io.signal, seconds }, out.take, complaints.take)
-  if (ended?.exit_code === 0) return out.text()
-  throw new Refusal(`${name} ${ended?.timed_out ? `did not end within ${seconds} s` : 'failed'}: ${complaints.text().trim() || 'it said nothing'}`)
+  const ended = await runShort({ file, args, cwd, env }, { signal: io.signal, seconds, most: mostPrinted })
+  if (ended?.exit_code === 0) return stripVTControlCharacters(ended.stdout.toString())
+  const complaints = stripVTControlCharacters(ended?.stderr.subarray(-2_048).toString() ?? '').trim()
+  throw new Refusal(`${name} ${ended?.timed_out ? `did not end within ${seconds} s` : ended?.stopped ? 'printed more than 16 MiB' : 'failed'}: ${complaints || 'it said nothing'}`)
 }

@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findProgram, searchPath } from '../../../core/base/index.js'
 import type { Contribution, Explanation, JsonObject, Result } from '../../../core/index.js'
-import { executes, onBench, type Setting } from './bench.js'
+import { tempFolder } from '../../lib/state/index.js'
+import { executes, foreignKey, onBench, type Setting } from './bench.js'
 
 export type Trial = Setting
 export interface Outcome {
@@ -22,6 +22,9 @@ export async function runExample(contribution: Contribution, said: JsonObject, t
   const example = said as Example
   const folders = searchPath(trial.io.env['PATH'], trial.path)
   if (example.skip_without?.some((name) => !findProgram(name, folders))) return { outcome: 'skipped' }
+  const key = foreignKey(contribution)
+  // The example has the plugin alone, without the adapter that it counts on.
+  if (key !== undefined && !trial.inspection.contributions.some(({ manifest }) => manifest.key === key)) return { outcome: 'skipped' }
   if (!trial.run && executes(contribution)) return notRun
   try {
     if (contribution.kind === 'policy') return await judged(contribution, example, trial)
@@ -96,7 +99,7 @@ async function shrunk({ manifest }: Contribution, { files = {}, call, result, ex
   const [tool, named] = target.tool.split('/') as [string, string?]
   const action = named ?? (target.input?.['action'] as string | undefined)
   const slot = action === undefined ? tool : `${tool}/${action}`
-  const folder = mkdtempSync(join(tmpdir(), 'vtcode-given-'))
+  const folder = tempFolder('given')
   try {
     writeFileSync(join(folder, 'given.yaml'), JSON.stringify({ name: 'given', action: slot, stage: 'override', module: './given.js' }))
     writeFileSync(join(folder, 'given.js'), `export default () => (${JSON.stringify(result)})\n`)

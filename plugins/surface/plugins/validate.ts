@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { homeOf, type Contribution, type Diagnostic, type Io, type JsonObject, type Kernel } from '../../../core/index.js'
+import type { Contribution, Diagnostic, Io, JsonObject, Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/kernel/index.js'
 import { oneLine, paint, printable, say } from '../../lib/terminal/index.js'
 import { probe } from './bench.js'
+import { surroundings } from './install.js'
 import { runExample, type Trial } from './trial.js'
 
 interface Row {
@@ -20,7 +21,7 @@ export async function validate(kernel: Kernel, path: string, { run = false, stri
     say(io, 'error', `'${path}' does not exist.`)
     return 1
   }
-  const inspection = await inspect(place, { workspace: kernel.workspace, home: homeOf({ env: io.env }), env: io.env })
+  const inspection = await inspect(place, surroundings({ kernel, io }))
   const rows = new Map(rowsOf(inspection).map((row) => [row.id, row]))
   const sound = [...rows.values()].every(({ errors }) => errors.length === 0)
   if (sound) {

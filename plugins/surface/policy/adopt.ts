@@ -1,9 +1,7 @@
-import { mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { writeStateSync } from '../../../core/base/index.js'
 import { adoptedFile } from '../../../core/config/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { homeOf, problem, type Io, type Kernel } from '../../../core/index.js'
-import { writeWhole } from '../../../core/trust/index.js'
 import { confirm, interactive, oneLine, say, UsageError } from '../../lib/terminal/index.js'
 
 /** Takes allow rules over that the workspace says, where they do not count, into a file of the user's for this workspace. */
@@ -26,8 +24,7 @@ export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<nu
     }
   }
   if (taken.length > 0) {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    writeWhole(file, `${JSON.stringify({ policy: { allow: [...before, ...taken] } }, null, 2)}\n`)
+    writeStateSync(file, `${JSON.stringify({ policy: { allow: [...before, ...taken] } }, null, 2)}\n`)
     io.stdout.write(taken.map((rule) => `Allowed here: ${oneLine(rule)}\n`).join(''))
   } else if (open.length > 0 && !interactive(io)) say(io, 'error', 'Nobody is there to agree; name the rules: vtcode policy adopt <rule>…')
   return open.length === 0 || taken.length > 0 ? 0 : 1

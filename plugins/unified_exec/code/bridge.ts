@@ -38,7 +38,7 @@ export function serve(line: Duplex, context: Context): Told {
     if (typeof input?.action === 'string') call.action = input.action
     if (told.calls.length < most.calls) told.calls.push(call)
     else return reply(id, { error: tooMany().problem })
-    const error = refused(call.tool, context)
+    const error = await refused(call.tool, input ?? {}, context)
     const result = error ? { ok: false as const, error: error.problem } : await context.call(call.tool, input ?? {})
     Object.assign(call, { ok: result.ok, duration_ms: Date.now() - began, ...(!result.ok && { code: result.error.code }) })
     reply(id, result.ok ? { output: result.output } : { error: result.error })
@@ -63,11 +63,12 @@ function parsed(text: Buffer): JsonObject | undefined {
   }
 }
 
-/** A snippet starts no programs through us: it has a language for that, and depth would have no end. */
-function refused(tool: string, { host }: Context): VtError | undefined {
-  const name = tool.trim().toLowerCase().replace(/^(functions\.|tools\.|mcp__vtcode__)+/, '').replace(/[- ]/g, '_')
-  const starts = host.slots().some((slot) => slot.tool === name && slot.effects.includes('exec'))
-  return starts ? problem('VT_CALL_DEPTH', { limit: 1, slot: name }) : undefined
+/** A snippet starts no programs through us, under whatever name: it has a language for that, and depth would have no end. */
+async function refused(tool: string, input: unknown, { host }: Context): Promise<VtError | undefined> {
+  const { slot } = (await host.resolve(tool, input)) ?? {}
+  if (!slot) return undefined
+  const starts = [slot, ...host.slots().filter((other) => other.tool === slot.tool)].some(({ effects }) => effects.includes('exec'))
+  return starts ? problem('VT_CALL_DEPTH', { limit: 1, slot: slot.slot }) : undefined
 }
 
 const tooMany = (): VtError =>

@@ -1,5 +1,5 @@
 import { ok, type Context, type Next, type Notice, type Result } from '../../../core/index.js'
-import { count, notice } from '../../lib/base/index.js'
+import { count, nextCall, notice } from '../../lib/base/index.js'
 import { plainText } from '../output/text.js'
 import { excerptOf, fit, shares, type Excerpt } from './excerpt.js'
 import type { Session } from './session.js'
@@ -62,8 +62,8 @@ export async function deliver(session: Session, { max_output_tokens, cursor: ask
 const isCut = ({ bytes, end }: Excerpt, share: number): boolean => end !== undefined || bytes > share
 
 function nextOf({ facts }: Session, running: boolean, spool_path: string | undefined): Next | undefined {
-  if (running) return { tool: 'unified_exec', input: { action: 'poll', session_id: facts.id } }
-  return spool_path === undefined ? undefined : { tool: 'unified_exec', input: { action: 'inspect', spool_path } }
+  if (running) return nextCall('poll', { session_id: facts.id })
+  return spool_path === undefined ? undefined : nextCall('inspect', { spool_path })
 }
 
 function streams(plain: boolean, { out, err }: { out: string; err: string }): string {

@@ -35,90 +35,120 @@ const patience = 200
 
 /** Starts a program in a terminal of its own. Throws when this machine has none. */
 export function startTerminal(launch: Launch, size: Size, sink: Sink): Transport {
-  const ended = deferred<Exit>()
-  const drained = deferred<void>()
   const env = Object.entries(launch.env).map(([name, value]) => `${name}=${value}`)
+  let terminal: Terminal | undefined
   const { fd, pid, pty } = native().fork(
     launch.file, launch.args, env, launch.cwd, size.cols, size.rows, -1, -1, true, helper(),
-    (code, signal) => onExit({ exit_code: signal ? null : code, signal: signal ? nameOf(signal) : null }),
+    (code, signal) => terminal?.exit({ exit_code: signal ? null : code, signal: signal ? nameOf(signal) : null }),
   )
-  // A terminal whose last program has gone throws away what nobody has read yet: as long as we hold it too, it does not.
-  const slave = hold(pty)
-  const master = new ReadStream(fd)
-  const mark = new EndMark()
-  let open = true
+  terminal = new Terminal(fd, pid, hold(pty), sink)
+  return terminal
+}
 
-  const hand = (chunk: Buffer): void => {
-    const busy = chunk.length > 0 ? sink('stdout', chunk) : undefined
-    if (!busy) return
-    master.pause()
-    void busy.then(() => open && master.resume())
-  }
-  let idle: NodeJS.Timeout | undefined
-  const end = (): void => {
-    clearTimeout(idle)
-    hand(mark.rest())
-    drained.resolve()
-  }
-  master.on('data', (chunk: Buffer) => {
-    idle?.refresh()
-    hand(mark.take(chunk))
-    if (mark.seen) end()
-  })
-  master.on('error', () => release())
+class Terminal implements Transport {
+  readonly backend = 'pty'
+  readonly exited: Promise<Exit>
+  readonly drained: Promise<void>
+  private readonly ended = deferred<Exit>()
+  private readonly drain = deferred<void>()
+  private readonly master: ReadStream
+  private readonly mark = new EndMark()
+  private readonly input: Input
+  private open = true
+  private idle: NodeJS.Timeout | undefined
 
-  function onExit(exit: Exit): void {
-    ended.resolve(exit)
-    if (!open) return
-    idle = setTimeout(end, patience)
+  constructor(
+    private readonly fd: number,
+    readonly pid: number,
+    // A terminal whose last program has gone throws away what nobody has read yet: as long as we hold it too, it does not.
+    private readonly slave: number | undefined,
+    private readonly sink: Sink,
+  ) {
+    this.exited = this.ended.promise
+    this.drained = this.drain.promise
+    this.input = new Input(fd, () => this.release())
+    this.master = new ReadStream(fd)
+    this.master.on('data', (chunk: Buffer) => {
+      this.idle?.refresh()
+      this.hand(this.mark.take(chunk))
+      if (this.mark.seen) this.finish()
+    })
+    this.master.on('error', () => this.release())
+  }
+
+  exit(exit: Exit): void {
+    this.ended.resolve(exit)
+    if (!this.open) return
+    this.idle = setTimeout(() => this.finish(), patience)
     const attempt = (): void => {
-      if (open && slave !== undefined && !mark.write(slave)) setTimeout(attempt, 5)
+      if (this.open && this.slave !== undefined && !this.mark.write(this.slave)) setTimeout(attempt, 5)
     }
     attempt()
   }
 
-  const queue: Buffer[] = []
-  let waiting = false
-  // Not through the stream: libuv spins on a terminal whose program does not read.
-  const flush = (): void => {
-    waiting = false
-    while (open && queue.length > 0) {
-      const written = attemptWrite(fd, queue[0]!)
-      if (written === undefined) return release()
-      queue[0] = queue[0]!.subarray(written)
-      if (queue[0].length === 0) queue.shift()
+  writable = (): boolean => this.open
+  write = (data: Buffer): void => this.input.write(data)
+  end = (): void => this.write(Buffer.from('\x04'))
+  resize = ({ cols, rows }: Size): void => {
+    if (this.open) native().resize(this.fd, cols, rows)
+  }
+
+  release = (): void => {
+    if (!this.open) return
+    this.open = false
+    this.input.close()
+    if (this.slave !== undefined) closeSync(this.slave)
+    this.master.destroy()
+    this.finish()
+  }
+
+  private hand(chunk: Buffer): void {
+    const busy = chunk.length > 0 ? this.sink('stdout', chunk) : undefined
+    if (!busy) return
+    this.master.pause()
+    void busy.then(() => this.open && this.master.resume())
+  }
+
+  private finish(): void {
+    clearTimeout(this.idle)
+    this.hand(this.mark.rest())
+    this.drain.resolve()
+  }
+}
+
+/** What is typed, written as fast as the terminal takes it. Not through a stream: libuv spins on a terminal whose program does not read. */
+class Input {
+  private readonly queue: Buffer[] = []
+  private waiting = false
+  private open = true
+
+  constructor(
+    private readonly fd: number,
+    private readonly gone: () => void,
+  ) {}
+
+  write(data: Buffer): void {
+    this.queue.push(data)
+    if (!this.waiting) this.flush()
+  }
+
+  close(): void {
+    this.open = false
+  }
+
+  private flush(): void {
+    this.waiting = false
+    while (this.open && this.queue.length > 0) {
+      const written = attemptWrite(this.fd, this.queue[0]!)
+      if (written === undefined) return this.gone()
+      this.queue[0] = this.queue[0]!.subarray(written)
+      if (this.queue[0].length === 0) this.queue.shift()
       else {
-        waiting = true
-        setTimeout(flush, 10).unref()
+        this.waiting = true
+        setTimeout(() => this.flush(), 10).unref()
         return
       }
     }
-  }
-  const write = (data: Buffer): void => {
-    queue.push(data)
-    if (!waiting) flush()
-  }
-
-  function release(): void {
-    if (!open) return
-    open = false
-    if (slave !== undefined) closeSync(slave)
-    master.destroy()
-    end()
-  }
-
-  return {
-    backend: 'pty',
-    pid,
-    exited: ended.promise,
-    drained: drained.promise,
-    writable: () => open,
-    write,
-    end: () => write(Buffer.from('\x04')),
-    resize: ({ cols, rows }) => {
-      if (open) native().resize(fd, cols, rows)
-    },
-    release,
   }
 }
 

@@ -1,6 +1,6 @@
 import { signalGroup } from '../../../core/base/index.js'
 import { problem, type Call, type Context, type Result } from '../../../core/index.js'
-import { refusal } from '../../lib/base/index.js'
+import { nextCall, refusal } from '../../lib/base/index.js'
 import { execSettings } from '../../lib/process/index.js'
 import { deliver, reportProgress } from './answer.js'
 import { sequenceOf } from './keys.js'
@@ -71,7 +71,7 @@ function send(session: Session, { input, keys = [], eof = false }: GoOn): void {
 }
 
 function closed({ facts, exit, running }: Session): Error {
-  const next = { tool: 'unified_exec', input: { action: 'inspect', session_id: facts.id } }
+  const next = nextCall('inspect', { session_id: facts.id })
   const what = running ? 'has no open standard input' : 'has ended'
   return refusal('VT_EXEC_CLOSED', `The session '${facts.id}' ${what}.`, { details: { exit_code: exit?.exit_code ?? null }, next })
 }

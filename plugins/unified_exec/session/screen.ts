@@ -11,7 +11,7 @@ export interface Picture {
 
 /** The screen of a session's terminal, drawn from its log and kept up to date from then on. */
 export function screenOf(session: Session): Promise<Screen> {
-  return (session.screen ??= Screen.open(session, session.stdout.total))
+  return (session.screen ??= Screen.open(session, session.stdout.total)) as Promise<Screen>
 }
 
 /** Programs ask terminals who they are and where the cursor is, and wait for the answer: then there has to be a screen to give it. */

@@ -4,7 +4,6 @@ import { signalGroup } from '../../../core/base/index.js'
 import { problem, type Context } from '../../../core/index.js'
 import { settles } from '../../lib/process/index.js'
 import { StreamLog, type Place } from '../output/log.js'
-import type { Screen } from './screen.js'
 import type { Exit, Sink, Size, Stream, Transport } from './transport.js'
 import { carriersOf, groupRuns, signalTree } from './tree.js'
 
@@ -31,6 +30,11 @@ const grace = { exit: 250, term: 200, kill: 100, flow: 2000 }
 /** Output is taken to be complete for now after this much silence. */
 const silence = 200
 
+/** What the session does to its screen, whoever draws it. */
+export interface DrawnScreen {
+  resize(size: Size): void
+  close(): void
+}
 /** One started command with what it wrote, from its start until it is forgotten. */
 export class Session {
   readonly started_at = Date.now()
@@ -50,7 +54,8 @@ export class Session {
   /** Of its terminal. */
   size: Size | undefined
   /** The picture of its terminal, once somebody looked. */
-  screen: Promise<Screen> | undefined
+  /** Drawn once somebody looks at it. */
+  screen: Promise<DrawnScreen> | undefined
 
   private last_output_at = 0
   private readonly watchers = new Set<(stream: Stream, chunk: Buffer) => void>()

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Session as CallerSession, Context, VtError } from '../../../core/index.js'
-import { refusal } from '../../lib/base/index.js'
+import { nextCall, refusal } from '../../lib/base/index.js'
 import type { Session } from './session.js'
 
 const finished = { most: 64, ms: 10 * 60 * 1000 }
 
 /** The commands of the caller's session. Their ids mean nothing in any other. */
-export const sessionsOf = ({ session }: Context): Sessions => session.state('unified_exec/sessions', () => new Sessions(session))
+export const sessionsOf = ({ session }: Context): Sessions => session.state('exec/sessions', () => new Sessions(session))
 
 export class Sessions {
   private readonly known = new Map<string, Session>()
@@ -74,4 +74,4 @@ export class Sessions {
   }
 }
 
-const list = { tool: 'unified_exec', input: { action: 'list' } }
+const list = nextCall('sessions')

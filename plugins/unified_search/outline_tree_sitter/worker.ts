@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
+import { brotliDecompress } from 'node:zlib'
 import { Language, Parser, Query } from 'web-tree-sitter'
 import { programFile } from '../../../core/index.js'
 import { doJobs } from '../../lib/base/index.js'
@@ -32,8 +34,8 @@ doJobs<Job, Drawn>(async ({ bytes, language }) => {
 
 async function load(name: string): Promise<Grammar> {
   const beside = (file: string) => readFile(programFile(`plugins/unified_search/outline_tree_sitter/${file}`))
-  const [wasm, query] = await Promise.all([beside(`${name}.wasm`), beside(`${name}.scm`)])
-  const language = await Language.load(wasm)
+  const [packed, query] = await Promise.all([beside(`${name}.wasm.br`), beside(`${name}.scm`)])
+  const language = await Language.load(await promisify(brotliDecompress)(packed))
   return { language, query: new Query(language, query.toString()) }
 }
 

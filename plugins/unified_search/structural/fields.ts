@@ -60,4 +60,4 @@ const notAllowed = (field: string, takers: Workflow[], workflow: Workflow) =>
   problem('VT_INPUT_NOT_ALLOWED', { field, owner: `workflow ${takers.join(', ')}`, slot: `workflow ${workflow}` })
 
 const missing = (fields: string) =>
-  problem('VT_INPUT_MISSING', { fields, example: 'Example: unified_search {"action":"structural","lang":"ts","pattern":"console.log($A)","path":"src"}' })
+  problem('VT_INPUT_MISSING', { fields, example: 'Example: {slot:unified_search/structural {"lang":"ts","pattern":"console.log($A)","path":"src"}}' })

@@ -49,7 +49,7 @@ async function explained(pattern: string, language: Language, view: 'pattern' | 
   if (!astGrepPath(root)) return ''
   // Without standard input the program would search the folder it stands in.
   const args = ['run', `--pattern=${pattern}`, `--lang=${language.id}`, `--debug-query=${view}`, '--color=never', '--stdin']
-  return (await astGrep(context, args, { cwd: root, input: Buffer.alloc(0), seconds: 10 }, () => {}))?.stderr ?? ''
+  return (await astGrep(context, args, { cwd: root, input: Buffer.alloc(0), seconds: Math.min(10, context.host.waits.engine / 1000) }, () => {}))?.stderr ?? ''
 }
 
 /** Languages in which a name may begin with `$`; in the others ast-grep reads another character in its place, and only its tree of text does not. */

@@ -11,7 +11,6 @@ import { engineMissing, fragment, placed, refused, saidOf } from './refuse.js'
 import type { Subject } from './subjects.js'
 import type { Looked, Native, Reported, StructuralCall } from './types.js'
 
-const seconds = 30
 /** Matches that are kept in memory; a query with more is stopped. */
 const most = 50_000
 /** Files that are open at the same time. */
@@ -113,7 +112,7 @@ export class Search {
         const stream = lines((line) => take(JSON.parse(line.toString()) as Native), 67_108_864)
         const whole = [...args, '--', ...(names.length > 0 ? names : [empty])]
         try {
-          return await astGrep(this.context, whole, { cwd: folder, seconds }, stream.take)
+          return await astGrep(this.context, whole, { cwd: folder, seconds: this.context.host.waits.engine / 1000 }, stream.take)
         } catch (error) {
           if (!(error instanceof InstallProblem)) throw error
           missing = error.message
@@ -155,7 +154,7 @@ export class Search {
     if (answered.timed_out && this.matches.length === 0) {
       // Nothing narrower is left to ask for.
       if (files[0]?.path === input.path) throw tooHardToParse(input.path)
-      throw refusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${seconds} s.`, { retryable: true })
+      throw refusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${this.context.host.waits.engine / 1000} s.`, { retryable: true })
     }
     this.stopped ||= answered.timed_out
     if (answered.exit_code === undefined && !answered.stopped && !answered.timed_out) {

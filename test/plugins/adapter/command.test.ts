@@ -1,9 +1,9 @@
 import { chmod, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 import type { JsonObject, Result } from 'vtcode'
+import { fc, runs } from '../../support/property.js'
 
 interface Bench extends AsyncDisposable {
   booted: Booted
@@ -126,7 +126,7 @@ describe('the argv template', () => {
       fc.asyncProperty(nasty, fc.array(nasty, { maxLength: 3 }), async (a, list) => {
         expect(argvOf(await made.call({ a, list }))).toEqual([`x${a}`, `--y=${a}`, '--', a, ...list.map((item) => `<${item}>`)])
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   }, 120_000)
 })

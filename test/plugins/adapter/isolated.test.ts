@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Config } from 'vtcode'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 
@@ -63,7 +64,7 @@ let plugins: TempWorkspace
 let vt: Booted
 beforeAll(async () => {
   plugins = await tempWorkspace(files)
-  const config = { plugins: { isolate: 'auto', import_timeout_secs: 3, max_memory_mb: 64, settings: { 'call:reads': { options: { depth: 3 } } } } }
+  const config: Config = { plugins: { isolate: 'auto', import_timeout_secs: 3, max_memory_mb: 64, settings: { 'call:reads': { options: { depth: 3 } } } } }
   vt = await bootKernel({ manifests: [plugins.root], config, files: { 'a.txt': 'one\n' } })
 })
 afterAll(async () => {
@@ -95,7 +96,7 @@ describe('a hostile module', () => {
   })
 
   it('is left alone after three faults, is shown so, and is tried again after a reload', async () => {
-    const config = { plugins: { isolate: 'auto' } }
+    const config: Config = { plugins: { isolate: 'auto' } }
     await using mine = await bootKernel({ manifests: [join(plugins.root, 'call_exit.yaml'), join(plugins.root, 'good.yaml')], config })
     for (let n = 0; n < 3; n++) matches(await mine.call('call_exit', {}), { ok: false, error: { code: 'VT_PLUGIN_CRASHED', retryable: true } })
     matches(await mine.call('call_exit', {}), { ok: false, error: { code: 'VT_PLUGIN_QUARANTINED' } })
@@ -124,7 +125,7 @@ describe('a module in a process of its own', () => {
     await vt.call('reads', {})
     const result = await vt.call('reads', {})
     delete process.env['VTCODE_TEST_CANARY']
-    matches(result, {
+    expect(result).toMatchObject({
       ok: true,
       output: { text: 'one\n', bytes: 'one', nested: 'one\n', outside: 'VT_PATH_OUTSIDE', written: 'VT_PLUGIN_EFFECT', n: 2, slots: true, size: true, options: { depth: 3 } },
     })
@@ -144,7 +145,7 @@ describe('a module in a process of its own', () => {
   })
 
   it('is another process than this, the same one for two calls, and gone with the kernel', async () => {
-    const config = { plugins: { isolate: 'auto' } }
+    const config: Config = { plugins: { isolate: 'auto' } }
     const mine = await bootKernel({ manifests: [join(plugins.root, 'good.yaml')], config })
     const pid = async (): Promise<number> => ((await mine.call('good', {})) as unknown as { output: { pid: number } }).output.pid
     const first = await pid()
@@ -160,7 +161,7 @@ describe('a module in a process of its own', () => {
       'slow.yaml': manifest('slow', 'effects: [read]\ninput: { properties: { wait: { type: boolean } } }'),
       'slow.js': action("if (call.input.wait) { context.progress({ text: 'waiting' }); await new Promise(() => {}) } return { ok: true, output: {} }"),
     })
-    for (const sandbox of ['auto', 'off']) {
+    for (const sandbox of ['auto', 'off'] as const) {
       await using mine = await bootKernel({ manifests: [place.root], config: { plugins: { isolate: 'auto' }, sandbox: { plugins: sandbox } } })
       let waiting: Promise<unknown> | undefined
       await new Promise<void>((resolve) => (waiting = mine.call('slow', { wait: true }, { onProgress: () => resolve() })))

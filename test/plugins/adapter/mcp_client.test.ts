@@ -15,7 +15,7 @@ const schema = { type: 'object', properties: { text: { type: 'string' } } }
 
 type Server = Record<string, unknown>
 const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'ask', 'mcp__*'] } }
-const boot = (servers: Record<string, Server>, mcp: Config = {}, env: Record<string, string> = {}): Promise<Booted> =>
+const boot = (servers: Record<string, Server>, mcp: Config['mcp'] = {}, env: Record<string, string> = {}): Promise<Booted> =>
   bootKernel({ config: { automation, mcp: { ...mcp, servers } } as Config, env, files: { 'a.txt': 'one\n' } })
 
 /** Our own small server with the tools of a file. */
@@ -186,8 +186,8 @@ describe('a server', () => {
     await using vt = await boot(servers)
     for (const name of Object.keys(servers)) expect(stateOf(vt.kernel, `call:${name}`)).toBe(name === 'unset' ? 'inactive' : 'invalid')
     const found = vt.kernel.diagnostics().filter(({ code }) => code === 'VT_MCP_START' || code === 'VT_CONFIG_ENV')
+    expect(found.map(({ code }) => code).sort()).toEqual(['VT_CONFIG_ENV', 'VT_MCP_START', 'VT_MCP_START', 'VT_MCP_START'])
     expect(found.map(({ message }) => message).join('\n')).toMatch(/no-such-program[\s\S]*|NOT_SET/)
-    expect(found).toHaveLength(4)
     matches(await vt.call('unified_file', { action: 'read', path: 'a.txt' }), { ok: true })
   })
 
@@ -282,6 +282,15 @@ it('looking at what is there starts no server to ask for its tools, whoever look
   expect(await made.starts()).toBe(2)
 })
 
+it('a server that greets us and does not list its tools is waited for as long as the settings say', async () => {
+  await using made = await small()
+  const since = performance.now()
+  await using vt = await boot({ s: made.server('unlisted') }, { request_timeout_secs: 1 })
+  matches(vt.kernel.contributions().find(({ id }) => id === 'call:s'), { state: 'invalid', reason: 're:.*did not list its tools within 1 s.*' })
+  expect(performance.now() - since).toBeLessThan(8_000)
+  expect(await made.starts()).toBe(1)
+})
+
 describe('a manifest', () => {
   it('gives one tool of a configured server a name and a contract of its own', async () => {
     await using made = await small()
@@ -294,6 +303,9 @@ describe('a manifest', () => {
     matches(await vt.call('say', { text: 'hello' }), { ok: true, text: 'echo: {"text":"hello"}' })
     matches(await vt.call('say', {}), { ok: false, error: { code: 'VT_INPUT_MISSING' } })
     matches(await vt.call('lost', {}), { ok: false, error: { code: 'VT_MCP_START' } })
+    const effects = (name: string) => vt.kernel.list().find(({ slot }) => slot === name)?.effects
+    // What a server may do that nobody speaks for is everything.
+    expect([effects('say'), effects('lost')]).toEqual([['read'], ['read', 'write', 'exec', 'net']])
   })
 
   it('brings a server', async () => {

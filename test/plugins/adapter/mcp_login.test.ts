@@ -1,9 +1,12 @@
-import { chmodSync, existsSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { bootKernel, tempWorkspace } from 'vtcode/test'
-import { serve } from '../../fixtures/server.js'
+import { serve } from '../../support/server.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
 
-const browser = new URL('../../conformance/browser.mjs', import.meta.url).pathname
+const browser = new URL('../../support/browser.mjs', import.meta.url).pathname
 
 it.each([
   ['file:///etc/passwd', false],
@@ -25,8 +28,57 @@ it.each([
   await made.write('../home/browser', `#!/bin/sh\ntouch "$0.was-here"\nexec '${process.execPath}' '${browser}' "$1"\n`)
   chmodSync(`${made.home}/browser`, 0o755)
   const env = { ...process.env, BROWSER: `${made.home}/browser` }
-  const servers = { hostile: { type: 'streamable-http', url: `${origin}/mcp`, auth: { type: 'oauth', client_id: 'us' } } }
+  const servers = { hostile: { type: 'streamable-http' as const, url: `${origin}/mcp`, auth: { type: 'oauth', client_id: 'us' } } }
   await using booted = await bootKernel({ config: { mcp: { servers } }, env })
   expect(booted.kernel.diagnostics().find(({ code }) => code === 'VT_MCP_START')).toBeDefined()
   expect(existsSync(`${made.home}/browser.was-here`)).toBe(opened)
 })
+
+it('keeps the former token whole when the new one cannot be written', async () => {
+  let origin = ''
+  let issued = 0
+  let accepted = ''
+  await using server = await serve((request, response, { body, method }) => {
+    const json = (value: object) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+    const { searchParams, pathname } = new URL(request.url!, origin)
+    if (pathname.includes('oauth-protected-resource')) return json({ resource: `${origin}/mcp`, authorization_servers: [origin] })
+    if (pathname.includes('oauth-authorization-server')) {
+      return json({ issuer: origin, authorization_endpoint: `${origin}/authorize`, token_endpoint: `${origin}/token`, response_types_supported: ['code'], code_challenge_methods_supported: ['S256'], token_endpoint_auth_methods_supported: ['none'] })
+    }
+    if (pathname === '/authorize') return response.writeHead(302, { location: `${searchParams.get('redirect_uri')}?code=the-code&state=${searchParams.get('state')}` }).end()
+    if (pathname === '/token') {
+      accepted = `${(issued += 1)}`.repeat(4000)
+      return json({ access_token: accepted, refresh_token: `renewal-${issued}`, token_type: 'bearer' })
+    }
+    if (request.headers.authorization !== `Bearer ${accepted}`) {
+      return response.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"` }).end()
+    }
+    if (method !== 'POST') return response.writeHead(405).end()
+    const { id, method: asked } = JSON.parse(body) as { id?: number; method: string }
+    if (id === undefined) return response.writeHead(202).end()
+    if (asked === 'initialize') return json({ jsonrpc: '2.0', id, result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } } })
+    if (asked === 'tools/list') return json({ jsonrpc: '2.0', id, result: { tools: [{ name: 'hello', inputSchema: { type: 'object' } }] } })
+    if (asked === 'tools/call') return json({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'hello' }] } })
+    return json({ jsonrpc: '2.0', id, error: { code: -32601, message: 'not known' } })
+  })
+  origin = server.url
+  await using made = await tempWorkspace({})
+  await made.write('../home/browser', `#!/bin/sh\nexec '${process.execPath}' '${browser}' "$1"\n`)
+  chmodSync(`${made.home}/browser`, 0o755)
+  await made.write('../home/.vtcode/vtcode.config.json', JSON.stringify({ mcp: { servers: { s: { type: 'streamable-http', url: `${origin}/mcp`, auth: { type: 'oauth', client_id: 'us' } } } }, automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'mcp__*'] } } }))
+  const env = { BROWSER: `${made.home}/browser` }
+  const call = ['--mode', 'full-auto', 'call', 'mcp__s__hello']
+  expect(JSON.parse((await vtcode(made, call, { env })).stdout)).toMatchObject({ ok: true, text: 'hello' })
+  const folder = join(made.home, '.vtcode/mcp-logins')
+  const file = join(folder, readdirSync(folder)[0]!)
+  const before = readFileSync(file, 'utf8')
+  expect([statSync(file).mode & 0o777, before.includes(accepted)]).toEqual([0o600, true])
+  // The server wants a new token, and no file may grow beyond a few hundred bytes: the write of the new one fails on its way.
+  accepted = 'another'
+  const limited = ['-c', 'ulimit -f 1; exec "$@"', 'sh', process.execPath, bin, ...call]
+  const said = await new Promise<string>((resolve) => execFile('sh', limited, { cwd: made.root, env: surroundings(made, env) }, (_, stdout) => resolve(stdout)))
+  expect(said).toContain('file too large')
+  expect(readFileSync(file, 'utf8')).toBe(before)
+  expect(readdirSync(folder)).toHaveLength(1)
+  expect(JSON.parse((await vtcode(made, call, { env })).stdout)).toMatchObject({ ok: true, text: 'hello' })
+}, 60_000)

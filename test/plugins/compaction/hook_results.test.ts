@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import type { Config, JsonObject } from 'vtcode'
 import { bootKernel, type Booted } from 'vtcode/test'
 
 const say = (json: object): string => `cat > seen; printf %s '${JSON.stringify(json)}'`
-const boot = (event: string, entry: object, config = {}): Promise<Booted> =>
+const boot = (event: string, entry: JsonObject, config: Config = {}): Promise<Booted> =>
   bootKernel({ mode: 'auto', config: { hooks: { [event]: [{ hooks: [entry] }] }, ...config }, files: { 'a.txt': 'one\n' } })
 const read = (booted: Booted, path = 'a.txt') => booted.call('unified_file', { action: 'read', path })
 

@@ -1,6 +1,6 @@
 import { bootKernel, type Files } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
-import { asked } from './asked.js'
+import { asked } from '../../support/asked.js'
 
 const files: Files = {
   'a.ts': 'export function createSourceFile(name) {}\nconst creator = 1\n  createSourceFile\n',

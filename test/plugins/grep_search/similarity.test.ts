@@ -1,6 +1,6 @@
 import { bootKernel, type Files } from 'vtcode/test'
 import { expect, it } from 'vitest'
-import { asked } from './asked.js'
+import { asked } from '../../support/asked.js'
 
 const files: Files = {
   'src/ref.ts': "import { join } from 'node:path'\nexport class Greeter {\n  greet() { return join('a') }\n}\nexport function salute() {}\ninterface Shape {}\n",

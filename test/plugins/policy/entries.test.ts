@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKernel, type JsonObject, type Kernel } from 'vtcode'
 import { createAgent } from 'vtcode/agent'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { call, settingsFor, startPeer } from '../../agent/peer.js'
-import { items } from '../../agent/inside.js'
-import { bin, surroundings, vtcode } from '../surface/program.js'
+import { call, settingsFor, startPeer } from '../../support/peer.js'
+import { items } from '../../support/inside.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
 
 // Every way to a call, each to the same calls: whoever asks, however it is called, the same policies answer. The workspace has a
 // rule of each kind, a limit, a hook of its user, and a plugin that calls other tools and has other names for them.

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
@@ -11,6 +12,14 @@ const boot = (entries: Entry[], matcher: string | undefined = undefined, config:
   bootKernel({ mode: 'auto', config: { hooks: { PreToolUse: [{ ...(matcher !== undefined && { matcher }), hooks: entries }] }, ...config }, files: { 'a.txt': 'one\n', 'b.txt': 'two\n' } })
 const read = (booted: Booted, path = 'a.txt'): Promise<Result> => booted.call('unified_file', { action: 'read', path })
 const word = (result: Result): string => (result.ok ? 'run' : ({ VT_POLICY_DENIED: 'deny', VT_POLICY_NEEDS_APPROVAL: 'ask' }[result.error.code] ?? result.error.code))
+/** A process that has ended and whom nobody has asked for its exit code is not running. */
+const isRunning = (pid: number): boolean => {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
 const codes = (result: Result): string[] => (result.notices ?? []).map(({ code }) => code)
 
 describe('a PreToolUse hook', () => {
@@ -48,6 +57,22 @@ describe('a PreToolUse hook', () => {
     await using booted = await boot([entry])
     const result = await read(booted)
     expect([word(result), result.ok ? '' : result.error.message]).toEqual([expected, reason ? expect.stringContaining(reason) : expect.anything()])
+  })
+
+  it.each<[string, string, string]>([
+    ['waits for them', 'sleep 300 & echo $! > child; wait', 'within 1 s'],
+    ['ends before them, and they hold its pipe', 'sleep 300 & echo $! > child; exit 0', 'within 1 s'],
+    ['ignores SIGTERM, as they do', "trap '' TERM; sh -c 'sleep 300; sleep 300' & echo $! > child; wait", 'within 1 s'],
+    ['prints without end, as they do', 'yes & echo $! > child; yes', 'more than 1 MiB'],
+  ])('that leaves grandchildren is ended with its group when it %s', async (_, command, reason) => {
+    await using booted = await boot([{ command, timeout: 1 }])
+    const started = Date.now()
+    const result = await read(booted)
+    expect([word(result), result.ok ? '' : result.error.message]).toEqual(['deny', expect.stringContaining(reason)])
+    expect(Date.now() - started).toBeLessThan(4_000)
+    const child = Number(await booted.read('child'))
+    expect(child).toBeGreaterThan(1)
+    await expect.poll(() => isRunning(child), { timeout: 2_000 }).toBe(false)
   })
 
   it.each<[string | undefined, string]>([
@@ -250,7 +275,8 @@ describe('a hook that is a service', () => {
 describe('hooks for what never happens', () => {
   it('are remarked on with the nearest event, also where other programs know it', async () => {
     await using booted = await bootKernel({ config: { hooks: { PreToolUs: [], pre_tool_use: [], BeforeTool: [], InstructionsLoaded: [{ hooks: [{ command: 'true' }] }] } } as Config })
-    const said = booted.kernel.diagnostics().filter(({ code }) => code === 'VT_HOOK_NEVER')
+    const said = booted.kernel.diagnostics()
+    expect(said.map(({ code }) => code)).toEqual(['VT_HOOK_NEVER', 'VT_HOOK_NEVER'])
     expect(said.map(({ message }) => message)).toEqual([expect.stringMatching(/PreToolUs,.*PreToolUse/), expect.stringContaining('InstructionsLoaded')])
   })
 })

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
-import { call, home, startPeer, vtcode, type Home } from '../../agent/peer.js'
+import { call, home, startPeer, vtcode, type Home } from '../../support/peer.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
-import { call, home, startPeer, vtcode } from '../../agent/peer.js'
+import { call, home, startPeer, vtcode } from '../../support/peer.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {

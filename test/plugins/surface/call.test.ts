@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { spawn } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { bin, surroundings, vtcode } from './program.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
 
 const echo = `name: echo_input
 description: Answers with its input.

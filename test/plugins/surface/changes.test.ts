@@ -4,8 +4,8 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { changeCases, layOut, leftIn, type ChangeCase, type Step } from '../../fixtures/changes.js'
-import { bin, surroundings, vtcode } from './program.js'
+import { changeCases, layOut, leftIn, type ChangeCase, type Step } from '../../support/changes.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
 
 interface Answer {
   ok: boolean

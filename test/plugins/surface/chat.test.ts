@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
-import { call, home, startPeer, vtcode } from '../../agent/peer.js'
-import { bin, typing } from './terminal.js'
+import { call, home, startPeer, vtcode } from '../../support/peer.js'
+import { bin, typing } from '../../support/terminal.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { vtcode } from './program.js'
+import { vtcode } from '../../support/program.js'
 
 describe('vtcode config', () => {
   it('shows what is set, with who said it and what it overrode', async () => {

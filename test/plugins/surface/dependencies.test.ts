@@ -93,12 +93,20 @@ describe('vtcode dependencies', () => {
     expect(await vtcode(['dependencies', 'install', 'left-pad'])).toMatchObject({ code: 2, stderr: expect.stringMatching(/possible: ast-grep/) })
     expect(existsSync(program())).toBe(false)
   })
-  it('is not held up by what a killed process left', async () => {
-    mkdirSync(join(place.home, '.vtcode/bin'), { recursive: true })
-    const { pid } = spawn('true')
-    await new Promise((resolve) => setTimeout(resolve, 200))
-    writeFileSync(join(place.home, '.vtcode/bin/ast-grep.lock'), String(pid))
-    expect(await vtcode(['dependencies', 'install', 'ast-grep'])).toMatchObject({ code: 0 })
+  it('is not held up by a process that was killed while it held the others back', async () => {
+    const silent = createServer(() => {}).listen(0, '127.0.0.1')
+    try {
+      await new Promise((resolve) => silent.once('listening', resolve))
+      const registry = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`
+      const env = { PATH: dirname(process.execPath), HOME: place.home, npm_config_registry: registry }
+      const stuck = spawn(process.execPath, [bin, 'dependencies', 'install', 'ast-grep'], { cwd: place.root, env, stdio: 'ignore' })
+      await new Promise((resolve) => silent.once('request', resolve))
+      stuck.kill('SIGKILL')
+      expect(await vtcode(['dependencies', 'install', 'ast-grep'])).toMatchObject({ code: 0 })
+    } finally {
+      silent.closeAllConnections()
+      silent.close()
+    }
   })
 })
 

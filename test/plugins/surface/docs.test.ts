@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { bin, vtcode } from './program.js'
+import { bin, vtcode } from '../../support/program.js'
 
 const project = dirname(dirname(dirname(bin)))
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { vtcode } from './program.js'
+import { vtcode } from '../../support/program.js'
 
 const manifest = (name: string) => `name: ${name}\ndescription: Is broken.\neffects: [read]\nmodule: ./${name}.js\n`
 const modules = {

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { checkLog, checkMessages } from '../../agent/invariants.js'
-import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../../agent/peer.js'
+import { checkLog, checkMessages } from '../../support/invariants.js'
+import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../../support/peer.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {
@@ -159,7 +159,7 @@ describe('vtcode exec', () => {
 
   it('is not loaded by anything else, and loads no client of another wire', async () => {
     const { place } = await scene([{ content: 'ok' }])
-    const hook = join(import.meta.dirname, '../../agent/loaded.mjs')
+    const hook = join(import.meta.dirname, '../../support/loaded.mjs')
     const loaded = async (...args: string[]) => (await vtcode(place, args, { node: ['--import', hook], env: { LOADED: join(place.home, 'loaded') } }), readFileSync(join(place.home, 'loaded'), 'utf8'))
     expect(/ai-sdk|_agent\.js|bullmq|pi-tui|agentclientprotocol|shared\/agent|aimock/.exec(await loaded('call', 'unified_file', 'read', '--path', 'a.txt'))).toBe(null)
     expect(existsSync(join(place.home, 'loaded'))).toBe(true)

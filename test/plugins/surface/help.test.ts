@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { vtcode } from './program.js'
+import { vtcode } from '../../support/program.js'
 
 const surface = { 'lines.yaml': 'name: line_protocol\nkind: surface\nverb: lines\ndescription: Counts its words.\nmodule: ./lines.js\n', 'lines.js': 'export default async (kernel, argv, io) => { io.stdout.write(`${argv.length}\\n`); return 7 }' }
 

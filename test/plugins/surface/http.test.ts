@@ -4,7 +4,7 @@ import { connect as tcp } from 'node:net'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { bin, surroundings, vtcode } from './program.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
 
 const read = { name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } }
 const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } }

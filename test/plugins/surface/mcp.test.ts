@@ -6,7 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { bin, surroundings, vtcode } from './program.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
 
 const manifest = `name: probe
 description: Does what a test asks of it.
@@ -95,6 +95,8 @@ describe('vtcode mcp', () => {
     const { tools } = await connected.client.listTools()
     expect(tools.find(({ name }) => name === 'probe')).toMatchObject({ inputSchema: { type: 'object', properties: { act: {} } }, annotations: { readOnlyHint: true } })
     expect(tools.map(({ name }) => name)).toContain('unified_file')
+    // What our tools answer is text; a client that saw a schema would hand a model the structure instead.
+    expect(tools.filter(({ outputSchema }) => outputSchema).map(({ name }) => name)).toEqual([])
   })
 
   it('lists schemas that a client can compile as they are', async () => {

@@ -2,7 +2,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { bin, surroundings } from './program.js'
+import { bin, surroundings } from '../../support/program.js'
 
 const many = 300
 const plugin = (i: number): Record<string, string> => ({

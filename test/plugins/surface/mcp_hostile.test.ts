@@ -5,7 +5,7 @@ import { connect as tcp, type Socket } from 'node:net'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { bin, surroundings } from './program.js'
+import { bin, surroundings } from '../../support/program.js'
 
 const busy = `import { setImmediate } from 'node:timers/promises'
 export default async ({ input }, context) => {

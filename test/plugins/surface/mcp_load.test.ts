@@ -3,8 +3,8 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { serve } from '../../fixtures/server.js'
-import { bin, surroundings } from './program.js'
+import { serve } from '../../support/server.js'
+import { bin, surroundings } from '../../support/program.js'
 
 const soak = process.env['VTCODE_SOAK'] !== undefined
 const rounds = soak ? 60_000 : 2_000

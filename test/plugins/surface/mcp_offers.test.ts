@@ -2,7 +2,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { bin, surroundings } from './program.js'
+import { bin, surroundings } from '../../support/program.js'
 
 const plugin = new URL('../../conformance/plugin', import.meta.url).pathname
 const skill = (name: string, more: string, body: string) => ({ [`.agents/skills/${name}/SKILL.md`]: `---\nname: ${name}\ndescription: Use it for ${name}.\n${more}---\n${body}\n` })

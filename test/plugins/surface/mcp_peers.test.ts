@@ -5,7 +5,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { bin, surroundings } from './program.js'
+import { bin, surroundings } from '../../support/program.js'
 
 /** Most clients in the field are made with the first version of the SDK. */
 describe('a client of the first SDK', () => {

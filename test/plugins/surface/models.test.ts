@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
-import { call, home, startPeer, vtcode } from '../../agent/peer.js'
-import { serve } from '../../fixtures/server.js'
+import { call, home, startPeer, vtcode } from '../../support/peer.js'
+import { serve } from '../../support/server.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {

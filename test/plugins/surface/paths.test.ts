@@ -2,8 +2,8 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { hostileTree, pathCases, type HostileTree } from '../../fixtures/paths.js'
-import { bin, surroundings, vtcode } from './program.js'
+import { hostileTree, pathCases, type HostileTree } from '../../support/paths.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
 
 // No surface may be a way around the walk: the same table through each of them.
 describe('the hostile paths', () => {

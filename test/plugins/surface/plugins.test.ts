@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { vtcode } from './program.js'
+import { vtcode } from '../../support/program.js'
 
 it('vtcode plugins list shows every manifest with one state and the reason for it', async () => {
   await using made = await tempWorkspace({ 'vtcode.config.yaml': 'manifests: [builtin, ./tools]\n', 'tools/broken.yaml': 'kind: nonsense\n' })

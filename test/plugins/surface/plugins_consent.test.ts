@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { bin, surroundings, vtcode } from './program.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
 
 const files = { 'acme/vtcode.yaml': 'name: acme_hello\ndescription: Says hello.\nrun: [echo, hello]\n' }
 

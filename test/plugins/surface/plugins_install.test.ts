@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createKernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { vtcode, type Ran } from './program.js'
+import { vtcode, type Ran } from '../../support/program.js'
 
 const manifest = (text = 'hello') => `name: acme_hello\ndescription: Says hello.\nversion: 1.0.0\neffects: []\nmodule: ./hello.js\n# ${text}\n`
 const module = (text: string) => `export default () => ({ ok: true, output: { said: ${JSON.stringify(text)} } })\n`
@@ -124,7 +124,9 @@ describe('an archive', () => {
   })
 
   const tar = (body: string) => `with tarfile.open('bad.tar', 'w') as t:\n${body.split('\n').map((line) => `  ${line}`).join('\n')}`
-  const tarEntry = (kind: string, name = 'a/x', link = '/etc/passwd') => tar(`i = tarfile.TarInfo(${JSON.stringify(name)})\ni.type = tarfile.${kind}\ni.linkname = ${JSON.stringify(link)}\nt.addfile(i)`)
+  const tarEntry = (kind: string, name = 'a/x', link = kind.endsWith('LNKTYPE') || kind.endsWith('SYMTYPE') ? '/etc/passwd' : '') => tar(`i = tarfile.TarInfo(${JSON.stringify(name)})\ni.type = tarfile.${kind}\ni.linkname = ${JSON.stringify(link)}\nt.addfile(i)`)
+  const tarFile = tar("for x in ['a/x', 'a/y']:\n  i = tarfile.TarInfo(x)\n  i.size = 9\n  t.addfile(i, io.BytesIO(b'nine byte'))")
+  const changed = (end: string, at: string) => `b = bytearray(open('bad.${end}', 'rb').read())\nb[${at}] ^= 1\nopen('bad.${end}', 'wb').write(b)`
   const zipped = (body: string) => `with zipfile.ZipFile('bad.zip', 'w', zipfile.ZIP_DEFLATED) as z:\n${body.split('\n').map((line) => `  ${line}`).join('\n')}`
   it.each([
     ['a link', 'tar', tarEntry('SYMTYPE'), /link or a device/],
@@ -142,6 +144,12 @@ describe('an archive', () => {
     ['a path of a zip that leads out', 'zip', zipped("z.writestr('../evil', b'')"), /leads out/],
     ['a backslash', 'zip', zipped("i = zipfile.ZipInfo('x')\ni.filename = 'a\\\\..\\\\evil'\nz.writestr(i, b'')"), /no relative path/],
     ['nothing', 'zip', zipped('pass'), /empty/],
+    ['a file whose CRC is wrong', 'zip', zipped("z.writestr('a/x', b'what was packed')") + '\n' + changed('zip', "b.rindex(b'PK\\x01\\x02') + 16"), /'a\/x' in the archive is damaged: its CRC is wrong/],
+    ['a stored file that was changed', 'zip', zipped("z.writestr('a/x', b'what was packed', zipfile.ZIP_STORED)") + '\n' + changed('zip', "b.index(b'what was')"), /its CRC is wrong/],
+    ['a header whose checksum is wrong', 'tar', tarFile + '\n' + changed('tar', '0'), /damaged, or no tar: .*checksum/],
+    ['a second header whose checksum is wrong', 'tar', tarFile + '\n' + changed('tar', '1024'), /damaged, or no tar: .*checksum/],
+    ['an end that is missing', 'tar', tarFile + "\nb = open('bad.tar', 'rb').read()\nopen('bad.tar', 'wb').write(b[:520])", /damaged, or no tar: .*Truncated/],
+    ['a kind of entry that nobody knows', 'tar', tarEntry('REGTYPE').replace('tarfile.REGTYPE', "b'Z'"), /link or a device/],
   ])('with %s is refused and leaves nothing behind', async (_, end, script, reason) => {
     await using made = await tempWorkspace()
     python(made, script)
@@ -276,6 +284,26 @@ describe('vtcode plugins remove', () => {
     expect(await answer(made)).toBe('VT_TOOL_UNKNOWN')
     expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(/no plugin acme/)
     expect((await plugins(made, 'remove', '..')).stderr).toMatch(/no plugin \.\./)
+  })
+
+  it.each([['of the user', []], ['of the workspace', ['--here']]] as [string, string[]][])('takes away, when told, what its modules and its programs have kept, of a plugin %s', async (_, here) => {
+    const source = {
+      'src/acme/vtcode/tell.yaml': 'name: tell\ndescription: Tells where its data is.\neffects: []\nmodule: ./tell.js\n',
+      'src/acme/vtcode/tell.js': 'export default (call, { plugin }) => ({ ok: true, output: { data: plugin.data } })\n',
+      'src/acme/vtcode/keep.yaml': "name: keep\ndescription: Keeps something there.\nrun: [sh, -c, 'pwd; echo $PLUGIN_DATA; echo kept > file']\ncwd: data\n",
+    }
+    await using made = await tempWorkspace(source)
+    const call = async (tool: string) => JSON.parse((await vtcode(made, ['--mode', 'auto', '-c', 'policy.allow=["keep"]', 'call', tool])).stdout)
+    expect((await plugins(made, 'add', 'src/acme', '--yes', ...here)).stderr).not.toMatch(/error/)
+    if (here.length > 0) {
+      const { digest } = JSON.parse((await vtcode(made, ['trust', 'list', '--json'])).stdout)
+      await vtcode(made, ['trust', 'add', '--all', '--digest', digest])
+    }
+    const { data } = (await call('tell')).output
+    expect((await call('keep')).output).toMatchObject({ stdout: `${data}\n${data}\n` })
+    expect(readFileSync(join(data, 'file'), 'utf8')).toBe('kept\n')
+    await plugins(made, 'remove', 'acme', '--yes', '--data', ...here)
+    expect(existsSync(data)).toBe(false)
   })
 })
 

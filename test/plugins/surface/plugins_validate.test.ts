@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type Files } from 'vtcode/test'
-import { vtcode } from './program.js'
+import { vtcode } from '../../support/program.js'
 
 const validate = async (files: Files, path: string, ...flags: string[]) => {
   await using made = await tempWorkspace(files)

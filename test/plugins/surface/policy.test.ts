@@ -2,7 +2,7 @@ import { cp } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { createKernel } from 'vtcode'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { vtcode, type Ran } from './program.js'
+import { vtcode, type Ran } from '../../support/program.js'
 
 const settings = `policy:
   allow: ['Bash(make test *)']

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { createKernel } from 'vtcode'
 import { createAgent } from 'vtcode/agent'
 import { afterEach, describe, expect, it } from 'vitest'
-import { checkLog, checkMessages } from '../../agent/invariants.js'
-import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../../agent/peer.js'
+import { checkLog, checkMessages } from '../../support/invariants.js'
+import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../../support/peer.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {
@@ -20,7 +20,7 @@ async function scene(script: Parameters<typeof startPeer>[0], files = {}, extra:
 }
 const sessionOf = (place: Home): string => readdirSync(join(place.root, '.vtcode/sessions')).find((name) => name.startsWith('ses_'))!
 const journal = (place: Home, id = sessionOf(place)): string => join(place.root, '.vtcode/sessions', id, 'messages.jsonl')
-const killing = join(import.meta.dirname, '../../agent/kill.mjs')
+const killing = join(import.meta.dirname, '../../support/kill.mjs')
 
 /** Answers by what was asked so far, so that a run that begins again finds its place. */
 const steps: Answer[] = [
@@ -235,7 +235,7 @@ describe('a session', () => {
     expect(await vtcode(place, ['resume', '--last', 'x'])).toMatchObject({ code: 1, err: expect.stringContaining('VT_SESSION_NOT_FOUND') })
     expect((await vtcode(place, ['resume'])).code).toBe(2)
     mkdirSync(join(place.root, '.vtcode'), { recursive: true })
-    const full = join(import.meta.dirname, '../../agent/full.mjs')
+    const full = join(import.meta.dirname, '../../support/full.mjs')
     const { code, out } = await vtcode(place, ['exec', '--json', 'go'], { node: ['--import', full] })
     const stopped = eventsOf(out).at(-1)
     expect([code, stopped.outcome_code, stopped.stop_reason]).toEqual([1, 'failed', 'VT_SESSION_WRITE'])

@@ -3,7 +3,7 @@ import { appendFileSync, chmodSync, cpSync, existsSync, readdirSync, readFileSyn
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { call, home, startPeer, vtcode, type Answer, type Home, type Peer } from '../../agent/peer.js'
+import { call, home, startPeer, vtcode, type Answer, type Home, type Peer } from '../../support/peer.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { call, home, startPeer, vtcode } from '../../agent/peer.js'
+import { call, home, startPeer, vtcode } from '../../support/peer.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {

@@ -7,7 +7,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { surroundings, vtcode } from './program.js'
+import { surroundings, vtcode } from '../../support/program.js'
 
 const schemas = JSON.parse(readFileSync(new URL('../../fixtures/clients.json', import.meta.url), 'utf8'))
 const files: Record<string, (made: TempWorkspace) => string> = {

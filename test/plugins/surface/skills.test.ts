@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { vtcode } from './program.js'
+import { vtcode } from '../../support/program.js'
 
 let made: TempWorkspace
 beforeEach(async () => {

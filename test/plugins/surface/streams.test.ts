@@ -3,10 +3,10 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { checkLog } from '../../agent/invariants.js'
-import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../../agent/peer.js'
-import { eventually, nap, processesWith } from '../unified_exec/exec.js'
-import { bin, typing } from './terminal.js'
+import { checkLog } from '../../support/invariants.js'
+import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home, type Peer } from '../../support/peer.js'
+import { eventually, nap, processesWith } from '../../support/exec.js'
+import { bin, typing } from '../../support/terminal.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { vtcode } from './program.js'
+import { vtcode } from '../../support/program.js'
 
 it('vtcode tools lists the actions of all tools or of one, for people and as JSON', async () => {
   await using made = await tempWorkspace()

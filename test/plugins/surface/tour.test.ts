@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
-import { vtcode } from './program.js'
+import { vtcode } from '../../support/program.js'
 
 it('vtcode tour makes real calls over the folder, swaps one action, is refused once, and leaves nothing behind', async () => {
   await using made = await tempWorkspace({ 'src/main.ts': 'export function ignite(engine: string) {\n  return engine\n}\nignite("x")\n' })

@@ -1,7 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { bin, surroundings, vtcode } from './program.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
 
 const plugin = {
   'tools/loud.yaml': 'name: loud\ndescription: Is loud.\neffects: [read]\nmodule: ./loud.js\n',
@@ -20,6 +22,17 @@ describe('vtcode trust', () => {
     expect(await call(made)).toMatchObject({ ok: true, text: 'loud' })
     await made.write('tools/loud.js', `${plugin['tools/loud.js']} `)
     expect((await call(made)).ok).toBe(false)
+  })
+
+  it('keeps, where the settings of the user say where, an account of every consent', async () => {
+    await using made = await tempWorkspace({ ...plugin, 'vtcode.config.yaml': 'manifests: [builtin, ./tools]\ntrust: { audit_log: mine.jsonl }\n' })
+    mkdirSync(join(made.home, '.vtcode'))
+    writeFileSync(join(made.home, '.vtcode/vtcode.config.yaml'), 'trust: { audit_log: ~/consents.jsonl }\n')
+    await vtcode(made, ['trust', 'add', '--all'])
+    await vtcode(made, ['trust', 'revoke', '--all'])
+    const lines = readFileSync(join(made.home, 'consents.jsonl'), 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, string>)
+    expect(lines.map(({ event, id }) => [event, id])).toEqual([['granted', 'vtcode.config.yaml#manifests'], ['granted', 'workspace:loud'], ['revoked', 'vtcode.config.yaml#manifests'], ['revoked', 'workspace:loud']])
+    expect(await made.read('mine.jsonl')).toBe(undefined)
   })
 
   it('shows every byte escaped, and takes nothing for granted without a terminal', async () => {

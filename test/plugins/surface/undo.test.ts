@@ -16,9 +16,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import fc from 'fast-check'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { fc, runs } from '../../support/property.js'
 
 let booted: Booted
 let count = 0
@@ -169,7 +169,7 @@ describe('vtcode undo', () => {
         for (let i = 0; i < changed; i++) await undo()
         expect(readFileSync(at('f')).equals(original)).toBe(true)
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     )
   })
 

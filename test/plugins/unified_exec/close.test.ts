@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { call, error, eventually, nap, output, processesWith } from './exec.js'
-import { drivesSession } from './session.js'
+import { call, error, eventually, nap, output, processesWith } from '../../support/exec.js'
+import { drivesSession } from '../../support/session.js'
 
 const driven = drivesSession()
 const start = driven.run

@@ -1,9 +1,13 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Booted } from 'vtcode/test'
 import { bootKernel } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { bootExec, call, error, lacks, nap, output, processesWith } from './exec.js'
+import { bootExec, call, error, lacks, nap, output, processesWith } from '../../support/exec.js'
+import { bin, surroundings } from '../../support/program.js'
 
 let booted: Booted
 beforeEach(async () => {
@@ -45,6 +49,19 @@ result = sum(len(text) for text in texts)`
       { tool: 'unified_file', action: 'read', ok: true },
     ])
     expect(JSON.stringify(answer)).not.toContain('alpha')
+  })
+
+  it('starts no program through us, under whatever name', async () => {
+    const code = `import vtcode
+seen = []
+for tool, input in [("unified_exec_run", {"command": "touch made"}), ("functions.unified_exec", {"action": "run", "command": "touch made"}), ("run_shell", {"program": "touch", "args": ["made"]}), ("run_terminal_cmd", {"command": ["touch", "made"]}), ("run_pty_cmd", {"command": "touch made"}), ("execute_code", {"code": "open('made', 'w')"}), ("unified_exec_code", {"code": "open('made', 'w')"})]:
+    try:
+        vtcode.call(tool, input)
+    except vtcode.CallError as error:
+        seen.append(error.code)
+result = seen`
+    expect((await python(code)).result).toEqual(Array(7).fill('VT_CALL_DEPTH'))
+    expect(existsSync(`${booted.root}/made`)).toBe(false)
   })
 
   it('gets the failures of a tool as exceptions, and leaves the rest to the policy', async () => {
@@ -131,6 +148,37 @@ it('a snippet is ended at its limit, with what it called and what it started', a
 it('nothing of a snippet is left in the temporary folder', async () => {
   await javascript('export const result = import.meta.url')
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('vtcode-code-'))).toEqual([])
+})
+
+it.skipIf(lacks('python3'))('the folder of a snippet whose program was killed is removed by the next one, and never that of a program that lives', { timeout: 60_000 }, async () => {
+  const place = join(booted.home, 'tmp')
+  mkdirSync(place)
+  const folders = (): string[] => readdirSync(place).filter((name) => name.startsWith('vtcode-code-'))
+  const start = (code: string) =>
+    spawn(process.execPath, [bin, 'call', '--mode', 'auto', '--config', 'policy.allow=["unified_exec/code"]', '--config', 'sandbox.mode=off', 'unified_exec', 'code', '--code', code], { cwd: booted.root, env: { ...surroundings(booted), TMPDIR: place } })
+  const begun = async (): Promise<[ReturnType<typeof start>, string]> => {
+    const before = folders()
+    const child = start('import time\ntime.sleep(60)')
+    for (;;) {
+      const made = folders().find((name) => !before.includes(name))
+      if (made && existsSync(join(place, made, 'snippet.py'))) return [child, made]
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  // Names alike that are nobody's, and a folder of another machine or container with the id of a dead process.
+  const [killed, left] = await begun()
+  const strange = ['vtcode-code-notes', left.replace(/-[0-9a-f]{8}-/, '-00000000-')]
+  for (const name of strange) mkdirSync(join(place, name))
+  const [alive, used] = await begun()
+  killed.kill('SIGKILL')
+  await once(killed, 'exit')
+  expect(folders().sort()).toEqual([left, used, ...strange].sort())
+  const last = start('print(1)')
+  await once(last, 'exit')
+  expect(folders().sort()).toEqual([used, ...strange].sort())
+  alive.kill('SIGTERM')
+  await once(alive, 'exit')
+  expect(folders().sort()).toEqual(strange.sort())
 })
 
 it('a missing interpreter is named, with the other one', async () => {

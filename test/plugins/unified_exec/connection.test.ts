@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { expect, it } from 'vitest'
-import { bin } from '../surface/program.js'
-import { bootExec, eventually, nap, output, processesWith } from './exec.js'
+import { bin } from '../../support/program.js'
+import { bootExec, eventually, nap, output, processesWith } from '../../support/exec.js'
 
 const left = (long: string): number => processesWith(long.replace(' ', '\0')).length
 /** Far more than the second that it takes: a busy machine is no failure. */

@@ -2,7 +2,7 @@ import { unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { bootExec, error, output } from './exec.js'
+import { bootExec, error, output } from '../../support/exec.js'
 
 let booted: Booted
 beforeEach(async () => {

@@ -2,13 +2,13 @@ import { execFile, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { eventually, rounds } from './exec.js'
+import { eventually, rounds } from '../../support/exec.js'
 
 const batches = rounds(25, 1250)
 const cancelled = rounds(25, 500)
 
 it(`${batches * 8} runs and ${cancelled} cancelled ones leave no descriptor, no zombie and no memory behind`, async () => {
-  const program = fileURLToPath(new URL('leaks.mjs', import.meta.url))
+  const program = fileURLToPath(new URL('../../support/leaks.mjs', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', program, String(batches), String(cancelled)])
   const { failed, aborted, before, after } = JSON.parse(stdout)
   expect({ failed, aborted, zombies: after.zombies }).toEqual({ failed: 0, aborted: cancelled, zombies: 0 })

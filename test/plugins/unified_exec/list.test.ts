@@ -1,6 +1,6 @@
 import type { Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { bootExec, call, error, nap, output, processesWith } from './exec.js'
+import { bootExec, call, error, nap, output, processesWith } from '../../support/exec.js'
 
 let booted: Booted
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { bootExec, call, error, output } from './exec.js'
-import { drivesSession } from './session.js'
+import { bootExec, call, error, output } from '../../support/exec.js'
+import { drivesSession } from '../../support/session.js'
 
 const driven = drivesSession()
 const { run } = driven

@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { bootExec, call, error, eventually, nap, output, processesWith, rounds } from './exec.js'
+import { bootExec, call, error, eventually, nap, output, processesWith, rounds } from '../../support/exec.js'
 
 let booted: Booted
 beforeEach(async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import { bootKernel, type Boot, type Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { call, error, eventually, lacks, nap, output, processesWith } from './exec.js'
+import { call, error, eventually, lacks, nap, output, processesWith } from '../../support/exec.js'
 
 const none = lacks('bwrap')
 const boxed = ({ config, ...how }: Boot = {}): Promise<Booted> => bootKernel({ ...how, config: { sandbox: { mode: 'required' }, ...config } })

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { bootExec, call } from './exec.js'
+import { bootExec, call } from '../../support/exec.js'
 
 // Put together here, so that no scanner takes this file for a leak.
 const canary = `sk-${'CANARY'}${'0123456789abcdef'.repeat(2)}`

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { bootExec, call, error, eventually, lacks, output, rounds } from './exec.js'
+import { bootExec, call, error, eventually, lacks, output, rounds } from '../../support/exec.js'
 
 let booted: Booted
 beforeEach(async () => {

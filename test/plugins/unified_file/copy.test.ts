@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { entries } from '../../fixtures/entries.js'
+import { entries } from '../../support/entries.js'
 
 const { at, act, code } = entries()
 

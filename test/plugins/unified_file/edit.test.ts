@@ -3,11 +3,10 @@ import { once } from 'node:events'
 import { chmodSync, chownSync, linkSync, readFileSync, statSync, symlinkSync, lstatSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { applyPatch } from 'diff'
-import fc from 'fast-check'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { fc, runs } from '../../support/property.js'
 
-const soak = process.env['VTCODE_SOAK'] !== undefined
 let booted: Booted
 beforeEach(async () => {
   booted = await bootKernel()
@@ -70,7 +69,7 @@ describe('an edit', () => {
         expect(await edit({ old_str: '@NEEDLE@', new_str })).toMatchObject({ ok: true })
         expect(bytes('f').equals(Buffer.concat([head, Buffer.from(new_str), tail]))).toBe(true)
       }),
-      { numRuns: soak ? 2000 : 60 },
+      { numRuns: runs(60) },
     )
   })
 
@@ -97,7 +96,7 @@ describe('an edit', () => {
         expect(bytes('f').toString()).toBe(result.ok ? model : text)
         if (result.ok) expect(applyPatch(text, result.output['diff'] as string)).toBe(model)
       }),
-      { numRuns: soak ? 2000 : 80 },
+      { numRuns: runs(80) },
     )
   })
 

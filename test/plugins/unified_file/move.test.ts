@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readFileSync, readlinkSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { entries } from '../../fixtures/entries.js'
+import { entries } from '../../support/entries.js'
 
 const { at, act, code } = entries()
 

@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { createKernel, type Kernel } from 'vtcode'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { hostileTree, pathCases, type HostileTree } from '../../fixtures/paths.js'
+import { hostileTree, pathCases, type HostileTree } from '../../support/paths.js'
+import { fc, runs } from '../../support/property.js'
 
 let booted: Booted
 beforeEach(async () => {
@@ -134,7 +134,7 @@ describe('lines', () => {
         const page_size_lines = clean.length > 1000 ? size * 4000 : size
         expect(await all({ path: 'f', page_size_lines })).toBe(clean.replace(/^\uFEFF/, ''))
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 
@@ -187,7 +187,7 @@ describe('bytes', () => {
         const joined = pieces[0]!
         expect(bytes.every((byte, at) => joined[at] === byte || (byte & 0xc0) === 0x80)).toBe(true)
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
   })
 

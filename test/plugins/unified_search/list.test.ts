@@ -6,6 +6,7 @@ import { array, assert, asyncProperty, constantFrom, tuple } from 'fast-check'
 import { createKernel } from 'vtcode'
 import { bootKernel, type Booted, type Files } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../support/property.js'
 
 const list = async ({ call }: Booted, input: object): Promise<any> => {
   const result = await call('unified_search', { action: 'list', ...input })
@@ -248,7 +249,7 @@ describe('the files that ripgrep sees', () => {
         const listed = await paths(ws, { path: root, mode: 'recursive', entry_type: 'file', max_results: 5000 })
         expect(listed.map((path) => path.slice(root.length + 1)).sort()).toEqual(ripgrep(join(ws.root, root)))
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
   })
 

@@ -9,14 +9,15 @@ import { join } from 'node:path'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { bootKernel } from 'vtcode/test'
 import { afterEach, describe, expect, it } from 'vitest'
-import { page, redirect, serve, site, type Answering } from '../../fixtures/server.js'
+import { asDeclared } from '../../support/answers.js'
+import { page, redirect, serve, site, type Answering } from '../../support/server.js'
 
 const loopback = { private_hosts: ['127.0.0.1'] }
 
 /** The result of one fetch; loopback is exempt unless `web` says otherwise. */
 async function fetched(input: object, web: object = loopback): Promise<any> {
   await using booted = await bootKernel({ config: { web } })
-  return await booted.call('unified_search', { action: 'web', response_format: 'detailed', ...input })
+  return await asDeclared('unified_search/web', await booted.call('unified_search', { action: 'web', response_format: 'detailed', ...input }))
 }
 /** What comes of a page that `answering` serves. */
 async function served(answering: Answering, input: object = {}, web: object = loopback): Promise<any> {

@@ -1,6 +1,6 @@
 import { bootKernel } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
-import { page, redirect, serve, type Answering } from '../../fixtures/server.js'
+import { page, redirect, serve, type Answering } from '../../support/server.js'
 
 const results = [
   { title: 'Tapable', url: 'https://github.com/webpack/tapable', content: 'Hooks.', engine: 'x' },

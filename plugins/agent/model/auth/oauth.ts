@@ -1,9 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { keepSecret, redactText } from '../../../../core/base/index.js'
+import { randomBytes } from 'node:crypto'
+import { redactText, sha256 } from '../../../../core/base/index.js'
 import { homeOf } from '../../../../core/config/index.js'
 import { showPage, WayBack } from '../../../lib/net/index.js'
+import { TokenStore } from '../../../lib/state/index.js'
 import { oneLine } from '../../../lib/terminal/index.js'
 import { AgentError, deadline, messageOf, type AgentProviders } from '../../base/index.js'
 import { limited } from '../body.js'
@@ -30,6 +29,9 @@ const margin_ms = 60_000
 
 const refused = ({ provider }: SignIn, why: string) =>
   new AgentError('VT_LLM_AUTH', redactText(`The sign-in to the provider '${provider}': ${why}.`), { hint: `Sign in with \`vtcode models login ${provider}\`.` })
+
+// oauth4webapi would not shorten this: it refuses an error behind status 200 (GitHub's device flow), a device answer without `expires_in`, a
+// token without `token_type` and any `id_token` of an issuer that the settings do not name; the answers would be rewritten for it first.
 
 /** The token of a sign-in that was made before (RFC 6749); it is renewed where the server allows it, and nobody is asked here. Throws VT_LLM_AUTH. */
 export function bySignIn(way: SignIn): Credential {
@@ -76,7 +78,7 @@ export async function signIn(way: SignIn, workspace: string, signal: AbortSignal
 /** Forgets the token; `false` when there is none. */
 export function signOut(way: SignIn): boolean {
   const known = load(way) !== undefined
-  rmSync(fileOf(way), { force: true })
+  storeOf(way).forget()
   return known
 }
 
@@ -142,24 +144,17 @@ async function posted(way: SignIn, url: string, fields: Record<string, string>):
 }
 
 const scope = ({ scopes = [] }: Auth): Record<string, string> => (scopes.length > 0 ? { scope: scopes.join(' ') } : {})
-const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url')
+const challengeOf = (verifier: string): string => sha256(verifier, 'base64url')
 
-function fileOf({ provider, base_url, auth, providers }: SignIn): string {
+function storeOf({ provider, base_url, auth, providers }: SignIn): TokenStore<Kept> {
   const place = base_url === '' ? '' : new URL(base_url).origin
-  const mark = createHash('sha256').update(JSON.stringify([provider, place, auth.token_url, auth.client_id])).digest('hex').slice(0, 16)
-  return join(homeOf({ env: providers.env }), 'model-logins', `${provider}-${mark}.json`)
+  const to = JSON.stringify([provider, place, auth.token_url, auth.client_id])
+  return new TokenStore(homeOf({ env: providers.env }), 'model-logins', { to, digits: 16, prefix: `${provider}-` }, provider)
 }
 
 function load(way: SignIn): Kept | undefined {
-  try {
-    const kept = JSON.parse(readFileSync(fileOf(way), 'utf8')) as Partial<Kept>
-    if (typeof kept.access_token !== 'string') return undefined
-    keepSecret(kept.access_token, way.provider)
-    if (kept.refresh_token !== undefined) keepSecret(kept.refresh_token, way.provider)
-    return kept as Kept
-  } catch {
-    return undefined
-  }
+  const kept = storeOf(way).read()
+  return typeof kept?.access_token === 'string' ? (kept as Kept) : undefined
 }
 
 function save(way: SignIn, { access_token, refresh_token, expires_in }: Granted, before?: string): Kept {
@@ -170,11 +165,6 @@ function save(way: SignIn, { access_token, refresh_token, expires_in }: Granted,
     ...(renewing !== undefined && { refresh_token: renewing }),
     ...(Number.isFinite(lasting) && lasting > 0 && { expires_at: way.providers.clock.now() + lasting * 1000 }),
   }
-  keepSecret(kept.access_token, way.provider)
-  if (renewing !== undefined) keepSecret(renewing, way.provider)
-  const file = fileOf(way)
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  writeFileSync(`${file}.${process.pid}`, JSON.stringify(kept), { mode: 0o600 })
-  renameSync(`${file}.${process.pid}`, file)
+  storeOf(way).write(kept)
   return kept
 }

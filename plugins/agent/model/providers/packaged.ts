@@ -22,6 +22,13 @@ const factories: Record<string, string> = {
   deepinfra: 'createDeepInfra',
   'openai-compatible': 'createOpenAICompatible',
 }
+/** What is part of the program: it is used where nothing newer is there. */
+const bundled: Record<string, () => Promise<object>> = {
+  '@ai-sdk/anthropic': () => import('@ai-sdk/anthropic'),
+  '@ai-sdk/google': () => import('@ai-sdk/google'),
+  '@ai-sdk/openai': () => import('@ai-sdk/openai'),
+  '@ai-sdk/openai-compatible': () => import('@ai-sdk/openai-compatible'),
+}
 const plain = ['anthropic', 'azure', 'mistral', 'groq', 'cohere', 'fireworks', 'perplexity', 'cerebras']
 
 /**
@@ -32,9 +39,7 @@ export async function packagedModel({ entry, name, source }: Model, { fetch, res
   const wanted = entry.package!
   const factory = entry.factory ?? factoryOf(wanted)
   if (!factory) throw new AgentError('VT_PROVIDER_PACKAGE', `The package '${wanted}' of the provider '${entry.name}' needs factory: the name of the function that makes it.`)
-  const module = (await import(locate(wanted, [home, dirname(source.from.file)])).catch((error: unknown) => {
-    throw new AgentError('VT_PROVIDER_PACKAGE', `The package '${wanted}' cannot be loaded: ${messageOf(error)}`)
-  })) as Record<string, unknown>
+  const module = (await load(wanted, [home, dirname(source.from.file)])) as Record<string, unknown>
   const make = module[factory]
   if (typeof make !== 'function') throw new AgentError('VT_PROVIDER_PACKAGE', `The package '${wanted}' has no function '${factory}'.`)
   const options = { name: entry.name, apiKey: stand_in, ...(entry.base_url !== undefined && { baseURL: entry.base_url }), ...(await found(entry.package_options ?? {}, resolve)), fetch }
@@ -70,8 +75,17 @@ async function found(value: JsonObject, resolve: Resolve, field = 'package_optio
   return Object.fromEntries(await Promise.all(Object.entries(value).map(async ([key, item]) => [key, await one(item, `${field}.${key}`)])))
 }
 
-/** Where the user keeps packages; what comes with the program is used where nothing newer is there. */
-function locate(wanted: string, folders: readonly string[]): string {
+/** The package from where the user keeps packages, from beside the program, or out of the program. */
+async function load(wanted: string, folders: readonly string[]): Promise<object> {
+  const file = locate(wanted, folders)
+  const own = Object.hasOwn(bundled, wanted) ? bundled[wanted] : undefined
+  if (!file && !own) throw new AgentError('VT_PROVIDER_PACKAGE', `The package '${wanted}' is not installed.`, { hint: `Install it where your settings are: npm install --prefix ~/.vtcode ${wanted}` })
+  return (file ? import(file) : own!()).catch((error: unknown) => {
+    throw new AgentError('VT_PROVIDER_PACKAGE', `The package '${wanted}' cannot be loaded: ${messageOf(error)}`)
+  })
+}
+
+function locate(wanted: string, folders: readonly string[]): string | undefined {
   for (const place of [...folders.map((folder) => pathToFileURL(join(folder, 'x.js')).href), import.meta.url]) {
     try {
       const file = createRequire(place).resolve(wanted)
@@ -80,5 +94,5 @@ function locate(wanted: string, folders: readonly string[]): string {
       // The next place may have it.
     }
   }
-  throw new AgentError('VT_PROVIDER_PACKAGE', `The package '${wanted}' is not installed.`, { hint: `Install it where your settings are: npm install --prefix ~/.vtcode ${wanted}` })
+  return undefined
 }

@@ -1,6 +1,6 @@
 import { ok, problem, VtError, type Call, type Notice, type Result } from '../../../../core/base/index.js'
 import type { Context } from '../../../../core/kernel/index.js'
-import { sha256, short } from '../../base/index.js'
+import { contentHash, short } from '../../base/index.js'
 import { Changes, countLines } from '../changes.js'
 import { clip, diffOf, diffTexts } from '../diff.js'
 import { missingParents, recorded } from '../history.js'
@@ -59,7 +59,7 @@ export async function applyPatch(
   if (!dryRun && files.length > 0) notices.push(...(await commit(call, context, files)))
   for (const change of changes) {
     const { now } = await view.at(change.to ?? change.path)
-    if (now) change.hash = short(sha256(now.changes.bytes))
+    if (now) change.hash = short(contentHash(now.changes.bytes))
   }
   const output = { changes, dry_run: dryRun, fuzzy: notices.filter(({ code }) => code === 'VT_PATCH_FUZZY').length, diff }
   return ok(output, { text: `${changes.map(lineOf).join('\n')}\n${diff}`, ...(notices.length > 0 && { notices }) })
@@ -129,7 +129,7 @@ async function commit(call: Call<any>, context: Context, files: FileView[]): Pro
   const stats = new Map(written.map(({ resolved, stat }) => [resolved, stat]))
   for (const { path, now } of files) {
     const stat = stats.get(path)
-    if (now) reads.remember(path, { hash: short(sha256(now.changes.bytes)), ...(stat && { stat }), bytes: now.changes.bytes })
+    if (now) reads.remember(path, { hash: short(contentHash(now.changes.bytes)), ...(stat && { stat }), bytes: now.changes.bytes })
     else reads.forget(path)
   }
   return written.flatMap(({ resolved, lost }) => lossNotices(resolved, lost))

@@ -1,7 +1,7 @@
 import { problem } from '../../../../core/base/index.js'
 import type { Context } from '../../../../core/kernel/index.js'
 import type { Operation } from '../../../../core/workspace/index.js'
-import { recognise, sha256 } from '../../base/index.js'
+import { contentHash, recognise } from '../../base/index.js'
 import { Changes } from '../changes.js'
 import { missing } from '../missing.js'
 import { load, refuseStale, type Target } from '../target.js'
@@ -91,5 +91,5 @@ export function operationOf(file: FileView): Operation {
 export function stepOf({ path, target, now }: FileView, made: string[]) {
   const before = target && { sha256: target.version.sha256, mode: target.version.stat.mode, bytes: target.bytes.length }
   if (!now) return { op: 'remove' as const, path, before: before! }
-  return { op: 'write' as const, path, ...(before && { before }), after: sha256(now.changes.bytes), made }
+  return { op: 'write' as const, path, ...(before && { before }), after: contentHash(now.changes.bytes), made }
 }

@@ -1,11 +1,12 @@
 import { ok, type Call, type JsonObject, type Next, type Success } from '../../../../core/base/index.js'
 import type { Handle } from '../../../../core/workspace/index.js'
+import { nextCall } from '../../base/index.js'
 import type { ReadInput } from './request.js'
 
 /** The call once more for another part of the file. */
 export function again({ given }: Call<ReadInput>, fields: JsonObject): Next {
   const { max_bytes, offset_lines, page_size_lines, end_line, offset_bytes, page_size_bytes, ...rest } = given
-  return { tool: 'unified_file', input: { action: 'read', ...rest, ...fields } }
+  return nextCall('read', { ...rest, ...fields })
 }
 
 /** What every answer says of its file, and the text for a model: the content, and where to read on if more follows. */

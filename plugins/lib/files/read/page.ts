@@ -1,7 +1,6 @@
-import { VtError } from '../../../../core/base/index.js'
+import { sha256, VtError } from '../../../../core/base/index.js'
 import type { Handle } from '../../../../core/workspace/index.js'
-import { cutAtCodePoint, decode, type Form } from '../../base/index.js'
-import { hashOf } from '../reads.js'
+import { cutAtCodePoint, decode, short, type Form } from '../../base/index.js'
 import { startOf, type LineIndex, type Source } from './lines.js'
 
 /** A file as UTF-8. */
@@ -62,7 +61,7 @@ export async function fileOffset({ source }: Text, { encoding, bom }: Form, offs
 }
 
 /** Names a text's content; `undefined` for one so large that it is not read as a whole. */
-export const hashOfText = ({ whole }: Text, index: LineIndex): string | undefined => (whole ? hashOf(whole) : index.hash)
+export const hashOfText = ({ whole }: Text, index: LineIndex): string | undefined => (whole ? short(sha256(whole)) : index.hash)
 
 const memory = (bytes: Buffer): Source => ({ bytes: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) })
 

@@ -37,7 +37,7 @@ afterAll(async () => {
   await place[Symbol.asyncDispose]()
 })
 
-async function tried(effects: string[], plugins = 'auto'): Promise<{ result: unknown; output: Record<string, boolean> }> {
+async function tried(effects: string[], plugins: 'auto' | 'off' | 'required' = 'auto'): Promise<{ result: unknown; output: Record<string, boolean> }> {
   const manifest = { name: 'spy', description: 'Tries.', effects, input: { properties: { ...input.properties, port: { type: 'integer' } } }, module: './spy.js' }
   await using own = await tempWorkspace({ 'spy.js': spy, 'spy.yaml': JSON.stringify(manifest) })
   await using vt = await bootKernel({ manifests: [join(own.root, 'spy.yaml')], files: { 'a.txt': 'one\n' }, config: { plugins: { isolate: 'auto' }, sandbox: { plugins } } })

@@ -2,23 +2,25 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import type { Asker, Config } from 'vtcode'
+import type { Asker, Config, Waits } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type Booted } from 'vtcode/test'
-import { remote } from '../../../fixtures/mcp/remote.js'
+import { remote } from '../../../support/remote.js'
 
 const fixture = fileURLToPath(new URL('../../../fixtures/mcp/server.mjs', import.meta.url))
 const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'mcp__*'] } }
 const tools = (...names: string[]): string => JSON.stringify(names.map((name) => ({ name, description: `The tool ${name}.`, inputSchema: { type: 'object', properties: { n: { type: 'integer' } } } })))
-const boot = (server: object): Promise<Booted> => bootKernel({ config: { automation, mcp: { servers: { s: server } } } as Config })
+const boot = (server: object, waits: Partial<Waits> = {}): Promise<Booted> => bootKernel({ waits, config: { automation, mcp: { servers: { s: server } } } as Config })
 
 it('a server that fails six times in a row is left alone until somebody reloads; everything else works', async () => {
   await using place = await tempWorkspace({ 'tools.json': tools('die', 'echo') })
-  await using vt = await boot({ command: process.execPath, args: [fixture, place.root], startup_timeout_secs: 20 })
+  await using vt = await boot({ command: process.execPath, args: [fixture, place.root], startup_timeout_secs: 20 }, { restart: 20 })
   const starts = async (): Promise<number> => (await place.read('starts'))!.split('\n').length - 1
   matches(await vt.call('mcp__s__die', {}), { ok: false, error: { code: 'VT_MCP_DISCONNECTED' } })
   await writeFile(join(place.root, 'dead'), 'true')
-  // Each start waits longer than the one before: 1, 2, 4, 8, 16 s.
+  // Each start waits longer than the one before: 1, 2, 4, 8, 16 times the shortest pause.
+  const began = Date.now()
   for (let n = 0; n < 5; n++) matches(await vt.call('mcp__s__echo', { n }), { ok: false, error: { code: 'VT_MCP_START', details: { stderr_tail: 're:.*no licence.*' } } })
+  expect(Date.now() - began).toBeGreaterThan(600)
   const before = await starts()
   expect(before).toBeGreaterThanOrEqual(6)
   matches(await vt.call('mcp__s__echo', {}), { ok: false, error: { code: 'VT_MCP_START', message: 're:.*6 times in a row.*left alone.*' } })

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Config } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
-import { remote, type Remote } from '../../../fixtures/mcp/remote.js'
+import { remote, type Remote } from '../../../support/remote.js'
 
 // The cases of the public suite, https://github.com/agentplugins/agent-plugins-conformance, by their ids: the 32 of its commit 0990cb5 and
 // what later ones up to 6257093 add for commands and the transport of 2024. The packages are our own, of the same three kinds; the client is the kernel.

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createKernel, homeOf, openTrust, survey, type Config, type Kernel, type Result } from 'vtcode'
 import { bootKernel, tempWorkspace, type Booted, type Files, type TempWorkspace } from 'vtcode/test'
-import { install, vtcode } from '../../surface/program.js'
+import { install, vtcode } from '../../../support/program.js'
 
 const json = JSON.stringify
 const refuse = '#!/bin/sh\ncat > "$PLUGIN_DATA/told"\nenv > "$PLUGIN_DATA/env"\npwd > "$PLUGIN_DATA/cwd"\necho "$@" > "$PLUGIN_DATA/args"\necho "Not this." >&2\nexit 2\n'

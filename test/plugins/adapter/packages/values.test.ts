@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Config, Diagnostic, Kernel } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type Booted, type Files } from 'vtcode/test'
-import { remote } from '../../../fixtures/mcp/remote.js'
+import { remote } from '../../../support/remote.js'
 
 const fixture = new URL('../../../fixtures/mcp/server.mjs', import.meta.url).pathname
 const json = JSON.stringify

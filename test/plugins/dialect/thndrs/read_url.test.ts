@@ -1,6 +1,6 @@
 import { bootKernel } from 'vtcode/test'
 import { expect, it } from 'vitest'
-import { page, serve } from '../../../fixtures/server.js'
+import { page, serve } from '../../../support/server.js'
 
 it('answers in the shape of its dialect', async () => {
   await using server = await serve(page('<title>Hi</title><article><p>Some words that are long enough to be a page.</p></article>'))

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createKernel, type Approval, type Approved, type CallOptions, type Kernel, type Mode, type Result } from 'vtcode'
 import { bootKernel, tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { bin, surroundings } from '../../surface/program.js'
+import { bin, surroundings } from '../../../support/program.js'
 
 /** A kernel whose person is asked, counted and answers as told. */
 async function person(workspace: TempWorkspace, answer: Approved = { decision: 'allow', scope: 'always' }, mode: Mode = 'auto', config = {}) {

@@ -1,9 +1,9 @@
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 import type { Config, Mode, Result } from 'vtcode'
+import { fc, runs } from '../../../support/property.js'
 
 // The verdict on command lines: `bcmd` stands for whatever nobody allowed, `ok` for what a rule allows.
 let plugins: TempWorkspace
@@ -204,7 +204,7 @@ describe('any composition', () => {
         const command = layers.reduce((text, wrap) => wrap(text), outer + inner + program)
         expect([command, await judge(command)]).toEqual([command, 'deny'])
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
   }, 60_000)
 })

@@ -1,8 +1,8 @@
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
+import { fc, runs } from '../../../support/property.js'
 
 // A program on PATH that leaves a marker when it runs is hidden in command lines of every kind. The oracle is the marker, not
 // what the policy says of itself: whatever was refused must not have run, and nothing of this may run.
@@ -48,14 +48,13 @@ describe('a program that nobody allowed', () => {
 
   it('runs in no composition of quoting, wrapper, separator and substitution', async () => {
     const line = fc.tuple(wrapper, wrapper, program, fc.array(around, { maxLength: 4 }))
-    const runs = process.env['VTCODE_SOAK'] ? 20_000 : 600
     await fc.assert(
       fc.asyncProperty(line, async ([outer, inner, name, layers]) => {
         const command = layers.reduce((text, wrap) => wrap(text), outer + inner + name)
         const result = await run(command)
         expect([command, result.ok, await marker()]).toEqual([command, false, ''])
       }),
-      { numRuns: runs },
+      { numRuns: runs(600) },
     )
   }, 600_000)
 

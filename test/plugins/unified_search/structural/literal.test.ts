@@ -6,6 +6,7 @@ import { parse, type SgNode } from '@ast-grep/napi'
 import { asyncProperty, assert, constantFrom, nat } from 'fast-check'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { runs } from '../../../support/property.js'
 
 const require = createRequire(import.meta.url)
 const program = require('@ast-grep/cli/postinstall.js').resolveBinaryPath() as string
@@ -52,7 +53,7 @@ it('finds the same as a search that parses every file, whatever the pattern', as
       if (/\$+[a-z]/.test(pattern) || expected.length > 2000) return
       expect(await ours(pattern), pattern).toEqual(expected)
     }),
-    { numRuns: 25 },
+    { numRuns: runs(25) },
   )
   expect(tried.found).toBeGreaterThan(5)
 })

@@ -1,0 +1,56 @@
+// What dist/vendor holds besides licences: libraries that are asked for by `require`, or that load files of their own.
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { rolldown } from 'rolldown'
+
+const require = createRequire(import.meta.url)
+export const vendor = 'dist/vendor'
+
+/** By the name that sources use, the file below `vendor`; the `imports` of package.json say where that is, from wherever a chunk lies. */
+const files = { yaml: 'yaml.cjs', 'smol-toml': 'smol-toml.cjs', jiti: 'jiti/lib/jiti.mjs' }
+const placeOf = (name) => `#vendor/${files[name]}`
+
+/** Makes the files. One of each serves `require`, which some callers need because they cannot wait, and `import`. */
+export async function makeVendored() {
+  for (const name of ['yaml', 'smol-toml']) {
+    const bundle = await rolldown({ input: name, platform: 'node' })
+    // Node reads from such a line, which never runs, what a file can be asked for by `import`.
+    const footer = `0 && (module.exports = { ${Object.keys(require(name)).filter((key) => key !== 'default').join(', ')} })`
+    await bundle.write({ file: join(vendor, files[name]), format: 'cjs', exports: 'named', footer, comments: { annotation: false, jsdoc: false } })
+    keepLicence(`node_modules/${name}`)
+  }
+  // Published in one piece already; the compiler in it is a file apart that jiti loads by itself when something has to be compiled.
+  for (const file of ['lib/jiti.mjs', 'dist/jiti.cjs', 'dist/babel.cjs']) {
+    mkdirSync(join(vendor, 'jiti', dirname(file)), { recursive: true })
+    cpSync(join('node_modules/jiti', file), join(vendor, 'jiti', file))
+  }
+  keepLicence('node_modules/jiti')
+}
+
+/** Leads the names in our modules to these files. */
+export const vendored = {
+  name: 'vendored',
+  resolveId: (id) => (Object.hasOwn(files, id) ? { id: placeOf(id), external: true } : undefined),
+  // The bundler does not follow a `require` that the module made itself.
+  transform: (code, id) => (id.includes('/node_modules/') ? undefined : code.replace(/(?<=\brequire|createRequire\(import\.meta\.url\))\('([^']+)'\)/g, (call, name) => (Object.hasOwn(files, name) ? `('${placeOf(name)}')` : call))),
+}
+
+/** The folder of the package that a module is of, and its name as part of a file's name; neither where it is ours. */
+export const folderOf = (id) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]
+export const packageOf = (id) => folderOf(id)?.replace(/^.*node_modules\/@?/, '').replace('/', '_')
+
+const licences = new Map()
+
+/** Notes the licence of a package of which something is here; where it ships none, what it says of itself. */
+export function keepLicence(folder) {
+  const { name, version, license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const file = readdirSync(folder).find((file) => /^(un)?licen[cs]e/i.test(file))
+  const text = file ? readFileSync(join(folder, file), 'utf8').trim() : `By ${author?.name ?? author ?? 'its authors'}.`
+  licences.set(`${name} ${version}`, `${name} ${version} (${license})\n\n${text}\n`)
+}
+
+/** All of them in one file: an installation pays for files more than for bytes. */
+export function writeLicences() {
+  writeFileSync(join(vendor, 'LICENSES.txt'), [...licences].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text).join('\n----\n\n'))
+}

@@ -1,0 +1,86 @@
+import { closeSync, constants, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { errno } from './errno.js'
+
+export interface StateOptions {
+  /** Who may use the file: 0600 unless it says otherwise. */
+  mode?: number
+  /** Whether it has to be on disk when the call returns; a cache can do without. */
+  durable?: boolean
+}
+
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
+// O_EXCL: what stands in the place of the draft, be it a link or a pipe, is never written through.
+const fresh = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+
+let count = 0
+/** Beside the file, so that the rename is one step. No two writers share a draft; one that a killed process of this id left is taken away. */
+const draftOf = (file: string, several: boolean): string => `${file}.${process.pid}${several ? `.${(count += 1)}` : ''}`
+
+/** Replaces a state file in one step, and makes its folder: after a crash it is the old one or the new one, never a part of it. */
+export function writeStateSync(file: string, data: string | Uint8Array, { mode = 0o600, durable = true }: StateOptions = {}): void {
+  const draft = draftOf(file, false)
+  rmSync(draft, { force: true })
+  const fd = openWith(draft)
+  try {
+    try {
+      const bytes = typeof data === 'string' ? Buffer.from(data) : data
+      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at)
+      if (durable) fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+    renameSync(draft, file)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
+  if (!durable || process.platform === 'win32') return
+  const folder = openSync(dirname(file), 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+
+  function openWith(path: string): number {
+    try {
+      return openSync(path, fresh, mode)
+    } catch (error) {
+      if (errno(error) !== 'ENOENT') throw error
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      return openSync(path, fresh, mode)
+    }
+  }
+}
+
+/** The same without holding up whatever else the process does. */
+export async function writeState(file: string, data: string | Uint8Array, { mode = 0o600, durable = true }: StateOptions = {}): Promise<void> {
+  const draft = draftOf(file, true)
+  await rm(draft, { force: true })
+  const handle = await open(draft, fresh, mode).catch(async (error: unknown) => {
+    if (errno(error) !== 'ENOENT') throw error
+    await mkdir(dirname(draft), { recursive: true, mode: 0o700 })
+    return open(draft, fresh, mode)
+  })
+  try {
+    try {
+      await handle.writeFile(data)
+      if (durable) await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(draft, file)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+  if (!durable || process.platform === 'win32') return
+  const folder = await open(dirname(file), 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

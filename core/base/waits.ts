@@ -1,0 +1,12 @@
+import type { Waits } from './types.js'
+
+/** What is shipped. Only who makes a kernel can say otherwise: no settings and no variable of the environment do. */
+export const usualWaits: Readonly<Waits> = {
+  settings: 10_000,
+  policy: 5_000,
+  compactor: 2_000,
+  engine: 30_000,
+  parse: 20_000,
+  restart: 1_000,
+  reading: 500,
+}

@@ -1,0 +1,556 @@
+// Generated from manifests/schema/config.1.json by `npm run docs`. Change that, not this.
+
+/** What a settings file says: any part of the settings. */
+export type Config = {
+  /** For editors. */
+  $schema?: string
+  /** Version of this schema. Default: `1`. */
+  version?: 1
+  /** Where manifests come from, besides the plugin folders. Default: `["builtin"]`. */
+  manifests?: (string | {
+    /** builtin, a path relative to this file, ~/path or npm:package. */
+    from: string
+    /** Contribution ids to take; * allowed. */
+    only?: string[]
+    /** Contribution ids to leave. */
+    except?: string[]
+    /** Refuse the whole generation when something of it cannot be loaded. Default: `false`. */
+    required?: boolean
+    isolate?: 'process' | 'inline'
+    /** Values for the options of the plugin. */
+    options?: { [name: string]: unknown }
+  })[]
+  /** Slot to the contributions that serve it; builtin, or false for none. */
+  use?: { [name: string]: string | string[] | false }
+  plugins?: {
+    /** Default: `true`. */
+    enabled?: boolean
+    /** Contribution ids that stay off; * allowed. */
+    disable?: string[]
+    /** Plugins of the workspace. Default: `trusted`. */
+    workspace?: 'off' | 'trusted'
+    /** Default: `auto`. */
+    isolate?: 'process' | 'auto' | 'inline'
+    /** Default: `10`. */
+    import_timeout_secs?: number
+    /** Default: `512`. */
+    max_memory_mb?: number
+    /** Default: `3`. */
+    quarantine_after?: number
+    /** Default: `false`. */
+    watch?: boolean
+    /** Plugin or contribution id to what you set for it. */
+    settings?: { [name: string]: {
+      options?: { [name: string]: unknown }
+      isolate?: 'process' | 'inline'
+      timeout_secs?: number
+      env?: { [name: string]: ConfigValue }
+    } }
+  }
+  /** <plugin>:<key> to where the secret is. */
+  secrets?: { [name: string]: ConfigValue }
+  skills?: {
+    roots?: string[]
+    pin?: string[]
+    /** Default: `8000`. */
+    catalog_max_chars?: number
+    /** Default: `true`. */
+    claude_folders?: boolean
+    /** Default: `on`. */
+    workspace?: 'off' | 'trusted' | 'on'
+    disable?: string[]
+    /** Default: `true`. */
+    bundled?: boolean
+  }
+  policy?: {
+    /** How much is done unasked. Default: `ask`. */
+    mode?: 'plan' | 'ask' | 'auto' | 'full-auto'
+    /** The mode nobody goes beyond. Default: `full-auto`. */
+    max_mode?: 'plan' | 'ask' | 'auto' | 'full-auto'
+    deny?: ConfigRule[]
+    ask?: ConfigRule[]
+    /** Slot to caps and defaults of its input. */
+    constraints?: { [name: string]: {
+      allowed_modes?: string[]
+      max_results_per_call?: number
+      max_items_per_call?: number
+      max_bytes_per_read?: number
+      max_response_bytes?: number
+      /** All callers together; further calls are refused until the minute is over. */
+      max_calls_per_minute?: number
+      default_response_format?: 'concise' | 'detailed'
+      allowed_url_schemes?: string[]
+      denied_url_hosts?: string[]
+    } }
+    allow?: ConfigRule[]
+    commands?: {
+      id: string
+      program: string
+      subcommands?: string[]
+      flags?: {
+        allow?: string[]
+        deny?: string[]
+        /** Default: `false`. */
+        any?: boolean
+      }
+      positional?: {
+        kind?: 'any' | 'none' | 'paths'
+        max?: number
+        /** Default: `false`. */
+        dynamic?: boolean
+      }
+      verdict: 'deny' | 'ask' | 'allow'
+      reason?: string
+      match?: string[]
+      not_match?: string[]
+    }[]
+  }
+  /** Lifecycle event to its hooks. */
+  hooks?: Open<
+    | 'PreToolUse'
+    | 'PermissionRequest'
+    | 'PostToolUse'
+    | 'PostToolUseFailure'
+    | 'Notification'
+    | 'SessionStart'
+    | 'SessionEnd'
+    | 'UserPromptSubmit'
+    | 'Stop'
+    | 'SubagentStart'
+    | 'SubagentStop'
+    | 'PreCompact'
+    | 'PostCompact'
+    | 'BeforeTool'
+    | 'AfterTool'
+    | 'BeforeAgent'
+    | 'AfterAgent'
+    | 'PreCompress',
+    {
+      matcher?: string
+      /** Whose names of tools and inputs the hooks are told. Default: `unified`. */
+      dialect?: 'unified' | 'claude' | 'gemini'
+      hooks?: {
+        type?: string
+        command?: string
+        args?: string[]
+        url?: string
+        headers?: { [name: string]: string }
+        allowedEnvVars?: string[]
+        if?: string
+        timeout?: number
+        timeout_secs?: number
+        on_error?: 'deny' | 'ask' | 'allow'
+        onError?: 'deny' | 'ask' | 'allow'
+        async?: boolean
+        [name: string]: unknown
+      }[]
+      [name: string]: unknown
+    }[]
+  >
+  mcp?: {
+    /** Default: `true`. */
+    enabled?: boolean
+    allow?: string[]
+    deny?: string[]
+    /** Only what allow names. Default: `false`. */
+    enforce_allow?: boolean
+    /** Default: `16`. */
+    max_connections?: number
+    /** What a server may take to answer a request that is no tool call, such as for the list of its tools. Default: `30`. */
+    request_timeout_secs?: number
+    /** Default: `1048576`. */
+    max_argument_bytes?: number
+    servers?: { [name: string]: {
+      type?: 'stdio' | 'streamable-http' | 'sse'
+      command?: string
+      args?: string[]
+      env?: { [name: string]: ConfigValue }
+      cwd?: string
+      url?: string
+      headers?: { [name: string]: ConfigValue }
+      auth?: { [name: string]: unknown }
+      /** Default: `true`. */
+      enabled?: boolean
+      /** Default: `false`. */
+      required?: boolean
+      /** Default: `true`. */
+      lazy?: boolean
+      include?: string[]
+      exclude?: string[]
+      /** Default: `30`. */
+      startup_timeout_secs?: number
+      /** Default: `120`. */
+      tool_timeout_secs?: number
+      effects?: { [name: string]: ('read' | 'write' | 'exec' | 'net' | 'ask')[] }
+      /** Default: `false`. */
+      trust_annotations?: boolean
+    } }
+    /** Read .mcp.json of the workspace. Default: `true`. */
+    read_workspace_file?: boolean
+  }
+  agent?: {
+    model?: string
+    small_model?: string
+    fallback_models?: string[]
+    reasoning_effort?: 'minimal' | 'low' | 'medium' | 'high'
+    providers?: { [name: string]: string }
+    instruction_files?: string[]
+    /** Default: `["CLAUDE.md","GEMINI.md"]`. */
+    project_doc_fallback_filenames?: string[]
+    /** Default: `32768`. */
+    instruction_max_bytes?: number
+    harness?: {
+      /** Default: `120`. */
+      max_tool_calls_per_turn?: number
+      /** Default: `600`. */
+      max_tool_wall_clock_secs?: number
+      /** Default: `2`. */
+      max_tool_retries?: number
+      /** Default: `4`. */
+      max_parallel_tool_calls?: number
+      /** 0 is no limit. Default: `0`. */
+      max_run_wall_clock_secs?: number
+      /** Default: `8`. */
+      max_consecutive_blocked_tool_calls_per_turn?: number
+      max_budget_usd?: number
+      /** Default: `false`. */
+      allow_unpriced?: boolean
+      /** Default: `0.75`. */
+      budget_warning_threshold?: number
+      /** Default: `true`. */
+      auto_compaction_enabled?: boolean
+      auto_compaction_threshold_tokens?: number
+      /** Default: `true`. */
+      compact_on_model_switch?: boolean
+      tool_result_clearing?: {
+        /** Default: `true`. */
+        enabled?: boolean
+        /** Default: `100000`. */
+        trigger_tokens?: number
+        /** Default: `3`. */
+        keep_tool_uses?: number
+        /** Default: `30000`. */
+        clear_at_least_tokens?: number
+        /** Default: `false`. */
+        clear_tool_inputs?: boolean
+      }
+      event_log_path?: string
+      async_approval?: {
+        /** Default: `false`. */
+        enabled?: boolean
+        /** Default: `3600`. */
+        timeout_secs?: number
+        notify_command?: string[]
+      }
+    }
+  }
+  automation?: {
+    full_auto?: {
+      /** Default: `false`. */
+      enabled?: boolean
+      /** Default: `100`. */
+      max_turns?: number
+      /** Default: `["unified_search","unified_file","unified_exec","apply_patch","task_tracker"]`. */
+      allowed_tools?: string[]
+    }
+  }
+  context?: {
+    /** Default: `160000`. */
+    max_context_tokens?: number
+    dynamic?: {
+      /** Default: `true`. */
+      enabled?: boolean
+      /** Default: `8192`. */
+      tool_output_threshold?: number
+      /** Default: `true`. */
+      persist_history?: boolean
+      /** Default: `4`. */
+      retained_user_messages?: number
+      /** Default: `512`. */
+      spool_max_mb?: number
+    }
+  }
+  tools?: {
+    /** Default: `40`. */
+    max_tool_loops?: number
+    /** Default: `2`. */
+    max_repeated_tool_calls?: number
+    /** Default: `150`. */
+    max_conversation_turns?: number
+  }
+  sessions?: {
+    /** Default: `50`. */
+    max_count?: number
+    /** Default: `30`. */
+    max_age_days?: number
+    /** Default: `1024`. */
+    max_total_mb?: number
+  }
+  checkpoints?: {
+    /** Default: `true`. */
+    enabled?: boolean
+  }
+  /** Model servers. */
+  custom_providers?: ConfigProvider[]
+  providers?: { [name: string]: {
+    base_url?: string
+    api_key_env?: string
+    models?: string[]
+  } }
+  web?: {
+    /** Default: `true`. */
+    enabled?: boolean
+    allow_hosts?: string[]
+    deny_hosts?: string[]
+    fetch?: {
+      /** Default: `500000`. */
+      max_bytes?: number
+      /** Default: `30`. */
+      timeout_secs?: number
+      /** Default: `5`. */
+      max_redirects?: number
+    }
+    search?: {
+      /** Default: `duckduckgo`. */
+      provider?: string
+      /** Default: `5`. */
+      max_results?: number
+      /** Default: `12`. */
+      max_calls_per_session?: number
+      /** Default: `3`. */
+      min_interval_secs?: number
+    }
+    defuddle?: {
+      /** Default: `true`. */
+      enabled?: boolean
+      /** Default: `262144`. */
+      max_bytes?: number
+      /** Default: `1`. */
+      max_calls_per_session?: number
+      base_url?: string
+    }
+    /** Host names, addresses, CIDR or *. */
+    private_hosts?: string[]
+    proxy?: string
+    user_agent?: string
+  }
+  exec?: {
+    /** Default: `true`. */
+    enabled?: boolean
+    /** Default: `180`. */
+    default_timeout_secs?: number
+    /** Default: `1800`. */
+    max_timeout_secs?: number
+    /** Default: `32`. */
+    max_sessions?: number
+    /** Default: `1800`. */
+    idle_secs?: number
+    /** Default: `10000`. */
+    max_output_tokens?: number
+    /** Default: `bash`. */
+    shell?: string
+    env?: { [name: string]: ConfigValue }
+  }
+  sandbox?: {
+    /** Default: `auto`. */
+    mode?: 'required' | 'auto' | 'off'
+    /** Default: `auto`. */
+    plugins?: 'required' | 'auto' | 'off'
+    /** Default: `false`. */
+    network?: boolean
+    deny_read?: string[]
+    deny_write?: string[]
+    writable?: string[]
+    readable?: string[]
+  }
+  output?: {
+    /** Default: `concise`. */
+    response_format?: 'concise' | 'detailed'
+    /** Default: `8192`. */
+    max_text_bytes?: number
+    /** Default: `true`. */
+    redact?: boolean
+  }
+  trust?: {
+    /** Variables a workspace file may expand. */
+    workspace_env?: string[]
+    /** A file that gets a line of JSON for each consent that `vtcode trust` gives or takes back, before it counts. Begins at your .vtcode folder. */
+    audit_log?: string
+  }
+}
+
+type ConfigApiFormat = 'auto' | 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'google-generative-ai' | 'ai-sdk'
+
+/** USD for a million tokens. */
+type ConfigCost = {
+  input: number
+  output: number
+  cache_read?: number
+  cache_write?: number
+}
+
+/** Where a server almost speaks the format. */
+type ConfigCompat = {
+  /** The instructions go as developer, or as system. */
+  developer_role?: boolean
+  /** What to say under store; without it nothing is said. */
+  store?: boolean
+  max_tokens_field?: 'max_tokens' | 'max_completion_tokens' | 'max_output_tokens'
+  /** Our word to the server's. */
+  reasoning_effort_map?: { [name: string]: string }
+  /** A result carries the name of its tool. */
+  tool_result_name?: boolean
+  /** Between a result and a user message the server wants an answer. */
+  assistant_after_tool_result?: boolean
+  /** What the model thought goes back as text. */
+  thinking_as_text?: boolean
+  thinking_format?: 'openai' | 'zai' | 'qwen'
+  /** What to say under strict of each tool; without it nothing is said. */
+  strict_tools?: boolean
+  /** openai-responses: tools whose input is free text. */
+  custom_tools?: boolean
+  /** Ask for the count of tokens at the end of a stream. */
+  usage_in_stream?: boolean
+}
+
+/** What is true of one model. */
+type ConfigProfile = {
+  /** Tokens. */
+  context_window?: number
+  max_output_tokens?: number
+  supports_tools?: boolean
+  supports_reasoning?: boolean
+  supports_reasoning_effort?: boolean
+  supports_vision?: boolean
+  supports_structured_output?: boolean
+  supports_parallel_tool_calls?: boolean
+  supports_context_caching?: boolean
+  supports_responses_compaction?: boolean
+  supports_context_edits?: boolean
+  cost?: ConfigCost
+  compat?: ConfigCompat
+  api_format?: ConfigApiFormat
+  display_name?: string
+  /** Merged into every request. */
+  body?: { [name: string]: unknown }
+}
+
+/** Without type, command means command. */
+type ConfigAuth = {
+  type?: 'none' | 'bearer' | 'header' | 'query' | 'basic' | 'command' | 'oauth' | 'aws_sigv4'
+  /** Of the header or the parameter. */
+  name?: string
+  value?: ConfigProviderValue
+  username?: ConfigProviderValue
+  password?: ConfigProviderValue
+  command?: string
+  args?: string[]
+  cwd?: string
+  timeout_ms?: number
+  refresh_interval_ms?: number
+  /** oauth: where the user signs in with a browser. */
+  authorization_url?: string
+  token_url?: string
+  client_id?: string
+  scopes?: string[]
+  /** oauth: where a code to type in elsewhere is had (RFC 8628), instead of a browser here. */
+  device?: string
+  /** aws_sigv4: the region of the server. */
+  region?: string
+  /** aws_sigv4: whose keys sign, by the files of AWS; without it those of the environment, then AWS_PROFILE, then default. */
+  profile?: string
+  /** aws_sigv4: the service that is asked; bedrock where none is said. */
+  service?: string
+}
+
+/** A server of models. */
+type ConfigProvider = {
+  name: string
+  base_url?: string
+  /** An installed AI SDK package. */
+  package?: string
+  /** The function of the package that makes the provider. */
+  factory?: string
+  /** Handed to the factory; values may say where they are found. */
+  package_options?: { [name: string]: unknown }
+  model?: string
+  models?: string[] | { [name: string]: ConfigProfile }
+  /** Listing models also asks the server. */
+  discover?: boolean
+  /** The variable with the key; none for a server without keys. */
+  api_key_env?: string
+  auth?: ConfigAuth
+  headers?: { [name: string]: ConfigProviderValue }
+  query?: { [name: string]: ConfigProviderValue }
+  timeouts?: {
+    connect_ms?: number
+    first_token_ms?: number
+    idle_ms?: number
+    /** All attempts of one step. */
+    total_ms?: number
+  }
+  retries?: {
+    /** After a refusal that may pass. */
+    request?: number
+    /** After an answer that was cut. */
+    stream?: number
+  }
+  /** PEM files. */
+  tls?: {
+    ca_file?: string
+    cert_file?: string
+    key_file?: string
+  }
+  /** http:// or https://, for this provider alone. */
+  proxy?: string
+  /** Model id to what is true of it. */
+  profiles?: { [name: string]: ConfigProfile }
+  /** Tokens. */
+  context_window?: number
+  max_output_tokens?: number
+  supports_tools?: boolean
+  supports_reasoning?: boolean
+  supports_reasoning_effort?: boolean
+  supports_vision?: boolean
+  supports_structured_output?: boolean
+  supports_parallel_tool_calls?: boolean
+  supports_context_caching?: boolean
+  supports_responses_compaction?: boolean
+  supports_context_edits?: boolean
+  cost?: ConfigCost
+  compat?: ConfigCompat
+  api_format?: ConfigApiFormat
+  display_name?: string
+  /** Merged into every request. */
+  body?: { [name: string]: unknown }
+}
+
+/** The same; in a manifest also a need or an option it names. */
+type ConfigProviderValue = ConfigValue | {
+  secret: string
+} | {
+  option: string
+}
+
+/** Text, or where it is found. */
+type ConfigValue = string | {
+  env?: string
+  file?: string
+  command?: string[]
+  timeout_secs?: number
+  refresh_secs?: number
+  keychain?: {
+    service: string
+    account: string
+  }
+}
+
+type ConfigRule = string | {
+  rule: string
+  reason?: string
+  match?: string[]
+  not_match?: string[]
+}
+
+/** A map with any names; some of them are known. */
+type Open<Name extends string, Value> = { [name in Name]?: Value } & { [name: string]: Value }

@@ -1,0 +1,114 @@
+import type { Failure, JsonObject, Notice, Result } from '../base/index.js'
+import { isListed, splitName, type Registry, type Slot } from '../registry/index.js'
+import { translate } from './alias.js'
+
+/**
+ * A slot in somebody's words: a whole call where there is an input, else the tool with its action, or the tool alone. Nothing where
+ * the slot is not served to them.
+ */
+export type Words = (slot: string, how: { input?: JsonObject; alone?: boolean }) => string | undefined
+
+/** What a text names: `{slot:tool/action}`, `{slot:tool/action {"field":"value"}}`, or `{tool:tool/action}` for the tool alone. */
+const naming = /\{(slot|tool):([a-z][a-z0-9_]*(?:\/[a-z0-9_]+)?)/g
+const longest = 8192
+
+/** A text with every tool that it names in these words; a clause about one that is not served is left out. */
+export function speak(text: string, words: Words): string {
+  if (!/\{(?:slot|tool):/.test(text) || text.length > longest) return text
+  const named: (string | undefined)[] = []
+  let held = ''
+  let at = 0
+  for (const match of text.matchAll(naming)) {
+    if (match.index < at) continue
+    const end = endOf(text, match.index + match[0].length)
+    if (!end) continue
+    named.push(words(match[2]!, { ...(end.input && { input: end.input }), alone: match[1] === 'tool' }))
+    held += `${text.slice(at, match.index)}\u0000${named.length - 1}\u0000`
+    at = end.at
+  }
+  held += text.slice(at)
+  const clauses = held.split(/(?<=[.;])\s+/)
+  const left = clauses.filter((clause) => [...clause.matchAll(/\0(\d+)\0/g)].every(([, index]) => named[Number(index)] !== undefined))
+  const said = left.length === clauses.length ? held : closed(left, clauses[0] === left[0])
+  return said.replace(/\0(\d+)\0/g, (_, index: string) => named[Number(index)]!)
+}
+
+/** Where a name ends, with the input that stands behind it; nothing where it is none after all. */
+function endOf(text: string, from: number): { at: number; input?: JsonObject } | undefined {
+  if (text[from] === '}') return { at: from + 1 }
+  if (text.slice(from, from + 2) !== ' {') return undefined
+  for (let brace = text.indexOf('}}', from); brace >= 0; brace = text.indexOf('}}', brace + 1)) {
+    try {
+      return { at: brace + 2, input: JSON.parse(text.slice(from + 1, brace + 1)) as JsonObject }
+    } catch {
+      // This brace belongs to a value.
+    }
+  }
+  return undefined
+}
+
+/** The clauses that are left, as sentences. */
+function closed(clauses: string[], whole: boolean): string {
+  const text = clauses.join(' ').replace(/;$/, '.')
+  return whole ? text : text.replace(/^[a-z]/, (letter) => letter.toUpperCase())
+}
+
+const call = (name: string, input: JsonObject | undefined): string => (input ? `${name} ${JSON.stringify(input)}` : name)
+
+/** A slot by its own name. */
+export const plainWords: Words = (slot, { input, alone }) => {
+  const [tool = '', action] = slot.split('/')
+  if (alone) return tool
+  return input ? call(tool, { ...(action !== undefined && { action }), ...input }) : [tool, action].filter(Boolean).join(' ')
+}
+/** A text for whoever reads it outside of a call. */
+export const plainly = (text: string): string => speak(text, plainWords)
+
+/** The words of a caller: those of the dialect that they called by, else what is shown to them. */
+export function wordsFor(registry: Registry, called: { slot: Slot; alias?: { slot: Slot } } | undefined): Words {
+  const dialects = [called?.alias?.slot.primary.manifest.dialect ?? []].flat()
+  const named: Words = (id, how) => {
+    const split = registry.each ? splitName(registry, registry.slots.get(id)!) : undefined
+    return split === undefined || !registry.slots.get(id)!.info.action ? plainWords(id, how) : call(split, how.alone ? undefined : how.input)
+  }
+  return (id, how) => {
+    const slot = registry.slots.get(id)
+    if (!slot || slot.refusal) return undefined
+    const spoken = dialects.length > 0 ? byAlias(registry, id, how, (alias) => [alias.primary.manifest.dialect ?? []].flat().some((one) => dialects.includes(one))) : undefined
+    if (spoken !== undefined) return spoken
+    if (isListed(slot)) return named(id, how)
+    // Who calls by a name that is not shown knows the others too.
+    const knows = called && !called.alias && !isListed(called.slot)
+    return byAlias(registry, id, how, isListed) ?? (knows ? named(id, how) : undefined)
+  }
+}
+
+/** The alias that says most of a call; its name alone where it cannot say all of the input, or needs more. */
+function byAlias({ slots }: Registry, id: string, { input, alone }: Parameters<Words>[1], wanted: (alias: Slot) => boolean): string | undefined {
+  const found: { text: string; rank: number }[] = []
+  for (const alias of slots.values()) {
+    const block = alias.primary.manifest.alias
+    if (!block || alias.refusal || !wanted(alias)) continue
+    const whole = alias.primary.manifest.input === undefined
+    const back = Object.fromEntries(Object.entries((block['rename'] ?? {}) as Record<string, string>).map(([theirs, ours]) => [ours, theirs]))
+    const given = Object.fromEntries(Object.entries(input ?? {}).map(([name, value]) => [back[name] ?? name, value]))
+    const meant = translate(block, given, whole)
+    if (meant.to !== id) continue
+    const says = Object.entries(input ?? {}).every(([name, value]) => meant.input[name] === value)
+    const needs = ((alias.info.input['required'] ?? []) as string[]).every((name) => name in given)
+    const name = alias.info.slot.replace('/', ' ')
+    found.push({ text: alone || !says || !needs ? name : call(name, input && given), rank: Number(says) * 2 + Number(needs) })
+  }
+  return found.sort((a, b) => b.rank - a.rank)[0]?.text
+}
+
+/** An answer with what it says of tools in these words. What is quoted or was read stays as it is. */
+export function worded(result: Result, words: Words): Result {
+  const notices = result.notices?.map((notice): Notice => ({ ...notice, message: speak(notice.message, words) }))
+  const rest = notices && { notices }
+  if (result.ok) return rest ? { ...result, ...rest } : result
+  const { error } = result
+  const { say } = error.details ?? {}
+  const details = typeof say === 'string' ? { details: { ...error.details, say: speak(say, words) } } : {}
+  return { ...result, error: { ...error, hint: speak(error.hint, words), ...details }, ...rest } satisfies Failure
+}

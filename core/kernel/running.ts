@@ -1,0 +1,184 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { report as diagnose, first, texts, VtError, type Contribution, type Diagnostic } from '../base/index.js'
+import type { Skill } from '../skills/index.js'
+import type { OpenWorkspace } from '../workspace/index.js'
+import { createCaller, type Caller } from './call.js'
+import { Sessions } from './context.js'
+import { buildGeneration, type Generation, type Surroundings } from './generation.js'
+import { newlyBroken, objectionTo } from './reload_guard.js'
+import { BroughtSkills } from './skill_tools.js'
+import type { Kernel, KernelOptions } from './types.js'
+import { quietMs, watchFiles } from './watcher.js'
+
+const MAX_FAULTS = 200
+/** Generations with calls in flight, the present one counted; a further reload waits. */
+const MAX_ALIVE = 3
+
+/** What a kernel holds while it runs. */
+export interface Running {
+  readonly options: KernelOptions
+  readonly workspace: OpenWorkspace
+  readonly sessions: Sessions
+  readonly skills: BroughtSkills
+  readonly caller: Caller
+  readonly surroundings: Surroundings
+  /** By message, what went wrong since the generation began. */
+  readonly faults: Map<string, Diagnostic>
+  /** Who is told of a new generation, and who of a resource that changed. */
+  readonly listeners: Set<() => void>
+  readonly watchers: Set<(uri: string) => void>
+  /** Generations whose last calls are still to end. */
+  readonly retiring: Set<Promise<void>>
+  generation: Generation
+  /** The end of the last that was asked to be made: one generation is made after the other. */
+  turn: Promise<unknown>
+  closed: boolean
+  stopWatching?: (() => void) | undefined
+}
+type Reload = Awaited<ReturnType<Kernel['reload']>>
+
+/** Repairs what a killed program left of the workspace's files and builds the first generation. Throws VT_CONFIG_*. */
+export async function begin(options: KernelOptions, workspace: OpenWorkspace): Promise<Running> {
+  const sessions = new Sessions()
+  const current = () => running.generation
+  const report: Surroundings['report'] = (contribution, error) => noteFault(running, contribution, error)
+  const running: Running = {
+    options,
+    workspace,
+    sessions,
+    faults: new Map(),
+    listeners: new Set(),
+    watchers: new Set(),
+    retiring: new Set(),
+    closed: false,
+    // Both are there before anything here is used.
+    generation: undefined!,
+    turn: undefined!,
+    caller: createCaller({ workspace, sessions, surface: options.surface ?? 'library', report, current }),
+    skills: new BroughtSkills({ current, build: (more) => build(running, current().number + 1, more), enter: (next) => !running.closed && enter(running, next) }),
+    surroundings: {
+      options,
+      workspace,
+      report,
+      diagnostics: () => diagnosticsOf(running),
+      changed: (uri) => running.watchers.forEach((tell) => tell(uri)),
+      renew: () => void reload(running),
+      bring: (skill, { id }) => inTurn(running, () => running.skills.bring(skill, id)),
+    },
+  }
+  await workspace.recover().catch(({ problem: { code, message, hint } }: VtError) => {
+    running.faults.set(message, { code, severity: 'error', message, hint, files: [join(workspace.root, '.vtcode/journal')] })
+  })
+  const made = build(running, 1)
+  // A server may ask for the next generation while the first is made: that waits, for ever where there is none.
+  running.turn = made.catch(() => new Promise(() => {}))
+  running.generation = await made
+  followFiles(running)
+  return running
+}
+
+/** What is wrong with the generation as it was found, and what went wrong since. */
+export const diagnosticsOf = ({ generation, faults }: Running): Diagnostic[] => [...generation.registry.diagnostics, ...faults.values()]
+
+function noteFault({ faults }: Running, { id, file }: Contribution, error: unknown): void {
+  const known = error instanceof VtError ? error.problem : { code: 'VT_PLUGIN_CRASHED', ...texts('VT_PLUGIN_CRASHED', { id, reason: first(error) })! }
+  const { code, message, hint } = known
+  if (faults.size < MAX_FAULTS) faults.set(message, { code, severity: 'error', message, hint, files: [file] })
+}
+
+const build = ({ surroundings, skills }: Running, number: number, more: readonly Skill[] = []): Promise<Generation> => buildGeneration(surroundings, number, [...skills.all(), ...more])
+
+/** One generation is made after the other. Contract: `run` does not reject. */
+function inTurn<T>(running: Running, run: () => Promise<T>): Promise<T> {
+  const next = running.turn.then(run)
+  running.turn = next
+  return next
+}
+
+/** Makes and enters the next generation, once there is room for one more. */
+export async function reload(running: Running): Promise<Reload> {
+  // Not in the turn: a call that brings a skill waits for its own, and a generation for its calls.
+  while (running.retiring.size >= MAX_ALIVE - 1) await Promise.race(running.retiring)
+  return inTurn(running, () => swap(running))
+}
+
+/** A generation that cannot be built, or would leave something unguarded, leaves the one before in place. */
+async function swap(running: Running): Promise<Reload> {
+  if (running.closed) return { ok: false, generation: running.generation.number, diagnostics: [] }
+  const refused = (reason: string): Reload => ({ ok: false, generation: running.generation.number, diagnostics: [refusal(reason)] })
+  try {
+    const next = await build(running, running.generation.number + 1)
+    const objection = await objectionTo(next, running.generation)
+    if (objection !== undefined) {
+      await next.end()
+      return refused(objection)
+    }
+    enter(running, next)
+  } catch (error) {
+    return refused(first(error))
+  }
+  return { ok: true, generation: running.generation.number, diagnostics: diagnosticsOf(running) }
+}
+
+/** What a change of files means: one that breaks something may be half written, so it is looked at once more and then left alone. */
+async function follow(running: Running): Promise<void> {
+  const complain = (reason: string) => void running.faults.set('reload', refusal(reason))
+  for (const last of [false, true]) {
+    if (running.closed) return
+    try {
+      const next = await build(running, running.generation.number + 1)
+      const objection = newlyBroken(next, running.generation) ?? (await objectionTo(next, running.generation))
+      if (objection === undefined) return void enter(running, next)
+      await next.end()
+      if (last) complain(objection)
+    } catch (error) {
+      if (last) complain(first(error))
+    }
+    if (!last) await sleep(quietMs)
+  }
+}
+
+const refusal = (reason: string): Diagnostic => diagnose('VT_RELOAD_REFUSED', { reason }, [])
+
+function enter(running: Running, next: Generation): true {
+  retire(running, running.generation)
+  running.generation = next
+  running.faults.clear()
+  followFiles(running)
+  for (const tell of running.listeners) tell()
+  return true
+}
+
+/** Calls in flight finish on theirs; then what adapters hold for it is let go of. */
+function retire({ caller, retiring }: Running, old: Generation): void {
+  const gone = caller.retire(old).then(old.end)
+  retiring.add(gone)
+  void gone.then(() => retiring.delete(gone))
+}
+
+/** Begins or ends to look after files, as the settings of the generation say. */
+function followFiles(running: Running): void {
+  const { watch = false } = (running.generation.settings['plugins'] ?? {}) as { watch?: boolean }
+  if (!watch) {
+    running.stopWatching?.()
+    running.stopWatching = undefined
+  } else running.stopWatching ??= watchFiles(() => running.generation.watched, () => inTurn(running, () => follow(running)))
+}
+
+/** Ends a session, with the tools of the skills that it alone had loaded. */
+export async function endSession(running: Running, id: string): Promise<void> {
+  await running.sessions.end(id)
+  if (running.skills.leave(id)) await inTurn(running, () => swap(running))
+}
+
+/** Aborts what runs, refuses what comes and lets go of everything. */
+export async function close(running: Running): Promise<void> {
+  running.closed = true
+  running.stopWatching?.()
+  running.caller.close()
+  await running.turn
+  await running.sessions.endAll()
+  await Promise.all([...running.retiring, running.generation.end()])
+  running.workspace.close()
+}

@@ -1,0 +1,1407 @@
+// Generated from the manifests of the actions by `npm run docs`. Change that, not this.
+
+/** What the slots that come with the program take, but for the word `action`, and what they answer. */
+export interface BuiltinSlots {
+  /** Apply a patch */
+  'apply_patch': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      input: string
+      /** Write nothing. Default: `false`. */
+      dry_run?: boolean
+    }
+    output: {
+      changes: {
+        path: string
+        op: 'add' | 'update' | 'delete' | 'move'
+        /** The new name of what was moved. */
+        to?: string
+        hunks?: number
+        /** Lines. */
+        added: number
+        /** Lines. */
+        removed: number
+        /** Of the new content. */
+        hash?: string
+      }[]
+      dry_run: boolean
+      /** Hunks that matched with differences set aside. */
+      fuzzy: number
+      diff: string
+    }
+  }
+  /** Fetch a page through a reader service */
+  'defuddle_fetch': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Public http(s). */
+      url: string
+      max_bytes?: number
+    }
+    output: {
+      url: string
+      markdown: string
+      bytes: number
+      truncated: boolean
+      used_this_session: number
+      session_cap: number
+    }
+  }
+  'ast_grep': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** One AST pattern. */
+      pat: string
+      /** Files, directories, globs. */
+      paths: string[]
+      /** Matches left out at the start. Default: `0`. */
+      skip?: number
+    }
+    output: {
+      /** Of all pages. */
+      matchCount: number
+      fileCount: number
+      filesSearched?: number
+      /** There is a next page. */
+      limitReached: boolean
+      parseErrors?: string[]
+      scopePath?: string
+      files: string[]
+      fileMatches: {
+        path: string
+        count: number
+      }[]
+    }
+  }
+  /** Search text loosely */
+  'grep_search/fuzzy': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Characters in the order in which they stand in a line. */
+      pattern: string
+      /** Lines below this score are left out. Default: `0.7`. */
+      fuzzy_threshold?: number
+      /** File or directory. Default: `.`. */
+      path?: string
+      /** Default: `false`. */
+      case_sensitive?: boolean
+      /** Lines in this answer. Default: `100`. */
+      max_results?: number
+      /** Lines left out at the start. Default: `0`. */
+      skip?: number
+      globs?: string | string[]
+      file_extensions?: string[]
+      /** Default: `false`. */
+      include_hidden?: boolean
+    }
+    output: {
+      matches: {
+        file: string
+        line_number: number
+        text: string
+        /** 0 to 1. */
+        score: number
+        text_truncated?: true
+      }[]
+      total_matches: number
+      files_searched: number
+      truncated: boolean
+      total_is_lower_bound?: true
+      /** The call that goes on. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+    }
+  }
+  /** Search similar files */
+  'grep_search/similarity': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** The file that others are compared with. */
+      reference_file: string
+      /** Which of its names: types, imported modules, functions and methods, or all. Default: `all`. */
+      content_type?: 'structure' | 'imports' | 'functions' | 'all'
+      /** Directory. Default: `.`. */
+      path?: string
+      /** Lines in this answer. Default: `100`. */
+      max_results?: number
+      globs?: string | string[]
+      /** Default: `false`. */
+      include_hidden?: boolean
+    }
+    output: {
+      /** The first line with each shared name, file by file. */
+      matches: {
+        file: string
+        line_number: number
+        text: string
+      }[]
+      files: {
+        path: string
+        score: number
+        shared: string[]
+      }[]
+      total_files: number
+      /** Those of the reference file that were looked for. */
+      names: number
+      truncated: boolean
+    }
+  }
+  /** List skills */
+  'list_skills': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Words in name or description. */
+      query?: string
+      /** Default: `all`. */
+      scope?: 'workspace' | 'user' | 'bundled' | 'all'
+      /** Default: `1`. */
+      page?: number
+      /** Default: `50`. */
+      per_page?: number
+    }
+    output: {
+      skills: {
+        /** For load_skill; the id where another skill has the bare name. */
+        name: string
+        description: string
+        scope: 'workspace' | 'user' | 'bundled'
+        path: string
+        /** In this session. */
+        loaded: boolean
+        keywords?: string[]
+      }[]
+      total: number
+      page: number
+      per_page: number
+      has_more: boolean
+      skipped: {
+        path: string
+        reason: string
+      }[]
+      /** The call that goes on. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+    }
+  }
+  /** Load a skill */
+  'load_skill': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      name: string
+    }
+    output: {
+      name: string
+      description: string
+      instructions: string
+      /** Of its SKILL.md. */
+      path: string
+      scope: 'workspace' | 'user' | 'bundled'
+      /** In this session. */
+      already_loaded: boolean
+      /** Paths for load_skill_resource. */
+      resources: string[]
+      /** Slots that can be called now. */
+      tools_added: string[]
+      /** What the skill says; no grant. */
+      allowed_tools?: string[]
+      compatibility?: string
+    }
+  }
+  /** Read a file of a skill */
+  'load_skill_resource': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** A loaded skill. */
+      skill_name: string
+      /** Such as references/rules.md. */
+      resource_path: string
+      max_bytes?: number
+      /** First line, from 1. */
+      offset_lines?: number
+      /** Number of lines. */
+      page_size_lines?: number
+      /** Last line, inclusive. */
+      end_line?: number
+      /** First byte, from 0. */
+      offset_bytes?: number
+      /** Number of bytes. */
+      page_size_bytes?: number
+    }
+    output: {
+      path: string
+      /** Exact text; base64 where encoding says so. */
+      content: string
+      content_kind: 'text' | 'bytes' | 'image'
+      encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'base64'
+      /** Of an image, which is among the contents of the answer. */
+      mime_type?: string
+      /** Less than what was asked for. */
+      truncated: boolean
+      /** The file goes on. */
+      has_more: boolean
+      size_bytes: number
+      /** From 1; of pages of lines. */
+      start_line?: number
+      /** Inclusive. */
+      end_line?: number
+      total_lines?: number
+      /** From 0; of ranges of bytes. */
+      offset_bytes?: number
+      bytes_returned?: number
+      /** Of the whole file, for expected_hash. */
+      hash?: string
+      /** Where a link led. */
+      resolved_path?: string
+      /** Bytes that are no text were replaced. */
+      lossy?: true
+      eol?: 'lf' | 'crlf' | 'mixed' | 'none'
+      bom?: boolean
+      /** ISO 8601. */
+      modified?: string
+      /** The call that goes on. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+      skill_name: string
+      resource_path: string
+    }
+  }
+  /** Ask the user */
+  'request_user_input': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      questions: {
+        id: string
+        /** A word or two. */
+        header: string
+        question: string
+        /** Without them the answer is free text. */
+        options?: {
+          label: string
+          description: string
+        }[]
+        focus_area?: string
+        /** Findings that led to the question. */
+        analysis_hints?: string[]
+      }[]
+    }
+    output: {
+      /** By the id of the question. */
+      answers: { [name: string]: {
+        /** Labels of the options. */
+        selected: string[]
+        /** In the user's own words. */
+        other?: string
+      } }
+    } | {
+      cancelled: true
+    }
+  }
+  /** End a command */
+  'unified_exec/close': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** As run answered it. */
+      session_id: string
+      /** Default: `SIGTERM`. */
+      signal?: 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGKILL'
+      /** Until SIGKILL. Default: `2000`. */
+      grace_ms?: number
+      max_output_tokens?: number
+    }
+    output: {
+      session_id: string
+      command: string | string[]
+      cwd: string
+      backend: 'pipe' | 'pty'
+      running: boolean
+      /** null while it runs, and where a signal ended it. */
+      exit_code: number | null
+      signal: string | null
+      timed_out: boolean
+      duration_ms: number
+      /** New since the last answer; without a terminal. */
+      stdout?: string
+      stderr?: string
+      /** New since the last answer; of a terminal. */
+      output?: string
+      /** All of it is in spool_path. */
+      truncated: boolean
+      /** Since the command began. */
+      stdout_bytes: number
+      stderr_bytes: number
+      spool_path?: string
+      spool_truncated?: true
+      /** Where the next answer begins. */
+      cursor: number
+      pid?: number
+      sandbox?: 'none' | 'bwrap'
+      /** The call that goes on. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+    }
+  }
+  /** Run a snippet */
+  'unified_exec/code': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      code: string
+      /** Default: `python3`. */
+      language?: 'python3' | 'javascript' | 'python' | 'py' | 'js' | 'node'
+      /** Default: run 180, code 30. */
+      timeout_secs?: number
+      /** Default: `.`. */
+      workdir?: string
+      /** For standard input, as it is. */
+      input?: string
+      max_output_tokens?: number
+    }
+    output: {
+      session_id: string
+      command: string | string[]
+      cwd: string
+      backend: 'pipe' | 'pty'
+      running: boolean
+      /** null while it runs, and where a signal ended it. */
+      exit_code: number | null
+      signal: string | null
+      timed_out: boolean
+      duration_ms: number
+      /** New since the last answer; without a terminal. */
+      stdout?: string
+      stderr?: string
+      /** New since the last answer; of a terminal. */
+      output?: string
+      /** All of it is in spool_path. */
+      truncated: boolean
+      /** Since the command began. */
+      stdout_bytes: number
+      stderr_bytes: number
+      spool_path?: string
+      spool_truncated?: true
+      /** Where the next answer begins. */
+      cursor: number
+      pid?: number
+      sandbox?: 'none' | 'bwrap'
+      /** The call that goes on. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+      language: 'python3' | 'javascript'
+      /** What the snippet left in result, any JSON. */
+      result?: unknown
+      /** What it called. */
+      calls: {
+        tool: string
+        action?: string
+        ok: boolean
+        /** Of the failure. */
+        code?: string
+        duration_ms: number
+      }[]
+    }
+  }
+  /** Go on with a command */
+  'unified_exec/continue': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** As run answered it. */
+      session_id: string
+      /** For standard input, as it is. */
+      input?: string
+      /** As pasted into a terminal. */
+      paste?: boolean
+      /** After input: enter, esc, up, page-down, ctrl-a to ctrl-z, f1 to f12. */
+      keys?: ('enter' | 'tab' | 'esc' | 'up' | 'down' | 'left' | 'right' | 'home' | 'end' | 'backspace' | 'delete' | 'page-up' | 'page-down' | 'ctrl-a' | 'ctrl-b' | 'ctrl-c' | 'ctrl-d' | 'ctrl-e' | 'ctrl-f' | 'ctrl-g' | 'ctrl-h' | 'ctrl-i' | 'ctrl-j' | 'ctrl-k' | 'ctrl-l' | 'ctrl-m' | 'ctrl-n' | 'ctrl-o' | 'ctrl-p' | 'ctrl-q' | 'ctrl-r' | 'ctrl-s' | 'ctrl-t' | 'ctrl-u' | 'ctrl-v' | 'ctrl-w' | 'ctrl-x' | 'ctrl-y' | 'ctrl-z' | 'f1' | 'f2' | 'f3' | 'f4' | 'f5' | 'f6' | 'f7' | 'f8' | 'f9' | 'f10' | 'f11' | 'f12')[]
+      /** Close standard input. */
+      eof?: boolean
+      rows?: number
+      cols?: number
+      /** Milliseconds to wait for output. */
+      yield_time_ms?: number
+      /** Deliver again from here, the cursor of an answer. */
+      cursor?: number
+      max_output_tokens?: number
+    }
+    output: BuiltinSlots['unified_exec/close']['output']
+  }
+  /** Look at the output of a command */
+  'unified_exec/inspect': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** As run answered it. */
+      session_id?: string
+      /** As answers name it. */
+      spool_path?: string
+      /** Default: `both`. */
+      stream?: 'stdout' | 'stderr' | 'both'
+      head_lines?: number
+      tail_lines?: number
+      /** Regular expression. */
+      query?: string
+      /** Plain text, no regular expression. Default: `false`. */
+      literal?: boolean
+      /** Default: `200`. */
+      max_matches?: number
+      /** The terminal as it looks now. */
+      screen?: boolean
+    }
+    output: {
+      session_id?: string
+      spool_path?: string
+      running?: boolean
+      exit_code?: number | null
+      /** First and last lines, or the screen; empty for a query. */
+      output: string
+      total_lines: number
+      truncated: boolean
+      /** Of a query. */
+      matches?: {
+        line_number: number
+        text: string
+      }[]
+      matched_count?: number
+      /** Its rows. */
+      screen?: string[]
+      cursor_row?: number
+      cursor_col?: number
+    }
+  }
+  /** List commands */
+  'unified_exec/list': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+    }
+    output: {
+      sessions: {
+        session_id: string
+        command: string | string[]
+        cwd: string
+        backend: 'pipe' | 'pty'
+        running: boolean
+        exit_code: number | null
+        /** ISO 8601. */
+        started_at: string
+        /** ISO 8601. */
+        last_activity_at: string
+        unread_bytes: number
+      }[]
+    }
+  }
+  /** Wait for a command */
+  'unified_exec/poll': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** As run answered it. */
+      session_id: string
+      /** Milliseconds to wait for output. */
+      yield_time_ms?: number
+      /** Deliver again from here, the cursor of an answer. */
+      cursor?: number
+      max_output_tokens?: number
+    }
+    output: BuiltinSlots['unified_exec/close']['output']
+  }
+  /** Run a command */
+  'unified_exec/run': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** For the shell, or a program and its arguments. */
+      command: string | string[]
+      /** command is then a program. */
+      args?: string[]
+      /** Default: `.`. */
+      workdir?: string
+      /** Default: run 180, code 30. */
+      timeout_secs?: number
+      /** Answer after this long though it runs on. */
+      yield_time_ms?: number
+      /** Answer at once and let it run. Default: `false`. */
+      background?: boolean
+      /** For programs driven by keys. Default: `false`. */
+      tty?: boolean
+      /** Default: `30`. */
+      rows?: number
+      /** Default: `120`. */
+      cols?: number
+      shell?: 'bash' | 'sh' | 'zsh' | 'pwsh'
+      /** Default: `false`. */
+      login?: boolean
+      env?: { [name: string]: string }
+      /** For standard input, as it is. */
+      input?: string
+      /** A name for it. */
+      session_id?: string
+      max_output_tokens?: number
+      /** require_escalated asks the user. Default: `use_default`. */
+      sandbox_permissions?: 'use_default' | 'require_escalated'
+      /** For the user: why outside the sandbox. */
+      justification?: string
+    }
+    output: BuiltinSlots['unified_exec/close']['output']
+  }
+  /** Send input to a command */
+  'unified_exec/write': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** As run answered it. */
+      session_id: string
+      /** For standard input, as it is. */
+      input?: string
+      /** As pasted into a terminal. */
+      paste?: boolean
+      /** After input: enter, esc, up, page-down, ctrl-a to ctrl-z, f1 to f12. */
+      keys?: ('enter' | 'tab' | 'esc' | 'up' | 'down' | 'left' | 'right' | 'home' | 'end' | 'backspace' | 'delete' | 'page-up' | 'page-down' | 'ctrl-a' | 'ctrl-b' | 'ctrl-c' | 'ctrl-d' | 'ctrl-e' | 'ctrl-f' | 'ctrl-g' | 'ctrl-h' | 'ctrl-i' | 'ctrl-j' | 'ctrl-k' | 'ctrl-l' | 'ctrl-m' | 'ctrl-n' | 'ctrl-o' | 'ctrl-p' | 'ctrl-q' | 'ctrl-r' | 'ctrl-s' | 'ctrl-t' | 'ctrl-u' | 'ctrl-v' | 'ctrl-w' | 'ctrl-x' | 'ctrl-y' | 'ctrl-z' | 'f1' | 'f2' | 'f3' | 'f4' | 'f5' | 'f6' | 'f7' | 'f8' | 'f9' | 'f10' | 'f11' | 'f12')[]
+      /** Close standard input. */
+      eof?: boolean
+      rows?: number
+      cols?: number
+      /** Milliseconds to wait for output. */
+      yield_time_ms?: number
+      max_output_tokens?: number
+    }
+    output: BuiltinSlots['unified_exec/close']['output']
+  }
+  /** Copy a file or directory */
+  'unified_file/copy': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      path: string
+      /** The full new name, not a directory to put it into. */
+      destination: string
+      /** Default: `false`. */
+      recursive?: boolean
+      /** Replace an existing file. Default: `false`. */
+      overwrite?: boolean
+    }
+    output: {
+      from: string
+      to: string
+      kind: 'file' | 'dir' | 'symlink'
+      overwritten: boolean
+      entries: number
+      bytes: number
+    }
+  }
+  /** Delete a file or directory */
+  'unified_file/delete': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      path: string
+      /** Default: `false`. */
+      recursive?: boolean
+      /** A missing path is no error. Default: `false`. */
+      force?: boolean
+      /** Start of the hash it must have now. */
+      expected_hash?: string
+    }
+    output: {
+      path: string
+      kind: 'file' | 'dir' | 'symlink'
+      deleted: boolean
+      /** What a directory held. */
+      entries: number
+      /** Nothing was there. */
+      skipped?: true
+    }
+  }
+  /** Edit a file */
+  'unified_file/edit': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      path: string
+      /** Exact text that occurs once. */
+      old_str?: string
+      new_str?: string
+      /** Instead of old_str and new_str. */
+      edits?: {
+        old_str: string
+        new_str: string
+        replace_all?: boolean
+      }[]
+      /** Default: `false`. */
+      replace_all?: boolean
+      /** Start of the hash it must have now. */
+      expected_hash?: string
+    }
+    output: {
+      path: string
+      replacements: number
+      /** Of what changed. */
+      first_line: number
+      last_line: number
+      /** Of the new content. */
+      hash: string
+      /** Where a link led. */
+      resolved_path?: string
+      diff: string
+    }
+  }
+  /** Move or rename */
+  'unified_file/move': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      path: string
+      /** The full new name, not a directory to put it into. */
+      destination: string
+      /** Replace an existing file. Default: `false`. */
+      overwrite?: boolean
+      /** Start of the hash it must have now. */
+      expected_hash?: string
+    }
+    output: {
+      from: string
+      to: string
+      kind: 'file' | 'dir' | 'symlink'
+      overwritten: boolean
+    }
+  }
+  /** Apply a patch */
+  'unified_file/patch': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      patch: string
+      path?: string
+      /** Write nothing. Default: `false`. */
+      dry_run?: boolean
+    }
+    output: BuiltinSlots['apply_patch']['output']
+  }
+  /** Read a file */
+  'unified_file/read': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      path: string
+      max_bytes?: number
+      /** First line, from 1. */
+      offset_lines?: number
+      /** Number of lines. */
+      page_size_lines?: number
+      /** Last line, inclusive. */
+      end_line?: number
+      /** First byte, from 0. */
+      offset_bytes?: number
+      /** Number of bytes. */
+      page_size_bytes?: number
+    }
+    output: {
+      path: string
+      /** Exact text; base64 where encoding says so. */
+      content: string
+      content_kind: 'text' | 'bytes' | 'image'
+      encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'base64'
+      /** Of an image, which is among the contents of the answer. */
+      mime_type?: string
+      /** Less than what was asked for. */
+      truncated: boolean
+      /** The file goes on. */
+      has_more: boolean
+      size_bytes: number
+      /** From 1; of pages of lines. */
+      start_line?: number
+      /** Inclusive. */
+      end_line?: number
+      total_lines?: number
+      /** From 0; of ranges of bytes. */
+      offset_bytes?: number
+      bytes_returned?: number
+      /** Of the whole file, for expected_hash. */
+      hash?: string
+      /** Where a link led. */
+      resolved_path?: string
+      /** Bytes that are no text were replaced. */
+      lossy?: true
+      eol?: 'lf' | 'crlf' | 'mixed' | 'none'
+      bom?: boolean
+      /** ISO 8601. */
+      modified?: string
+      /** The call that goes on. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+    }
+  }
+  /** Write a file */
+  'unified_file/write': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      path: string
+      content: string
+      /** If the file exists. Default: `fail_if_exists`. */
+      mode?: 'fail_if_exists' | 'overwrite' | 'append' | 'skip_if_exists'
+      /** Replace an existing file. */
+      overwrite?: boolean
+      /** Start of the hash it must have now. */
+      expected_hash?: string
+    }
+    output: {
+      path: string
+      mode: 'fail_if_exists' | 'overwrite' | 'append' | 'skip_if_exists'
+      created: boolean
+      bytes_written: number
+      total_lines: number
+      /** Of the whole content. */
+      hash: string
+      /** The file was there and stays as it is. */
+      skipped?: true
+      /** Where a link led. */
+      resolved_path?: string
+      diff?: string
+    }
+  }
+  /** Describe the runtime */
+  'unified_search/agent': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Default: `summary`. */
+      mode?: 'summary' | 'tools' | 'diagnostics' | 'full' | 'debug' | 'analyze'
+    }
+    output: {
+      version: string
+      node: string
+      platform: string
+      /** The name of its folder. */
+      workspace: string
+      mode: 'plan' | 'ask' | 'auto' | 'full-auto'
+      surface: string
+      dialect: string
+      trusted: boolean
+      counts: {
+        slots: number
+        plugins: number
+        skills: number
+        mcp_servers: number
+      }
+      engines: { [name: string]: {
+        available: boolean
+        version?: string
+        reason?: string
+      } }
+      tools?: {
+        slot: string
+        plugin: string
+        effects: ('read' | 'write' | 'exec' | 'net' | 'ask')[]
+      }[]
+      diagnostics?: {
+        code: string
+        message: string
+        file?: string
+      }[]
+    }
+  }
+  /** Show failed calls */
+  'unified_search/errors': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** current is this session, archive those before. Default: `all`. */
+      scope?: 'all' | 'current' | 'archive'
+      /** Default: `20`. */
+      max_results?: number
+    }
+    output: {
+      scope: 'all' | 'current' | 'archive'
+      errors: {
+        /** ISO 8601. */
+        time: string
+        session: string
+        tool: string
+        action?: string
+        code: string
+        message: string
+        input?: { [name: string]: unknown }
+        /** Identical failures in a row. */
+        count: number
+      }[]
+      total: number
+      truncated: boolean
+      /** There are calls of earlier sessions. */
+      archive_available: boolean
+    }
+  }
+  /** Search text */
+  'unified_search/grep': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Regular expression. */
+      pattern?: string
+      /** Instead of pattern. */
+      patterns?: string[]
+      /** AND (default): files that hold all patterns. OR: lines with any. */
+      logic?: 'AND' | 'OR'
+      /** File or directory. Default: `.`. */
+      path?: string
+      /** Default: if the pattern has upper case. */
+      case_sensitive?: boolean
+      /** Default: `0`. */
+      context_lines?: number
+      /** Default: `100`. */
+      max_results?: number
+      /** Matches to leave out first. Default: `0`. */
+      skip?: number
+      /** Plain text, no regular expression. Default: `false`. */
+      literal?: boolean
+      /** Relative to path; ! excludes. */
+      globs?: string | string[]
+      file_extensions?: string[]
+      /** Default: `false`. */
+      include_hidden?: boolean
+    }
+    output: {
+      matches: {
+        file: string
+        line_number: number
+        /** From 1, in code points. */
+        column: number
+        text: string
+        /** Of a match that may span lines. */
+        end_line_number?: number
+        /** Lines of context. */
+        before?: string[]
+        /** Lines of context. */
+        after?: string[]
+        text_truncated?: true
+        /** Bytes that are no text were replaced. */
+        lossy?: true
+        /** Of the line, in bytes. */
+        absolute_offset?: number
+        /** Offsets are bytes within the line. */
+        submatches?: {
+          text: string
+          start: number
+          end: number
+        }[]
+      }[]
+      /** Of all pages. */
+      total_matches: number
+      files_with_matches: number
+      files_searched: number
+      truncated: boolean
+      /** ripgrep, or javascript where it is missing. */
+      backend: string
+      /** The search stopped before its end. */
+      total_is_lower_bound?: true
+      /** The first files with matches where the answer is truncated. */
+      files?: {
+        file: string
+        count: number
+      }[]
+      /** The call that goes on. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+    }
+  }
+  /** List files */
+  'unified_search/list': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** File or directory. Default: `.`. */
+      path?: string
+      /** Of list: list (one level), recursive, tree, find_name, find_content, largest; of agent: summary, tools, diagnostics, full. Default: `list`. */
+      mode?: 'list' | 'recursive' | 'tree' | 'find_name' | 'find_content' | 'largest'
+      /** Default: `200`. */
+      max_results?: number
+      /** Default: `1`. */
+      page?: number
+      /** Glob over the path; without / over the name. */
+      pattern?: string
+      /** Glob, or part of the name. */
+      name_pattern?: string
+      /** Regular expression. */
+      content_pattern?: string
+      file_extensions?: string[]
+      entry_type?: 'any' | 'file' | 'dir'
+      /** Default: if the pattern has upper case. */
+      case_sensitive?: boolean
+      /** Default: `false`. */
+      include_hidden?: boolean
+      /** Default: `false`. */
+      include_ignored?: boolean
+      /** Follow links. Default: `false`. */
+      follow?: boolean
+      max_depth?: number
+      /** Looked at over all pages. */
+      max_items?: number
+      /** Relative to path; ! excludes. */
+      globs?: string | string[]
+    }
+    output: {
+      items: {
+        path: string
+        type: 'file' | 'dir' | 'symlink' | 'other'
+        /** Of find_content. */
+        matches?: number
+        /** Bytes. */
+        size?: number
+        name?: string
+        depth?: number
+        /** ISO 8601. */
+        modified?: string
+        /** Where a link points. */
+        target?: string
+      }[]
+      /** Of all pages. */
+      total: number
+      page: number
+      per_page: number
+      has_more: boolean
+      mode: 'list' | 'recursive' | 'tree' | 'find_name' | 'find_content' | 'largest'
+      path: string
+      truncated: boolean
+      /** The walk stopped before its end. */
+      total_is_lower_bound?: true
+      /** Of mode tree, instead of items. */
+      tree?: string
+      ignored_count?: number
+      hidden_count?: number
+      message?: string
+      /** The call that goes on. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+    }
+  }
+  /** Outline symbols */
+  'unified_search/outline': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** File or directory. Default: `.`. */
+      path?: string
+      /** Default: by extension. */
+      lang?: string
+      /** Symbol types, such as class, function. */
+      type?: string | string[]
+      /** Regular expression over names and signatures. */
+      match?: string
+      /** Default: `auto`. */
+      items?: 'auto' | 'structure' | 'exports' | 'imports' | 'all'
+      /** Public members only. Default: `false`. */
+      pub_members?: boolean
+      /** Default: `false`. */
+      follow?: boolean
+      /** Default: `digest`. */
+      view?: 'digest' | 'names' | 'full'
+      /** Default: `200`. */
+      max_results?: number
+    }
+    output: {
+      view: 'digest' | 'names' | 'full'
+      files: {
+        path: string
+        lang: string
+        /** Of the views digest and names. */
+        groups?: {
+          kind: string
+          names: string[]
+          members?: string[]
+        }[]
+        /** Of the view full. */
+        items?: {
+          role: string
+          kind: string
+          name: string
+          signature: string
+          astKind: string
+          isImport: boolean
+          isExported: boolean
+          line_number: number
+          end_line: number
+          range: UnifiedSearchOutlineRange
+          members: {
+            role: string
+            kind: string
+            name: string
+            signature: string
+            isPublic: boolean
+            line_number: number
+          }[]
+        }[]
+      }[]
+      /** ast-grep, tree-sitter or mixed. */
+      backend: string
+      total_symbols: number
+      truncated: boolean
+      /** The call that goes on. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+    }
+  }
+  /** Load a skill */
+  'unified_search/skill': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Of the skill. */
+      name: string
+    }
+    output: BuiltinSlots['load_skill']['output']
+  }
+  /** Search syntax */
+  'unified_search/structural': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Default: `query`. */
+      workflow?: 'query' | 'scan' | 'test' | 'rewrite' | 'inspect'
+      /** Code such as console.log($A). */
+      pattern?: string
+      /** Node kind. */
+      kind?: string
+      /** The replacement, with the metavariables of pattern. */
+      rewrite?: string
+      /** Instead of rewrite, for a range that grows, such as over a comma. */
+      fix_config?: {
+        template: string
+        expand_start?: UnifiedSearchStructuralExpand
+        expand_end?: UnifiedSearchStructuralExpand
+      }
+      /** Default: by extension. */
+      lang?: string
+      /** Kind of the part of pattern that is to match. */
+      selector?: string
+      strictness?: 'cst' | 'smart' | 'ast' | 'relaxed' | 'signature' | 'template'
+      /** How pattern is parsed. */
+      debug_query?: 'pattern' | 'ast' | 'cst' | 'sexp' | true
+      /** Default: `sgconfig.yml`. */
+      config_path?: string
+      /** Regular expression over rule ids. */
+      filter?: string
+      skip_snapshot_tests?: boolean
+      /** File or directory. Default: `.`. */
+      path?: string
+      /** Instead of path; also globs. */
+      paths?: string[]
+      globs?: string | string[]
+      /** Default: `0`. */
+      context_lines?: number
+      /** Default: `100`. */
+      max_results?: number
+      /** Default: `0`. */
+      skip?: number
+      /** Default: `false`. */
+      include_hidden?: boolean
+    }
+    output: {
+      workflow: 'query'
+      matches: UnifiedSearchStructuralMatch[]
+      /** Of all pages. */
+      total_matches: number
+      files_searched: number
+      files_with_matches: number
+      files?: {
+        file: string
+        count: number
+      }[]
+      parse_issues?: {
+        file?: string
+        language?: string
+        reason: string
+      }[]
+      pattern?: string
+      kind?: string
+      debug?: {
+        format: 'pattern' | 'ast' | 'cst' | 'sexp'
+        text: string
+      }
+      truncated: boolean
+      backend: string
+      path: string
+      /** The call that goes on. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+    } | {
+      workflow: 'rewrite'
+      rewrites: UnifiedSearchStructuralMatch[]
+      /** Of all pages. */
+      total_rewrites: number
+      truncated: boolean
+      backend: string
+      path: string
+      /** The call that goes on. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+    } | {
+      workflow: 'scan'
+      findings: UnifiedSearchStructuralFinding[]
+      summary: {
+        total_findings: number
+        returned_findings: number
+        truncated: boolean
+        has_error_findings: boolean
+        by_severity: { [name: string]: number }
+        by_rule: { [name: string]: number }
+      }
+      config_path: string
+      truncated: boolean
+      backend: string
+      path: string
+      /** The call that goes on. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+    } | {
+      workflow: 'test'
+      passed: boolean
+      stdout: string
+      stderr: string
+      backend: string
+      config_path: string
+      summary: {
+        status: 'passed' | 'failed'
+        passed: number
+        failed: number
+        total: number
+        rules: {
+          id: string
+          status: 'passed' | 'failed'
+          cases: string
+        }[]
+      }
+    } | {
+      workflow: 'inspect'
+      backend: string
+      config_path: string
+      config_exists: boolean
+      project_dir: string
+      rule_dir_hints: string[]
+      util_dirs: string[]
+      test_configs: { [name: string]: unknown }[]
+      language_injections: unknown[]
+      custom_languages: { [name: string]: unknown }
+      language_globs: { [name: string]: unknown }
+      missing_dirs: string[]
+      /** Where the named one does not exist. */
+      discovered_configs?: string[]
+    }
+  }
+  /** Find tools */
+  'unified_search/tools': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Words, or tool/action. */
+      keyword: string
+      /** Default: `name-and-description`. */
+      detail_level?: 'name-only' | 'name-and-description' | 'full' | 'name' | 'name_description'
+      /** Default: `20`. */
+      max_results?: number
+    }
+    output: {
+      tools: {
+        tool: string
+        action?: string
+        source: 'slot' | 'alias' | 'mcp' | 'skill'
+        /** In this mode. */
+        available: boolean
+        description?: string
+        /** Its schema. */
+        input?: { [name: string]: unknown }
+        effects?: ('read' | 'write' | 'exec' | 'net' | 'ask')[]
+        plugin?: string
+      }[]
+      total: number
+      truncated: boolean
+    }
+  }
+  /** Fetch a web page */
+  'unified_search/web': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** Public http(s). */
+      url?: string
+      /** @deprecated A search is made by web_search. */
+      query?: string
+      /** What is wanted from the page. */
+      prompt?: string
+      max_bytes?: number
+      timeout_secs?: number
+    }
+    output: {
+      url: string
+      final_url: string
+      status: number
+      content_type: string
+      title?: string
+      content: string
+      bytes: number
+      truncated: boolean
+      /** Those nearest to prompt. */
+      passages?: string[]
+      /** Where all of it is. */
+      spool_path?: string
+      backend: string
+      redirects?: string[]
+      links?: {
+        text: string
+        url: string
+      }[]
+      /** False where content is the bare text of a page that was too heavy to read. */
+      structured?: boolean
+      /** The call that goes on. */
+      next?: {
+        tool: string
+        input: { [name: string]: unknown }
+      }
+    }
+  }
+  /** Search the web */
+  'web_search': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      query: string
+      max_results?: number
+    }
+    output: {
+      query: string
+      provider: string
+      count: number
+      results: {
+        title: string
+        url: string
+        snippet: string
+      }[]
+      cached: boolean
+      /** In this session. */
+      requests_left: number
+    }
+  }
+}
+
+type UnifiedSearchOutlineRange = {
+  byteOffset: {
+    start: number
+    end: number
+  }
+  start: UnifiedSearchOutlinePlace
+  end: UnifiedSearchOutlinePlace
+}
+
+type UnifiedSearchOutlinePlace = {
+  /** From 0. */
+  line: number
+  /** From 0, in code points. */
+  column: number
+}
+
+type UnifiedSearchStructuralExpand = {
+  regex?: string
+  kind?: string
+  pattern?: string
+  stop_by?: unknown
+}
+
+type UnifiedSearchStructuralRange = {
+  byteOffset: {
+    start: number
+    end: number
+  }
+  start: UnifiedSearchStructuralPlace
+  end: UnifiedSearchStructuralPlace
+}
+
+type UnifiedSearchStructuralPlace = {
+  /** From 0. */
+  line: number
+  /** From 0, in code points. */
+  column: number
+}
+
+type UnifiedSearchStructuralCapture = {
+  text: string
+  range: UnifiedSearchStructuralRange
+}
+
+type UnifiedSearchStructuralCaptures = {
+  single: { [name: string]: UnifiedSearchStructuralCapture }
+  multi: { [name: string]: UnifiedSearchStructuralCapture[] }
+  transformed: { [name: string]: string }
+}
+
+type UnifiedSearchStructuralMatch = {
+  file: string
+  line_number: number
+  text: string
+  /** The whole lines of the match. */
+  lines: string
+  language: string
+  range: UnifiedSearchStructuralRange
+  text_truncated?: true
+  replacement?: string
+  replacementOffsets?: {
+    start: number
+    end: number
+  }
+  metaVariables?: UnifiedSearchStructuralCaptures
+  charCount?: {
+    leading: number
+    trailing: number
+  }
+}
+
+type UnifiedSearchStructuralFinding = {
+  file: string
+  line_number: number
+  text: string
+  /** The whole lines of the match. */
+  lines: string
+  language: string
+  range: UnifiedSearchStructuralRange
+  text_truncated?: true
+  replacement?: string
+  rule_id: string
+  severity: string
+  message: string
+  note: string | null
+  metadata?: { [name: string]: unknown }
+  metaVariables?: UnifiedSearchStructuralCaptures
+  labels?: unknown[]
+}

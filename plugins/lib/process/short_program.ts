@@ -1,0 +1,67 @@
+import type { Readable } from 'node:stream'
+import { environment, problem } from '../../../core/base/index.js'
+import { groups, terminate, type Ended, type Program } from './run.js'
+
+export interface ShortLimits {
+  signal: AbortSignal
+  seconds: number
+  /** Bytes of each stream: a program that prints more is ended. */
+  most: number
+}
+export interface Printed extends Ended {
+  stdout: Buffer
+  stderr: Buffer
+}
+
+/**
+ * Runs a program to its end, by execa. `undefined` when it cannot be started. What execa leaves out is here: it leads a process group of
+ * its own, which is ended as a whole at the time limit, at an abort, when it prints too much and when this process ends; a grandchild
+ * that holds a pipe does not prolong the call; nothing of our environment is passed on but what `environment` tells. Errors: VT_CALL_ABORTED.
+ */
+export async function runShort({ file, args, cwd, env, input }: Omit<Program, 'late_stderr'>, { signal, seconds, most }: ShortLimits): Promise<Printed | undefined> {
+  if (signal.aborted) throw problem('VT_CALL_ABORTED')
+  // Most processes start no such program, and execa takes longer to load than most of these run.
+  const { execa } = await import('execa')
+  const whole = { ...environment(), ...env }
+  const child = execa(file, args, {
+    cwd, env: whole, extendEnv: false, detached: true, cleanup: false, reject: false, buffer: false, windowsHide: true,
+    ...(input === undefined ? { stdin: 'ignore' } : { input }),
+  })
+  if (child.pid === undefined) return void (await child)
+  const { pid } = child
+  const state = { timed_out: false, stopped: false }
+  let ended: Promise<void> | undefined
+  const end = (why?: keyof typeof state): void => {
+    if (ended === undefined && why !== undefined) state[why] = true
+    ended ??= terminate(child)
+  }
+  const abort = (): void => end()
+  signal.addEventListener('abort', abort, { once: true })
+  const timer = setTimeout(end, seconds * 1000, 'timed_out')
+  groups.add(pid)
+  try {
+    const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => collected(stream!, most, () => end('stopped')))
+    const { exitCode } = await child
+    await ended
+    if (signal.aborted) throw problem('VT_CALL_ABORTED')
+    return { exit_code: exitCode, ...state, stdout: stdout!(), stderr: stderr!() }
+  } finally {
+    groups.delete(pid)
+    clearTimeout(timer)
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+/** What comes beyond the limit is dropped, so that the program is not blocked by us while it is ended. */
+function collected(stream: Readable, most: number, enough: () => void): () => Buffer {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  stream.on('data', (chunk: Buffer) => {
+    if (bytes > most) return
+    chunks.push(chunk)
+    if ((bytes += chunk.length) > most) enough()
+  })
+  // Our end is closed when the program is ended.
+  stream.on('error', () => {})
+  return () => Buffer.concat(chunks)
+}

@@ -1,0 +1,74 @@
+import type { RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server'
+import type { CallOptions, Kernel, Problem } from '../../../core/index.js'
+import { Asking } from './asking.js'
+import { page } from './page.js'
+import type { Sdk } from './sdk.js'
+
+const INVALID_PARAMS = -32602
+const INTERNAL_ERROR = -32603
+
+/** One client at the other end, as the handlers of its requests see it. */
+export interface Connection {
+  readonly kernel: Kernel
+  readonly sdk: Sdk
+  readonly server: Server
+  /** The session its calls belong to. */
+  readonly session: string
+}
+
+export interface Run<Answer> {
+  surface: string
+  /** Contract: may throw a protocol error. */
+  answer: (result: Awaited<ReturnType<Kernel['call']>>) => Answer
+}
+
+/** One call for the client; its answer, or what the client has to be asked first. */
+export async function run<Answer>({ kernel, sdk, server, session }: Connection, tool: string, input: unknown, context: ServerContext, how: Run<Answer>) {
+  const asking = new Asking(sdk, server, codecOf(sdk), context)
+  const options: CallOptions = { signal: context.mcpReq.signal, session, surface: how.surface, ...asking.options, ...reporting(context), onLog: logging(context) }
+  const result = await kernel.call(tool, input, options)
+  const open = await asking.open(result)
+  if (open) void import('../../lib/hooks/index.js').then(({ notify }) => notify(kernel, session, 'permission_prompt', `${tool} waits for an answer of the user.`))
+  return open ?? how.answer(result)
+}
+
+/** A request that cannot be served as it stands. */
+export const refuse = ({ sdk }: Connection, message: string, data?: unknown): Error => new sdk.ProtocolError(INVALID_PARAMS, message, data)
+
+/** A failed call where the protocol knows errors only; wrong input is the caller's. */
+export function failed({ sdk }: Connection, { code, message, hint }: Problem, about: object): Error {
+  return new sdk.ProtocolError(code.startsWith('VT_INPUT_') ? INVALID_PARAMS : INTERNAL_ERROR, message, { ...about, code, hint })
+}
+
+/** The items of the page that a cursor stands for, and the cursor of the next one. */
+export function paged<T>(connection: Connection, items: readonly T[], params: { cursor?: string | undefined } | undefined) {
+  const found = page(items, params?.cursor)
+  if (!found) throw refuse(connection, 'The cursor is none that was given out.')
+  const { items: shown, ...next } = found
+  return { shown, next }
+}
+
+// One for the process: over HTTP each request of the 2026-07-28 revision has a server of its own.
+let codec: RequestStateCodec | undefined
+export const codecOf = (sdk: Sdk): RequestStateCodec =>
+  (codec ??= sdk.createRequestStateCodec({ key: crypto.getRandomValues(new Uint8Array(32)), bind: ({ mcpReq }) => mcpReq.method }))
+
+/** Progress as the client asked for it; the figure always grows, as the protocol wants. */
+function reporting({ mcpReq }: ServerContext): Pick<CallOptions, 'onProgress'> {
+  const token = mcpReq._meta?.progressToken
+  if (token === undefined) return {}
+  let last: number | undefined
+  return {
+    onProgress: ({ done, total, text }) => {
+      last = done !== undefined && done > (last ?? -Infinity) ? done : (last ?? 0) + Number.EPSILON * Math.max(1, last ?? 0) * 2
+      const params = { progressToken: token, progress: last, ...(total !== undefined && { total }), ...(text !== undefined && { message: text }) }
+      void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
+    },
+  }
+}
+
+/** What plugins log, at the level the client wants to hear. */
+const logging =
+  ({ mcpReq }: ServerContext): NonNullable<CallOptions['onLog']> =>
+  (level, message) =>
+    void mcpReq.log(level === 'warn' ? 'warning' : level, message, 'vtcode').catch(() => {})

@@ -1,0 +1,46 @@
+import { bootKernel } from 'vtcode/test'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Booted } from 'vtcode/test'
+
+let booted: Booted
+beforeAll(async () => {
+  booted = await bootKernel({ files: { 'a.txt': 'x' } })
+})
+afterAll(() => booted[Symbol.asyncDispose]())
+
+describe('kernel.resolve', () => {
+  it.each([
+    ['unified_exec', { command: 'ls' }, 'unified_exec/run', ['exec'], undefined],
+    ['unified_exec_run', { command: 'ls' }, 'unified_exec/run', ['exec'], undefined],
+    ['functions.unified_exec', { action: 'run', command: 'ls' }, 'unified_exec/run', ['exec'], undefined],
+    ['Unified-Exec', '{"action":"run","command":"ls"}', 'unified_exec/run', ['exec'], undefined],
+    ['run_shell', { program: 'ls' }, 'unified_exec/run', ['exec'], 'run_shell'],
+    ['run_terminal_cmd', { command: ['ls'] }, 'unified_exec/run', ['exec'], 'run_terminal_cmd'],
+    ['execute_code', { code: '1' }, 'unified_exec/code', ['exec'], undefined],
+    ['ast_grep', { pat: 'x', paths: ['a.ts'] }, 'ast_grep', ['read'], undefined],
+    ['unified_search_list', {}, 'unified_search/list', ['read'], undefined],
+    ['grep_search', { mode: 'fuzzy', pattern: 'x' }, 'grep_search/fuzzy', ['read'], 'grep_search'],
+    ['unified_exec', { action: 'poll', session_id: 'run-00000000' }, 'unified_exec/poll', [], undefined],
+  ])('knows the slot behind %s %j', async (tool, input, slot, effects, alias) => {
+    const found = await booted.kernel.resolve(tool, input)
+    expect(found).toMatchObject({ slot: { slot }, effects })
+    expect(found?.alias).toBe(alias)
+  })
+
+  it('gives the input in the words of the slot, and the worst effects where the input would be refused', async () => {
+    expect(await booted.kernel.resolve('run_shell', { program: 'ls', args: ['-l'] })).toMatchObject({ input: { command: 'ls', args: ['-l'] } })
+    expect(await booted.kernel.resolve('unified_exec_run', { nonsense: 1 })).toMatchObject({ slot: { slot: 'unified_exec/run' }, effects: ['exec'] })
+  })
+
+  it('finds nothing for what leads to no slot, and never rejects', async () => {
+    for (const [tool, input] of [['nope', {}], ['unified_exec', { action: 'nope' }], ['', undefined], ['unified_exec_run', '{"broken']] as const) expect(await booted.kernel.resolve(tool, input)).toBeUndefined()
+  })
+
+  it('says what the manifests say of a slot', async () => {
+    const of = async (tool: string, input: object) => (await booted.kernel.resolve(tool, input))!.slot
+    expect(await of('write_file', { path: 'a', content: '' })).toMatchObject({ reports_changes: true, keeps_history: true })
+    expect(await of('unified_exec_poll', { session_id: 'run-00000000' })).toMatchObject({ continues: true })
+    expect(await of('load_skill', { name: 'x' })).toMatchObject({ stays_in_context: true })
+    expect(await of('unified_exec', { command: 'ls' })).not.toHaveProperty('keeps_history')
+  })
+})

@@ -1,0 +1,81 @@
+import { bootKernel, type Booted } from 'vtcode/test'
+import { describe, expect, it } from 'vitest'
+
+const files = { 'a.txt': 'x\nx\n', '.git/HEAD': '' }
+const under = (policy: object, dialects?: string[]) => bootKernel({ files, mode: 'auto', config: { policy, sandbox: { mode: 'off' } } as never, ...(dialects && { dialects }) })
+const codes = (booted: Booted, calls: readonly (readonly [string, object])[]) =>
+  Promise.all(
+    calls.map(async ([tool, input], index) => {
+      const result = await booted.call(tool, input, { session: `s${index}` })
+      return result.ok || result.error.code
+    }),
+  )
+const warnings = ({ kernel }: Booted) => kernel.diagnostics().filter(({ code }) => code.startsWith('VT_POLICY_'))
+
+const running = [
+  ['unified_exec', { command: 'touch z' }],
+  ['unified_exec_run', { command: 'touch z' }],
+  ['Unified_Exec', { command: 'touch z' }],
+  ['run_shell', { program: 'touch', args: ['z'] }],
+  ['run_terminal_cmd', { command: ['touch', 'z'] }],
+  ['run_pty_cmd', { command: 'touch z' }],
+] as const
+
+describe('a rule about any name of a tool', () => {
+  it.each(['run_terminal_cmd', 'run_shell', 'run_pty_cmd', 'unified_exec_run', 'unified_exec/run', 'Run_Shell', 'run_*'])('%s shuts the slot under all of them', async (name) => {
+    await using booted = await under({ deny: [name] })
+    expect(await codes(booted, running)).toEqual(running.map(() => 'VT_POLICY_DENIED'))
+    expect(await codes(booted, [['unified_file', { action: 'read', path: 'a.txt' }]])).toEqual([true])
+    expect(warnings(booted)).toEqual([])
+  })
+
+  it('that leads to several slots speaks about all of them', async () => {
+    await using booted = await under({ deny: ['grep_search', 'write_patch'] })
+    expect(
+      await codes(booted, [
+        ['unified_search', { action: 'grep', pattern: 'x' }],
+        ['search_text', { pattern: 'x' }],
+        ['grep_search_fuzzy', { pattern: 'export' }],
+        ['grep_search', { mode: 'similarity', reference_file: 'a.txt' }],
+        ['unified_file', { action: 'write', path: 'b.txt', content: '' }],
+        ['edit_file', { path: 'a.txt', old_str: 'x', new_str: 'y' }],
+        ['unified_search', { action: 'list' }],
+      ]),
+    ).toEqual([...Array(6).fill('VT_POLICY_DENIED'), true])
+  })
+
+  it('opens nothing but that name where it allows an alias, and says so', async () => {
+    await using booted = await under({ allow: ['run_shell', 'create_file'] })
+    expect(await codes(booted, running)).toEqual(['VT_POLICY_NEEDS_APPROVAL', 'VT_POLICY_NEEDS_APPROVAL', 'VT_POLICY_NEEDS_APPROVAL', true, 'VT_POLICY_NEEDS_APPROVAL', 'VT_POLICY_NEEDS_APPROVAL'])
+    expect(warnings(booted)).toMatchObject([
+      { code: 'VT_POLICY_ONE_SPELLING', severity: 'warning', message: expect.stringContaining('run_shell'), hint: 'Name unified_exec/run instead.' },
+      { code: 'VT_POLICY_ONE_SPELLING', message: expect.stringContaining('unified_file/write') },
+    ])
+  })
+
+  it('that leaves open what an alias names leaves open that name only', async () => {
+    await using booted = await under({ deny: ['Except(read_file, unified_search)'] })
+    expect(await codes(booted, [['read_file', { path: 'a.txt' }], ['unified_file', { action: 'read', path: 'a.txt' }], ['list_files', {}]])).toEqual([true, 'VT_POLICY_DENIED', true])
+    expect(warnings(booted)).toMatchObject([{ code: 'VT_POLICY_ONE_SPELLING' }])
+  })
+
+  it('about a property that only the alias has meets no call, and says so', async () => {
+    await using booted = await under({ deny: ['run_terminal_cmd(working_dir:secret)', 'run_terminal_cmd(workdir:secret)'] })
+    expect(warnings(booted)).toMatchObject([{ code: 'VT_POLICY_ONE_SPELLING', message: expect.stringContaining("'working_dir' is no property of unified_exec/run") }])
+  })
+})
+
+describe('a limit under any name of a tool', () => {
+  it.each(['search_text', 'grep_search', 'unified_search_grep', 'unified_search/grep'])('%s holds for the slot', async (name) => {
+    await using booted = await under({ constraints: { [name]: { max_results_per_call: 1 } } })
+    for (const [tool, input] of [['unified_search', { action: 'grep', pattern: 'x' }], ['unified_search_grep', { pattern: 'x' }], ['grep_search', { pattern: 'x' }]] as const) {
+      expect(await booted.call(tool, input), tool).toMatchObject({ ok: true, output: { matches: [{ line_number: 1 }] } })
+    }
+    expect(warnings(booted)).toEqual([])
+  })
+
+  it('and a name that nobody serves is a warning', async () => {
+    await using booted = await under({ constraints: { serch_text: { max_results_per_call: 1 } }, deny: ['run_terminal_cmb'] })
+    expect(warnings(booted).map(({ code, message }) => [code, /nearest: (\w+)/.exec(message)?.[1]])).toEqual([['VT_POLICY_UNKNOWN_TOOL', 'search_text'], ['VT_POLICY_UNKNOWN_TOOL', 'run_terminal_cmd']])
+  })
+})

@@ -1,0 +1,32 @@
+import { mkdirSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The folder of this run, where each test file has one of its own. */
+    run: string
+  }
+}
+
+/** Makes the folder of the run, takes away what killed runs left, and in the end itself. */
+export default function setup(project: TestProject): () => void {
+  const place = realpathSync(tmpdir())
+  const run = join(place, `vtcode-run-${process.pid}`)
+  for (const name of readdirSync(place)) {
+    const pid = Number(/^vtcode-run-(\d+)$/.exec(name)?.[1])
+    if (pid === process.pid || (pid && !lives(pid))) rmSync(join(place, name), { recursive: true, force: true, maxRetries: 3 })
+  }
+  mkdirSync(join(run, 'seen'), { recursive: true })
+  project.provide('run', run)
+  return () => rmSync(run, { recursive: true, force: true, maxRetries: 3 })
+}
+
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
