@@ -1,19 +1,24 @@
 import { resolve } from 'node:path'
 import type { Io, Kernel } from '../../core/kernel/index.js'
 import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
-import { AgentError, idMaker, settingsOf, type Given, type Limits, type Outcome, type Sink } from './base/index.js'
-import { dictionary, type Place } from './components/index.js'
+import { sessionsFolder } from '../lib/state/index.js'
+import { AgentError, agentSettings, idMaker, type EventSink, type GivenComponents, type RunLimits, type RunOutcome } from './base/index.js'
+import { chooseComponents, type RunContext } from './components/index.js'
 import { copyTo } from './events/index.js'
 import { checkPrice } from './ledger/index.js'
 import { connect } from './model/index.js'
-import { asManifest, findSession, finished, finishRevert, fork, lastSession, noteSession, payOwed, restore, sessionsFolder, tidy, validId } from './session/index.js'
+import { asManifest, closeUnfinished, findSession, finished, finishRevert, fork, lastSession, noteSession, restore, tidy, validId } from './session/index.js'
 import { Thread } from './thread.js'
 
-export type { AgentProviders, Given } from './base/index.js'
-export type { Place } from './components/index.js'
+// What is published keeps its short names; inside, each name has one meaning in the whole project.
+export type { RunContext as Place } from './components/index.js'
 export { AgentError }
-export type { Limits } from './base/index.js'
-export type * from './base/types.js'
+export type {
+  AgentProviders, CallOutcome, CallPart, CompactTrigger, EventBody, Fact, FileChange, FinishReason, GivenComponents as Given, GroundedFact,
+  HarnessEvent, ThreadItem as Item, ItemStatus, JournalRecord, RunLimits as Limits, Msg, NewThreadItem as NewItem, MessageOrigin as Origin,
+  RunOutcome as Outcome, OutcomeCode, MessagePart as Part, ReasoningPart, ResultPart, RevertScope, SegmentReason, Subtype, Summary,
+  TextPart, ThreadEvent, TokenBreakdown, TurnCounts as TurnLimits, Usage,
+} from './base/index.js'
 
 export interface AgentOptions {
   /** `<provider>/<model>`; default: VTCODE_MODEL of `env`, then `agent.model` of the settings. */
@@ -31,17 +36,17 @@ export interface AgentOptions {
   /** `false`: the model gets no tools. */
   tools?: boolean
   /** Tighter than the settings, for this run. */
-  limits?: Limits
+  limits?: RunLimits
   /** Where the agent runs, which decides whatever `providers` and the user's settings do not; default: `exec`. */
-  context?: Place
-  /** Entries of the dictionary, such as approver, clock, chance and fetch: one's own, or one of the program's by its name. */
-  providers?: Given
+  context?: RunContext
+  /** Components, such as approver, clock, random and fetch: one's own, or one of the program's by its name. */
+  providers?: GivenComponents
   /** The terminal, for the entries that use one. */
   io?: Io
   /** Shows no progress there. */
   quiet?: boolean
   /** Each event, in order. Contract: awaited. */
-  onEvent?: Sink
+  onEvent?: EventSink
 }
 /** A conversation with a model that uses the tools of a kernel. */
 export interface Agent {
@@ -52,7 +57,7 @@ export interface Agent {
    * Gives the agent a task and waits until it is idle. Never rejects for what the model or a tool did; the outcome says it. Without
    * a task it goes on with a turn that was interrupted, and with what is queued.
    */
-  run(task?: string, how?: { signal?: AbortSignal }): Promise<Outcome>
+  run(task?: string, how?: { signal?: AbortSignal }): Promise<RunOutcome>
   /** Shortens the conversation now, keeping above all what `focus` names; `false` when there is nothing to win. */
   compact(focus?: string, how?: { signal?: AbortSignal }): Promise<boolean>
   /** Queues an input for the next idle boundary; returns its id. Throws VT_LOOP_QUEUE_FULL. */
@@ -77,7 +82,7 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
   const { thread, close } = await openThread(kernel, options)
   return {
     session_id: thread.session_id,
-    model: thread.line.model.id,
+    model: thread.connection.model.id,
     async run(task, { signal = new AbortController().signal } = {}) {
       await thread.start()
       await thread.run(task === undefined ? undefined : { role: 'user', parts: [{ type: 'text', text: task }], origin: 'prompt' }, signal)
@@ -86,7 +91,7 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     async compact(focus, { signal = new AbortController().signal } = {}) {
       await thread.start()
       try {
-        return await thread.context.compact('manual', signal, focus === undefined ? {} : { focus })
+        return await thread.context.compact({ trigger: 'manual', ...(focus !== undefined && { focus }) }, signal)
       } finally {
         await thread.finish()
       }
@@ -94,8 +99,8 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     followUp: (text, id) => thread.queue.add(text, id === undefined ? {} : { id }),
     steer: (text, id) => thread.steer(text, id),
     takeBack: () => thread.queue.takeBack(),
-    pause: () => thread.gate.shut(),
-    resume: () => thread.gate.open(),
+    pause: () => thread.requests.pause(),
+    resume: () => thread.requests.resume(),
     close,
   }
 }
@@ -110,10 +115,10 @@ async function free(workspace: Workspace, id: string): Promise<string> {
 /** The same for surfaces, which look inside. @internal */
 export async function openThread(kernel: Kernel, options: AgentOptions): Promise<{ thread: Thread; close(): Promise<void> }> {
   const env = options.env ?? process.env
-  const providers = await dictionary({ kernel, env, ...(options.io && { io: options.io }), quiet: options.quiet ?? false }, options.context, options.providers)
-  const settings = settingsOf(kernel)
-  const line = await connect(kernel, options.model ?? env['VTCODE_MODEL'] ?? settings.agent.model, providers)
-  checkPrice(line.model, settingsOf(kernel, options.limits).harness)
+  const providers = await chooseComponents({ kernel, env, ...(options.io && { io: options.io }), quiet: options.quiet ?? false }, options.context, options.providers)
+  const settings = agentSettings(kernel)
+  const connection = await connect(kernel, options.model ?? env['VTCODE_MODEL'] ?? settings.agent.model, providers)
+  checkPrice(connection.model, agentSettings(kernel, options.limits).harness)
   const newId = idMaker(providers.clock, providers.random)
   const workspace = openWorkspace(kernel.workspace)
   try {
@@ -131,13 +136,13 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
       workspace,
       providers,
       store,
-      line,
+      connection,
       session_id,
-      thread_id: restored?.owed.thread_id ?? newId('th'),
+      thread_id: restored?.unfinished.thread_id ?? newId('th'),
       surface: options.surface ?? 'agent',
       ...(options.limits && { limits: options.limits }),
       ...(restored && { restored }),
-      source: from === undefined ? 'startup' : session_id === from ? 'resume' : 'fork',
+      start_reason: from === undefined ? 'startup' : session_id === from ? 'resume' : 'fork',
       ...(manifest && { manifest }),
       with_tools: options.tools ?? true,
     })
@@ -146,7 +151,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
     if (restored) {
       const reverted = await finishRevert(workspace, session_id, restored.records)
       if (reverted !== undefined) await thread.commit(finished(reverted))
-      await payOwed(thread, restored.owed)
+      await closeUnfinished(thread, restored.unfinished)
       await thread.queue.load(thread.state.applied)
     }
     if (options.onEvent) thread.events.add(options.onEvent)

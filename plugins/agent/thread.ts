@@ -2,35 +2,37 @@ import { redact, version } from '../../core/base/index.js'
 import type { Kernel } from '../../core/kernel/index.js'
 import type { Workspace } from '../../core/workspace/index.js'
 import {
-  AgentError, Cycles, hintOf, idMaker, settingsOf, verdictOf, type AgentProviders, type AgentSettings, type Fact, type HarnessEvent, type Item,
-  type Limits, type Msg, type Outcome, type OutcomeCode, type Store, type Subtype,
+  AgentError, agentSettings, hintOf, idMaker, LoopDetector, verdictOf, type AgentProviders, type AgentSettings, type Fact, type HarnessEvent, type Msg,
+  type OutcomeCode, type RunLimits, type RunOutcome, type Store, type Subtype, type ThreadItem,
 } from './base/index.js'
-import { LiveContext, Segments } from './context/index.js'
+import { ContextWindow, Segments } from './context/index.js'
 import { Events } from './events/index.js'
-import { checkBudget, noBill, Purse } from './ledger/index.js'
-import { Approvals, deferredFor, Gate, Lifecycle, remark, runTurn, type Source, type TurnEnd } from './loop/index.js'
-import { connect, type Accepted, type Asking, type Line, type Request } from './model/index.js'
-import { abandon, apply, emptyState, Keeper, lineOf, Queue, textOf, Watch, type Restored, type SessionManifest, type State } from './session/index.js'
+import { CostLedger, noCost } from './ledger/index.js'
+import { Approvals, deferredFor, LifecycleHooks, ModelRequests, runTurn, type LoopConversation, type StartReason, type TurnEnd } from './loop/index.js'
+import type { ModelConnection } from './model/index.js'
+import {
+  abandonTurn, apply, emptyState, FileSnapshots, lineOf, ManifestWriter, messageText, Queue, type ConversationState, type Restored, type SessionManifest,
+} from './session/index.js'
 
 export interface ThreadOptions {
   kernel: Kernel
   workspace: Workspace
   providers: AgentProviders
   store: Store
-  line: Line
+  connection: ModelConnection
   session_id: string
   thread_id: string
   /** Face the calls come through, for the record. */
   surface: string
-  limits?: Limits
+  limits?: RunLimits
   with_tools: boolean
   /** What the session was before. */
   restored?: Restored
-  source: Source
+  start_reason: StartReason
   manifest?: SessionManifest
 }
-/** One conversation: its journal, its events, its inputs. Everything that lasts goes through `commit` and `events`. */
-export class Thread {
+/** One conversation with all of its parts. Everything that lasts goes through `commit` and `events`. */
+export class Thread implements LoopConversation {
   readonly kernel: Kernel
   readonly workspace: Workspace
   readonly providers: AgentProviders
@@ -40,30 +42,25 @@ export class Thread {
   readonly settings: AgentSettings
   readonly events: Events
   readonly queue: Queue
-  readonly state: State
-  readonly cycles = new Cycles()
+  readonly state: ConversationState
+  readonly loopDetector = new LoopDetector()
   readonly approvals: Approvals
-  readonly context = new LiveContext(this)
-  readonly segments: Segments
-  /** Requests to the model go through here. */
-  readonly gate = new Gate()
-  readonly lifecycle: Lifecycle
-  readonly purse: Purse
-  readonly watch: Watch
-  /** Whether the last attempt to change something was refused because nobody could agree to it. */
+  readonly context: ContextWindow
+  readonly requests = new ModelRequests(this)
+  readonly lifecycle: LifecycleHooks
+  readonly costs: CostLedger
+  readonly snapshots: FileSnapshots
   readonly escalation = { refused_change: false }
   readonly newId: ReturnType<typeof idMaker>
-  line: Line
-  /** How often the model was told that a call in its text is none. */
+  connection: ModelConnection
   corrections = 0
   private resumed: Restored | undefined
   readonly store: Store
   private written: number
   private tail: Promise<void> = Promise.resolve()
-  private readonly keeper: Keeper
+  private readonly manifestWriter: ManifestWriter
   /** Ends the turn that is open, and no more than that. */
   private turn: AbortController | undefined
-  private fallback = 0
   private turns = 0
   private began = 0
   private last: TurnEnd = { outcome: 'success', text: '' }
@@ -75,37 +72,37 @@ export class Thread {
     this.session_id = options.session_id
     this.thread_id = options.thread_id
     this.surface = options.surface
-    this.line = options.line
+    this.connection = options.connection
     this.store = options.store
-    this.keeper = new Keeper(this, options.manifest)
-    this.segments = new Segments(this, options.with_tools)
-    this.settings = settingsOf(options.kernel, options.limits)
+    this.manifestWriter = new ManifestWriter(this, options.manifest)
+    this.context = new ContextWindow(this, new Segments(this, options.with_tools))
+    this.settings = agentSettings(options.kernel, options.limits)
     this.newId = idMaker(options.providers.clock, options.providers.random)
-    this.events = new Events(options.thread_id, options.providers.clock, options.restored?.owed.seq)
-    this.lifecycle = new Lifecycle(this, options.source)
+    this.events = new Events(options.thread_id, options.providers.clock, options.restored?.unfinished.seq)
+    this.lifecycle = new LifecycleHooks(this, options.start_reason)
     this.approvals = new Approvals(this.events, options.providers, (message) => this.lifecycle.waiting(message), deferredFor(this))
-    this.watch = new Watch(options.workspace, options.session_id)
+    this.snapshots = new FileSnapshots(options.workspace, options.session_id)
     this.queue = new Queue(options.store, options.providers.clock, options.providers.random)
     this.state = options.restored?.state ?? emptyState()
     this.resumed = options.restored
-    this.purse = new Purse(this.state.cost ?? 0)
+    this.costs = new CostLedger(this.state.cost ?? 0)
     this.written = options.restored?.records.length ?? 0
   }
 
-  /** Opens the run: from here on what happens is told. */
+  /** Opens the run: from here on events are emitted. */
   async start(): Promise<void> {
-    const { session_id, line, kernel } = this
-    this.purse.run = noBill
+    const { session_id, connection, kernel } = this
+    this.costs.run = noCost
     this.turns = 0
     this.began = this.providers.clock.now()
-    const { parent_thread_id } = this.keeper
+    const { parent_thread_id } = this.manifestWriter
     const forked = parent_thread_id === undefined ? {} : { parent_thread_id }
-    await this.keeper.open()
-    await this.events.emit({ type: 'thread.started', session_id, model: line.model.id, mode: kernel.settings.policy.mode, cwd: kernel.workspace, version, ...forked })
+    await this.manifestWriter.open()
+    await this.events.emit({ type: 'thread.started', session_id, model: connection.model.id, mode: kernel.settings.policy.mode, cwd: kernel.workspace, version, ...forked })
   }
 
   /**
-   * Writes a fact down, then believes it. It survives the death of the process; only what has to be on disk before something else may
+   * Writes a fact to the journal, then applies it. It survives the death of the process; only what has to be on disk before something else may
    * happen waits for the disk (`durable`), everything else comes with the next wait: that of a turn's end at the latest.
    */
   commit(fact: Fact, durable = false): Promise<void> {
@@ -120,15 +117,15 @@ export class Thread {
     return this.tail
   }
 
-  /** Puts a message of the harness into the conversation. */
+  /** Adds a message of the harness to the conversation. */
   say(text: string): Promise<void> {
     return this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin: 'harness' } })
   }
-  /** What a person should know, and what ends nothing. */
+  /** Tells a person something that ends nothing. */
   remark(code: string, message: string): Promise<void> {
     return this.events.say({ id: this.newId('it'), type: 'error', message, code })
   }
-  harness(event: HarnessEvent, fields: Omit<Item & { type: 'harness' }, 'id' | 'type' | 'event'> = {}): Promise<void> {
+  harness(event: HarnessEvent, fields: Omit<ThreadItem & { type: 'harness' }, 'id' | 'type' | 'event'> = {}): Promise<void> {
     return this.events.say({ id: this.newId('it'), type: 'harness', event, ...fields })
   }
 
@@ -138,7 +135,7 @@ export class Thread {
     this.resumed = undefined
     await this.lifecycle.begin(signal)
     // A new task does not continue what was interrupted.
-    if (input && this.state.open) await abandon(this)
+    if (input && this.state.open) await abandonTurn(this)
     let next: Msg | undefined = input ?? (this.state.open ? undefined : await this.queue.next())
     while (next || this.state.open) {
       const refusal = this.refuseTurn(next) ?? (next && (await this.blocked(next, signal)))
@@ -153,14 +150,14 @@ export class Thread {
       next = await this.queue.next()
       if (!next) break
       // The idle boundary: what the turn leaves is on disk before anything else begins.
-      this.keeper.keep('idle')
+      this.manifestWriter.keep('idle')
       await this.store.sync()
     }
     this.turn = undefined
     return this.last
   }
 
-  /** Ends the turn that is open; what is said now comes next, before all that waits. */
+  /** Ends the open turn; `text` is the next input, before all that wait. */
   async steer(text: string, id?: string): Promise<string> {
     const queued = await this.queue.add(text, { first: true, ...(id !== undefined && { id }) })
     this.turn?.abort(new Error('The user has something else to say.'))
@@ -178,63 +175,21 @@ export class Thread {
     return undefined
   }
 
-  /** An input that a hook objects to leaves no trace in the conversation, and is not taken from the queue again. */
+  /** An input that a hook refuses leaves no trace in the conversation and is taken off the queue. */
   private async blocked(input: Msg, signal: AbortSignal): Promise<TurnEnd | undefined> {
-    const reason = await this.lifecycle.prompt(textOf(input), signal)
+    const reason = await this.lifecycle.prompt(messageText(input), signal)
     if (reason === undefined) return undefined
     if (input.intent_id !== undefined) await this.queue.applied(input.intent_id)
     return { outcome: 'failed', text: '', failure: new AgentError('VT_PROMPT_BLOCKED', `A lifecycle hook objects to the input: ${reason}`) }
   }
 
-  /** Asks the model of the thread, or the next one where it cannot be had; once a turn with a shorter conversation. */
-  async request(ask: (line: Line, request: Request, asking: Omit<Asking, 'speech'>) => Promise<Accepted>, signal: AbortSignal): Promise<Accepted> {
-    for (;;) {
-      const { system, tools } = await this.segments.current()
-      await checkBudget(this, system)
-      const { facts } = this.line.model
-      const request: Request = {
-        system,
-        messages: this.state.messages,
-        tools: facts.supports_tools === false ? [] : tools,
-        weight: this.segments.weight,
-        max_output_tokens: this.context.room.output,
-        session_id: this.session_id,
-        ...(this.settings.agent.reasoning_effort !== undefined && { reasoning_effort: this.settings.agent.reasoning_effort }),
-      }
-      await remark(this, tools)
-      // An answer takes a while: what came before it gets on disk meanwhile. A failure is told by the next who waits.
-      this.store.sync('messages.jsonl').catch(() => {})
-      const retrying: Asking['retrying'] = ({ attempt, cause, wait_ms }) =>
-        this.harness('model_retry', { message: cause.message, attempt, error_category: cause.category, data: { wait_ms } })
-      try {
-        const accepted = await ask(this.line, request, { providers: this.providers, retrying })
-        this.context.answered(accepted)
-        return accepted
-      } catch (error) {
-        if (!(error instanceof AgentError)) throw error
-        const goesOn = error.code === 'VT_LLM_CONTEXT' ? await this.context.recover(signal) : replaceable.has(error.code) && (await this.fallBack(error, signal))
-        if (!goesOn) throw error
-      }
-    }
-  }
-
-  private async fallBack(error: AgentError, signal: AbortSignal): Promise<boolean> {
-    const id = this.settings.agent.fallback_models[this.fallback++]
-    if (id === undefined) return false
-    const from = this.line.model.id
-    this.line = await connect(this.kernel, id, this.providers)
-    await this.harness('model_fallback', { message: error.message, error_category: error.code, data: { from, to: this.line.model.id } })
-    await this.context.switched(signal)
-    return true
-  }
-
-  /** The end of the run, told last of all: where that cannot be written down, the run has failed. */
-  async finish(): Promise<Outcome> {
+  /** Emits the end of the run, the last event of all: where that cannot be written, the run has failed. */
+  async finish(): Promise<RunOutcome> {
     const { outcome } = this.last
     const code = outcome === 'success' && this.escalation.refused_change ? 'escalated' : outcome
     const { text, failure } = this.last
     try {
-      if (failure?.code !== 'VT_SESSION_WRITE') this.keeper.keep('idle')
+      if (failure?.code !== 'VT_SESSION_WRITE') this.manifestWriter.keep('idle')
       await this.events.emit({
         type: 'thread.completed',
         outcome_code: code,
@@ -252,28 +207,26 @@ export class Thread {
     }
   }
 
-  private outcomeOf(code: OutcomeCode): Outcome {
+  private outcomeOf(code: OutcomeCode): RunOutcome {
     const { text, failure } = this.last
     const { subtype, exit_code } = verdictOf(code)
     const error = failure && { code: failure.code, message: failure.message, hint: failure.extra.hint ?? hintOf(this.kernel, failure.code) }
     return redact({ outcome_code: code, exit_code, text, ...this.known(subtype), ...(error && { error }) })
   }
-  private known(subtype: Subtype): Pick<Outcome, 'session_id' | 'subtype' | 'usage' | 'total_cost_usd' | 'num_turns'> {
-    return { session_id: this.session_id, subtype, usage: this.purse.run.usage, total_cost_usd: this.purse.run.cost, num_turns: this.turns }
+  private known(subtype: Subtype): Pick<RunOutcome, 'session_id' | 'subtype' | 'usage' | 'total_cost_usd' | 'num_turns'> {
+    return { session_id: this.session_id, subtype, usage: this.costs.run.usage, total_cost_usd: this.costs.run.cost, num_turns: this.turns }
   }
 
   /** Waits for what is being written, and lets go of the session. Throws VT_SESSION_WRITE where that could not be written. */
   async close(): Promise<void> {
     await Promise.allSettled([this.tail])
     const { outcome } = this.last
-    if (outcome === 'success' && this.turns > 0) this.keeper.keep('completed')
-    await Promise.allSettled([this.keeper.settled()])
+    if (outcome === 'success' && this.turns > 0) this.manifestWriter.keep('completed')
+    await Promise.allSettled([this.manifestWriter.settled()])
     await this.lifecycle.end(outcome === 'success' ? 'completed' : outcome === 'cancelled' ? 'cancelled' : 'error')
     await this.kernel.endSession(this.session_id)
-    await this.watch.close()
+    await this.snapshots.close()
     await this.store.close()
-    if (this.last.failure?.code !== 'VT_SESSION_WRITE') await this.keeper.settled()
+    if (this.last.failure?.code !== 'VT_SESSION_WRITE') await this.manifestWriter.settled()
   }
 }
-
-const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])

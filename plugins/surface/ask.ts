@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import type { Io, Kernel } from '../../core/index.js'
-import { chosen, given, readTask, withAgent, withResume, type SessionFlags } from '../agent/cli/index.js'
+import { definedOnly, readTask, sessionOptions, withAgent, withResume, type SessionFlags } from '../agent/cli/index.js'
 import { fit, run, say, verb } from '../lib/terminal/index.js'
 
 interface Flags extends SessionFlags {
@@ -31,7 +31,7 @@ export default async function ask(kernel: Kernel, argv: string[], io: Io): Promi
 
 function answer(kernel: Kernel, question: string, flags: Flags, io: Io): Promise<number> {
   const { tools, outputFormat, json, code, context } = flags
-  return withAgent(kernel, io, { verb: 'exec', ...given({ asked: context }) }, { surface: 'ask', ...chosen(flags), tools, quiet: true }, async (agent) => {
+  return withAgent(kernel, io, { verb: 'exec', ...definedOnly({ asked: context }) }, { surface: 'ask', ...sessionOptions(flags), tools, quiet: true }, async (agent) => {
     const { text, usage, total_cost_usd: cost_usd, session_id, error, exit_code } = await agent.run(question, { signal: io.signal })
     if (error) say(io, 'error', `${error.code}: ${error.message}\n  ${error.hint}`)
     const response = code ? (/```[^\n]*\n([\s\S]*?)```/.exec(text)?.[1] ?? text) : text

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import type { Io, Kernel } from '../../core/index.js'
-import { chosen, given, progress, withAgent, withResume, type SessionFlags, type Sink } from '../agent/cli/index.js'
+import { definedOnly, progress, sessionOptions, withAgent, withResume, type EventSink, type SessionFlags } from '../agent/cli/index.js'
 import type { Agent, ThreadEvent } from '../agent/index.js'
 import { fit, interactive, oneLine, run, say, verb } from '../lib/terminal/index.js'
 import { Keyboard } from './chat/keyboard.js'
@@ -25,12 +25,12 @@ async function talk(kernel: Kernel, { plain, context, ...flags }: Flags, termina
   const keyboard = interactive(terminal) ? new Keyboard(plain ? { ...terminal, env: { ...terminal.env, NO_COLOR: '1' } } : terminal) : undefined
   const io = keyboard?.io ?? terminal
   const [show, told] = [io.quiet ? () => {} : progress(io), conversation(io)]
-  const onEvent: Sink = async (event) => {
+  const onEvent: EventSink = async (event) => {
     await show(event)
     told(event)
   }
   try {
-    return await withAgent(kernel, io, { verb: 'interactive', ...given({ asked: context }) }, { surface: 'chat', ...chosen(flags), onEvent }, async (agent) => {
+    return await withAgent(kernel, io, { verb: 'interactive', ...definedOnly({ asked: context }) }, { surface: 'chat', ...sessionOptions(flags), onEvent }, async (agent) => {
       const talk = new Talk(kernel, agent, io)
       if (keyboard) await sit(talk, agent, keyboard, kernel.settings.policy.mode)
       else await listen(talk, io)

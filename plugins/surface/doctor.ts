@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import { findProgram, searchPath } from '../../core/base/index.js'
 import { homeOf, openTrust, survey, version, type ContributionInfo, type Diagnostic, type Io, type Kernel } from '../../core/index.js'
-import { places, type Place } from '../agent/cli/index.js'
+import { runContexts, type RunContext } from '../agent/cli/index.js'
 import { sandbox, type SandboxSettings } from '../lib/process/index.js'
 import { oneLine, paint, printable, run, say, verb } from '../lib/terminal/index.js'
 
@@ -16,11 +16,11 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
     .option('--probe', 'import each module that may run, to find those that throw, hang or export nothing')
     .option('--retry <plugin>', 'import the modules of one plugin that was left alone; what runs takes it up when it reloads')
     .option('--providers', 'show instead what an agent would stand on here, and who chose it')
-    .addOption(new Option('--context <context>', 'with --providers: as in another place').choices(places))
-    .action(async ({ json, probe, retry, providers, context }: { json?: true; probe?: true; retry?: string; providers?: true; context?: Place }) => {
+    .addOption(new Option('--context <context>', 'with --providers: as in another place').choices(runContexts))
+    .action(async ({ json, probe, retry, providers, context }: { json?: true; probe?: true; retry?: string; providers?: true; context?: RunContext }) => {
       if (providers) {
-        const { providersOf } = await import('../agent/cli/index.js')
-        code = await providersOf(kernel, context, json ?? false, io)
+        const { printComponents } = await import('../agent/cli/index.js')
+        code = await printComponents(kernel, context, json ?? false, io)
         return
       }
       if (retry !== undefined && !kernel.contributions().some(({ id }) => id === retry || id.startsWith(`${retry}:`))) {

@@ -1,5 +1,5 @@
 import type { Io, Kernel } from '../../core/index.js'
-import { refusal } from '../agent/cli/index.js'
+import { printFailure } from '../agent/cli/index.js'
 import { columns, printable, run, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode models`: which models can be had, what is known of one, and whether it answers. */
@@ -9,7 +9,7 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
     try {
       await what()
     } catch (error) {
-      code = io.signal.aborted ? 130 : refusal(kernel, error, io)
+      code = io.signal.aborted ? 130 : printFailure(kernel, error, io)
     }
   }
   const command = verb('models', 'Lists the models of the providers in your settings, says what is known of one, tries one.', io)
@@ -25,8 +25,8 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
     .option('--json', 'as it is printed anyway')
     .action((id: string) =>
       guarded(async () => {
-        const { check } = await import('../agent/cli/index.js')
-        io.stdout.write(`${JSON.stringify(await check(kernel, id, io.env, io.signal))}\n`)
+        const { checkModel } = await import('../agent/cli/index.js')
+        io.stdout.write(`${JSON.stringify(await checkModel(kernel, id, io.env, io.signal))}\n`)
       }),
     )
   command
@@ -38,8 +38,8 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
 }
 
 async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
-  const [{ listModels }, { dictionary }] = await Promise.all([import('../agent/cli/index.js'), import('../agent/cli/index.js')])
-  const { models, without_key, faults } = await listModels(kernel, await dictionary({ kernel, env: io.env }), io.signal)
+  const [{ listModels }, { chooseComponents }] = await Promise.all([import('../agent/cli/index.js'), import('../agent/cli/index.js')])
+  const { models, without_key, faults } = await listModels(kernel, await chooseComponents({ kernel, env: io.env }), io.signal)
   for (const fault of faults) say(io, 'warning', fault)
   const rows = models.map(({ id, display_name, format, facts }) => ({ id, provider: display_name, format, context_window: facts.context_window }))
   if (json) return void io.stdout.write(`${JSON.stringify(rows)}\n`)
@@ -58,12 +58,12 @@ async function describe(kernel: Kernel, id: string, json: boolean, io: Io): Prom
 }
 
 async function login(kernel: Kernel, name: string, forget: boolean, io: Io): Promise<void> {
-  const [{ signInOf }, { signIn, signOut }, { dictionary }] = await Promise.all([
+  const [{ signInOf }, { signIn, signOut }, { chooseComponents }] = await Promise.all([
     import('../agent/cli/index.js'),
     import('../agent/cli/index.js'),
     import('../agent/cli/index.js'),
   ])
-  const way = await signInOf(kernel, name, await dictionary({ kernel, env: io.env }))
+  const way = await signInOf(kernel, name, await chooseComponents({ kernel, env: io.env }))
   if (forget) return void io.stderr.write(signOut(way) ? `Signed out of ${name}.\n` : `Nobody is signed in to ${name}.\n`)
   await signIn(way, kernel.workspace, io.signal)
   io.stderr.write(`Signed in to ${name}.\n`)

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
-import { refusal, type RevertScope } from '../agent/cli/index.js'
+import { printFailure, type RevertScope } from '../agent/cli/index.js'
 import { printable, run, say, verb } from '../lib/terminal/index.js'
 
 interface Flags {
@@ -46,7 +46,7 @@ async function back(kernel: Kernel, { turn, session, scope, paths, dryRun, force
     if (!json) say(io, 'info', dryRun ? 'Nothing was changed.' : `This is turn ${answer.turn} of ${id}; \`vtcode revert --session ${id} --turn ${answer.turn}\` takes it back.`)
     return 0
   } catch (error) {
-    return refusal(kernel, error, io)
+    return printFailure(kernel, error, io)
   } finally {
     workspace.close()
   }

@@ -34,7 +34,7 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
   command.command('delete <id>').action((id: string) => inWorkspace(here, (workspace) => here.sessions.removeSession(workspace, id)))
   command.command('gc').description('deletes what is beyond the bounds of `sessions` in the settings').option('--json').action(({ json }: { json?: true }) =>
     inWorkspace(here, async (workspace) => {
-      const gone = await here.sessions.tidy(workspace, here.sessions.settingsOf(kernel), Date.now())
+      const gone = await here.sessions.tidy(workspace, here.sessions.agentSettings(kernel), Date.now())
       io.stdout.write(json ? `${JSON.stringify({ deleted: gone })}\n` : gone.map((id) => `${id}\n`).join(''))
     }),
   )
@@ -46,7 +46,7 @@ async function inWorkspace(here: Surroundings, what: (workspace: Workspace) => P
   try {
     await what(workspace)
   } catch (error) {
-    here.code = here.sessions.refusal(here.kernel, error, here.io)
+    here.code = here.sessions.printFailure(here.kernel, error, here.io)
   } finally {
     workspace.close()
   }

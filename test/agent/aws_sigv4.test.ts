@@ -84,7 +84,7 @@ describe('a request that is signed with the keys of AWS', () => {
     for (const text of [out, err, kept]) expect(text).not.toMatch(/wJalrXUtnFEMI|AQoDYXdzEPT/)
   })
 
-  it('is refused by it with other keys, and the refusal is told', async () => {
+  it('is refused by the server with other keys, and the error says so', async () => {
     const { at } = await signedPlace('another secret')
     expect(await vtcode(at, ['ask', 'hi'], { env: mine })).toMatchObject({ code: 1, err: expect.stringContaining('does not match the signature') })
   })
@@ -136,7 +136,7 @@ describe('keys of AWS', () => {
   }
   const lent = (end: number) => `echo '${JSON.stringify({ Version: 1, AccessKeyId: 'ASIALENT', SecretAccessKey: 'secret-that-was-lent', SessionToken: token, Expiration: new Date(Date.now() + end).toISOString() })}'`
 
-  it('of a role or a sign-in are lent by the program of AWS, once as long as they last', async () => {
+  it('of a role or a sign-in come from the program of AWS, once for as long as they are valid', async () => {
     const list = chat({ delta: { tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'unified_search', arguments: '{"action":"list"}' } }] }, finish_reason: 'tool_calls' })
     for (const [end, times] of [[3_600_000, 1], [60_000, 2]] as const) {
       const { at, server } = await signedPlace('secret-that-was-lent', { auth: { profile: 'sso' }, first: [list] })
@@ -148,7 +148,7 @@ describe('keys of AWS', () => {
     }
   })
 
-  it('that nobody has are told with each way to get them; a program of the workspace is never asked', async () => {
+  it('that are missing are reported with each way to get them; no program of the workspace is asked', async () => {
     const { at } = await signedPlace('x', { auth: { profile: 'gone' } })
     const PATH = program(at, lent(60_000), join(at.root, 'node_modules/.bin')).replace(process.env['PATH']!, '/nonexistent')
     const bare = await vtcode(at, ['ask', 'hi'], { env: { PATH } })

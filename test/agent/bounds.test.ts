@@ -25,13 +25,13 @@ describe('a server that answers without end', () => {
     expect(server.seen.length).toBe(1)
   })
 
-  it('when it refuses: what counts is the status', async () => {
+  it('while refusing: its status decides', async () => {
     const bomb = gzipSync('x'.repeat(20 * 1024 * 1024))
     const { s } = await against((response) => response.writeHead(403, { 'content-encoding': 'gzip' }).end(bomb))
     expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_AUTH', message: expect.stringMatching(/^The model server answered 403: .{0,200}$/) })
   })
 
-  it('word by word: is waited for as long as the whole may take', async () => {
+  it('word by word: ends at the total timeout', async () => {
     const { s } = await against(
       (response) => {
         response.writeHead(200, events)
@@ -44,7 +44,7 @@ describe('a server that answers without end', () => {
   })
 })
 
-it('a page in the place of an answer is told as one, and not asked for again', async () => {
+it('an HTML page instead of an answer is reported as one, and the request is not repeated', async () => {
   const { s, server } = await against((response) => response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html>Sign in to the network.</html>'))
   expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_REQUEST', message: expect.stringContaining('answers with a page'), hint: expect.stringContaining('base_url') })
   expect(server.seen.length).toBe(1)
@@ -64,13 +64,13 @@ it.each([
   expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_AUTH', message: `The model server answered 403: ${says}` })
 })
 
-it('what a server says of itself within an answer is told in its words', async () => {
+it('an error inside an answer is reported with the message of the server', async () => {
   const { s } = await against((response) => response.writeHead(200, events).end('data: {"error":{"message":"The cluster is on fire.","code":529}}\n\n'))
   expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_CUT', message: 'The answer broke off: The cluster is on fire.' })
   expect(harness(s.events, 'model_retry').length).toBe(1)
 })
 
-it('a server that is none of the web is told as one, and not asked again', async () => {
+it('a server that speaks no HTTP is reported as one, and the request is not repeated', async () => {
   const greeter = createServer((socket) => socket.on('error', () => {}).end('SSH-2.0-OpenSSH_9.9\r\n'))
   await new Promise<void>((resolve) => greeter.listen(0, '127.0.0.1', resolve))
   const s = await scene([], { url: `http://127.0.0.1:${(greeter.address() as AddressInfo).port}` })
@@ -79,13 +79,13 @@ it('a server that is none of the web is told as one, and not asked again', async
   greeter.close()
 })
 
-it('times that no timer can wait for are no times at all', async () => {
+it('timeouts longer than timers can wait never fire', async () => {
   const ages = 10 ** 12
   const { s } = await against((response) => response.writeHead(200, events).end(word + end), { timeouts: { first_token_ms: ages, idle_ms: ages, total_ms: ages, connect_ms: ages } })
   expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'word ' })
 })
 
-it('a connection that nobody completes is given up in its time, and its stage is named', async () => {
+it('a connection that is never completed ends at its timeout, and the error names the stage', async () => {
   // Accepts and says nothing: the handshake never ends.
   const silent = createServer((socket) => socket.on('error', () => {}))
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))

@@ -51,7 +51,7 @@ describe('a conversation that grows too long', () => {
     expect(checkMemory((await s.booted.read(`.vtcode/sessions/${outcome.session_id}/memory.json`))!)).toMatchObject({ schema_version: 3, history_artifact_path: expect.stringContaining('.vtcode/history/') })
     checkLog(s.events)
   })
-  it('is shortened whatever the one who summarises does: prose, an error, an answer that breaks off', async () => {
+  it('is shortened whatever the summarising model does: prose, an error, an answer that breaks off', async () => {
     const broken: Answer = { content: summary, how: { truncateAfterChunks: 2, chunkSize: 5 } }
     const cut = await scene([read(0), read(1), tooLong, broken, broken, { content: 'All compared.' }], { boot: { files } })
     expect(await cut.run('compare all of them')).toMatchObject({ outcome_code: 'success', text: 'All compared.' })
@@ -69,7 +69,7 @@ describe('a conversation that grows too long', () => {
       checkLog(s.events)
     }
   })
-  it('is shortened when one message of the user is all of it: the model gets its beginning, and where the rest lies', async () => {
+  it('is shortened when it is one long message of the user: the model gets its beginning and the path of the rest', async () => {
     const s = await scene(script([{ content: 'read' }]), small)
     const task = `start ${'please '.repeat(100_000)}the end`
     expect(await s.run(task)).toMatchObject({ outcome_code: 'success', text: 'read' })
@@ -88,7 +88,7 @@ describe('a conversation that grows too long', () => {
     expect((await t.run('compare')).error?.code).toBe('VT_LLM_CONTEXT')
     checkLog(t.events)
   })
-  it('ends with a hand-over when shortening wins nothing any more', async () => {
+  it('ends as handed off when compaction saves nothing any more', async () => {
     const s = await scene(script(Array.from({ length: 20 }, (_, index) => read(index % 12)), Array.from({ length: 20 }, () => ({ content: JSON.stringify({ goal: 'g '.repeat(1000) }) }))), {
       settings: { agent: { model: 'peer/m', harness: { auto_compaction_threshold_tokens: 500 } } },
       boot: { files },
@@ -96,7 +96,7 @@ describe('a conversation that grows too long', () => {
     expect(await s.run('x '.repeat(200))).toMatchObject({ outcome_code: 'handed_off', exit_code: 1, error: { code: 'VT_CONTEXT_STUCK' } })
     checkLog(s.events)
   })
-  it('is shortened on request, with a word on what matters, and lives on in the next process', async () => {
+  it('is shortened on request with a focus, and goes on in the next process', async () => {
     const s = await scene(script([...Array.from({ length: 6 }, (_, index) => [read(index), { content: `seen ${index}` }]).flat(), { content: 'later' }]), { boot: { files } })
     const agent = await createAgent(s.booted.kernel, { env: {}, onEvent: (event) => void s.events.push(event) })
     for (let turn = 0; turn < 6; turn++) await agent.run(`look at ${turn}`)
@@ -112,7 +112,7 @@ describe('a conversation that grows too long', () => {
     expect(said.slice(0, 2)).toEqual([expect.stringContaining('<session_memory>'), expect.stringContaining('<conversation_summary>')])
     checkMessages(asked.at(-1).messages)
   })
-  it('is told to the hooks of the user, one of which may forbid it or say anew what was said at the start', async () => {
+  it('fires the hooks of the user, which may forbid the compaction or repeat what they said at the start', async () => {
     const hooks = {
       PreCompact: [{ hooks: [{ command: 'test -e allowed || { echo not now >&2; exit 2; }' }] }],
       PostCompact: [{ hooks: [{ command: 'cat > told' }] }],
@@ -152,7 +152,7 @@ describe('a conversation that grows too long', () => {
   })
 })
 
-it('what is remembered over many shortenings is what one would have kept of all: the newest, each once whatever its case, five at most', async () => {
+it('many compactions remember what one of the whole would: the newest items, each once whatever its case, five at most', async () => {
   const word = fc.constantFrom('tabs', 'TABS', 'no any', 'No Any', 'keep a.ts', 'x', 'y', 'z')
   const list = fc.array(word, { maxLength: 7 })
   const one = fc.record({ constraints: list, open_questions: list, facts: fc.array(fc.record({ fact: word, source: word }), { maxLength: 7 }) })

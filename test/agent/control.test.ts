@@ -10,7 +10,7 @@ const write = (path: string) => call('unified_file', { action: 'write', path, co
 const started = (type: string) => (event: any) => event.type === 'item.started' && event.item.type === type
 
 describe('an agent under way', () => {
-  it('is steered: what runs ends, what is said now comes before all that waits', async () => {
+  it('is steered: the open turn ends, and the new input comes before all that wait', async () => {
     const s = await scene([{ content: 'a long story '.repeat(300), how: { latency: 20, chunkSize: 10 } }, { content: 'something else' }, { content: 'the rest' }])
     const events: any[] = []
     const agent = await createAgent(s.booted.kernel, {
@@ -57,13 +57,13 @@ describe('a person who is asked', () => {
     expect([await s.booted.read('a'), await s.booted.read('b'), s.peer.asked.length]).toEqual([undefined, undefined, 2])
     expect(s.peer.bodies[1].messages.at(-1).content).toContain('VT_CALL_ABORTED: The user cancelled the rest of this step')
   })
-  it('may say what to do instead, and for how long a yes is meant', async () => {
+  it('may say what to do instead, and how long an approval holds', async () => {
     const { s, outcomes, resolved } = await asked((path) => (path === 'a' ? { decision: 'deny', followup: 'Use b.' } : { decision: 'allow', scope: 'session' }))
     expect(outcomes).toEqual(['followup', 'success', 'success'])
     expect(resolved.map(({ decision, scope }) => [decision, scope])).toEqual([['followup', undefined], ['allow', 'session']])
     expect(s.peer.bodies[1].messages.at(-3).content).toContain('Use b.')
   })
-  it('takes none of the time that calls may run', async () => {
+  it('does not use up the time that calls may run', async () => {
     const s = await scene([{ toolCalls: [write('a')] }, { content: 'ok' }], { boot: { mode: 'ask' } })
     let now = Date.now()
     const clock = { now: () => now, sleep: async () => {} }

@@ -37,8 +37,8 @@ const record = async (at: Home, args: string[] = [], env: Record<string, string>
 }
 const ask = call('unified_exec', { action: 'run', command: ['touch', 'made'], sandbox_permissions: 'require_escalated', justification: 'to see' })
 
-describe('the dictionary', () => {
-  it('has for each place what the table says', async () => {
+describe('the components of an agent', () => {
+  it('are for each context those of the table', async () => {
     const at = await place()
     for (const [index, context] of places.entries()) {
       const { chosen, context: found } = await record(at, ['--context', context])
@@ -47,7 +47,7 @@ describe('the dictionary', () => {
     }
   })
 
-  it('is frozen, and nothing may be assigned', async () => {
+  it('are frozen', async () => {
     const s = await scene([])
     // No export of the published types: what it opens is for the program's own surfaces.
     const { openThread } = agent as unknown as { openThread(kernel: Kernel, options: agent.AgentOptions): Promise<{ thread: { providers: agent.AgentProviders }; close(): Promise<void> }> }
@@ -67,16 +67,16 @@ describe('the dictionary', () => {
     expect(existsSync(join(at.root, '.vtcode/sessions', session!, 'events.jsonl'))).toBe(true)
   })
 
-  it('is the only place that looks at the clock, at chance, at timers and at whether this is CI', () => {
+  it('alone read the clock, random numbers, timers and whether this is CI', () => {
     const root = fileURLToPath(new URL('../../plugins/agent/', import.meta.url))
     const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
     expect(files.length).toBeGreaterThan(50)
     const looking = files.filter((file) => /process\.env|['".]CI\b|Date\.now|new Date\(\)|Math\.random|set(Timeout|Interval|Immediate)\b|AbortSignal\.timeout|performance\.now|randomUUID/.test(readFileSync(join(root, file), 'utf8')))
     // The record's own files, the default of the library, and a mark in memory that never leaves it.
-    expect(looking.sort()).toEqual(['dictionary/system.ts', 'dictionary/table.ts', 'index.ts', 'model/transport.ts'])
+    expect(looking.sort()).toEqual(['base/clock.ts', 'components/contexts.ts', 'index.ts', 'model/transport.ts'])
   })
 
-  it('with a clock and chance of its own makes two runs the same, byte for byte', async () => {
+  it('with a clock and random numbers of the caller make two runs equal, byte for byte', async () => {
     const at = hold(await tempWorkspace({ 'a.txt': 'one\n' }))
     const env = { PATH: process.env['PATH']!, HOME: at.home }
     const logs: string[][] = []
@@ -102,8 +102,8 @@ describe('the dictionary', () => {
   })
 })
 
-describe('a place', () => {
-  it('of exec is CI where the environment says so, and can be made stricter only', async () => {
+describe('a context', () => {
+  it('of exec is ci where the environment says so, and can only be made stricter', async () => {
     const at = await place([{ content: 'ok' }, { content: 'ok' }])
     expect(await record(at)).toMatchObject({ context: 'exec' })
     expect(await record(at, [], { CI: 'true' })).toMatchObject({ context: 'ci' })
@@ -118,7 +118,7 @@ describe('a place', () => {
     expect(await vtcode(at, ['exec', '--context', 'home', 'go'])).toMatchObject({ code: 2 })
   })
 
-  it('of a bench agrees to everything, in a sandbox that holds or not at all, and keeps nothing unless it is told to', async () => {
+  it('bench approves everything in a working sandbox or does not run, and keeps no session unless asked to', async () => {
     const at = await place([{ toolCalls: [call('unified_exec', { action: 'run', command: 'touch ruled; touch /usr/x' }), ask] }, { content: 'ok' }, { content: 'kept' }], { settings: { policy: { ask: ['Bash(touch *)'] } } })
     const { code, out } = await vtcode(at, ['exec', '--json', '--context', 'bench', 'go'])
     expect([code, items(eventsOf(out), 'tool_output').map(({ output, error_code }) => error_code ?? output)]).toEqual([0, [expect.stringContaining('Read-only file system'), 'VT_EXEC_SANDBOX']])
@@ -129,7 +129,7 @@ describe('a place', () => {
     expect(await vtcode(at, ['exec', '--context', 'bench', 'go'], { env: { PATH: '/nonexistent' } })).toMatchObject({ code: 3, err: expect.stringContaining('needs a sandbox, and') })
   })
 
-  it('without a sandbox is no bench, and agrees to nothing unseen', async () => {
+  it('bench is refused without a sandbox, and nothing is approved unseen', async () => {
     const at = await place()
     const bare = { PATH: '/nonexistent' }
     expect(await record(at, ['--context', 'bench'], bare)).toMatchObject({ code: 3, err: expect.stringContaining('bwrap') })
@@ -140,7 +140,7 @@ describe('a place', () => {
     expect(await record(at)).toMatchObject({ code: 0, chosen: { approval: ['approve_all', expect.stringMatching(/^agent\.providers\.approval in .*vtcode\.config\.json/)], sandbox: ['strict', expect.any(String)] } })
   })
 
-  it('where nobody can be asked leaves no trace of a call that needs a yes, and says which rule asked', async () => {
+  it('where nobody can be asked refuses a call that needs approval, without a trace, and names the rule', async () => {
     const at = await place([{ toolCalls: [ask, call('unified_exec', { action: 'run', command: 'touch ruled' })] }, { content: 'I may not.' }], { settings: { policy: { ask: ['Bash(touch *)'] } } })
     const { code, out } = await vtcode(at, ['exec', '--json', 'go'], { env: { CI: 'true' } })
     const events = eventsOf(out)
@@ -160,7 +160,7 @@ describe('a place', () => {
     expect(items(loose.events, 'tool_output').map(({ output }) => output)).toEqual([expect.stringContaining('Read-only file system')])
   })
 
-  it('of the library is what it says, and its entries can be named', async () => {
+  it('of the library is the one that was passed, and components can be chosen by name', async () => {
     const s = await scene([{ error: { message: 'busy' }, status: 503 }, { content: 'never' }])
     expect(await s.run('go', { context: 'bench', providers: { logging: 'silent' } })).toMatchObject({ outcome_code: 'failed', error: { code: 'VT_LLM_REQUEST' } })
     expect([s.peer.asked.length, existsSync(join(s.booted.root, '.vtcode/sessions'))]).toEqual([1, false])
@@ -185,7 +185,7 @@ function own(at: Home, component?: string, code = '', extra: Parameters<typeof s
   writeFileSync(join(folder, 'mine.mjs'), code)
 }
 
-describe('an entry of a module', () => {
+describe('a component of a module', () => {
   it('is used where the user names it, and is no provider of models', async () => {
     const at = await place([{ toolCalls: [ask] }, { content: 'ok' }])
     own(at, 'approval', 'export default () => ({ approve: ({ reasons }) => { process.stderr.write(`asked: ${reasons}\\n`); return true } })')
@@ -196,7 +196,7 @@ describe('an entry of a module', () => {
     expect((await vtcode(at, ['models'])).out).toMatch(/^peer\/m .*\n$/)
   })
 
-  it('that makes nothing of the kind, throws, or is not there ends the program with 3', async () => {
+  it('of the wrong shape, one that throws, or a missing one ends the program with code 3', async () => {
     for (const [code, says] of [
       ['export default () => ({})', 'makes no clock, which has now and sleep.'],
       ['export default () => { throw new Error("no luck") }', 'fails: no luck'],
@@ -212,7 +212,7 @@ describe('an entry of a module', () => {
     expect(await vtcode(strange, ['exec', 'go'])).toMatchObject({ code: 3, err: expect.stringContaining("there is no component 'sundial'; known: approval, cache, clock") })
   })
 
-  it('of a workspace counts for nothing, agreed to or not, and a workspace names none', async () => {
+  it('of a workspace is ignored, trusted or not, and a workspace cannot choose one', async () => {
     const at = await place([], withProviders({ approval: 'mine' }))
     const folder = join(at.root, '.vtcode/plugins/mine')
     mkdirSync(folder, { recursive: true })

@@ -71,7 +71,7 @@ describe('the published shape of events', () => {
   })
 })
 
-it('a log with an event and a field that nobody knows is gone on with', async () => {
+it('a session whose log holds an unknown event and field can be resumed', async () => {
   const s = await scene([{ content: 'one' }, { content: 'two' }])
   const { session_id } = await s.run()
   const file = join(s.booted.root, '.vtcode/sessions', session_id, 'events.jsonl')
@@ -82,8 +82,8 @@ it('a log with an event and a field that nobody knows is gone on with', async ()
   expect(log.map((event) => event.seq)).toEqual(log.map((_, index) => index + 1))
 })
 
-describe('a turn says what it begins with', () => {
-  it('in tokens: prompt, tools, instructions, conversation, and what the server had to read anew', async () => {
+describe('a turn begins with a token breakdown', () => {
+  it('of prompt, tools, instructions, conversation and cache misses', async () => {
     const counted = { prompt_tokens: 100, completion_tokens: 5 }
     const s = await scene([{ content: 'one', usage: counted }, { content: 'two', usage: counted }], { boot: { files: { 'AGENTS.md': 'Be brief. '.repeat(50) } } })
     const agent = await createAgent(s.booted.kernel, { env: {}, onEvent: (event) => void s.events.push(event) })
@@ -100,8 +100,8 @@ describe('a turn says what it begins with', () => {
   })
 })
 
-describe('what a call was', () => {
-  it('beside a call: a command with its output and where it ran', async () => {
+describe('a call is also reported as', () => {
+  it('a command, with its output and where it ran', async () => {
     const run = (command: string, more: object = {}) => call('unified_exec', { action: 'run', command, ...more })
     const s = await scene([{ toolCalls: [run('echo out; echo err >&2; exit 3'), run('echo fine'), run('no-such-program-x'), run('printf "%09000d" 7')] }, { content: 'ok' }], { boot: { mode: 'auto' } })
     await s.run('go', { providers: { approval: { approve: () => true } } })
@@ -114,14 +114,14 @@ describe('what a call was', () => {
     expect(commands.at(-1).aggregated_output.length).toBeLessThanOrEqual(8193)
     expect(items(s.events, 'tool_invocation').map(({ executor }) => executor)[0]).toMatch(/^(local|sandbox)$/)
   })
-  it('beside a call: a search of the web', async () => {
+  it('a web search', async () => {
     const s = await scene([{ toolCalls: [call('web_search', { query: 'tapable' })] }, { content: 'ok' }])
     const results = [{ title: 'T', url: 'https://example.com/', snippet: 'S' }]
     await s.run('go', { providers: { execute: { run: async () => ({ ok: true, output: { query: 'tapable', provider: 'duckduckgo', count: 1, results } }) } } })
     checkLog(s.events)
     expect(items(s.events, 'web_search')).toMatchObject([{ query: 'tapable', provider: 'duckduckgo', results }])
   })
-  it('beside a call: a tool of an MCP server, unless it never got there', async () => {
+  it('a call of an MCP tool, unless it never reached the server', async () => {
     const s = await scene([{ toolCalls: [call('mcp__docs__find', { q: 'x' }), call('mcp__docs__fail', {}), call('mcp__docs__denied', {})] }, { content: 'ok' }])
     const fail = (code: string) => ({ ok: false as const, error: { code, message: 'No.', hint: '', retryable: false } })
     const results: Record<string, any> = { mcp__docs__find: { ok: true, output: {}, text: 'found' }, mcp__docs__fail: fail('VT_MCP_TOOL'), mcp__docs__denied: fail('VT_POLICY_DENIED') }
@@ -137,7 +137,7 @@ describe('what a call was', () => {
 
 describe('files that changed', () => {
   const changes = (events: readonly any[]) => items(events, 'file_change').flatMap(({ changes }) => changes)
-  it('are told with the lines they won and lost, whoever changed them', async () => {
+  it('are reported with the lines added and removed, whoever changed them', async () => {
     const file = (input: object) => call('unified_file', input)
     const script = [
       file({ action: 'write', path: 'new.txt', content: '1\n2\n3\n' }),

@@ -13,7 +13,7 @@ const lastUser = (body: any): string[] => body.messages.filter(({ role }: any) =
 const remarks = ({ events }: Scene) => items(events, 'error').filter(({ code }) => code.startsWith('VT_HOOK_')).map(({ message }) => message)
 
 describe('hooks of a session', () => {
-  it('are told of its start, of each prompt, of each stop and of its end, once and in order', async () => {
+  it('fire at its start, at each prompt, at each stop and at its end, once and in order', async () => {
     const s = await open([{ content: 'One.' }, { content: 'Two.' }], { SessionStart: note(), UserPromptSubmit: note(), Stop: note(), SessionEnd: note() })
     const agent = await createAgent(s.booted.kernel, { env: { PEER_API_KEY: 'key-of-the-peer-0123' } })
     await agent.run('first')
@@ -26,13 +26,13 @@ describe('hooks of a session', () => {
     expect(new Set(events.map(({ session_id }) => session_id))).toEqual(new Set([agent.session_id]))
   })
 
-  it('are chosen by the source and the reason', async () => {
+  it('are matched by source and reason', async () => {
     const s = await open([{ content: 'One.' }], { SessionStart: [...note('resume'), { matcher: 'startup|resume', hooks: [{ command: 'echo started >> other' }] }], SessionEnd: note('cancelled') })
     await s.run('first')
     expect([await told(s.booted.read), await s.booted.read('other')]).toEqual([[], 'started\n'])
   })
 
-  it('are told whether it goes on or begins with what another was about', async () => {
+  it('learn whether it was resumed or forked', async () => {
     const s = await open([{ content: 'One.' }, { content: 'Two.' }, { content: 'Three.' }, { content: 'Four.' }], { SessionStart: note() })
     const run = async (how: object) => {
       const agent = await createAgent(s.booted.kernel, { env: { PEER_API_KEY: 'key-of-the-peer-0123' }, ...how })
@@ -47,7 +47,7 @@ describe('hooks of a session', () => {
     expect((await told(s.booted.read)).map(({ source }) => source)).toEqual(['startup', 'fork', 'resume', 'resume'])
   })
 
-  it('may tell the model something: text at the start, a field with the prompt', async () => {
+  it('may add text for the model: plain text at the start, a field with the prompt', async () => {
     const context = JSON.stringify({ hookSpecificOutput: { additionalContext: 'It is Sunday.' }, systemMessage: 'Mind the day.' })
     const s = await open([{ content: 'Fine.' }], { SessionStart: [{ hooks: [{ command: 'echo The build is red.' }] }], UserPromptSubmit: [{ hooks: [{ command: `printf %s '${context}'` }] }] })
     await s.run('what now')
@@ -61,7 +61,7 @@ describe('hooks of a session', () => {
     expect(s.peer.bodies).toEqual([])
   })
 
-  it('may send the model on before it stops, eight times in a row', async () => {
+  it('may make the model go on when it stops, eight times in a row', async () => {
     const s = await open([{ content: 'Done.' }, { content: 'Tested.' }], { Stop: [{ hooks: [{ command: `grep -q '"stop_hook_active":true' || { echo run the tests first >&2; exit 2; }` }] }] })
     expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'Tested.' })
     expect(lastUser(s.peer.bodies[1]).at(-1)).toBe('run the tests first')
@@ -69,13 +69,13 @@ describe('hooks of a session', () => {
     expect(await endless.run()).toMatchObject({ outcome_code: 'success', text: 'Answer 8.' })
   })
 
-  it('that fail or hang change nothing and are named', async () => {
+  it('that fail or hang change nothing and are named in a notice', async () => {
     const s = await open([{ content: 'Done.' }], { UserPromptSubmit: [{ hooks: [{ command: 'exit 7' }, { command: 'sleep 30', timeout: 1 }, { command: 'echo "{broken"' }] }] })
     expect(await s.run()).toMatchObject({ outcome_code: 'success' })
     expect(remarks(s)).toEqual([expect.stringContaining('exit code 7'), expect.stringContaining('within 1 s'), expect.stringContaining('JSON')])
   })
 
-  it('are told when a person is waited for', async () => {
+  it('fire when the agent waits for a person', async () => {
     const s = await open([{ toolCalls: [call('unified_file', { action: 'write', path: 'n', content: '' })] }, { content: 'Done.' }], { Notification: note('permission_prompt') }, { mode: 'ask' })
     const approve = async (): Promise<boolean> => {
       for (let round = 0; round < 100 && (await told(s.booted.read)).length === 0; round += 1) await new Promise((resolve) => setTimeout(resolve, 50))

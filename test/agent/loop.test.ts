@@ -64,7 +64,7 @@ describe('the calls of a step', () => {
     expect(items(s.events, 'tool_invocation').map(({ outcome }) => outcome).slice(0, 2)).toEqual(['invalid_tool', 'error'])
     settled(s)
   })
-  it('ask one after the other, and a no is told to the model', async () => {
+  it('ask for approval one after the other, and the model learns of a denial', async () => {
     const s = await scene([{ toolCalls: [write('a', '1'), write('b', '2')] }, { content: 'ok' }], { boot: { mode: 'ask' } })
     let [open, most] = [0, 0]
     await s.run('go', {
@@ -83,15 +83,15 @@ describe('the calls of a step', () => {
     expect(s.events.filter(({ type }) => type.startsWith('permission.')).map((event: any) => event.decision ?? 'asked')).toEqual(['asked', 'allow', 'asked', 'deny'])
     settled(s)
   })
-  it('that change files say which', async () => {
+  it('that change files report which', async () => {
     const s = await scene([{ toolCalls: [write('a', '1\n'), write('a', '2\n', 'overwrite'), call('unified_file', { action: 'edit', path: 'a', old_str: '2', new_str: '3\n4' }), call('unified_file', { action: 'delete', path: 'a' })] }, { content: 'ok' }])
     await s.run()
     expect(items(s.events, 'file_change').map(({ changes }) => changes)).toEqual([[{ path: 'a', kind: 'add', added_lines: 1, removed_lines: 0 }], [{ path: 'a', kind: 'update', added_lines: 1, removed_lines: 1 }], [{ path: 'a', kind: 'update', added_lines: 2, removed_lines: 1 }], [{ path: 'a', kind: 'delete', added_lines: 0, removed_lines: 2 }]])
   })
 })
 
-describe('circles', () => {
-  it('of the same answer are folded: the model has it already', async () => {
+describe('loops', () => {
+  it('with the same result are shortened to a reference, since the model has it already', async () => {
     const text = 'line of a file\n'.repeat(100)
     const s = await scene([{ toolCalls: [read('a.txt')] }, { toolCalls: [read('a.txt')] }, { toolCalls: [write('a.txt', 'new\n'.repeat(100), 'overwrite')] }, { toolCalls: [read('a.txt')] }, { content: 'ok' }], { boot: { files: { 'a.txt': text } } })
     await s.run()
@@ -118,7 +118,7 @@ describe('circles', () => {
     ])
     settled(s)
   }, 60_000)
-  it('are none while a command is polled that goes on', async () => {
+  it('are not detected while a running command is polled', async () => {
     const poll = (body: any) => ({ toolCalls: [call('unified_exec', { action: 'poll', session_id: /run-[0-9a-f]{8}/.exec(JSON.stringify(body.messages))![0], yield_time_ms: 20 })] })
     const s = await scene([{ toolCalls: [call('unified_exec', { action: 'run', command: 'sleep 20', yield_time_ms: 250 })] }, ...Array.from({ length: 30 }, () => poll), { content: 'ok' }], { settings: { policy: { allow: ['Bash(sleep *)'] } } })
     expect((await s.run()).outcome_code).toBe('success')
@@ -143,7 +143,7 @@ describe('circles', () => {
     const remarks = told(s).map((text) => /\[VT_LOOP_CYCLE\]|ERROR VT_LOOP_CYCLE/.exec(text)?.[0])
     expect(remarks.slice(0, 9)).toEqual([undefined, undefined, undefined, '[VT_LOOP_CYCLE]', undefined, undefined, undefined, undefined, 'ERROR VT_LOOP_CYCLE'])
   })
-  it('are none when forty different files are read', async () => {
+  it('are not detected when forty different files are read', async () => {
     const files = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`f${index}`, `${index}`]))
     const s = await scene([...Object.keys(files).map((path) => ({ toolCalls: [read(path)] })), { content: 'ok' }], { boot: { files, config: { tools: { max_tool_loops: 0 } } } })
     expect((await s.run()).outcome_code).toBe('success')
@@ -158,14 +158,14 @@ describe('limits', () => {
     settled(s)
     return { s, outcome }
   }
-  it('on calls leave the rest unmade, and the model says where things stand', async () => {
+  it('on calls leave the rest unmade, and the model reports the state of the work', async () => {
     const { s, outcome } = await limited({ agent: { model: 'peer/m', harness: { max_tool_calls_per_turn: 2 } } }, [{ toolCalls: [list('.'), list('a'), read('a/1')] }, { content: 'two of three' }])
     expect(outcome).toMatchObject({ outcome_code: 'tool_loop_limit_reached', text: 'two of three' })
     expect(s.peer.bodies[1].messages.at(-2).content).toContain('VT_LOOP_CALL_LIMIT')
     expect(s.peer.bodies[1].tools).toBeUndefined()
     expect(harness(s.events, 'limit_reached')).toHaveLength(1)
   })
-  it('on the budget want a price', async () => {
+  it('on the budget need a price', async () => {
     await expect(limited({ agent: { model: 'peer/m', harness: { max_budget_usd: 1 } } }, [])).rejects.toMatchObject({ code: 'VT_LLM_UNPRICED' })
     // Also that of a model which stands in for another.
     const down = { name: 'peer', base_url: 'http://127.0.0.1:9/v1', retries: { request: 0 }, cost: { input: 1, output: 1 } }
@@ -222,7 +222,7 @@ describe('follow-ups', () => {
 })
 
 describe('an interruption', () => {
-  it('while the model speaks keeps what was said, and ends the turn once', async () => {
+  it('during an answer keeps the text so far, and ends the turn once', async () => {
     const s = await scene([{ content: 'a long story '.repeat(200), how: { latency: 20, chunkSize: 10 } }])
     const stop = new AbortController()
     const outcome = await s.run('go', { onEvent: (event) => {
@@ -257,7 +257,7 @@ it('a fault of the program ends the turn with a code, not the process', async ()
   checkLog(s.events)
 })
 
-it('two hundred turns of calls hold together', async () => {
+it('two hundred turns of calls leave a sound journal', async () => {
   const steps = Array.from({ length: 100 }, (_, index): Answer[] => [{ toolCalls: [write(`f${index}`, 'x'.repeat(200))] }, { content: `done ${index}` }]).flat()
   const s = await scene(steps, { settings: { tools: { max_conversation_turns: 0 } } })
   const agent = await createAgent(s.booted.kernel, { env: {} })

@@ -26,7 +26,7 @@ describe.each(formats)('over %s', (format) => {
     expect(items(s.events, 'agent_message').map(({ text, status }) => [text, status])).toEqual([['Looking.', 'completed'], ['Done.', 'completed']])
   })
 
-  it('a busy server is asked again after the time it says, on one record', async () => {
+  it('a busy server is asked again after the time it names, within one step', async () => {
     const s = await scene([{ error: { message: 'slow down' }, status: 429, retryAfter: 2 }, { error: { message: 'overloaded' }, status: 529 }, { content: 'ok' }], { format })
     expect(await s.run()).toMatchObject({ outcome_code: 'success' })
     expect([s.peer.asked.length, s.waits[0], s.waits.length]).toEqual([3, 2000, 2])
@@ -49,7 +49,7 @@ describe.each(formats)('over %s', (format) => {
     checkLog(often.events)
   })
 
-  it('what cannot pass later is not tried again', async () => {
+  it('an error that cannot pass is not retried', async () => {
     for (const [answer, code] of [
       [{ error: { message: 'no such field' }, status: 400 }, 'VT_LLM_REQUEST'],
       [{ error: { message: 'who are you' }, status: 401 }, 'VT_LLM_AUTH'],
@@ -87,8 +87,8 @@ it.each(formats.slice(0, 2))('over %s arguments that were cut or are no JSON nev
   checkLog(s.events)
 })
 
-describe('what a model says', () => {
-  it('with ids that are missing or the same is answered call by call', async () => {
+describe('an answer of a model', () => {
+  it('with missing or repeated call ids gets a result for each call', async () => {
     const list = (path: string, id: string) => call('unified_search', { action: 'list', path }, id)
     const s = await scene([{ toolCalls: [list('a', 'same'), list('b', 'same'), list('c', '')] }, { content: 'ok' }], { boot: { files: { 'a/1': '', 'b/2': '', 'c/3': '' } } })
     await s.run()
@@ -97,19 +97,19 @@ describe('what a model says', () => {
     expect(new Set(asked).size).toBe(3)
     expect(messages.filter(({ role }: any) => role === 'tool').map((message: any) => [message.tool_call_id, message.content])).toEqual(asked.map((id: string, index: number) => [id, `${'abc'[index]}/${index + 1}\n1 entry`]))
   })
-  it('as a call in text is pointed out twice, then the turn fails', async () => {
+  it('with a call written as text is corrected twice, then the turn fails', async () => {
     const text = { content: '<tool_call>{"name":"unified_search"}</tool_call>' }
     const s = await scene([text, text, text])
     expect((await s.run()).error?.code).toBe('VT_LLM_PSEUDO_CALL')
     expect(s.peer.asked.length).toBe(3)
     checkLog(s.events)
   })
-  it('to no end is asked for three times', async () => {
+  it('that is empty is asked for three times', async () => {
     const s = await scene([{ content: '' }, { content: '' }, { content: '' }])
     expect((await s.run()).error?.code).toBe('VT_LLM_EMPTY')
     expect(s.peer.asked.length).toBe(3)
   })
-  it('to refuse ends the turn', async () => {
+  it('that refuses ends the turn', async () => {
     const s = await scene([{ content: 'I would rather', finishReason: 'content_filter' }])
     expect((await s.run()).error?.code).toBe('VT_LLM_REFUSED')
     checkLog(s.events)
@@ -117,12 +117,12 @@ describe('what a model says', () => {
 })
 
 describe('a server', () => {
-  it('that says nothing is given up, and what was waited for is named', async () => {
+  it('that stays silent is given up, and the error names the stage', async () => {
     const never = hold(await serve(() => {}))
     const t = await scene([], { url: never.url, provider: { timeouts: { first_token_ms: 100 }, retries: { stream: 1 } } })
     expect((await t.run()).error).toMatchObject({ code: 'VT_LLM_TIMEOUT', message: expect.stringContaining('no first token') })
   })
-  it('that nobody runs is said to be out of reach, after the tries', async () => {
+  it('that does not run is reported as unreachable after the retries', async () => {
     const gone = await serve(() => {})
     await gone[Symbol.asyncDispose]()
     const s = await scene([], { url: gone.url, provider: { retries: { request: 2 } } })

@@ -30,7 +30,7 @@ describe.each(wires)('over %s', (format) => {
     expect([server.seen.length, await s.booted.read('a.txt'), items(s.events, 'tool_invocation')]).toEqual([2, undefined, []])
   })
 
-  it('a frame that nobody can read makes an answer cut, though it ends well', async () => {
+  it('an unreadable frame makes an answer incomplete, though it ends well', async () => {
     const { body, end } = framesOf(format, { text: 'half' })
     const server = await answering(`${body}data: {bad\n\n${end}`, whole)
     const s = await against(server)
@@ -39,7 +39,7 @@ describe.each(wires)('over %s', (format) => {
     expect(server.seen[1]!.body).not.toContain('half')
   })
 
-  it('silence is not waited for: before the first word, and in the middle', async () => {
+  it('silence ends at a timeout, before the first token and in the middle', async () => {
     const { body } = framesOf(format, { text: 'half' })
     const server = await answering(() => {}, (response) => response.writeHead(200, stream).write(body), whole)
     const s = await against(server, { timeouts: { first_token_ms: 500, idle_ms: 500 } })
@@ -59,7 +59,7 @@ describe.each(wires)('over %s', (format) => {
     expect(await t.booted.read('a.txt')).toBe('x\n')
   })
 
-  it('a token that is refused is asked for anew, once, and neither is told', async () => {
+  it('a refused token is renewed once, and no log shows either', async () => {
     const { root } = (await scene([])).booted
     const refuse = (response: ServerResponse) => response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":{"message":"expired: token-number-1"}}')
     const server = await answering(refuse, wholeOf(format, { text: 'the token is token-number-2' }))
@@ -77,7 +77,7 @@ describe.each(wires)('over %s', (format) => {
     expect(fixed.seen.length).toBe(1)
   })
 
-  it('tokens are counted and paid for as they were, cached ones at their own price', async () => {
+  it('tokens are counted and priced, cached ones at their own price', async () => {
     const first: Said = { call: { name: 'unified_search', arguments: '{"action":"list"}' }, usage: { input: 1000, cached: 0, output: 50 } }
     const second: Said = { text: 'ok', usage: { input: 1200, cached: 900, output: 7 } }
     const s = await against(await answering(wholeOf(format, first), wholeOf(format, second)), { cost: { input: 3, output: 15, cache_read: 0.3 } })
@@ -92,7 +92,7 @@ describe.each(wires)('over %s', (format) => {
     expect(s.events.at(-1)).toMatchObject({ type: 'thread.completed', total_cost_usd })
   })
 
-  it('a server that sends elsewhere gets the key, elsewhere gets the request alone', async () => {
+  it('a server that redirects gets the key, the redirect target gets the request without it', async () => {
     const other = await answering(whole)
     const server = await answering((response) => response.writeHead(307, { location: `http://localhost:${other.port}/v1/elsewhere` }).end())
     const s = await against(server, { headers: { 'x-team': 'tools' } })
@@ -101,7 +101,7 @@ describe.each(wires)('over %s', (format) => {
     expect([secretsOf(server).length, secretsOf(other)]).toEqual([2, []])
   })
 
-  it('a server that is down is stood in for by another, which hears nothing of what the first noted for itself', async () => {
+  it('a fallback replaces a server that is down, and gets no metadata of the first', async () => {
     const thinking: Said = { reasoning: 'I look first.', call: { name: 'unified_search', arguments: '{"action":"list"}' } }
     const down = (response: ServerResponse) => response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"down"}}')
     const server = await answering(wholeOf(format, thinking), down)
@@ -119,9 +119,9 @@ describe.each(wires)('over %s', (format) => {
   })
 })
 
-describe('a price that the server tells', () => {
+describe('a price that the server reports', () => {
   const paid = (cost: unknown) => framesOf('openai-chat', { text: 'ok', usage: { input: 10, cached: 0, output: 1 } }).body + framesOf('openai-chat', {}).end.replace('"usage":{', `"usage":{"cost":${JSON.stringify(cost)},`)
-  it('counts before ours, and where we know none', async () => {
+  it('wins over ours, and counts where we know none', async () => {
     for (const [provider, cost, expected] of [[{ cost: { input: 3, output: 15 } }, 0.0125, 0.0125], [{}, 0, 0], [{}, 'free', null], [{}, -1, null]] as const) {
       const s = await scene([], { url: (await answering(paid(cost))).url, provider })
       expect((await s.run()).total_cost_usd).toBe(expected)

@@ -85,7 +85,7 @@ describe('vtcode exec says how a run ended', () => {
     }
   })
 
-  it('a run that was killed is unknown, as whoever goes on with the session writes', async () => {
+  it('a killed run has the outcome unknown, which the next process of the session writes', async () => {
     const place = await scene([{ content: 'slow '.repeat(500), how: { latency: 50, chunkSize: 5 } }, { content: 'later' }])
     await vtcode(place, ['exec', '--json', 'go'], { started: (child) => child.stdout!.on('data', (chunk: Buffer) => void (String(chunk).includes('"agent_message"') && child.kill('SIGKILL'))) })
     const session = readdirSync(join(place.root, '.vtcode/sessions')).find((name) => name.startsWith('ses_'))!
@@ -95,7 +95,7 @@ describe('vtcode exec says how a run ended', () => {
     expect(log.filter(({ type }) => type === 'thread.completed')).toMatchObject([{ outcome_code: 'unknown', subtype: failed }, { outcome_code: 'success' }])
   })
 
-  it('by 2 or 3 what never became a run', async () => {
+  it('by 2 or 3 for what never became a run', async () => {
     const place = await scene([])
     const ends = async (...args: string[]) => (await vtcode(place, ['exec', ...args])).code
     expect([await ends(), await ends('--nonsense', 'x'), await ends('--max-turns', 'many', 'x')]).toEqual([2, 2, 2])

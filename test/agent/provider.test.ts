@@ -65,7 +65,7 @@ describe('a credential', () => {
     await s.run('go', { env: {} })
     expect(Object.keys((s.peer.asked[1] as any).headers).filter((name) => Object.values(header).includes(name))).toEqual([])
   })
-  it('goes as it is, whatever is in it', async () => {
+  it('is sent unchanged, whatever is in it', async () => {
     const server = await answering()
     const s = await scene([], { url: server.url })
     await s.run('go', { env: { PEER_API_KEY: "$$money-$&-$1-$'" } })
@@ -85,7 +85,7 @@ describe('a credential', () => {
       expect(sent, format).toEqual(expected)
     }
   })
-  it('query goes into the address, and no error tells it', async () => {
+  it('of the type query goes into the address, and no error shows it', async () => {
     const server = hold(await serve((_, response, { path }) => response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: `bad request ${path}` } }))))
     const s = await scene([], { url: server.url, provider: { auth: { type: 'query', name: 'k', value: { env: 'OF_MINE' } } } })
     const outcome = await s.run('go', { env: { OF_MINE: 'mine-0123456789' } })
@@ -109,7 +109,7 @@ describe('a credential', () => {
       expect((await t.run()).error, why).toMatchObject({ code: 'VT_LLM_AUTH', message: expect.stringContaining(why) })
     }
   })
-  it('that prints without end, or what no header can hold, is refused, and what it printed is told nowhere', async () => {
+  it('of a command that prints without end, or what no header can hold, is refused, and its output is shown nowhere', async () => {
     const server = await answering()
     const many = await scene([], { url: server.url, provider: { auth: { command: '/usr/bin/yes', args: ['token-without-end'] } } })
     expect((await many.run()).error).toMatchObject({ code: 'VT_LLM_AUTH', message: expect.stringContaining('printed more than 64 KiB') })
@@ -173,7 +173,7 @@ describe('a credential', () => {
     expect(told).toContain('VTCODE=1')
     expect(shows(told)).toBe(false)
   })
-  it('and an address of a repository or of a .env file count for nothing', async () => {
+  it('and an address of a repository or of a .env file are ignored', async () => {
     const peer = hold(await startPeer([{ content: 'ok' }]))
     const place = hold(await home(peer))
     const hostile = await answering()
@@ -260,7 +260,7 @@ it('a package of the user is taken from their folder, with their options, and it
   expect(server.seen.map(({ path, headers }) => [path, headers['x-acme']])).toEqual([['/x/north3', 'Key mine-0123456789']])
 })
 
-it('a window that nobody knows is assumed, and that is said once', async () => {
+it('an unknown context window is assumed, and one notice says so', async () => {
   const two = [{ toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'ok' }]
   const s = await scene(two)
   await s.run()
@@ -270,13 +270,13 @@ it('a window that nobody knows is assumed, and that is said once', async () => {
   expect(items(known.events, 'error')).toEqual([])
 })
 
-describe('what a server wants otherwise', () => {
+describe('a difference of a server from its format', () => {
   const chat = async (provider: object, settings: object = {}) => {
     const s = await scene([{ content: 'Looking.', toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'ok' }], { provider, settings: { agent: { model: 'peer/m', ...settings } }, boot: { files: { 'b.txt': '' } } })
     expect(await s.run()).toMatchObject({ outcome_code: 'success' })
     return s.peer.bodies
   }
-  it('is said by compat, each word by itself', async () => {
+  it('is set by compat, each key by itself', async () => {
     const [, plain] = await chat({})
     expect(plain).not.toHaveProperty('store')
     expect(plain).not.toHaveProperty('prompt_cache_key')
@@ -294,7 +294,7 @@ describe('what a server wants otherwise', () => {
     expect(odd.messages.find(({ role }: any) => role === 'tool').name).toBe('unified_search')
     expect(odd.tools.every(({ function: { strict } }: any) => strict === false)).toBe(true)
   })
-  it('of thinking goes in its own words', async () => {
+  it('in thinking parameters is sent in the form of that server', async () => {
     const effort = { reasoning_effort: 'high' }
     expect((await chat({}, effort))[0]).toMatchObject({ reasoning_effort: 'high' })
     expect((await chat({ supports_reasoning_effort: false }, effort))[0]).not.toHaveProperty('reasoning_effort')
@@ -302,7 +302,7 @@ describe('what a server wants otherwise', () => {
     expect((await chat({ compat: { thinking_format: 'zai' } }, effort))[0]).toMatchObject({ thinking: { type: 'enabled' } })
     expect((await chat({ compat: { thinking_format: 'qwen' } }, effort))[0]).toMatchObject({ enable_thinking: true })
   })
-  it('of memory is marked for Anthropic: the instructions, the last tool, and what was said last', async () => {
+  it('in caching is marked for Anthropic: the instructions, the last tool, and the last messages', async () => {
     const marks = (value: unknown): number => (JSON.stringify(value).match(/"cache_control"/g) ?? []).length
     const body = await rawBody(async (url) => void (await (await scene([], { url, format: 'anthropic-messages', provider: { retries: { request: 0, stream: 0 } } })).run()))
     expect([marks(body.system), marks(body.tools), marks(body.tools.at(-1)), marks(body.messages)]).toEqual([1, 1, 1, 1])

@@ -34,7 +34,7 @@ function fromJournal(journal: string): Answer[] {
   })
 }
 
-it('a recorded session runs again to the same bytes: what the model said, and a dictionary with time and chance, decide everything', async () => {
+it('a recorded session replays to the same bytes: answers, clock and random numbers decide everything', async () => {
   const runs = [recorded, fromJournal, fromJournal]
   const logs: { messages: string; events: string }[] = []
   const place = hold(await tempWorkspace({ 'a.txt': 'one\n' }))

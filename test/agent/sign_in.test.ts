@@ -48,7 +48,7 @@ const login = (at: Home, ...more: string[]) => vtcode(at, ['models', 'login', 'p
 const keptOf = (at: Home): string => join(at.home, '.vtcode/model-logins', readdirSync(join(at.home, '.vtcode/model-logins'))[0]!)
 
 describe('a provider that people sign in to', () => {
-  it('is used after a sign-in with the browser, whose token only the user can read and nobody sees', async () => {
+  it('is used after a sign-in in the browser, whose token is readable by the user alone and shown nowhere', async () => {
     const { server, tokens } = await signing()
     const at = await place(server)
     expect(await vtcode(at, ['ask', 'hi'])).toMatchObject({ code: 3, err: expect.stringContaining('`vtcode models login peer`') })
@@ -62,7 +62,7 @@ describe('a provider that people sign in to', () => {
     expect((await vtcode(at, ['ask', 'hi'])).code).toBe(3)
   })
 
-  it('is signed in to with a code elsewhere, where there is no browser', async () => {
+  it('is signed in to with a device code where there is no browser', async () => {
     const { server } = await signing({ pending: 1 })
     const at = await place(server, { device: `${server.url}/device` })
     expect(await login(at)).toMatchObject({ code: 0, err: expect.stringContaining('type WDJB-MJHT at https://example.org/device') })
@@ -94,7 +94,7 @@ describe('a provider that people sign in to', () => {
     expect(other.server.seen).toEqual([])
   })
 
-  it('says what the server or the settings object to', async () => {
+  it('reports the objection of the server or the settings', async () => {
     const { server } = await signing({ refuse: 'not+today' })
     const at = await place(server)
     expect(await login(at)).toMatchObject({ code: 3, err: expect.stringContaining('the server says not today') })

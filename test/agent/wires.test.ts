@@ -71,7 +71,7 @@ describe.each(formats)('over %s', (format) => {
     expect(await s.booted.read('a.txt')).toBe('né\n')
   })
 
-  it('what was done is not done again, however often the next answer fails', async () => {
+  it('a finished call is not made again, however often the next answer fails', async () => {
     const counter = join(mkdtempSync(join(tmpdir(), 'vtcode-count-')), 'n')
     appendFileSync(counter, '')
     const count = call('unified_exec', { action: 'run', command: `printf x >> ${counter}` })
@@ -95,7 +95,7 @@ describe.each(formats)('over %s', (format) => {
     checkLog(s.events)
   })
 
-  it('tokens that come slowly are waited for as long as they come', async () => {
+  it('slow tokens are waited for as long as they come', async () => {
     const s = await scene([{ content: 'one two three four', how: { chunkSize: 4, latency: 120 } }], { format, provider: { timeouts: { first_token_ms: 5000, idle_ms: 5000, total_ms: 60_000 } } })
     expect(await s.run()).toMatchObject({ text: 'one two three four' })
     expect(harness(s.events, 'model_retry')).toEqual([])

@@ -8,7 +8,7 @@ const longest = 2 ** 31 - 1
 export const clock: Clock = Object.freeze({ now: () => Date.now(), sleep: (ms: number, signal: AbortSignal) => sleep(Math.min(ms, longest), undefined, { signal }) })
 export const random: Random = Object.freeze({ next: () => Math.random() })
 
-/** The same numbers in every run, mulberry32 (public domain): chance that can be repeated. */
+/** Repeatable random numbers: the same in every run, by mulberry32 (public domain). */
 export function seeded(seed = 0): Random {
   let state = seed
   return Object.freeze({
@@ -21,13 +21,13 @@ export function seeded(seed = 0): Random {
   })
 }
 
-/** A limit that others wait under. */
+/** A timer that can be restarted. */
 export interface Alarm {
-  /** From now on anew, for as long. */
+  /** Starts again, for the same time. */
   again(): void
   stop(): void
 }
-/** Rings after real time, whatever clock the agent runs on: for what happens on wires and terminals. */
+/** Calls `ring` after real time, whatever clock the agent runs on: for networks and terminals. */
 export function alarm(ms: number, ring: () => void): Alarm {
   const timer = setTimeout(ring, Math.min(ms, longest))
   return { again: () => void timer.refresh(), stop: () => clearTimeout(timer) }
@@ -36,7 +36,7 @@ export function alarm(ms: number, ring: () => void): Alarm {
 /** Aborts after real time. */
 export const deadline = (ms: number): AbortSignal => AbortSignal.timeout(Math.min(ms, longest))
 
-/** A version 4 UUID of this chance. */
+/** A version 4 UUID from these random numbers. */
 export function uuidOf({ next }: Random): string {
   const digits = Array.from({ length: 32 }, () => Math.floor(next() * 16).toString(16))
   digits[12] = '4'

@@ -17,8 +17,8 @@ export interface Random {
 export type Approve = NonNullable<CallOptions['approve']>
 
 /**
- * What depends on where the agent runs: one record, chosen once at the start, frozen and handed down. Nothing below it looks at
- * the environment, the clock or chance.
+ * The components that depend on where the agent runs, chosen once at the start, frozen and handed down. Nothing below them reads
+ * the environment, the clock or random numbers.
  */
 export type AgentProviders = Readonly<{
   /** Answers what policies ask: at once, or `deferred`, by a file; without either such a call is refused. `ask` puts questions of tools to a person. */
@@ -28,13 +28,13 @@ export type AgentProviders = Readonly<{
   /** Where calls go. Contract: a rejection is a failed call. */
   execute: Readonly<{ run(name: string, input: unknown, options: CallOptions): Promise<Result> }>
   /** What a call can do at worst, and whether others may run beside it. */
-  metadata: Readonly<{ describe(name: string, input: unknown): Nature | Promise<Nature> }>
-  /** Where a session is kept; `kept`: it is there for later runs. */
+  metadata: Readonly<{ describe(name: string, input: unknown): CallTraits | Promise<CallTraits> }>
+  /** Where a session is stored; `kept`: later runs find it. */
   session: Readonly<{ kept: boolean; open(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> }>
   /** How the result of a call reads to a model. */
-  output_map: Readonly<{ toModel(result: Result): Told }>
+  output_map: Readonly<{ toModel(result: Result): ModelText }>
   /** Where events go besides whoever asked for them. */
-  logging: Readonly<{ open(store: Store): Sink }>
+  logging: Readonly<{ open(store: Store): EventSink }>
   /** Results of quiet calls that need not be made again. Contract: `key` names slot and input, not the state of the world. */
   cache: Readonly<{ get(key: string): Result | undefined; put(key: string, result: Result): void }>
   /** Milliseconds before attempt `attempt` + 1 of a request, unless there is to be none. */
@@ -42,24 +42,24 @@ export type AgentProviders = Readonly<{
   clock: Clock
   random: Random
   fetch: typeof fetch
-  /** Tells a person who may be elsewhere. */
+  /** Notifies a person who may be elsewhere. */
   notify: Readonly<{ show(title: string, text: string): void }>
   env: Readonly<Record<string, string | undefined>>
 }>
 export type Component = Exclude<keyof AgentProviders, 'env'>
 /** What the caller of the library chooses: a component of its own, or one by its name. */
-export type Given = { [C in Component]?: AgentProviders[C] | string }
+export type GivenComponents = { [C in Component]?: AgentProviders[C] | string }
 
-export interface Nature {
+export interface CallTraits {
   effects: readonly Effect[]
   parallel_safe: boolean
 }
 
-/** Takes events, one after the other, in one order for all. Contract: a rejection ends the run, whose end this sink is not told. */
-export type Sink = (event: ThreadEvent) => void | Promise<void>
+/** Takes events, one after the other, in one order for all. Contract: a rejection ends the run, and this sink gets no more events. */
+export type EventSink = (event: ThreadEvent) => void | Promise<void>
 
-/** What a model is told of a call. */
-export interface Told {
+/** The result of a call as a model reads it. */
+export interface ModelText {
   text: string
   is_error: boolean
   spool_path?: string
@@ -85,7 +85,7 @@ export interface Store {
   sync(log?: Log): Promise<void>
   /** Puts a log aside that has grown large, under the next number, and begins a new one. */
   roll(log: Log): Promise<void>
-  /** Writes a file whole. One beside the logs is on disk then; those in folders say again what the journal says, and nobody waits for them. */
+  /** Writes a file whole. One beside the logs is on disk then; those in folders repeat what the journal has, and nobody waits for them. */
   write(name: string, text: string): Promise<void>
   /** The whole text of a file, `undefined` where there is none. Throws VT_SESSION_CORRUPT for what cannot be read. */
   read(name: string): Promise<string | undefined>

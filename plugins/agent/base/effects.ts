@@ -1,6 +1,6 @@
 import type { Effect, JsonObject, SlotInfo } from '../../../core/base/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
-import { canonical } from './loop_detector.js'
+import { canonicalJson } from './loop_detector.js'
 import type { CallPart } from './types.js'
 
 /** What a call means, however it is spelt: its slot and its input in the words of the slot. Of what leads to no slot neither is known. */
@@ -13,13 +13,13 @@ export interface Meaning {
 const anything: readonly Effect[] = ['read', 'write', 'exec', 'net', 'ask']
 
 /** The worst a call can do. */
-export async function effectsOf(kernel: Kernel, name: string, input: unknown): Promise<readonly Effect[]> {
+export async function effectsOfCall(kernel: Kernel, name: string, input: unknown): Promise<readonly Effect[]> {
   return (await kernel.resolve(name, input))?.effects ?? anything
 }
 export const isQuiet = (effects: readonly Effect[]): boolean => !effects.includes('write') && !effects.includes('exec')
 
 /** The same call under whatever name, with the same data in whatever order of its keys. */
-export const identityOf = ({ name }: CallPart, { slot, input }: Meaning): string => `${slot?.slot ?? name} ${canonical(input)}`
+export const callIdentity = ({ name }: CallPart, { slot, input }: Meaning): string => `${slot?.slot ?? name} ${canonicalJson(input)}`
 
 const known = new WeakMap<CallPart, Promise<Meaning>>()
 

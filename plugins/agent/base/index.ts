@@ -1,13 +1,14 @@
 export { alarm, clock, deadline, random, seeded, uuidOf } from './clock.js'
-export type { AgentProviders, Cause, Clock, Component, Given, Log, Nature, Random, Sink, Store, Told } from './components.js'
-export { effectsOf, identityOf, isQuiet, meaningOf, meaningsIn, type Meaning } from './effects.js'
+export type { AgentProviders, CallTraits, Cause, Clock, Component, EventSink, GivenComponents, Log, ModelText, Random, Store } from './components.js'
+export { callIdentity, effectsOfCall, isQuiet, meaningOf, meaningsIn, type Meaning } from './effects.js'
 export { AgentError, hintOf, messageOf } from './errors.js'
 export { idMaker } from './ids.js'
-export { Cycles } from './loop_detector.js'
+export { LoopDetector } from './loop_detector.js'
 export { verdictOf } from './outcome.js'
 export { describeFault, earlierResult, textOfResult } from './result_text.js'
-export { settingsOf, type AgentSettings, type Limits } from './settings.js'
+export { agentSettings, type AgentSettings, type RunLimits } from './settings.js'
 export type {
-  CallOutcome, CallPart, CompactTrigger, EventBody, Fact, FileChange, FinishReason, GroundedFact, HarnessEvent, Item, ItemStatus, JournalRecord, Msg,
-  NewItem, Origin, Outcome, OutcomeCode, Part, ResultPart, RevertScope, SegmentReason, Subtype, Summary, ThreadEvent, TokenBreakdown, TurnLimits, Usage,
+  CallOutcome, CallPart, CompactTrigger, EventBody, Fact, FileChange, FinishReason, GroundedFact, HarnessEvent, ItemStatus, JournalRecord, MessageOrigin,
+  MessagePart, Msg, NewThreadItem, OutcomeCode, ReasoningPart, ResultPart, RevertScope, RunOutcome, SegmentReason, Subtype, Summary, TextPart,
+  ThreadEvent, ThreadItem, TokenBreakdown, TurnCounts, Usage,
 } from './types.js'

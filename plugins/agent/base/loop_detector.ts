@@ -8,18 +8,18 @@ const watched = 24
 const repeats = { warn: 4, stop: 8, period: 4 }
 
 /** The same data written the same way, whatever the order of its keys. */
-export function canonical(value: unknown): string {
+export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, item: unknown) =>
     typeof item === 'object' && item !== null && !Array.isArray(item) ? Object.fromEntries(Object.entries(item as JsonObject).sort(([a], [b]) => (a < b ? -1 : 1))) : item,
   )
 }
 
-/** Sees circles in what is called and what comes of it. Because answers are compared, a changed world is no circle. */
-export class Cycles {
+/** Detects loops of calls with the same results. Results are compared, so a call whose result changed is no loop. */
+export class LoopDetector {
   private readonly pairs: Pair[] = []
   private readonly same = new Map<string, { digest: string; times: number }>()
 
-  /** Why a call would only go on in a circle, before it is made. */
+  /** Why a call would only continue a loop; asked before the call. */
   objection(identity: string): string | undefined {
     const times = this.same.get(identity)?.times ?? 0
     if (times >= repeats.stop) return `The same call gave the same result ${times} times.`
@@ -36,7 +36,7 @@ export class Cycles {
     return undefined
   }
 
-  /** Notes what came of a call; returns a remark when it begins to look like a circle. */
+  /** Notes the result of a call; returns a remark when a loop begins. */
   note(identity: string, digest: string, effects: { quiet: boolean; write: boolean }): string | undefined {
     this.push({ identity, digest })
     if (effects.quiet) return undefined

@@ -1,9 +1,9 @@
 import type { Result } from '../../../core/base/index.js'
-import type { Told } from './components.js'
+import type { ModelText } from './components.js'
 import type { Msg } from './types.js'
 
-/** A result in the words a model reads. */
-export function textOfResult(result: Result): Told {
+/** A result as the text that a model reads. */
+export function textOfResult(result: Result): ModelText {
   const remarks = (result.notices ?? []).map(({ code, message }) => `\n[${code}] ${message}`).join('')
   if (result.ok) {
     const text = result.text ?? JSON.stringify(result.output)

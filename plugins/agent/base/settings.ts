@@ -1,6 +1,6 @@
 import type { Kernel } from '../../../core/kernel/index.js'
 
-/** The blocks of the settings that the agent reads, as the schema has filled them in; what they mean is said there. */
+/** The blocks of the settings that the agent reads, as the schema has filled them in; that schema documents them. */
 export interface AgentSettings {
   agent: {
     model?: string
@@ -36,12 +36,12 @@ export interface AgentSettings {
 }
 
 /** What a run may be held to beyond the settings; nothing here widens them. */
-export interface Limits {
+export interface RunLimits {
   max_turns?: number
   max_budget_usd?: number
 }
 
-export function settingsOf(kernel: Kernel, limits: Limits = {}): AgentSettings {
+export function agentSettings(kernel: Kernel, limits: RunLimits = {}): AgentSettings {
   const { agent, automation, ...rest } = kernel.settings as unknown as Omit<AgentSettings, 'harness'> & { agent: { harness: AgentSettings['harness'] } }
   const max_turns = tighter(automation.full_auto.max_turns || Infinity, limits.max_turns || Infinity)
   const { dynamic } = rest.context

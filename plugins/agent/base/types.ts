@@ -1,6 +1,6 @@
 import type { Effect, JsonObject, Mode } from '../../../core/base/index.js'
 
-export type Origin = 'prompt' | 'queue' | 'schedule' | 'harness' | 'parent' | 'instructions'
+export type MessageOrigin = 'prompt' | 'queue' | 'schedule' | 'harness' | 'parent' | 'instructions'
 /** What a provider notes on its parts, such as signatures; it goes back to that provider unchanged, and to no other. */
 interface Noted {
   meta?: JsonObject
@@ -11,7 +11,7 @@ export interface TextPart extends Noted {
   type: 'text'
   text: string
 }
-/** What a model thought. */
+/** The reasoning of a model. */
 export interface ReasoningPart extends Noted {
   type: 'reasoning'
   text: string
@@ -38,11 +38,11 @@ export interface ResultPart {
   /** Files that are different since the call, as far as it is known. */
   changed?: string[]
 }
-export type Part = TextPart | ReasoningPart | CallPart | ResultPart
+export type MessagePart = TextPart | ReasoningPart | CallPart | ResultPart
 export interface Msg {
   role: 'user' | 'assistant' | 'tool'
-  parts: Part[]
-  origin?: Origin
+  parts: MessagePart[]
+  origin?: MessageOrigin
   intent_id?: string
 }
 
@@ -74,7 +74,7 @@ export type Fact =
   | { kind: 'revert'; to_turn: number; scope: RevertScope; paths?: readonly string[]; force?: true }
   | { kind: 'note'; text: string }
 export type RevertScope = 'conversation' | 'code' | 'both'
-/** What a model says of a conversation before the conversation is shortened. */
+/** The summary of a conversation, made when it is compacted. */
 export interface Summary {
   goal: string
   constraints: string[]
@@ -95,8 +95,8 @@ export interface GroundedFact {
 export type JournalRecord = Fact & { n: number; ts: string; turn: number; crc: string }
 
 export type ItemStatus = 'in_progress' | 'completed' | 'failed' | 'cancelled' | 'discarded'
-export type Item =
-  | { id: string; type: 'user_message'; text: string; origin: Origin; intent_id?: string }
+export type ThreadItem =
+  | { id: string; type: 'user_message'; text: string; origin: MessageOrigin; intent_id?: string }
   | { id: string; type: 'agent_message'; text: string; status: ItemStatus }
   | { id: string; type: 'reasoning'; text: string; status: ItemStatus }
   | {
@@ -141,7 +141,7 @@ export type Item =
     }
   | { id: string; type: 'error'; message: string; code: string }
 /** An item that has no id yet. */
-export type NewItem = Item extends infer One ? (One extends Item ? Omit<One, 'id'> : never) : never
+export type NewThreadItem = ThreadItem extends infer One ? (One extends ThreadItem ? Omit<One, 'id'> : never) : never
 export type HarnessEvent = 'model_retry' | 'model_fallback' | 'tool_retry_attempted' | 'context_cleared' | 'limit_reached' | 'resumed'
 export type CallOutcome = 'success' | 'error' | 'permission_rejected' | 'permission_cancelled' | 'followup' | 'hook_denied' | 'invalid_tool' | 'cancelled'
 export interface FileChange {
@@ -162,7 +162,7 @@ export interface TokenBreakdown {
   cache_write_tokens: number
   cache_miss_tokens: number
 }
-export interface TurnLimits {
+export interface TurnCounts {
   tool_loops: number
   tool_calls: number
   wall_ms: number
@@ -201,9 +201,9 @@ export type EventBody =
       deduped_reads: number
     }
   | { type: 'turn.started'; turn_number: number; token_breakdown?: TokenBreakdown }
-  | { type: 'turn.completed'; usage: Usage; cost_usd: number | null; limits: TurnLimits }
+  | { type: 'turn.completed'; usage: Usage; cost_usd: number | null; limits: TurnCounts }
   | { type: 'turn.failed'; message: string; usage?: Usage; code: string }
-  | { type: 'item.started' | 'item.updated' | 'item.completed'; item: Item }
+  | { type: 'item.started' | 'item.updated' | 'item.completed'; item: ThreadItem }
   | {
       type: 'step.completed'
       step: number
@@ -237,13 +237,13 @@ export type OutcomeCode =
   | 'unknown'
 export type Subtype = 'success' | 'error_during_execution' | 'error_max_turns' | 'error_max_budget_usd' | 'cancelled'
 /** How a run ended. */
-export interface Outcome {
+export interface RunOutcome {
   session_id: string
   outcome_code: OutcomeCode
   subtype: Subtype
   /** What a process that did nothing else exits with. */
   exit_code: number
-  /** The last thing the agent said. */
+  /** The last text of the agent. */
   text: string
   usage: Usage
   total_cost_usd: number | null

@@ -1,24 +1,24 @@
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { openWorkspace } from '../../../core/workspace/index.js'
 import { printable } from '../../lib/terminal/index.js'
-import { refusal } from './refusal.js'
-import { given, modelOf } from './session_flags.js'
+import { printFailure } from './print_failure.js'
+import { definedOnly, modelId } from './session_flags.js'
 import type { Flags } from './work.js'
 
 /** Prints what a run would begin with. No session is made, no credential looked up, no server asked, no tool called. */
 export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io): Promise<number> {
-  const [{ systemPrompt, writtenFor }, { clock }, { toolDefinitions }, { findModel }, { settingsOf }] = await Promise.all([
+  const [{ systemPrompt, instructionText }, { clock }, { toolDefinitions }, { findModel }, { agentSettings }] = await Promise.all([
     import('../context/index.js'),
     import('../base/index.js'),
     import('../model/index.js'),
     import('../model/index.js'),
     import('../base/index.js'),
   ])
-  const settings = settingsOf(kernel, given({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd }))
+  const settings = agentSettings(kernel, definedOnly({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd }))
   const workspace = openWorkspace(kernel.workspace)
   try {
-    const { id, format, facts } = findModel(kernel, io.env, modelOf(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model)
-    const prompt = await systemPrompt(kernel, workspace, await writtenFor(workspace, settings, io.env), { clock, env: io.env })
+    const { id, format, facts } = findModel(kernel, io.env, modelId(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model)
+    const prompt = await systemPrompt(kernel, workspace, await instructionText(workspace, settings, io.env), { clock, env: io.env })
     const tools = toolDefinitions(kernel.tools())
     const policies = kernel.contributions().flatMap(({ id, kind, state }) => (kind === 'policy' && state === 'active' ? [id] : []))
     const limits = { ...settings.tools, ...settings.automation.full_auto, ...settings.harness }
@@ -32,7 +32,7 @@ export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io
     }
     return 0
   } catch (error) {
-    return refusal(kernel, error, io)
+    return printFailure(kernel, error, io)
   } finally {
     workspace.close()
   }

@@ -1,34 +1,34 @@
 import { Option, type Command } from 'commander'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { say } from '../../lib/terminal/index.js'
-import { placeOf, places, type Place } from '../components/index.js'
+import { runContextOf, runContexts, type RunContext } from '../components/index.js'
 import type { Agent, AgentOptions } from '../index.js'
-import { refusal } from './refusal.js'
+import { printFailure } from './print_failure.js'
 
-/** What a verb says of where it runs: whether somebody sits in front of it, and the context that was asked for. */
-export interface Seat {
+/** Where a verb runs: with a person in front of it or not, and the context that was asked for. */
+export interface VerbContext {
   verb: 'interactive' | 'exec'
-  asked?: Place
+  asked?: RunContext
 }
 
 /** Opens an agent for a verb, closes it whatever happens, and says why where there is none. Returns the exit code. */
-export async function withAgent(kernel: Kernel, io: Io, { verb, asked }: Seat, options: AgentOptions, use: (agent: Agent) => Promise<number>): Promise<number> {
+export async function withAgent(kernel: Kernel, io: Io, { verb, asked }: VerbContext, options: AgentOptions, use: (agent: Agent) => Promise<number>): Promise<number> {
   const { createAgent } = await import('../index.js')
   try {
     for (const { code, message } of kernel.diagnostics()) if (code === 'VT_POLICY_UNKNOWN_TOOL') say(io, 'warning', message)
-    const agent = await createAgent(kernel, { env: io.env, io, context: placeOf(verb, asked, io.env), ...options })
+    const agent = await createAgent(kernel, { env: io.env, io, context: runContextOf(verb, asked, io.env), ...options })
     try {
       return await use(agent)
     } finally {
       await agent.close()
     }
   } catch (error) {
-    return refusal(kernel, error, io)
+    return printFailure(kernel, error, io)
   }
 }
 
-/** What flags that may be missing come to. */
-export const given = <T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+/** The options without those that are undefined. */
+export const definedOnly = <T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
 
 /** Which model, where, and in which session. */
@@ -38,7 +38,7 @@ export interface SessionFlags {
   sessionId?: string
   resume?: string
   continue?: true
-  context?: Place
+  context?: RunContext
   keep?: true
 }
 /** The flags of every verb that begins or goes on with a session. */
@@ -47,7 +47,7 @@ export const withSession = (command: Command): Command =>
     .option('--model <id>', '<provider>/<model>')
     .option('--provider <name>', 'of the model; alone: the model it has by default')
     .option('--session-id <id>', 'the id of the new session, ses_ and letters, digits, - or _')
-    .addOption(new Option('--context <context>', 'behave as elsewhere, where that is stricter').choices(places))
+    .addOption(new Option('--context <context>', 'behave as elsewhere, where that is stricter').choices(runContexts))
     .option('--keep', 'keep the session where it would be forgotten, as in --context bench')
 
 /** The same with those to go on with a session. */
@@ -56,11 +56,11 @@ export const withResume = (command: Command): Command =>
     .addOption(new Option('--resume <session>', 'go on with a session: its id, or last').conflicts('sessionId'))
     .addOption(new Option('--continue', 'go on with the session that was used last').conflicts(['resume', 'sessionId']))
 
-/** What these flags say to an agent. */
-export function chosen({ model, provider, sessionId, resume, continue: goOn, keep }: SessionFlags): AgentOptions {
-  return given({ model: modelOf(model, provider), session_id: sessionId, resume: goOn ? 'last' : resume, providers: keep && { session: 'disk' } })
+/** The options of an agent that these flags stand for. */
+export function sessionOptions({ model, provider, sessionId, resume, continue: goOn, keep }: SessionFlags): AgentOptions {
+  return definedOnly({ model: modelId(model, provider), session_id: sessionId, resume: goOn ? 'last' : resume, providers: keep && { session: 'disk' } })
 }
 
-/** A model by the names of its provider and of itself. */
-export const modelOf = (model: string | undefined, provider: string | undefined): string | undefined =>
+/** The id of a model from the flags --model and --provider. */
+export const modelId = (model: string | undefined, provider: string | undefined): string | undefined =>
   provider === undefined || model?.startsWith(`${provider}/`) ? model : model === undefined ? provider : `${provider}/${model}`

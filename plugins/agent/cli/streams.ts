@@ -1,29 +1,29 @@
 import { once } from 'node:events'
 import { fstatSync } from 'node:fs'
 import type { Io } from '../../../core/kernel/index.js'
-import type { Sink } from '../base/index.js'
+import type { EventSink } from '../base/index.js'
 
-/** Writes and waits for a slow reader; one that went away is waited for no longer. */
-export async function put(stream: NodeJS.WritableStream, text: string, signal: AbortSignal): Promise<void> {
+/** Writes and waits for a slow reader, but not for one that is gone. */
+export async function writeAndWait(stream: NodeJS.WritableStream, text: string, signal: AbortSignal): Promise<void> {
   if (!stream.write(text) && !signal.aborted) await once(stream, 'drain', { signal }).catch(() => {})
 }
 
 /** Each event as one line of JSON. */
-export const jsonLines = ({ stdout, signal }: Io): Sink => (event) => put(stdout, `${JSON.stringify(event)}\n`, signal)
+export const jsonEventSink = ({ stdout, signal }: Io): EventSink => (event) => writeAndWait(stdout, `${JSON.stringify(event)}\n`, signal)
 
 /**
  * The task: the words of the command line, what was piped in, or both, the second as a block of its own. Beside words only a
  * pipeline or a file counts as piped in: a caller who merely left a socket open would be waited for without end.
  */
 export async function readTask(words: readonly string[], io: Io): Promise<string> {
-  const said = words.filter((word) => word !== '-').join(' ').trim()
-  if (said !== '' && !words.includes('-') && !isPiped(io)) return said
-  if (said === '' && io.stdin.isTTY) return ''
+  const fromWords = words.filter((word) => word !== '-').join(' ').trim()
+  if (fromWords !== '' && !words.includes('-') && !isPiped(io)) return fromWords
+  if (fromWords === '' && io.stdin.isTTY) return ''
   const chunks: Buffer[] = []
   for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk))
   const piped = Buffer.concat(chunks).toString('utf8').trim()
-  if (said === '' || piped === '') return said || piped
-  return `${said}\n\n<stdin>\n${piped}\n</stdin>`
+  if (fromWords === '' || piped === '') return fromWords || piped
+  return `${fromWords}\n\n<stdin>\n${piped}\n</stdin>`
 }
 
 function isPiped({ stdin }: Io): boolean {

@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { InvalidArgumentError, type Command } from 'commander'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { fit, say } from '../../lib/terminal/index.js'
-import { alarm, type Sink } from '../base/index.js'
-import { count, type Done } from '../events/index.js'
+import { alarm, type EventSink } from '../base/index.js'
+import { countItem, type RunChanges } from '../events/index.js'
 import type { AgentOptions } from '../index.js'
-import { chosen, given, withAgent, type Seat, type SessionFlags } from './session_flags.js'
+import { definedOnly, sessionOptions, withAgent, type SessionFlags, type VerbContext } from './session_flags.js'
 
 /** What the verbs that work on a task have in common. */
 export interface Flags extends SessionFlags {
@@ -23,26 +23,26 @@ export const withFlags = (command: Command): Command =>
     .option('--max-turns <n>', 'turns of this run', number)
     .option('--max-budget-usd <usd>', 'what the run may cost', number)
 
-// What a run may take to end after it was told to; then the program ends anyway.
+// What a cancelled run may take to end; then the program ends anyway.
 const patience_ms = 5000
 
 /** Works on a task, or goes on with a session, and shows it. Returns the exit code. */
-export async function work(kernel: Kernel, task: string | undefined, flags: Flags, io: Io, { verb, ...options }: AgentOptions & Pick<Seat, 'verb'>): Promise<number> {
-  const [{ jsonLines }, { progress, summary }, { copyTo }] = await Promise.all([import('./streams.js'), import('../events/index.js'), import('../events/index.js')])
-  // Where nobody sits in front, progress is part of the log.
-  const show = flags.json ? jsonLines(io) : io.quiet || verb === 'exec' ? () => {} : progress(io)
+export async function work(kernel: Kernel, task: string | undefined, flags: Flags, io: Io, { verb, ...options }: AgentOptions & Pick<VerbContext, 'verb'>): Promise<number> {
+  const [{ jsonEventSink }, { progress, summary }, { copyTo }] = await Promise.all([import('./streams.js'), import('../events/index.js'), import('../events/index.js')])
+  // Without a person in front of it, progress is part of the log.
+  const show = flags.json ? jsonEventSink(io) : io.quiet || verb === 'exec' ? () => {} : progress(io)
   const quiet = flags.json ?? io.quiet ?? false
   const copy = flags.events === undefined ? () => {} : copyTo(flags.events)
-  const done: Done = { files: new Set(), commands: 0 }
-  const onEvent: Sink = async (event) => {
-    if (event.type === 'item.completed') count(done, event.item)
+  const done: RunChanges = { files: new Set(), commands: 0 }
+  const onEvent: EventSink = async (event) => {
+    if (event.type === 'item.completed') countItem(done, event.item)
     await copy(event)
     await show(event)
   }
-  // Better before the work than behind it.
+  // A file that cannot be written is an error before the work, not after it.
   if (flags.lastMessageFile !== undefined && !keep(flags.lastMessageFile, '', 'a', io)) return 2
-  const limits = given({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })
-  return withAgent(kernel, io, { verb, ...given({ asked: flags.context }) }, { ...chosen(flags), limits, onEvent, quiet, ...options }, async (agent) => {
+  const limits = definedOnly({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })
+  return withAgent(kernel, io, { verb, ...definedOnly({ asked: flags.context }) }, { ...sessionOptions(flags), limits, onEvent, quiet, ...options }, async (agent) => {
     const outcome = await Promise.race([agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
     if (outcome === undefined) return 130
     if (!flags.json && outcome.text !== '' && !outcome.error) io.stdout.write(`${fit(io, outcome.text)}\n`)
@@ -62,7 +62,7 @@ function keep(file: string, text: string, flag: 'w' | 'a', io: Io): boolean {
   }
 }
 
-/** Some time after the signal. */
+/** Resolves some time after the signal aborts. */
 function gaveUp(signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
     const wait = () => void alarm(patience_ms, () => resolve(undefined))

@@ -1,12 +1,12 @@
 import { ok, type Result } from '../../../core/base/index.js'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { approver, asker, interactive, say } from '../../lib/terminal/index.js'
-import { clock, effectsOf, isQuiet, random, seeded, textOfResult, type AgentProviders, type AgentSettings, type Component } from '../base/index.js'
+import { clock, effectsOfCall, isQuiet, random, seeded, textOfResult, type AgentProviders, type AgentSettings, type Component } from '../base/index.js'
 import { persist, progress } from '../events/index.js'
 import { memoryStore, openStore } from '../session/index.js'
 
-/** What the entries of the dictionary are made of. */
-export interface Means {
+/** What components are made from. */
+export interface ComponentContext {
   kernel: Kernel
   env: AgentProviders['env']
   /** The terminal, where there is one. */
@@ -14,10 +14,10 @@ export interface Means {
   /** Nothing of what happens is shown there. */
   quiet?: boolean
 }
-type Makers<C extends Component> = Readonly<Record<string, (means: Means) => AgentProviders[C]>>
+type Makers<C extends Component> = Readonly<Record<string, (context: ComponentContext) => AgentProviders[C]>>
 
 /** Every entry that comes with the program, by component and name. */
-export const named: { readonly [C in Component]: Makers<C> } = {
+export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
   approval: {
     prompt: ({ io, kernel }) => (io && interactive(io) ? { approve: approver(io), ask: asker(io) } : defers(kernel) ? { deferred: true } : {}),
     file: () => ({ deferred: true }),
@@ -37,7 +37,7 @@ export const named: { readonly [C in Component]: Makers<C> } = {
   metadata: {
     manifest: ({ kernel }) => ({
       async describe(name, input) {
-        const effects = await effectsOf(kernel, name, input)
+        const effects = await effectsOfCall(kernel, name, input)
         return { effects, parallel_safe: isQuiet(effects) && !effects.includes('ask') }
       },
     }),
@@ -83,7 +83,7 @@ export const named: { readonly [C in Component]: Makers<C> } = {
 /** Are questions kept for somebody who comes later, where nobody is there now? */
 export const defers = ({ settings }: Kernel): boolean => (settings['agent'] as { harness: AgentSettings['harness'] }).harness.async_approval.enabled
 
-/** What a call would have come to, told instead of done. */
+/** The result of a rehearsal: says what the call would come to. */
 function rehearsed(would: Awaited<ReturnType<Kernel['explain']>>): Result {
   const { verdict, reason, call } = would
   return ok({ ...would }, { text: `Not done, this is a rehearsal: ${call ? `${call.slot} ${JSON.stringify(call.input)}` : 'the call'} would ${words[verdict]}.${reason ? ` ${reason}` : ''}` })

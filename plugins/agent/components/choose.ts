@@ -1,16 +1,16 @@
 import { homeOf } from '../../../core/config/index.js'
 import type { Kernel, Provider } from '../../../core/kernel/index.js'
-import { AgentError, messageOf, type AgentProviders, type Component, type Given } from '../base/index.js'
-import { defers, named, type Means } from './builtin.js'
-import { table, type Place } from './contexts.js'
+import { AgentError, messageOf, type AgentProviders, type Component, type GivenComponents } from '../base/index.js'
+import { builtinComponents, defers, type ComponentContext } from './builtin.js'
+import { contextTable, type RunContext } from './contexts.js'
 
-/** One entry of the dictionary, and whose word it is. */
-export interface Chosen {
+/** The name of a component, and who chose it. */
+export interface ChosenComponent {
   name: string
   by: string
 }
-export type Choices = Readonly<Record<Component, Chosen>>
-export const components = Object.keys(named) as Component[]
+export type Choices = Readonly<Record<Component, ChosenComponent>>
+export const componentNames = Object.keys(builtinComponents) as Component[]
 
 // What an entry of each component must have; `fetch` is a function itself.
 const methods: Record<Component, readonly string[]> = {
@@ -32,34 +32,34 @@ const methods: Record<Component, readonly string[]> = {
 const wrong = (problem: string, hint?: string) => new AgentError('VT_CONFIG_INVALID', problem, hint === undefined ? {} : { hint })
 const list = (names: readonly string[]): string => [...names].sort().join(', ')
 
-/** Names for every component: the caller's, those of `agent.providers` in the user's settings, those of the place. Throws VT_CONFIG_INVALID for what does not exist. */
-export function choicesOf(kernel: Kernel, place: Place, given: Given = {}): Choices {
+/** Names for every component: the caller's, those of `agent.providers` in the user's settings, those of the context. Throws VT_CONFIG_INVALID for what does not exist. */
+export function componentChoices(kernel: Kernel, runContext: RunContext, chosen: GivenComponents = {}): Choices {
   const settings = (kernel.settings['agent'] as { providers: Partial<Record<Component, string>> }).providers
-  for (const [whose, said] of [['', given], ['agent.providers.', settings]] as const) {
-    const strange = Object.keys(said).find((name) => !components.includes(name as Component))
-    if (strange !== undefined) throw wrong(`${whose}${strange}: there is no component '${strange}'; known: ${list(components)}.`)
+  for (const [whose, names] of [['', chosen], ['agent.providers.', settings]] as const) {
+    const strange = Object.keys(names).find((name) => !componentNames.includes(name as Component))
+    if (strange !== undefined) throw wrong(`${whose}${strange}: there is no component '${strange}'; known: ${list(componentNames)}.`)
   }
-  const choices = components.map((component): [Component, Chosen] => {
-    const asked = given[component]
-    if (asked !== undefined) return [component, { name: typeof asked === 'string' ? known(kernel, component, asked, 'The caller') : '(given)', by: 'caller' }]
-    const said = settings[component]
-    if (said === undefined && place === 'exec' && component === 'approval' && defers(kernel)) return [component, { name: 'file', by: 'agent.harness.async_approval' }]
-    if (said === undefined) return [component, { name: table[place][component], by: `context ${place}` }]
-    const by = said_by(kernel, component)
-    return [component, { name: known(kernel, component, said, by), by }]
+  const choices = componentNames.map((component): [Component, ChosenComponent] => {
+    const choice = chosen[component]
+    if (choice !== undefined) return [component, { name: typeof choice === 'string' ? known(kernel, component, choice, 'The caller') : '(given)', by: 'caller' }]
+    const configured = settings[component]
+    if (configured === undefined && runContext === 'exec' && component === 'approval' && defers(kernel)) return [component, { name: 'file', by: 'agent.harness.async_approval' }]
+    if (configured === undefined) return [component, { name: contextTable[runContext][component], by: `context ${runContext}` }]
+    const by = configuredIn(kernel, component)
+    return [component, { name: known(kernel, component, configured, by), by }]
   })
   return Object.freeze(Object.fromEntries(choices)) as Choices
 }
 
 /** The place in the settings that says it. */
-function said_by(kernel: Kernel, component: Component): string {
+function configuredIn(kernel: Kernel, component: Component): string {
   const path = `agent.providers.${component}`
   const origin = kernel.origins().find((one) => one.path === path)
   return `${path}${origin ? ` in ${origin.file}${origin.line === undefined ? '' : `:${origin.line}`}` : ''}`
 }
 
 function known(kernel: Kernel, component: Component, name: string, by: string): string {
-  const names = [...Object.keys(named[component]), ...registered(kernel, component).map((provider) => provider.name)]
+  const names = [...Object.keys(builtinComponents[component]), ...registered(kernel, component).map((provider) => provider.name)]
   if (names.includes(name)) return name
   throw wrong(`${by}: there is no ${component} '${name}'; known: ${list(names)}.`, `Name one of these, or leave agent.providers.${component} out.`)
 }
@@ -69,19 +69,19 @@ const registered = (kernel: Kernel, component: Component): Provider[] =>
   kernel.providers().filter(({ contribution: { manifest, layer } }) => manifest.component === component && layer !== 'workspace')
 
 /**
- * The record for a place: chosen once, frozen. Throws VT_CONFIG_INVALID for a name or a component that does not exist and for a record that
+ * The components of a context: chosen once, frozen. Throws VT_CONFIG_INVALID for a name or a component that does not exist and for a record that
  * would agree to everything outside a sandbox, VT_PROVIDER_MODULE.
  */
-export async function dictionary(means: Means, place: Place = 'exec', given: Given = {}): Promise<AgentProviders> {
-  const choices = choicesOf(means.kernel, place, given)
+export async function chooseComponents(context: ComponentContext, runContext: RunContext = 'exec', chosen: GivenComponents = {}): Promise<AgentProviders> {
+  const choices = componentChoices(context.kernel, runContext, chosen)
   await checkAgreement(choices)
   const entries = await Promise.all(
-    components.map(async (component) => {
-      const asked = given[component]
-      return [component, asked !== undefined && typeof asked !== 'string' ? asked : await made(means, component, choices[component].name, table[place][component])] as const
+    componentNames.map(async (component) => {
+      const choice = chosen[component]
+      return [component, choice !== undefined && typeof choice !== 'string' ? choice : await makeComponent(context, component, choices[component].name, contextTable[runContext][component])] as const
     }),
   )
-  return Object.freeze({ ...(Object.fromEntries(entries) as unknown as Omit<AgentProviders, 'env'>), env: means.env })
+  return Object.freeze({ ...(Object.fromEntries(entries) as unknown as Omit<AgentProviders, 'env'>), env: context.env })
 }
 
 /** Nobody looks at what is agreed to unseen: there must be a sandbox, and it must hold. */
@@ -96,14 +96,14 @@ async function checkAgreement({ approval, sandbox: confinement }: Choices): Prom
   if ('missing' in found) throw wrong(`The approval approve_all (${approval.by}) needs a sandbox, and ${found.missing}.`, 'Install bubblewrap; `vtcode doctor` says whether it holds.')
 }
 
-async function made(means: Means, component: Component, name: string, otherwise: string): Promise<unknown> {
-  const own = named[component]
-  if (Object.hasOwn(own, name)) return Object.freeze(own[name]!(means))
-  const provider = registered(means.kernel, component).find((one) => one.name === name)!
+async function makeComponent(host: ComponentContext, component: Component, name: string, otherwise: string): Promise<unknown> {
+  const own = builtinComponents[component]
+  if (Object.hasOwn(own, name)) return Object.freeze(own[name]!(host))
+  const provider = registered(host.kernel, component).find((one) => one.name === name)!
   const fault = (why: string) => new AgentError('VT_PROVIDER_MODULE', `The module of the ${component} '${name}' (${provider.contribution.file}) ${why}`)
   const main = await provider.load().catch((error: unknown) => Promise.reject(fault(`cannot be loaded: ${messageOf(error)}`)))
   // It may stand on what would be there without it.
-  const context = { name, home: homeOf({ env: means.env }), inner: Object.freeze(own[otherwise]!(means)) }
+  const context = { name, home: homeOf({ env: host.env }), inner: Object.freeze(own[otherwise]!(host)) }
   const entry = await Promise.resolve()
     .then(() => main(provider.options, context))
     .catch((error: unknown) => Promise.reject(fault(`fails: ${messageOf(error)}`)))

@@ -1,20 +1,20 @@
 import { AgentError, type Component } from '../base/index.js'
 
-/** Where an agent runs. */
-export type Place = 'interactive' | 'exec' | 'ci' | 'bench' | 'worker'
+/** Where an agent runs; decides its components. */
+export type RunContext = 'interactive' | 'exec' | 'ci' | 'bench' | 'worker'
 type Row = Readonly<Record<Component, string>>
 
 const system = { execute: 'kernel', metadata: 'manifest', output_map: 'concise', cache: 'none', clock: 'system', random: 'system', fetch: 'system' }
 
-/** What each place has: the whole dictionary, by the names of its entries. */
-export const table: Readonly<Record<Place, Row>> = {
+/** The components of each context, by name. */
+export const contextTable: Readonly<Record<RunContext, Row>> = {
   interactive: { ...system, approval: 'prompt', sandbox: 'workspace', session: 'disk', logging: 'journal', retry: 'backoff', notify: 'bell' },
   exec: { ...system, approval: 'deny_ask', sandbox: 'workspace', session: 'disk', logging: 'journal_and_stderr', retry: 'backoff', notify: 'stderr' },
   ci: { ...system, approval: 'deny_ask', sandbox: 'strict', session: 'disk', logging: 'journal_and_stderr', retry: 'backoff', notify: 'none' },
   bench: { ...system, approval: 'approve_all', sandbox: 'strict', session: 'memory', logging: 'journal', retry: 'none', random: 'seeded', notify: 'none' },
   worker: { ...system, approval: 'deny_ask', sandbox: 'strict', session: 'disk', logging: 'journal', retry: 'backoff', notify: 'none' },
 }
-export const places = Object.keys(table) as Place[]
+export const runContexts = Object.keys(contextTable) as RunContext[]
 
 // Loosest first. The sandbox counts before the approval: what runs confined may be agreed to unseen, and `bench` is refused without one that holds.
 const strictness = [
@@ -22,12 +22,12 @@ const strictness = [
   ['approval', ['approve_all', 'prompt', 'file', 'deny_ask']],
 ] as const
 
-/** The place of a verb: CI makes `exec` stricter, and so may whoever starts it. Throws VT_CONFIG_INVALID for a place that is looser. */
-export function placeOf(verb: 'interactive' | 'exec', asked: Place | undefined, env: Readonly<Record<string, string | undefined>>): Place {
+/** The context of a verb: CI makes `exec` stricter, and so may whoever starts it. Throws VT_CONFIG_INVALID for a context that is looser. */
+export function runContextOf(verb: 'interactive' | 'exec', asked: RunContext | undefined, env: Readonly<Record<string, string | undefined>>): RunContext {
   const own = verb === 'exec' && /^(true|1)$/.test(env['CI'] ?? '') ? 'ci' : verb
   if (asked === undefined) return own
   for (const [component, order] of strictness) {
-    const [before, after] = [table[own][component], table[asked][component]]
+    const [before, after] = [contextTable[own][component], contextTable[asked][component]]
     const rank = (name: string): number => (order as readonly string[]).indexOf(name)
     if (rank(after) > rank(before)) break
     if (rank(after) === rank(before)) continue

@@ -1,2 +1,2 @@
-export { choicesOf, components, dictionary } from './choose.js'
-export { placeOf, places, type Place } from './contexts.js'
+export { chooseComponents, componentChoices, componentNames } from './choose.js'
+export { runContextOf, runContexts, type RunContext } from './contexts.js'

@@ -1,14 +1,18 @@
+import { withoutValues } from '../../../core/base/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
+import { sessionsFolder } from '../../lib/state/index.js'
 import { meaningsIn, type AgentSettings, type CallPart, type ResultPart } from '../base/index.js'
 import { briefly } from '../events/index.js'
 import { sizeOf, tokensOf } from '../model/index.js'
-import { callsIn, type State } from '../session/index.js'
+import { callsIn, type Conversation, type ConversationState } from '../session/index.js'
+
+type ClearingSettings = AgentSettings['harness']['tool_result_clearing']
 
 /**
  * Which old results may leave the conversation: the oldest first, never the last few, an error, one of the turn under way or one that
- * lies nowhere else, such as one that says so in its manifest or whose tool is gone. Nothing, unless enough is won: each clearing costs the server's cache. call_id → the result.
+ * lies nowhere else, such as one that says so in its manifest or whose tool is gone. Nothing, unless enough is saved: each clearing costs the server's cache. call_id → the result.
  */
-export async function clearable(kernel: Kernel, state: State, { enabled, trigger_tokens, keep_tool_uses, clear_at_least_tokens }: AgentSettings['harness']['tool_result_clearing']): Promise<[ResultPart, CallPart][]> {
+async function clearable(kernel: Kernel, state: ConversationState, { enabled, trigger_tokens, keep_tool_uses, clear_at_least_tokens }: ClearingSettings): Promise<[ResultPart, CallPart][]> {
   if (!enabled || sizeOf(state.messages) < trigger_tokens) return []
   const calls = new Map(callsIn(state.messages).map((call) => [call.call_id, call]))
   const meanings = await meaningsIn(kernel, [...calls.values()])
@@ -21,5 +25,27 @@ export async function clearable(kernel: Kernel, state: State, { enabled, trigger
 }
 
 /** What stands in the place of a result; `path` holds the whole text. */
-export const clearedText = ({ name, text }: ResultPart, call: CallPart, path: string): string =>
+const clearedText = ({ name, text }: ResultPart, call: CallPart, path: string): string =>
   `[cleared ${name} ${briefly(call.input)}: ${Buffer.byteLength(text)} bytes, full text in ${path}]`
+
+/** Takes old results out of the conversation when it has grown long; each is written down first. */
+export async function clearOld(thread: Conversation): Promise<void> {
+  const settings = thread.settings.harness.tool_result_clearing
+  const old = await clearable(thread.kernel, thread.state, settings)
+  if (old.length === 0) return
+  const texts: Record<string, string> = {}
+  for (const [result, call] of old) texts[result.call_id] = clearedText(result, call, await keepResult(thread, result))
+  await thread.commit({ kind: 'cleared', texts, ...(settings.clear_tool_inputs && { inputs: true }) })
+  await thread.harness('context_cleared', { message: `${old.length} old results left the conversation.` })
+}
+
+/** Where the whole text of a result lies; it is written there unless it lies somewhere. */
+export const keepResult = (thread: Conversation, { call_id, spool_path, text }: ResultPart): Promise<string> =>
+  spool_path === undefined ? keepText(thread, call_id, text) : Promise.resolve(spool_path)
+
+/** Writes a text beside the journal; returns its workspace-relative path. */
+export async function keepText({ store, session_id }: Conversation, label: string, text: string): Promise<string> {
+  const name = `results/${label}.txt`
+  await store.write(name, withoutValues(text))
+  return `${sessionsFolder}/${session_id}/${name}`
+}

@@ -1,30 +1,49 @@
 import { withoutValues } from '../../../core/base/index.js'
 import { AgentError, meaningsIn, type CompactTrigger, type Msg, type Summary } from '../base/index.js'
-import { checkBudget } from '../ledger/index.js'
-import { ask, connect, sizeOf, tokensOf, type Line } from '../model/index.js'
-import { callsIn, envelopeOf, mergeSummaries, plainSummary, readSummary, shownMemory, shownSummary, summaryPrompt, textOf, transcript } from '../session/index.js'
-import type { Thread } from '../thread.js'
+import { checkBudget, type PaidConversation } from '../ledger/index.js'
+import { askModel, connect, sizeOf, tokensOf, type ModelConnection } from '../model/index.js'
+import { callsIn, envelopeOf, mergeSummaries, messageText, plainSummary, readSummary, saveMemory, shownMemory, shownSummary, summaryPrompt, transcript } from '../session/index.js'
+import { keepResult, keepText } from './clearing.js'
 import { dedupe } from './dedupe.js'
+import type { Segments } from './segment.js'
+import type { TokenBudget } from './token_budget.js'
 
 const most = { tail: 20_000, retained: 20_000, summary: 4096 }
 const fewest = 10
-/** A shortening that wins less than this part is worth nothing. */
+/** Compaction that saves less than this share counts as vain. */
 const worthwhile = 0.2
+
+/** The context window of a conversation, as far as its compaction depends on it. */
+export interface Compactable {
+  readonly segments: Segments
+  readonly budget: TokenBudget
+  /** In tokens. */
+  readonly size: number
+  /** The last compaction won little. */
+  vain: boolean
+}
+export interface CompactOptions {
+  trigger: CompactTrigger
+  /** What the summary keeps above all. */
+  focus?: string
+  /** Compacts a short conversation too, and whatever hooks say. */
+  must?: boolean
+}
 
 /**
  * Shortens a conversation: it is archived, repeated reads are folded, what is old gives way to the memory of the session, a summary and
  * the last words of the user; the newest groups stay word for word. Returns `false` when there is nothing to win. Throws VT_CONTEXT_STUCK
  * the second time in a row that little was won, unless a person asked for it.
  */
-export async function compact(thread: Thread, trigger: CompactTrigger, signal: AbortSignal, { focus, must = false }: { focus?: string; must?: boolean } = {}): Promise<boolean> {
-  const { state, session_id, events, context } = thread
+export async function compact(thread: PaidConversation, context: Compactable, { trigger, focus, must = false }: CompactOptions, signal: AbortSignal): Promise<boolean> {
+  const { state, session_id, events } = thread
   if (!must && state.messages.length < fewest) return false
   if (!(await thread.lifecycle.mayCompact(trigger, signal)) && !must) return false
-  await thread.segments.current()
+  await context.segments.current()
   const tokens_before = context.size
   const original_message_count = state.messages.length
   const previous = state.segment
-  const tail = Math.min(most.tail, context.room.hard / 4, tokens_before / 2)
+  const tail = Math.min(most.tail, context.budget.hard / 4, tokens_before / 2)
   const history_path = await archive(thread)
   const { texts, reads } = dedupe(state.messages, await meaningsIn(thread.kernel, callsIn(state.messages)))
   if (Object.keys(texts).length > 0) await thread.commit({ kind: 'cleared', texts })
@@ -32,16 +51,16 @@ export async function compact(thread: Thread, trigger: CompactTrigger, signal: A
   const keep_from = startOfTail(state.messages, tail)
   if (keep_from === 0) return reads > 0
   const old = state.messages.slice(0, keep_from)
-  const summary = await summarise(thread, old, signal, focus)
+  const summary = await summarise(thread, old, { window: context.budget.window, focus }, signal)
   const words = state.messages.filter(({ role, origin }) => role === 'user' && origin !== 'harness' && origin !== 'instructions')
   const latest = words.slice(-thread.settings.context.dynamic.retained_user_messages)
-  const retained = await cutTo(latest.filter((message) => old.includes(message)), Math.min(most.retained, context.room.hard / 4), (text) => context.keepText(`input-${state.turn}`, text))
+  const retained = await cutTo(latest.filter((message) => old.includes(message)), Math.min(most.retained, context.budget.hard / 4), (text) => keepText(thread, `input-${state.turn}`, text))
   const after = { ...state, summary: mergeSummaries(state.summary, summary), history_path }
   const memory = envelopeOf(after, session_id, thread.queue.pending, thread.providers.clock.now())
   const inserted = [harness(shownMemory(memory)), harness(shownSummary(after.summary)), ...retained]
   await thread.commit({ kind: 'compaction', keep_from, inserted, history_path, summary }, true)
-  await context.saveMemory(`${session_id}_${state.compactions}.memory.json`)
-  const segment = await thread.segments.begin('compaction')
+  await saveMemory(thread, `${session_id}_${state.compactions}.memory.json`)
+  const segment = await context.segments.begin('compaction')
   const tokens_after = context.size
   await events.emit({
     type: 'thread.compact_boundary',
@@ -68,12 +87,12 @@ export async function compact(thread: Thread, trigger: CompactTrigger, signal: A
 const harness = (text: string): Msg => ({ role: 'user', parts: [{ type: 'text', text }], origin: 'harness' })
 
 /** Writes the conversation down as it is; returns where. Without histories the journal has it. */
-async function archive({ store, state, session_id, settings }: Thread): Promise<string> {
+async function archive({ store, state, session_id, settings }: PaidConversation): Promise<string> {
   if (!settings.context.dynamic.persist_history) return `.vtcode/sessions/${session_id}/messages.jsonl`
   return store.archive(`${session_id}_${state.compactions + 1}.jsonl`, withoutValues(state.messages.map((message) => `${JSON.stringify(message)}\n`).join('')))
 }
 
-/** The newest whole groups that fit, the last one in any case: calls and their results are never apart. Of words alone that do not fit none stays whole. */
+/** The newest whole groups that fit, the last one in any case: calls and their results are never apart. Messages of the user that do not fit are not kept whole. */
 function startOfTail(messages: readonly Msg[], room: number): number {
   let start = messages.length
   let left = room
@@ -89,14 +108,14 @@ function startOfTail(messages: readonly Msg[], room: number): number {
 }
 
 /** A last group that alone is too much keeps the beginning of each large result; the whole lies beside the journal. */
-async function shrink(thread: Thread, room: number): Promise<void> {
+async function shrink(thread: PaidConversation, room: number): Promise<void> {
   const last = thread.state.messages.at(-1)
   if (last?.role !== 'tool' || sizeOf([last]) <= room) return
   const share = Math.floor((room * 2) / last.parts.length)
   const texts: Record<string, string> = {}
   for (const part of last.parts) {
     if (part.type !== 'tool_result' || part.text.length <= share) continue
-    texts[part.call_id] = `${part.text.slice(0, share)}\n… cut here: ${Buffer.byteLength(part.text)} bytes, full text in ${await thread.context.keepResult(part)}`
+    texts[part.call_id] = `${part.text.slice(0, share)}\n… cut here: ${Buffer.byteLength(part.text)} bytes, full text in ${await keepResult(thread, part)}`
   }
   if (Object.keys(texts).length > 0) await thread.commit({ kind: 'cleared', texts })
 }
@@ -110,7 +129,7 @@ async function cutTo(messages: readonly Msg[], room: number, keep: (text: string
     const size = sizeOf([message])
     if (size <= left) kept.unshift(message)
     else {
-      const text = textOf(message)
+      const text = messageText(message)
       kept.unshift({ ...message, parts: [{ type: 'text', text: `${text.slice(0, left * 2)}\n… cut here: ${Buffer.byteLength(text)} bytes, full text in ${await keep(text)}` }] })
     }
     left -= size
@@ -118,19 +137,19 @@ async function cutTo(messages: readonly Msg[], room: number, keep: (text: string
   return kept
 }
 
-/** What a model says of the old part; without a usable answer what can be said without one: to shorten never fails a turn. */
-async function summarise(thread: Thread, old: readonly Msg[], signal: AbortSignal, focus: string | undefined): Promise<Summary> {
+/** The summary of the old part by a model, or without a usable answer a plain one: compaction never fails a turn. */
+async function summarise(thread: PaidConversation, old: readonly Msg[], known: { window: number; focus: string | undefined }, signal: AbortSignal): Promise<Summary> {
   try {
-    const line = await summariser(thread)
-    const window = line.model.facts.context_window ?? thread.context.room.window
+    const connection = await summariser(thread)
+    const window = connection.model.facts.context_window ?? known.window
     const record = transcript(old, Math.max(0, window - most.summary) * 2)
-    const task = `${focus ? `Keep above all what concerns: ${focus}\n\n` : ''}<record>\n${record}\n</record>`
+    const task = `${known.focus ? `Keep above all what concerns: ${known.focus}\n\n` : ''}<record>\n${record}\n</record>`
     const messages: Msg[] = [{ role: 'user', parts: [{ type: 'text', text: task }] }]
     for (let attempt = 1; ; attempt++) {
       await checkBudget(thread, summaryPrompt)
       const request = { system: summaryPrompt, messages, tools: [], weight: tokensOf(summaryPrompt), max_output_tokens: most.summary, session_id: thread.session_id }
-      const { parts, ...bill } = await ask(line, request, { providers: thread.providers, speech: silent, retrying: async () => {} }, signal)
-      thread.purse.owe(bill)
+      const { parts, ...cost } = await askModel(connection, request, { providers: thread.providers, speech: silent, retrying: async () => {} }, signal)
+      thread.costs.recordAside(cost)
       const text = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
       try {
         return readSummary(text)
@@ -146,9 +165,9 @@ async function summarise(thread: Thread, old: readonly Msg[], signal: AbortSigna
 }
 
 /** The small model, or the one of the thread; a summary is not worth many attempts. */
-async function summariser({ kernel, providers, settings, line }: Thread): Promise<Line> {
+async function summariser({ kernel, providers, settings, connection }: PaidConversation): Promise<ModelConnection> {
   const { small_model } = settings.agent
-  const chosen = small_model === undefined || small_model === line.model.id ? line : await connect(kernel, small_model, providers)
+  const chosen = small_model === undefined || small_model === connection.model.id ? connection : await connect(kernel, small_model, providers)
   return { ...chosen, model: { ...chosen.model, entry: { ...chosen.model.entry, retries: { request: 1, stream: 1 } } } }
 }
 

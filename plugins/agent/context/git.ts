@@ -32,11 +32,11 @@ function repositoryOf(folder: string): string | undefined {
 async function latest(root: string, env: Readonly<Record<string, string | undefined>>): Promise<string[][]> {
   const file = findProgram('git', searchPath(env['PATH'], root))
   if (!file) return []
-  let said = ''
+  let output = ''
   const limits = { signal: new AbortController().signal, seconds: 2 }
   const ended = await run({ file, args: log, cwd: root, env: { GIT_NO_LAZY_FETCH: '1', GIT_TERMINAL_PROMPT: '0' } }, limits, (chunk) => {
-    said += String(chunk)
-    return said.length < 65_536 ? undefined : false
+    output += String(chunk)
+    return output.length < 65_536 ? undefined : false
   }).catch(() => undefined)
-  return ended?.exit_code === 0 ? said.split('\n').filter(Boolean).map((line) => line.split('\0')) : []
+  return ended?.exit_code === 0 ? output.split('\n').filter(Boolean).map((line) => line.split('\0')) : []
 }

@@ -1,3 +1,3 @@
-export { LiveContext } from './context_window.js'
+export { ContextWindow } from './context_window.js'
 export { Segments } from './segment.js'
-export { systemPrompt, writtenFor } from './system_prompt.js'
+export { instructionText, systemPrompt } from './system_prompt.js'

@@ -9,7 +9,7 @@ import type { Workspace } from '../../../core/workspace/index.js'
 import { glob } from '../../lib/search/index.js'
 import { AgentError, type AgentSettings } from '../base/index.js'
 
-/** A file in which people say how to work; instructions are context, never permission. */
+/** A file of instructions for agents; they are context, never permission. */
 export interface Instructions {
   path: string
   text: string
@@ -69,12 +69,12 @@ const mostFiles = 200
 /** The rules of the workspace, at any depth. */
 const rulesOf = (workspace: Workspace): Promise<string[]> => filesBelow(workspace, rulesFolder, (path) => path.endsWith('.md'))
 
-async function filesBelow(workspace: Workspace, folder: string, wanted: (path: string) => boolean): Promise<string[]> {
+async function filesBelow(workspace: Workspace, folder: string, matches: (path: string) => boolean): Promise<string[]> {
   const found: string[] = []
   for (const { name, kind } of await workspace.names(folder).catch(() => [])) {
     const path = `${folder}/${name}`
-    if (kind === 'directory') found.push(...(await filesBelow(workspace, path, wanted)))
-    else if (kind === 'file' && wanted(path)) found.push(path)
+    if (kind === 'directory') found.push(...(await filesBelow(workspace, path, matches)))
+    else if (kind === 'file' && matches(path)) found.push(path)
     if (found.length >= mostFiles) break
   }
   return found.sort().slice(0, mostFiles)
@@ -97,8 +97,8 @@ async function ownRules(folder: string): Promise<string[]> {
 function ruleOf(text: string): { paths?: string[]; text: string } {
   const [whole, front] = /^---\n([\s\S]*?)\n---\n?/.exec(text) ?? []
   if (whole === undefined) return { text }
-  const said = /^paths:[ \t]*(.*(?:\n[ \t]+-.*)*)/m.exec(front!)?.[1]
-  const paths = said?.replace(/^\[|\]$/g, '').split(/[\n,]/).map((item) => item.trim().replace(/^-\s*/, '').replace(/^(['"])(.*)\1$/, '$2')).filter(Boolean)
+  const declared = /^paths:[ \t]*(.*(?:\n[ \t]+-.*)*)/m.exec(front!)?.[1]
+  const paths = declared?.replace(/^\[|\]$/g, '').split(/[\n,]/).map((item) => item.trim().replace(/^-\s*/, '').replace(/^(['"])(.*)\1$/, '$2')).filter(Boolean)
   return { ...(paths && paths.length > 0 && { paths }), text: text.slice(whole.length) }
 }
 
@@ -137,13 +137,13 @@ async function own(path: string, root: string): Promise<Instructions | undefined
   })
 }
 
-/** Asked for what is not there, a workspace looks for what may have been meant; here most is not there, so it is only asked for what is. */
+/** Most of these files do not exist, and reading a missing one makes a workspace search for similar names: so each is looked up first. */
 async function inside(workspace: Workspace, path: string): Promise<Instructions | undefined> {
   if (!(await workspace.stat(path).catch(() => undefined))) return undefined
   return whole(path, (folder, name) => workspace.normalize(posix.join(folder, name)), (file) => workspace.text(file, { max_bytes: longest }))
 }
 
-/** A file with what it imports; one that is there and cannot be read is said to be. */
+/** A file with what it imports; one that cannot be read leaves a note. */
 async function whole(path: string, next: (folder: string, name: string) => string, read: (file: string) => Promise<string>): Promise<Instructions | undefined> {
   const plain = async (file: string) => (await read(file)).replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
   try {

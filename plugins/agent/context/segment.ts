@@ -1,29 +1,29 @@
 import { sha256 } from '../../../core/base/index.js'
 import type { SegmentReason } from '../base/index.js'
-import { tokensOf, toolDefinitions, type Request } from '../model/index.js'
-import type { Thread } from '../thread.js'
-import { systemPrompt, writtenFor } from './system_prompt.js'
+import { tokensOf, toolDefinitions, type ModelRequest } from '../model/index.js'
+import type { Conversation } from '../session/index.js'
+import { instructionText, systemPrompt } from './system_prompt.js'
 
 /** A stretch of steps with one prompt and one set of tools. */
 export interface Segment {
   id: string
   system: string
-  tools: Request['tools']
+  tools: ModelRequest['tools']
   /** In tokens; `written` is the part of the prompt that people wrote for agents. */
   weight: { system: number; written: number; tools: number }
   /** What it was made of, as far as that may change while a thread lives. */
   of: { model: string; mode: string; generation: number; catalog: string; written: string }
 }
 
-/** What the model is told before the conversation: frozen, until one of its parts or the model has changed. */
+/** The prompt and the tools before the conversation: frozen until one of their parts or the model changes. */
 export class Segments {
-  /** What the next step is told. */
+  /** The segment of the next step. */
   private ready: Segment | undefined
-  /** The one that is on record. */
+  /** The segment in force, which the journal has. */
   private present: Segment | undefined
 
   constructor(
-    private readonly thread: Thread,
+    private readonly thread: Conversation,
     private readonly withTools: boolean,
   ) {}
 
@@ -32,19 +32,19 @@ export class Segments {
     return system + tools
   }
 
-  /** The one that is in force; another begins where the model changed. */
+  /** The segment in force; a new one begins where the model changed. */
   async current(): Promise<Segment> {
     const next = await this.next()
     return next === this.present ? next : this.record(next, this.present ? 'model_switch' : 'start')
   }
 
-  /** What the next step will be told; it is in force when that begins. */
+  /** The segment of the next step; it is in force when that begins. */
   async next(): Promise<Segment> {
-    if (this.ready?.of.model !== this.thread.line.model.id) this.ready = await this.make()
+    if (this.ready?.of.model !== this.thread.connection.model.id) this.ready = await this.make()
     return this.ready
   }
 
-  /** Looks, as a turn begins, whether people have changed what the model is told; what the place looks like stays as it was told. */
+  /** Begins a new segment, as a turn begins, where mode, tools or instructions changed; the description of the environment stays. */
   async renew(): Promise<void> {
     const reason = this.present && (await this.outdated(this.present.of))
     if (reason) await this.begin(reason)
@@ -55,19 +55,19 @@ export class Segments {
     if (kernel.settings.policy.mode !== of.mode) return 'mode'
     if (kernel.generation !== of.generation && sha256(JSON.stringify(this.tools())) !== of.catalog) return 'catalog'
     of.generation = kernel.generation
-    return (await writtenFor(workspace, settings, providers.env)) === of.written ? undefined : 'instructions'
+    return (await instructionText(workspace, settings, providers.env)) === of.written ? undefined : 'instructions'
   }
 
   async begin(reason: SegmentReason): Promise<Segment> {
     return this.record((this.ready = await this.make()), reason)
   }
 
-  private tools = (): Request['tools'] => (this.withTools ? toolDefinitions(this.thread.kernel.tools()) : [])
+  private tools = (): ModelRequest['tools'] => (this.withTools ? toolDefinitions(this.thread.kernel.tools()) : [])
 
   private async make(): Promise<Segment> {
-    const { kernel, workspace, settings, providers, line, newId } = this.thread
+    const { kernel, workspace, settings, providers, connection, newId } = this.thread
     const { generation } = kernel
-    const written = await writtenFor(workspace, settings, providers.env)
+    const written = await instructionText(workspace, settings, providers.env)
     const system = await systemPrompt(kernel, workspace, written, providers)
     const tools = this.tools()
     const catalog = JSON.stringify(tools)
@@ -76,7 +76,7 @@ export class Segments {
       system,
       tools,
       weight: { system: tokensOf(system), written: tokensOf(written), tools: tokensOf(catalog) },
-      of: { model: line.model.id, mode: kernel.settings.policy.mode, generation, catalog: sha256(catalog), written },
+      of: { model: connection.model.id, mode: kernel.settings.policy.mode, generation, catalog: sha256(catalog), written },
     }
   }
 

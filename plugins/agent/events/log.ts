@@ -1,10 +1,10 @@
 import { redact } from '../../../core/base/index.js'
-import type { Clock, EventBody, Item, ItemStatus, Sink, ThreadEvent } from '../base/index.js'
+import type { Clock, EventBody, EventSink, ItemStatus, ThreadEvent, ThreadItem } from '../base/index.js'
 
 /** The events of one thread: numbered without a gap, secrets left out, each sink served before the next event. */
 export class Events {
-  private readonly sinks = new Set<Sink>()
-  private readonly open = new Map<string, Item>()
+  private readonly sinks = new Set<EventSink>()
+  private readonly open = new Map<string, ThreadItem>()
   private tail: Promise<void> = Promise.resolve()
   /** Set while a turn is open. */
   turn_id: string | undefined
@@ -19,7 +19,7 @@ export class Events {
     return this.seq
   }
 
-  add(sink: Sink): () => void {
+  add(sink: EventSink): () => void {
     this.sinks.add(sink)
     return () => this.sinks.delete(sink)
   }
@@ -27,12 +27,12 @@ export class Events {
   /** Resolves when every sink has it: whoever waits goes no faster than the slowest reader. */
   emit(body: EventBody): Promise<void> {
     const event = redact({ ...body, seq: ++this.seq, ts: new Date(this.clock.now()).toISOString(), thread_id: this.thread_id, ...(this.turn_id && { turn_id: this.turn_id }) })
-    const told = this.tail.then(() => this.tell(event))
-    this.tail = told.catch(() => {})
-    return told
+    const delivered = this.tail.then(() => this.deliver(event))
+    this.tail = delivered.catch(() => {})
+    return delivered
   }
 
-  private async tell(event: ThreadEvent): Promise<void> {
+  private async deliver(event: ThreadEvent): Promise<void> {
     const failures: unknown[] = []
     for (const sink of [...this.sinks]) {
       try {
@@ -45,25 +45,25 @@ export class Events {
     if (failures.length > 0) throw failures[0]
   }
 
-  start(item: Item): Promise<void> {
+  start(item: ThreadItem): Promise<void> {
     this.open.set(item.id, item)
     return this.emit({ type: 'item.started', item })
   }
-  update(item: Item): Promise<void> {
+  update(item: ThreadItem): Promise<void> {
     this.open.set(item.id, item)
     return this.emit({ type: 'item.updated', item })
   }
-  complete(item: Item): Promise<void> {
+  complete(item: ThreadItem): Promise<void> {
     this.open.delete(item.id)
     return this.emit({ type: 'item.completed', item })
   }
   /** An item that is whole from the start. */
-  async say(item: Item): Promise<void> {
+  async say(item: ThreadItem): Promise<void> {
     await this.start(item)
     await this.complete(item)
   }
   /** Ends what is still open. */
   async closeOpen(status: ItemStatus): Promise<void> {
-    for (const item of [...this.open.values()].reverse()) await this.complete({ ...item, status } as Item)
+    for (const item of [...this.open.values()].reverse()) await this.complete({ ...item, status } as ThreadItem)
   }
 }

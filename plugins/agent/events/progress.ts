@@ -1,13 +1,12 @@
 import type { JsonObject } from '../../../core/base/index.js'
 import type { Io } from '../../../core/kernel/index.js'
 import { oneLine, paint } from '../../lib/terminal/index.js'
-import type { Item, Outcome, Sink } from '../base/index.js'
-import { shownDone, type Done } from './change_count.js'
+import type { EventSink, RunOutcome, ThreadItem } from '../base/index.js'
 
 /** For a person who watches a run: a line for each call, on stderr. */
-export function progress(io: Io): Sink {
+export function progress(io: Io): EventSink {
   const { dim, red } = paint(io.stderr, io.env)
-  const outputs = new Map<string, Item & { type: 'tool_output' }>()
+  const outputs = new Map<string, ThreadItem & { type: 'tool_output' }>()
   return (event) => {
     if (event.type !== 'item.completed') return
     const { item } = event
@@ -32,9 +31,26 @@ export function briefly(input: unknown): string {
   return oneLine([action, first].filter((word) => typeof word === 'string').join(' ')).slice(0, 100)
 }
 
-/** How the run ended, and why where it failed. */
-export function summary({ outcome_code, usage, total_cost_usd, num_turns, session_id, error }: Outcome, done?: Done): string {
+/** The last line of a run: how it ended, and why where it failed. */
+export function summary({ outcome_code, usage, total_cost_usd, num_turns, session_id, error }: RunOutcome, done?: RunChanges): string {
   const cost = total_cost_usd === null ? '' : `, ${total_cost_usd.toFixed(4)} USD`
-  const head = `${outcome_code}: ${num_turns} ${num_turns === 1 ? 'turn' : 'turns'}${done ? shownDone(done) : ''}, ${usage.input_tokens} tokens in, ${usage.output_tokens} out${cost}  (session ${session_id})`
+  const head = `${outcome_code}: ${num_turns} ${num_turns === 1 ? 'turn' : 'turns'}${done ? describeChanges(done) : ''}, ${usage.input_tokens} tokens in, ${usage.output_tokens} out${cost}  (session ${session_id})`
   return error ? `${head}\n${error.code}: ${error.message}${error.hint ? `\n  ${error.hint}` : ''}` : head
+}
+
+/** What a run did, for its last line. */
+export interface RunChanges {
+  files: Set<string>
+  commands: number
+}
+
+export function countItem(done: RunChanges, item: ThreadItem): void {
+  if (item.type === 'file_change') for (const { path } of item.changes) done.files.add(path)
+  if (item.type === 'tool_invocation' && item.effects.includes('exec') && item.outcome === 'success') done.commands += 1
+}
+
+/** `, 2 files changed, 1 command`; nothing where nothing was done. */
+function describeChanges({ files, commands }: RunChanges): string {
+  const counted = (number: number, one: string, many: string) => (number === 0 ? '' : `, ${number} ${number === 1 ? one : many}`)
+  return counted(files.size, 'file changed', 'files changed') + counted(commands, 'command', 'commands')
 }

@@ -1,2 +1,2 @@
 export { checkBudget, checkPrice } from './budget.js'
-export { Purse, noBill, together, type Bill } from './cost.js'
+export { addCosts, CostLedger, noCost, type Cost, type PaidConversation } from './cost.js'

@@ -1,17 +1,18 @@
 import type { Approval, Approved } from '../../../core/kernel/index.js'
 import type { AgentProviders, CallPart, EventBody } from '../base/index.js'
 import type { Events } from '../events/index.js'
-import type { Deferred } from './deferred_approvals.js'
+import type { ConversationApprovals } from '../session/index.js'
+import type { DeferredApprovals } from './deferred_approvals.js'
 
-/** Puts questions about calls to whoever can allow them: one at a time, in the order they come, each on record. */
-export class Approvals {
+/** Asks whoever can allow a call: one question at a time, in order, each recorded as events. */
+export class Approvals implements ConversationApprovals {
   private tail: Promise<unknown> = Promise.resolve()
 
   constructor(
     private readonly events: Events,
     private readonly providers: Pick<AgentProviders, 'approval' | 'clock' | 'notify'>,
     private readonly waiting: (message: string) => void,
-    private readonly deferred: Deferred | undefined,
+    private readonly deferred: DeferredApprovals | undefined,
   ) {}
 
   /** Is there somebody to ask? */
@@ -42,14 +43,14 @@ export class Approvals {
       return answer
     } finally {
       const wait_ms = this.providers.clock.now() - began
-      await this.events.emit({ type: 'permission.resolved', tool_name: name, call_id, ...told(signal.aborted ? 'cancelled' : answer), wait_ms })
+      await this.events.emit({ type: 'permission.resolved', tool_name: name, call_id, ...decisionOf(signal.aborted ? 'cancelled' : answer), wait_ms })
     }
   }
 }
 
 type Resolved = Pick<EventBody & { type: 'permission.resolved' }, 'decision' | 'scope'>
 
-function told(answer: Approved | 'cancelled'): Resolved {
+function decisionOf(answer: Approved | 'cancelled'): Resolved {
   if (answer === 'cancelled') return { decision: 'cancelled' }
   if (typeof answer !== 'object' || answer === null) return { decision: answer === true ? 'allow' : 'deny' }
   const { decision, scope = 'once', followup } = answer

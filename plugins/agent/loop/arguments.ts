@@ -6,7 +6,7 @@ type Fault = NonNullable<CallPart['fault']>
 export type Arguments = { input: JsonObject } | { input: string; fault: Fault }
 
 /**
- * What the arguments of a call say. They are mended by two rules only, and never where the answer was cut or the call could change
+ * Parses the arguments of a call. Two rules repair them, and never where the answer was cut or the call could change
  * something: half a file that was repaired is a damaged file.
  */
 export async function readArguments({ name, text }: RawCall, finish: FinishReason, effectsOf: (input: JsonObject) => Promise<readonly Effect[]>): Promise<Arguments> {

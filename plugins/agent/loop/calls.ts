@@ -1,48 +1,49 @@
 import type { Result } from '../../../core/base/index.js'
-import { describeFault, earlierResult, identityOf, isQuiet, meaningOf, meaningsIn, messageOf, type CallPart, type Item, type Meaning, type Msg, type Nature, type Told } from '../base/index.js'
-import { callEnd, callsIn, resultPart, settle, type Came } from '../session/index.js'
-import type { Thread } from '../thread.js'
+import {
+  callIdentity, describeFault, earlierResult, isQuiet, meaningOf, meaningsIn, messageOf, type CallPart, type CallTraits, type Meaning, type ModelText, type Msg, type ThreadItem,
+} from '../base/index.js'
+import { callEnd, callsIn, recoverCall, resultPart, type CallResult, type Conversation } from '../session/index.js'
 import { changesOf } from './changes.js'
-import { People } from './human_input.js'
-import { outcomeOf, report } from './report.js'
-import type { Tally, Traits } from './turn_limits.js'
+import { HumanInput } from './human_input.js'
+import { outcomeOf, reportCall } from './report.js'
+import type { RepetitionTraits, TurnLimits } from './turn_limits.js'
 
-interface Planned extends Nature, Traits {
+interface Planned extends CallTraits, RepetitionTraits {
   call: CallPart
   meaning: Meaning
 }
 
 /**
  * Makes the calls of a step, in batches: quiet ones side by side, everything else alone, in the order of the answer. Each call is
- * in the journal before it can change anything, each result before the next batch, and what came of them is told in their order,
+ * in the journal before it can change anything, each result before the next batch, and results are reported in the order of the calls,
  * whichever ended first. Then the message with all results.
  */
-export async function makeCalls(thread: Thread, tally: Tally, calls: readonly CallPart[], signal: AbortSignal): Promise<void> {
+export async function makeCalls(thread: Conversation, limits: TurnLimits, calls: readonly CallPart[], signal: AbortSignal): Promise<void> {
   const planned = await Promise.all(calls.map((call) => plan(thread, call)))
   const most = thread.settings.harness.max_parallel_tool_calls || 16
   for (const batch of batches(planned.filter(({ call }) => !thread.state.ended.has(call.call_id)))) {
     const waiting = [...batch]
-    let told: Promise<void> = Promise.resolve()
+    let reported: Promise<void> = Promise.resolve()
     const work = async () => {
       for (let one = waiting.shift(); one; one = waiting.shift()) {
-        const made = makeCall(thread, tally, one, signal)
-        told = Promise.all([made, told]).then(([one]) => tell(thread, tally, one, signal))
-        told.catch(() => {})
-        await made
+        const completed = makeCall(thread, limits, one, signal)
+        reported = Promise.all([completed, reported]).then(([one]) => reportCompleted(thread, limits, one, signal))
+        reported.catch(() => {})
+        await completed
       }
     }
     await Promise.all(Array.from({ length: Math.min(most, batch.length) }, work))
-    await told
+    await reported
   }
   const parts = calls.map((call) => resultPart(call, thread.state.ended.get(call.call_id)!))
   await thread.commit({ kind: 'message', message: { role: 'tool', parts } satisfies Msg })
   if (signal.aborted) throw signal.reason
 }
 
-async function plan({ kernel, providers }: Thread, call: CallPart): Promise<Planned> {
+async function plan({ kernel, providers }: Conversation, call: CallPart): Promise<Planned> {
   const meaning = await meaningOf(kernel, call)
-  const nature = await providers.metadata.describe(call.name, call.input)
-  return { ...nature, call, meaning, identity: identityOf(call, meaning), continues: meaning.slot?.continues === true }
+  const traits = await providers.metadata.describe(call.name, call.input)
+  return { ...traits, call, meaning, identity: callIdentity(call, meaning), continues: meaning.slot?.continues === true }
 }
 
 function batches(planned: Planned[]): Planned[][] {
@@ -56,19 +57,19 @@ function batches(planned: Planned[]): Planned[][] {
   return found
 }
 
-/** A call that was made, or refused. */
-interface Made extends Planned, Came {
-  invocation: Item & { type: 'tool_invocation' }
+/** A call that ran or was refused, with its result. */
+interface CompletedCall extends Planned, CallResult {
+  invocation: ThreadItem & { type: 'tool_invocation' }
   refused: boolean
-  people: People
+  human: HumanInput
   duration_ms: number
 }
 
-async function makeCall(thread: Thread, tally: Tally, planned: Planned, signal: AbortSignal): Promise<Made> {
+async function makeCall(thread: Conversation, limits: TurnLimits, planned: Planned, signal: AbortSignal): Promise<CompletedCall> {
   const { call, effects } = planned
   const { events, providers } = thread
   const { call_id, tool_call_id, name, input } = call
-  const invocation: Made['invocation'] = {
+  const invocation: CompletedCall['invocation'] = {
     id: thread.newId('it'),
     type: 'tool_invocation',
     tool_name: name,
@@ -78,44 +79,44 @@ async function makeCall(thread: Thread, tally: Tally, planned: Planned, signal: 
     status: 'in_progress',
     effects,
   }
-  tally.items.push(invocation.id)
-  // What a killed process began is settled, not simply made again.
-  const settled = thread.state.started.has(call_id) ? await settle(thread, call, planned) : undefined
+  limits.items.push(invocation.id)
+  // A call that a killed process began is recovered, not simply made again.
+  const settled = thread.state.started.has(call_id) ? await recoverCall(thread, call, planned) : undefined
   if (!thread.state.started.has(call_id)) await thread.commit({ kind: 'call_start', call_id, name, input, effects }, !isQuiet(effects))
   await events.start(invocation)
   const began = providers.clock.now()
-  const refused = settled ? undefined : signal.aborted ? describeFault('VT_CALL_ABORTED', 'The run was cancelled before this call began.') : (call.fault ?? tally.refuse(planned))
-  const people = new People(thread, call, signal)
-  const { result, changed } = settled ?? (refused ? { result: { ok: false, error: { retryable: false, ...refused } }, changed: [] } : await watched(thread, planned, people, signal))
-  if (people.said === 'cancel') tally.cancelled = true
-  return { ...planned, invocation, refused: refused !== undefined, people, result, changed, duration_ms: providers.clock.now() - began }
+  const refused = settled ? undefined : signal.aborted ? describeFault('VT_CALL_ABORTED', 'The run was cancelled before this call began.') : (call.fault ?? limits.refuse(planned))
+  const human = new HumanInput(thread, call, signal)
+  const { result, changed } = settled ?? (refused ? { result: { ok: false, error: { retryable: false, ...refused } }, changed: [] } : await runWithSnapshots(thread, planned, human, signal))
+  if (human.decision === 'cancel') limits.cancelled = true
+  return { ...planned, invocation, refused: refused !== undefined, human, result, changed, duration_ms: providers.clock.now() - began }
 }
 
-async function tell(thread: Thread, tally: Tally, made: Made, signal: AbortSignal): Promise<void> {
-  const { call, meaning, effects, invocation, refused, people, result, changed, duration_ms } = made
+async function reportCompleted(thread: Conversation, limits: TurnLimits, completed: CompletedCall, signal: AbortSignal): Promise<void> {
+  const { call, meaning, effects, invocation, refused, human, result, changed, duration_ms } = completed
   const { call_id } = call
-  const said = thread.providers.output_map.toModel(result)
-  const answer = refused ? said : tally.note(made, effects, result, said, duration_ms - people.waited_ms)
-  const told = refused || signal.aborted || !isQuiet(effects) ? answer : await folded(thread, made, answer)
+  const full = thread.providers.output_map.toModel(result)
+  const answer = refused ? full : limits.note(completed, effects, result, full, duration_ms - human.waited_ms)
+  const shown = refused || signal.aborted || !isQuiet(effects) ? answer : await withoutRepeat(thread, completed, answer)
   const changes = [...(result.ok ? changesOf(meaning.slot, result.output) : []), ...changed]
-  await thread.commit(callEnd(call_id, told, changes), !isQuiet(effects))
-  const outcome = outcomeOf(result, signal.aborted, people.said)
-  await report(thread, invocation, { meaning, result, answer, changes, duration_ms, outcome })
+  await thread.commit(callEnd(call_id, shown, changes), !isQuiet(effects))
+  const outcome = outcomeOf(result, signal.aborted, human.decision)
+  await reportCall(thread, invocation, { meaning, result, answer, changes, duration_ms, outcome })
 }
 
-/** Runs a call, with an eye on files where it may change what no tool of ours records. */
-async function watched(thread: Thread, planned: Planned, people: People, signal: AbortSignal): Promise<Came> {
+/** Runs a call; takes snapshots of files where it may change what no tool of ours records. */
+async function runWithSnapshots(thread: Conversation, planned: Planned, human: HumanInput, signal: AbortSignal): Promise<CallResult> {
   const { call, effects, meaning } = planned
-  if (isQuiet(effects) || meaning.slot?.keeps_history || !thread.settings.checkpoints.enabled) return { result: await run(thread, planned, people, signal), changed: [] }
-  const { state, watch } = thread
-  const after = await watch.before([...new Set([...state.named, ...state.touched])])
-  const result = await run(thread, planned, people, signal)
-  // A change that cannot be kept for later is a change all the same; the call is not to blame.
+  if (isQuiet(effects) || meaning.slot?.keeps_history || !thread.settings.checkpoints.enabled) return { result: await run(thread, planned, human, signal), changed: [] }
+  const { state, snapshots } = thread
+  const after = await snapshots.before([...new Set([...state.named, ...state.touched])])
+  const result = await run(thread, planned, human, signal)
+  // A change whose checkpoint fails is a change all the same; the call does not fail for it.
   return { result, changed: await after(call.call_id).catch(() => []) }
 }
 
 /** Runs a call; a reading one that failed for a passing reason is tried again. */
-async function run(thread: Thread, { call, effects, identity }: Planned, people: People, signal: AbortSignal): Promise<Result> {
+async function run(thread: Conversation, { call, effects, identity }: Planned, human: HumanInput, signal: AbortSignal): Promise<Result> {
   const { cache, execute, sandbox } = thread.providers
   const key = isQuiet(effects) ? identity : undefined
   const known = key === undefined ? undefined : cache.get(key)
@@ -127,7 +128,7 @@ async function run(thread: Thread, { call, effects, identity }: Planned, people:
       session: thread.session_id,
       surface: thread.surface,
       ...(where !== 'workspace' && { sandbox: where }),
-      ...people.options,
+      ...human.options,
     }).catch((error: unknown): Result => ({ ok: false, error: { code: 'VT_CALL_FAILED', message: messageOf(error), hint: '', retryable: false } }))
     const again = !result.ok && result.error.retryable && isQuiet(effects) && retries < thread.settings.harness.max_tool_retries && !signal.aborted
     if (!again) {
@@ -138,13 +139,13 @@ async function run(thread: Thread, { call, effects, identity }: Planned, people:
   }
 }
 
-/** A result that the model still has before it is named, not shown again. */
-async function folded({ kernel, state }: Thread, { identity }: Planned, answer: Told): Promise<Told> {
+/** A result that is still in the conversation is referred to, not repeated. */
+async function withoutRepeat({ kernel, state }: Conversation, { identity }: Planned, answer: ModelText): Promise<ModelText> {
   const { text } = answer
   if (answer.is_error || text.length < 200) return answer
   const calls = callsIn(state.messages)
   const meanings = await meaningsIn(kernel, calls)
-  const same = calls.filter((call) => identityOf(call, meanings.get(call.call_id)!) === identity).map(({ call_id }) => call_id)
+  const same = calls.filter((call) => callIdentity(call, meanings.get(call.call_id)!) === identity).map(({ call_id }) => call_id)
   const earlier = earlierResult(state.messages, new Set(same), text)
   if (!earlier) return answer
   const remarks = text.slice(earlier.length)

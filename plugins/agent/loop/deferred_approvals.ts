@@ -2,8 +2,7 @@ import { findProgram, searchPath, withoutValues } from '../../../core/base/index
 import type { Approval, Approved } from '../../../core/kernel/index.js'
 import { runShort } from '../../lib/process/index.js'
 import { uuidOf, type AgentSettings, type CallPart } from '../base/index.js'
-import { approvalOf, approvalsIn, removeApproval, writeApproval, type PendingApproval } from '../session/index.js'
-import type { Thread } from '../thread.js'
+import { approvalOf, approvalsIn, removeApproval, writeApproval, type Conversation, type PendingApproval } from '../session/index.js'
 
 const every_ms = 500
 
@@ -11,10 +10,10 @@ const every_ms = 500
  * Asks somebody who is not there: the question lies in a file until `vtcode approvals` answers it or its time is over. A process that is
  * killed meanwhile leaves the question; whoever resumes the session waits on, or finds the answer.
  */
-export class Deferred {
+export class DeferredApprovals {
   private readonly settings: AgentSettings['harness']['async_approval']
 
-  constructor(private readonly thread: Pick<Thread, 'workspace' | 'session_id' | 'providers' | 'settings'>) {
+  constructor(private readonly thread: Pick<Conversation, 'workspace' | 'session_id' | 'providers' | 'settings'>) {
     this.settings = thread.settings.harness.async_approval
   }
 
@@ -24,11 +23,11 @@ export class Deferred {
   }
 
   async ask({ call_id, name, input }: CallPart, { reasons, covers }: Approval, signal: AbortSignal): Promise<Approved> {
-    const asked = (await this.open(call_id)) ?? (await this.put({ call_id, tool: name, input, reason: reasons.join(' '), ...(covers !== undefined && { covers }) }))
+    const pending = (await this.open(call_id)) ?? (await this.put({ call_id, tool: name, input, reason: reasons.join(' '), ...(covers !== undefined && { covers }) }))
     try {
-      return await this.answer(asked, signal)
+      return await this.answer(pending, signal)
     } finally {
-      await removeApproval(this.thread.workspace, asked.token)
+      await removeApproval(this.thread.workspace, pending.token)
     }
   }
 
@@ -76,5 +75,5 @@ export class Deferred {
   }
 }
 
-/** For a thread where nobody can be asked now, if it is wanted that somebody is asked later. */
-export const deferredFor = (thread: Thread): Deferred | undefined => (thread.providers.approval.deferred && thread.providers.session.kept ? new Deferred(thread) : undefined)
+/** Deferred approvals for a thread that has them; `undefined` where questions are answered at once or not at all. */
+export const deferredFor = (thread: Conversation): DeferredApprovals | undefined => (thread.providers.approval.deferred && thread.providers.session.kept ? new DeferredApprovals(thread) : undefined)

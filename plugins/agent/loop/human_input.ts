@@ -1,14 +1,14 @@
 import type { Approved, CallOptions } from '../../../core/kernel/index.js'
 import type { CallPart } from '../base/index.js'
-import type { Thread } from '../thread.js'
+import type { Conversation } from '../session/index.js'
 
-/** Whoever is asked about one call, and by it: what they said, and how long the call waited for them, which is not its run time. */
-export class People {
-  said: 'cancel' | 'followup' | undefined
+/** Questions of one call to people: their decision, and how long the call waited for them, which is not its run time. */
+export class HumanInput {
+  decision: 'cancel' | 'followup' | undefined
   waited_ms = 0
 
   constructor(
-    private readonly thread: Thread,
+    private readonly thread: Conversation,
     private readonly call: CallPart,
     private readonly signal: AbortSignal,
   ) {}
@@ -16,13 +16,13 @@ export class People {
   get options(): Pick<CallOptions, 'approve' | 'ask'> {
     const { ask } = this.thread.providers.approval
     return {
-      ...(this.thread.approvals.possible && { approve: (request) => this.waiting(this.thread.approvals.ask(this.call, request, this.signal).then((answer) => this.heard(answer))) }),
+      ...(this.thread.approvals.possible && { approve: (request) => this.waiting(this.thread.approvals.ask(this.call, request, this.signal).then((answer) => this.noteAnswer(answer))) }),
       ...(ask && { ask: (request, signal) => this.waiting(Promise.resolve(ask(request, signal))) }),
     }
   }
 
-  private heard(answer: Approved): Approved {
-    if (typeof answer === 'object') this.said = answer.decision === 'cancel' ? 'cancel' : answer.decision === 'deny' && answer.followup !== undefined ? 'followup' : undefined
+  private noteAnswer(answer: Approved): Approved {
+    if (typeof answer === 'object') this.decision = answer.decision === 'cancel' ? 'cancel' : answer.decision === 'deny' && answer.followup !== undefined ? 'followup' : undefined
     return answer
   }
 

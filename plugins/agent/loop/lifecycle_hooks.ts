@@ -1,28 +1,28 @@
 import { fire, notify, type Circumstances, type Occasion, type Told } from '../../lib/hooks/index.js'
 import type { CompactTrigger } from '../base/index.js'
-import type { Thread } from '../thread.js'
+import type { Conversation, ConversationHooks } from '../session/index.js'
 
 /** How a thread begins: with nothing, as itself, or with what another one was about. */
-export type Source = 'startup' | 'resume' | 'fork'
+export type StartReason = 'startup' | 'resume' | 'fork'
 const mostStops = 8
 
-/** Tells the hooks of the user what the agent is about, and brings the conversation what they say. */
-export class Lifecycle {
-  /** What waits for a turn that can take it up. */
+/** Fires the lifecycle hooks of the user and adds what they say to the conversation. */
+export class LifecycleHooks implements ConversationHooks {
+  /** Texts of hooks that wait for an open turn. */
   private readonly notes: string[] = []
   private begun = false
   private stops = 0
 
   constructor(
-    private readonly thread: Thread,
-    private readonly source: Source,
+    private readonly thread: Conversation,
+    private readonly source: StartReason,
   ) {}
 
   /** Once for each opening of a session, however many tasks it then gets. */
   async begin(signal: AbortSignal): Promise<void> {
     if (this.begun) return
     this.begun = true
-    await this.tell('SessionStart', { matched: this.source, extra: { source: this.source }, signal })
+    await this.fire('SessionStart', { matched: this.source, extra: { source: this.source }, signal })
   }
   async end(reason: 'completed' | 'cancelled' | 'error'): Promise<void> {
     const { kernel, session_id: session } = this.thread
@@ -32,16 +32,16 @@ export class Lifecycle {
   /** Why an input is not taken up, if a hook objects. */
   async prompt(prompt: string, signal: AbortSignal): Promise<string | undefined> {
     this.stops = 0
-    return (await this.tell('UserPromptSubmit', { extra: { prompt }, signal })).block
+    return (await this.fire('UserPromptSubmit', { extra: { prompt }, signal })).block
   }
-  /** Says in the turn that is open now what hooks had to say before. */
+  /** Adds to the open turn what hooks had to say before it. */
   async sayNotes(): Promise<void> {
     for (const note of this.notes.splice(0)) await this.thread.say(note)
   }
 
   /** What is left to do in the eyes of a hook; it may send the model on eight times in a row. */
   async stop(last_assistant_message: string, signal: AbortSignal): Promise<string | undefined> {
-    const { block } = await this.tell('Stop', { extra: { last_assistant_message, stop_hook_active: this.stops > 0 }, signal })
+    const { block } = await this.fire('Stop', { extra: { last_assistant_message, stop_hook_active: this.stops > 0 }, signal })
     if (block === undefined || this.stops >= mostStops) return undefined
     this.stops += 1
     return block
@@ -49,25 +49,25 @@ export class Lifecycle {
 
   /** Whether a hook forbids to shorten the conversation. */
   async mayCompact(trigger: CompactTrigger, signal: AbortSignal): Promise<boolean> {
-    return (await this.tell('PreCompact', { matched: trigger, extra: { trigger }, signal })).block === undefined
+    return (await this.fire('PreCompact', { matched: trigger, extra: { trigger }, signal })).block === undefined
   }
-  /** What was said at the start may be gone from the conversation: hooks may say it again. */
+  /** Compaction may have removed what hooks said at the start: they may say it again. */
   async compacted(trigger: CompactTrigger, signal: AbortSignal): Promise<void> {
-    await this.tell('PostCompact', { matched: trigger, extra: { trigger }, signal })
-    await this.tell('SessionStart', { matched: 'compact', extra: { source: 'compact' }, signal })
+    await this.fire('PostCompact', { matched: trigger, extra: { trigger }, signal })
+    await this.fire('SessionStart', { matched: 'compact', extra: { source: 'compact' }, signal })
     await this.sayNotes()
   }
 
-  /** Somebody is waited for. */
+  /** Notifies that the agent waits for a person. */
   waiting(message: string): void {
     notify(this.thread.kernel, this.thread.session_id, 'permission_prompt', message)
   }
 
-  private async tell(event: Occasion, circumstances: Omit<Circumstances, 'session'>): Promise<Told> {
+  private async fire(event: Occasion, circumstances: Omit<Circumstances, 'session'>): Promise<Told> {
     const { kernel, session_id } = this.thread
-    const told = await fire(kernel, event, { session: session_id, ...circumstances })
-    this.notes.push(...told.context)
-    for (const { code, message } of told.remarks) await this.thread.remark(code, message)
-    return told
+    const outcome = await fire(kernel, event, { session: session_id, ...circumstances })
+    this.notes.push(...outcome.context)
+    for (const { code, message } of outcome.remarks) await this.thread.remark(code, message)
+    return outcome
   }
 }

@@ -6,7 +6,7 @@ type Bytes = () => Promise<Buffer>
 
 /**
  * Changes with the lines they added and took away, by what the last change of the session keeps for undo: whoever changed the files, a
- * tool or a command. Where nothing is kept, as of whole folders, or a file is too large to compare, the lines are not said.
+ * tool or a command. Where nothing is kept, as of whole folders, or a file is too large to compare, the counts are left out.
  */
 export async function counted(workspace: Workspace, session: string, changes: readonly FileChange[]): Promise<FileChange[]> {
   if (changes.every(({ added_lines }) => added_lines !== undefined)) return [...changes]

@@ -1,28 +1,28 @@
 import type { JsonObject, Result } from '../../../core/base/index.js'
 import { confinement, type SandboxSettings } from '../../lib/process/index.js'
-import type { CallOutcome, FileChange, Item, Meaning, NewItem, Told } from '../base/index.js'
-import type { Thread } from '../thread.js'
-import type { People } from './human_input.js'
+import type { CallOutcome, FileChange, Meaning, ModelText, NewThreadItem, ThreadItem } from '../base/index.js'
+import type { Conversation } from '../session/index.js'
+import type { HumanInput } from './human_input.js'
 import { counted } from './line_counts.js'
 
-/** What came of a call, for the record. */
-interface Made {
+/** The result of a call, for its events. */
+interface CallReport {
   meaning: Meaning
   result: Result
-  answer: Told
+  answer: ModelText
   changes: FileChange[]
   duration_ms: number
   outcome: CallOutcome
 }
-type Invocation = Item & { type: 'tool_invocation' }
+type Invocation = ThreadItem & { type: 'tool_invocation' }
 
-/** Tells what came of a call: its output, what it was besides a call of a tool, the files it changed, and its end. */
-export async function report(thread: Thread, invocation: Invocation, { meaning, result, answer, changes, duration_ms, outcome }: Made): Promise<void> {
+/** Emits the events of a finished call: its output, its special kind if it has one, the files it changed, and its end. */
+export async function reportCall(thread: Conversation, invocation: Invocation, { meaning, result, answer, changes, duration_ms, outcome }: CallReport): Promise<void> {
   const { events, newId, workspace, session_id } = thread
   const { call_id, tool_call_id } = invocation
   const status = outcome === 'cancelled' ? 'cancelled' : result.ok ? 'completed' : 'failed'
   const exit_code = exitCode(result)
-  const say = (item: NewItem) => events.say({ id: newId('it'), ...item })
+  const say = (item: NewThreadItem) => events.say({ id: newId('it'), ...item })
   await say({
     type: 'tool_output',
     call_id,
@@ -45,7 +45,7 @@ export async function report(thread: Thread, invocation: Invocation, { meaning, 
 const most = { output: 8192, results: 20 }
 
 /** A call as the kind of thing that readers of events look for: a command, a search of the web, a tool of an MCP server. */
-function specialOf({ tool_name, arguments: input, effects, call_id }: Invocation, meaning: Meaning, result: Result, answer: Told): NewItem | undefined {
+function specialOf({ tool_name, arguments: input, effects, call_id }: Invocation, meaning: Meaning, result: Result, answer: ModelText): NewThreadItem | undefined {
   if ((meaning.slot?.tool ?? tool_name).startsWith('mcp__')) {
     if (!result.ok && notRun.test(result.error.code)) return undefined
     return { type: 'mcp_tool_call', tool_name, arguments: input, result: answer.text, status: result.ok ? 'completed' : 'failed' }
@@ -76,7 +76,7 @@ function endOf({ stdout, stderr, output }: JsonObject): string {
 }
 
 /** Where a command ran. */
-async function executorOf({ kernel, providers }: Thread, { tool_name, arguments: given }: Invocation, { input }: Meaning): Promise<'local' | 'sandbox'> {
+async function executorOf({ kernel, providers }: Conversation, { tool_name, arguments: given }: Invocation, { input }: Meaning): Promise<'local' | 'sandbox'> {
   const { mode } = kernel.settings['sandbox'] as SandboxSettings
   const chosen = providers.sandbox.choose(tool_name, given)
   const use = confinement(mode, chosen === 'workspace' ? undefined : chosen, input['sandbox_permissions'] === 'require_escalated')
@@ -85,14 +85,14 @@ async function executorOf({ kernel, providers }: Thread, { tool_name, arguments:
   return 'missing' in (await sandbox()) ? 'local' : 'sandbox'
 }
 
-export function outcomeOf(result: Result, stopped: boolean, said: People['said']): CallOutcome {
+export function outcomeOf(result: Result, stopped: boolean, decision: HumanInput['decision']): CallOutcome {
   if (result.ok) return 'success'
   const { code, details } = result.error
   if (code === 'VT_CALL_ABORTED' || stopped) return 'cancelled'
   if (code === 'VT_TOOL_UNKNOWN') return 'invalid_tool'
   if (!code.startsWith('VT_POLICY_')) return 'error'
   if (details?.['hook'] === true) return 'hook_denied'
-  return said === 'cancel' ? 'permission_cancelled' : said === 'followup' ? 'followup' : 'permission_rejected'
+  return decision === 'cancel' ? 'permission_cancelled' : decision === 'followup' ? 'followup' : 'permission_rejected'
 }
 
 function exitCode(result: Result): number | undefined {

@@ -1,13 +1,22 @@
 import type { JsonObject } from '../../../core/base/index.js'
-import { AgentError, messageOf, type Msg, type OutcomeCode, type Part } from '../base/index.js'
-import { noBill, together, type Bill } from '../ledger/index.js'
-import { ask, Speech, type Accepted } from '../model/index.js'
-import { textOf, unanswered } from '../session/index.js'
-import type { Thread } from '../thread.js'
+import { AgentError, messageOf, type LoopDetector, type MessagePart, type Msg, type OutcomeCode } from '../base/index.js'
+import { addCosts, noCost, type Cost, type PaidConversation } from '../ledger/index.js'
+import { askModel, Speech, type ModelAnswer } from '../model/index.js'
+import { messageText, unanswered } from '../session/index.js'
 import { readArguments } from './arguments.js'
 import { makeCalls } from './calls.js'
-import { Tally } from './turn_limits.js'
+import type { ModelRequests } from './model_requests.js'
+import { TurnLimits } from './turn_limits.js'
 
+/** A conversation with what its turns have in common. */
+export interface LoopConversation extends PaidConversation {
+  readonly requests: ModelRequests
+  readonly loopDetector: LoopDetector
+  /** Whether the last attempt to change something was refused because nobody could agree to it. */
+  readonly escalation: { refused_change: boolean }
+  /** How often the model was corrected for writing a call as text. */
+  corrections: number
+}
 /** How a turn ended; `failure` is what it failed with. */
 export interface TurnEnd {
   outcome: OutcomeCode
@@ -19,13 +28,13 @@ const pseudoCall = /<tool_call|<invoke name=|<function=/
 const mostCorrections = 2
 
 /** One turn: from an input to the next idle boundary. Without an input the turn that is open goes on. */
-export async function runTurn(thread: Thread, input: Msg | undefined, signal: AbortSignal): Promise<TurnEnd> {
+export async function runTurn(thread: LoopConversation, input: Msg | undefined, signal: AbortSignal): Promise<TurnEnd> {
   const turn = new Turn(thread, signal)
   await turn.begin(input)
   try {
     const end = await turn.steps()
     await thread.commit({ kind: 'turn_end', status: 'completed' })
-    await thread.events.emit({ type: 'turn.completed', usage: turn.bill.usage, cost_usd: turn.bill.cost, limits: turn.tally.limits })
+    await thread.events.emit({ type: 'turn.completed', usage: turn.cost.usage, cost_usd: turn.cost.cost, limits: turn.limits.counts })
     return end
   } catch (error) {
     return await turn.fail(error)
@@ -35,15 +44,15 @@ export async function runTurn(thread: Thread, input: Msg | undefined, signal: Ab
 }
 
 class Turn {
-  bill = noBill
-  readonly tally: Tally
+  cost = noCost
+  readonly limits: TurnLimits
   private readonly speech: Speech
 
   constructor(
-    private readonly thread: Thread,
+    private readonly thread: LoopConversation,
     private readonly signal: AbortSignal,
   ) {
-    this.tally = new Tally(thread.settings, thread.cycles, thread.escalation)
+    this.limits = new TurnLimits(thread.settings, thread.loopDetector, thread.escalation)
     this.speech = new Speech(thread.events, () => thread.newId('it'))
   }
 
@@ -52,35 +61,35 @@ class Turn {
     if (input) await thread.commit({ kind: 'turn_start', turn_id: thread.newId('tn'), input })
     const { turn_id, input: message } = thread.state.open!
     thread.events.turn_id = turn_id
-    // What keeps it from being counted keeps the first step from being asked for, and is told there.
+    // A failure to count fails the first step too, which reports it.
     const token_breakdown = await thread.context.breakdown().catch(() => undefined)
     await thread.events.emit({ type: 'turn.started', turn_number: thread.state.turn, ...(token_breakdown && { token_breakdown }) })
     const { origin = 'prompt', intent_id } = message
     const named = intent_id === undefined ? {} : { intent_id }
     if (origin === 'queue') await thread.events.emit({ type: 'interjected', source: 'queue', image_count: 0, redirect_kind: 'interjection', ...named })
-    await thread.events.say({ id: thread.newId('it'), type: 'user_message', text: textOf(message), origin, ...named })
+    await thread.events.say({ id: thread.newId('it'), type: 'user_message', text: messageText(message), origin, ...named })
     await thread.lifecycle.sayNotes()
   }
 
   /** Step after step until the model asks for nothing more. */
   async steps(): Promise<TurnEnd> {
-    const { thread, tally, signal } = this
+    const { thread, limits, signal } = this
     for (;;) {
       const calls = unanswered(thread.state)
       if (calls.length > 0) {
-        await makeCalls(thread, tally, calls, signal)
-        tally.limits.tool_loops += 1
+        await makeCalls(thread, limits, calls, signal)
+        limits.counts.tool_loops += 1
         await this.stepDone()
         await thread.context.showNested(calls)
         continue
       }
       signal.throwIfAborted()
-      if (tally.circling) return this.close('loop_detected', 'The last calls went in circles and were stopped.')
-      const limit = tally.exhausted
+      if (limits.circling) return this.close('loop_detected', 'The last calls went in circles and were stopped.')
+      const limit = limits.exhausted
       if (limit !== undefined) return this.close('tool_loop_limit_reached', `The limit ${limit} of this turn is reached.`)
       await this.step(true)
       if (unanswered(thread.state).length > 0) continue
-      const text = textOf(thread.state.messages.at(-1)!)
+      const text = messageText(thread.state.messages.at(-1)!)
       await this.stepDone()
       if (pseudoCall.test(text)) await this.correct()
       else {
@@ -92,31 +101,30 @@ class Turn {
   }
 
   private first = true
-  private pending: { accepted: Accepted; bill: Bill; model: string } | undefined
+  private pending: { accepted: ModelAnswer; cost: Cost; model: string } | undefined
 
   /** One answer of the model, written down before anything of it is done. */
   private async step(withTools: boolean): Promise<void> {
-    const { thread, tally, speech, signal } = this
-    tally.items = []
-    tally.cancelled = false
+    const { thread, limits, speech, signal } = this
+    limits.items = []
+    limits.cancelled = false
     await thread.context.makeRoom(this.first, signal)
     this.first = false
-    await thread.gate.passed(signal)
-    const accepted = await thread.request((line, request, asking) => ask(line, { ...request, ...(!withTools && { tools: [] }) }, { ...asking, speech }, signal), signal)
+    const accepted = await thread.requests.send((connection, request, asking) => askModel(connection, { ...request, ...(!withTools && { tools: [] }) }, { ...asking, speech }, signal), signal)
     const message: Msg = { role: 'assistant', parts: await this.partsOf(accepted, withTools) }
-    const { model } = thread.line
-    const bill = thread.purse.pay(accepted)
-    this.bill = together(this.bill, bill)
-    await thread.commit({ kind: 'message', message, cost_usd: bill.cost })
-    tally.items.push(...(await speech.end('completed')))
-    this.pending = { accepted, bill, model: model.id }
+    const { model } = thread.connection
+    const cost = thread.costs.recordStep(accepted)
+    this.cost = addCosts(this.cost, cost)
+    await thread.commit({ kind: 'message', message, cost_usd: cost.cost })
+    limits.items.push(...(await speech.end('completed')))
+    this.pending = { accepted, cost, model: model.id }
   }
 
-  private async partsOf({ parts, finish }: Accepted, withTools: boolean): Promise<Part[]> {
+  private async partsOf({ parts, finish }: ModelAnswer, withTools: boolean): Promise<MessagePart[]> {
     const { thread } = this
     const step = thread.state.steps + 1
-    const from = thread.line.model.entry.name
-    const read: Part[] = []
+    const from = thread.connection.model.entry.name
+    const read: MessagePart[] = []
     let index = 0
     for (const part of parts) {
       if (part.type !== 'raw_call') read.push({ ...part, from })
@@ -132,7 +140,7 @@ class Turn {
   /** The step is over, with the calls it asked for. */
   private async stepDone(): Promise<void> {
     if (!this.pending) return
-    const { accepted, bill, model } = this.pending
+    const { accepted, cost, model } = this.pending
     this.pending = undefined
     const { finish, ttft_ms, duration_ms, attempts } = accepted
     await this.thread.events.emit({
@@ -140,12 +148,12 @@ class Turn {
       step: this.thread.state.steps,
       model,
       finish_reason: finish,
-      usage: bill.usage,
-      cost_usd: bill.cost,
+      usage: cost.usage,
+      cost_usd: cost.cost,
       ttft_ms,
       duration_ms,
       attempts,
-      item_ids: this.tally.items,
+      item_ids: this.limits.items,
     })
   }
 
@@ -155,25 +163,25 @@ class Turn {
     await this.thread.say(`${why} No more calls are possible in this turn. Say in a few sentences what is done and what is left.`)
     await this.step(false)
     await this.stepDone()
-    return { outcome, text: textOf(this.thread.state.messages.at(-1)!) }
+    return { outcome, text: messageText(this.thread.state.messages.at(-1)!) }
   }
 
   private async correct(): Promise<void> {
-    if (this.thread.corrections++ >= mostCorrections) throw new AgentError('VT_LLM_PSEUDO_CALL', `The model ${this.thread.line.model.id} writes calls as text instead of making them.`)
+    if (this.thread.corrections++ >= mostCorrections) throw new AgentError('VT_LLM_PSEUDO_CALL', `The model ${this.thread.connection.model.id} writes calls as text instead of making them.`)
     await this.thread.say('Your answer holds a call written as text. Nothing was called. Make calls through the tools of this conversation, or answer without such marks.')
   }
 
-  /** Ends the turn that cannot go on: everything that is open is closed, the reason is said in words, then by its code. */
+  /** Ends the turn that cannot go on: closes everything open, then gives the reason as a message and as a code. */
   async fail(error: unknown): Promise<TurnEnd> {
     const { thread, signal } = this
     const failure = signal.aborted ? new AgentError('VT_CANCELLED', 'The run was cancelled.') : error instanceof AgentError ? error : new AgentError('VT_INTERNAL', messageOf(error))
     await this.speech.end(signal.aborted ? 'cancelled' : failure.code === 'VT_LLM_REFUSED' ? 'completed' : 'discarded')
     await thread.events.closeOpen('cancelled')
     await this.stepDone()
-    // A journal that takes nothing more is told by the events, as far as those still have readers.
+    // A journal that cannot be written is reported by events, as far as those still have readers.
     if (failure.code !== 'VT_SESSION_WRITE') await thread.commit({ kind: 'turn_end', status: 'failed', code: failure.code })
     await thread.events.say({ id: thread.newId('it'), type: 'agent_message', text: failure.message, status: 'completed' })
-    await thread.events.emit({ type: 'turn.failed', message: failure.message, code: failure.code, usage: this.bill.usage })
+    await thread.events.emit({ type: 'turn.failed', message: failure.message, code: failure.code, usage: this.cost.usage })
     return { outcome: outcomeOf(failure.code), text: failure.message, failure }
   }
 }

@@ -1,19 +1,19 @@
 import { sha256, type Effect, type Result } from '../../../core/base/index.js'
-import { describeFault, isQuiet, type AgentSettings, type Cycles, type TurnLimits } from '../base/index.js'
+import { describeFault, isQuiet, type AgentSettings, type LoopDetector, type TurnCounts } from '../base/index.js'
 
 const guards = ['VT_GUARD_DUPLICATE', 'VT_POLICY_REPEATED', 'VT_LOOP_CYCLE']
 const mostGuarded = 3
 
-/** What a call is to whoever looks for repetitions. */
-export interface Traits {
+/** What the loop detector needs to know of a call. */
+export interface RepetitionTraits {
   identity: string
   /** Going on with what runs is no repetition. */
   continues: boolean
 }
 
-/** What a turn has used of its limits, and what went wrong in it. */
-export class Tally {
-  readonly limits: TurnLimits = { tool_loops: 0, tool_calls: 0, wall_ms: 0 }
+/** Counts what a turn uses of its limits, and its refused calls. */
+export class TurnLimits {
+  readonly counts: TurnCounts = { tool_loops: 0, tool_calls: 0, wall_ms: 0 }
   /** Ids of the items of the step under way. */
   items: string[] = []
   /** A person wants none of the calls of this step any more. */
@@ -23,27 +23,27 @@ export class Tally {
 
   constructor(
     private readonly settings: AgentSettings,
-    private readonly cycles: Cycles,
+    private readonly loopDetector: LoopDetector,
     private readonly session: { refused_change: boolean },
   ) {}
 
   /** Why a call is not made at all. */
-  refuse({ identity, continues }: Traits): { code: string; message: string; hint: string } | undefined {
+  refuse({ identity, continues }: RepetitionTraits): { code: string; message: string; hint: string } | undefined {
     if (this.cancelled) return describeFault('VT_CALL_ABORTED', 'The user cancelled the rest of this step; nothing was done.', 'Ask the user before you go on.')
     const most = this.settings.harness.max_tool_calls_per_turn
-    if (most > 0 && this.limits.tool_calls >= most) return describeFault('VT_LOOP_CALL_LIMIT', `${most} calls were made in this turn; no more are possible.`, 'Say what is done and what is left.')
-    const circle = continues ? undefined : this.cycles.objection(identity)
+    if (most > 0 && this.counts.tool_calls >= most) return describeFault('VT_LOOP_CALL_LIMIT', `${most} calls were made in this turn; no more are possible.`, 'Say what is done and what is left.')
+    const circle = continues ? undefined : this.loopDetector.objection(identity)
     if (circle !== undefined) {
       this.guarded += 1
       return describeFault('VT_LOOP_CYCLE', circle, 'Do something else, or say what keeps you from it.')
     }
-    this.limits.tool_calls += 1
+    this.counts.tool_calls += 1
     return undefined
   }
 
-  /** Notes what came of a call that ran so long, waiting for people left out; returns what the model is told, with a remark where a circle begins. */
-  note<T extends { text: string }>({ identity, continues }: Traits, effects: readonly Effect[], result: Result, answer: T, run_ms: number): T {
-    if (!continues) this.limits.wall_ms += Math.max(0, run_ms)
+  /** Notes the result of a call and its run time without waits for people; returns the text for the model, with a remark where a loop begins. */
+  note<T extends { text: string }>({ identity, continues }: RepetitionTraits, effects: readonly Effect[], result: Result, answer: T, run_ms: number): T {
+    if (!continues) this.counts.wall_ms += Math.max(0, run_ms)
     const code = result.ok ? undefined : result.error.code
     if (code !== undefined && guards.includes(code)) this.guarded += 1
     this.denials = code?.startsWith('VT_POLICY_') ? this.denials + 1 : 0
@@ -51,11 +51,11 @@ export class Tally {
     if (!quiet && (result.ok || code === 'VT_POLICY_NEEDS_APPROVAL')) this.session.refused_change = !result.ok
     if (continues) return answer
     const digest = sha256(timeless(answer.text), 'base64')
-    const remark = this.cycles.note(identity, digest, { quiet, write: effects.includes('write') })
+    const remark = this.loopDetector.note(identity, digest, { quiet, write: effects.includes('write') })
     return remark === undefined ? answer : { ...answer, text: `${answer.text}\n[VT_LOOP_CYCLE] ${remark}` }
   }
 
-  /** The turn goes in circles. */
+  /** The turn is in a loop and has to end. */
   get circling(): boolean {
     const most = this.settings.harness.max_consecutive_blocked_tool_calls_per_turn
     return this.guarded >= mostGuarded || (most > 0 && this.denials >= most)
@@ -64,9 +64,9 @@ export class Tally {
   /** A limit of the turn is reached; its name. */
   get exhausted(): string | undefined {
     const { harness, tools } = this.settings
-    if (tools.max_tool_loops > 0 && this.limits.tool_loops >= tools.max_tool_loops) return 'tools.max_tool_loops'
-    if (harness.max_tool_calls_per_turn > 0 && this.limits.tool_calls >= harness.max_tool_calls_per_turn) return 'agent.harness.max_tool_calls_per_turn'
-    if (harness.max_tool_wall_clock_secs > 0 && this.limits.wall_ms >= harness.max_tool_wall_clock_secs * 1000) return 'agent.harness.max_tool_wall_clock_secs'
+    if (tools.max_tool_loops > 0 && this.counts.tool_loops >= tools.max_tool_loops) return 'tools.max_tool_loops'
+    if (harness.max_tool_calls_per_turn > 0 && this.counts.tool_calls >= harness.max_tool_calls_per_turn) return 'agent.harness.max_tool_calls_per_turn'
+    if (harness.max_tool_wall_clock_secs > 0 && this.counts.wall_ms >= harness.max_tool_wall_clock_secs * 1000) return 'agent.harness.max_tool_wall_clock_secs'
     return undefined
   }
 }

@@ -7,22 +7,22 @@ import { credentialOf } from './auth/credentials.js'
 import type { SignIn } from './auth/oauth.js'
 import type { Credential, Resolve } from './auth/types.js'
 import { networkOf } from './network.js'
-import type { Source } from './providers/entry.js'
-import { findModel, sourcesOf } from './providers/provider.js'
+import type { ProviderSource } from './providers/entry.js'
+import { findModel, providerSources } from './providers/provider.js'
 import { languageModel } from './providers/wires.js'
-import type { Line } from './request.js'
+import type { ModelConnection } from './request.js'
 import { transport } from './transport.js'
 
-/** The line to a model by its id; libraries are loaded, nothing is sent. Throws VT_LLM_NO_MODEL, VT_LLM_AUTH, VT_CONFIG_INVALID, VT_PROVIDER_*. */
-export async function connect(kernel: Kernel, id: string | undefined, providers: AgentProviders): Promise<Line> {
+/** Connects to a model by its id: loads libraries, sends nothing. Throws VT_LLM_NO_MODEL, VT_LLM_AUTH, VT_CONFIG_INVALID, VT_PROVIDER_*. */
+export async function connect(kernel: Kernel, id: string | undefined, providers: AgentProviders): Promise<ModelConnection> {
   const model = findModel(kernel, providers.env, id)
-  const { reach, resolve, ...way } = await wayTo(kernel, model.source, providers)
-  const client = await languageModel(model, { fetch: transport(model, way.credential, way, reach), resolve, home: homeOf({ env: providers.env }) })
-  return { model, credential: way.credential, client }
+  const { reach, resolve, ...access } = await accessTo(kernel, model.source, providers)
+  const client = await languageModel(model, { fetch: transport(model, access.credential, access, reach), resolve, home: homeOf({ env: providers.env }) })
+  return { model, credential: access.credential, client }
 }
 
 /** Everything that a request to a provider needs besides the request. */
-export interface Way {
+export interface ProviderAccess {
   credential: Credential
   headers: Record<string, string>
   query: Record<string, string>
@@ -30,7 +30,7 @@ export interface Way {
   reach: typeof fetch
   resolve: Resolve
 }
-export async function wayTo(kernel: Kernel, source: Source, providers: AgentProviders): Promise<Way> {
+export async function accessTo(kernel: Kernel, source: ProviderSource, providers: AgentProviders): Promise<ProviderAccess> {
   const { entry } = source
   const resolve = resolver(kernel, source, providers)
   const reach = await networkOf(source, providers.fetch)
@@ -44,14 +44,14 @@ export async function wayTo(kernel: Kernel, source: Source, providers: AgentProv
 
 /** What a sign-in to a provider needs. Throws VT_CONFIG_INVALID for one that wants none. */
 export async function signInOf(kernel: Kernel, name: string, providers: AgentProviders): Promise<SignIn> {
-  const source = sourcesOf(kernel, providers.env).all.find(({ entry }) => entry.name === name)
+  const source = providerSources(kernel, providers.env).all.find(({ entry }) => entry.name === name)
   const { auth, base_url = '' } = source?.entry ?? {}
   if (!source || auth?.type !== 'oauth') throw new AgentError('VT_CONFIG_INVALID', source ? `The provider '${name}' has no auth of the type oauth.` : `There is no provider '${name}'.`)
   return { provider: name, base_url, auth, providers: { ...providers, fetch: await networkOf(source, providers.fetch) } }
 }
 
-/** Finds what the values of an entry stand for on behalf of whoever said it. */
-function resolver(kernel: Kernel, { entry, from, options }: Source, { env }: AgentProviders): Resolve {
+/** Resolves the values of an entry with the rights of the contribution that declares it. */
+function resolver(kernel: Kernel, { entry, from, options }: ProviderSource, { env }: AgentProviders): Resolve {
   const premises = { settings: kernel.settings, env, workspace: kernel.workspace, optionsOf: () => options }
   return async (value, field) => {
     try {

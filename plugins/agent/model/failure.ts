@@ -35,18 +35,18 @@ function meaning(error: unknown, begun: boolean, now: number): Cause {
   const { statusCode, responseBody = '', responseHeaders = {} } = error as { statusCode?: number; responseBody?: string; responseHeaders?: Record<string, string> }
   // A status of success on an error: the connection broke within the answer.
   if (statusCode === undefined || statusCode < 300) return network(error, begun || statusCode !== undefined)
-  const said = `The model server answered ${statusCode}: ${wordsOf(error, responseBody)}`
+  const answer = `The model server answered ${statusCode}: ${wordsOf(error, responseBody)}`
   const category = `http ${statusCode}`
   const text = `${messageOf(error)} ${responseBody}`
-  if (statusCode === 401) return { code: 'VT_LLM_AUTH', message: said, retry: 'auth', category }
-  if (statusCode === 429 && quota.test(text)) return { code: 'VT_LLM_QUOTA', message: said, retry: 'no', category }
-  if ([400, 413, 422].includes(statusCode) && tooLong.test(text)) return { code: 'VT_LLM_CONTEXT', message: said, retry: 'context', category }
-  if (!again.has(statusCode)) return { code: statusCode === 403 ? 'VT_LLM_AUTH' : 'VT_LLM_REQUEST', message: said, retry: 'no', category }
+  if (statusCode === 401) return { code: 'VT_LLM_AUTH', message: answer, retry: 'auth', category }
+  if (statusCode === 429 && quota.test(text)) return { code: 'VT_LLM_QUOTA', message: answer, retry: 'no', category }
+  if ([400, 413, 422].includes(statusCode) && tooLong.test(text)) return { code: 'VT_LLM_CONTEXT', message: answer, retry: 'context', category }
+  if (!again.has(statusCode)) return { code: statusCode === 403 ? 'VT_LLM_AUTH' : 'VT_LLM_REQUEST', message: answer, retry: 'no', category }
   const wait_ms = waitOf(responseHeaders, now)
-  return { code: statusCode === 429 ? 'VT_LLM_RATE_LIMIT' : 'VT_LLM_REQUEST', message: said, retry: 'request', category, ...(wait_ms !== undefined && { wait_ms }) }
+  return { code: statusCode === 429 ? 'VT_LLM_RATE_LIMIT' : 'VT_LLM_REQUEST', message: answer, retry: 'request', category, ...(wait_ms !== undefined && { wait_ms }) }
 }
 
-/** What a server says about its refusal. The library reads what its format knows; whatever stands before the server answers in words of its own. */
+/** The message of a server that refuses. The library reads the error shape of its format; a proxy in front of the server answers in other shapes. */
 function wordsOf(error: unknown, body: string): string {
   const known = (error as { data?: unknown }).data !== undefined
   return (!known && spokenIn(body)) || messageOf(error)
@@ -54,8 +54,8 @@ function wordsOf(error: unknown, body: string): string {
 function spokenIn(body: string): string | undefined {
   try {
     const { message, Message, error, detail } = JSON.parse(body) as Record<string, unknown>
-    const said = [message, Message, (error as { message?: unknown } | undefined)?.message, error, detail].find((one) => typeof one === 'string' && one !== '')
-    return said === undefined ? body.slice(0, 200) : String(said).slice(0, 2000)
+    const text = [message, Message, (error as { message?: unknown } | undefined)?.message, error, detail].find((one) => typeof one === 'string' && one !== '')
+    return text === undefined ? body.slice(0, 200) : String(text).slice(0, 2000)
   } catch {
     // Of a page nobody wants the head.
     return /^\s*</.test(body) ? undefined : body.trim().slice(0, 200)

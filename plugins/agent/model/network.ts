@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Agent } from 'undici'
 import { readBytes } from '../../../core/documents/index.js'
 import { AgentError, messageOf } from '../base/index.js'
-import type { Source } from './providers/entry.js'
+import type { ProviderSource } from './providers/entry.js'
 
 type Fetch = typeof globalThis.fetch
 
@@ -16,7 +16,7 @@ const mostBytes = 4 * 1024 * 1024
  * What reaches the server of an entry: the fetch that is given, or one with the certificates, the proxy and the time to connect that the
  * entry says. Verification cannot be switched off, and variables such as HTTPS_PROXY say nothing here. Throws VT_CONFIG_INVALID.
  */
-export async function networkOf({ entry: { name, tls, proxy, timeouts = {} }, from }: Source, base: Fetch): Promise<Fetch> {
+export async function networkOf({ entry: { name, tls, proxy, timeouts = {} }, from }: ProviderSource, base: Fetch): Promise<Fetch> {
   const { connect_ms, first_token_ms = 0, idle_ms = 0 } = timeouts
   if (!tls && !proxy && connect_ms === undefined && Math.max(first_token_ms, idle_ms) <= longestOfNode) return base
   const undici = await import('undici')

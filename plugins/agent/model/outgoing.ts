@@ -6,7 +6,7 @@ import type { Model } from './providers/facts.js'
 import { reducedForGoogle } from './reduce.js'
 import type { Read } from './stream.js'
 
-export interface Request {
+export interface ModelRequest {
   system: string
   messages: readonly Msg[]
   tools: LanguageModelV3FunctionTool[]
@@ -29,7 +29,7 @@ export const reducedTools = ({ format }: Model, tools: readonly LanguageModelV3F
   format === 'google-generative-ai' ? tools.filter(({ inputSchema }) => reducedForGoogle(inputSchema as Schema).lost).map(({ name }) => name) : []
 
 /** A request as the client library takes it, with what the format understands beyond the common ground. */
-export function outgoing(model: Model, request: Request): Omit<LanguageModelV3CallOptions, 'abortSignal'> {
+export function outgoing(model: Model, request: ModelRequest): Omit<LanguageModelV3CallOptions, 'abortSignal'> {
   const shape = (tool: LanguageModelV3FunctionTool) =>
     model.format === 'google-generative-ai' ? { ...tool, inputSchema: reducedForGoogle(tool.inputSchema as Schema).schema as typeof tool.inputSchema } : tool
   const tools = request.tools.map((tool) => (isFree(model, tool.name) ? free(tool) : shape(tool)))
@@ -72,7 +72,7 @@ const free = ({ name, description }: LanguageModelV3FunctionTool): LanguageModel
   args: { name, ...(description !== undefined && { description }), format: { type: 'text' } },
 })
 
-function optionsOf({ format, facts, compat, entry }: Model, { session_id, reasoning_effort, tools }: Request): SharedV3ProviderOptions {
+function optionsOf({ format, facts, compat, entry }: Model, { session_id, reasoning_effort, tools }: ModelRequest): SharedV3ProviderOptions {
   const effort = reasoning_effort !== undefined && facts.supports_reasoning_effort !== false ? { reasoningEffort: reasoning_effort } : {}
   const cached = facts.supports_context_caching !== false
   const parallel = facts.supports_parallel_tool_calls === false && tools.length > 0
@@ -92,9 +92,9 @@ const mark = { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral'
 
 /** Marks where the server may remember: the instructions, the tools, and the last two messages that are not the model's own. */
 function marked(prompt: LanguageModelV3Prompt, tools: (LanguageModelV3FunctionTool | LanguageModelV3ProviderTool)[]): Pick<LanguageModelV3CallOptions, 'prompt' | 'tools'> {
-  const told = prompt.flatMap(({ role }, index) => (role === 'user' || role === 'tool' ? [index] : [])).slice(-2)
+  const cachedAt = prompt.flatMap(({ role }, index) => (role === 'user' || role === 'tool' ? [index] : [])).slice(-2)
   return {
-    prompt: prompt.map((message, index) => (message.role === 'system' || told.includes(index) ? { ...message, ...mark } : message)),
+    prompt: prompt.map((message, index) => (message.role === 'system' || cachedAt.includes(index) ? { ...message, ...mark } : message)),
     ...(tools.length > 0 && { tools: tools.map((tool, index) => (index === tools.length - 1 && tool.type === 'function' ? { ...tool, ...mark } : tool)) }),
   }
 }

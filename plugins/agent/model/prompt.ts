@@ -1,6 +1,6 @@
 import type { LanguageModelV3FunctionTool, LanguageModelV3Message, LanguageModelV3Prompt, LanguageModelV3ToolResultPart, SharedV3ProviderOptions } from '@ai-sdk/provider'
 import type { JsonObject, Schema, ToolInfo } from '../../../core/base/index.js'
-import type { CallPart, Msg, Part } from '../base/index.js'
+import type { CallPart, MessagePart, Msg } from '../base/index.js'
 
 /**
  * The conversation as the client library takes it, for the provider of this name: what another one thought and noted is left out.
@@ -9,13 +9,13 @@ import type { CallPart, Msg, Part } from '../base/index.js'
 export function promptOf(system: string, messages: readonly Msg[], provider: string, inputOf: (name: string, input: object) => unknown): LanguageModelV3Prompt {
   const ids = wireIds(messages)
   const noted = ({ meta, from }: { meta?: JsonObject; from?: string }) => (meta && from === provider ? { providerOptions: meta as SharedV3ProviderOptions } : {})
-  const said = (parts: readonly Part[]) =>
+  const textParts = (parts: readonly MessagePart[]) =>
     parts.flatMap((part): AssistantPart[] => {
       if (part.type === 'text') return [{ type: 'text', text: part.text, ...noted(part) }]
       if (part.type === 'reasoning') return part.from === provider ? [{ type: 'reasoning', text: part.text, ...noted(part) }] : []
       return part.type === 'tool_call' ? [{ type: 'tool-call', toolCallId: ids.get(part.call_id)!, toolName: part.name, input: inputOf(part.name, sendable(part)), ...noted(part) }] : []
     })
-  const results = (parts: readonly Part[]) =>
+  const results = (parts: readonly MessagePart[]) =>
     parts.flatMap((part): LanguageModelV3ToolResultPart[] => {
       if (part.type !== 'tool_result') return []
       const output = { type: part.is_error ? ('error-text' as const) : ('text' as const), value: part.text }
@@ -25,7 +25,7 @@ export function promptOf(system: string, messages: readonly Msg[], provider: str
   for (const { role, parts } of messages) {
     if (role === 'user') prompt.push({ role, content: parts.flatMap((part) => (part.type === 'text' ? [{ type: 'text' as const, text: part.text }] : [])) })
     else if (role === 'tool') prompt.push({ role, content: results(parts) })
-    else prompt.push({ role, content: said(parts) })
+    else prompt.push({ role, content: textParts(parts) })
   }
   return prompt
 }
@@ -35,7 +35,7 @@ type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['con
 /** Arguments that were no object go back as what they were, in an object: no wire carries anything else. */
 const sendable = ({ input }: CallPart): object => (typeof input === 'object' && input !== null && !Array.isArray(input) ? input : { invalid_arguments: String(input).slice(0, 2000) })
 
-/** The provider's own ids, where they name one call only; what is missing or said twice goes by ours. */
+/** The provider's own ids where they are unique; a missing or repeated id is replaced by ours. */
 function wireIds(messages: readonly Msg[]): Map<string, string> {
   const taken = new Set<string>()
   const ids = new Map<string, string>()
@@ -50,7 +50,7 @@ function wireIds(messages: readonly Msg[]): Map<string, string> {
   return ids
 }
 
-/** The tools as a model is told of them, by name. Annotations that are ours alone are left out. */
+/** The tools as a model reads them, by name. Annotations that are ours alone are left out. */
 export function toolDefinitions(tools: readonly ToolInfo[]): LanguageModelV3FunctionTool[] {
   return tools
     .filter(({ name }) => /^[a-zA-Z0-9_-]{1,64}$/.test(name))

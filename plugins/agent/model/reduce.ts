@@ -24,8 +24,8 @@ export function reducedForGoogle(root: Schema): Reduced {
     if (typeof value !== 'object' || value === null) return value
     const { $ref, $defs: _, definitions: __, ...rest } = value as Schema
     if (typeof $ref === 'string') {
-      const meant = path.includes($ref) || path.length > deepest ? undefined : target($ref)
-      if (typeof meant === 'object' && meant !== null) return walk({ ...meant, ...rest }, [...path, $ref])
+      const referenced = path.includes($ref) || path.length > deepest ? undefined : target($ref)
+      if (typeof referenced === 'object' && referenced !== null) return walk({ ...referenced, ...rest }, [...path, $ref])
       drop()
     }
     const kept = Object.entries(rest).flatMap(([key, item]): [string, unknown][] => {
@@ -39,12 +39,12 @@ export function reducedForGoogle(root: Schema): Reduced {
   return { schema: walk(root, []) as Schema, lost }
 }
 
-/** Values of one simple type, and of the one that is said. */
+/** Values of one simple type, which is the declared one. */
 function isPlainChoice(values: unknown, type: unknown): boolean {
   if (!Array.isArray(values)) return false
   const kinds = new Set(values.filter((value) => value !== null).map((value) => typeof value))
   const [kind] = kinds
   if (kinds.size !== 1 || !['string', 'number', 'boolean'].includes(kind!)) return false
-  const said = [type ?? []].flat() as string[]
-  return said.length === 0 || said.includes(kind!) || (kind === 'number' && said.includes('integer') && values.every((value) => value === null || Number.isInteger(value)))
+  const types = [type ?? []].flat() as string[]
+  return types.length === 0 || types.includes(kind!) || (kind === 'number' && types.includes('integer') && values.every((value) => value === null || Number.isInteger(value)))
 }

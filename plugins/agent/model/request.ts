@@ -2,25 +2,25 @@ import type { LanguageModelV3 } from '@ai-sdk/provider'
 import { AgentError, type AgentProviders, type Cause, type FinishReason, type Usage } from '../base/index.js'
 import type { Credential } from './auth/types.js'
 import { causeOf, Cut, ownFault, Stalled } from './failure.js'
-import { incoming, outgoing, type Request } from './outgoing.js'
+import { incoming, outgoing, type ModelRequest } from './outgoing.js'
 import type { Model } from './providers/facts.js'
 import type { Speech } from './speech.js'
 import { readAnswer, type Read } from './stream.js'
-import { watched } from './timeouts.js'
-import { add, addCost, costOf, noUsage, reportedCost, sizeOf, tokensOf, usageOf } from './usage.js'
+import { withTimeouts } from './timeouts.js'
+import { addUsage, addUsd, costOf, noUsage, reportedCost, sizeOf, tokensOf, usageOf } from './usage.js'
 
 /** A model with the client that speaks to it. */
-export interface Line {
+export interface ModelConnection {
   model: Model
   client: LanguageModelV3
   credential: Credential
 }
 /** One answer that is whole, and what it took. */
-export interface Accepted {
+export interface ModelAnswer {
   parts: Read['parts']
   finish: FinishReason
   usage: Usage
-  /** USD of all attempts; the server's own word wins. `null` where a price is not known. */
+  /** USD of all attempts; a price that the server reports wins. `null` where a price is not known. */
   cost: number | null
   /** What the server counted of the whole answer that was taken, request and all; absent when it counted nothing. */
   counted?: number
@@ -28,7 +28,7 @@ export interface Accepted {
   duration_ms: number
   attempts: number
 }
-export interface Asking {
+export interface RequestContext {
   providers: AgentProviders
   speech: Pick<Speech, 'grew' | 'end'>
   /** Told before each wait. */
@@ -43,22 +43,22 @@ const nothing: Cause = { code: 'VT_LLM_EMPTY', message: 'The answer is empty.', 
  * Asks a model until an answer is whole. Nothing of a broken answer is kept, so asking again repeats no side effect. Throws an
  * AgentError VT_LLM_* when there is no use in going on, and the reason of `signal` when that aborts.
  */
-export async function ask(line: Line, request: Request, { providers, speech, retrying }: Asking, signal: AbortSignal): Promise<Accepted> {
-  const { entry } = line.model
+export async function askModel(connection: ModelConnection, request: ModelRequest, { providers, speech, retrying }: RequestContext, signal: AbortSignal): Promise<ModelAnswer> {
+  const { entry } = connection.model
   const began = providers.clock.now()
   const left = { request: 4, stream: 2, ...entry.retries, auth: 1, empty: 2 }
   const total_ms = entry.timeouts?.total_ms ?? limits.total_ms
-  let lost: Pick<Accepted, 'usage' | 'cost'> = { usage: noUsage, cost: 0 }
-  const lose = ({ usage, cost }: typeof lost) => (lost = { usage: add(lost.usage, usage), cost: addCost(lost.cost, cost) })
+  let lost: Pick<ModelAnswer, 'usage' | 'cost'> = { usage: noUsage, cost: 0 }
+  const lose = ({ usage, cost }: typeof lost) => (lost = { usage: addUsage(lost.usage, usage), cost: addUsd(lost.cost, cost) })
   for (let attempt = 1; ; attempt++) {
     const seen = { text: '', begun: false }
     try {
       const left_ms = total_ms - (providers.clock.now() - began)
       if (left_ms < 0) throw new Stalled('total', total_ms)
-      const answer = await once(line, request, { seen, left_ms, total_ms }, providers, speech, signal)
+      const answer = await once(connection, request, { seen, left_ms, total_ms }, { providers, speech }, signal)
       if (answer.parts.length > 0) return { ...answer, ...lose(answer), duration_ms: providers.clock.now() - began, attempts: attempt }
       lose(answer)
-      if (left.empty-- === 0 || providers.retry.next(attempt, nothing, providers.random) === 'stop') throw new AgentError('VT_LLM_EMPTY', `The model ${line.model.id} answered with nothing.`)
+      if (left.empty-- === 0 || providers.retry.next(attempt, nothing, providers.random) === 'stop') throw new AgentError('VT_LLM_EMPTY', `The model ${connection.model.id} answered with nothing.`)
       await retrying({ attempt, cause: nothing, wait_ms: 0 })
     } catch (error) {
       const own = ownFault(error)
@@ -67,9 +67,9 @@ export async function ask(line: Line, request: Request, { providers, speech, ret
       await speech.end('discarded')
       if (cause.retry === 'stream') {
         const usage: Usage = { ...noUsage, input_tokens: sentIn(request), output_tokens: tokensOf(seen.text), estimated: true }
-        lose({ usage, cost: costOf(usage, line.model.facts.cost) })
+        lose({ usage, cost: costOf(usage, connection.model.facts.cost) })
       }
-      const wait_ms = waitFor(cause, attempt, left, line, providers)
+      const wait_ms = waitFor(cause, attempt, left, connection, providers)
       if (wait_ms === undefined) throw new AgentError(cause.code, cause.message, { details: { category: cause.category, attempts: attempt, ...retryAt(cause, providers) } })
       await retrying({ attempt, cause, wait_ms })
       await providers.clock.sleep(wait_ms, signal)
@@ -78,7 +78,7 @@ export async function ask(line: Line, request: Request, { providers, speech, ret
 }
 
 /** Milliseconds until the next attempt; `undefined` when there is none. */
-function waitFor(cause: Cause, attempt: number, left: Record<'request' | 'stream' | 'auth', number>, { credential }: Line, { retry, random }: AgentProviders): number | undefined {
+function waitFor(cause: Cause, attempt: number, left: Record<'request' | 'stream' | 'auth', number>, { credential }: ModelConnection, { retry, random }: AgentProviders): number | undefined {
   if (cause.retry === 'no' || cause.retry === 'context') return undefined
   if (cause.retry === 'auth') return left.auth-- > 0 && credential.refresh() ? 0 : undefined
   if (left[cause.retry]-- <= 0 || (cause.wait_ms ?? 0) > longestWait) return undefined
@@ -89,35 +89,37 @@ function waitFor(cause: Cause, attempt: number, left: Record<'request' | 'stream
 const retryAt = ({ wait_ms }: Cause, { clock }: AgentProviders) => (wait_ms === undefined ? {} : { retry_at: new Date(clock.now() + wait_ms).toISOString() })
 
 /** About how many tokens a request has. */
-const sentIn = ({ weight, messages }: Request): number => weight + sizeOf(messages)
+const sentIn = ({ weight, messages }: ModelRequest): number => weight + sizeOf(messages)
 
 interface Attempt {
-  /** What came of it, for whoever has to say what was lost. */
+  /** What was received so far, to estimate the cost of an attempt that fails. */
   seen: { text: string; begun: boolean }
   /** Of the time that all attempts have together. */
   left_ms: number
   total_ms: number
 }
 
-async function once(line: Line, request: Request, { seen, left_ms, total_ms }: Attempt, { clock }: AgentProviders, speech: Asking['speech'], outer: AbortSignal): Promise<Omit<Accepted, 'attempts'>> {
+async function once(connection: ModelConnection, request: ModelRequest, attempt: Attempt, { providers, speech }: Omit<RequestContext, 'retrying'>, outer: AbortSignal) {
+  const { seen, left_ms, total_ms } = attempt
+  const { clock } = providers
   const began = clock.now()
-  const { entry } = line.model
+  const { entry } = connection.model
   const { first_token_ms, idle_ms } = { ...limits, ...entry.timeouts }
   let ttft_ms: number | undefined
-  const read = await watched(outer, { first_ms: first_token_ms, total_ms: left_ms, told_ms: total_ms }, async (signal, alive) => {
-    const { stream } = await line.client.doStream({ ...outgoing(line.model, request), abortSignal: signal })
+  const read = await withTimeouts(outer, { first_ms: first_token_ms, total_ms: left_ms, told_ms: total_ms }, async (signal, alive) => {
+    const { stream } = await connection.client.doStream({ ...outgoing(connection.model, request), abortSignal: signal })
     seen.begun = true
-    const follower = { grew: async (...said: Parameters<Speech['grew']>) => (signal.aborted ? undefined : speech.grew(...said)) }
-    const heard = () => {
+    const follower = { grew: async (...growth: Parameters<Speech['grew']>) => (signal.aborted ? undefined : speech.grew(...growth)) }
+    const partArrived = () => {
       ttft_ms ??= clock.now() - began
       alive('idle', idle_ms)
     }
-    return incoming(line.model, await readAnswer(stream, seen, heard, follower))
+    return incoming(connection.model, await readAnswer(stream, seen, partArrived, follower))
   })
-  if (read.finish === 'content-filter') throw new AgentError('VT_LLM_REFUSED', `The model ${line.model.id} refused to go on.`)
+  if (read.finish === 'content-filter') throw new AgentError('VT_LLM_REFUSED', `The model ${connection.model.id} refused to go on.`)
   if (read.finish === 'tool-calls' && !read.parts.some(({ type }) => type === 'raw_call')) throw new Cut('The answer announced calls and held none.')
   const usage = usageOf(read.usage, () => sentIn(request), seen.text)
-  const cost = reportedCost(read.usage) ?? costOf(usage, line.model.facts.cost)
+  const cost = reportedCost(read.usage) ?? costOf(usage, connection.model.facts.cost)
   const counted = usage.input_tokens + usage.output_tokens
   return { ...read, usage, cost, ...(!usage.estimated && { counted }), ttft_ms: ttft_ms ?? 0, duration_ms: clock.now() - began }
 }

@@ -1,6 +1,6 @@
 import type { LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
 import type { JsonObject } from '../../../core/base/index.js'
-import type { FinishReason, Part } from '../base/index.js'
+import type { FinishReason, MessagePart } from '../base/index.js'
 import { Cut } from './failure.js'
 
 /** One call as the model asked for it: its arguments are text until somebody has read them. */
@@ -12,7 +12,7 @@ export interface RawCall {
   meta?: JsonObject
 }
 export interface Read {
-  parts: (Exclude<Part, { type: 'tool_call' | 'tool_result' }> | RawCall)[]
+  parts: (Exclude<MessagePart, { type: 'tool_call' | 'tool_result' }> | RawCall)[]
   finish: FinishReason
   usage: LanguageModelV3Usage
 }

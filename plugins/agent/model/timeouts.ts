@@ -4,8 +4,8 @@ import { Stalled } from './failure.js'
 /** Says that something came; from then on silence of `ms` ends the work. */
 export type Alive = (stage: 'first_token' | 'idle', ms: number) => void
 
-/** What work may take: until its first sign of life, and altogether; `told_ms` is what the whole is told as. */
-export interface Limits {
+/** Milliseconds that a request may take: until its first sign of life, and in all; an error names `told_ms` as the whole. */
+export interface RequestTimeouts {
   first_ms: number
   total_ms: number
   told_ms: number
@@ -15,7 +15,7 @@ export interface Limits {
  * Runs work that has to show signs of life: without one for the time that was last asked for, or when its whole time is over, its signal
  * aborts and the whole rejects with Stalled. Real time, whatever clock the agent runs on: this is about the wire.
  */
-export async function watched<T>(outer: AbortSignal, { first_ms, total_ms, told_ms }: Limits, work: (signal: AbortSignal, alive: Alive) => Promise<T>): Promise<T> {
+export async function withTimeouts<T>(outer: AbortSignal, { first_ms, total_ms, told_ms }: RequestTimeouts, work: (signal: AbortSignal, alive: Alive) => Promise<T>): Promise<T> {
   const stop = new AbortController()
   const signal = AbortSignal.any([outer, stop.signal])
   let stage: 'first_token' | 'idle' = 'first_token'

@@ -57,7 +57,7 @@ export function transport(model: Model, credential: Credential, extra: { headers
   }
 }
 
-/** Says which header cannot be sent without saying what it holds, as the platform's own words do. */
+/** Names the header that cannot be sent but not its value, which the platform's own message would show. */
 function put(headers: Headers, name: string, value: string, { entry }: Model): void {
   try {
     headers.set(name, value)

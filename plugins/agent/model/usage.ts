@@ -1,12 +1,12 @@
 import type { LanguageModelV3Usage } from '@ai-sdk/provider'
 import { estimateTokenCount } from 'tokenx'
 import type { Msg, Usage } from '../base/index.js'
-import type { Facts } from './providers/entry.js'
+import type { ModelFacts } from './providers/entry.js'
 
 export const noUsage: Usage = { input_tokens: 0, cached_input_tokens: 0, cache_creation_tokens: 0, output_tokens: 0 }
 
 /** What the server counted, or an estimate where it said nothing. */
-export function usageOf(usage: LanguageModelV3Usage | undefined, sent: () => number, said: string): Usage {
+export function usageOf(usage: LanguageModelV3Usage | undefined, sent: () => number, answer: string): Usage {
   const input = usage?.inputTokens.total
   const output = usage?.outputTokens.total
   const reasoning = usage?.outputTokens.reasoning
@@ -14,13 +14,13 @@ export function usageOf(usage: LanguageModelV3Usage | undefined, sent: () => num
     input_tokens: input ?? sent(),
     cached_input_tokens: usage?.inputTokens.cacheRead ?? 0,
     cache_creation_tokens: usage?.inputTokens.cacheWrite ?? 0,
-    output_tokens: output ?? estimateTokenCount(said),
+    output_tokens: output ?? estimateTokenCount(answer),
     ...(reasoning !== undefined && { reasoning_tokens: reasoning }),
     ...((input === undefined || output === undefined) && { estimated: true as const }),
   }
 }
 
-export function add(a: Usage, b: Usage): Usage {
+export function addUsage(a: Usage, b: Usage): Usage {
   const reasoning = (a.reasoning_tokens ?? 0) + (b.reasoning_tokens ?? 0)
   return {
     input_tokens: a.input_tokens + b.input_tokens,
@@ -33,7 +33,7 @@ export function add(a: Usage, b: Usage): Usage {
 }
 
 /** USD, or `null` when the model has no price. Without prices of its own the cache costs what input costs. */
-export function costOf(usage: Usage, cost: Facts['cost']): number | null {
+export function costOf(usage: Usage, cost: ModelFacts['cost']): number | null {
   if (!cost) return null
   const { input_tokens: input, cached_input_tokens: cached, cache_creation_tokens: created, output_tokens: output } = usage
   return ((input - cached - created) * cost.input + cached * (cost.cache_read ?? cost.input) + created * (cost.cache_write ?? cost.input) + output * cost.output) / 1e6
@@ -44,7 +44,7 @@ export function reportedCost(usage: LanguageModelV3Usage | undefined): number | 
   return typeof cost === 'number' && cost >= 0 ? cost : undefined
 }
 /** Unknown costs make a sum unknown. */
-export const addCost = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b)
+export const addUsd = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b)
 
 /** About how many tokens a text has. */
 export const tokensOf = (text: string): number => estimateTokenCount(text)

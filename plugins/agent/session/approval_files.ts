@@ -12,26 +12,26 @@ export interface PendingApproval {
   tool: string
   input: unknown
   reason: string
-  /** What a yes for the session would cover. */
+  /** What an approval for the session would cover. */
   covers?: string
   created_at: string
   expires_at: string
-  /** The program that was told. */
+  /** The program that was started to notify somebody. */
   notify?: readonly string[]
-  /** What `vtcode approvals` said. */
+  /** The answer that `vtcode approvals` wrote. */
   answer?: Exclude<Approved, boolean | undefined>
 }
 const folder = '.vtcode/approvals'
 const validToken = /^[0-9a-f]{32}$/
 
-/** All that wait, the oldest first. */
+/** All open questions, the oldest first. */
 export async function approvalsIn(workspace: Workspace): Promise<PendingApproval[]> {
   const names = await workspace.names(folder).catch(() => [])
   const all = await Promise.all(names.map(({ name }) => approvalOf(workspace, name.replace(/\.json$/, ''))))
   return all.filter((one) => one !== undefined).sort((a, b) => (a.created_at < b.created_at ? -1 : 1))
 }
 
-/** One of them; nothing for what is no token of ours. */
+/** The question of a token; `undefined` for what is none of our tokens. */
 export async function approvalOf(workspace: Workspace, token: string): Promise<PendingApproval | undefined> {
   if (!validToken.test(token)) return undefined
   const text = await workspace.text(`${folder}/${token}.json`).catch(() => '')

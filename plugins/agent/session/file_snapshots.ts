@@ -18,7 +18,7 @@ type Known = ReadonlyMap<string, Copy | undefined>
  * What commands do to the files that a session knows: no tool of ours writes there, so the files are copied before a command and
  * compared after it. What changed becomes a checkpoint like any other. One version of a file is copied once.
  */
-export class Watch {
+export class FileSnapshots {
   private readonly copies = new Map<string, Copy>()
   private readonly folder: string
   /** What `known.json` holds. */
@@ -31,7 +31,7 @@ export class Watch {
     this.folder = `${historyOf(session)}/copies`
   }
 
-  /** Copies those of `paths` that are files; returns what says, after the command, what it changed. */
+  /** Copies those of `paths` that are files; returns a function that, after the command, compares and returns the changes. */
   async before(paths: readonly string[]): Promise<(id: string) => Promise<FileChange[]>> {
     const known = new Map<string, Copy | undefined>()
     // What cannot be copied is not watched: it would look as if the command had made it.
@@ -50,7 +50,7 @@ export class Watch {
     return `${this.folder}/known.json`
   }
 
-  /** Writes down what is known, for the case that nobody is left to compare. */
+  /** Writes the list of copies to disk, for a process that is killed before it compares. */
   private async note(known: Known): Promise<void> {
     const text = JSON.stringify([...known], (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
     if (known.size === 0 || text === this.noted) return

@@ -1,18 +1,18 @@
 import type { Workspace } from '../../../core/workspace/index.js'
-import { readOwn } from '../../lib/state/index.js'
+import { readOwn, sessionsFolder } from '../../lib/state/index.js'
 import { AgentError, type Clock, type Fact, type JournalRecord, type Msg } from '../base/index.js'
 import { lineOf, readJournal } from './journal.js'
 import { asManifest, type ForkMode } from './manifest.js'
 import { envelopeOf, shownMemory } from './memory.js'
 import { before, replay } from './state.js'
-import { openStore, sessionsFolder, unreadable, validId } from './store.js'
+import { openStore, unreadable, validId } from './store.js'
 import { plainSummary, shownSummary } from './summary.js'
 
 const wordsKept = 4
 
 /**
  * Makes a session out of another, which stays as it is and may be in use: with its whole conversation, or with what it remembers, a
- * summary and the last words of the user. A turn under way is not taken along. No model is asked.
+ * summary and the latest prompts of the user. A turn under way is not taken along. No model is asked.
  */
 export async function fork(workspace: Workspace, from: string, to: string, mode: ForkMode, clock: Clock): Promise<void> {
   const parent = `${sessionsFolder}/${from}`
@@ -47,11 +47,11 @@ function closed(records: readonly JournalRecord[]): readonly JournalRecord[] {
   return open ? before(records, turn) : records
 }
 
-/** The same records, without what they cost: that was paid by the other one. */
+/** The same records without their costs, which count for the parent session. */
 const copied = (records: readonly JournalRecord[]): string =>
   records.map(({ n, ts, turn, crc: _, ...fact }) => lineOf('cost_usd' in fact ? { ...fact, cost_usd: 0 } : fact, n, turn, ts)).join('')
 
-/** What a summarised session begins with. */
+/** The first fact of a summarised fork. */
 function handOver(records: readonly JournalRecord[], to: string, history_path: string, now: number): Fact {
   const state = replay(records)
   const summary = plainSummary(state.messages, state.summary)

@@ -12,7 +12,7 @@ export interface Journal {
   records: JournalRecord[]
   /** Bytes of the whole lines that were read. */
   bytes: number
-  /** The last line is torn; it counts as never written. */
+  /** The last line is incomplete; it counts as never written. */
   torn: boolean
   /** Number of a line that is damaged with good ones behind it, from 1. */
   damaged?: number

@@ -13,7 +13,7 @@ interface Holder {
   host: string
 }
 
-/** Holds a session against every other writer. Throws VT_SESSION_LOCKED naming the process; what a dead one left is taken over. */
+/** Holds a session against every other writer. Throws VT_SESSION_LOCKED naming the process; the lock of a dead process is taken over. */
 export async function holdSession(workspace: Workspace, path: string, folder: Handle): Promise<() => Promise<void>> {
   const file = `${folder.ref}/lock`
   const mine: Holder = { pid: process.pid, started_at: await startOf(process.pid), boot_id: await bootId(), host: hostname() }
@@ -46,7 +46,7 @@ function holderIn(text: string | undefined): Holder | undefined {
   }
 }
 
-/** From here nobody sees whether another machine still runs it, or is gone as containers go. */
+/** Whether a process on another machine or in a stopped container still lives cannot be seen from here. */
 function inUse({ pid, host }: Holder, mine: Holder, file: string): AgentError {
   if (host === mine.host) return new AgentError('VT_SESSION_LOCKED', `The session is in use by process ${pid}.`)
   return new AgentError('VT_SESSION_LOCKED', `The session is in use by process ${pid} on ${JSON.stringify(host)}.`, { hint: `If nothing runs there any more, delete ${file}.` })

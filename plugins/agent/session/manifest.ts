@@ -1,9 +1,9 @@
 import { version, withoutValues } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
+import { sessionsFolder } from '../../lib/state/index.js'
 import { AgentError } from '../base/index.js'
-import type { Thread } from '../thread.js'
+import type { Conversation } from './conversation.js'
 import { isHeld } from './lock.js'
-import { sessionsFolder } from './store.js'
 
 export type ForkMode = 'full_copy' | 'summarized'
 /** What `sessions list` shows; `manifest.json` of each session. */
@@ -34,14 +34,14 @@ export interface SessionManifest {
 }
 
 /** The manifest of a session as it is now; `before` is the last one. */
-export function manifestOf({ providers, session_id, thread_id, kernel, line, state, events }: Thread, status: SessionManifest['status'], before: SessionManifest | undefined): SessionManifest {
+export function manifestOf({ providers, session_id, thread_id, kernel, connection, state, events }: Conversation, status: SessionManifest['status'], before: SessionManifest | undefined): SessionManifest {
   const now = new Date(providers.clock.now()).toISOString()
   return {
     v: 1,
     session_id,
     thread_id,
     workspace: kernel.workspace,
-    model: line.model.id,
+    model: connection.model.id,
     mode: kernel.settings.policy.mode,
     created_at: before?.created_at ?? now,
     updated_at: now,

@@ -1,18 +1,19 @@
-import type { Thread } from '../thread.js'
+import type { Conversation } from './conversation.js'
 import { manifestOf, type SessionManifest } from './manifest.js'
+import { saveMemory } from './memory.js'
 
 /**
  * Manifest and memory of a session, for others to read. What they say is in the journal too, so they are written behind the run, as they
  * are last, and whoever closes the session waits for them.
  */
-export class Keeper {
+export class ManifestWriter {
   private status: SessionManifest['status'] = 'idle'
-  /** What is written at the moment, or about to be, is not the latest. */
+  /** A write is queued that has not begun: it will include later changes. */
   private stale = false
   private saving: Promise<void> = Promise.resolve()
 
   constructor(
-    private readonly thread: Thread,
+    private readonly thread: Conversation,
     private manifest: SessionManifest | undefined,
   ) {}
 
@@ -40,7 +41,7 @@ export class Keeper {
     const { thread, status } = this
     this.stale = false
     this.manifest = manifestOf(thread, status, this.manifest)
-    await Promise.all([thread.store.write('manifest.json', JSON.stringify(this.manifest)), status !== 'active' && thread.context.saveMemory()])
+    await Promise.all([thread.store.write('manifest.json', JSON.stringify(this.manifest)), status !== 'active' && saveMemory(thread)])
   }
 
   /** Returns when all of it is written. Throws VT_SESSION_WRITE where that could not be. */

@@ -1,5 +1,7 @@
+import { withoutValues } from '../../../core/base/index.js'
 import type { GroundedFact } from '../base/index.js'
-import { textOf, type State } from './state.js'
+import type { Conversation } from './conversation.js'
+import { messageText, type ConversationState } from './state.js'
 
 /** What a session remembers of itself, `manifests/schema/session_memory_envelope.1.json`: enough to go on with, far less than the conversation. */
 export interface SessionMemoryEnvelope {
@@ -24,14 +26,14 @@ export interface SessionMemoryEnvelope {
 }
 
 /** The memory of a session as its journal and its queue have it. */
-export function envelopeOf(state: State, session_id: string, pending: readonly { id: string; text: string }[], now: number): SessionMemoryEnvelope {
+export function envelopeOf(state: ConversationState, session_id: string, pending: readonly { id: string; text: string }[], now: number): SessionMemoryEnvelope {
   const { summary, first_prompt, touched, applied, history_path } = state
   const last = state.messages.findLast(({ role, parts }) => role === 'assistant' && parts.some(({ type }) => type === 'text'))
-  const said = [summary.goal, ...summary.done, summary.critical_context].filter(Boolean).join('\n')
+  const text = [summary.goal, ...summary.done, summary.critical_context].filter(Boolean).join('\n')
   return {
     session_id,
     schema_version: 3,
-    summary: (said || (last ? textOf(last) : '')).slice(0, 2000) || null,
+    summary: (text || (last ? messageText(last) : '')).slice(0, 2000) || null,
     objective: first_prompt.slice(0, 500) || null,
     task_summary: [...summary.in_progress, ...summary.next_steps].join('\n').slice(0, 1000) || null,
     spec_summary: null,
@@ -48,6 +50,13 @@ export function envelopeOf(state: State, session_id: string, pending: readonly {
     history_artifact_path: history_path ?? null,
     generated_at: new Date(now).toISOString(),
   }
+}
+
+/** Writes down what the session remembers of itself; `archive` is the name under which histories keep it too. */
+export async function saveMemory({ state, session_id, queue, providers, store, settings }: Conversation, archive?: string): Promise<void> {
+  const text = withoutValues(JSON.stringify(envelopeOf(state, session_id, queue.pending, providers.clock.now())))
+  await store.write('memory.json', text)
+  if (archive !== undefined && settings.context.dynamic.persist_history) await store.archive(archive, text)
 }
 
 const longest = 2000

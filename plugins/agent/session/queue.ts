@@ -1,9 +1,9 @@
-import { AgentError, uuidOf, type Clock, type Msg, type Origin, type Random, type Store } from '../base/index.js'
+import { AgentError, uuidOf, type Clock, type MessageOrigin, type Msg, type Random, type Store } from '../base/index.js'
 
 interface Pending {
   id: string
   text: string
-  origin: Origin
+  origin: MessageOrigin
   created_at: string
 }
 interface Content {
@@ -13,7 +13,7 @@ interface Content {
 }
 const most = { pending: 16, applied: 64 }
 
-/** Inputs that wait for the next idle boundary. What was accepted is on disk, and is taken exactly once. */
+/** Inputs that wait for the next idle boundary. An accepted input is on disk and is taken exactly once. */
 export class Queue {
   private content: Content = { v: 1, pending: [], applied: [] }
   private tail: Promise<unknown> = Promise.resolve()
@@ -24,7 +24,7 @@ export class Queue {
     private readonly random: Random,
   ) {}
 
-  /** Takes up what an earlier process left; `known` are the inputs that its journal has. */
+  /** Loads the inputs that an earlier process left; `known` are those its journal has. */
   async load(known: readonly string[]): Promise<void> {
     const text = await this.store.read('queue.json')
     if (text === undefined) return
@@ -32,13 +32,13 @@ export class Queue {
     this.content = { v: 1, pending: pending.filter(({ id }) => !known.includes(id)), applied: [...new Set([...applied, ...known])].slice(-most.applied) }
   }
 
-  /** What waits, the oldest first. */
+  /** The waiting inputs, the oldest first. */
   get pending(): readonly Pending[] {
     return this.content.pending
   }
 
-  /** Throws VT_LOOP_QUEUE_FULL. An input that was there before is not there twice. */
-  async add(text: string, { id = uuidOf(this.random), origin = 'queue', first = false }: { id?: string; origin?: Origin; first?: boolean } = {}): Promise<string> {
+  /** Throws VT_LOOP_QUEUE_FULL. An input with a known id is not added again. */
+  async add(text: string, { id = uuidOf(this.random), origin = 'queue', first = false }: { id?: string; origin?: MessageOrigin; first?: boolean } = {}): Promise<string> {
     const { pending, applied } = this.content
     if (applied.includes(id) || pending.some((one) => one.id === id)) return id
     if (pending.length >= most.pending) throw new AgentError('VT_LOOP_QUEUE_FULL', `${most.pending} inputs wait already; this one was not taken.`)
@@ -58,7 +58,7 @@ export class Queue {
     return this.save({ pending: pending.filter((one) => one.id !== id), applied: [...applied, id].slice(-most.applied) })
   }
 
-  /** Gives back what waits, as if it had never come. */
+  /** Empties the queue; returns the texts. */
   async takeBack(): Promise<string[]> {
     const { pending, applied } = this.content
     if (pending.length > 0) await this.save({ pending: [], applied: [...applied, ...pending.map(({ id }) => id)].slice(-most.applied) })
@@ -73,7 +73,7 @@ export class Queue {
   }
 }
 
-/** Throws VT_SESSION_CORRUPT: what was accepted is not dropped without a word. */
+/** Throws VT_SESSION_CORRUPT: an accepted input is never dropped silently. */
 function contentOf(text: string): Content {
   try {
     const content = JSON.parse(text) as Content

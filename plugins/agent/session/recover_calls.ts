@@ -3,39 +3,43 @@ import type { Workspace } from '../../../core/workspace/index.js'
 import { undoable, type Step } from '../../lib/files/index.js'
 import { spooled } from '../../lib/state/index.js'
 import { isQuiet, meaningOf, textOfResult, type CallPart, type FileChange, type Meaning } from '../base/index.js'
-import type { Thread } from '../thread.js'
+import type { Conversation } from './conversation.js'
 import { callEnd, resultPart, unanswered } from './state.js'
 
-/** What came of a call, and what it did to files that the session knows where its tool does not say so. */
-export interface Came {
+/** The result of a call, and the known files it changed where its tool does not report them. */
+export interface CallResult {
   result: Result
   changed: FileChange[]
 }
+interface KnownCall {
+  effects: readonly Effect[]
+  meaning: Meaning
+}
 
 /**
- * What became of a call that a killed process had begun. Nothing is `undefined`: it did nothing, and can be made. A command is never
+ * What became of a call that a killed process had begun; `undefined` when it did nothing and can be made. A command is never
  * made again, and files that it changed can be brought back; a change of our own is compared with what was noted before it.
  */
-export async function settle({ workspace, session_id, state, watch, approvals }: Thread, { call_id }: CallPart, { effects, meaning }: { effects: readonly Effect[]; meaning: Meaning }): Promise<Came | undefined> {
+export async function recoverCall({ workspace, session_id, state, snapshots, approvals }: Conversation, { call_id }: CallPart, { effects, meaning }: KnownCall): Promise<CallResult | undefined> {
   if (isQuiet(effects) || (await approvals.waits(call_id))) return undefined
   const since = (state.started.get(call_id) as { ts?: string } | undefined)?.ts ?? ''
   if (!meaning.slot?.keeps_history) {
-    const changed = await watch.afterwards(call_id).catch(() => [])
+    const changed = await snapshots.afterwards(call_id).catch(() => [])
     const files = changed.length > 0 ? ` It changed ${changed.map(({ path }) => path).join(', ')}.` : ''
-    const said = await lastWords(workspace, session_id, since)
-    return { result: interrupted(`The program was killed while this ran: it may have run; look before repeating it.${files}${said}`), changed }
+    const output = await lastWords(workspace, session_id, since)
+    return { result: interrupted(`The program was killed while this ran: it may have run; look before repeating it.${files}${output}`), changed }
   }
   const steps = (await undoable(workspace)).flatMap(({ checkpoint }) => (checkpoint.session === session_id && checkpoint.time >= since ? checkpoint.steps : []))
-  const made = await Promise.all(steps.map((step) => isMade(workspace, step)))
-  if (!made.includes(true)) return undefined
-  if (!made.includes(false)) return { result: ok({}, { text: 'The change was made before the program was interrupted.' }), changed: [] }
-  const state_of = steps.map((step, index) => `${'path' in step ? step.path : step.to}: ${made[index] ? 'made' : 'not made'}`)
+  const done = await Promise.all(steps.map((step) => isMade(workspace, step)))
+  if (!done.includes(true)) return undefined
+  if (!done.includes(false)) return { result: ok({}, { text: 'The change was made before the program was interrupted.' }), changed: [] }
+  const state_of = steps.map((step, index) => `${'path' in step ? step.path : step.to}: ${done[index] ? 'made' : 'not made'}`)
   return { result: interrupted(`The program was killed in the middle of this change. ${state_of.join('; ')}.`), changed: [] }
 }
 
 const longestTail = 2048
 
-/** Where what a killed command printed lies, with its end; as far as it was so much that it was written down. */
+/** The file with the output of a killed command, and its end; only long output was written to a file. */
 async function lastWords(workspace: Workspace, session: string, since: string): Promise<string> {
   const [last] = (await spooled(workspace, session)).filter(({ mtime_ms }) => mtime_ms >= Date.parse(since))
   if (!last) return ''
@@ -45,7 +49,7 @@ async function lastWords(workspace: Workspace, session: string, since: string): 
 
 const interrupted = (message: string): Result => fail('VT_CALL_INTERRUPTED', message, { hint: 'Look at the state of things before you go on.' })
 
-/** Does the workspace look as it does behind a step? */
+/** Does the workspace look as it does after a step? */
 export async function isMade(workspace: Workspace, step: Step): Promise<boolean> {
   const there = async (path: string) => (await workspace.stat(path)) !== undefined
   if (step.op === 'rename') return (await there(step.to)) && !(await there(step.from))
@@ -56,20 +60,20 @@ export async function isMade(workspace: Workspace, step: Step): Promise<boolean>
 }
 
 /** What is known of a call now; what was noted when it began may be of a version that knew less. */
-async function known({ kernel, providers }: Thread, call: CallPart): Promise<{ effects: readonly Effect[]; meaning: Meaning }> {
+async function known({ kernel, providers }: Conversation, call: CallPart): Promise<KnownCall> {
   const { effects } = await providers.metadata.describe(call.name, call.input)
   return { effects, meaning: await meaningOf(kernel, call) }
 }
 
-/** Ends a turn that will not be continued: every call of it is answered by what is known, then the turn is closed. */
-export async function abandon(thread: Thread): Promise<void> {
+/** Ends a turn that nobody continues: answers each of its calls with what is known, then closes it. */
+export async function abandonTurn(thread: Conversation): Promise<void> {
   const calls = unanswered(thread.state)
   for (const call of calls) {
     const { call_id } = call
     if (thread.state.ended.has(call_id)) continue
     const start = thread.state.started.get(call_id)
-    const nothing: Came = { result: interrupted('The program was killed before this was done. Nothing was done.'), changed: [] }
-    const { result, changed } = (start && (await settle(thread, call, await known(thread, call)))) ?? nothing
+    const nothing: CallResult = { result: interrupted('The program was killed before this was done. Nothing was done.'), changed: [] }
+    const { result, changed } = (start && (await recoverCall(thread, call, await known(thread, call)))) ?? nothing
     await thread.commit(callEnd(call_id, textOfResult(result), changed))
   }
   if (calls.length > 0) await thread.commit({ kind: 'message', message: { role: 'tool', parts: calls.map((call) => resultPart(call, thread.state.ended.get(call.call_id)!)) } })

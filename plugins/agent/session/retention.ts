@@ -1,14 +1,14 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import { historyFolder } from '../../lib/files/index.js'
-import { spooled } from '../../lib/state/index.js'
+import { sessionsFolder, spooled } from '../../lib/state/index.js'
 import type { AgentSettings } from '../base/index.js'
 import { isHeld } from './lock.js'
 import { listSessions } from './manifest.js'
-import { openStore, sessionsFolder } from './store.js'
+import { openStore } from './store.js'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Brings all that sessions left within the bounds of the settings; returns the ids of those that are gone. */
+/** Deletes sessions and spooled output beyond the bounds of the settings; returns the ids of the deleted sessions. */
 export async function tidy(workspace: Workspace, { sessions, context }: AgentSettings, now: number, current?: string): Promise<string[]> {
   const gone = await collect(workspace, sessions, now, current)
   await collectSpool(workspace, context.dynamic, current)
@@ -37,7 +37,7 @@ async function collect(workspace: Workspace, { max_count, max_age_days, max_tota
   return gone
 }
 
-/** Keeps what sessions put aside within its bound: the session used longest ago loses it first, `current` never. 0 is no bound. */
+/** Deletes spooled output beyond its bound: of the session used longest ago first, of `current` never. 0 is no bound. */
 async function collectSpool(workspace: Workspace, { spool_max_mb }: AgentSettings['context']['dynamic'], current?: string): Promise<void> {
   const all = await listSessions(workspace)
   const files = await Promise.all(all.map(({ session_id }) => spooled(workspace, session_id)))

@@ -10,7 +10,7 @@ import { openStore } from './store.js'
 
 export interface Reverted {
   session_id: string
-  /** The turn that the revert is. */
+  /** The number of the turn that records the revert. */
   turn: number
   /** Paths that are, or would be, as they were. */
   reverted: string[]
@@ -18,7 +18,7 @@ export interface Reverted {
   /** Files that changed since by nothing the session recorded. */
   unrevertable: string[]
 }
-export interface Wanted {
+export interface RevertRequest {
   turn: number
   scope: RevertScope
   paths: readonly string[]
@@ -31,7 +31,7 @@ export interface Wanted {
  * Brings back what was before a turn: files, conversation or both. It is a turn of the session itself, and can be reverted. Throws
  * VT_REVERT_NO_CHECKPOINT, VT_REVERT_CONFLICT with nothing changed, VT_SESSION_NOT_FOUND, VT_SESSION_LOCKED.
  */
-export async function revert(workspace: Workspace, session_id: string, { turn, scope, paths, dry_run, force }: Wanted, now: number): Promise<Reverted> {
+export async function revert(workspace: Workspace, session_id: string, { turn, scope, paths, dry_run, force }: RevertRequest, now: number): Promise<Reverted> {
   const store = await openStore(workspace, session_id, { must_exist: true })
   try {
     const { records, torn, bytes, damaged } = readJournal((await store.read('messages.jsonl')) ?? '')
@@ -64,13 +64,13 @@ export async function revert(workspace: Workspace, session_id: string, { turn, s
 
 const nothing: Rewind = { operations: [], reverted: [], skipped: [], conflicts: [], made: [] }
 const idOf = (turn: number): string => `revert-${turn}`
-/** Stands behind a revert whose files are back. */
+/** The fact after a revert whose files are restored. */
 export const finished = (turn: number): Fact => ({ kind: 'note', text: `The files are as they were before turn ${turn}.` })
 
 /** When a turn began; nothing when there is none such. */
 const beginOf = (records: readonly JournalRecord[], turn: number): string | undefined => records[before(records, turn).length]?.ts
 
-/** Brings back the files of a revert whose process was killed before it had; of those that somebody changed since, none. Returns its turn. */
+/** Restores the files of a revert whose process was killed before it did; none where somebody changed one since. Returns the turn it reverts to. */
 export async function finishRevert(workspace: Workspace, session_id: string, records: readonly JournalRecord[]): Promise<number | undefined> {
   const last = records.at(-1)
   if (last?.kind !== 'revert' || last.scope === 'conversation') return undefined
@@ -90,7 +90,7 @@ const passed = new Set(['.git', '.vtcode', 'node_modules'])
 const mostLookedAt = 20_000
 const mostTold = 200
 
-/** Files that are younger than the turn and that nothing above brings back: what only a command knew. */
+/** Files modified since the turn that are not reverted: only a command changed them. */
 async function changedOtherwise(workspace: Workspace, since: number, reverted: readonly string[]): Promise<string[]> {
   const known = new Set(reverted)
   const found: string[] = []

@@ -67,7 +67,7 @@ async function back(workspace: Workspace, path: string, was: Was): Promise<Opera
   return { op: 'write', path, bytes, over: over ?? 'nothing', mode }
 }
 
-/** Goes back change by change, the latest first, and knows for each path what it held then; what it does not name is as it is now. */
+/** Goes back change by change, the latest first, and computes what each path held then; paths it does not name are unchanged. */
 class Past {
   readonly view = new Map<string, Was>()
   readonly skipped: Rewind['skipped'] = []

@@ -3,15 +3,16 @@ import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { homeOf } from '../../../core/config/index.js'
 import { openWorkspace, type Workspace } from '../../../core/workspace/index.js'
+import { sessionsFolder } from '../../lib/state/index.js'
 import { AgentError } from '../base/index.js'
 import { listSessions, type SessionManifest } from './manifest.js'
-import { sessionsFolder, validId } from './store.js'
+import { validId } from './store.js'
 
 type Env = Readonly<Record<string, string | undefined>>
 const most = 2000
 const fileOf = (env: Env): string => join(homeOf({ env }), 'state', 'sessions.index.jsonl')
 
-/** Notes where a session lies, so that it is found from elsewhere. Without a place to write it is only found there. */
+/** Notes the workspace of a session, so that it is found from elsewhere. A failure to write is ignored. */
 export async function noteSession(session_id: string, workspace: string, env: Env): Promise<void> {
   const file = fileOf(env)
   try {
@@ -67,7 +68,7 @@ export async function allSessions(here: string, env: Env): Promise<SessionManife
   return (await Promise.all(lists)).flat().sort((a, b) => (a.updated_at < b.updated_at ? 1 : -1))
 }
 
-/** A folder that may be gone by now, or another thing. */
+/** The workspace at a path; `undefined` where no folder is any more. */
 function opened(root: string): ReturnType<typeof openWorkspace> | undefined {
   try {
     return openWorkspace(root)

@@ -1,19 +1,19 @@
 import type { CallPart, Fact, FileChange, JournalRecord, Msg, ResultPart, Summary } from '../base/index.js'
-import { addCost } from '../model/index.js'
+import { addUsd } from '../model/index.js'
 import { mergeSummaries, noSummary } from './summary.js'
 
 type CallStart = Fact & { kind: 'call_start' }
 type CallEnd = Fact & { kind: 'call_end' }
 
-/** What a journal says so far. Live runs and resumed ones come to it in the same way: by `apply`, fact after fact. */
-export interface State {
-  /** What the model is told. */
+/** The state that a journal describes. Live and resumed runs build it the same way: by `apply`, fact after fact. */
+export interface ConversationState {
+  /** The messages that the model reads. */
   messages: Msg[]
   turn: number
   /** Present while a turn is open. */
   open: { turn_id: string; input: Msg } | undefined
   steps: number
-  /** Calls that began, and what came of them, of the step under way. */
+  /** Calls of the step under way that began, and their results. */
   started: Map<string, CallStart>
   ended: Map<string, CallEnd>
   segment: (Fact & { kind: 'segment' }) | undefined
@@ -22,7 +22,7 @@ export interface State {
   /** Inputs that were taken from the queue. */
   applied: string[]
   compactions: number
-  /** What the compactions so far found, the newest last; of the last one `goal` and the like. */
+  /** The merged summary of all compactions; `goal` and the like are those of the last one. */
   summary: Summary
   /** Where the conversation lies as it was before the last compaction. */
   history_path: string | undefined
@@ -36,7 +36,7 @@ export interface State {
 }
 const most = { touched: 200, named: 500 }
 
-export const emptyState = (): State => ({
+export const emptyState = (): ConversationState => ({
   messages: [],
   turn: 0,
   open: undefined,
@@ -55,8 +55,8 @@ export const emptyState = (): State => ({
   cost: 0,
 })
 
-/** One fact more. */
-export function apply(state: State, fact: Fact, turn: number): void {
+/** Applies one fact. */
+export function apply(state: ConversationState, fact: Fact, turn: number): void {
   switch (fact.kind) {
     case 'segment':
       state.segment = fact
@@ -66,7 +66,7 @@ export function apply(state: State, fact: Fact, turn: number): void {
       state.earlier = state.messages.length
       state.open = { turn_id: fact.turn_id, input: fact.input }
       state.messages = [...state.messages, fact.input]
-      state.first_prompt ||= textOf(fact.input)
+      state.first_prompt ||= messageText(fact.input)
       if (fact.input.intent_id !== undefined) state.applied = [...state.applied, fact.input.intent_id].slice(-64)
       return
     case 'turn_end':
@@ -75,7 +75,7 @@ export function apply(state: State, fact: Fact, turn: number): void {
     case 'message':
       state.messages = [...state.messages, fact.message]
       if (fact.message.role === 'assistant') state.steps += 1
-      if (fact.cost_usd !== undefined) state.cost = addCost(state.cost, fact.cost_usd)
+      if (fact.cost_usd !== undefined) state.cost = addUsd(state.cost, fact.cost_usd)
       state.started.clear()
       state.ended.clear()
       return
@@ -104,15 +104,15 @@ export function apply(state: State, fact: Fact, turn: number): void {
   }
 }
 
-/** What a whole journal says. A conversation that was taken back is what it was before that turn. */
-export function replay(records: readonly JournalRecord[]): State {
+/** The state after a whole journal. A reverted conversation is what it was before that turn. */
+export function replay(records: readonly JournalRecord[]): ConversationState {
   const state = emptyState()
-  const turns: { turn: number; said: Conversation }[] = []
+  const turns: { turn: number; content: Content }[] = []
   for (const record of records) {
-    const said = conversationOf(state)
+    const content = contentOf(state)
     apply(state, record, record.turn)
-    if (record.kind === 'revert' && record.scope !== 'code') takeBack(state, turns.find(({ turn }) => turn >= record.to_turn)?.said ?? said)
-    if (beginsTurn(record)) turns.push({ turn: record.turn, said })
+    if (record.kind === 'revert' && record.scope !== 'code') takeBack(state, turns.find(({ turn }) => turn >= record.to_turn)?.content ?? content)
+    if (beginsTurn(record)) turns.push({ turn: record.turn, content })
   }
   return state
 }
@@ -125,13 +125,13 @@ export function before(records: readonly JournalRecord[], turn: number): readonl
 
 const beginsTurn = ({ kind }: JournalRecord): boolean => kind === 'turn_start' || kind === 'revert'
 
-/** What is taken back with a turn. Nothing in it is ever changed in place, so to keep it costs nothing. */
-type Conversation = Pick<State, 'messages' | 'summary' | 'history_path'>
-const conversationOf = ({ messages, summary, history_path }: State): Conversation => ({ messages, summary, history_path })
+/** What a revert takes back. Nothing in it is changed in place, so keeping it costs nothing. */
+type Content = Pick<ConversationState, 'messages' | 'summary' | 'history_path'>
+const contentOf = ({ messages, summary, history_path }: ConversationState): Content => ({ messages, summary, history_path })
 
 /** The conversation becomes what it was; the numbers of turns, steps, calls and compactions go on. */
-function takeBack(state: State, said: Conversation): void {
-  Object.assign(state, { ...said, earlier: said.messages.length, open: undefined })
+function takeBack(state: ConversationState, content: Content): void {
+  Object.assign(state, { ...content, earlier: content.messages.length, open: undefined })
 }
 
 /** Each once, the new ones last. */
@@ -149,14 +149,14 @@ function cleared(message: Msg, { texts, inputs }: Fact & { kind: 'cleared' }): M
 export const callsIn = (messages: readonly Msg[]): CallPart[] => messages.flatMap(({ parts }) => parts.filter((part) => part.type === 'tool_call'))
 
 /** The calls of the last step that no result answers yet. */
-export function unanswered({ messages }: State): CallPart[] {
+export function unanswered({ messages }: ConversationState): CallPart[] {
   const last = messages.at(-1)
   return last?.role === 'assistant' ? last.parts.filter((part) => part.type === 'tool_call') : []
 }
 
-export const textOf = ({ parts }: Msg): string => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
+export const messageText = ({ parts }: Msg): string => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 
-/** What came of a call, for the journal. */
+/** The result of a call, for the journal. */
 export const callEnd = (call_id: string, answer: Pick<ResultPart, 'text' | 'is_error' | 'spool_path'>, changes: readonly FileChange[]): CallEnd => ({
   kind: 'call_end',
   call_id,

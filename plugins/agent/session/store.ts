@@ -4,13 +4,12 @@ import { basename, dirname } from 'node:path'
 import { writeState } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { historyFolder } from '../../lib/files/index.js'
-import { openOwn, ownFolder, readOwn } from '../../lib/state/index.js'
+import { openOwn, ownFolder, readOwn, sessionsFolder } from '../../lib/state/index.js'
 import { AgentError, messageOf, type Log, type Store } from '../base/index.js'
 import { holdSession } from './lock.js'
 
 const largestLog = 64 * 1024 * 1024
 
-export const sessionsFolder = '.vtcode/sessions'
 /** Ids are names of folders. */
 export const validId = (id: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id)
 
@@ -88,7 +87,7 @@ class Disk implements Store {
     else await this.inTurn(name, () => replace(`${this.folder.ref}/${name}`, name, text, { durable: true }))
   }
 
-  /** A file is written by one at a time: what was said last is what stays. */
+  /** Writes to one file run one after the other: the last one stays. */
   private inTurn(name: string, write: () => Promise<void>): Promise<void> {
     const written = (this.writing.get(name) ?? Promise.resolve()).then(write, write)
     this.writing.set(name, written)
@@ -133,10 +132,10 @@ async function replace(path: string, name: string, text: string, { durable }: { 
 // The system names the place by a number of ours.
 const unwritable = (name: string, error: unknown): AgentError => new AgentError('VT_SESSION_WRITE', `${name} cannot be written: ${messageOf(error).replace(/, \w+ '.*$/, '')}.`)
 
-/** Never taken for nothing: what is written next would stand in its place. */
+/** An unreadable file is never taken for a missing one: the next write would replace it. */
 export const unreadable = (path: string, error: unknown): AgentError => new AgentError('VT_SESSION_CORRUPT', `${path} cannot be read: ${messageOf(error)}.`, { hint: 'Look at it by hand; nothing was changed.' })
 
-/** What the system says of the disk is a failure of the session; what was found out by ourselves stays what it is. */
+/** Errors of the file system become VT_SESSION_WRITE; our own errors stay as they are. */
 const ofDisk = (name: string, error: unknown): unknown => (typeof (error as NodeJS.ErrnoException).syscall === 'string' ? unwritable(name, error) : error)
 
 /** A session that ends with the program. */

@@ -1,4 +1,4 @@
-import type { GroundedFact, Msg, Part, Summary } from '../base/index.js'
+import type { GroundedFact, MessagePart, Msg, Summary } from '../base/index.js'
 
 export const noSummary: Summary = { goal: '', constraints: [], done: [], in_progress: [], blocked: [], decisions: [], next_steps: [], facts: [], open_questions: [], critical_context: '' }
 const lists = ['constraints', 'done', 'in_progress', 'blocked', 'decisions', 'next_steps', 'open_questions'] as const
@@ -14,11 +14,11 @@ Say what was asked in the words of the user, name files, commands and errors exa
 export function readSummary(text: string): Summary {
   const value: unknown = JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1))
   if (typeof value !== 'object' || value === null) throw new Error('an object is needed')
-  const said = value as Record<string, unknown>
-  if (typeof said['goal'] !== 'string') throw new Error('goal has to be a string')
-  const summary: Summary = { ...noSummary, goal: said['goal'].slice(0, longest), critical_context: String(said['critical_context'] ?? '').slice(0, longest) }
-  for (const name of lists) summary[name] = textsOf(said[name] ?? [], name)
-  const facts = said['facts'] ?? []
+  const fields = value as Record<string, unknown>
+  if (typeof fields['goal'] !== 'string') throw new Error('goal has to be a string')
+  const summary: Summary = { ...noSummary, goal: fields['goal'].slice(0, longest), critical_context: String(fields['critical_context'] ?? '').slice(0, longest) }
+  for (const name of lists) summary[name] = textsOf(fields[name] ?? [], name)
+  const facts = fields['facts'] ?? []
   if (!Array.isArray(facts) || !facts.every(isFact)) throw new Error('facts has to be a list of objects with fact and source')
   summary.facts = facts.slice(0, mostItems).map(({ fact, source }) => ({ fact: fact.slice(0, longest), source: source.slice(0, 200) }))
   return summary
@@ -32,7 +32,7 @@ function textsOf(value: unknown, name: string): string[] {
 }
 const isFact = (value: unknown): value is GroundedFact => typeof (value as GroundedFact | null)?.fact === 'string' && typeof (value as GroundedFact).source === 'string'
 
-/** What a later summary adds to an earlier one: it speaks of the present, and what is to be remembered adds up, the newest last. */
+/** Merges a later summary into an earlier one: the later one replaces the state of the work; constraints, questions and facts add up, the newest last. */
 export const mergeSummaries = (old: Summary, new_: Summary): Summary => ({
   ...new_,
   constraints: remembered([...old.constraints, ...new_.constraints], (text) => text),
@@ -51,15 +51,15 @@ function remembered<T>(items: readonly T[], textOf: (item: T) => string): T[] {
   return [...kept.values()].slice(-mostRemembered)
 }
 
-/** A summary that a model is not needed for: the words of the user and the last words of the agent. */
+/** A summary without a model: the user's prompts and the agent's last texts. */
 export function plainSummary(messages: readonly Msg[], earlier: Summary): Summary {
-  const said = (role: Msg['role']) => messages.filter((message) => message.role === role && message.origin !== 'harness' && message.origin !== 'instructions').map(spoken).filter(Boolean)
-  const asked = said('user')
+  const textsBy = (role: Msg['role']) => messages.filter((message) => message.role === role && message.origin !== 'harness' && message.origin !== 'instructions').map(spoken).filter(Boolean)
+  const prompts = textsBy('user')
   return {
     ...earlier,
-    goal: earlier.goal || (asked[0] ?? '').slice(0, 500),
-    in_progress: asked.slice(-1).map((text) => text.slice(0, 500)),
-    critical_context: said('assistant').slice(-2).join('\n').slice(-longest),
+    goal: earlier.goal || (prompts[0] ?? '').slice(0, 500),
+    in_progress: prompts.slice(-1).map((text) => text.slice(0, 500)),
+    critical_context: textsBy('assistant').slice(-2).join('\n').slice(-longest),
   }
 }
 const spoken = ({ parts }: Msg): string => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('').trim()
@@ -98,7 +98,7 @@ export function transcript(messages: readonly Msg[], room: number): string {
   return blocks.reverse().join('\n\n')
 }
 
-function written(part: Part): string {
+function written(part: MessagePart): string {
   if (part.type === 'tool_call') return `call ${part.call_id} ${part.name} ${cut(JSON.stringify(part.input), 4000)}`
   if (part.type === 'tool_result') return `result of ${part.call_id}${part.is_error ? ' (failed)' : ''}:\n${cut(part.text, 32_000)}`
   return part.type === 'text' ? cut(part.text, 32_000) : ''

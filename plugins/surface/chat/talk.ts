@@ -1,5 +1,5 @@
 import type { Io, Kernel } from '../../../core/index.js'
-import { refusal, summary } from '../../agent/cli/index.js'
+import { printFailure, summary } from '../../agent/cli/index.js'
 import type { Agent } from '../../agent/index.js'
 import { interactive, oneLine, say } from '../../lib/terminal/index.js'
 
@@ -44,7 +44,7 @@ export class Talk {
       await (steer ? this.agent.steer(rest) : this.agent.followUp(text))
       say(this.io, 'info', steer ? `Ended; next comes: ${oneLine(rest)}` : `This waits for the end of the turn: ${oneLine(text)}`)
     } catch (error) {
-      refusal(this.kernel, error, this.io)
+      printFailure(this.kernel, error, this.io)
     }
   }
 
@@ -67,7 +67,7 @@ export class Talk {
       return true
     } catch (error) {
       if ((error as Error).name === 'AbortError') this.io.stderr.write('cancelled\n')
-      else refusal(this.kernel, error, this.io)
+      else printFailure(this.kernel, error, this.io)
       return false
     }
   }

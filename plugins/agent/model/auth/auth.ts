@@ -2,11 +2,11 @@ import { homedir } from 'node:os'
 import { keepSecret } from '../../../../core/base/index.js'
 import { printed } from '../../../lib/process/index.js'
 import { AgentError, messageOf, type AgentProviders } from '../../base/index.js'
-import { authType, type Auth, type Entry } from '../providers/entry.js'
-import { fixed, type Credential, type Finding } from './types.js'
+import { authType, type Auth, type ProviderEntry } from '../providers/entry.js'
+import { fixed, type Credential, type CredentialLookup } from './types.js'
 
 /** The credential that an `auth` describes; what its type needs is there. Throws VT_LLM_AUTH. */
-export async function authOf({ name: provider, base_url = '' }: Entry, auth: Auth, providers: AgentProviders, { resolve, workspace }: Finding): Promise<Credential> {
+export async function authOf({ name: provider, base_url = '' }: ProviderEntry, auth: Auth, providers: AgentProviders, { resolve, workspace }: CredentialLookup): Promise<Credential> {
   const value = async (key: string) => {
     const text = await resolve(auth[key], `auth.${key}`)
     keepSecret(text, provider)

@@ -62,7 +62,7 @@ export function bySignature(signing: Signing): Credential {
   }
 }
 
-/** The user's own keys: those of the environment unless a profile is said, then those of the profile's files. */
+/** The user's own keys: those of the environment unless a profile is set, then those of the profile's files. */
 function ownKeys({ auth, providers: { env } }: Signing): Keys | undefined {
   if (auth.profile === undefined) {
     const found = asKeys(env['AWS_ACCESS_KEY_ID'], env['AWS_SECRET_ACCESS_KEY'], env['AWS_SESSION_TOKEN'])
@@ -70,9 +70,9 @@ function ownKeys({ auth, providers: { env } }: Signing): Keys | undefined {
   }
   const name = profileOf(auth, env)
   const [credentials, config] = filesOf(env)
-  const said = { ...section(config, name === 'default' ? name : `profile ${name}`), ...section(credentials, name) }
+  const values = { ...section(config, name === 'default' ? name : `profile ${name}`), ...section(credentials, name) }
   // Keys beside a role are what the role is asked for with.
-  return said['role_arn'] ? undefined : asKeys(said['aws_access_key_id'], said['aws_secret_access_key'], said['aws_session_token'])
+  return values['role_arn'] ? undefined : asKeys(values['aws_access_key_id'], values['aws_secret_access_key'], values['aws_session_token'])
 }
 
 const asKeys = (id: string | undefined, secret: string | undefined, token: string | undefined): Keys | undefined =>
@@ -87,15 +87,15 @@ function filesOf(env: AgentProviders['env']): [credentials: string, config: stri
 
 /** One section of a file of AWS; a file that is not there says nothing. */
 function section(file: string, wanted: string): Record<string, string> {
-  const said: Record<string, string> = {}
+  const values: Record<string, string> = {}
   let name = ''
   for (const line of textOf(file).split(/\r?\n/)) {
     const head = /^\s*\[\s*(?:(profile)\s+)?(['"]?)(.+?)\2\s*\]/.exec(line)
     if (head) name = `${head[1] ? 'profile ' : ''}${head[3]}`
     const entry = name === wanted && /^([a-z_]+)\s*=\s*(.*?)\s*$/i.exec(line)
-    if (entry) said[entry[1]!.toLowerCase()] = entry[2]!
+    if (entry) values[entry[1]!.toLowerCase()] = entry[2]!
   }
-  return said
+  return values
 }
 
 function textOf(file: string): string {
@@ -110,13 +110,13 @@ function textOf(file: string): string {
 /** Keys for a profile that has none of its own, from single sign-on, a role, a program or the machine: AWS's own program knows every way. */
 async function lentKeys({ provider, auth, providers: { env, clock }, workspace }: Signing): Promise<Keys> {
   const profile = profileOf(auth, env)
-  const said = Object.entries(env).filter((entry): entry is [string, string] => /^(AWS_\w+|HOME)$/.test(entry[0]) && entry[1] !== undefined)
+  const declared = Object.entries(env).filter((entry): entry is [string, string] => /^(AWS_\w+|HOME)$/.test(entry[0]) && entry[1] !== undefined)
   const args = ['configure', 'export-credentials', '--format', 'process', ...(profile === 'default' ? [] : ['--profile', profile])]
   const refused = (why: string) =>
     new AgentError('VT_LLM_AUTH', `The provider '${provider}' needs keys of AWS: the profile '${profile}' holds none (${filesOf(env).join(', ')}), and the program aws, which knows other ways, ${why}.`, {
       hint: `Try \`aws configure export-credentials --profile ${profile}\` (AWS CLI 2), write aws_access_key_id and aws_secret_access_key into that profile, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
     })
-  const output = await printed({ program: 'aws', args, cwd: homedir(), env: Object.fromEntries(said), path: env['PATH'], workspace, seconds: 30 }).catch((error: unknown) => Promise.reject(refused(messageOf(error))))
+  const output = await printed({ program: 'aws', args, cwd: homedir(), env: Object.fromEntries(declared), path: env['PATH'], workspace, seconds: 30 }).catch((error: unknown) => Promise.reject(refused(messageOf(error))))
   const keys = parsed(output)
   if (!keys) throw refused('printed no keys')
   const until = Date.parse(keys.expiration ?? '')

@@ -91,8 +91,8 @@ async function byBrowser(way: SignIn, workspace: string, signal: AbortSignal): P
   try {
     const verifier = randomBytes(32).toString('base64url')
     const page = new URL(auth.authorization_url!)
-    const said = { response_type: 'code', client_id: auth.client_id!, redirect_uri: back.url, state: back.state(), code_challenge: challengeOf(verifier), code_challenge_method: 'S256', ...scope(auth) }
-    for (const [name, value] of Object.entries(said)) page.searchParams.set(name, value)
+    const parameters = { response_type: 'code', client_id: auth.client_id!, redirect_uri: back.url, state: back.state(), code_challenge: challengeOf(verifier), code_challenge_method: 'S256', ...scope(auth) }
+    for (const [name, value] of Object.entries(parameters)) page.searchParams.set(name, value)
     showPage(page, provider, { env: providers.env, workspace })
     const answer = await back.answer(signal).catch((error: unknown) => Promise.reject(refused(way, messageOf(error))))
     const code = answer.get('code')
@@ -106,9 +106,9 @@ async function byBrowser(way: SignIn, workspace: string, signal: AbortSignal): P
 /** The device flow (RFC 8628): the user types a code in elsewhere, and the server is asked until they have. */
 async function byDevice(way: SignIn, signal: AbortSignal): Promise<Granted> {
   const { clock } = way.providers
-  const said = await posted(way, way.auth.device!, scope(way.auth))
-  const { device_code, user_code, verification_uri, interval = 5, expires_in = 600 } = said as { device_code?: unknown; user_code?: unknown; verification_uri?: unknown; interval?: unknown; expires_in?: unknown }
-  if (typeof device_code !== 'string' || typeof user_code !== 'string' || typeof verification_uri !== 'string') throw refused(way, faultIn(said) ?? 'the server gives no code')
+  const grant = await posted(way, way.auth.device!, scope(way.auth))
+  const { device_code, user_code, verification_uri, interval = 5, expires_in = 600 } = grant as { device_code?: unknown; user_code?: unknown; verification_uri?: unknown; interval?: unknown; expires_in?: unknown }
+  if (typeof device_code !== 'string' || typeof user_code !== 'string' || typeof verification_uri !== 'string') throw refused(way, faultIn(grant) ?? 'the server gives no code')
   process.stderr.write(`vtcode: sign in to ${way.provider}: type ${oneLine(user_code)} at ${oneLine(verification_uri)}\n`)
   const until = clock.now() + Math.min(Number(expires_in) || 600, 1800) * 1000
   let wait_ms = Math.max(1, Number(interval) || 5) * 1000

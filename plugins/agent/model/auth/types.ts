@@ -1,19 +1,19 @@
 /** What opens the door of one provider, and of no other. */
 export interface Credential {
   /** Asked for at each request. */
-  read(): Promise<Door>
+  read(): Promise<RequestAuth>
   /** After a refusal: true when a fresh one can be tried. */
   refresh(): boolean
 }
 /** A key goes where the client library puts keys; headers and parameters go as they are; a signature is made of the whole request. */
-export interface Door {
+export interface RequestAuth {
   key?: string
   headers?: Record<string, string>
   query?: Record<string, string>
-  sign?: (request: Leaving) => Promise<Headers>
+  sign?: (request: SignableRequest) => Promise<Headers>
 }
 /** A request as it leaves. */
-export interface Leaving {
+export interface SignableRequest {
   method: string
   url: URL
   headers: Headers
@@ -23,9 +23,9 @@ export interface Leaving {
 /** The text that a typed value of an entry stands for; `field` names its place. Throws VT_LLM_AUTH. */
 export type Resolve = (value: unknown, field: string) => Promise<string>
 /** How what an entry names is found; no program of the workspace is started for it. */
-export interface Finding {
+export interface CredentialLookup {
   resolve: Resolve
   workspace: string
 }
 
-export const fixed = (door: Door): Credential => ({ read: async () => door, refresh: () => false })
+export const fixed = (door: RequestAuth): Credential => ({ read: async () => door, refresh: () => false })

@@ -3,7 +3,7 @@ import type { Provider } from '../../../../core/kernel/index.js'
 
 export type ApiFormat = 'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'google-generative-ai' | 'ai-sdk' | 'module'
 /** What is known of a model; prices are USD for a million tokens. */
-export interface Facts {
+export interface ModelFacts {
   context_window?: number
   max_output_tokens?: number
   cost?: { input: number; output: number; cache_read?: number; cache_write?: number }
@@ -31,7 +31,7 @@ export interface Compat {
   custom_tools?: boolean
   usage_in_stream?: boolean
 }
-export interface Profile extends Facts {
+export interface Profile extends ModelFacts {
   api_format?: ApiFormat | 'auto'
   display_name?: string
   body?: JsonObject
@@ -55,7 +55,7 @@ export interface Auth extends JsonObject {
   service?: string
 }
 /** An entry of `custom_providers`, or of a manifest of kind provider, as the schema has checked it. */
-export interface Entry extends Profile {
+export interface ProviderEntry extends Profile {
   name: string
   base_url?: string
   package?: string
@@ -83,14 +83,14 @@ const ours = /^(authorization|host|content-length)$/i
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
 /** What the schema cannot say of an entry. */
-export function objectionTo(entry: Entry): string | undefined {
+export function entryFault(entry: ProviderEntry): string | undefined {
   const { api_format, auth } = entry
   if (entry.api_key_env !== undefined && auth) return 'api_key_env and auth exclude each other.'
   if (api_format === 'ai-sdk' && !entry.package) return "api_format 'ai-sdk' needs package."
   if (api_format !== 'ai-sdk' && (entry.package || entry.factory || entry.package_options)) return "package, factory and package_options belong to api_format 'ai-sdk'."
   const header = Object.keys(entry.headers ?? {}).find((name) => ours.test(name))
   if (header) return `headers cannot set '${header}'; say it under auth.`
-  const wrong = auth && objectionToAuth(auth)
+  const wrong = auth && authFault(auth)
   if (wrong) return wrong
   if (entry.base_url === undefined) return api_format === 'ai-sdk' ? undefined : 'base_url is missing.'
   return addressFault(entry.base_url)
@@ -111,7 +111,7 @@ const fields: Record<NonNullable<Auth['type']>, [needs: string[], may: string[]]
 /** The type of an `auth`; a command alone says that it is one. */
 export const authType = ({ type, command }: Auth): Auth['type'] => type ?? (command === undefined ? undefined : 'command')
 
-function objectionToAuth(auth: Auth): string | undefined {
+function authFault(auth: Auth): string | undefined {
   const type = authType(auth)
   if (!type) return `auth needs a type: ${Object.keys(fields).join(', ')}.`
   const [needs, may] = fields[type]
@@ -142,9 +142,9 @@ export function merged(...objects: JsonObject[]): JsonObject {
     return copy
   }, {})
 }
-/** An entry with who said it: what its values refer to is found on their behalf. */
-export interface Source {
-  entry: Entry
+/** An entry with the contribution that declares it: references in its values are resolved with the rights of that contribution. */
+export interface ProviderSource {
+  entry: ProviderEntry
   from: Contribution
   options: Readonly<JsonObject>
   /** One of ours, whose models the snapshot knows. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { programFile, type JsonObject } from '../../../../core/base/index.js'
-import { merged, type ApiFormat, type Compat, type Entry, type Facts, type Profile, type Source } from './entry.js'
+import { merged, type ApiFormat, type Compat, type ModelFacts, type Profile, type ProviderEntry, type ProviderSource } from './entry.js'
 
 /** One model of one provider, ready to be asked. */
 export interface Model {
@@ -8,11 +8,11 @@ export interface Model {
   readonly id: string
   readonly name: string
   readonly display_name: string
-  readonly source: Source
-  readonly entry: Entry
+  readonly source: ProviderSource
+  readonly entry: ProviderEntry
   readonly format: ApiFormat
   /** Each fact with where it comes from, nearest first. */
-  readonly facts: Facts
+  readonly facts: ModelFacts
   readonly sources: Readonly<Record<string, string>>
   readonly compat: Compat
   /** Fields merged into each request. */
@@ -23,7 +23,7 @@ const assumedWindow = 128_000
 const mostOutput = 32_000
 
 // What a server of a format can be taken to do. Few servers that speak openai-chat know prompt_cache_key.
-const defaults: Record<ApiFormat, Facts> = {
+const defaults: Record<ApiFormat, ModelFacts> = {
   'openai-chat': { supports_tools: true, supports_parallel_tool_calls: true, supports_context_caching: false },
   'openai-responses': { supports_tools: true, supports_parallel_tool_calls: true, supports_context_caching: true },
   'anthropic-messages': { supports_tools: true, supports_parallel_tool_calls: true, supports_context_caching: true },
@@ -33,13 +33,13 @@ const defaults: Record<ApiFormat, Facts> = {
 }
 
 /** Profile, the list of models, the entry itself, the snapshot, the default of the format: the nearest that says a fact wins. */
-export function modelOf(source: Source, name: string): Model {
+export function buildModel(source: ProviderSource, name: string): Model {
   const { entry } = source
   const id = `${entry.name}/${name}`
   const profile = own(entry.profiles, name) ?? {}
   const listed = Array.isArray(entry.models) ? {} : (own(entry.models, name) ?? {})
-  const said = profile.api_format ?? listed.api_format ?? entry.api_format ?? 'auto'
-  const format = said === 'auto' ? 'openai-chat' : said
+  const declared = profile.api_format ?? listed.api_format ?? entry.api_format ?? 'auto'
+  const format = declared === 'auto' ? 'openai-chat' : declared
   const layers: [string, Profile][] = [
     [`profiles."${name}"`, profile],
     [`models."${name}"`, listed],
@@ -49,7 +49,7 @@ export function modelOf(source: Source, name: string): Model {
     ['default', { max_output_tokens: mostOutput }],
     ['assumed', { context_window: assumedWindow }],
   ]
-  const facts: Facts = {}
+  const facts: ModelFacts = {}
   const sources: Record<string, string> = {}
   for (const [from, layer] of layers) {
     for (const [key, value] of Object.entries(layer)) {
@@ -74,7 +74,7 @@ export function modelOf(source: Source, name: string): Model {
 
 interface Snapshot {
   as_of: string
-  models: Record<string, Facts>
+  models: Record<string, ModelFacts>
 }
 let read: Snapshot | undefined
 /** What was known of models of built-in providers when the program was made; nothing newer is fetched. */

@@ -2,11 +2,11 @@ import { homeOf } from '../../../../core/config/index.js'
 import type { Kernel } from '../../../../core/kernel/index.js'
 import { AgentError, deadline, messageOf, type AgentProviders } from '../../base/index.js'
 import { limited } from '../body.js'
-import { wayTo } from '../connect.js'
+import { accessTo } from '../connect.js'
 import { keyHeaders, transport } from '../transport.js'
-import type { Source } from './entry.js'
-import { modelOf, type Model } from './facts.js'
-import { isReady, keyVariable, namesOf, sourcesOf } from './provider.js'
+import type { ProviderSource } from './entry.js'
+import { buildModel, type Model } from './facts.js'
+import { isReady, keyVariable, knownModels, providerSources } from './provider.js'
 
 export interface Listed {
   models: Model[]
@@ -21,16 +21,16 @@ const mostBytes = 4 * 1024 * 1024
 
 /** The models that can be asked as things stand; where an entry says `discover`, its server is asked for more. */
 export async function listModels(kernel: Kernel, providers: AgentProviders, signal: AbortSignal): Promise<Listed> {
-  const { all, faults } = sourcesOf(kernel, providers.env)
+  const { all, faults } = providerSources(kernel, providers.env)
   const ready = all.filter((source) => isReady(source, providers.env))
   const found = await Promise.all(
     ready.map(async (source) => {
       try {
-        return [...new Set([...namesOf(source), ...(await asked(kernel, source, providers, signal))])].map((name) => modelOf(source, name))
+        return [...new Set([...knownModels(source), ...(await discoveredModels(kernel, source, providers, signal))])].map((name) => buildModel(source, name))
       } catch (error) {
         // A server of this machine that does not run is no news.
         if (!source.builtin) faults.push(`${source.entry.name}: ${messageOf(error)}`)
-        return namesOf(source).map((name) => modelOf(source, name))
+        return knownModels(source).map((name) => buildModel(source, name))
       }
     }),
   )
@@ -38,13 +38,13 @@ export async function listModels(kernel: Kernel, providers: AgentProviders, sign
   return { models: found.flat(), without_key, faults }
 }
 
-async function asked(kernel: Kernel, source: Source, providers: AgentProviders, signal: AbortSignal): Promise<string[]> {
+async function discoveredModels(kernel: Kernel, source: ProviderSource, providers: AgentProviders, signal: AbortSignal): Promise<string[]> {
   const { entry, load } = source
   if (!load && !entry.discover) return []
-  const way = await wayTo(kernel, source, providers)
-  if (load) return (await import('./module.js')).moduleModels(source, { resolve: way.resolve, home: homeOf({ env: providers.env }) })
-  const model = modelOf(source, '')
-  const ask = transport(model, way.credential, way, way.reach)
+  const access = await accessTo(kernel, source, providers)
+  if (load) return (await import('./module.js')).moduleModels(source, { resolve: access.resolve, home: homeOf({ env: providers.env }) })
+  const model = buildModel(source, '')
+  const ask = transport(model, access.credential, access, access.reach)
   const limit = AbortSignal.any([signal, deadline(patience_ms)])
   const response = await ask(`${entry.base_url!.replace(/\/+$/, '')}/models`, { headers: keyHeaders(model.format), signal: limit })
   if (!response.ok) throw new AgentError('VT_LLM_REQUEST', `the server answers ${response.status} to GET /models.`)

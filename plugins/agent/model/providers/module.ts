@@ -1,7 +1,7 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3FinishReason, LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
 import { AgentError, messageOf } from '../../base/index.js'
 import type { Resolve } from '../auth/types.js'
-import type { Source } from './entry.js'
+import type { ProviderSource } from './entry.js'
 import type { Model } from './facts.js'
 
 /** What a module yields while a model answers; one `finish` or `error` ends it. */
@@ -12,35 +12,35 @@ type Part =
   | { type: 'finish'; reason?: 'stop' | 'tool-calls' | 'length' | 'content-filter' }
   | { type: 'error'; message: string; status?: number; retry_after_ms?: number }
 /** What a module's default export makes of the options of its plugin. Contract: `generate` does not throw after its first part. */
-interface Made {
+interface ProviderModule {
   models?: () => string[] | Promise<string[]>
-  generate?: (request: LanguageModelV3CallOptions & { model: string }, means: { signal: AbortSignal; fetch: Fetch }) => AsyncIterable<Part>
+  generate?: (request: LanguageModelV3CallOptions & { model: string }, context: { signal: AbortSignal; fetch: Fetch }) => AsyncIterable<Part>
   /** Instead of generate: a provider of the AI SDK. */
   languageModel?: (id: string) => LanguageModelV3
 }
 
-const fault = ({ entry, from }: Source, why: string) => new AgentError('VT_PROVIDER_MODULE', `The module of the provider '${entry.name}' (${from.file}) ${why}`)
+const fault = ({ entry, from }: ProviderSource, why: string) => new AgentError('VT_PROVIDER_MODULE', `The module of the provider '${entry.name}' (${from.file}) ${why}`)
 
 /** The provider that a module makes. Throws VT_PROVIDER_MODULE, VT_PLUGIN_IMPORT. */
-async function made(source: Source, { resolve, home }: Pick<Means, 'resolve' | 'home'>): Promise<Made> {
+async function makeProvider(source: ProviderSource, { resolve, home }: Pick<ClientContext, 'resolve' | 'home'>): Promise<ProviderModule> {
   const main = await source.load!().catch((error: unknown) => Promise.reject(fault(source, `cannot be loaded: ${messageOf(error)}`)))
   const context = { name: source.entry.name, home, secret: (key: string) => resolve({ secret: key }, `secret ${key}`) }
   const provider = await Promise.resolve()
-    .then(() => main(source.options, context) as Made | undefined)
+    .then(() => main(source.options, context) as ProviderModule | undefined)
     .catch((error: unknown) => Promise.reject(fault(source, `fails: ${messageOf(error)}`)))
   if (typeof provider?.generate !== 'function' && typeof provider?.languageModel !== 'function') throw fault(source, 'makes nothing with generate or languageModel.')
   return provider
 }
 
 /** The models that a module says it has. */
-export async function moduleModels(source: Source, means: Pick<Means, 'resolve' | 'home'>): Promise<string[]> {
-  const names = await (await made(source, means)).models?.()
+export async function moduleModels(source: ProviderSource, context: Pick<ClientContext, 'resolve' | 'home'>): Promise<string[]> {
+  const names = await (await makeProvider(source, context)).models?.()
   return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : []
 }
 
 /** A model of a module as the rest of the agent knows models. Throws VT_PROVIDER_MODULE, VT_PROVIDER_VERSION. */
-export async function moduleModel({ source, name }: Model, means: Means): Promise<LanguageModelV3> {
-  const provider = await made(source, means)
+export async function moduleModel({ source, name }: Model, context: ClientContext): Promise<LanguageModelV3> {
+  const provider = await makeProvider(source, context)
   if (!provider.generate) {
     const model = provider.languageModel!(name)
     if (model?.specificationVersion === 'v3') return model
@@ -48,7 +48,7 @@ export async function moduleModel({ source, name }: Model, means: Means): Promis
   }
   const stream = (options: LanguageModelV3CallOptions) => {
     const signal = options.abortSignal ?? new AbortController().signal
-    const parts = provider.generate!({ ...options, model: name }, { signal, fetch: means.fetch })
+    const parts = provider.generate!({ ...options, model: name }, { signal, fetch: context.fetch })
     return ReadableStream.from(adapted(parts))
   }
   return {
@@ -96,7 +96,7 @@ async function* adapted(parts: AsyncIterable<Part>): AsyncGenerator<LanguageMode
 
 export type Fetch = typeof globalThis.fetch
 /** What a client is made of besides the model. */
-export interface Means {
+export interface ClientContext {
   /** Carries credentials, limits and everything else that is ours. */
   fetch: Fetch
   resolve: Resolve

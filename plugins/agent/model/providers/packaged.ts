@@ -8,7 +8,7 @@ import { AgentError, messageOf } from '../../base/index.js'
 import type { Resolve } from '../auth/types.js'
 import { stand_in } from '../transport.js'
 import type { Model } from './facts.js'
-import type { Means } from './module.js'
+import type { ClientContext } from './module.js'
 
 // Names that do not follow from the package's own.
 const factories: Record<string, string> = {
@@ -35,7 +35,7 @@ const plain = ['anthropic', 'azure', 'mistral', 'groq', 'cohere', 'fireworks', '
  * A model of any AI SDK provider package, https://ai-sdk.dev/providers. The user has installed it, beside their settings or in
  * `~/.vtcode`; nothing is fetched. Throws VT_PROVIDER_PACKAGE, VT_PROVIDER_VERSION.
  */
-export async function packagedModel({ entry, name, source }: Model, { fetch, resolve, home }: Means): Promise<LanguageModelV3> {
+export async function packagedModel({ entry, name, source }: Model, { fetch, resolve, home }: ClientContext): Promise<LanguageModelV3> {
   const wanted = entry.package!
   const factory = entry.factory ?? factoryOf(wanted)
   if (!factory) throw new AgentError('VT_PROVIDER_PACKAGE', `The package '${wanted}' of the provider '${entry.name}' needs factory: the name of the function that makes it.`)

@@ -3,25 +3,25 @@ import { homeOf } from '../../../../core/config/index.js'
 import type { Kernel, Provider } from '../../../../core/kernel/index.js'
 import { expandVariables } from '../../../lib/values/index.js'
 import { AgentError, messageOf } from '../../base/index.js'
-import { addressFault, objectionTo, reserved, type Entry, type Source } from './entry.js'
-import { modelOf, snapshot, type Model } from './facts.js'
+import { addressFault, entryFault, reserved, type ProviderEntry, type ProviderSource } from './entry.js'
+import { buildModel, snapshot, type Model } from './facts.js'
 
 export type Env = Readonly<Record<string, string | undefined>>
 /** Every provider that can be named, the user's own first; `faults` say which manifests cannot be used, and why. */
-export interface Sources {
-  all: Source[]
+export interface ProviderSources {
+  all: ProviderSource[]
   faults: string[]
 }
 
 /** What settings and manifests say. Throws VT_CONFIG_INVALID, VT_CONFIG_ENV with the file and the key. */
-export function sourcesOf(kernel: Kernel, env: Env): Sources {
-  const custom = ((kernel.settings['custom_providers'] ?? []) as Entry[]).map((entry, index) => fromSettings(kernel, env, entry, index))
+export function providerSources(kernel: Kernel, env: Env): ProviderSources {
+  const custom = ((kernel.settings['custom_providers'] ?? []) as ProviderEntry[]).map((entry, index) => fromSettings(kernel, env, entry, index))
   const all = [...custom]
   const faults: string[] = []
   const ours = kernel.providers().filter(({ contribution }) => contribution.layer === 'builtin').map(({ name }) => name)
   const strange = Object.keys(kernel.settings['providers'] as object).find((name) => !ours.includes(name))
   if (strange !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `providers.${strange}: there is no built-in provider of this name; known: ${ours.join(', ')}. Others stand under custom_providers.` })
-  // What a module brings for the dictionary of the agent is no server.
+  // A module that supplies a component of the agent is no model provider.
   for (const provider of kernel.providers().filter(({ contribution }) => contribution.manifest.component === undefined)) {
     try {
       const source = provider.contribution.layer === 'builtin' ? builtIn(kernel, env, provider) : fromManifest(kernel, env, provider)
@@ -29,7 +29,7 @@ export function sourcesOf(kernel: Kernel, env: Env): Sources {
       if (taken) throw new Error(`the name '${source.entry.name}' is taken by ${taken.from.file}.`)
       all.push(source)
     } catch (error) {
-      // The user's own word is an error; what a plugin brings is left out, the rest works.
+      // A fault in the user's own settings ends the start; a faulty plugin is left out and the rest works.
       if (provider.contribution.layer === 'builtin') throw error
       faults.push(`${provider.contribution.file}: ${messageOf(error)}`)
     }
@@ -37,37 +37,37 @@ export function sourcesOf(kernel: Kernel, env: Env): Sources {
   return { all, faults }
 }
 
-function fromSettings(kernel: Kernel, env: Env, said: Entry, index: number): Source {
+function fromSettings(kernel: Kernel, env: Env, declared: ProviderEntry, index: number): ProviderSource {
   const origin = kernel.origins().find(({ path }) => path === `custom_providers.${index}`) ?? kernel.origins().find(({ path }) => path === 'custom_providers')
-  // The line costs a parse of the file.
-  const place = () => `${origin ? `${origin.file}${origin.line === undefined ? '' : `:${origin.line}`}: ` : ''}custom_providers[${index}] (${said.name})`
-  const from = sayer(kernel, `custom_providers:${said.name}`, said.name, origin?.file)
-  const entry = expanded(kernel, env, said, from, place)
-  const wrong = reserved.has(entry.name) ? `name '${entry.name}' is reserved; choose another.` : objectionTo(entry)
+  // To find the line, the file is parsed: only done for an error.
+  const place = () => `${origin ? `${origin.file}${origin.line === undefined ? '' : `:${origin.line}`}: ` : ''}custom_providers[${index}] (${declared.name})`
+  const from = sayer(kernel, `custom_providers:${declared.name}`, declared.name, origin?.file)
+  const entry = expanded(kernel, env, declared, from, place)
+  const wrong = reserved.has(entry.name) ? `name '${entry.name}' is reserved; choose another.` : entryFault(entry)
   if (wrong !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `${place()}: ${wrong}` })
   return { entry, from, options: {}, builtin: false }
 }
 
-function fromManifest(kernel: Kernel, env: Env, { name, contribution, options, load }: Provider): Source {
+function fromManifest(kernel: Kernel, env: Env, { name, contribution, options, load }: Provider): ProviderSource {
   if (reserved.has(name)) throw new Error(`name '${name}' is reserved; choose another.`)
-  const said = contribution.manifest.provider as Entry | undefined
-  if (!said) return { entry: { name, api_format: 'module' }, from: contribution, options, builtin: false, load }
-  const entry = contribution.layer === 'workspace' ? said : expanded(kernel, env, said, contribution, () => name)
-  const wrong = objectionTo(entry)
+  const declared = contribution.manifest.provider as ProviderEntry | undefined
+  if (!declared) return { entry: { name, api_format: 'module' }, from: contribution, options, builtin: false, load }
+  const entry = contribution.layer === 'workspace' ? declared : expanded(kernel, env, declared, contribution, () => name)
+  const wrong = entryFault(entry)
   if (wrong !== undefined) throw new Error(wrong)
   return { entry, from: contribution, options, builtin: false }
 }
 
 /** One of ours, as the settings and, for its address, the environment have it. */
-function builtIn(kernel: Kernel, env: Env, { name, contribution, options }: Provider): Source {
-  const said = contribution.manifest.provider as unknown as Entry
-  const changes = (kernel.settings['providers'] as Record<string, Partial<Entry>>)[name]
+function builtIn(kernel: Kernel, env: Env, { name, contribution, options }: Provider): ProviderSource {
+  const declared = contribution.manifest.provider as unknown as ProviderEntry
+  const changes = (kernel.settings['providers'] as Record<string, Partial<ProviderEntry>>)[name]
   const variable = `${variableName(name)}_BASE_URL`
   const elsewhere = env[variable]
-  const base_url = elsewhere || changes?.base_url || said.base_url!
+  const base_url = elsewhere || changes?.base_url || declared.base_url!
   const wrong = addressFault(base_url)
   if (wrong) throw problem('VT_CONFIG_INVALID', { problem: `${elsewhere ? variable : `providers.${name}`}: ${wrong}` })
-  return { entry: { ...said, ...changes, base_url }, from: contribution, options, builtin: true }
+  return { entry: { ...declared, ...changes, base_url }, from: contribution, options, builtin: true }
 }
 
 /** The settings as somebody who says things. */
@@ -75,7 +75,7 @@ export function sayer(kernel: Kernel, id: string, name: string, file: string | u
   return { id, name, plugin: 'user', kind: 'provider', layer: 'user', file: file ?? homeOf({}), root: kernel.workspace, manifest: {} }
 }
 
-function expanded(kernel: Kernel, env: Env, entry: Entry, contribution: Contribution, place: () => string): Entry {
+function expanded(kernel: Kernel, env: Env, entry: ProviderEntry, contribution: Contribution, place: () => string): ProviderEntry {
   const premises = { settings: kernel.settings, env, workspace: kernel.workspace, optionsOf: () => ({}) }
   const text = (value: string, field: string) => expandVariables(value, { premises, contribution, get field() { return `${place()}: ${field}` } })
   const headers = Object.entries(entry.headers ?? {}).map(([name, value]) => [name, typeof value === 'string' ? text(value, `headers.${name}`) : value])
@@ -84,10 +84,10 @@ function expanded(kernel: Kernel, env: Env, entry: Entry, contribution: Contribu
 
 const variableName = (name: string): string => name.toUpperCase().replace(/-/g, '_')
 /** The variable that holds the key of an entry; `undefined` for one that needs none. */
-export const keyVariable = ({ name, api_key_env }: Entry): string | undefined => (api_key_env === 'none' ? undefined : (api_key_env ?? `${variableName(name)}_API_KEY`))
+export const keyVariable = ({ name, api_key_env }: ProviderEntry): string | undefined => (api_key_env === 'none' ? undefined : (api_key_env ?? `${variableName(name)}_API_KEY`))
 
 /** Whether a provider can be asked as things stand: what needs a key from the environment has it. */
-export function isReady({ entry, builtin }: Source, env: Env): boolean {
+export function isReady({ entry, builtin }: ProviderSource, env: Env): boolean {
   const variable = keyVariable(entry)
   if (variable === undefined || env[variable]) return true
   return entry.auth !== undefined || (!builtin && entry.api_key_env === undefined)
@@ -95,20 +95,20 @@ export function isReady({ entry, builtin }: Source, env: Env): boolean {
 
 /** The model that `id` names, `<provider>/<model>`, or `<provider>` for its default one. Throws VT_LLM_NO_MODEL. */
 export function findModel(kernel: Kernel, env: Env, id: string | undefined): Model {
-  const { all } = sourcesOf(kernel, env)
+  const { all } = providerSources(kernel, env)
   const ready = all.filter((source) => isReady(source, env) && (!source.builtin || keyVariable(source.entry) !== undefined))
   const known = ready.length > 0 ? `Providers at hand: ${ready.map(({ entry }) => entry.name).join(', ')}.` : 'No provider is configured, and no key of a known one is in the environment.'
   if (!id) throw new AgentError('VT_LLM_NO_MODEL', `No model is chosen. ${known}`)
   const [provider = '', ...rest] = id.split('/')
   const source = all.find(({ entry }) => entry.name === provider)
   if (!source) throw new AgentError('VT_LLM_NO_MODEL', `There is no provider '${provider}' (model '${id}'). ${known}`)
-  const name = rest.join('/') || source.entry.model || namesOf(source)[0]
+  const name = rest.join('/') || source.entry.model || knownModels(source)[0]
   if (!name) throw new AgentError('VT_LLM_NO_MODEL', `The provider '${provider}' names no model: say ${provider}/<model>.`)
-  return modelOf(source, name)
+  return buildModel(source, name)
 }
 
 /** The models that are known without asking anybody. */
-export function namesOf({ entry: { name, model, models = [], profiles = {} }, builtin }: Source): string[] {
+export function knownModels({ entry: { name, model, models = [], profiles = {} }, builtin }: ProviderSource): string[] {
   const known = builtin ? Object.keys(snapshot().models).flatMap((id) => (id.startsWith(`${name}/`) ? [id.slice(name.length + 1)] : [])) : []
   return [...new Set([...(model ? [model] : []), ...(Array.isArray(models) ? models : Object.keys(models)), ...Object.keys(profiles), ...known])]
 }

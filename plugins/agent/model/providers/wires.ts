@@ -2,7 +2,7 @@ import type { LanguageModelV3 } from '@ai-sdk/provider'
 import { stand_in } from '../transport.js'
 import type { ApiFormat } from './entry.js'
 import type { Model } from './facts.js'
-import type { Fetch, Means } from './module.js'
+import type { ClientContext, Fetch } from './module.js'
 
 /** The wire formats, each spoken by a library that is loaded when it is first needed. */
 const wires: Record<Exclude<ApiFormat, 'ai-sdk' | 'module'>, (model: Model, fetch: Fetch) => Promise<LanguageModelV3>> = {
@@ -26,8 +26,8 @@ const wires: Record<Exclude<ApiFormat, 'ai-sdk' | 'module'>, (model: Model, fetc
 }
 
 /** The client for a model. Throws VT_PROVIDER_PACKAGE, VT_PROVIDER_VERSION, VT_PROVIDER_MODULE. */
-export async function languageModel(model: Model, means: Means): Promise<LanguageModelV3> {
-  if (model.format === 'ai-sdk') return (await import('./packaged.js')).packagedModel(model, means)
-  if (model.format === 'module') return (await import('./module.js')).moduleModel(model, means)
-  return wires[model.format](model, means.fetch)
+export async function languageModel(model: Model, context: ClientContext): Promise<LanguageModelV3> {
+  if (model.format === 'ai-sdk') return (await import('./packaged.js')).packagedModel(model, context)
+  if (model.format === 'module') return (await import('./module.js')).moduleModel(model, context)
+  return wires[model.format](model, context.fetch)
 }

@@ -2,8 +2,8 @@ import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { AgentError, hintOf } from '../base/index.js'
 
-/** Says why there is no run, and the exit code of that: 3 where settings or the environment have to change. */
-export function refusal(kernel: Kernel, error: unknown, io: Io): number {
+/** Prints why there is no run; returns the exit code: 3 where settings or the environment have to change. */
+export function printFailure(kernel: Kernel, error: unknown, io: Io): number {
   if (!(error instanceof AgentError)) throw error
   say(io, 'error', `${error.code}: ${error.message}\n  ${error.extra.hint ?? hintOf(kernel, error.code)}`)
   return configuration.has(error.code) ? 3 : 1

@@ -1,0 +1,79 @@
+import { unlessAborted } from '../../lib/base/index.js'
+import { AgentError } from '../base/index.js'
+import { checkBudget, type PaidConversation } from '../ledger/index.js'
+import { connect, reducedTools, type ModelAnswer, type ModelConnection, type ModelRequest, type RequestContext } from '../model/index.js'
+
+const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])
+
+/** The requests of a thread to its model: held while paused, within the budget, to the next model where one cannot be had. */
+export class ModelRequests {
+  private opened: Promise<void> = Promise.resolve()
+  private release: (() => void) | undefined
+  /** How many of the fallback models were taken. */
+  private fallback = 0
+  /** Models whose limits the person was told of. */
+  private readonly noticed = new WeakSet<ModelConnection>()
+
+  constructor(private readonly thread: PaidConversation) {}
+
+  /** Holds every request from the next on, until `resume`. */
+  pause(): void {
+    if (!this.release) this.opened = new Promise((resolve) => (this.release = resolve))
+  }
+  resume(): void {
+    this.release?.()
+    this.release = undefined
+  }
+
+  /** Asks the model of the thread, or the next one where it cannot be had; once a turn with a shorter conversation. Throws VT_LOOP_BUDGET, VT_LLM_*. */
+  async send(ask: (connection: ModelConnection, request: ModelRequest, asking: Omit<RequestContext, 'speech'>) => Promise<ModelAnswer>, signal: AbortSignal): Promise<ModelAnswer> {
+    const { thread } = this
+    if (this.release) await unlessAborted(signal, this.opened)
+    for (;;) {
+      const request = await thread.context.request()
+      await checkBudget(thread, request.system)
+      await this.noticeLimits(request.tools)
+      // An answer takes a while: what came before it gets on disk meanwhile. The next wait reports a failure.
+      thread.store.sync('messages.jsonl').catch(() => {})
+      const retrying: RequestContext['retrying'] = ({ attempt, cause, wait_ms }) =>
+        thread.harness('model_retry', { message: cause.message, attempt, error_category: cause.category, data: { wait_ms } })
+      try {
+        const tools = thread.connection.model.facts.supports_tools === false ? [] : request.tools
+        const accepted = await ask(thread.connection, { ...request, tools }, { providers: thread.providers, retrying })
+        thread.context.answered(accepted)
+        return accepted
+      } catch (error) {
+        if (!(error instanceof AgentError)) throw error
+        const goesOn = error.code === 'VT_LLM_CONTEXT' ? await thread.context.recover(signal) : replaceable.has(error.code) && (await this.fallBack(error, signal))
+        if (!goesOn) throw error
+      }
+    }
+  }
+
+  private async fallBack(error: AgentError, signal: AbortSignal): Promise<boolean> {
+    const { thread } = this
+    const id = thread.settings.agent.fallback_models[this.fallback++]
+    if (id === undefined) return false
+    const from = thread.connection.model.id
+    thread.connection = await connect(thread.kernel, id, thread.providers)
+    await thread.harness('model_fallback', { message: error.message, error_category: error.code, data: { from, to: thread.connection.model.id } })
+    await thread.context.switched(signal)
+    return true
+  }
+
+  /** Tells a person once per model that its window is a guess, or that its format cannot carry the schemas of tools as they are. */
+  private async noticeLimits(tools: ModelRequest['tools']): Promise<void> {
+    const { connection } = this.thread
+    const { id, facts, sources } = connection.model
+    if (this.noticed.has(connection)) return
+    this.noticed.add(connection)
+    if (sources['context_window'] === 'assumed') {
+      const message = `How much ${id} can hold is not known; ${facts.context_window} tokens are assumed. Say context_window of the provider.`
+      await this.thread.remark('VT_LLM_WINDOW_ASSUMED', message)
+    }
+    const names = reducedTools(connection.model, tools)
+    if (names.length > 0) {
+      await this.thread.remark('VT_LLM_SCHEMA_REDUCED', `${id} is told of these tools in a simpler form: ${names.join(', ')}.`)
+    }
+  }
+}

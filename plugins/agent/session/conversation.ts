@@ -1,0 +1,82 @@
+import type { Approval, Approved, Kernel } from '../../../core/kernel/index.js'
+import type { Workspace } from '../../../core/workspace/index.js'
+import type { AgentProviders, AgentSettings, CallPart, CompactTrigger, Fact, HarnessEvent, Store, ThreadItem, TokenBreakdown } from '../base/index.js'
+import type { Events } from '../events/index.js'
+import type { ModelAnswer, ModelConnection, ModelRequest } from '../model/index.js'
+import type { FileSnapshots } from './file_snapshots.js'
+import type { Queue } from './queue.js'
+import type { ConversationState } from './state.js'
+
+/**
+ * One conversation as the rooms of the agent see it. `thread.ts` alone builds it and knows the whole; the parts that stand in higher rooms
+ * are declared below, by what others need of them.
+ */
+export interface Conversation {
+  readonly kernel: Kernel
+  readonly workspace: Workspace
+  readonly providers: AgentProviders
+  readonly settings: AgentSettings
+  readonly session_id: string
+  readonly thread_id: string
+  /** Face the calls come through, for the record. */
+  readonly surface: string
+  readonly newId: (prefix: 'tn' | 'it' | 'seg') => string
+
+  /** The model that is asked; another one after a fallback. */
+  connection: ModelConnection
+  readonly store: Store
+  readonly events: Events
+  readonly queue: Queue
+  readonly state: ConversationState
+  readonly snapshots: FileSnapshots
+  readonly context: ConversationContext
+  readonly lifecycle: ConversationHooks
+  readonly approvals: ConversationApprovals
+
+  /** Writes a fact to the journal, then applies it to `state`; `durable`: waits for the disk. Throws VT_SESSION_WRITE. */
+  commit(fact: Fact, durable?: boolean): Promise<void>
+  /** Adds a message of the harness to the conversation. */
+  say(text: string): Promise<void>
+  /** Tells a person something that ends nothing. */
+  remark(code: string, message: string): Promise<void>
+  /** Records an event of the harness. */
+  harness(event: HarnessEvent, fields?: Omit<ThreadItem & { type: 'harness' }, 'id' | 'type' | 'event'>): Promise<void>
+}
+
+/** The context window: what the model reads of the conversation. */
+export interface ConversationContext {
+  /** What the model is asked next, with every tool of the segment in force. */
+  request(): Promise<ModelRequest>
+  /** Notes what the server counted for an answer that is about to join the conversation. */
+  answered(accepted: ModelAnswer): void
+  /** What the turn that begins is made of. */
+  breakdown(): Promise<TokenBreakdown>
+  /** Shortens the conversation where it is about to be too long; before the `first` step of a turn a little earlier. */
+  makeRoom(first: boolean, signal: AbortSignal): Promise<void>
+  /** Shortens the conversation after the server found it too long; `false` when that was tried in this turn already. */
+  recover(signal: AbortSignal): Promise<boolean>
+  /** Shortens the conversation where another model goes on with it. */
+  switched(signal: AbortSignal): Promise<void>
+  /** Adds the instructions of the folders that the calls of a step went to, once each. */
+  showNested(calls: readonly CallPart[]): Promise<void>
+}
+
+/** The lifecycle hooks of the user, as far as rooms below and beside the loop fire them. */
+export interface ConversationHooks {
+  /** `false` when a hook forbids to shorten the conversation. */
+  mayCompact(trigger: CompactTrigger, signal: AbortSignal): Promise<boolean>
+  compacted(trigger: CompactTrigger, signal: AbortSignal): Promise<void>
+  /** Adds to the open turn what hooks had to say before it. */
+  sayNotes(): Promise<void>
+  /** What is left to do in the eyes of a hook, when the model is done. */
+  stop(last_assistant_message: string, signal: AbortSignal): Promise<string | undefined>
+}
+
+/** Whoever can allow a call. */
+export interface ConversationApprovals {
+  /** Somebody can be asked. */
+  readonly possible: boolean
+  /** Was a call still waiting for an answer when the last process ended? */
+  waits(call_id: string): Promise<boolean>
+  ask(call: CallPart, request: Approval, signal: AbortSignal): Promise<Approved>
+}
