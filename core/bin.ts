@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { first, nearest, problem, redactText, version, VtError, type Problem } from './base/index.js'
-import { leaveReport, levels, readCommandLine, UsageError } from './cli/index.js'
+import { firstLine, nearest, problem, redactText, version, VtError, type Problem } from './base/index.js'
+import { leaveReport, levels, readCommandLine, CommandLineError } from './cli/index.js'
 import { homeOf } from './config/index.js'
 import { plainly } from './input/index.js'
 import { createKernel, endBy, type Io, type Kernel, type KernelOptions, type LogLevel } from './kernel/index.js'
@@ -96,14 +96,14 @@ function logFrom(least: LogLevel): NonNullable<KernelOptions['log']> {
 
 /** A wrong command line is exit 2, wrong settings are exit 3; what is left is a fault of ours or of a surface. */
 function report(error: unknown): number {
-  const wrong = error instanceof UsageError
+  const wrong = error instanceof CommandLineError
   const { code, message, hint } = wrong ? { code: '', message: error.message, hint: 'See `vtcode help`.' } : error instanceof VtError ? error.problem : internal(error)
   process.stderr.write(redactText(`vtcode: error: ${message}\n${wrong ? '' : '  '}${plainly(hint)}\n`))
   return wrong ? 2 : code.startsWith('VT_CONFIG_') ? 3 : 1
 }
 
 function internal(error: unknown): Problem {
-  const known = problem('VT_INTERNAL', { reason: first(error), report: leaveReport(error, homeOf({})) }).problem
+  const known = problem('VT_INTERNAL', { reason: firstLine(error), report: leaveReport(error, homeOf({})) }).problem
   return { ...known, message: `${known.code}: ${known.message}` }
 }
 

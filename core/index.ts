@@ -15,9 +15,9 @@ export type { Config, Origin } from './config/index.js'
 export { parseSkill } from './skills/index.js'
 export type { PackageSkills, PackageText, Skill, Skills } from './skills/index.js'
 export type { PackagePlace, PackageReader } from './manifests/index.js'
-export { createKernel, survey } from './kernel/index.js'
+export { createKernel, consentItems } from './kernel/index.js'
 export type {
-  Adapter, Answer, Answerer, Answers, Approval, Approved, Asker, Brought, CallOptions, Client, ClientRequest, Compactor, Complete, Context, Explanation,
-  Handler, Host, Io, Judged, Kernel, KernelOptions, Lasting, LogLevel, Offer, Policy, Premises, Progress, Provider, Question, Session, SurfaceMain,
+  Adapter, Answer, Answerer, Answers, Approval, Approved, Asker, SkillActivation, CallOptions, Client, ClientRequest, Compactor, Complete, Context, Explanation,
+  Handler, Host, Io, Judged, Kernel, KernelOptions, Lasting, LogLevel, Offer, Policy, AdapterContext, Progress, Provider, Question, Session, SurfaceMain,
   Verdict,
 } from './kernel/index.js'

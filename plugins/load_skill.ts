@@ -1,4 +1,4 @@
-import { fail, ok, VtError, type Brought, type Handler, type Notice } from '../core/index.js'
+import { fail, ok, VtError, type SkillActivation, type Handler, type Notice } from '../core/index.js'
 import { findSkill, loadedIn, openFolder, pathOf, readSkill, resourcesOf, unknownSkill } from './lib/skills/index.js'
 
 const longest = 256 * 1024
@@ -59,11 +59,11 @@ function wrap({ name, instructions, resources, tools_added, compatibility }: Loa
 }
 
 /** What the skill would have had other programs do, and what of its tools was left out. */
-function noticesOf(body: string, { left }: Brought): Notice[] {
+function noticesOf(body: string, { left }: SkillActivation): Notice[] {
   const notices: Notice[] = []
   if (/(?:^|\s)!`[^`\n]+`|^```!/m.test(body)) notices.push({ code: 'VT_SKILL_COMMAND_NOT_RUN', message: 'The instructions hold commands marked with !; they are shown as text and were not run.' })
   const [untrusted, others] = [left.filter(({ state }) => state === 'untrusted'), left.filter(({ state }) => state !== 'untrusted')]
-  const names = (some: Brought['left']) => some.slice(0, most).map(({ id, slot }) => slot ?? id).join(', ')
+  const names = (some: SkillActivation['left']) => some.slice(0, most).map(({ id, slot }) => slot ?? id).join(', ')
   if (untrusted.length > 0) notices.push({ code: 'VT_SKILL_UNTRUSTED', message: `Left out until the user agrees with \`vtcode trust\` and the skill is loaded again: ${names(untrusted)}.` })
   for (const { id, reason = '' } of others.slice(0, most)) notices.push({ code: 'VT_SKILL_LEFT_OUT', message: `${id} takes no part: ${reason}` })
   return notices

@@ -1,15 +1,15 @@
 import type { Handler } from '../core/index.js'
-import { decodeEntities, fetchPage, textOf, webFailure, type WebSettings } from './lib/net/index.js'
-import { search, type Engine, type Found, type Query, type SearchOutput } from './web_search/engine.js'
+import { decodeEntities, fetchPage, markupText, webFailure, type WebSettings } from './lib/net/index.js'
+import { searchWeb, type WebEngine, type WebResult, type WebQuery, type SearchOutput } from './web_search/engine.js'
 
 const home = 'https://html.duckduckgo.com/html/'
 
 /** DuckDuckGo by its form for browsers without scripts: no key, no account. Declines when the settings name another provider. */
-const webSearch: Handler<Query, SearchOutput> = (call, context) => {
+const webSearch: Handler<WebQuery, SearchOutput> = (call, context) => {
   const settings = context.settings['web'] as WebSettings
   if (settings.search.provider !== 'duckduckgo') return undefined
   const endpoint = String(context.plugin.options['endpoint'] ?? home)
-  const engine: Engine = {
+  const engine: WebEngine = {
     name: 'duckduckgo',
     async find(query, sent) {
       const page = await fetchPage(
@@ -32,14 +32,14 @@ const webSearch: Handler<Query, SearchOutput> = (call, context) => {
       throw webFailure('VT_WEB_PARSE', 'The answer of duckduckgo holds neither results nor the words that there are none.')
     },
   }
-  return search(engine, call, context)
+  return searchWeb(engine, call, context)
 }
 export default webSearch
 
 const isChallenge = (html: string): boolean => /class="[^"]*\banomaly-modal|id="challenge-form"|\/anomaly\.js\b/.test(html)
 
 /** The results on a page, advertisements left out; `undefined` for a page that holds neither results nor their absence. */
-function readResults(html: string): Found[] | undefined {
+function readResults(html: string): WebResult[] | undefined {
   const [, ...blocks] = html.split(/<div\b[^>]{0,80}\bclass="(?=(?:[^"]*\s)?result(?:\s|"))/)
   const read = blocks.map(readBlock)
   if (read.some((block) => block !== undefined)) return read.flatMap((block) => block ?? [])
@@ -47,7 +47,7 @@ function readResults(html: string): Found[] | undefined {
 }
 
 /** The result in a block; an empty list for an advertisement, nothing for what is no block of a result. */
-function readBlock(block: string): Found[] | undefined {
+function readBlock(block: string): WebResult[] | undefined {
   const classes = block.slice(0, block.indexOf('"'))
   const link = /<a\b([^>]{0,4000}\bresult__a\b[^>]{0,4000})>([\s\S]{0,4000}?)<\/a>/.exec(block)
   const href = link && /\bhref="([^"]*)"/.exec(link[1]!)?.[1]
@@ -55,7 +55,7 @@ function readBlock(block: string): Found[] | undefined {
   const url = target(decodeEntities(href))
   if (/\bresult--ad\b/.test(classes) || url === undefined) return []
   const snippet = /\bclass="[^"]*\bresult__snippet\b[^"]*"[^>]{0,4000}>([\s\S]{0,8000}?)<\/(?:a|div)>/.exec(block)?.[1] ?? ''
-  return [{ title: textOf(link[2]!), url, snippet: textOf(snippet) }]
+  return [{ title: markupText(link[2]!), url, snippet: markupText(snippet) }]
 }
 
 /** Where a link of the engine leads: its redirector carries the address, its counter of advertisements does not. */

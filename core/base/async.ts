@@ -1,5 +1,5 @@
 /** Settles as `work` does, but rejects with `late()` after `ms` milliseconds. A later outcome of `work` is dropped. */
-export function within<T>(work: Promise<T>, ms: number, late: () => Error): Promise<T> {
+export function withTimeout<T>(work: Promise<T>, ms: number, late: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(late()), ms)
     work.then(resolve, reject).finally(() => clearTimeout(timer))
@@ -7,7 +7,7 @@ export function within<T>(work: Promise<T>, ms: number, late: () => Error): Prom
 }
 
 /** Lets at most `width` runs be inside at once; more wait their turn. */
-export class Gate {
+export class Semaphore {
   private inside = 0
   private readonly waiting: (() => void)[] = []
   constructor(private readonly width: number) {}
@@ -26,7 +26,7 @@ export class Gate {
 }
 
 /** How many are inside, and when the last has left. */
-export class Life {
+export class InFlight {
   private inside = 0
   private tell: (() => void) | undefined
 
@@ -51,7 +51,7 @@ export class Life {
 }
 
 /** An abort whose `AbortSignal` is made only for those who ask: most calls end without anybody looking. */
-export class Cancel {
+export class LazyAbort {
   aborted = false
   private readonly told = new Set<() => void>()
   private controller: AbortController | undefined

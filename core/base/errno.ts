@@ -1,14 +1,14 @@
 import { problem, VtError } from './errors.js'
-import { shown } from './path_text.js'
+import { shownPath } from './path_text.js'
 
 /** The code of a failed system call; `undefined` for any other error. */
 export const errno = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code
 
 /** What the failure of a system call on `path` (workspace-relative) means to a caller. An error of ours is passed through. */
-export function refusal(error: unknown, path: string): VtError {
+export function systemRefusal(error: unknown, path: string): VtError {
   if (error instanceof VtError) return error
   const code = errno(error) ?? 'unknown error'
-  const named = { path: shown(path), reason: code }
+  const named = { path: shownPath(path), reason: code }
   switch (code) {
     case 'ENOENT':
       return problem('VT_PATH_NOT_FOUND', named)

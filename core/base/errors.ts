@@ -31,7 +31,7 @@ export const codes = {
   VT_POLICY_REPEATED: ['{reason}', 'Nothing was done. {way}'],
   VT_POLICY_RATE: ['{reason}', 'Nothing was done. {way}', true],
   VT_GUARD_DUPLICATE: ['{reason}', 'Nothing was done. {way}'],
-  VT_POLICY_UNAVAILABLE: ['The policy {id} is not available: {reason}', '`vtcode doctor` says what to mend; until then only reading calls run.'],
+  VT_POLICY_UNAVAILABLE: ['The policy {id} is not available: {reason}', '`vtcode doctor` says what to fix; until then only reading calls run.'],
   VT_HOOK_NEVER: ["'hooks' names {event}, an event that is never fired here{nearest}.", 'Correct the name; its hooks do not run.'],
   VT_CALL_REISSUED: ['A lifecycle hook changed the input; {slot} ran with {input}.', 'Judge the answer by this input.'],
   VT_CALL_ABORTED: ['The call was aborted by the caller.', 'Call again when the result is wanted.'],
@@ -56,7 +56,7 @@ export const codes = {
   VT_FILE_STALE: ["'{path}' changed since it was read.", 'Read it again and redo the change on the fresh text.'],
   VT_FILE_IO: ["'{path}': {reason}.", 'The operating system reports an error; check the disk and try again.', true],
 
-  VT_MANIFEST_INVALID: ['{problem}', 'Mend the file; `vtcode plugins list` shows its state. The other plugins still work.'],
+  VT_MANIFEST_INVALID: ['{problem}', 'Fix the file; `vtcode plugins list` shows its state. The other plugins still work.'],
   VT_MANIFEST_LIMIT: ['{problem}', 'Make the file smaller or simpler.'],
   VT_MANIFEST_PATH: ["The module '{module}' {problem}.", 'Name a file inside the folder of the plugin, relative to the manifest.'],
   VT_MANIFEST_DUPLICATE: ["Two manifests of {plugin} are called '{name}'.", 'Give one of them another name; the first is used.'],
@@ -67,13 +67,13 @@ export const codes = {
   VT_SLOT_COLLISION: ['{slot} is claimed by {winner} and by {loser}; {winner} comes first.', 'Bind the slot with `use` in the settings, or rename one of them.'],
   VT_SLOT_OVERRIDDEN: ['{slot} is served by {id}.', 'Set `use: { "{slot}": builtin }` in the settings to go back.'],
   VT_SLOT_UNKNOWN: ['{id} is an {stage} of {slot}, which no plugin declares{nearest}.', 'Correct `action`, or leave out `stage` to declare a new slot with description and effects.'],
-  VT_SLOT_UNBOUND: ['{slot} is bound to {ids}, which cannot run: {reason}.', 'Mend the plugin or change `use` in the settings.'],
+  VT_SLOT_UNBOUND: ['{slot} is bound to {ids}, which cannot run: {reason}.', 'Fix the plugin or change `use` in the settings.'],
   VT_SLOT_CONTRACT: ['{id} repeats {fields}, which belong to the slot {slot}.', 'Leave them out; an override inherits the contract.'],
   VT_SLOT_PROPERTY_CONFLICT: ["{id}: property '{property}' has another type in {other}.", 'Use one type for one name in all actions of a tool.'],
   VT_SLOT_TWIN: ["{slot} looks like the existing {twin}.", 'Choose a name that cannot be mistaken for another.'],
   VT_SCHEMA_PATTERN: ['The pattern {pattern} is not a linear-time regular expression: {reason}.', 'Write it without look-around and back-references.'],
-  VT_SCHEMA_INVALID: ['The schema of {id} cannot be used: {reason}.', 'Mend `input` of the manifest.'],
-  VT_PLUGIN_IMPORT: ['{module} of {id} {problem}.', 'Mend the module, then reload; the other tools still work.'],
+  VT_SCHEMA_INVALID: ['The schema of {id} cannot be used: {reason}.', 'Fix `input` of the manifest.'],
+  VT_PLUGIN_IMPORT: ['{module} of {id} {problem}.', 'Fix the module, then reload; the other tools still work.'],
   VT_PLUGIN_CRASHED: ['{id} failed outside a call: {reason}.', 'Catch errors in timers and promises of the plugin.'],
   VT_PLUGIN_EFFECT: ['{id} does not declare the effect {effect}.', 'Add it to `effects` of the manifest; nothing was done.'],
   VT_PLUGIN_UNTRUSTED: ['{id} comes with the workspace and may run code; nobody has agreed to that yet.', 'Look at it and agree with `vtcode trust`.'],
@@ -81,7 +81,7 @@ export const codes = {
   VT_PLUGIN_ENGINE: ['{id} works with vtcode {range}; this is {version}.', 'Update the plugin, or the program.'],
   VT_PLUGIN_REQUIRES: ['{id} needs {needs}.', 'Install what is missing, or remove the plugin.'],
   VT_COMPACT_IGNORED: ['The compactor {id} was passed over: {reason}.', 'The result is complete; see `vtcode doctor`.'],
-  VT_CONFIG_INVALID: ['{problem}', 'Mend the file; `vtcode config validate` checks it.'],
+  VT_CONFIG_INVALID: ['{problem}', 'Fix the file; `vtcode config validate` checks it.'],
   VT_CONFIG_AMBIGUOUS: ['Two settings files where one is meant: {files}.', 'Keep one of them.'],
   VT_CONFIG_UNTRUSTED: ['{file} is code of the workspace and was not read.', 'Look at it and agree with `vtcode trust`; or write the settings as YAML.'],
   VT_CONFIG_LOOSENS: ["'{key}' of a workspace may only tighten; {value} was ignored.", 'Set it in ~/.vtcode/vtcode.config.yaml.'],
@@ -90,11 +90,11 @@ export const codes = {
   VT_CONFIG_ENV: ["{field} names the variable {name}, which {reason}.", 'Set it where the program is started, or give a default: ${{name}:-text}.'],
   VT_CONFIG_EXPOSED: ['{file} belongs to another user or can be written by everybody, and it decides what may run.', 'chown it to yourself and chmod o-w it.'],
   VT_CONFIG_FOREIGN: ['{file} is not owned by root or is writable by others and was not read.', 'chown root and chmod go-w it.'],
-  VT_TRUST_STORE: ['The trust store {file} cannot be used: {reason}.', 'Everything of the workspace that runs code stays off until it is mended.'],
+  VT_TRUST_STORE: ['The trust store {file} cannot be used: {reason}.', 'Everything of the workspace that runs code stays off until it is repaired.'],
   VT_TRUST_REFUSED: ['Trust is not granted from a program that vtcode started.', 'Run `vtcode trust` in a terminal of your own.'],
   VT_SECRET_MISSING: ['{field} of {id} needs {what}, which is not set.', '{way}'],
   VT_SECRET_REFUSED: ['{field} of {id}: {reason}.', 'Correct where the value comes from.'],
-  VT_SKILL_INVALID: ['{problem}', 'Mend the file; `vtcode skills validate` checks it. The other skills still load.'],
+  VT_SKILL_INVALID: ['{problem}', 'Fix the file; `vtcode skills validate` checks it. The other skills still load.'],
   VT_SKILL_MENDED: ['{problem}', 'It is used all the same; `vtcode skills validate` shows what other programs would refuse.'],
   VT_SKILL_NAME: ["The name {name} {problem}; the skill is known by its folder, '{folder}'.", 'Give the skill the name of its folder: lower-case letters, digits and single hyphens.'],
   VT_SKILL_KEY: ["The key '{key}' {problem}.", 'The open format knows name, description, license, compatibility, metadata and allowed-tools.'],
@@ -103,7 +103,7 @@ export const codes = {
   VT_SKILL_ROOT: ["'{path}' in `skills.roots` {problem}.", 'Correct the path in the settings, or remove the entry.'],
   VT_SKILL_SHADOWED: ["The name '{name}' means {winner}; {loser} is reached by that name only: {reason}.", 'Rename one of them, or use the qualified name.'],
   VT_INTERNAL: ['This is a fault of the program or of a plugin: {reason}', 'What is known of it is written to {report}; a session can be gone on with by `vtcode resume`.'],
-  VT_RELOAD_REFUSED: ['The new generation was refused: {reason}.', 'Mend the file; the old generation keeps running.'],
+  VT_RELOAD_REFUSED: ['The new generation was refused: {reason}.', 'Fix the file; the old generation keeps running.'],
 } as const satisfies Record<string, Row>
 
 export type Code = keyof typeof codes
@@ -151,4 +151,4 @@ export function report(code: Code, values: Values, files: string[], severity: Di
 }
 
 /** The first line of an error's message, without secrets: cut first, half of one would no longer look like one. */
-export const first = (error: unknown): string => redactText(String(error instanceof Error ? error.message : error)).split('\n')[0]!.slice(0, 200)
+export const firstLine = (error: unknown): string => redactText(String(error instanceof Error ? error.message : error)).split('\n')[0]!.slice(0, 200)

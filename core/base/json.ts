@@ -11,7 +11,7 @@ const size = (bytes: number) => (bytes >= 1_048_576 ? `${Math.ceil(bytes / 1_048
  * (functions, cycles, class instances), nesting over `depth` and more than `bytes` UTF-16 units of text.
  * Own keys such as `__proto__` are copied as ordinary keys. Throws VT_INPUT_INVALID, VT_INPUT_TOO_LARGE.
  */
-export function plain(value: unknown, { depth = 64, bytes = 4 * 1_048_576 } = {}): unknown {
+export function toJson(value: unknown, { depth = 64, bytes = 4 * 1_048_576 } = {}): unknown {
   let left = bytes
   const spend = (n: number) => {
     left -= n
@@ -42,18 +42,18 @@ export function plain(value: unknown, { depth = 64, bytes = 4 * 1_048_576 } = {}
 }
 
 /** Freezes data that is known to be plain, in place. */
-export function freeze<T>(value: T): T {
+export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  for (const key in value) freeze(value[key])
+  for (const key in value) deepFreeze(value[key])
   return Object.freeze(value)
 }
 
 /** About how long the JSON of a value is, without making it. */
-export function weigh(value: unknown): number {
+export function jsonSize(value: unknown): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 5
   let sum = 2
-  if (Array.isArray(value)) for (const item of value) sum += weigh(item) + 1
-  else for (const key in value) sum += key.length + 4 + weigh((value as JsonObject)[key])
+  if (Array.isArray(value)) for (const item of value) sum += jsonSize(item) + 1
+  else for (const key in value) sum += key.length + 4 + jsonSize((value as JsonObject)[key])
   return sum
 }

@@ -26,14 +26,14 @@ export function normalizePath(path: string, roots: readonly [string, ...string[]
     const names = inside.split(windows ? /[\\/]/ : '/').filter((name) => name !== '')
     return names.map(canonical).join('/') || '.'
   }
-  throw problem('VT_PATH_OUTSIDE', { path: shown(path) })
+  throw problem('VT_PATH_OUTSIDE', { path: shownPath(path) })
 }
 
 /** The names of a normalised path; none for the root. */
 export const segments = (path: string): string[] => path.split('/').filter((name) => name !== '' && name !== '.')
 
 /** `path` for a message: control characters escaped, at most 120 code points. */
-export function shown(path: string): string {
+export function shownPath(path: string): string {
   const clean = path.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`)
   const chars = Array.from(clean)
   return chars.length > 120 ? `${chars.slice(0, 120).join('')}…` : clean
@@ -78,7 +78,7 @@ const canonical = (name: string): string => {
 
 const width = (lead: number): number => (lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4)
 
-const invalid = (path: string, what: string) => problem('VT_INPUT_INVALID', { problem: `The path '${shown(path)}' ${what}.` })
+const invalid = (path: string, what: string) => problem('VT_INPUT_INVALID', { problem: `The path '${shownPath(path)}' ${what}.` })
 
 function refuseUnusable(path: string, windows: boolean): void {
   if (path === '') throw problem('VT_INPUT_INVALID', { problem: "The path is empty; '.' is the workspace itself." })

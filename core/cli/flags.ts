@@ -18,7 +18,7 @@ export interface CommandLine {
 }
 
 /** The command line is wrong; the message says how. */
-export class UsageError extends Error {}
+export class CommandLineError extends Error {}
 
 const modes: readonly Mode[] = ['plan', 'ask', 'auto', 'full-auto']
 export const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
@@ -53,7 +53,7 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
     const [flag, attached] = word.startsWith('--') && word.includes('=') ? cut(word) : [word]
     if (Object.hasOwn(valued, flag)) {
       const value = attached ?? words.shift()
-      if (value === undefined || value === '') throw new UsageError(`${flag} needs a value.`)
+      if (value === undefined || value === '') throw new CommandLineError(`${flag} needs a value.`)
       valued[flag]!(line, value)
     } else if (Object.hasOwn(plain, word)) plain[word]!(line)
     else if (line.verb === undefined && !word.startsWith('-')) line.verb = word
@@ -76,19 +76,19 @@ function deny(line: CommandLine, texts: string[], flag: string): void {
 function rules(list: string, flag: string, form: RegExp): string[] {
   const found = list.split(/,(?![^(]*\))/).map((rule) => rule.trim()).filter(Boolean)
   const wrong = found.find((rule) => !form.test(rule))
-  if (wrong !== undefined || found.length === 0) throw new UsageError(`${flag} takes names of tools with commas between them, not '${wrong ?? list}'.`)
+  if (wrong !== undefined || found.length === 0) throw new CommandLineError(`${flag} takes names of tools with commas between them, not '${wrong ?? list}'.`)
   return found
 }
 
 function folder(value: string): string {
   const path = resolve(value)
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError(`--workspace takes a folder; '${value}' is none.`)
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new CommandLineError(`--workspace takes a folder; '${value}' is none.`)
   return path
 }
 
 function oneOf<T extends string>(possible: readonly T[], value: string, what: string): T {
   const found = possible.find((one) => one === value)
-  if (found === undefined) throw new UsageError(`There is no ${what} '${value}'; possible are ${possible.join(', ')}.`)
+  if (found === undefined) throw new CommandLineError(`There is no ${what} '${value}'; possible are ${possible.join(', ')}.`)
   return found
 }
 

@@ -1,2 +1,2 @@
 export { leaveReport } from './crash.js'
-export { UsageError, levels, readCommandLine } from './flags.js'
+export { CommandLineError, levels, readCommandLine } from './flags.js'

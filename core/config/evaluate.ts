@@ -2,14 +2,14 @@ import { environment, programFile, signalGroup, start, type Mode } from '../base
 import { loadCode } from '../documents/index.js'
 
 /** What a settings file that exports a function is given. */
-export interface Circumstances {
+export interface EvaluationInput {
   cwd: string
   env: Record<string, string | undefined>
   mode?: Mode
 }
 
 /** The default export of a TypeScript or JavaScript settings file, called when it is a function. Runs the file in this program. */
-export async function evaluate(file: string, circumstances: Circumstances): Promise<unknown> {
+export async function evaluate(file: string, circumstances: EvaluationInput): Promise<unknown> {
   const { createJiti } = await import('jiti')
   const jiti = createJiti(import.meta.url, { fsCache: false, moduleCache: false, interopDefault: false, alias: { vtcode: programFile('core/index.js') } })
   const module = (await loadCode(file, async (text) => jiti.evalModule(text, { filename: file, async: true, forceTranspile: true }))) as object
@@ -28,7 +28,7 @@ try {
 }`
 
 /** The same in a process of its own with a clean environment; it is ended, with all it started, after `limit` milliseconds. */
-export async function evaluateAside(file: string, { cwd, env, mode }: Circumstances, limit: number): Promise<unknown> {
+export async function evaluateAside(file: string, { cwd, env, mode }: EvaluationInput, limit: number): Promise<unknown> {
   const clean = { ...environment(env), VTCODE_WORKSPACE: cwd }
   const args = ['--input-type=module', '-e', script, import.meta.url, file, JSON.stringify({ cwd, env: clean, mode })]
   const child = start({ file: process.execPath, args, cwd, env: clean }, ['ignore', 'ignore', 'ignore', 'ipc'])

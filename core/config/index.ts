@@ -1,6 +1,6 @@
 export { defaultsOf, merge } from './merge.js'
 export { adoptedFile, defaults, defineConfig, homeOf, loadSettings, settingsPlaces, validateConfigFile, type LoadedSettings, type SettingsOptions } from './settings.js'
-export type { Source } from './source.js'
+export type { SettingsSource } from './source.js'
 export type { Config } from './config_types.js'
 export type { Origin } from './types.js'
 export { builtinModes, settingsFor, type VerbModes } from './verbs.js'

@@ -1,9 +1,9 @@
 import { isObject, report, type Diagnostic, type JsonObject, type Schema } from '../base/index.js'
-import type { Source } from './source.js'
+import type { SettingsSource } from './source.js'
 import type { Origin } from './types.js'
-import { has, objectionTo, type Objection, type Standing } from './workspace_rules.js'
+import { has, workspaceObjection, type WorkspaceObjection, type WorkspaceRule } from './workspace_rules.js'
 
-type Sayer = Omit<Source, 'value'>
+type Sayer = Omit<SettingsSource, 'value'>
 export interface Merged {
   settings: JsonObject
   origins: Origin[]
@@ -47,7 +47,7 @@ interface Spot {
   key: string
   /** What the user's own layers below the workspace say here. */
   own: unknown
-  standing: Standing
+  standing: WorkspaceRule
 }
 
 /** What is noted while sources are laid over one another. */
@@ -61,7 +61,7 @@ interface Laid {
  * Lays sources over the defaults of a schema, lowest first. Objects merge by key, scalars and lists replace, `null` goes back to
  * the default; `x-merge` says which lists join. What a workspace may not say by `x-workspace` is ignored and reported.
  */
-export function merge(schema: Schema, sources: readonly Source[]): Merged {
+export function merge(schema: Schema, sources: readonly SettingsSource[]): Merged {
   const laid: Laid = { origins: new Map(), diagnostics: [] }
   const root = { settings: defaultsOf(schema) as JsonObject }
   record(laid, schema, root.settings, [], { layer: 'builtin', file: 'defaults' })
@@ -74,7 +74,7 @@ export function merge(schema: Schema, sources: readonly Source[]): Merged {
   return { settings: root.settings, origins: [...laid.origins.values()], diagnostics: laid.diagnostics }
 }
 
-function lay(laid: Laid, source: Source, value: unknown, spot: Spot): void {
+function lay(laid: Laid, source: SettingsSource, value: unknown, spot: Spot): void {
   if (value === undefined) return
   const { node, path, target, key, own } = spot
   const standing = standingOf(source, value, spot)
@@ -89,7 +89,7 @@ function lay(laid: Laid, source: Source, value: unknown, spot: Spot): void {
     return
   }
   if (node['x-said-by'] === true) value = signed(value, source)
-  const objection = source.layer === 'workspace' ? objectionTo(node, value, own, standing) : undefined
+  const objection = source.layer === 'workspace' ? workspaceObjection(node, value, own, standing) : undefined
   if (objection) return ignore(laid, source, path, value, objection)
   const before = target[key]
   const after = joined(node, before, value)
@@ -98,8 +98,8 @@ function lay(laid: Laid, source: Source, value: unknown, spot: Spot): void {
   record(laid, node, after, path, source, { value, before })
 }
 
-function standingOf({ layer, trusted }: Source, value: unknown, { node, path, standing }: Spot): Standing {
-  const may = node['x-workspace'] as Standing['may'] | undefined
+function standingOf({ layer, trusted }: SettingsSource, value: unknown, { node, path, standing }: Spot): WorkspaceRule {
+  const may = node['x-workspace'] as WorkspaceRule['may'] | undefined
   if (may === undefined) return standing
   return { may, agreed: layer === 'workspace' && may === 'trusted' && (trusted?.(path.join('.'), value) ?? false) }
 }
@@ -128,7 +128,7 @@ function note({ origins }: Laid, path: string[], value: unknown, { layer, file, 
   origins.set(name, Object.assign(said, { path: name, overridden }))
 }
 
-function ignore({ origins, diagnostics }: Laid, { layer, file, line }: Sayer, path: string[], value: unknown, code: Objection): void {
+function ignore({ origins, diagnostics }: Laid, { layer, file, line }: Sayer, path: string[], value: unknown, code: WorkspaceObjection): void {
   const key = path.join('.')
   const number = line?.(path)
   const remark = report(code, { key, value: JSON.stringify(value) }, [number === undefined ? file : `${file}:${number}`], 'warning')
@@ -144,7 +144,7 @@ function saying({ layer, file }: Pick<Sayer, 'layer' | 'file'>, value: unknown, 
 }
 
 /** Items that bear who said them, for readers to whom it matters; what they say of it themselves does not count. */
-const signed = (value: unknown, { layer }: Source): unknown => (Array.isArray(value) ? value.map((item) => (isObject(item) ? { ...item, layer } : (item as unknown))) : value)
+const signed = (value: unknown, { layer }: SettingsSource): unknown => (Array.isArray(value) ? value.map((item) => (isObject(item) ? { ...item, layer } : (item as unknown))) : value)
 
 /** A list that joins, a list joined by name, or the new value; `null` is the default again. */
 function joined(node: Schema, before: unknown, value: unknown): unknown {

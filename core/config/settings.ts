@@ -1,13 +1,13 @@
 import { accessSync, constants, existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { freeze, problem, programFile, report, sha256, usualWaits, VtError, type Diagnostic, type Mode, type Settings } from '../base/index.js'
+import { deepFreeze, problem, programFile, report, sha256, usualWaits, VtError, type Diagnostic, type Mode, type Settings } from '../base/index.js'
 import { closedToOthers, openShelf } from '../documents/index.js'
 import { readContract } from '../schema/index.js'
 import { identityOf, itemForConfig, itemForValue, type TrustItem } from '../trust/index.js'
 import type { Config } from './config_types.js'
 import { merge } from './merge.js'
-import { assign, codeEnds, dataEnds, fromCall, fromCode, fromData, isCode, type Source } from './source.js'
+import { assign, codeEnds, dataEnds, fromCall, fromCode, fromData, isCode, type SettingsSource } from './source.js'
 import { fromToolPolicy } from './tool_policy.js'
 import type { Origin } from './types.js'
 
@@ -63,13 +63,13 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
 }
 
 /** The settings files of all layers, the lowest first. `agreed` tells whether the user agreed to what a workspace would run. */
-async function fromFiles(options: SettingsOptions, given: (Config | string)[], agreed: (item: TrustItem) => boolean, diagnostics: Diagnostic[]): Promise<Source[]> {
+async function fromFiles(options: SettingsOptions, given: (Config | string)[], agreed: (item: TrustItem) => boolean, diagnostics: Diagnostic[]): Promise<SettingsSource[]> {
   const { workspace, home, admin = '/etc/vtcode', env, mode } = options
   const circumstances = { cwd: workspace, env, ...(mode && { mode }) }
   const { wait = usualWaits.settings } = options
   const shelf = openShelf(home, workspace)
   const own = (layer: 'user' | 'call', file: string) => (isCode(file) ? fromCode(layer, file, circumstances) : fromData(layer, file, { shelf }))
-  const sources: Source[] = []
+  const sources: SettingsSource[] = []
 
   for (const folder of [home, join(workspace, '.vtcode')]) requireFolder(folder)
   const managed = only(named(join(admin, 'vtcode.config'), dataEnds))
@@ -104,8 +104,8 @@ async function fromFiles(options: SettingsOptions, given: (Config | string)[], a
 }
 
 /** What variables and options say, in this order. */
-async function fromCalls(env: SettingsOptions['env'], given: (Config | string)[]): Promise<Source[]> {
-  const sources: Source[] = []
+async function fromCalls(env: SettingsOptions['env'], given: (Config | string)[]): Promise<SettingsSource[]> {
+  const sources: SettingsSource[] = []
   for (const [name, text] of Object.entries(env)) {
     if (!name.startsWith('VTCODE__') || text === undefined) continue
     sources.push(await fromCall(name, assign(name.slice(8).toLowerCase().split('__'), text)))
@@ -122,7 +122,7 @@ async function fromCalls(env: SettingsOptions['env'], given: (Config | string)[]
  * The settings that come of these sources, with the mode that was asked for. Most starts find none: they take the defaults as the
  * build wrote them, and who said what is worked out when it is asked.
  */
-function laidOver(sources: Source[], { mode, default_mode }: SettingsOptions, diagnostics: Diagnostic[]): Pick<LoadedSettings, 'settings' | 'origins' | 'diagnostics'> {
+function laidOver(sources: SettingsSource[], { mode, default_mode }: SettingsOptions, diagnostics: Diagnostic[]): Pick<LoadedSettings, 'settings' | 'origins' | 'diagnostics'> {
   const unset = sources.length === 0
   if (default_mode !== undefined) sources.unshift({ layer: 'builtin', file: 'default_mode', value: { policy: { mode: default_mode } } })
   if (mode !== undefined) sources.push({ layer: 'call', file: 'mode', value: { policy: { mode } } })
@@ -131,10 +131,10 @@ function laidOver(sources: Source[], { mode, default_mode }: SettingsOptions, di
     const settings = defaults()
     settings.policy.mode = mode ?? default_mode ?? settings.policy.mode
     let origins: Origin[] | undefined
-    return { settings: freeze(settings), get origins() { return (origins ??= laid().origins) }, diagnostics }
+    return { settings: deepFreeze(settings), get origins() { return (origins ??= laid().origins) }, diagnostics }
   }
   const { settings, origins, diagnostics: ignored } = laid()
-  return { settings: freeze(settings) as Settings, origins, diagnostics: [...diagnostics, ...ignored] }
+  return { settings: deepFreeze(settings) as Settings, origins, diagnostics: [...diagnostics, ...ignored] }
 }
 
 /** Where the user keeps what they have taken over from the settings of this workspace; nothing where they never did that anywhere. */

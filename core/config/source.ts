@@ -1,11 +1,11 @@
 import { extname } from 'node:path'
-import { plain, problem, VtError, type JsonObject, type Layer } from '../base/index.js'
-import { forbidden, loadOpened, parseAgain, parseData, readBytes, type Data, type Shelf } from '../documents/index.js'
-import { conform, type Fault } from '../schema/index.js'
-import type { Circumstances } from './evaluate.js'
+import { toJson, problem, VtError, type JsonObject, type Layer } from '../base/index.js'
+import { forbidden, loadOpened, parseAgain, parseData, readBytes, type Data, type ParseCache } from '../documents/index.js'
+import { conform, type ContractFault } from '../schema/index.js'
+import type { EvaluationInput } from './evaluate.js'
 
 /** What one file, variable or option says. */
-export interface Source {
+export interface SettingsSource {
   layer: Layer
   /** Absolute file, or the name of what said it. */
   file: string
@@ -21,7 +21,7 @@ export const codeEnds = ['ts', 'mts', 'js', 'mjs']
 export const isCode = (file: string): boolean => codeEnds.includes(extname(file).slice(1))
 
 /** A settings file in a data format, below `within` if that is given; one that the shelf knows is not checked again. Throws VT_CONFIG_INVALID. */
-export async function fromData(layer: Layer, file: string, { within, shelf }: { within?: string; shelf?: Shelf | undefined } = {}): Promise<Source> {
+export async function fromData(layer: Layer, file: string, { within, shelf }: { within?: string; shelf?: ParseCache | undefined } = {}): Promise<SettingsSource> {
   const json = extname(file) === '.json'
   const sort = json ? 'settings_json' : 'settings_yaml'
   let flawless = false
@@ -37,14 +37,14 @@ export async function fromData(layer: Layer, file: string, { within, shelf }: { 
 }
 
 /** A settings file in code, run in this program or, with `wait`, for at most so many milliseconds in a process of its own. Throws VT_CONFIG_INVALID. */
-export async function fromCode(layer: Layer, file: string, circumstances: Circumstances, wait?: number): Promise<Source> {
+export async function fromCode(layer: Layer, file: string, circumstances: EvaluationInput, wait?: number): Promise<SettingsSource> {
   const { evaluate, evaluateAside } = await import('./evaluate.js')
   const value = await reading(file, () => (wait === undefined ? evaluate(file, circumstances) : evaluateAside(file, circumstances, wait)))
   return check({ layer, file, value: value as JsonObject })
 }
 
 /** Settings of the call: what a variable or an option says. Throws VT_CONFIG_INVALID. */
-export async function fromCall(name: string, value: JsonObject): Promise<Source> {
+export async function fromCall(name: string, value: JsonObject): Promise<SettingsSource> {
   try {
     return check({ layer: 'call', file: name, value })
   } catch (error) {
@@ -77,11 +77,11 @@ async function reading<T>(file: string, read: () => Promise<T>): Promise<T> {
 const invalid = (text: string, files: string[]): VtError => problem('VT_CONFIG_INVALID', { problem: text }, { details: { files } })
 
 /** The source with its value as plain, frozen data that fits the schema, which one that was `flawless` before still does. Throws VT_CONFIG_INVALID with every fault and its line. */
-function check(source: Source, data?: Data, flawless = false): Source {
+function check(source: SettingsSource, data?: Data, flawless = false): SettingsSource {
   const { file } = source
   let value: JsonObject
   try {
-    value = plain(source.value, { depth: 32 }) as JsonObject
+    value = toJson(source.value, { depth: 32 }) as JsonObject
   } catch (error) {
     throw invalid(`${file}: ${(error as Error).message}`, [file])
   }
@@ -97,7 +97,7 @@ function check(source: Source, data?: Data, flawless = false): Source {
 }
 
 /** Entries of a list that is joined by name, of which one would silently take the place of the other. */
-function twins(value: JsonObject, key: string): Fault[] {
+function twins(value: JsonObject, key: string): ContractFault[] {
   const names = ((value[key] ?? []) as { name: string }[]).map(({ name }) => name)
   return names.flatMap((name, index) => (names.indexOf(name) === index ? [] : [{ path: [key, index, 'name'], problem: `'${key}.${index}.name' is '${name}', as in an entry before it.` }]))
 }

@@ -1,7 +1,7 @@
 import { problem, report, type Diagnostic, type JsonObject } from '../base/index.js'
-import { load } from '../documents/index.js'
+import { loadDocument } from '../documents/index.js'
 import { conform } from '../schema/index.js'
-import { fromCall, type Source } from './source.js'
+import { fromCall, type SettingsSource } from './source.js'
 
 /** `.vtcode/tool-policy.json`: what is done with a tool, and the limits of its input. */
 interface ToolPolicy {
@@ -12,8 +12,8 @@ interface ToolPolicy {
 const unused = ['available_tools', 'mcp', 'approval_cache']
 
 /** The tool policy of a workspace as settings of its layer, which may only tighten. Throws VT_CONFIG_INVALID with every fault and its line. */
-export async function fromToolPolicy(file: string, workspace: string, diagnostics: Diagnostic[]): Promise<Source> {
-  const data = await load(file, workspace).catch((error: Error) => {
+export async function fromToolPolicy(file: string, workspace: string, diagnostics: Diagnostic[]): Promise<SettingsSource> {
+  const data = await loadDocument(file, workspace).catch((error: Error) => {
     throw problem('VT_CONFIG_INVALID', { problem: `${file}: ${error.message}` }, { details: { files: [file] } })
   })
   const faults = conform('tool-policy.1.json', data.value)

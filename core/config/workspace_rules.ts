@@ -1,14 +1,14 @@
 import type { Schema } from '../base/index.js'
 
 /** What a workspace may do with a setting: the nearest `x-workspace` of the schema, and whether the user agreed to it. */
-export interface Standing {
+export interface WorkspaceRule {
   may: 'free' | 'tighten' | 'trusted' | 'own'
   agreed: boolean
 }
-export type Objection = 'VT_CONFIG_OWN_ONLY' | 'VT_CONFIG_CONSENT' | 'VT_CONFIG_LOOSENS'
+export type WorkspaceObjection = 'VT_CONFIG_OWN_ONLY' | 'VT_CONFIG_CONSENT' | 'VT_CONFIG_LOOSENS'
 
 /** Why a workspace may not say `value` where the user's own layers say `own`. */
-export function objectionTo(node: Schema, value: unknown, own: unknown, { may, agreed }: Standing): Objection | undefined {
+export function workspaceObjection(node: Schema, value: unknown, own: unknown, { may, agreed }: WorkspaceRule): WorkspaceObjection | undefined {
   if (may === 'own') return 'VT_CONFIG_OWN_ONLY'
   if (may === 'tighten') return tightens(node, own, value) ? undefined : 'VT_CONFIG_LOOSENS'
   if (may === 'free' || (Object.hasOwn(node, 'x-free-value') && node['x-free-value'] === value)) return undefined

@@ -6,7 +6,7 @@ import { inside, programFile, sha256, version, writeStateSync, type Manifest } f
  * Files that were read, checked and found flawless before, by the digest of their bytes: an unchanged one is not checked again. JSON and
  * YAML take different texts; of settings, which may hold what is nobody's business, only is known that they are flawless.
  */
-export interface Shelf {
+export interface ParseCache {
   get<S extends Sort>(sort: S, bytes: Uint8Array): Kept[S] | undefined
   put<S extends Sort>(sort: S, bytes: Uint8Array, value: Kept[S]): void
   /** Keeps what is new for the next program. What cannot be written is merely read anew then. */
@@ -27,16 +27,16 @@ const LIMIT = 4 * 1_048_576
 /** How many are held while a program runs. */
 const HELD = 10_000
 
-const shelves = new Map<string, Shelf>()
+const shelves = new Map<string, ParseCache>()
 
 /** The shelf of a user, whose `.vtcode` folder is `home`. One that lies in the workspace is what others may have put there. */
-export function openShelf(home: string, workspace: string): Shelf | undefined {
+export function openShelf(home: string, workspace: string): ParseCache | undefined {
   if (inside(workspace, home) || (lstatSync(home, { throwIfNoEntry: false }) && inside(workspace, realpathSync(home)))) return undefined
   if (!shelves.has(home)) shelves.set(home, makeShelf(join(home, 'cache', 'manifests')))
   return shelves.get(home)
 }
 
-function makeShelf(path: string): Shelf {
+function makeShelf(path: string): ParseCache {
   const known = new Map<string, unknown>()
   let lines: Map<string, string> | undefined
   let added = false

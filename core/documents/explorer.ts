@@ -8,7 +8,7 @@ const code = /\.[cm]?[jt]s$/
 let explorer: Promise<PublicExplorerSync> | undefined
 
 /** Opens one settings or manifest file below `within` and reads it through cosmiconfig: see `loadOpened`. */
-export async function load(file: string, within?: string): Promise<Data> {
+export async function loadDocument(file: string, within?: string): Promise<Data> {
   return loadOpened(file, readBytes(file, { within }))
 }
 

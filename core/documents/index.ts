@@ -1,4 +1,4 @@
-export { openShelf, type Shelf } from './cache.js'
+export { openShelf, type ParseCache } from './cache.js'
 export { checkNesting, closedToOthers, forbidden, limits, parseAgain, parseData, readBytes, realPaths, type Data, type RealPath } from './document.js'
-export { load, loadCode, loadOpened } from './explorer.js'
-export { clean, invisible } from './sanitize.js'
+export { loadDocument, loadCode, loadOpened } from './explorer.js'
+export { sanitize, invisible } from './sanitize.js'

@@ -7,7 +7,7 @@ export const invisible = new RegExp(`[${controls}${marks}]`, 'gu')
 const shown = ['title', 'description', 'docs', 'license', 'author', 'errors', 'input', 'output']
 
 /** The manifest with the texts a model or user is shown cleaned; the same object when there is nothing to clean. */
-export function clean(manifest: Manifest): Manifest {
+export function sanitize(manifest: Manifest): Manifest {
   const wash = (value: unknown, key: string): unknown => {
     if (typeof value === 'string') {
       const text = value.replace(invisible, '')

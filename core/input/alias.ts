@@ -1,13 +1,13 @@
 import type { Failure, JsonObject, Problem, Result, Success } from '../base/index.js'
-import type { Part } from '../registry/index.js'
+import type { AliasPart } from '../registry/index.js'
 import { reshape } from './reshape.js'
 
 /**
  * The slot and input that a call to an alias means. Cases are chosen by a property's value (`$present`, `$absent` where it has none of
  * its own) and merged over the common part; the choosing property is dropped unless passed. Pure.
  */
-export function translate(alias: JsonObject, given: JsonObject, whole: boolean): { to: string; input: JsonObject; part: Part } {
-  const { part, choosing } = choose(alias as Part, given)
+export function translate(alias: JsonObject, given: JsonObject, whole: boolean): { to: string; input: JsonObject; part: AliasPart } {
+  const { part, choosing } = choose(alias as AliasPart, given)
   const renamed = part.rename ?? {}
   const input: JsonObject = { ...part.default }
   for (const [name, value] of Object.entries(given)) {
@@ -17,9 +17,9 @@ export function translate(alias: JsonObject, given: JsonObject, whole: boolean):
   return { to: part.to ?? '', input: { ...input, ...part.set }, part }
 }
 
-function choose(part: Part, given: JsonObject): { part: Part; choosing: Set<string> } {
+function choose(part: AliasPart, given: JsonObject): { part: AliasPart; choosing: Set<string> } {
   const choosing = new Set<string>()
-  let chosen: Part = part
+  let chosen: AliasPart = part
   for (const [property, values] of Object.entries(part.cases ?? {})) {
     const value = given[property]
     const key = value === undefined ? '$absent' : Object.hasOwn(values, String(value)) ? String(value) : '$present'
@@ -41,7 +41,7 @@ function choose(part: Part, given: JsonObject): { part: Part; choosing: Set<stri
 }
 
 /** The target's answer in the words of the alias: the output by its template, the fields of an error by their own names. */
-export function answerAs({ output: template, rename = {} }: Part, result: Result, input: JsonObject): Result {
+export function answerAs({ output: template, rename = {} }: AliasPart, result: Result, input: JsonObject): Result {
   if (!result.ok) return { ...result, error: namedBack(result, rename) }
   if (!template) return result
   const { $text, ...shape } = template

@@ -1,10 +1,10 @@
 import { nearest, problem, type Effect, type JsonObject, type Schema } from '../base/index.js'
-import { fold, type Slot, type Tool } from '../registry/index.js'
+import { foldKey, type Slot, type Tool } from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 
 /** Which action of a tool an input means, and what that choice fills in. Throws VT_ACTION_MISSING, VT_ACTION_UNKNOWN, VT_ACTION_DEPRECATED. */
 export async function infer(tool: Tool, raw: JsonObject): Promise<{ slot: Slot; raw: JsonObject }> {
-  const key = Object.keys(raw).find((name) => fold(name) === 'action')
+  const key = Object.keys(raw).find((name) => foldKey(name) === 'action')
   const { [key ?? '']: word, ...rest } = raw
   const given = typeof word === 'string' && word.trim() !== '' ? word.trim() : undefined
   const slot = given === undefined ? await decide(tool, rest) : await named(tool, given, rest)
@@ -12,11 +12,11 @@ export async function infer(tool: Tool, raw: JsonObject): Promise<{ slot: Slot; 
 }
 
 async function named(tool: Tool, word: string, raw: JsonObject): Promise<Slot> {
-  const found = tool.words.get(fold(word))
+  const found = tool.words.get(foldKey(word))
   if (found) return found
   for (const { info, primary } of tool.actions.values()) {
     for (const former of primary.manifest.infer?.former ?? []) {
-      if (fold(former.word) !== fold(word) || (former.when && !(await holds(former.when, tool.view(raw))))) continue
+      if (foldKey(former.word) !== foldKey(word) || (former.when && !(await holds(former.when, tool.view(raw))))) continue
       throw problem('VT_ACTION_DEPRECATED', { tool: tool.name, action: word }, { next: { tool: tool.name, input: { action: info.action, ...raw } } })
     }
   }

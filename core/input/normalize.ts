@@ -1,5 +1,5 @@
 import { problem, texts, type JsonObject, type Notice, type Schema } from '../base/index.js'
-import { fold, typesOf, type Shape } from '../registry/index.js'
+import { foldKey, typesOf, type InputShape } from '../registry/index.js'
 import type { Workspace } from '../workspace/index.js'
 
 /** The tool's name as models decorate it: quotes and the prefixes of function-calling wires go. */
@@ -7,7 +7,7 @@ export const toolName = (name: string): string =>
   name.trim().replace(/^(["'`])(.*)\1$/s, '$2').replace(/^(functions\.|tools\.|mcp__vtcode__)+/, '')
 
 /** The input as an object: JSON text is parsed, a sole wrapper (`arguments`, `args`, `params`, `input`) comes off, `tool` is dropped. */
-export function unwrap(input: unknown, tool: string, known: (key: string) => boolean): JsonObject {
+export function unwrapInput(input: unknown, tool: string, known: (key: string) => boolean): JsonObject {
   if (input === undefined || input === null || input === '') return {}
   const value = typeof input === 'string' ? parse(input) : input
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -18,7 +18,7 @@ export function unwrap(input: unknown, tool: string, known: (key: string) => boo
   if (key && others.length === 0 && ['arguments', 'args', 'params', 'input'].includes(key) && !known(key)) {
     const inner = object[key]
     if (typeof inner === 'string' ? inner.trimStart().startsWith('{') : typeof inner === 'object' && inner !== null && !Array.isArray(inner)) {
-      return unwrap(inner, tool, known)
+      return unwrapInput(inner, tool, known)
     }
   }
   if (object['tool'] === tool && !known('tool')) {
@@ -40,14 +40,14 @@ function parse(text: string): unknown {
  * Renames every property to its name in the shape and drops empty values; names nobody knows come back as `unknown`.
  * Throws VT_INPUT_CONFLICT when one property is given twice with different values.
  */
-export function rename(input: JsonObject, shape: Shape): { given: JsonObject; unknown: string[] } {
+export function rename(input: JsonObject, shape: InputShape): { given: JsonObject; unknown: string[] } {
   const given: JsonObject = {}
   const spelt: Record<string, string> = {}
   const unknown: string[] = []
   const collected = collect(input, shape)
   for (const key of Object.keys(collected)) {
     const value = collected[key]
-    const name = Object.hasOwn(shape.properties, key) ? key : shape.names.get(fold(key))
+    const name = Object.hasOwn(shape.properties, key) ? key : shape.names.get(foldKey(key))
     if (value === null || value === undefined) continue
     if (name === undefined) unknown.push(key)
     else if (value === '' && emptyIsAbsent(shape.properties[name]!)) continue
@@ -65,13 +65,13 @@ const emptyIsAbsent = (schema: Schema): boolean =>
   schema['x-empty'] === 'absent' || 'enum' in schema || schema['format'] === 'workspace-path' || schema['format'] === 'workspace-glob'
 
 /** `command.0 … command.n` (from 0 or 1, without gaps) is the array `command`. */
-function collect(input: JsonObject, shape: Shape): JsonObject {
+function collect(input: JsonObject, shape: InputShape): JsonObject {
   if (!Object.keys(input).some((key) => key.includes('.'))) return input
   const rest: JsonObject = {}
   const lists = new Map<string, unknown[]>()
   for (const [key, value] of Object.entries(input)) {
     const [, name, index] = /^(.+)\.(\d{1,4})$/.exec(key) ?? []
-    if (name && shape.names.has(fold(name))) lists.set(name, Object.assign(lists.get(name) ?? [], { [Number(index)]: value }))
+    if (name && shape.names.has(foldKey(name))) lists.set(name, Object.assign(lists.get(name) ?? [], { [Number(index)]: value }))
     else rest[key] = value
   }
   for (const [name, list] of lists) {
@@ -85,7 +85,7 @@ function collect(input: JsonObject, shape: Shape): JsonObject {
 }
 
 /** Values in the types of the schema: text that is exactly JSON of a wanted type, one item for a list, enums in any case. */
-export function coerce(given: JsonObject, shape: Shape): JsonObject {
+export function coerce(given: JsonObject, shape: InputShape): JsonObject {
   const result: JsonObject = {}
   for (const name in given) result[name] = coerceValue(given[name], shape.properties[name] ?? {}, shape.types.get(name))
   return result
@@ -93,7 +93,7 @@ export function coerce(given: JsonObject, shape: Shape): JsonObject {
 
 function coerceValue(value: unknown, schema: Schema, wanted: ReadonlySet<string> = typesOf(schema)): unknown {
   const allowed = enumOf(schema)
-  if (allowed && typeof value === 'string') return allowed.find((option) => typeof option === 'string' && fold(option) === fold(value)) ?? value
+  if (allowed && typeof value === 'string') return allowed.find((option) => typeof option === 'string' && foldKey(option) === foldKey(value)) ?? value
   if (typeof value === 'string' && !wanted.has('string') && wanted.size > 0) {
     const parsed = jsonOf(value, wanted)
     if (parsed !== undefined) return parsed
@@ -121,7 +121,7 @@ function jsonOf(text: string, wanted: ReadonlySet<string>): unknown {
 const enumOf = (schema: Schema): unknown[] | undefined => schema['enum'] as unknown[] | undefined
 
 /** Lowers numbers to their maximum, each with a notice, and fills in defaults. */
-export function limit(given: JsonObject, shape: Shape): { input: JsonObject; notices: Notice[] } {
+export function limit(given: JsonObject, shape: InputShape): { input: JsonObject; notices: Notice[] } {
   const input = { ...given }
   const notices: Notice[] = []
   for (const [name, maximum] of shape.maxima) {
@@ -135,7 +135,7 @@ export function limit(given: JsonObject, shape: Shape): { input: JsonObject; not
 }
 
 /** Every property with `format: workspace-path` or `workspace-glob` in workspace-relative form. Throws VT_PATH_OUTSIDE, VT_INPUT_INVALID. */
-export function confine(input: JsonObject, shape: Shape, workspace: Workspace): JsonObject {
+export function confine(input: JsonObject, shape: InputShape, workspace: Workspace): JsonObject {
   let result = input
   for (const [name, format] of shape.paths) {
     const value = input[name]

@@ -6,16 +6,16 @@ import type { JsonObject } from '../base/index.js'
  * `{ if, then, else? }` a choice; `{ text: "{a.b}" }` a text; `{ each, line, join?, empty?, tail? }` a text of lines; anything else stands for
  * itself. One pass: what came from a value is never scanned again. What is not there vanishes.
  */
-export function reshape(template: unknown, answer: Answer): unknown {
+export function reshape(template: unknown, answer: AliasAnswer): unknown {
   return fill(template, { ...answer, here: answer.output })
 }
 
-export interface Answer {
+export interface AliasAnswer {
   output: JsonObject
   text?: string | undefined
   input: JsonObject
 }
-type Scope = Answer & { here: unknown }
+type Scope = AliasAnswer & { here: unknown }
 
 function fill(template: unknown, scope: Scope): unknown {
   if (typeof template === 'string') return template.startsWith('$') ? look(template, scope) : template

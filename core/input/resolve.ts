@@ -1,21 +1,21 @@
-import { nearest, plain, problem, VtError, type JsonObject, type Notice, type Resolution } from '../base/index.js'
-import { fold, isListed, slotsOf, type Part, type Registry, type Slot, type Tool } from '../registry/index.js'
+import { nearest, toJson, problem, VtError, type JsonObject, type Notice, type Resolution } from '../base/index.js'
+import { foldKey, isListed, slotsOf, type AliasPart, type Registry, type Slot, type Tool } from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 import { translate } from './alias.js'
 import { constrain, type Constraint } from './constraints.js'
 import { effectsIn, infer } from './infer.js'
-import { coerce, limit, rename, toolName, unwrap } from './normalize.js'
+import { coerce, limit, rename, toolName, unwrapInput } from './normalize.js'
 
 /** The slot a call means, with the input as its caller wrote it. */
-export interface Target {
+export interface CallTarget {
   slot: Slot
   raw: JsonObject
   /** The name it was called by, where that stands for the slot: its answer is put in the words of the alias. */
-  alias?: { slot: Slot; part: Part; given: JsonObject }
+  alias?: { slot: Slot; part: AliasPart; given: JsonObject }
 }
 
 /** Tool name and action → slot; an alias → its target. Throws VT_TOOL_UNKNOWN, VT_ACTION_*, VT_SLOT_UNBOUND, VT_PLUGIN_UNTRUSTED. */
-export async function resolve({ slots, tools, routes }: Registry, name: string, sent: unknown): Promise<Target> {
+export async function resolve({ slots, tools, routes }: Registry, name: string, sent: unknown): Promise<CallTarget> {
   const wanted = toolName(String(name))
   const known = (text: string) => slots.get(text) ?? tools.get(text) ?? slots.get(routes.get(text) ?? '')
   const found = known(wanted) ?? known(wanted.toLowerCase().replace(/[- ]/g, '_'))
@@ -64,7 +64,7 @@ const withoutAction = ({ action: _, ...input }: JsonObject): JsonObject => input
 /** The input as plain data, without the wrappers of function-calling wires. */
 function read(sent: unknown, tool: string, known: (key: string) => boolean, slot: Slot | undefined): JsonObject {
   try {
-    return plain(unwrap(sent, tool, known)) as JsonObject
+    return toJson(unwrapInput(sent, tool, known)) as JsonObject
   } catch (error) {
     throw withExample(error, slot)
   }
@@ -118,7 +118,7 @@ async function prepare(slot: Slot): Promise<Check> {
 function strange(slot: Slot, field: string, example: string): Error {
   // A slot may have more to say about fields that it does not know.
   const told = [slot.info.errors['VT_INPUT_UNKNOWN']?.hint, example].filter(Boolean).join(' ')
-  const owner = [...slot.tool.actions.values()].find((other) => other !== slot && other.shape.names.has(fold(field)))
+  const owner = [...slot.tool.actions.values()].find((other) => other !== slot && other.shape.names.has(foldKey(field)))
   if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, example: told })
   const names = Object.keys(slot.shape.properties)
   const like = nearest(field, names)

@@ -1,10 +1,10 @@
 import { blocksOf, dataFolder, moduleOf, optionsOf, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type Settings, type Waits } from '../base/index.js'
 import { fromError } from '../manifests/index.js'
 import { effectsOf, type Registry } from '../registry/index.js'
-import type { Premises } from './types.js'
+import type { AdapterContext } from './types.js'
 import type { OnFault } from './uncaught.js'
 
-export interface Standing {
+export interface AdapterGround {
   settings: Settings
   workspace: string
   home: string
@@ -27,10 +27,10 @@ interface Found {
 }
 
 /** What the adapters of one generation stand on, and its end. */
-export function premisesOf({ settings, workspace, home, inspecting, env, waits, report, renew, found, registry, log }: Standing): { of(adapter: Contribution): Premises; end(): Promise<void> } {
+export function premisesOf({ settings, workspace, home, inspecting, env, waits, report, renew, found, registry, log }: AdapterGround): { of(adapter: Contribution): AdapterContext; end(): Promise<void> } {
   const endings = new Set<() => void | Promise<void>>()
   let ended = false
-  const shared: Omit<Premises, 'settings' | 'log'> = {
+  const shared: Omit<AdapterContext, 'settings' | 'log'> = {
     workspace,
     home,
     inspecting,
@@ -46,8 +46,8 @@ export function premisesOf({ settings, workspace, home, inspecting, env, waits, 
     onEnd: (run: () => void | Promise<void>) => (ended ? void run() : void endings.add(run)),
     renew: () => ended || renew(),
   }
-  const made = new Map<Contribution, Premises>()
-  const make = (adapter: Contribution): Premises => ({ ...shared, settings: blocksOf(settings, adapter), log: (level, message) => log(level, `${adapter.id}: ${message}`) })
+  const made = new Map<Contribution, AdapterContext>()
+  const make = (adapter: Contribution): AdapterContext => ({ ...shared, settings: blocksOf(settings, adapter), log: (level, message) => log(level, `${adapter.id}: ${message}`) })
   return {
     of(adapter) {
       if (!made.has(adapter)) made.set(adapter, make(adapter))
@@ -82,6 +82,6 @@ function setAside(found: Found, contribution: Contribution, state: ContributionI
   found.contributions = found.contributions.filter((other) => other !== contribution)
   found.invalid.push({ id, kind, layer, file, state, reason: error.message })
   const diagnostic = fromError(error, file)
-  // What the user switched off is nothing to mend; a value that is not set is.
+  // What the user switched off is nothing to fix; a value that is not set is.
   found.diagnostics.push({ ...diagnostic, ...(state === 'inactive' && { severity: diagnostic.code === 'VT_MCP_START' ? ('info' as const) : ('warning' as const) }) })
 }

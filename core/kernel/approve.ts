@@ -1,13 +1,13 @@
 import { codes, notApplied, problem, type Call, type Code, type Failure, type JsonObject } from '../base/index.js'
 import type { Registry } from '../registry/index.js'
-import type { Run } from './context.js'
+import type { CallRun } from './context.js'
 import { worse, type Judge, type Pipelines } from './pipelines.js'
 import type { Approval, Approved, Explanation, Verdict } from './types.js'
 
 export const failed = (...of: Parameters<typeof problem>): Failure => ({ ok: false, error: problem(...of).problem })
 
 /** The failure a verdict means, after asking where it asks; nothing when the call may run. */
-export async function judge(registry: Registry, call: Call, run: Run, verdict: Verdict | undefined, standIn: Pipelines['answer']): Promise<Failure | undefined> {
+export async function judge(registry: Registry, call: Call, run: CallRun, verdict: Verdict | undefined, standIn: Pipelines['answer']): Promise<Failure | undefined> {
   const missing = unavailable(registry, call)
   run.judged = missing ? 'denied' : 'run'
   if (missing || !verdict) return missing
@@ -22,7 +22,7 @@ export async function judge(registry: Registry, call: Call, run: Run, verdict: V
   return undefined
 }
 
-function refusal(run: Run, verdict: Verdict, answer?: Reply): Failure {
+function refusal(run: CallRun, verdict: Verdict, answer?: Reply): Failure {
   run.judged = 'deny' in verdict ? 'denied' : 'asked'
   const [code, reason] = 'deny' in verdict ? ([codeOf(verdict.code), verdict.deny] as const) : (['VT_POLICY_NEEDS_APPROVAL', verdict.ask] as const)
   // Somebody was asked and said no: asking again would only be a nuisance.
@@ -42,7 +42,7 @@ const codeOf = (named: string | undefined): Code => (named !== undefined && Obje
 
 type Reply = Exclude<Approved, boolean | undefined>
 
-async function approval(request: Approval, { options, cancel }: Run): Promise<Reply | undefined> {
+async function approval(request: Approval, { options, cancel }: CallRun): Promise<Reply | undefined> {
   let answer: Approved
   try {
     answer = await options.approve?.(request)
@@ -60,7 +60,7 @@ async function approval(request: Approval, { options, cancel }: Run): Promise<Re
 }
 
 /** Asks every policy in turn, also behind a denial, so that each is heard. */
-export async function explanation(registry: Registry, judges: readonly Judge[], call: Call, notes: NonNullable<Run['notes']>): Promise<Explanation> {
+export async function explanation(registry: Registry, judges: readonly Judge[], call: Call, notes: NonNullable<CallRun['notes']>): Promise<Explanation> {
   const chain: Explanation['chain'] = []
   let worst: Verdict | undefined
   let decided_by: string | undefined

@@ -1,9 +1,9 @@
-import { Cancel, failure, first, freeze, moduleOf, notApplied, plain, problem, texts, type Call, type Failure, type JsonObject, type Notice, type Result, type SlotInfo } from '../base/index.js'
-import { answerAs, confine, constraintOf, effectsIn, resolve, speak, spell, toolName, withExample, worded, wordsFor, type Spelt, type Target, type Words } from '../input/index.js'
+import { LazyAbort, failure, firstLine, deepFreeze, moduleOf, notApplied, toJson, problem, texts, type Call, type Failure, type JsonObject, type Notice, type Result, type SlotInfo } from '../base/index.js'
+import { answerAs, confine, constraintOf, effectsIn, resolve, speak, spell, toolName, withExample, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
 import { renamed, slotsOf } from '../registry/index.js'
 import type { Workspace } from '../workspace/index.js'
 import { explanation, failed, judge } from './approve.js'
-import { callerOf, type Run, type Sessions } from './context.js'
+import { callerOf, type CallRun, type KernelSessions } from './context.js'
 import { execution } from './execute.js'
 import type { Generation } from './generation.js'
 import type { Pipelines } from './pipelines.js'
@@ -16,7 +16,7 @@ const ABORT_MS = 2_000
 
 export interface CallerOptions {
   workspace: Workspace
-  sessions: Sessions
+  sessions: KernelSessions
   surface: string
   report: OnFault
   /** The generation that a call which begins now belongs to. */
@@ -35,8 +35,8 @@ export interface Caller {
 
 /** What the calls of one kernel share. */
 interface Calls extends CallerOptions {
-  readonly running: Map<Cancel, Generation>
-  readonly runs: WeakMap<Call, Run>
+  readonly running: Map<LazyAbort, Generation>
+  readonly runs: WeakMap<Call, CallRun>
   readonly pipelines: WeakMap<Generation, Pipelines>
   /** How many there were. */
   count: number
@@ -48,7 +48,7 @@ interface Asked {
   readonly sent: unknown
   readonly options: CallOptions
   readonly depth: number
-  readonly again?: Pick<Target, 'alias'>
+  readonly again?: Pick<CallTarget, 'alias'>
   /** Those of whoever made the call that this one is a part of. */
   readonly words?: Words
 }
@@ -79,9 +79,9 @@ export function createCaller(options: CallerOptions): Caller {
 async function invoke(calls: Calls, asked: Asked): Promise<Result> {
   const { tool, sent, again } = asked
   const generation = calls.current()
-  let target: Target | undefined
+  let target: CallTarget | undefined
   let call: Call | undefined
-  let run: Run | undefined
+  let run: CallRun | undefined
   let begun = false
   const inWords = (): Asked & { words: Words } => ({ ...asked, words: asked.words ?? wordsFor(generation.registry, target) })
   generation.life.enter()
@@ -113,7 +113,7 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
 }
 
 /** The call with the input that a policy wants instead, as if it had been made so; whoever made it is told. */
-async function reissued(calls: Calls, { slot: { info }, alias }: Target, input: JsonObject, asked: Asked): Promise<Result> {
+async function reissued(calls: Calls, { slot: { info }, alias }: CallTarget, input: JsonObject, asked: Asked): Promise<Result> {
   const sent = { ...(info.action !== undefined && { action: info.action }), ...input }
   const result = await invoke(calls, { ...asked, tool: info.tool, sent, again: { ...(alias && { alias }) } })
   const { message } = texts('VT_CALL_REISSUED', { slot: info.slot, input: JSON.stringify(input).slice(0, 300) })!
@@ -124,13 +124,13 @@ async function reissued(calls: Calls, { slot: { info }, alias }: Target, input: 
 async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
   const { tool, sent } = asked
   const generation = calls.current()
-  let target: Target | undefined
-  let run: Run | undefined
+  let target: CallTarget | undefined
+  let run: CallRun | undefined
   generation.life.enter()
   try {
     target = await resolve(generation.registry, tool, sent)
     const { call } = await check(calls, generation, target, asked)
-    const notes: NonNullable<Run['notes']> = []
+    const notes: NonNullable<CallRun['notes']> = []
     run = start(calls, generation, target.slot.info, call, asked, notes)
     const { judges } = calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
     const { info, chain } = target.slot
@@ -148,10 +148,10 @@ async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
 }
 
 /** A call that never came to be one, for the compactors: what was refused is shortened and recorded like any other answer. */
-function unchecked(calls: Calls, target: Target | undefined, generation: Generation, { tool, sent, options, depth }: Asked): Call {
+function unchecked(calls: Calls, target: CallTarget | undefined, generation: Generation, { tool, sent, options, depth }: Asked): Call {
   const { slot } = target ?? {}
   const said = readable(sent)
-  return freeze({
+  return deepFreeze({
     id: nextId(calls),
     slot: slot?.info.slot ?? toolName(String(tool)).slice(0, 80),
     input: said,
@@ -166,7 +166,7 @@ function unchecked(calls: Calls, target: Target | undefined, generation: Generat
 
 const nextId = (calls: Calls): string => `c${(++calls.count).toString(36)}`
 
-async function check(calls: Calls, generation: Generation, { slot, raw, alias }: Target, { options, depth }: Asked): Promise<{ call: Call } & Pick<Spelt, 'notices' | 'silent'>> {
+async function check(calls: Calls, generation: Generation, { slot, raw, alias }: CallTarget, { options, depth }: Asked): Promise<{ call: Call } & Pick<Spelt, 'notices' | 'silent'>> {
   if (depth > MAX_DEPTH) throw problem('VT_CALL_DEPTH', { limit: MAX_DEPTH, slot: slot.info.slot })
   const constraint = constraintOf(generation.settings, slot.info)
   const { given, input, notices, silent } = await spell(slot, raw, { example: (alias?.slot ?? slot).example, constraint, said: alias?.given })
@@ -181,16 +181,16 @@ async function check(calls: Calls, generation: Generation, { slot, raw, alias }:
     at: Date.now(),
     caller: callerOf({ options, depth }, calls.surface, alias?.slot.info.slot),
   }
-  return { call: freeze(call), notices, silent }
+  return { call: deepFreeze(call), notices, silent }
 }
 
-function start(calls: Calls, generation: Generation, slot: SlotInfo, call: Call, { options, depth, words }: Asked, notes?: Run['notes']): Run {
-  const cancel = new Cancel()
+function start(calls: Calls, generation: Generation, slot: SlotInfo, call: Call, { options, depth, words }: Asked, notes?: CallRun['notes']): CallRun {
+  const cancel = new LazyAbort()
   const abort = () => cancel.abort()
   if (options.signal?.aborted || calls.closed) abort()
   else options.signal?.addEventListener('abort', abort, { once: true })
   calls.running.set(cancel, generation)
-  const run: Run = {
+  const run: CallRun = {
     slot,
     session: calls.sessions.get(call.session),
     cancel,
@@ -224,16 +224,16 @@ const withNotices = (result: Result, notices: Notice[]): Result =>
   notices.length ? { ...result, notices: [...notices, ...(result.notices ?? [])] } : result
 
 /** The last step of execute for a call through an alias: its answer in the words of the alias. */
-async function translated({ loader }: Generation, { slot, part, given }: NonNullable<Target['alias']>, result: Result): Promise<Result> {
+async function translated({ loader }: Generation, { slot, part, given }: NonNullable<CallTarget['alias']>, result: Result): Promise<Result> {
   if (!moduleOf(slot.primary.manifest) || !result.ok) return answerAs(part, result, given)
   const reword = loader.loaded(slot.primary) ?? (await loader.load(slot.primary))
-  return plain(await reword(result, given), { bytes: 32 * 1_048_576 }) as Result
+  return toJson(await reword(result, given), { bytes: 32 * 1_048_576 }) as Result
 }
 
 /** The input of a refused call as far as it is data of a size worth keeping. */
 function readable(sent: unknown): JsonObject {
   try {
-    const said = plain(sent, { bytes: 65_536 })
+    const said = toJson(sent, { bytes: 65_536 })
     return typeof said === 'object' && said !== null && !Array.isArray(said) ? (said as JsonObject) : {}
   } catch {
     return {}
@@ -244,16 +244,16 @@ function readable(sent: unknown): JsonObject {
 const nobody = (slot: string): SlotInfo => ({ slot, tool: slot, description: '', effects: [], input: {}, detailed: [], errors: {}, chain: [], names: [slot], aliases: [] })
 
 /** Whether a call could have changed something: of one that came to no slot, by all that its tool can do. */
-function couldChange({ registry }: Generation, name: string, target: Target | undefined): boolean {
+function couldChange({ registry }: Generation, name: string, target: CallTarget | undefined): boolean {
   const tool = registry.tools.get(toolName(String(name)))
   const slots = target ? [target.slot] : tool ? slotsOf(tool) : []
   return slots.some(({ info }) => info.effects.some((effect) => effect === 'write' || effect === 'exec'))
 }
 
 /** What was thrown on the way to the slot, as a value; the example is one of the name that was called. A change was then `prevented`. */
-function asFailure(error: unknown, prevented: boolean, target?: Target): Failure {
+function asFailure(error: unknown, prevented: boolean, target?: CallTarget): Failure {
   const { slot, alias } = target ?? {}
-  const known = failure(withExample(error, alias?.slot ?? slot)) ?? failed('VT_CALL_FAILED', { plugin: 'kernel', reason: first(error) })
+  const known = failure(withExample(error, alias?.slot ?? slot)) ?? failed('VT_CALL_FAILED', { plugin: 'kernel', reason: firstLine(error) })
   if (prevented) known.error = notApplied(known.error)
   return alias ? (answerAs(alias.part, known, alias.given) as Failure) : known
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { loadSettings, type SettingsOptions } from '../config/index.js'
-import { discover, markers, pluginsOf } from '../manifests/index.js'
+import { discoverManifests, markers, pluginsOf } from '../manifests/index.js'
 import { findSkills, type SkillSettings } from '../skills/index.js'
 import { itemFor, itemForSkill, needsConsent, treesOnce, type Trust, type TrustItem } from '../trust/index.js'
 
@@ -8,10 +8,10 @@ import { itemFor, itemForSkill, needsConsent, treesOnce, type Trust, type TrustI
  * Everything in a workspace that needs the user's consent before it counts, whether given or not, without running any of it:
  * settings in code are looked into only when they are trusted already. What cannot be hashed is left out: it is never trusted.
  */
-export async function survey({ user, trust, ...options }: SettingsOptions & { user: string; trust: Trust }): Promise<TrustItem[]> {
+export async function consentItems({ user, trust, ...options }: SettingsOptions & { user: string; trust: Trust }): Promise<TrustItem[]> {
   // Data that waits for consent may name more manifests, so it is followed as if consent were given.
   const loaded = await loadSettings({ ...options, trusted: (id, digest) => id.includes('#') || trust.isTrusted({ id, digest }) })
-  const { contributions, packages } = await discover({ ...options, user, loaded })
+  const { contributions, packages } = await discoverManifests({ ...options, user, loaded })
   const found = new Map(loaded.items.map((item) => [item.id, item]))
   const tree = treesOnce()
   for (const contribution of contributions) {

@@ -1,9 +1,9 @@
-import { blocksOf, freeze, optionsOf, redactText, type Call, type Cancel, type Contribution, type JsonObject, type Result, type Settings, type SlotInfo } from '../base/index.js'
+import { blocksOf, deepFreeze, optionsOf, redactText, type Call, type LazyAbort, type Contribution, type JsonObject, type Result, type Settings, type SlotInfo } from '../base/index.js'
 import type { Workspace } from '../workspace/index.js'
 import type { CallOptions, Context, Host, Judged, LogLevel, Progress, Session } from './types.js'
 
 /** The sessions of a kernel: state that outlives a call, by id. */
-export class Sessions {
+export class KernelSessions {
   private readonly open = new Map<string, SessionState>()
 
   get(id: string): Session {
@@ -39,10 +39,10 @@ class SessionState implements Session {
 }
 
 /** One call under way: what its contexts share. */
-export interface Run {
+export interface CallRun {
   readonly slot: SlotInfo
   readonly session: Session
-  readonly cancel: Cancel
+  readonly cancel: LazyAbort
   readonly options: CallOptions
   readonly depth: number
   readonly nest: (tool: string, input: JsonObject) => Promise<Result>
@@ -54,7 +54,7 @@ export interface Run {
 }
 
 /** What a generation lends to every context. */
-export interface Lending {
+export interface ContextServices {
   readonly settings: Settings
   readonly workspace: Workspace
   /** The workspace without what rules hide: the one that tools get. */
@@ -70,7 +70,7 @@ const BURST = 10
 const REFILL_MS = 100
 
 /** The context of one contribution within one call. */
-export function contextOf(lending: Lending, contribution: Contribution, run: Run): Context {
+export function contextOf(lending: ContextServices, contribution: Contribution, run: CallRun): Context {
   return new CallContext(lending, contribution, run, grantOf(lending, contribution))
 }
 
@@ -79,9 +79,9 @@ class CallContext implements Context {
   private last = 0
   private spare = BURST
   constructor(
-    private readonly lending: Lending,
+    private readonly lending: ContextServices,
     private readonly contribution: Contribution,
-    private readonly run: Run,
+    private readonly run: CallRun,
     private readonly grant: Grant,
   ) {}
 
@@ -150,17 +150,17 @@ interface Grant {
 const grants = new WeakMap<Contribution, { of: Settings; grant: Grant }>()
 
 /** What of the settings a contribution sees: its own options, and the blocks its manifest names. */
-function grantOf({ settings, dataOf }: Lending, contribution: Contribution): Grant {
+function grantOf({ settings, dataOf }: ContextServices, contribution: Contribution): Grant {
   const known = grants.get(contribution)
   if (known?.of === settings) return known.grant
   const plugin = { name: contribution.plugin, root: contribution.root, data: dataOf(contribution), options: optionsOf(settings, contribution) }
-  const grant = freeze({ plugin, settings: blocksOf(settings, contribution) })
+  const grant = deepFreeze({ plugin, settings: blocksOf(settings, contribution) })
   grants.set(contribution, { of: settings, grant })
   return grant
 }
 
 /** How a call of this run looks to policies and compactors. */
-export const callerOf = (run: Pick<Run, 'options' | 'depth'>, surface: string, alias?: string): Call['caller'] => ({
+export const callerOf = (run: Pick<CallRun, 'options' | 'depth'>, surface: string, alias?: string): Call['caller'] => ({
   surface: run.options.surface ?? surface,
   depth: run.depth,
   ...(alias !== undefined && { alias }),

@@ -1,5 +1,5 @@
-import { first, Gate, notApplied, plain, problem, texts, VtError, type Call, type Contribution, type Failure, type Problem, type Result } from '../base/index.js'
-import { contextOf, type Run } from './context.js'
+import { firstLine, Semaphore, notApplied, toJson, problem, texts, VtError, type Call, type Contribution, type Failure, type Problem, type Result } from '../base/index.js'
+import { contextOf, type CallRun } from './context.js'
 import type { Generation } from './generation.js'
 import type { Taps } from './pipelines.js'
 import type { Answerer, Compactor, Handler, Policy } from './types.js'
@@ -10,9 +10,9 @@ const DEFAULT_CONCURRENCY = 8
 const RESULT_BYTES = 32 * 1_048_576
 
 /** The functions behind the taps of one generation: loaded on first use, bounded in time, their answers checked. */
-export function execution(generation: Generation, runOf: (call: Call) => Run, report: OnFault): Taps {
+export function execution(generation: Generation, runOf: (call: Call) => CallRun, report: OnFault): Taps {
   const { loader, lending } = generation
-  const gates = new Map<Contribution, Gate>()
+  const gates = new Map<Contribution, Semaphore>()
 
   const mainOf = (contribution: Contribution) => loader.loaded(contribution) ?? loader.load(contribution)
 
@@ -32,7 +32,7 @@ export function execution(generation: Generation, runOf: (call: Call) => Run, re
       } catch (error) {
         if (error instanceof VtError) return complete(error.problem, contribution, run)
         report(contribution, error)
-        return complete(problem('VT_CALL_FAILED', { plugin: contribution.id, reason: first(error) }).problem, contribution, run)
+        return complete(problem('VT_CALL_FAILED', { plugin: contribution.id, reason: firstLine(error) }).problem, contribution, run)
       } finally {
         gate?.leave()
       }
@@ -60,9 +60,9 @@ const unconfined = ({ id }: Contribution): VtError =>
 
 const isPromise = <T>(value: T | Promise<T>): value is Promise<T> => typeof (value as { then?: unknown } | undefined)?.then === 'function'
 
-function gateOf(gates: Map<Contribution, Gate>, contribution: Contribution): Gate {
+function gateOf(gates: Map<Contribution, Semaphore>, contribution: Contribution): Semaphore {
   let gate = gates.get(contribution)
-  if (!gate) gates.set(contribution, (gate = new Gate(contribution.manifest.concurrency ?? DEFAULT_CONCURRENCY)))
+  if (!gate) gates.set(contribution, (gate = new Semaphore(contribution.manifest.concurrency ?? DEFAULT_CONCURRENCY)))
   return gate
 }
 
@@ -77,7 +77,7 @@ function secondsOf({ registry, settings }: Generation, contribution: Contributio
 }
 
 /** Settles with the work, the time limit or the caller's abort, whichever is first; the handler is told by its signal. */
-function bounded<T>(work: Promise<T>, { cancel, slot }: Run, seconds: number): Promise<T> {
+function bounded<T>(work: Promise<T>, { cancel, slot }: CallRun, seconds: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       end()
@@ -100,13 +100,13 @@ function bounded<T>(work: Promise<T>, { cancel, slot }: Run, seconds: number): P
 }
 
 /** A handler's answer, once it is what a handler may answer. Foreign answers are copied: getters, cycles and functions end here. */
-function answer(result: Result, contribution: Contribution, run: Run): Result {
+function answer(result: Result, contribution: Contribution, run: CallRun): Result {
   let checked = result
   const bad = (what: string) => complete(problem('VT_CALL_BAD_RESULT', { plugin: contribution.id, what }).problem, contribution, run)
   try {
-    if (contribution.layer !== 'builtin') checked = plain(result, { depth: 64, bytes: RESULT_BYTES }) as Result
+    if (contribution.layer !== 'builtin') checked = toJson(result, { depth: 64, bytes: RESULT_BYTES }) as Result
   } catch (error) {
-    return bad(`what is no plain JSON data (${first(error)})`)
+    return bad(`what is no plain JSON data (${firstLine(error)})`)
   }
   if (typeof checked !== 'object' || checked === null || typeof checked.ok !== 'boolean') return bad('what is no result')
   if (checked.ok) return typeof checked.output === 'object' && checked.output !== null ? checked : bad('a success without output')
@@ -121,7 +121,7 @@ function answer(result: Result, contribution: Contribution, run: Run): Result {
 }
 
 /** A failure with the hint and retryability that the slot declares, saying that nothing was done where the plugin vouches for it. */
-function complete(error: Problem, { manifest }: Contribution, { slot }: Run, result?: Failure): Failure {
+function complete(error: Problem, { manifest }: Contribution, { slot }: CallRun, result?: Failure): Failure {
   const declared = slot.errors[error.code]
   const whole = { ...error, hint: error.hint || declared?.hint || '', retryable: error.retryable || declared?.retryable === true }
   return { ...result, ok: false, error: manifest.atomic && !halfWay.has(error.code) ? notApplied(whole) : whole }

@@ -1,20 +1,20 @@
 import { homedir } from 'node:os'
-import { dataFolder, Life, nearest, problem, redactText, report, usualWaits, type Contribution, type Diagnostic, type Mode, type PluginFolder, type Settings, type VtError, type Waits } from '../base/index.js'
+import { dataFolder, InFlight, nearest, problem, redactText, report, usualWaits, type Contribution, type Diagnostic, type Mode, type PluginFolder, type Settings, type VtError, type Waits } from '../base/index.js'
 import { builtinModes, homeOf, loadSettings, settingsFor, settingsPlaces, type LoadedSettings, type Origin, type VerbModes } from '../config/index.js'
-import { clean } from '../documents/index.js'
+import { sanitize } from '../documents/index.js'
 import { joinConstraints, resolution, type Constraint } from '../input/index.js'
-import { configuredContributions, discover, fromError, pluginsOf } from '../manifests/index.js'
+import { configuredContributions, discoverManifests, fromError, pluginsOf } from '../manifests/index.js'
 import { bind, isListed, policyNames, slotsOf, toolInfo, type Registry, type Withheld } from '../registry/index.js'
 import type { Skill } from '../skills/index.js'
-import { needsConsent, openSeals, openTrust, type Seals, type Trust } from '../trust/index.js'
+import { needsConsent, openLockVerifier, openTrust, type LockVerifier, type Trust } from '../trust/index.js'
 import { hiddenBy, type OpenWorkspace } from '../workspace/index.js'
 import { premisesOf } from './adapter_context.js'
-import { survey } from './consent.js'
-import type { Lending } from './context.js'
+import { consentItems } from './consent.js'
+import type { ContextServices } from './context.js'
 import { hooksOf, unknownEvents, type HookGroups } from './lifecycle_hooks.js'
 import { createLoader, type Loader } from './loader.js'
 import { skillFinder, skillPlaces } from './skill_finder.js'
-import type { Adapter, Host, KernelOptions, Premises } from './types.js'
+import type { Adapter, Host, KernelOptions, AdapterContext } from './types.js'
 import type { OnFault } from './uncaught.js'
 
 /** One immutable set of settings, slots and modules; a call belongs to exactly one. */
@@ -26,18 +26,18 @@ export interface Generation {
   readonly registry: Registry
   readonly plugins: readonly PluginFolder[]
   readonly loader: Loader
-  readonly lending: Lending
+  readonly lending: ContextServices
   readonly skills: Host['skills']
   /** Files and folders that it was made of. */
   readonly watched: readonly string[]
-  readonly seals: Seals
+  readonly seals: LockVerifier
   /** The calls that belong to it. */
-  readonly life: Life
+  readonly life: InFlight
   /** Lets go of what adapters hold for it. Called once, when its last call has ended. */
   end(): Promise<void>
 }
 
-export interface Surroundings {
+export interface GenerationSources {
   options: KernelOptions
   workspace: OpenWorkspace
   report: OnFault
@@ -52,7 +52,7 @@ const modes: Mode[] = ['plan', 'ask', 'auto', 'full-auto']
 
 /** What settings, manifests and locks say, before anything of it is bound. */
 interface Ground {
-  readonly surroundings: Surroundings
+  readonly surroundings: GenerationSources
   readonly env: Record<string, string | undefined>
   readonly waits: Waits
   readonly places: { workspace: string; home: string; user: string }
@@ -61,7 +61,7 @@ interface Ground {
   readonly found: Found
   /** The surface only looks at what is there. */
   readonly inspecting: boolean
-  readonly seals: Seals
+  readonly seals: LockVerifier
   readonly withheld: Map<string, Withheld>
   /** With the limits that policies bring. */
   readonly settings: Settings
@@ -74,7 +74,7 @@ interface Ground {
 }
 
 /** Discovers, checks and binds everything anew, with the manifests of the skills that were loaded. Throws VT_CONFIG_* and, where a policy of the user cannot be loaded, VT_RELOAD_REFUSED. */
-export async function buildGeneration(surroundings: Surroundings, number: number, loadedSkills: readonly Skill[]): Promise<Generation> {
+export async function buildGeneration(surroundings: GenerationSources, number: number, loadedSkills: readonly Skill[]): Promise<Generation> {
   const ground = await prepare(surroundings, loadedSkills)
   const { places, trust, loaded, found, seals, withheld, settings, effective, dataOf, log } = ground
   const verify = (contribution: Contribution) => verified(ground, contribution)
@@ -108,14 +108,14 @@ export async function buildGeneration(surroundings: Surroundings, number: number
     seals,
     loader,
     skills,
-    life: new Life(),
+    life: new InFlight(),
     lending: { settings: { ...settings, hooks }, workspace, seen: hidden ? workspace.seen(hidden) : workspace, host: hostOf(ground, registry, skills), log, changed, dataOf },
     end: premises.end,
   }
 }
 
 /** Reads settings, manifests and locks, and what the user agreed to. Throws VT_CONFIG_*, VT_RELOAD_REFUSED. */
-async function prepare(surroundings: Surroundings, loadedSkills: readonly Skill[]): Promise<Ground> {
+async function prepare(surroundings: GenerationSources, loadedSkills: readonly Skill[]): Promise<Ground> {
   const { options, workspace } = surroundings
   const env = options.env ?? process.env
   const waits = { ...usualWaits, ...options.waits }
@@ -124,14 +124,14 @@ async function prepare(surroundings: Surroundings, loadedSkills: readonly Skill[
   const trust = openTrust({ home, workspace: workspace.root, env })
   const { config, mode, default_mode } = options
   const chosen = { ...(config !== undefined && { config }), ...(mode !== undefined && { mode }), ...(default_mode !== undefined && { default_mode }) }
-  if (env['VTCODE_TRUST']) trust.accept(await survey({ ...places, ...chosen, env, trust }))
+  if (env['VTCODE_TRUST']) trust.accept(await consentItems({ ...places, ...chosen, env, trust }))
   const load = (modes: VerbModes) => loadSettings({ ...places, ...modes, ...chosen, env, wait: waits.settings, trusted: (id, digest) => trust.isTrusted({ id, digest }) })
   const before = await load(builtinModes(options.verb))
-  const found = await discover({ ...places, env, loaded: before, skills: loadedSkills })
+  const found = await discoverManifests({ ...places, env, loaded: before, skills: loadedSkills })
   found.contributions.push(...configuredContributions(found.contributions.filter(({ kind }) => kind === 'adapter'), before, workspace.root))
   // Not for a workspace to say: it could so keep servers from a verb that needs them.
   const inspecting = found.contributions.some(({ layer, manifest: { verb, inspects } }) => inspects && verb === options.surface && layer !== 'workspace')
-  const seals = openSeals({ ...places, whole: inspecting })
+  const seals = openLockVerifier({ ...places, whole: inspecting })
   const withheld = withheldOf(found, trust, seals)
   const surface = found.contributions.find(({ id, kind, manifest }) => kind === 'surface' && manifest.verb === options.verb && !withheld.has(id))
   const loaded = surface && surface.layer !== 'builtin' && mode === undefined ? await settingsFor(surface, load) : before
@@ -144,7 +144,7 @@ async function prepare(surroundings: Surroundings, loadedSkills: readonly Skill[
 }
 
 /** What may not run, by id: it is no longer what was locked, or nobody has agreed to it. */
-function withheldOf({ contributions }: Found, trust: Trust, seals: Seals): Map<string, Withheld> {
+function withheldOf({ contributions }: Found, trust: Trust, seals: LockVerifier): Map<string, Withheld> {
   const withheld = new Map<string, Withheld>()
   const trusted = trust.trusted(contributions.filter(needsConsent))
   for (const contribution of contributions) {
@@ -229,10 +229,10 @@ function isolating(settings: Settings): (contribution: Contribution) => boolean 
   }
 }
 
-type Found = Awaited<ReturnType<typeof discover>>
+type Found = Awaited<ReturnType<typeof discoverManifests>>
 
 /** Puts the slots that servers and the like bring beside what manifests say. */
-async function expand(found: Found, withheld: Map<string, Withheld>, { load }: Loader, premises: (adapter: Contribution) => Premises, verify: (contribution: Contribution) => Promise<void>): Promise<void> {
+async function expand(found: Found, withheld: Map<string, Withheld>, { load }: Loader, premises: (adapter: Contribution) => AdapterContext, verify: (contribution: Contribution) => Promise<void>): Promise<void> {
   const usable = found.contributions.filter(({ id }) => !withheld.has(id))
   for (const adapter of usable.filter(({ kind, manifest }) => kind === 'adapter' && manifest.expands)) {
     const bringing: Contribution[] = []
@@ -243,7 +243,7 @@ async function expand(found: Found, withheld: Map<string, Withheld>, { load }: L
     if (bringing.length === 0) continue
     const { expand } = (await load(adapter)) as Adapter
     const brought = (await expand?.(bringing, premises(adapter))) ?? []
-    found.contributions.push(...brought.map((one) => ({ ...one, manifest: clean(one.manifest) })))
+    found.contributions.push(...brought.map((one) => ({ ...one, manifest: sanitize(one.manifest) })))
   }
 }
 

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { Contribution, ContributionInfo, Diagnostic, Layer, PluginFolder } from '../base/index.js'
-import { builtinSource, check, pluginsOf, readPlaces, serverSource, sourceAt } from '../manifests/index.js'
+import { builtinSource, setAsideUnfit, pluginsOf, readPlaces, serverSource, sourceAt } from '../manifests/index.js'
 import { findSkills, type Skill } from '../skills/index.js'
 
 /** What lies in a folder, as the plugin it would be. */
@@ -29,7 +29,7 @@ export async function inspect(path: string, options: InspectOptions, { name, lay
   // Our own manifests say who reads packages of other programs.
   const found = await readPlaces({ sources: [builtinSource, source], removals: [], diagnostics: [], looked: [] }, options)
   // What is missing here deserves a word; what it would do once that is here is shown all the same.
-  await check({ ...found, invalid: [] }, options)
+  await setAsideUnfit({ ...found, invalid: [] }, options)
   const ours = <T extends { layer: string }>(all: readonly T[]): T[] => all.filter((one) => one.layer === source.layer)
   const { root, plugin } = source
   const format = found.plugins.at(-1)?.format ?? forms[source.form] ?? 'manifests'

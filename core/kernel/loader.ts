@@ -2,10 +2,10 @@ import { statSync } from 'node:fs'
 import { register } from 'node:module'
 import { dirname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { first, moduleOf, problem, programFile, VtError, within, type Contribution, type JsonObject, type SlotInfo } from '../base/index.js'
+import { firstLine, moduleOf, problem, programFile, VtError, withTimeout, type Contribution, type JsonObject, type SlotInfo } from '../base/index.js'
 import { adapterOf } from '../registry/index.js'
-import type { Adapter, Premises } from './types.js'
-import { watch, type OnFault } from './uncaught.js'
+import type { Adapter, AdapterContext } from './types.js'
+import { watchUncaught, type OnFault } from './uncaught.js'
 
 type Export = (...args: any[]) => any
 
@@ -23,7 +23,7 @@ export interface Loader {
 export interface LoaderOptions {
   adapters: ReadonlyMap<string, Contribution>
   /** What an adapter is given besides the manifest. */
-  premises: (adapter: Contribution) => Premises
+  premises: (adapter: Contribution) => AdapterContext
   /** Does its module run in a process of its own? */
   isolates: (contribution: Contribution) => boolean
   /** Milliseconds that importing one module may take. */
@@ -70,7 +70,7 @@ export function createLoader({ adapters, premises, isolates, limit, verify, repo
           return main
         },
         (error: unknown) => {
-          const known = error instanceof VtError ? error : importError(contribution, `throws on import: ${first(error)}`)
+          const known = error instanceof VtError ? error : importError(contribution, `throws on import: ${firstLine(error)}`)
           report(contribution, known)
           throw known
         },
@@ -96,8 +96,8 @@ const importError = ({ id, manifest, file }: Contribution, text: string): VtErro
 
 async function importModule(contribution: Contribution, path: string, limit: number, report: OnFault): Promise<unknown> {
   if (contribution.layer === 'builtin') return import(pathToFileURL(path).href)
-  watch(path, contribution, report)
-  return within(importForeign(path), limit, () => importError(contribution, `does not finish its import within ${limit / 1000} s; a top-level await hangs`))
+  watchUncaught(path, contribution, report)
+  return withTimeout(importForeign(path), limit, () => importError(contribution, `does not finish its import within ${limit / 1000} s; a top-level await hangs`))
 }
 
 /** A foreign module, `x.ts` where there is no `x.js`; the names `vtcode` and `vtcode/test` are this program there. */

@@ -1,6 +1,6 @@
 import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, HookMap } from 'tapable'
-import { first, texts, weigh, within, type Call, type Contribution, type Result, type Waits } from '../base/index.js'
-import { covering, type Registry } from '../registry/index.js'
+import { firstLine, texts, jsonSize, withTimeout, type Call, type Contribution, type Result, type Waits } from '../base/index.js'
+import { slotsCovered, type Registry } from '../registry/index.js'
 import type { Answer, Answerer, Approval, Compactor, Policy, Verdict } from './types.js'
 
 /** The three pipelines of one generation, in the order a call meets them. */
@@ -44,7 +44,7 @@ export function buildPipelines(registry: Registry, taps: Taps, waits: Waits): Pi
   const postCompaction = new AsyncSeriesWaterfallHook<[Result, Call]>(['result', 'call'], 'post-compaction')
 
   const judges = registry.policies.map((policy): Judge => {
-    const covers = covering(policy.manifest.slots)
+    const covers = slotsCovered(policy.manifest.slots)
     const { effects } = policy.manifest
     return {
       policy: policy.id,
@@ -60,12 +60,12 @@ export function buildPipelines(registry: Registry, taps: Taps, waits: Waits): Pi
     })
   }
   for (const compactor of registry.compactors) {
-    const covers = covering(compactor.manifest.slots)
+    const covers = slotsCovered(compactor.manifest.slots)
     postCompaction.tapPromise(compactor.id, async (result, call) =>
       covers(call.slot) ? shrunk(compactor, waits.compactor, result, () => taps.shrink(compactor, result, call)) : result,
     )
   }
-  const answering = registry.policies.map((policy) => ({ policy, covers: covering(policy.manifest.slots) }))
+  const answering = registry.policies.map((policy) => ({ policy, covers: slotsCovered(policy.manifest.slots) }))
   const answer: Pipelines['answer'] = async (request) => {
     let yes: Answer | undefined
     for (const { policy, covers } of answering) {
@@ -81,7 +81,7 @@ export function buildPipelines(registry: Registry, taps: Taps, waits: Waits): Pi
 
 async function answerOf({ manifest }: Contribution, usual: number, ask: () => ReturnType<Taps['answer']>): Promise<Answer | undefined> {
   try {
-    const said = await within(ask(), limitOf(manifest, usual), () => new Error('it does not answer'))
+    const said = await withTimeout(ask(), limitOf(manifest, usual), () => new Error('it does not answer'))
     if (typeof said !== 'object' || said === null) return undefined
     if ('deny' in said) return typeof said.deny === 'string' ? said : undefined
     return ['once', 'session', 'always'].includes(said.allow) ? said : undefined
@@ -95,9 +95,9 @@ async function verdictOf({ id, manifest }: Contribution, usual: number, judge: (
   let verdict: Verdict | undefined
   try {
     const work = judge()
-    verdict = await (work instanceof Promise ? within(work, limitOf(manifest, usual), () => new Error('it does not answer')) : work)
+    verdict = await (work instanceof Promise ? withTimeout(work, limitOf(manifest, usual), () => new Error('it does not answer')) : work)
   } catch (error) {
-    return { deny: `The policy ${id} failed: ${first(error)}.` }
+    return { deny: `The policy ${id} failed: ${firstLine(error)}.` }
   }
   if (verdict === undefined) return undefined
   const reason = typeof verdict === 'object' && verdict !== null ? ('deny' in verdict ? verdict.deny : verdict.ask) : undefined
@@ -108,12 +108,12 @@ async function verdictOf({ id, manifest }: Contribution, usual: number, judge: (
 async function shrunk({ id, manifest }: Contribution, usual: number, before: Result, shrink: () => ReturnType<Taps['shrink']>): Promise<Result> {
   try {
     const work = shrink()
-    const after = await (work instanceof Promise ? within(work, limitOf(manifest, usual), () => new Error('it does not answer')) : work)
+    const after = await (work instanceof Promise ? withTimeout(work, limitOf(manifest, usual), () => new Error('it does not answer')) : work)
     if (after === before) return before
     const reason = objection(before, after)
     return reason ? noticed(before, id, reason) : after
   } catch (error) {
-    return noticed(before, id, first(error))
+    return noticed(before, id, firstLine(error))
   }
 }
 
@@ -121,8 +121,8 @@ function objection(before: Result, after: Result): string | undefined {
   if (typeof after !== 'object' || after === null || after.ok !== before.ok) return 'it changes the outcome'
   if (!after.ok && !before.ok && after.error?.code !== before.error.code) return 'it changes the code of the error'
   if (after.ok && (typeof after.output !== 'object' || after.output === null)) return 'it removes the output'
-  if (weigh(after.notices ?? []) > NOTICES) return 'it grows the notices'
-  return weigh({ ...after, notices: undefined }) > weigh({ ...before, notices: undefined }) + 512 ? 'it grows the result' : undefined
+  if (jsonSize(after.notices ?? []) > NOTICES) return 'it grows the notices'
+  return jsonSize({ ...after, notices: undefined }) > jsonSize({ ...before, notices: undefined }) + 512 ? 'it grows the result' : undefined
 }
 
 function noticed(result: Result, id: string, reason: string): Result {

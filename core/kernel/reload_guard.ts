@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
-import { first } from '../base/index.js'
+import { firstLine } from '../base/index.js'
 import type { Generation } from './generation.js'
 
 /**
  * Why the next generation may not take the place of the one before: something that judges or stands before others would be gone or
  * broken, and its slot left to what is weaker. What a user takes away by the settings or by `vtcode plugins remove` may go.
  */
-export async function objectionTo(next: Generation, { registry, settings }: Generation): Promise<string | undefined> {
+export async function reloadObjection(next: Generation, { registry, settings }: Generation): Promise<string | undefined> {
   const said = JSON.stringify(next.settings.manifests) === JSON.stringify(settings.manifests)
   const overrides = [...registry.slots.values()].flatMap(({ chain }) => chain.filter(({ stage }) => stage === 'override'))
   for (const one of [...registry.policies, ...overrides].filter(({ layer }) => layer !== 'builtin')) {
@@ -19,7 +19,7 @@ export async function objectionTo(next: Generation, { registry, settings }: Gene
     try {
       await next.loader.load(policy)
     } catch (error) {
-      return `the policy ${policy.id} cannot be loaded: ${first(error)}`
+      return `the policy ${policy.id} cannot be loaded: ${firstLine(error)}`
     }
   }
   return undefined

@@ -1,6 +1,6 @@
-import { optionsOf, within } from '../base/index.js'
+import { optionsOf, withTimeout } from '../base/index.js'
 import { offeredInput, type Registry } from '../registry/index.js'
-import type { Lending } from './context.js'
+import type { ContextServices } from './context.js'
 import type { Loader } from './loader.js'
 import type { Complete, Offer, Provider } from './types.js'
 
@@ -25,7 +25,7 @@ export const providersOf = ({ registry, loader, lending }: Place): Provider[] =>
 interface Place {
   registry: Registry
   loader: Loader
-  lending: Lending
+  lending: ContextServices
 }
 
 /** What the module of an offer suggests; nothing when it has no `complete`, throws or takes too long. */
@@ -36,7 +36,7 @@ export async function complete({ registry, loader, lending }: Place, slot: strin
     const ask = (await loader.exported(found.primary, 'complete')) as Complete | undefined
     const { seen: workspace, host } = lending
     const late = () => new Error('no suggestions in time')
-    const values = ask && (await within(Promise.resolve(ask(argument, value, { workspace, host, session })), LIMIT, late))
+    const values = ask && (await withTimeout(Promise.resolve(ask(argument, value, { workspace, host, session })), LIMIT, late))
     return Array.isArray(values) ? values.filter((one) => typeof one === 'string').slice(0, MAX_VALUES) : []
   } catch {
     return []

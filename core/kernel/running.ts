@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { report as diagnose, first, texts, VtError, type Contribution, type Diagnostic } from '../base/index.js'
+import { report as diagnose, firstLine, texts, VtError, type Contribution, type Diagnostic } from '../base/index.js'
 import type { Skill } from '../skills/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
 import { createCaller, type Caller } from './call.js'
-import { Sessions } from './context.js'
-import { buildGeneration, type Generation, type Surroundings } from './generation.js'
-import { newlyBroken, objectionTo } from './reload_guard.js'
-import { BroughtSkills } from './skill_tools.js'
+import { KernelSessions } from './context.js'
+import { buildGeneration, type Generation, type GenerationSources } from './generation.js'
+import { newlyBroken, reloadObjection } from './reload_guard.js'
+import { ActivatedSkills } from './skill_tools.js'
 import type { Kernel, KernelOptions } from './types.js'
 import { quietMs, watchFiles } from './watcher.js'
 
@@ -19,10 +19,10 @@ const MAX_ALIVE = 3
 export interface Running {
   readonly options: KernelOptions
   readonly workspace: OpenWorkspace
-  readonly sessions: Sessions
-  readonly skills: BroughtSkills
+  readonly sessions: KernelSessions
+  readonly skills: ActivatedSkills
   readonly caller: Caller
-  readonly surroundings: Surroundings
+  readonly surroundings: GenerationSources
   /** By message, what went wrong since the generation began. */
   readonly faults: Map<string, Diagnostic>
   /** Who is told of a new generation, and who of a resource that changed. */
@@ -40,9 +40,9 @@ type Reload = Awaited<ReturnType<Kernel['reload']>>
 
 /** Repairs what a killed program left of the workspace's files and builds the first generation. Throws VT_CONFIG_*. */
 export async function begin(options: KernelOptions, workspace: OpenWorkspace): Promise<Running> {
-  const sessions = new Sessions()
+  const sessions = new KernelSessions()
   const current = () => running.generation
-  const report: Surroundings['report'] = (contribution, error) => noteFault(running, contribution, error)
+  const report: GenerationSources['report'] = (contribution, error) => noteFault(running, contribution, error)
   const running: Running = {
     options,
     workspace,
@@ -56,7 +56,7 @@ export async function begin(options: KernelOptions, workspace: OpenWorkspace): P
     generation: undefined!,
     turn: undefined!,
     caller: createCaller({ workspace, sessions, surface: options.surface ?? 'library', report, current }),
-    skills: new BroughtSkills({ current, build: (more) => build(running, current().number + 1, more), enter: (next) => !running.closed && enter(running, next) }),
+    skills: new ActivatedSkills({ current, build: (more) => build(running, current().number + 1, more), enter: (next) => !running.closed && enter(running, next) }),
     surroundings: {
       options,
       workspace,
@@ -82,7 +82,7 @@ export async function begin(options: KernelOptions, workspace: OpenWorkspace): P
 export const diagnosticsOf = ({ generation, faults }: Running): Diagnostic[] => [...generation.registry.diagnostics, ...faults.values()]
 
 function noteFault({ faults }: Running, { id, file }: Contribution, error: unknown): void {
-  const known = error instanceof VtError ? error.problem : { code: 'VT_PLUGIN_CRASHED', ...texts('VT_PLUGIN_CRASHED', { id, reason: first(error) })! }
+  const known = error instanceof VtError ? error.problem : { code: 'VT_PLUGIN_CRASHED', ...texts('VT_PLUGIN_CRASHED', { id, reason: firstLine(error) })! }
   const { code, message, hint } = known
   if (faults.size < MAX_FAULTS) faults.set(message, { code, severity: 'error', message, hint, files: [file] })
 }
@@ -109,14 +109,14 @@ async function swap(running: Running): Promise<Reload> {
   const refused = (reason: string): Reload => ({ ok: false, generation: running.generation.number, diagnostics: [refusal(reason)] })
   try {
     const next = await build(running, running.generation.number + 1)
-    const objection = await objectionTo(next, running.generation)
+    const objection = await reloadObjection(next, running.generation)
     if (objection !== undefined) {
       await next.end()
       return refused(objection)
     }
     enter(running, next)
   } catch (error) {
-    return refused(first(error))
+    return refused(firstLine(error))
   }
   return { ok: true, generation: running.generation.number, diagnostics: diagnosticsOf(running) }
 }
@@ -128,12 +128,12 @@ async function follow(running: Running): Promise<void> {
     if (running.closed) return
     try {
       const next = await build(running, running.generation.number + 1)
-      const objection = newlyBroken(next, running.generation) ?? (await objectionTo(next, running.generation))
+      const objection = newlyBroken(next, running.generation) ?? (await reloadObjection(next, running.generation))
       if (objection === undefined) return void enter(running, next)
       await next.end()
       if (last) complain(objection)
     } catch (error) {
-      if (last) complain(first(error))
+      if (last) complain(firstLine(error))
     }
     if (!last) await sleep(quietMs)
   }

@@ -4,13 +4,13 @@ import type { Diagnostic, Settings } from '../base/index.js'
 import type { Origin } from '../config/index.js'
 import { fromError } from '../manifests/index.js'
 import { findSkills, type SkillCache, type SkillPlaces, type Skills, type SkillSettings } from '../skills/index.js'
-import { itemForSkill, type Seals, type Trust } from '../trust/index.js'
+import { itemForSkill, type LockVerifier, type Trust } from '../trust/index.js'
 import type { Host } from './types.js'
 
 export interface Finder extends Omit<SkillPlaces, 'cwd' | 'settings' | 'said' | 'trusted'> {
   loaded: { settings: Settings; readonly origins: Origin[] }
   trust: Pick<Trust, 'isTrusted'>
-  seals: Seals
+  seals: LockVerifier
 }
 
 /** Looks for the skills when somebody asks; a start that needs none finds none. */
@@ -33,7 +33,7 @@ export function skillFinder({ loaded, trust, seals, ...places }: Finder): Host['
 }
 
 /** Skills of a plugin that is no longer what was agreed to are not used either; one without skills is not read for that. */
-function faultOf({ root, skills }: SkillPlaces['plugins'][number], seals: Seals): { fault?: Diagnostic } {
+function faultOf({ root, skills }: SkillPlaces['plugins'][number], seals: LockVerifier): { fault?: Diagnostic } {
   const error = skills || existsSync(join(root, 'skills')) ? seals.fault(root) : undefined
   return error ? { fault: fromError(error, root) } : {}
 }

@@ -1,8 +1,8 @@
-import { first, inside } from '../base/index.js'
+import { firstLine, inside } from '../base/index.js'
 import type { Skill } from '../skills/index.js'
 import { treeDigest } from '../trust/index.js'
 import type { Generation } from './generation.js'
-import type { Brought } from './types.js'
+import type { SkillActivation } from './types.js'
 
 /** What bringing needs of the kernel, in whose turn it runs. */
 export interface Turn {
@@ -14,7 +14,7 @@ export interface Turn {
 }
 
 /** The skills whose manifests take part. */
-export class BroughtSkills {
+export class ActivatedSkills {
   /** By folder: the sessions that loaded it, and its files as they were then. */
   private readonly known = new Map<string, { skill: Skill; sessions: Set<string>; digest: string }>()
   constructor(private readonly turn: Turn) {}
@@ -24,7 +24,7 @@ export class BroughtSkills {
   }
 
   /** Where anything of the skill waits for consent, the next generation is built and not entered: it tells what that would be. */
-  async bring(skill: Skill, session: string): Promise<Brought> {
+  async bring(skill: Skill, session: string): Promise<SkillActivation> {
     try {
       const digest = treeDigest(skill.folder)
       const known = this.known.get(skill.folder)
@@ -42,7 +42,7 @@ export class BroughtSkills {
       return { active, left }
     } catch (error) {
       const { id, layer, file } = skill
-      return { active: [], left: [{ id, kind: 'unknown', layer, file, state: 'invalid', reason: first(error) }] }
+      return { active: [], left: [{ id, kind: 'unknown', layer, file, state: 'invalid', reason: firstLine(error) }] }
     }
   }
 
@@ -53,7 +53,7 @@ export class BroughtSkills {
   }
 }
 
-function of({ folder }: Skill, { registry }: Generation): Brought {
+function of({ folder }: Skill, { registry }: Generation): SkillActivation {
   const infos = registry.infos.filter(({ file }) => inside(folder, file))
   return { active: infos.filter(({ state }) => state === 'active'), left: infos.filter(({ state }) => state !== 'active') }
 }

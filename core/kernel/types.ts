@@ -45,17 +45,17 @@ export type Answer = { deny: string } | { allow: 'once' | 'session' | 'always' }
 export type Compactor = (result: Result, call: Call, context: Context) => Result | Promise<Result>
 /** Contract: turns one manifest that has the adapter's key into a handler. Called once a generation, at the first call of the slot; a throw is VT_PLUGIN_IMPORT. */
 export interface Adapter<Made extends Handler | Policy | Compactor = Handler> {
-  (contribution: Contribution, premises: Premises): Made | Promise<Made>
+  (contribution: Contribution, premises: AdapterContext): Made | Promise<Made>
   /**
    * With `expands` in its manifest: what those of its contributions that serve no slot bring, one contribution a slot; called while a
    * generation is built, once, with all of its kind. Contract: does not throw for one that is broken, but refuses it; a throw refuses the generation.
    */
-  expand?(contributions: readonly Contribution[], premises: Premises): Promise<Contribution[]>
+  expand?(contributions: readonly Contribution[], premises: AdapterContext): Promise<Contribution[]>
   /** What a call with this input would do, without doing it and without what is secret: for self-tests and consent. Throws as the call would. */
-  render?(contribution: Contribution, input: JsonObject, premises: Premises, slot: SlotInfo): JsonObject
+  render?(contribution: Contribution, input: JsonObject, premises: AdapterContext, slot: SlotInfo): JsonObject
 }
 /** What an adapter stands on as long as the generation lives. */
-export interface Premises {
+export interface AdapterContext {
   /** Blocks of the settings that the adapter's manifest names. */
   readonly settings: Readonly<JsonObject>
   readonly workspace: string
@@ -194,10 +194,10 @@ export interface Host {
    * Lets the manifests in the folder of a skill take part, in a new generation and until the last session that asked ends. Where the
    * user has to agree first, nothing changes.
    */
-  bring(skill: Skill, session: Session): Promise<Brought>
+  bring(skill: Skill, session: Session): Promise<SkillActivation>
 }
 /** What became of the manifests of a skill. */
-export interface Brought {
+export interface SkillActivation {
   active: ContributionInfo[]
   /** What takes no part, each with its `state` and `reason`. */
   left: ContributionInfo[]

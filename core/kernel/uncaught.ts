@@ -29,7 +29,7 @@ function listen(): void {
  * From now on, what a foreign module throws outside a call, from a timer or a promise nobody waits for, is put down to it
  * instead of ending the process. The stack names the file; async context would know more, at twice the price of every call.
  */
-export function watch(file: string, contribution: Contribution, report: OnFault): void {
+export function watchUncaught(file: string, contribution: Contribution, report: OnFault): void {
   listen()
   suspects.set(file, { contribution, report })
 }

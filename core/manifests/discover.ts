@@ -5,11 +5,11 @@ import {
   dataFolder, isObject, problem, report, version, type Contribution, type ContributionInfo, type Diagnostic, type JsonObject, type Kind, type Layer,
   type Manifest, type ManifestEntry, type PluginFolder, type State,
 } from '../base/index.js'
-import { openShelf, realPaths, type Shelf } from '../documents/index.js'
+import { openShelf, realPaths, type ParseCache } from '../documents/index.js'
 import type { PackageSkills } from '../skills/index.js'
-import { filesOf, placesOf, type DiscoverOptions, type Places, type Removal, type Source } from './locations.js'
-import { known, manifestFiles, readHooks, readManifest, type Reading } from './read.js'
-import { fitsProgram, missing, orphans, type Surroundings } from './requires.js'
+import { filesOf, manifestLocations, type DiscoverOptions, type ManifestLocations, type Removal, type ManifestSource } from './locations.js'
+import { known, manifestFiles, readHooks, readManifest, type ManifestReading } from './read.js'
+import { fitsProgram, missingRequirements, orphans, type RequirementScope } from './requires.js'
 import type { PackageReader } from './types.js'
 
 export interface Discovery {
@@ -35,9 +35,9 @@ const MAX_MANIFESTS = 500
  * Finds every manifest in the places where they may lie, in their order, and reads it. One bad file never stops the others.
  * Throws VT_RELOAD_REFUSED when an entry marked `required` is not complete.
  */
-export async function discover(options: DiscoverOptions): Promise<Discovery> {
-  const found = await readPlaces(placesOf(options), options)
-  await check(found, options)
+export async function discoverManifests(options: DiscoverOptions): Promise<Discovery> {
+  const found = await readPlaces(manifestLocations(options), options)
+  await setAsideUnfit(found, options)
   return found
 }
 
@@ -47,8 +47,8 @@ type Reader = Pick<DiscoverOptions, 'workspace' | 'home' | 'env'> & {
 }
 /** What lies in one source. */
 interface Read {
-  source: Source
-  readings: [file: string, reading: Reading][]
+  source: ManifestSource
+  readings: [file: string, reading: ManifestReading][]
 }
 type Declared = Map<string, { manifest: Manifest; layer: Layer; file: string }>
 
@@ -64,7 +64,7 @@ function adaptersIn(read: readonly Read[]): Declared {
 }
 
 /** Reads every manifest of these sources and takes away what is to be taken away. */
-export async function readPlaces({ sources, removals, diagnostics, looked }: Places, options: Reader): Promise<Discovery> {
+export async function readPlaces({ sources, removals, diagnostics, looked }: ManifestLocations, options: Reader): Promise<Discovery> {
   const found: Discovery = { contributions: [], invalid: [], diagnostics, packages: [], plugins: [], looked }
   const files = new Map<string, string>()
   const shelf = openShelf(options.home, options.workspace)
@@ -101,7 +101,7 @@ export function pluginsOf({ contributions, packages }: Pick<Discovery, 'contribu
 }
 
 /** What a package of another program brings, as one of our own readers understands it. */
-async function* packageReadings(source: Source, found: Discovery, before: readonly Read[], options: Reader, shelf: Shelf | undefined): AsyncGenerator<[file: string, reading: Reading]> {
+async function* packageReadings(source: ManifestSource, found: Discovery, before: readonly Read[], options: Reader, shelf: ParseCache | undefined): AsyncGenerator<[file: string, reading: ManifestReading]> {
   const reader = adaptersIn(before).get('package')
   if (reader?.layer !== 'builtin') return
   const { default: read } = (await import(pathToFileURL(resolve(dirname(reader.file), reader.manifest.module!)).href)) as { default: PackageReader }
@@ -119,8 +119,8 @@ async function* packageReadings(source: Source, found: Discovery, before: readon
 }
 
 /** What a package brings for this program, in our own form; what it says of all of them holds where they say nothing. */
-async function* nativeReadings(source: Source, { folder, vtcode, options }: NonNullable<ReturnType<PackageReader>['native']>, shelf: Shelf | undefined): AsyncGenerator<[file: string, reading: Reading]> {
-  const completed = ({ manifest, again, ...reading }: Reading): Reading => {
+async function* nativeReadings(source: ManifestSource, { folder, vtcode, options }: NonNullable<ReturnType<PackageReader>['native']>, shelf: ParseCache | undefined): AsyncGenerator<[file: string, reading: ManifestReading]> {
+  const completed = ({ manifest, again, ...reading }: ManifestReading): ManifestReading => {
     const own = Object.hasOwn(options, reading.name) && { options: options[reading.name]! }
     const later = again && { again: async (keys: readonly string[]) => completed(await again(keys)) }
     return { ...reading, ...own, ...later, ...(manifest && { manifest: vtcode === undefined ? manifest : { vtcode, ...manifest } }) }
@@ -132,7 +132,7 @@ async function* nativeReadings(source: Source, { folder, vtcode, options }: NonN
 }
 
 /** The manifests of a source. Those of the program come checked from the catalogue that the build wrote. */
-async function* readingsOf(source: Source, { diagnostics }: Discovery, shelf: Shelf | undefined): AsyncGenerator<[file: string, reading: Reading]> {
+async function* readingsOf(source: ManifestSource, { diagnostics }: Discovery, shelf: ParseCache | undefined): AsyncGenerator<[file: string, reading: ManifestReading]> {
   const catalogue = join(source.path, '_catalogue.json')
   if (source.form === 'builtin' && existsSync(catalogue)) {
     const manifests = JSON.parse(readFileSync(catalogue, 'utf8')) as { file: string; manifest: Manifest }[]
@@ -149,7 +149,7 @@ async function* readingsOf(source: Source, { diagnostics }: Discovery, shelf: Sh
 
 const tooMany = (path: string, count: number): Diagnostic => report('VT_MANIFEST_LIMIT', { problem: `${path} brings ${count} manifests; the first ${MAX_MANIFESTS} are read.` }, [path])
 
-function admit(source: Source, file: string, reading: Reading, { files, declared }: { files: Map<string, string>; declared: Declared }, found: Discovery): void {
+function admit(source: ManifestSource, file: string, reading: ManifestReading, { files, declared }: { files: Map<string, string>; declared: Declared }, found: Discovery): void {
   const { layer, root, plugin, entry } = source
   const { manifest, name, kind, slot, stage, diagnostics } = reading
   const served = manifest && kind === 'action' && bringsSlots(manifest, declared) ? {} : { ...(slot && { slot }), ...(stage && { stage }) }
@@ -205,7 +205,7 @@ function fits(pattern: string, id: string): boolean {
 }
 
 /** Sets aside what is made for another program version or requires what is not here. For a policy that is a fault. */
-export async function check(found: Discovery, surroundings: Surroundings): Promise<void> {
+export async function setAsideUnfit(found: Discovery, surroundings: RequirementScope): Promise<void> {
   const refuse = (one: Contribution, remark: Diagnostic) => {
     found.contributions = found.contributions.filter((other) => other !== one)
     found.diagnostics.push(remark)
@@ -215,7 +215,7 @@ export async function check(found: Discovery, surroundings: Surroundings): Promi
     refuse(one, report('VT_PLUGIN_REQUIRES', { id: one.id, needs: needs.join(', ') }, [one.file], 'warning'))
   for (const one of found.contributions) {
     const { id, file, manifest } = one
-    const needs = manifest['requires'] ? await missing(manifest, surroundings) : []
+    const needs = manifest['requires'] ? await missingRequirements(manifest, surroundings) : []
     const engine = { id, range: String(manifest['vtcode']), version }
     if (needs.length > 0) lacks(one, needs)
     else if (!(await fitsProgram(manifest))) refuse(one, report('VT_PLUGIN_ENGINE', engine, [file], 'warning'))

@@ -1,5 +1,5 @@
 export { configuredContributions } from './configured.js'
-export { check, discover, pluginsOf, readPlaces } from './discover.js'
+export { setAsideUnfit, discoverManifests, pluginsOf, readPlaces } from './discover.js'
 export { builtinSource, markers, serverSource, sourceAt } from './locations.js'
 export { compileCatalogue, fromError, readManifest } from './read.js'
 export type { PackagePlace, PackageReader } from './types.js'

@@ -5,7 +5,7 @@ import type { Origin } from '../config/index.js'
 import { closedToOthers, readBytes } from '../documents/index.js'
 import type { Skill } from '../skills/index.js'
 import { readInstalled } from '../trust/index.js'
-import { manifestFiles, type Place } from './read.js'
+import { manifestFiles, type ManifestPlace } from './read.js'
 
 export interface DiscoverOptions {
   workspace: string
@@ -22,7 +22,7 @@ export interface DiscoverOptions {
   skills?: readonly Pick<Skill, 'name' | 'folder' | 'layer'>[]
 }
 /** A file or folder of manifests, with what its entry in the settings says about it. */
-export interface Source extends Place {
+export interface ManifestSource extends ManifestPlace {
   /** `plugin` for a folder with a `vtcode.yaml` or `vtcode/`, `skill` for one with a `SKILL.md` too, `folder` and `file` for loose manifests. */
   form: 'builtin' | 'plugin' | 'package' | 'skill' | 'folder' | 'file'
   path: string
@@ -35,8 +35,8 @@ export interface Removal {
   pattern: string
   layer: Layer
 }
-export interface Places {
-  sources: Source[]
+export interface ManifestLocations {
+  sources: ManifestSource[]
   removals: Removal[]
   diagnostics: Diagnostic[]
   /** Every file and folder that was looked at, there or not. */
@@ -44,19 +44,19 @@ export interface Places {
 }
 
 /** The manifests of the program itself. */
-export const builtinSource: Source = { form: 'builtin', layer: 'builtin', path: programFile('manifests'), root: programFile(), plugin: 'builtin' }
+export const builtinSource: ManifestSource = { form: 'builtin', layer: 'builtin', path: programFile('manifests'), root: programFile(), plugin: 'builtin' }
 const reserved = /^(?:builtin|admin|user|workspace|call|root.*)$/
 // Whose name a plugin keeps when two share it: a cloned repository never takes one over.
 const precedence: Layer[] = ['builtin', 'admin', 'call', 'user', 'workspace']
 
 /** Where manifests may lie, in the order they are read: built-in, administrator, settings, user, workspace. Throws VT_RELOAD_REFUSED. */
-export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded, skills = [] }: DiscoverOptions): Places {
+export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode', loaded, skills = [] }: DiscoverOptions): ManifestLocations {
   const diagnostics: Diagnostic[] = []
   const plugins = (loaded.settings['plugins'] ?? {}) as { enabled?: boolean; workspace?: string; disable?: string[] }
   const originOf = (path: string) => loaded.origins.find((origin) => origin.path === path)
   const removals: Removal[] = (plugins.disable ?? []).map((pattern) => ({ pattern, layer: originOf('plugins.disable')?.layer ?? 'user' }))
-  const builtin: Source[] = []
-  const entries: Source[] = []
+  const builtin: ManifestSource[] = []
+  const entries: ManifestSource[] = []
   const own = [join(home, 'plugins'), join(user, '.agents', 'plugins')]
   const theirs = [join(workspace, '.vtcode', 'plugins'), join(workspace, '.agents', 'plugins')]
   const looked = [...own, ...theirs, serverSource(workspace).path]
@@ -93,7 +93,7 @@ export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded,
     ...below('workspace', ...theirs),
     ...serverFile(workspace, loaded.settings),
     // With a name that no folder of a plugin gives: loading a skill renames nobody.
-    ...skills.filter(({ folder }) => markers(folder).length > 0).map(({ name, folder, layer }): Source => ({ form: 'skill', layer, path: folder, root: folder, plugin: `${name}@skill` })),
+    ...skills.filter(({ folder }) => markers(folder).length > 0).map(({ name, folder, layer }): ManifestSource => ({ form: 'skill', layer, path: folder, root: folder, plugin: `${name}@skill` })),
   ]
   // A workspace that is the home folder has its plugins read once, as the user's.
   const first = all.filter(({ path }, at) => all.findIndex((other) => other.path === path) === at)
@@ -103,19 +103,19 @@ export function placesOf({ workspace, home, user, admin = '/etc/vtcode', loaded,
 }
 
 /** The servers that a workspace lists for every program. */
-function serverFile(workspace: string, settings: Settings): Source[] {
+function serverFile(workspace: string, settings: Settings): ManifestSource[] {
   const { enabled = true, read_workspace_file: read = true } = (settings['mcp'] ?? {}) as { enabled?: boolean; read_workspace_file?: boolean }
   const source = serverSource(workspace)
   return enabled && read && existsSync(source.path) ? [source] : []
 }
-export const serverSource = (workspace: string): Source => ({ form: 'package', layer: 'workspace', path: join(workspace, '.mcp.json'), root: workspace, plugin: 'workspace' })
+export const serverSource = (workspace: string): ManifestSource => ({ form: 'package', layer: 'workspace', path: join(workspace, '.mcp.json'), root: workspace, plugin: 'workspace' })
 
 /** Where an entry of `manifests` leads; relative paths begin at `base`. */
 const pathOf = (from: string, { base, user }: { base: string; user: string }): string | undefined =>
   from.startsWith('npm:') ? packageFolder(from.slice(4), base) : resolve(base, from.replace(/^~(?=\/)/, () => user))
 
 /** The source at the path of an entry; none where it names nothing that may be read. */
-function sourceOf(entry: ManifestEntry, path: string | undefined, layer: Layer, { base, workspace }: { base: string; workspace: string }, diagnostics: Diagnostic[]): Source[] {
+function sourceOf(entry: ManifestEntry, path: string | undefined, layer: Layer, { base, workspace }: { base: string; workspace: string }, diagnostics: Diagnostic[]): ManifestSource[] {
   const { from } = entry
   if (path === undefined || !existsSync(path)) {
     if (entry.required) throw problem('VT_RELOAD_REFUSED', { reason: `${from} is required and does not exist` })
@@ -142,11 +142,11 @@ function packageFolder(name: string, base: string): string | undefined {
 }
 
 /** `linked`: whether a link that leads elsewhere is one the user has asked for. */
-function pluginsIn(dir: string, layer: Layer, diagnostics: Diagnostic[], linked: (name: string, target: string) => boolean = () => false): Source[] {
+function pluginsIn(dir: string, layer: Layer, diagnostics: Diagnostic[], linked: (name: string, target: string) => boolean = () => false): ManifestSource[] {
   if (!existsSync(dir) || !statSync(dir).isDirectory()) return []
   const real = realpathSync(dir)
   const names = readdirSync(real).filter((name) => !/^[._]/.test(name)).sort(byBytes)
-  return names.flatMap((name): Source[] => {
+  return names.flatMap((name): ManifestSource[] => {
     const path = join(real, name)
     const refuse = (text: string, severity: Diagnostic['severity']) => {
       diagnostics.push(report('VT_MANIFEST_INVALID', { problem: `${path} ${text}.` }, [path], severity))
@@ -174,7 +174,7 @@ function installed(home: string): ReturnType<typeof readInstalled> {
 }
 
 /** The folder, or the manifest file, at a path as the plugin it would be. */
-export function sourceAt(path: string, layer: Layer): Source {
+export function sourceAt(path: string, layer: Layer): ManifestSource {
   const real = realpathSync(path)
   if (!statSync(real).isDirectory()) return { form: 'file', layer, path: real, root: dirname(real), plugin: layer }
   const form = formOf(real)
@@ -223,7 +223,7 @@ function ownedByRoot(dir: string, diagnostics: Diagnostic[]): boolean {
 }
 
 /** Gives plugins of the same name different ones. */
-function nameApart(sources: Source[], diagnostics: Diagnostic[]): void {
+function nameApart(sources: ManifestSource[], diagnostics: Diagnostic[]): void {
   const owners = new Map<string, string>()
   const plugins = sources.filter(({ form, root, path }) => form === 'plugin' || form === 'skill' || (form === 'package' && root === path)).sort((a, b) => precedence.indexOf(a.layer) - precedence.indexOf(b.layer))
   for (const source of plugins) {
@@ -239,7 +239,7 @@ function nameApart(sources: Source[], diagnostics: Diagnostic[]): void {
 }
 
 /** The manifest files of a source. */
-export function filesOf({ form, path }: Source, diagnostics: Diagnostic[]): string[] {
+export function filesOf({ form, path }: ManifestSource, diagnostics: Diagnostic[]): string[] {
   if (form === 'file') return [path]
   if (form === 'folder' || form === 'builtin') return manifestFiles(path).map((name) => join(path, name))
   const [marker, ...others] = markers(path) as [string, ...string[]]

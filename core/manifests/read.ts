@@ -4,11 +4,11 @@ import {
   byBytes, inside, moduleOf, problem, report, VtError, type Code, type Diagnostic, type JsonObject, type Kind, type Layer, type Manifest, type Schema,
   type Stage, type Values,
 } from '../base/index.js'
-import { clean, load, loadOpened, readBytes, type Data, type RealPath, type Shelf } from '../documents/index.js'
+import { sanitize, loadDocument, loadOpened, readBytes, type Data, type RealPath, type ParseCache } from '../documents/index.js'
 import { conform, isTaken, keysOf, waysOf } from '../schema/index.js'
 
 /** What one manifest file turned out to be; without `manifest` it is invalid and `diagnostics` say why. */
-export interface Reading {
+export interface ManifestReading {
   manifest?: Manifest
   /** The name it has, or would have. */
   name: string
@@ -19,9 +19,9 @@ export interface Reading {
   options?: JsonObject
   diagnostics: Diagnostic[]
   /** It has keys that its kind does not know: reads it again, knowing those that adapters of others serve. */
-  again?: (adapters: readonly string[]) => Promise<Reading>
+  again?: (adapters: readonly string[]) => Promise<ManifestReading>
 }
-export interface Place {
+export interface ManifestPlace {
   layer: Layer
   /** Absolute folder that neither links nor modules may leave. */
   root: string
@@ -30,8 +30,8 @@ export interface Place {
 }
 
 /** Reads and checks one manifest file; an action may have one of the keys that `adapters` of others serve. Never throws: what is wrong becomes a diagnostic with its line. */
-export async function readManifest(file: string, place: Place, shelf?: Shelf, adapters: readonly string[] = []): Promise<Reading> {
-  const reading: Reading = { name: basename(file, extname(file)), kind: 'unknown', diagnostics: [] }
+export async function readManifest(file: string, place: ManifestPlace, shelf?: ParseCache, adapters: readonly string[] = []): Promise<ManifestReading> {
+  const reading: ManifestReading = { name: basename(file, extname(file)), kind: 'unknown', diagnostics: [] }
   let bytes: Buffer
   let data: Data
   try {
@@ -67,7 +67,7 @@ export async function readManifest(file: string, place: Place, shelf?: Shelf, ad
     return { ...reading, ...(strange && adapters.length === 0 && { again: (others) => readManifest(file, place, shelf, others) }) }
   }
 
-  const manifest = clean(said as Manifest)
+  const manifest = sanitize(said as Manifest)
   for (const schema of ['input', 'output', 'options', 'effectless'] as const) {
     const why = manifest[schema] && tooMuch(manifest[schema])
     if (why) wrong('VT_SCHEMA_INVALID', { id: reading.name, reason: `${schema} ${why}` }, [schema])
@@ -85,7 +85,7 @@ export async function readManifest(file: string, place: Place, shelf?: Shelf, ad
 const sortOf = (file: string) => (extname(file) === '.json' ? 'json' : 'yaml')
 
 /** What depends on where a manifest lies: its module. */
-function placed({ manifest, ...reading }: Reading, file: string, { root, real }: Place, data?: Data): Reading {
+function placed({ manifest, ...reading }: ManifestReading, file: string, { root, real }: ManifestPlace, data?: Data): ManifestReading {
   const main = moduleOf(manifest!)
   const module = main === undefined ? undefined : modulePath(file, main, root, real)
   if (!(module instanceof VtError)) return { ...reading, manifest: manifest! }
@@ -94,10 +94,10 @@ function placed({ manifest, ...reading }: Reading, file: string, { root, real }:
 }
 
 /** The lifecycle hooks of a plugin in our own form, `{ hooks: { … } }` or the block alone. Never throws. */
-export async function readHooks(file: string, { root }: Place): Promise<Reading> {
-  const reading: Reading = { name: 'lifecycle_hooks', kind: 'hooks', diagnostics: [] }
+export async function readHooks(file: string, { root }: ManifestPlace): Promise<ManifestReading> {
+  const reading: ManifestReading = { name: 'lifecycle_hooks', kind: 'hooks', diagnostics: [] }
   try {
-    const data = await load(file, root)
+    const data = await loadDocument(file, root)
     const said = data.value as JsonObject | null
     const inner = Object.hasOwn(said ?? {}, 'hooks')
     const hooks = inner ? said!['hooks'] : said
@@ -122,7 +122,7 @@ export async function compileCatalogue(dir: string): Promise<{ file: string; man
 }
 
 /** A manifest that has been checked before. */
-export function known(manifest: Manifest): Reading {
+export function known(manifest: Manifest): ManifestReading {
   return { manifest, name: nameOf(manifest)!, kind: manifest.kind ?? 'action', ...servedBy(manifest), diagnostics: [] }
 }
 

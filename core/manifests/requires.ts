@@ -1,7 +1,7 @@
 import { findProgram, searchPath, version, type Contribution, type Manifest } from '../base/index.js'
 
 /** What a contribution may find here. */
-export interface Surroundings {
+export interface RequirementScope {
   workspace: string
   env: Record<string, string | undefined>
 }
@@ -19,7 +19,7 @@ export async function fitsProgram({ vtcode }: Manifest): Promise<boolean> {
 }
 
 /** What a manifest requires of this machine and does not find, in words. */
-export async function missing({ requires = {} }: Manifest, { workspace, env }: Surroundings): Promise<string[]> {
+export async function missingRequirements({ requires = {} }: Manifest, { workspace, env }: RequirementScope): Promise<string[]> {
   const { os, arch, node, bin = [] } = requires as Requirements
   const needs: string[] = []
   if (node !== undefined && !(await within(process.versions.node, node))) needs.push(`Node ${node}; this is ${process.versions.node}`)

@@ -12,7 +12,7 @@ const asked: Layer[] = ['call', 'admin', 'user', 'workspace', 'builtin']
 const owned: Layer[] = ['builtin', 'admin', 'call', 'user', 'workspace']
 const stages: Stage[] = ['override', 'primary', 'fallback']
 
-export interface Found {
+export interface BindInput {
   contributions: Contribution[]
   invalid: ContributionInfo[]
   diagnostics: Diagnostic[]
@@ -42,7 +42,7 @@ interface Binding {
 }
 
 /** Binds what was found: who serves which slot, who judges, who shrinks. Nothing that was found is missing from `infos`. */
-export function bind(found: Found, settings: Settings, dialects?: readonly string[]): Registry {
+export function bind(found: BindInput, settings: Settings, dialects?: readonly string[]): Registry {
   const registry = emptyRegistry(dialects)
   const states: Binding['states'] = new Map()
   registry.diagnostics.push(...found.diagnostics)
@@ -68,7 +68,7 @@ function aside(binding: Binding, contribution: Contribution, state: State, code:
 }
 
 /** Notes what may not run, with its reason; a policy that may not is missed. */
-function isWithheld(registry: Registry, states: Binding['states'], contribution: Contribution, withheld: Found['withheld']): boolean {
+function isWithheld(registry: Registry, states: Binding['states'], contribution: Contribution, withheld: BindInput['withheld']): boolean {
   const why = withheld.get(contribution.id)
   if (!why) return false
   states.set(contribution, [why.state, why.error.message])
@@ -122,7 +122,7 @@ function bindSlots(binding: Binding): void {
 }
 
 /** A call to the name of a tool nobody agreed to yet says so, rather than that it is unknown. */
-function bindWithheld(registry: Registry, { contributions, withheld }: Found): void {
+function bindWithheld(registry: Registry, { contributions, withheld }: BindInput): void {
   for (const primary of contributions) {
     const why = withheld.get(primary.id)
     if (!why || primary.slot === undefined || stageOf(primary) !== 'primary' || registry.slots.has(primary.slot)) continue

@@ -1,7 +1,7 @@
 import type { JsonObject, Schema } from '../base/index.js'
 
 /** What one action says of its input. */
-export interface Part {
+export interface ActionInput {
   action: string
   properties: Readonly<Record<string, Schema>>
   defs: JsonObject | undefined
@@ -14,7 +14,7 @@ const NOT_SHOWN = /^(?:x-|default$)/
  * One flat schema for all actions of a tool, as a model sees it. Where actions differ about a property it says only what all of
  * them say, so that it never forbids what one of them takes; each action checks its own input in full.
  */
-export function flatten(parts: readonly Part[]): Schema {
+export function flatten(parts: readonly ActionInput[]): Schema {
   const said = new Map<string, { action: string; schema: Schema }[]>()
   for (const { action, properties, defs } of parts) {
     for (const [name, schema] of Object.entries(properties)) {

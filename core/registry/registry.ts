@@ -1,7 +1,7 @@
 import { moduleOf, wildcard, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
 import { targetsOf } from './alias_targets.js'
 import { offeredInput } from './resource_input.js'
-import { fold, shapeOf, type Shape } from './shape.js'
+import { foldKey, inputShape, type InputShape } from './shape.js'
 import { spellingsOf } from './spellings.js'
 
 /** A slot with the contributions that serve it, in the order they are asked. */
@@ -10,7 +10,7 @@ export interface Slot {
   readonly tool: Tool
   readonly primary: Contribution
   readonly chain: readonly Contribution[]
-  readonly shape: Shape
+  readonly shape: InputShape
   /** `Example: tool {json}`, quoted by error texts. */
   readonly example: string
   /** Why calls are refused although the slot exists. */
@@ -112,7 +112,7 @@ export function addSlot(registry: Registry, id: string, { primary, chain, refusa
   } satisfies SlotInfo)
   const tool = registry.tools.get(name) ?? makeTool(name)
   // Of many slots few are called; what only a call needs is worked out by its first.
-  const shape = once(() => shapeOf(input()))
+  const shape = once(() => inputShape(input()))
   const example = once(() => exampleOf(info, registry.each))
   const slot: Slot = {
     info,
@@ -133,8 +133,8 @@ export function addSlot(registry: Registry, id: string, { primary, chain, refusa
   if (action === undefined) tool.only = slot
   else {
     tool.actions.set(action, slot)
-    for (const word of manifest.infer?.synonyms ?? []) if (!tool.words.has(fold(word))) tool.words.set(fold(word), slot)
-    tool.words.set(fold(action), slot)
+    for (const word of manifest.infer?.synonyms ?? []) if (!tool.words.has(foldKey(word))) tool.words.set(foldKey(word), slot)
+    tool.words.set(foldKey(action), slot)
     if (!registry.routes.has(`${name}_${action}`)) registry.routes.set(`${name}_${action}`, id)
   }
   for (const former of manifest.aliases ?? []) if (!registry.routes.has(former)) registry.routes.set(former, id)
@@ -173,7 +173,7 @@ function programOf(contribution: Contribution, adapters: ReadonlyMap<string, Con
 }
 
 /** Which slots a policy or compactor with these `slots` covers: `*` stands for any characters, nothing for all. */
-export function covering(patterns: string[] | undefined): (slot: string) => boolean {
+export function slotsCovered(patterns: string[] | undefined): (slot: string) => boolean {
   if (!patterns) return () => true
   const matchers = patterns.map((pattern) => wildcard(pattern))
   return (slot) => matchers.some((matches) => matches(slot))
@@ -181,7 +181,7 @@ export function covering(patterns: string[] | undefined): (slot: string) => bool
 
 /** The slot's own input with the properties that policies and compactors add to it. */
 function schemaOf(id: string, { manifest }: Contribution, { policies, compactors }: Registry): Schema {
-  const adding = [...policies, ...compactors].filter(({ manifest }) => manifest.input && covering(manifest.slots)(id))
+  const adding = [...policies, ...compactors].filter(({ manifest }) => manifest.input && slotsCovered(manifest.slots)(id))
   const added = adding.map((contribution) => contribution.manifest.input!['properties'])
   const input = manifest.input ?? offeredInput(manifest) ?? {}
   return {
@@ -220,7 +220,7 @@ function makeTool(name: string): Tool {
     view(raw) {
       names ??= agreed(tool)
       // `command.0` is a part of `command`.
-      const nameOf = (key: string) => names!.get(fold(key)) ?? names!.get(fold(key.replace(/\.\d{1,4}$/, ''))) ?? key
+      const nameOf = (key: string) => names!.get(foldKey(key)) ?? names!.get(foldKey(key.replace(/\.\d{1,4}$/, ''))) ?? key
       return Object.fromEntries(Object.entries(raw).map(([key, value]) => [nameOf(key), value]))
     },
   }

@@ -1,7 +1,7 @@
-import { freeze, type Schema } from '../base/index.js'
+import { deepFreeze, type Schema } from '../base/index.js'
 
 /** What normalisation needs of one schema, worked out once. */
-export interface Shape {
+export interface InputShape {
   readonly properties: Readonly<Record<string, Schema>>
   /** Folded spelling or alias → property. */
   readonly names: ReadonlyMap<string, string>
@@ -12,22 +12,22 @@ export interface Shape {
 }
 
 /** Lower case without `-` and `_`: `Max-Results` and `maxResults` are `max_results`. */
-export const fold = (key: string): string => key.toLowerCase().replace(/[-_]/g, '')
+export const foldKey = (key: string): string => key.toLowerCase().replace(/[-_]/g, '')
 
-export function shapeOf(schema: Schema): Shape {
+export function inputShape(schema: Schema): InputShape {
   const properties = (schema['properties'] ?? {}) as Record<string, Schema>
   const names = new Map<string, string>()
   for (const name of Object.keys(properties)) {
-    for (const alias of (properties[name]!['x-aliases'] ?? []) as string[]) names.set(fold(alias), name)
+    for (const alias of (properties[name]!['x-aliases'] ?? []) as string[]) names.set(foldKey(alias), name)
   }
-  for (const name of Object.keys(properties)) names.set(fold(name), name)
+  for (const name of Object.keys(properties)) names.set(foldKey(name), name)
   const all = Object.entries(properties)
   const formatOf = (schema: Schema) => schema['format'] ?? (schema['items'] as Schema | undefined)?.['format']
   return {
     properties,
     names,
     maxima: all.flatMap(([name, { maximum }]) => (typeof maximum === 'number' ? [[name, maximum] as const] : [])),
-    defaults: all.flatMap(([name, schema]) => (schema['default'] === undefined ? [] : [[name, freeze(schema['default'])] as const])),
+    defaults: all.flatMap(([name, schema]) => (schema['default'] === undefined ? [] : [[name, deepFreeze(schema['default'])] as const])),
     paths: all.flatMap(([name, schema]) => (String(formatOf(schema)).startsWith('workspace-') ? [[name, String(formatOf(schema))] as const] : [])),
     types: new Map(all.map(([name, schema]) => [name, typesOf(schema)])),
   }

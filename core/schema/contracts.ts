@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { ValidateFunction } from 'ajv'
 import { programFile, type Kind, type Manifest, type Schema } from '../base/index.js'
-import { faultsOf, type Fault } from './explain.js'
+import { faultsOf, type ContractFault } from './explain.js'
 
 export type Contract = 'manifest.1.json' | 'config.1.json' | 'tool-policy.1.json'
 
@@ -14,7 +14,7 @@ export function readContract(name: Contract): Schema {
 const require = createRequire(import.meta.url)
 
 /** Checks a document against one of our schemas; `known` are the keys its top may have where the schema does not list them in one place. */
-export function conform(name: Contract, value: unknown, known?: readonly string[]): Fault[] {
+export function conform(name: Contract, value: unknown, known?: readonly string[]): ContractFault[] {
   // Compiling a schema takes longer than starting Node; the build has done it.
   const validate = require(programFile(`manifests/schema/_${name.slice(0, -'.json'.length)}.cjs`)) as ValidateFunction
   return validate(value) ? [] : faultsOf(validate.errors ?? [], known).slice(0, 8)

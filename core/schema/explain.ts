@@ -13,7 +13,7 @@ export interface Issue {
   got?: unknown
 }
 /** What is wrong with one value of a document, and where. */
-export interface Fault {
+export interface ContractFault {
   path: (string | number)[]
   problem: string
 }
@@ -40,7 +40,7 @@ export function issuesOf(errors: readonly ErrorObject[]): Issue[] {
 }
 
 /** The errors of a document, one per mistake; `known` are the keys its top may have where the schema does not list them in one place. */
-export function faultsOf(errors: readonly ErrorObject[], known: readonly string[] = []): Fault[] {
+export function faultsOf(errors: readonly ErrorObject[], known: readonly string[] = []): ContractFault[] {
   const nothing = errors.find(({ instancePath, keyword }) => instancePath === '' && keyword === 'type')
   if (nothing) return [{ path: [], problem: faultText([nothing], known)! }]
   const choices = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
@@ -50,7 +50,7 @@ export function faultsOf(errors: readonly ErrorObject[], known: readonly string[
   const groups = outer.map((place) => errors.filter(({ instancePath }) => instancePath === place || instancePath.startsWith(`${place}/`)))
   const branches = choices.filter(isRequired).map(({ schemaPath }) => `${schemaPath}/`)
   const alone = errors.filter((error) => !groups.some((group) => group.includes(error)) && !branches.some((branch) => error.schemaPath.startsWith(branch)))
-  return [...alone.map((error) => [error]), ...groups.flatMap(deepest)].flatMap((alike): Fault[] => {
+  return [...alone.map((error) => [error]), ...groups.flatMap(deepest)].flatMap((alike): ContractFault[] => {
     const [error] = alike as [ErrorObject]
     const problem = faultText(alike, known)
     return problem === undefined ? [] : [{ path: [...stepsOf(error), ...extra(error)], problem }]

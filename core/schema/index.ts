@@ -1,3 +1,3 @@
 export { compile, type Check } from './compile.js'
 export { compileContract, conform, dataKeys, isTaken, keysOf, readContract, waysOf } from './contracts.js'
-export type { Fault } from './explain.js'
+export type { ContractFault } from './explain.js'

@@ -1,15 +1,15 @@
 import { basename, dirname } from 'node:path'
-import { freeze, report, wildcard } from '../base/index.js'
+import { deepFreeze, report, wildcard } from '../base/index.js'
 import { treesOnce } from '../trust/index.js'
 import { rootsOf, type SkillPlaces } from './locations.js'
-import { search, stopwatch, type Finding, type Found, type SkillCache } from './scan.js'
+import { scanRoot, stopwatch, type SkillScan, type FoundSkill, type SkillCache } from './scan.js'
 import type { Skill, Skills } from './types.js'
 
 /** Finds the skills in all places, in the order of precedence. One bad file never hides another; none disappears silently. */
 export function findSkills(places: SkillPlaces, cache: SkillCache = new Map()): Skills {
   const { settings, trusted } = places
-  const finding: Finding = { all: [], skipped: [], diagnostics: [], late: stopwatch() }
-  for (const root of rootsOf(places, finding.diagnostics)) search(root, finding, cache)
+  const finding: SkillScan = { all: [], skipped: [], diagnostics: [], late: stopwatch() }
+  for (const root of rootsOf(places, finding.diagnostics)) scanRoot(root, finding, cache)
   identify(finding.all)
   for (const skill of finding.all) {
     const pattern = settings.disable.find((pattern) => wildcard(pattern)(skill.id) || wildcard(pattern)(skill.name))
@@ -26,7 +26,7 @@ export function findSkills(places: SkillPlaces, cache: SkillCache = new Map()): 
 }
 
 /** Ids name exactly one: the second of a name in one place also says the folder that it lies in. */
-function identify(skills: Found[]): void {
+function identify(skills: FoundSkill[]): void {
   const taken = new Set<string>()
   for (const skill of skills) {
     const [prefix] = skill.id.split(':')
@@ -40,8 +40,8 @@ function identify(skills: Found[]): void {
 }
 
 /** Gives each bare name to one skill: the first, but to one of the workspace only when no other layer has it or the user agreed. */
-function settle(finding: Finding, isTrusted: (skill: Skill) => boolean): void {
-  const names = new Map<string, Found[]>()
+function settle(finding: SkillScan, isTrusted: (skill: Skill) => boolean): void {
+  const names = new Map<string, FoundSkill[]>()
   for (const skill of finding.all) {
     if (skill.state === 'active') names.set(skill.name, [...(names.get(skill.name) ?? []), skill])
   }
@@ -75,12 +75,12 @@ function digester(): (folder: string) => string | undefined {
   }
 }
 
-function indexOf({ all, skipped, diagnostics }: Finding, pins: string[]): Skills {
+function indexOf({ all, skipped, diagnostics }: SkillScan, pins: string[]): Skills {
   const usable = all.filter(({ state }) => state === 'active' || state === 'shadowed')
   const byName = new Map(usable.map((skill) => [skill.id, skill]))
   for (const skill of usable) if (skill.state === 'active') byName.set(skill.name, skill)
   const told = usable.filter(({ state, hidden }) => state === 'active' && !hidden)
   const pinned = new Set(pins.flatMap((pin) => told.find(({ name, id }) => name === pin || id === pin) ?? []))
   const catalogue = [...pinned, ...told.filter((skill) => !pinned.has(skill))]
-  return Object.freeze({ all: freeze(all), skipped: freeze(skipped), diagnostics: freeze(diagnostics), find: (name: string) => byName.get(name), catalogue: freeze(catalogue) })
+  return Object.freeze({ all: deepFreeze(all), skipped: deepFreeze(skipped), diagnostics: deepFreeze(diagnostics), find: (name: string) => byName.get(name), catalogue: deepFreeze(catalogue) })
 }

@@ -3,7 +3,7 @@ import { checkNesting } from '../documents/index.js'
 import { readKeyValues, type Fields } from './keyvalue.js'
 
 /** What is wrong, and in which line of the file. */
-export class Fault extends Error {
+export class FrontmatterError extends Error {
   constructor(
     message: string,
     readonly line: number,
@@ -22,17 +22,17 @@ const load = () => (libraries ??= { matter: require('gray-matter'), yaml: requir
  * plain lines; it cannot say in which line a fault is, refuse a block that is not closed or that names another language, leave every
  * scalar text, and read a thousand skills in the time of a start (plain lines are read here thirty times as fast).
  */
-export function readFrontmatter(text: string): { fields: Fields; body: string; mended: boolean } {
+export function readFrontmatter(text: string): { fields: Fields; body: string; repaired: boolean } {
   const { block, body } = cut(text)
   const simple = readKeyValues(block)
-  if (simple) return { fields: simple, body, mended: false }
+  if (simple) return { fields: simple, body, repaired: false }
   try {
-    return { fields: parse(block), body, mended: false }
+    return { fields: parse(block), body, repaired: false }
   } catch (error) {
     const quoted = quoteValues(block)
-    if (!(error instanceof Fault) || quoted === block) throw error
+    if (!(error instanceof FrontmatterError) || quoted === block) throw error
     try {
-      return { fields: parse(quoted), body, mended: true }
+      return { fields: parse(quoted), body, repaired: true }
     } catch {
       throw error
     }
@@ -42,13 +42,13 @@ export function readFrontmatter(text: string): { fields: Fields; body: string; m
 /** Where the block begins and ends is decided here: gray-matter would take an unclosed one, `---x`, and the name of a language. */
 function cut(text: string): { block: string; body: string } {
   const open = /^---[ \t]*\n/.exec(text)
-  if (!open) throw new Fault('The file does not begin with a line --- and front matter.', 1)
+  if (!open) throw new FrontmatterError('The file does not begin with a line --- and front matter.', 1)
   const close = /\n---[ \t]*(?:\n|$)/.exec(text.slice(open[0].length - 1))
-  if (!close) throw new Fault('The front matter is not closed by a line ---.', 1)
+  if (!close) throw new FrontmatterError('The front matter is not closed by a line ---.', 1)
   const start = open[0].length - 1
   const block = text.slice(open[0].length, Math.max(open[0].length, start + close.index))
   const early = block.search(/^---/m)
-  if (early !== -1) throw new Fault('A line of the front matter begins with ---.', lineOf(block, early))
+  if (early !== -1) throw new FrontmatterError('A line of the front matter begins with ---.', lineOf(block, early))
   return { block, body: text.slice(start + close.index + close[0].length) }
 }
 
@@ -63,9 +63,9 @@ function parse(block: string): Fields {
       const tree = yaml.parseDocument(source, { schema: 'failsafe', uniqueKeys: true, prettyErrors: false, logLevel: 'error', stringKeys: true })
       const lines = (offset: number) => source.slice(0, offset).split('\n').length
       const [error] = tree.errors
-      if (error) throw new Fault(`${error.message.replace(/\.+$/, '')}.`, lines(error.pos[0]))
+      if (error) throw new FrontmatterError(`${error.message.replace(/\.+$/, '')}.`, lines(error.pos[0]))
       if (tree.contents === null) return {}
-      if (!yaml.isMap(tree.contents)) throw new Fault('The front matter is not a map of keys and values.', 2)
+      if (!yaml.isMap(tree.contents)) throw new FrontmatterError('The front matter is not a map of keys and values.', 2)
       return tree.toJS({ maxAliasCount: 64 }) as object
     },
     stringify: deny,
@@ -74,8 +74,8 @@ function parse(block: string): Fields {
     // Always with options: without them gray-matter keeps one mutable object for all callers.
     return matter(`---\n${block}\n---\n`, { language: 'yaml', engines: { ...denied, yaml: engine } }).data
   } catch (error) {
-    if (error instanceof Fault) throw error
-    throw new Fault(`${(error as Error).message.split('\n')[0]}.`.replace(/\.+$/, '.'), 2)
+    if (error instanceof FrontmatterError) throw error
+    throw new FrontmatterError(`${(error as Error).message.split('\n')[0]}.`.replace(/\.+$/, '.'), 2)
   }
 }
 
@@ -92,12 +92,12 @@ const MAX_MARKS = 2000
  * indentation; most blocks have too little of either to be looked at closely.
  */
 function guard(source: string, Lexer: typeof import('yaml').Lexer): void {
-  if (source.split(/[\n:,]/, MAX_MARKS + 1).length > MAX_MARKS) throw new Fault(`The front matter holds more than ${MAX_MARKS} lines, keys and items.`, 2)
+  if (source.split(/[\n:,]/, MAX_MARKS + 1).length > MAX_MARKS) throw new FrontmatterError(`The front matter holds more than ${MAX_MARKS} lines, keys and items.`, 2)
   if (source.split(/[[{]/, 65).length <= 64 && !/^[ \-?:\t]{201}/m.test(source)) return
   try {
     checkNesting(source, Lexer, '')
   } catch (error) {
-    throw new Fault((error as Error).message, 2)
+    throw new FrontmatterError((error as Error).message, 2)
   }
 }
 

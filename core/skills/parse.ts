@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { basename } from 'node:path'
 import { report, type Code, type Diagnostic, type Values } from '../base/index.js'
 import { invisible } from '../documents/index.js'
-import { Fault, readFrontmatter } from './frontmatter.js'
+import { FrontmatterError, readFrontmatter } from './frontmatter.js'
 import type { Fields } from './keyvalue.js'
 import type { Skill } from './types.js'
 
@@ -35,16 +35,16 @@ export function parseHead(bytes: Uint8Array, file: string, whole: boolean): Skil
   try {
     const { text, bom } = decodeSkill(bytes, whole)
     if (bom) say('VT_SKILL_MENDED', { problem: 'The file begins with a byte order mark.' }, 1)
-    const { fields, body, mended } = splitText(text, whole)
+    const { fields, body, repaired } = splitText(text, whole)
     const head = text.slice(0, text.length - body.length)
     let lines: Map<string, number> | undefined
     const line = (key: string) => (lines ??= linesOfKeys(head)).get(key) ?? 2
-    if (mended) say('VT_SKILL_MENDED', { problem: 'A value with a colon, or with @ or ` at its beginning, is not quoted, which YAML does not allow.' }, 2)
+    if (repaired) say('VT_SKILL_MENDED', { problem: 'A value with a colon, or with @ or ` at its beginning, is not quoted, which YAML does not allow.' }, 2)
     const split = head.slice(3).replace(/\n---[ \t]*\n?$/, '').indexOf('---')
     if (split !== -1) say('VT_SKILL_SPLIT', { line: text.slice(0, split + 3).split('\n').length }, text.slice(0, split + 3).split('\n').length)
     return { skill: skillOf(fields, basename(folderOf(file)), line, say), body, diagnostics }
   } catch (error) {
-    if (!(error instanceof Fault)) throw error
+    if (!(error instanceof FrontmatterError)) throw error
     const failed = refused(error.message, file, error.line)
     return { ...failed, diagnostics: [...diagnostics, ...failed.diagnostics] }
   }
@@ -61,7 +61,7 @@ export function parseCommand(bytes: Uint8Array, file: string, name: string): Ski
     const skill = skillOf(said, name, () => 2, (code, values, line) => void diagnostics.push(report(code, values, [`${file}:${line}`], 'warning')))
     return { skill, body, diagnostics }
   } catch (error) {
-    if (!(error instanceof Fault)) throw error
+    if (!(error instanceof FrontmatterError)) throw error
     return refused(error.message, file, error.line)
   }
 }
@@ -70,7 +70,7 @@ function splitText(text: string, whole: boolean): ReturnType<typeof readFrontmat
   try {
     return readFrontmatter(text)
   } catch (error) {
-    if (!whole && error instanceof Fault && /not closed/.test(error.message)) throw new Fault(`The front matter is not closed within ${skillLimits.head / 1024} KiB.`, 1)
+    if (!whole && error instanceof FrontmatterError && /not closed/.test(error.message)) throw new FrontmatterError(`The front matter is not closed within ${skillLimits.head / 1024} KiB.`, 1)
     throw error
   }
 }
@@ -78,10 +78,10 @@ function splitText(text: string, whole: boolean): ReturnType<typeof readFrontmat
 /** UTF-8 with `\n` only. The end of a head may cut a character. */
 function decodeSkill(bytes: Uint8Array, whole: boolean): { text: string; bom: boolean } {
   const end = [0, 1, 2, 3].slice(0, whole ? 1 : 4).find((cut) => isUtf8(bytes.subarray(0, bytes.length - cut)))
-  if (end === undefined) throw new Fault('The file is not UTF-8.', 1)
+  if (end === undefined) throw new FrontmatterError('The file is not UTF-8.', 1)
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length - end).toString()
   const nul = text.indexOf('\0')
-  if (nul !== -1) throw new Fault('The file holds a NUL.', text.slice(0, nul).split('\n').length)
+  if (nul !== -1) throw new FrontmatterError('The file holds a NUL.', text.slice(0, nul).split('\n').length)
   const bom = text.startsWith('\uFEFF')
   return { text: text.slice(bom ? 1 : 0).replace(/\r\n?/g, '\n'), bom }
 }
@@ -90,7 +90,7 @@ type Say = (code: Code, values: Values, line: number) => void
 
 function skillOf(fields: Fields, folder: string, line: (key: string) => number, say: Say): SkillText {
   const description = text(fields['description'])?.trim()
-  if (!description) throw new Fault('The skill has no description.', line('description'))
+  if (!description) throw new FrontmatterError('The skill has no description.', line('description'))
   const name = nameOf(fields['name'], folder, () => line('name'), say)
   const shape = (key: string, problem: string) => say('VT_SKILL_MENDED', { problem: `'${key}' ${problem}.` }, line(key))
   const others = Object.keys(fields).filter((key) => !standard.has(key))
@@ -141,15 +141,15 @@ function nameOf(declared: unknown, folder: string, line: () => number, say: Say)
   // The name that nearly every skill has is found good without tables of all the world's letters.
   if (declared === folder && folder.length <= 64 && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(folder) && !reserved.test(folder)) return folder
   const name = text(declared)?.trim().normalize('NFKC')
-  if (name !== undefined && dangerous(name)) throw new Fault(`The name ${JSON.stringify(name.slice(0, 64))} cannot be used: it holds separators or invisible characters, or is reserved.`, line())
+  if (name !== undefined && dangerous(name)) throw new FrontmatterError(`The name ${JSON.stringify(name.slice(0, 64))} cannot be used: it holds separators or invisible characters, or is reserved.`, line())
   const own = folder.normalize('NFKC')
   if (!name) return byFolder('is missing', '')
   if (name !== own) return byFolder(valid(name) ? 'is not that of the folder' : 'is not made of lower-case letters, digits and single hyphens', name)
-  if (!valid(name)) throw new Fault(`The name ${JSON.stringify(name.slice(0, 64))} is not made of at most 64 lower-case letters, digits and single hyphens.`, line())
+  if (!valid(name)) throw new FrontmatterError(`The name ${JSON.stringify(name.slice(0, 64))} is not made of at most 64 lower-case letters, digits and single hyphens.`, line())
   return name
 
   function byFolder(problem: string, said: string): string {
-    if (!valid(own) || dangerous(own)) throw new Fault(`The name ${JSON.stringify(said.slice(0, 64))} ${problem}, and the folder '${own}' is no name either.`, line())
+    if (!valid(own) || dangerous(own)) throw new FrontmatterError(`The name ${JSON.stringify(said.slice(0, 64))} ${problem}, and the folder '${own}' is no name either.`, line())
     say('VT_SKILL_NAME', { name: JSON.stringify(Array.from(said).slice(0, 64).join('')), problem, folder: own }, line())
     return own
   }

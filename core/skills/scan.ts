@@ -5,9 +5,9 @@ import { realOf, type Root } from './locations.js'
 import { parseHead, skillLimits, type SkillReading } from './parse.js'
 import type { Skill } from './types.js'
 
-export type Found = { -readonly [K in keyof Skill]: Skill[K] }
-export interface Finding {
-  all: Found[]
+export type FoundSkill = { -readonly [K in keyof Skill]: Skill[K] }
+export interface SkillScan {
+  all: FoundSkill[]
   skipped: { path: string; reason: string }[]
   diagnostics: Diagnostic[]
   /** Has the search taken too long? */
@@ -20,7 +20,7 @@ export type SkillCache = Map<string, { version: string; reading: SkillReading }>
 export const bounds = { depth: 4, folders: 2000, skills: 10_000, ms: 2000, wait: 10_000 }
 
 /** Goes through a root, nearest folders first; a folder that is a skill is not gone through further. */
-export function search(root: Root, finding: Finding, cache: SkillCache): void {
+export function scanRoot(root: Root, finding: SkillScan, cache: SkillCache): void {
   if (root.texts) {
     for (const { body, file, ...skill } of root.texts) add(root, root.path, { skill, body, diagnostics: [] }, finding, file, body)
     return
@@ -64,7 +64,7 @@ interface Named {
   link: boolean
 }
 
-function list(folder: string, finding: Finding): Named[] {
+function list(folder: string, finding: SkillScan): Named[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
       .map((entry) => ({ name: entry.name, folder: entry.isDirectory(), link: entry.isSymbolicLink() }))
@@ -93,7 +93,7 @@ export function stopwatch(): () => boolean {
 }
 
 /** The folder that a link leads to, if it lies below the root. */
-function within(root: Root, path: string, finding: Finding): string | undefined {
+function within(root: Root, path: string, finding: SkillScan): string | undefined {
   const real = realOf(path)
   if (real === undefined || !statSync(real).isDirectory()) return undefined
   if (inside(root.path, real)) return real
@@ -102,7 +102,7 @@ function within(root: Root, path: string, finding: Finding): string | undefined 
 }
 
 /** Reads a skill. Its folder is a real path, so that only a link needs to be followed to know where the file lies. */
-function visit(root: Root, folder: string, { name, link }: Named, finding: Finding, cache: SkillCache): void {
+function visit(root: Root, folder: string, { name, link }: Named, finding: SkillScan, cache: SkillCache): void {
   const file = join(folder, name)
   try {
     const real = link ? realpathSync(file) : file
@@ -136,12 +136,12 @@ function head(file: string): { version: string; whole: boolean; bytes: () => Buf
   return { version, whole: seen.size <= skillLimits.head, bytes }
 }
 
-function skip(finding: Finding, path: string, reason: string): void {
+function skip(finding: SkillScan, path: string, reason: string): void {
   finding.skipped.push({ path, reason })
   finding.diagnostics.push(report('VT_SKILL_INVALID', { problem: `${path}: ${reason}` }, [path]))
 }
 
-function add(root: Root, folder: string, { skill, diagnostics }: SkillReading, finding: Finding, file = join(folder, 'SKILL.md'), body?: string): void {
+function add(root: Root, folder: string, { skill, diagnostics }: SkillReading, finding: SkillScan, file = join(folder, 'SKILL.md'), body?: string): void {
   finding.diagnostics.push(...diagnostics)
   if (!skill) {
     const { message, files } = diagnostics.at(-1)!

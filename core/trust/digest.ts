@@ -51,7 +51,7 @@ export function itemForConfig(file: string, workspace: string): TrustItem {
 /** A value of the settings with the workspace files that its words name. */
 export function itemForValue(file: string, key: string, value: unknown, workspace: string): TrustItem {
   const id = `${relative(workspace, file)}#${key}`
-  return { ...item(id, `'${key}' in ${relative(workspace, file)}`, filesIn(value, workspace), workspace, canonical(value)), value }
+  return { ...item(id, `'${key}' in ${relative(workspace, file)}`, filesIn(value, workspace), workspace, canonicalJson(value)), value }
 }
 
 /** A skill of the workspace with everything in its folder; `shown` are files to look at. Throws VT_MANIFEST_LIMIT. */
@@ -118,11 +118,11 @@ function filesIn(value: unknown, workspace: string): string[] {
   })
 }
 
-export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const entries = Object.entries(value).sort(([a], [b]) => byBytes(a, b))
-  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(',')}}`
 }
 
 /** Everything that lies in a folder, by one hash and by path. */

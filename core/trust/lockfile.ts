@@ -38,7 +38,7 @@ const MAX_BYTES = 16 * 1_048_576
 export function readInstalled(folder: string): Record<string, Installed> {
   const file = lockOf(folder)
   if (!existsSync(file)) return {}
-  const unusable = (problem_: string) => problem('VT_PLUGIN_LOCK', { id: file, problem: problem_, way: 'Mend it, or delete it and add the plugins again.' }, { details: { files: [file] } })
+  const unusable = (problem_: string) => problem('VT_PLUGIN_LOCK', { id: file, problem: problem_, way: 'Fix it, or delete it and add the plugins again.' }, { details: { files: [file] } })
   try {
     const { version, plugins } = JSON.parse(readBytes(file, { limit: MAX_BYTES }).toString('utf8')) as { version?: unknown; plugins?: unknown }
     if (version !== 1 || typeof plugins !== 'object' || plugins === null) throw new Error('it is no lock of version 1')
@@ -62,7 +62,7 @@ const lockOf = (folder: string): string => join(folder, 'plugins.lock.json')
 const hashOf = (file: string): string => `sha256-${sha256(readBytes(file, { limit: MAX_BYTES }), 'base64')}`
 
 /** What the locks of one generation say about plugins that lie in the user's or the workspace's plugin folders. */
-export interface Seals {
+export interface LockVerifier {
   /** Why nothing of a contribution counts, as far as its manifest shows it. */
   objection(contribution: Contribution): VtError | undefined
   /** Hashes the whole plugin, once. Throws VT_PLUGIN_LOCK where it is not what was agreed to. */
@@ -107,7 +107,7 @@ function locksOnce(): (folder: string) => Record<string, Installed> | VtError {
 }
 
 /** `whole`: what is only listed is compared whole too, for who asks what is wrong. */
-export function openSeals({ home, user, workspace, whole = false }: { home: string; user: string; workspace: string; whole?: boolean }): Seals {
+export function openLockVerifier({ home, user, workspace, whole = false }: { home: string; user: string; workspace: string; whole?: boolean }): LockVerifier {
   const places = pluginFolders({ home, user, workspace })
   const lockAt = locksOnce()
   const checked = new Map<string, VtError | undefined>()

@@ -9,13 +9,13 @@ export interface Directory {
   /** Stands in a directory inside this one. Throws ENOTDIR for anything else, links too. */
   enter(name: string): Directory
   /** The entry itself, a link not followed; `undefined` when nothing has that name. */
-  peek(name: string): Entry | undefined
+  peek(name: string): DirectoryEntry | undefined
   /** Names this very directory for other programs, as long as it is not closed. */
   readonly ref: string
   readonly fd: number
   readonly close: () => void
 }
-export interface Entry {
+export interface DirectoryEntry {
   readonly stats: BigIntStats
   /** Opens the entry, which must be a regular file, for reading. The descriptor is the caller's to close. */
   open(): number
@@ -59,7 +59,7 @@ class Held implements Directory {
   enter(name: string): Directory {
     return new Held(openSync(this.at(name), opath | O_NOFOLLOW | constants.O_DIRECTORY))
   }
-  peek(name: string): Entry | undefined {
+  peek(name: string): DirectoryEntry | undefined {
     let fd: number
     try {
       fd = openSync(this.at(name), opath | O_NOFOLLOW)
@@ -81,7 +81,7 @@ class Held implements Directory {
   }
 }
 
-class HeldEntry implements Entry {
+class HeldEntry implements DirectoryEntry {
   constructor(
     private readonly fd: number,
     readonly stats: BigIntStats,
@@ -110,7 +110,7 @@ class Named implements Directory {
     if (!lstatSync(path).isDirectory()) throw Object.assign(new Error('not a directory'), { code: 'ENOTDIR' })
     return new Named(path)
   }
-  peek(name: string): Entry | undefined {
+  peek(name: string): DirectoryEntry | undefined {
     const path = this.at(name)
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false })
     return stats && { stats, open: () => openChecked(path, stats), refuseReadonly: () => accessSync(path, constants.W_OK), close: () => {} }

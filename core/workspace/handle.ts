@@ -1,6 +1,6 @@
 import { closeSync, read, readdirSync, readSync, type BigIntStats } from 'node:fs'
 import { promisify } from 'node:util'
-import { encodeName, problem, refusal, shown } from '../base/index.js'
+import { encodeName, problem, systemRefusal, shownPath } from '../base/index.js'
 import { reference, statOf, type Directory } from './directory.js'
 import type { EntryKind, EntryStat, Handle } from './types.js'
 import type { Spot } from './walk.js'
@@ -8,18 +8,18 @@ import type { Spot } from './walk.js'
 /** Opens what a walk that follows links arrived at: a regular file or a directory. The spot is used up, also if this throws. */
 export function openSpot(spot: Spot, path: string): Handle {
   try {
-    if (!spot.entry) throw problem('VT_PATH_NOT_FOUND', { path: shown(path) })
+    if (!spot.entry) throw problem('VT_PATH_NOT_FOUND', { path: shownPath(path) })
     const { stats } = spot.entry
     const stat = toStat(stats)
     if (stat.kind === 'directory') {
       return new Opened(path, spot.resolved, 'directory', stat, spot.directory.enter(spot.name))
     }
-    if (stat.kind !== 'file') throw problem('VT_PATH_SPECIAL', { path: shown(path), kind: specialKind(stats) })
+    if (stat.kind !== 'file') throw problem('VT_PATH_SPECIAL', { path: shownPath(path), kind: specialKind(stats) })
     const fd = spot.entry.open()
     const held = { fd, ref: reference(fd, spot.directory.at(spot.name)), close: () => closeSync(fd) }
     return new Opened(path, spot.resolved, 'file', stat, held)
   } catch (error) {
-    throw refusal(error, path)
+    throw systemRefusal(error, path)
   } finally {
     spot.close()
   }
@@ -85,8 +85,8 @@ class Opened implements Handle {
   }
 
   async read(offset: number, length: number, reused?: Buffer): Promise<Buffer> {
-    if (this.kind === 'directory') throw problem('VT_PATH_IS_DIRECTORY', { path: shown(this.path) })
-    if (this.closed) throw problem('VT_FILE_IO', { path: shown(this.path), reason: 'the handle is closed' })
+    if (this.kind === 'directory') throw problem('VT_PATH_IS_DIRECTORY', { path: shownPath(this.path) })
+    if (this.closed) throw problem('VT_FILE_IO', { path: shownPath(this.path), reason: 'the handle is closed' })
     const wanted = Math.max(0, Math.min(length, this.stat.bytes - offset))
     const buffer = reused?.subarray(0, wanted) ?? Buffer.allocUnsafe(wanted)
     this.reading++
@@ -103,7 +103,7 @@ class Opened implements Handle {
       }
       return buffer.subarray(0, filled)
     } catch (error) {
-      throw refusal(error, this.path)
+      throw systemRefusal(error, this.path)
     } finally {
       if (--this.reading === 0) this.idle()
     }
@@ -113,17 +113,17 @@ class Opened implements Handle {
     try {
       return namesIn(this.ref)
     } catch (error) {
-      throw refusal(error, this.path)
+      throw systemRefusal(error, this.path)
     }
   }
 
   enter(name: string): Handle {
     const [path, resolved] = [below(this.path, name), below(this.resolved, name)]
-    if (!this.held.enter) throw problem('VT_PATH_NOT_DIRECTORY', { path: shown(this.path) })
+    if (!this.held.enter) throw problem('VT_PATH_NOT_DIRECTORY', { path: shownPath(this.path) })
     try {
       return new Opened(path, resolved, 'directory', undefined, this.held.enter(name))
     } catch (error) {
-      throw refusal(error, path)
+      throw systemRefusal(error, path)
     }
   }
 

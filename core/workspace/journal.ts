@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { problem, refusal, sha256, shown, VtError } from '../base/index.js'
+import { problem, systemRefusal, sha256, shownPath, VtError } from '../base/index.js'
 import type { Operation, Version, Workspace, Written } from './types.js'
 
 // Several files change as one: what they become is put aside, then a mark, then the changes, then all of it goes. Without the mark
@@ -47,7 +47,7 @@ export async function recover(files: Files): Promise<void> {
     await using _ = await files.hold([key])
     await recoverAll(files)
   } catch (error) {
-    throw refusal(error, folder)
+    throw systemRefusal(error, folder)
   }
 }
 
@@ -121,8 +121,8 @@ async function stage(files: Files, operation: Operation, staged: string): Promis
 /** Throws VT_FILE_STALE unless the file is the version that was seen, or is still missing. */
 async function refuseOther(files: Files, path: string, over: 'nothing' | Version): Promise<void> {
   const now = await hashAt(files, path)
-  if (over === 'nothing' && now !== null) throw problem('VT_PATH_EXISTS', { path: shown(path) })
-  if (over !== 'nothing' && now !== over.sha256) throw problem('VT_FILE_STALE', { path: shown(path) })
+  if (over === 'nothing' && now !== null) throw problem('VT_PATH_EXISTS', { path: shownPath(path) })
+  if (over !== 'nothing' && now !== over.sha256) throw problem('VT_FILE_STALE', { path: shownPath(path) })
 }
 
 async function journals(files: Files): Promise<string[]> {
@@ -166,7 +166,7 @@ async function isOurs(files: Files, path: string): Promise<boolean> {
 }
 
 const unfinished = (path: string, journal: string): VtError =>
-  problem('VT_PATCH_RECOVERY', { path: shown(path), journal }, { details: { path, journal } })
+  problem('VT_PATCH_RECOVERY', { path: shownPath(path), journal }, { details: { path, journal } })
 
 async function hashAt(files: Files, path: string): Promise<string | null> {
   try {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { readdirSync } from 'node:fs'
-import { nearest, normalizePath, problem, shown, VtError } from '../base/index.js'
+import { nearest, normalizePath, problem, shownPath, VtError } from '../base/index.js'
 import { openRoot } from './directory.js'
 import { openSpot, toStat } from './handle.js'
 import type { EntryKind, EntryStat, Handle } from './types.js'
@@ -9,7 +9,7 @@ import { walk, type Spot } from './walk.js'
 const largest = 64 * 1024 * 1024
 
 /** The reading half of a workspace. */
-export class Reading {
+export class WorkspaceReading {
   protected readonly directory
   constructor(
     readonly root: string,
@@ -86,7 +86,7 @@ export class Reading {
     const { max_bytes: limit = largest } = how
     if (file.stat.bytes > limit) throw tooLarge(file, limit)
     const bytes = await file.read(0, limit)
-    if (!isUtf8(bytes)) throw problem('VT_FILE_BINARY', { path: shown(file.path) })
+    if (!isUtf8(bytes)) throw problem('VT_FILE_BINARY', { path: shownPath(file.path) })
     return bytes.toString().replace(/^\uFEFF/, '')
   }
 
@@ -138,8 +138,8 @@ export class Reading {
     if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') return error
     const similar = this.similar(path)
     if (similar.length === 0) return error
-    const named = `; similar: ${similar.map(shown).join(', ')}`
-    return problem('VT_PATH_NOT_FOUND', { path: shown(path), similar: named }, { details: { similar } })
+    const named = `; similar: ${similar.map(shownPath).join(', ')}`
+    return problem('VT_PATH_NOT_FOUND', { path: shownPath(path), similar: named }, { details: { similar } })
   }
 
   private similar(path: string): string[] {
@@ -165,20 +165,20 @@ export class Reading {
 const unseen = (path: string): VtError =>
   problem(
     'VT_POLICY_DENIED',
-    { reason: `A rule of policy.deny hides '${shown(path)}' from tools.`, way: 'The user can change the rule.' },
+    { reason: `A rule of policy.deny hides '${shownPath(path)}' from tools.`, way: 'The user can change the rule.' },
     { details: { not_applied: true } },
   )
 
 async function only(kind: 'file' | 'directory', handle: Handle): Promise<Handle> {
   if (handle.kind === kind) return handle
   await handle.close()
-  throw problem(kind === 'file' ? 'VT_PATH_IS_DIRECTORY' : 'VT_PATH_NOT_DIRECTORY', { path: shown(handle.path) })
+  throw problem(kind === 'file' ? 'VT_PATH_IS_DIRECTORY' : 'VT_PATH_NOT_DIRECTORY', { path: shownPath(handle.path) })
 }
 
 const tooLarge = (file: Handle, limit: number) =>
   new VtError({
     code: 'VT_INPUT_TOO_LARGE',
-    message: `'${shown(file.path)}' has ${file.stat.bytes} bytes; at most ${limit} are read at once.`,
+    message: `'${shownPath(file.path)}' has ${file.stat.bytes} bytes; at most ${limit} are read at once.`,
     hint: 'Read it in pages.',
     retryable: false,
     details: { size_bytes: file.stat.bytes, limit_bytes: limit },

@@ -1,6 +1,6 @@
 import { linkSync, renameSync, unlinkSync } from 'node:fs'
 import { errno } from '../base/index.js'
-import { syncDirectory, type Directory, type Entry } from './directory.js'
+import { syncDirectory, type Directory, type DirectoryEntry } from './directory.js'
 import type { Temp } from './temp.js'
 import type { Spot } from './walk.js'
 
@@ -10,7 +10,7 @@ import type { Spot } from './walk.js'
  * Moves `source` to `target`; a file takes no name that is in use unless it may replace what is there, which `spare` keeps until
  * the disk confirms the move and `after` is done. Throws EEXIST, and with all as it was whatever else goes wrong.
  */
-export function put(source: Spot, target: Spot, replace: boolean, spare: Temp | undefined, after?: () => void): void {
+export function moveInto(source: Spot, target: Spot, replace: boolean, spare: Temp | undefined, after?: () => void): void {
   const [from, to] = [source.directory.at(source.name), target.directory.at(target.name)]
   const aside = spare && target.directory.at(spare.name)
   try {
@@ -21,7 +21,7 @@ export function put(source: Spot, target: Spot, replace: boolean, spare: Temp | 
       renameSync(to, from)
       if (kept) renameSync(aside, to)
     }
-    confirm([target.directory, source.directory], undo, after)
+    syncNames([target.directory, source.directory], undo, after)
   } finally {
     spare?.drop()
   }
@@ -39,7 +39,7 @@ export function secondName(from: string | Buffer, to: string | Buffer): boolean 
 }
 
 /** Gives a file a name that nobody has, and no other. `there` is what has it, closed by this. Throws EEXIST. */
-export function take(from: string | Buffer, to: string | Buffer, there: Entry | undefined): void {
+export function take(from: string | Buffer, to: string | Buffer, there: DirectoryEntry | undefined): void {
   there?.close()
   if (there) throw Object.assign(new Error('taken'), { code: 'EEXIST' })
   // A rename would replace what came meanwhile; a second name does not.
@@ -53,7 +53,7 @@ export function take(from: string | Buffer, to: string | Buffer, there: Entry | 
 }
 
 /** Puts the names of a directory on disk, then does what comes after; where either fails, `undo` takes back what was done to the names. */
-export function confirm(directories: readonly Directory[], undo: () => void, after?: () => void): void {
+export function syncNames(directories: readonly Directory[], undo: () => void, after?: () => void): void {
   try {
     for (const directory of new Set(directories)) syncDirectory(directory)
     after?.()

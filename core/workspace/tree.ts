@@ -1,7 +1,7 @@
 import { closeSync, constants, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, rmdirSync, symlinkSync, unlinkSync, type BigIntStats } from 'node:fs'
 import { chmod, copyFile } from 'node:fs/promises'
-import { encodeName, problem, shown, VtError } from '../base/index.js'
-import { reference, syncDirectory, type Directory, type Entry } from './directory.js'
+import { encodeName, problem, shownPath, VtError } from '../base/index.js'
+import { reference, syncDirectory, type Directory, type DirectoryEntry } from './directory.js'
 import type { Extent } from './types.js'
 
 /** Names in a directory, as text that leads back to the same bytes. */
@@ -24,7 +24,7 @@ export function measure(directory: Directory, name: string, path: string, most?:
     const inner = parent.enter(child)
     try {
       if (mountOf(inner) !== mountOf(parent))
-        throw problem('VT_PATH_PERMISSION', { path: shown(path), reason: 'another file system is mounted inside' })
+        throw problem('VT_PATH_PERMISSION', { path: shownPath(path), reason: 'another file system is mounted inside' })
       for (const grandchild of list(inner)) visit(inner, grandchild, true)
     } finally {
       inner.close()
@@ -80,13 +80,13 @@ export async function copyTree(
         inside.close()
         copy.close()
       }
-    } else throw problem('VT_PATH_SPECIAL', { path: shown(from), kind: 'special file' })
+    } else throw problem('VT_PATH_SPECIAL', { path: shownPath(from), kind: 'special file' })
   } finally {
     entry.close()
   }
 }
 
-async function copyBytes(entry: Entry, target: string | Buffer, mode: number): Promise<void> {
+async function copyBytes(entry: DirectoryEntry, target: string | Buffer, mode: number): Promise<void> {
   const fd = entry.open()
   try {
     await copyFile(reference(fd, target), target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
@@ -111,7 +111,7 @@ function mountOf({ fd }: Directory): string | undefined {
 const tooLarge = (path: string, most: Extent): VtError =>
   new VtError({
     code: 'VT_INPUT_TOO_LARGE',
-    message: `'${shown(path)}' holds more than ${most.entries} entries or ${most.bytes} bytes.`,
+    message: `'${shownPath(path)}' holds more than ${most.entries} entries or ${most.bytes} bytes.`,
     hint: 'Take it in parts.',
     retryable: false,
     details: { entries_limit: most.entries, bytes_limit: most.bytes },

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
-import { encodeName, errno, problem, refusal, segments, shown } from '../base/index.js'
-import type { Directory, Entry } from './directory.js'
+import { encodeName, errno, problem, systemRefusal, segments, shownPath } from '../base/index.js'
+import type { Directory, DirectoryEntry } from './directory.js'
 
 /** Where a path leads: an entry of a directory that is being stood in. Close it after use. */
 export interface Spot {
@@ -11,7 +11,7 @@ export interface Spot {
   /** Workspace-relative, after following links. */
   readonly resolved: string
   /** What was there on arrival; never a link if links were followed. */
-  readonly entry: Entry | undefined
+  readonly entry: DirectoryEntry | undefined
   close(): void
 }
 
@@ -57,10 +57,10 @@ export function walk(root: Directory, path: string, roots: readonly string[], fo
     }
   } catch (error) {
     close()
-    throw refusal(error, path)
+    throw systemRefusal(error, path)
   }
 
-  function arrive(name: string, entry: Entry | undefined): Spot {
+  function arrive(name: string, entry: DirectoryEntry | undefined): Spot {
     const names = [...stack.map((step) => step.name), name].filter((part) => part !== '.')
     return {
       directory: here(),
@@ -78,9 +78,9 @@ export function walk(root: Directory, path: string, roots: readonly string[], fo
   function linked(name: string, rest: string[]): string[] {
     const target = readLink(here(), name)
     if (target === undefined && rest.length > 0 && !leadsOn(here(), name)) {
-      throw problem('VT_PATH_NOT_DIRECTORY', { path: shown([...stack.map((step) => step.name), name].join('/')) })
+      throw problem('VT_PATH_NOT_DIRECTORY', { path: shownPath([...stack.map((step) => step.name), name].join('/')) })
     }
-    if (++links > mostLinks) throw problem('VT_PATH_LOOP', { path: shown(path) })
+    if (++links > mostLinks) throw problem('VT_PATH_LOOP', { path: shownPath(path) })
     if (target === undefined) return [name, ...rest]
     if (!isAbsolute(target)) return [...steps(target), ...rest]
     const base = roots.find((candidate) => target === candidate || target.startsWith(candidate.replace(/\/?$/, '/')))
@@ -93,7 +93,7 @@ export function walk(root: Directory, path: string, roots: readonly string[], fo
 /** The names of a link's target; a final `/` or `.` stays, as it asks for a directory. */
 const steps = (target: string): string[] => target.replace(/\/$/, '/.').split('/').filter((name) => name !== '')
 
-const outside = (path: string) => problem('VT_PATH_OUTSIDE', { path: shown(path) })
+const outside = (path: string) => problem('VT_PATH_OUTSIDE', { path: shownPath(path) })
 
 /** Stands in a directory inside `directory`; `undefined` for what is no directory, be it a link. */
 function enter(directory: Directory, name: string): Directory | undefined {

@@ -1,12 +1,12 @@
 import { mkdirSync, readlinkSync, realpathSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { errno, problem, refusal, shown, VtError } from '../base/index.js'
+import { errno, problem, systemRefusal, shownPath, VtError } from '../base/index.js'
 import { statOf, syncDirectory, type Directory } from './directory.js'
 import { recover, transact } from './journal.js'
 import { lock } from './lock.js'
-import { Reading } from './reading.js'
-import { confirm, put, secondName } from './rename.js'
+import { WorkspaceReading } from './reading.js'
+import { syncNames, moveInto, secondName } from './rename.js'
 import { dropTemps, endNote, noteTemps, sweepTemps, tempIn } from './temp.js'
 import { copyTree, measure } from './tree.js'
 import type { Extent, Operation, Over, Workspace, Written } from './types.js'
@@ -27,14 +27,14 @@ export function openWorkspace(root: string): OpenWorkspace {
     const real = realpathSync(root)
     return new Confined(real, [real, resolve(root)])
   } catch (error) {
-    throw refusal(error, root)
+    throw systemRefusal(error, root)
   }
 }
 
 const notes = '.vtcode/tmp'
 const largestCopy = { entries: 20_000, bytes: 1024 ** 3 }
 
-class Confined extends Reading implements OpenWorkspace {
+class Confined extends WorkspaceReading implements OpenWorkspace {
   private readonly noted = new Set<string>()
 
   constructor(root: string, roots: readonly [string, ...string[]]) {
@@ -51,7 +51,7 @@ class Confined extends Reading implements OpenWorkspace {
     const asked = paths.map((path) => this.normalize(path))
     return lock(
       asked.map((path) => this.keyOf(path)),
-      shown(asked.join(', ')),
+      shownPath(asked.join(', ')),
       signal,
     )
   }
@@ -85,7 +85,7 @@ class Confined extends Reading implements OpenWorkspace {
         refuseTaken(target, replace, asked)
         if (!aside && source.entry!.stats.isSymbolicLink()) this.refuseLink(readlinkSync(source.directory.at(source.name), 'utf8'), target)
         try {
-          put(source, target, replace, target.entry && this.tempBeside(target))
+          moveInto(source, target, replace, target.entry && this.tempBeside(target))
         } catch (error) {
           if (errno(error) !== 'EXDEV') throw error
           await this.copyInto(source, target, replace, () => this.takeAway(source, from))
@@ -139,11 +139,11 @@ class Confined extends Reading implements OpenWorkspace {
     refuseRoot(asked)
     const spot = this.walk(asked, false)
     try {
-      if (!spot.entry) throw this.withSimilar(problem('VT_PATH_NOT_FOUND', { path: shown(asked) }), asked)
+      if (!spot.entry) throw this.withSimilar(problem('VT_PATH_NOT_FOUND', { path: shownPath(asked) }), asked)
       if (spot.entry.stats.isSymbolicLink()) this.refuseLeading(asked)
       return await use(spot, asked)
     } catch (error) {
-      throw refusal(error, asked)
+      throw systemRefusal(error, asked)
     } finally {
       spot.close()
     }
@@ -161,7 +161,7 @@ class Confined extends Reading implements OpenWorkspace {
       return await use(spot, asked)
     } catch (error) {
       for (const { directory, name } of made.reverse()) attempt(() => rmdirSync(directory.at(name)))
-      throw refusal(error, asked)
+      throw systemRefusal(error, asked)
     } finally {
       spot?.close()
       for (const parent of made) parent.close()
@@ -200,7 +200,7 @@ class Confined extends Reading implements OpenWorkspace {
     const temp = this.tempBeside(spot)
     const [here, away] = [directory.at(name), directory.at(temp.name)]
     renameSync(here, away)
-    confirm([directory], () => renameSync(away, here))
+    syncNames([directory], () => renameSync(away, here))
     temp.drop()
   }
 
@@ -209,7 +209,7 @@ class Confined extends Reading implements OpenWorkspace {
     const temp = this.tempBeside(target)
     try {
       await copyTree(source.directory, source.name, target.directory, temp.name, (text) => this.refuseLink(text, target))
-      put({ ...target, name: temp.name, entry: source.entry }, target, replace, target.entry && this.tempBeside(target), after)
+      moveInto({ ...target, name: temp.name, entry: source.entry }, target, replace, target.entry && this.tempBeside(target), after)
     } finally {
       temp.drop()
     }
@@ -273,7 +273,7 @@ class Confined extends Reading implements OpenWorkspace {
 function refuseTaken(target: Spot, replace: boolean, path: string): void {
   if (!target.entry) return
   if (replace && !target.entry.stats.isDirectory()) return
-  throw problem('VT_PATH_EXISTS', { path: shown(path) })
+  throw problem('VT_PATH_EXISTS', { path: shownPath(path) })
 }
 
 function refuseRoot(path: string): void {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fchmodSync, fchownSync, fstatSync, fsync, openSync, readSync, renameSync, unlinkSync, write, type BigIntStats } from 'node:fs'
 import { promisify } from 'node:util'
-import { problem, shown } from '../base/index.js'
+import { problem, shownPath } from '../base/index.js'
 import { copyAttributes } from './attributes.js'
-import type { Entry } from './directory.js'
+import type { DirectoryEntry } from './directory.js'
 import { toStat } from './handle.js'
-import { confirm, secondName, take } from './rename.js'
+import { syncNames, secondName, take } from './rename.js'
 import { tempIn } from './temp.js'
 import type { EntryStat, Over, Version, Written } from './types.js'
 import type { Spot } from './walk.js'
@@ -23,9 +23,9 @@ const writeSome = promisify(write)
  */
 export async function writeFile(spot: Spot, path: string, bytes: Uint8Array, over: Over, mode?: number): Promise<Put> {
   const { directory, entry: old } = spot
-  if (old && over === 'nothing') throw problem('VT_PATH_EXISTS', { path: shown(path) })
-  if (old?.stats.isDirectory()) throw problem('VT_PATH_IS_DIRECTORY', { path: shown(path) })
-  if (old && !old.stats.isFile()) throw problem('VT_PATH_SPECIAL', { path: shown(path), kind: 'special file' })
+  if (old && over === 'nothing') throw problem('VT_PATH_EXISTS', { path: shownPath(path) })
+  if (old?.stats.isDirectory()) throw problem('VT_PATH_IS_DIRECTORY', { path: shownPath(path) })
+  if (old && !old.stats.isFile()) throw problem('VT_PATH_SPECIAL', { path: shownPath(path), kind: 'special file' })
   // A rename would not ask: what may not be written into is not replaced either.
   old?.refuseReadonly()
   const temp = tempIn(directory)
@@ -58,14 +58,14 @@ function publish({ directory, name, entry }: Spot, temp: string, path: string, o
   const [from, to] = [directory.at(temp), directory.at(name)]
   if (over === 'nothing') {
     take(from, to, directory.peek(name))
-    return confirm([directory], () => unlinkSync(to))
+    return syncNames([directory], () => unlinkSync(to))
   }
   const spare = tempIn(directory)
   try {
     if (over !== 'anything') refuseChanged(directory.peek(name), over, path)
     const kept = entry && secondName(to, directory.at(spare.name))
     renameSync(from, to)
-    confirm([directory], () => {
+    syncNames([directory], () => {
       if (kept) renameSync(directory.at(spare.name), to)
       else if (!entry) unlinkSync(to)
     })
@@ -75,11 +75,11 @@ function publish({ directory, name, entry }: Spot, temp: string, path: string, o
 }
 
 /** Throws VT_FILE_STALE unless the entry is the version that was seen: by identity and, where the clock is too coarse, by content. */
-function refuseChanged(entry: Entry | undefined, seen: Version, path: string): void {
+function refuseChanged(entry: DirectoryEntry | undefined, seen: Version, path: string): void {
   try {
     if (entry && sameFile(entry.stats, seen.stat) && !young(entry.stats)) return
     if (entry?.stats.isFile() && hashEntry(entry) === seen.sha256) return
-    throw problem('VT_FILE_STALE', { path: shown(path) })
+    throw problem('VT_FILE_STALE', { path: shownPath(path) })
   } finally {
     entry?.close()
   }
@@ -91,7 +91,7 @@ const sameFile = (found: BigIntStats, seen: EntryStat): boolean =>
 /** Changed so lately that another change might carry the same time. */
 const young = (stats: BigIntStats): boolean => Date.now() - Number(stats.mtimeMs) < 100
 
-function hashEntry(entry: Entry): string {
+function hashEntry(entry: DirectoryEntry): string {
   const hash = createHash('sha256')
   const chunk = Buffer.allocUnsafe(1024 * 1024)
   const fd = entry.open()
@@ -111,7 +111,7 @@ async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
 }
 
 /** Gives the new file, still empty, the owner and the attributes of the old one; returns what could not be carried over. */
-async function takeOver(fd: number, old: Entry, over: Over): Promise<string[]> {
+async function takeOver(fd: number, old: DirectoryEntry, over: Over): Promise<string[]> {
   const { uid, gid, nlink } = old.stats
   // What was seen counts: the old bytes may have got a second name since, to be kept under.
   const names = typeof over === 'object' ? over.stat.nlink : Number(nlink)
@@ -129,7 +129,7 @@ async function takeOver(fd: number, old: Entry, over: Over): Promise<string[]> {
 }
 
 /** Gives the new file the attributes of the old one; `false` if some could not be carried over. */
-async function carryAttributes(old: Entry, fd: number): Promise<boolean> {
+async function carryAttributes(old: DirectoryEntry, fd: number): Promise<boolean> {
   const from = old.open()
   try {
     return await copyAttributes(from, fd)

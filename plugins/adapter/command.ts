@@ -2,32 +2,32 @@ import { realpathSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import { findProgram, isProgram, searchPath } from '../../core/base/index.js'
-import { problem, VtError, type Adapter, type Call, type Context, type Contribution, type Handle, type JsonObject, type Premises, type Schema } from '../../core/index.js'
-import { run } from '../lib/process/index.js'
+import { problem, VtError, type Adapter, type Call, type Context, type Contribution, type Handle, type JsonObject, type AdapterContext, type Schema } from '../../core/index.js'
+import { runProgram } from '../lib/process/index.js'
 import { Capture } from './command/capture.js'
-import { environmentOf } from './command/environment.js'
-import { resultOf } from './command/output.js'
-import { settingsOf, type Settings } from './command/settings.js'
-import { parseTemplate, type Template, type Values } from './command/template.js'
+import { toolEnvironment } from './command/environment.js'
+import { commandResult } from './command/output.js'
+import { commandSettings, type CommandSettings } from './command/settings.js'
+import { parseTemplate, type ArgvTemplate, type TemplateValues } from './command/template.js'
 
 /** Turns a manifest with `run` into a handler: argv only, no shell, a short environment, limits on time and output. */
 const command: Adapter = (contribution, premises) => {
-  const settings = settingsOf(contribution.manifest)
-  let template: Template | undefined
+  const settings = commandSettings(contribution.manifest)
+  let template: ArgvTemplate | undefined
   return async (call, context) => {
     template ??= parseTemplate(contribution.manifest.run!, context.slot.input, settings.allow_dash)
     await confined(call, context)
     const values = valuesOf(contribution, call.input, premises)
     const args = template.render(values)
     const file = programOf(template.program, contribution, context.workspace.root)
-    const env = await environmentOf(values, { contribution, premises, input: call.input, signal: context.signal })
+    const env = await toolEnvironment(values, { contribution, premises, input: call.input, signal: context.signal })
     await mkdir(values.plugin_data, { recursive: true, mode: 0o700 })
     await using folder = await folderOf(settings, call, context)
     const stdout = new Capture(context, contribution.name, settings.max_output_bytes)
     const stderr = new Capture(context, `${contribution.name}_stderr`, settings.max_output_bytes)
     const started = performance.now()
     try {
-      const ended = await run(
+      const ended = await runProgram(
         {
           file,
           args,
@@ -42,7 +42,7 @@ const command: Adapter = (contribution, premises) => {
       if (!ended) throw problem('VT_PLUGIN_REQUIRES', { id: contribution.id, needs: `'${template.program}', which cannot be started` })
       if (ended.timed_out) throw problem('VT_CALL_TIMEOUT', { slot: call.slot, seconds: settings.timeout_secs })
       const took = Math.round(performance.now() - started)
-      return resultOf(settings, { exit_code: ended.exit_code, duration_ms: took, stdout: stdout.text(), stderr: stderr.text(), spooled: stdout.path ?? stderr.path })
+      return commandResult(settings, { exit_code: ended.exit_code, duration_ms: took, stdout: stdout.text(), stderr: stderr.text(), spooled: stdout.path ?? stderr.path })
     } finally {
       await Promise.all([stdout.close(), stderr.close()])
     }
@@ -50,14 +50,14 @@ const command: Adapter = (contribution, premises) => {
 }
 command.render = (contribution, input, premises, slot) => {
   const { manifest } = contribution
-  const { stdin, allow_dash } = settingsOf(manifest)
+  const { stdin, allow_dash } = commandSettings(manifest)
   const { program, render } = parseTemplate(manifest.run!, slot.input, allow_dash)
   const text = inputOf(stdin, input).input
   return { argv: [program, ...render(valuesOf(contribution, input, premises))], ...(text && { stdin: text.toString('utf8') }), env: manifest['env'] ?? {} }
 }
 export default command
 
-const valuesOf = (contribution: Contribution, input: Readonly<JsonObject>, premises: Premises): Values => ({
+const valuesOf = (contribution: Contribution, input: Readonly<JsonObject>, premises: AdapterContext): TemplateValues => ({
   input,
   workspace: premises.workspace,
   plugin_root: contribution.root,
@@ -97,12 +97,12 @@ function programOf(program: string, { id, root, layer }: Contribution, workspace
 }
 
 /** Where the program runs: in an opened folder of the workspace, or, without one, in the folder of the plugin. */
-async function folderOf({ cwd }: Settings, call: Call, { workspace }: Context): Promise<Handle | undefined> {
+async function folderOf({ cwd }: CommandSettings, call: Call, { workspace }: Context): Promise<Handle | undefined> {
   if (cwd === 'plugin' || cwd === 'data') return undefined
   return workspace.openDirectory(cwd === 'workspace' ? '.' : String(call.input[cwd.input] ?? '.'))
 }
 
-function inputOf(stdin: Settings['stdin'], input: Readonly<JsonObject>): { input?: Buffer } {
+function inputOf(stdin: CommandSettings['stdin'], input: Readonly<JsonObject>): { input?: Buffer } {
   if (stdin === undefined) return {}
   const value = stdin.name === '$input' ? input : input[stdin.name]
   if (value === undefined) return {}

@@ -1,15 +1,15 @@
-import { problem, VtError, type Adapter, type JsonObject, type Premises } from '../../core/index.js'
-import { fetchPage, hostOf, type Page, type WebSettings } from '../lib/net/index.js'
-import { resolveValue, type Asking } from '../lib/values/index.js'
+import { problem, VtError, type Adapter, type JsonObject, type AdapterContext } from '../../core/index.js'
+import { fetchPage, hostOf, type FetchedPage, type WebSettings } from '../lib/net/index.js'
+import { resolveValue, type ValueScope } from '../lib/values/index.js'
 import { compose, headerText, type Composed } from './http/compose.js'
-import { resultOf, statusIn } from './http/output.js'
-import { invalid, settingsOf, type Settings } from './http/settings.js'
+import { httpResult, statusIn } from './http/output.js'
+import { invalidHttp, httpSettings, type HttpSettings } from './http/settings.js'
 
 const MAX_WAIT_SECS = 10
 
 /** Turns a manifest with `http` into a handler: one origin, values in their places, secrets resolved when they are sent. */
 const http: Adapter = (contribution, premises) => {
-  const settings = settingsOf(contribution)
+  const settings = httpSettings(contribution)
   const web = webOf(settings, premises)
   return async (call, context) => {
     const request = compose(settings, call.input)
@@ -18,29 +18,29 @@ const http: Adapter = (contribution, premises) => {
     const page = await send(request, settings, web, context.signal).catch((error: unknown) => {
       throw told(error, call.slot, settings)
     })
-    return resultOf(settings, page)
+    return httpResult(settings, page)
   }
 }
 http.render = (contribution, input) => {
-  const { method, url, headers, body } = compose(settingsOf(contribution), input)
+  const { method, url, headers, body } = compose(httpSettings(contribution), input)
   const json = headers['content-type'] === 'application/json' && body !== undefined
   return { request: { method, url: url.href, headers, ...(body !== undefined && { body: json ? (JSON.parse(body) as unknown) : body }) } }
 }
 export default http
 
 /** Plain http says everything to everybody on the way; only this machine, or a manifest of the user's that says so, may. */
-function requireSafe(url: URL, { network }: Settings): void {
+function requireSafe(url: URL, { network }: HttpSettings): void {
   const local = /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(hostOf(url))
-  if (url.protocol === 'http:' && !local && !network.http) throw invalid(`${url.origin} is plain http; \`network: { http: true }\` in a manifest of your own allows it.`)
+  if (url.protocol === 'http:' && !local && !network.http) throw invalidHttp(`${url.origin} is plain http; \`network: { http: true }\` in a manifest of your own allows it.`)
 }
 
 /** The rules of the fetcher for one manifest: what the user denies everywhere is denied here too. */
-function webOf({ network, redirects, timeout_secs, max_response_bytes }: Settings, { settings }: Premises): WebSettings {
+function webOf({ network, redirects, timeout_secs, max_response_bytes }: HttpSettings, { settings }: AdapterContext): WebSettings {
   const web = settings['web'] as WebSettings
   return { ...web, enabled: true, private_hosts: network.private ? ['*'] : [], fetch: { max_bytes: max_response_bytes, timeout_secs, max_redirects: redirects } }
 }
 
-async function authorize({ url, headers }: Composed, { query, headers: said, auth }: Settings, asking: Asking): Promise<void> {
+async function authorize({ url, headers }: Composed, { query, headers: said, auth }: HttpSettings, asking: ValueScope): Promise<void> {
   const typed = (values: JsonObject) => Object.entries(values).filter(([, value]) => typeof value === 'object')
   for (const [name, value] of typed(query)) {
     const text = await resolveValue(value, { ...asking, field: `http.query.${name}` })
@@ -55,12 +55,12 @@ async function authorize({ url, headers }: Composed, { query, headers: said, aut
   if (secret === undefined) return
   if (auth.type === 'bearer') headers['authorization'] = headerText('authorization', `Bearer ${secret}`)
   else if (auth.type === 'basic') headers['authorization'] = `Basic ${Buffer.from(`${auth.username ?? ''}:${secret}`).toString('base64')}`
-  else if (auth.name === undefined) throw invalid(`http.auth of type ${auth.type} needs a name.`)
+  else if (auth.name === undefined) throw invalidHttp(`http.auth of type ${auth.type} needs a name.`)
   else if (auth.type === 'header') headers[auth.name.toLowerCase()] = headerText(auth.name, secret)
   else url.searchParams.set(auth.name, secret)
 }
 
-async function send({ method, url, headers, body }: Composed, settings: Settings, web: WebSettings, signal: AbortSignal): Promise<Page> {
+async function send({ method, url, headers, body }: Composed, settings: HttpSettings, web: WebSettings, signal: AbortSignal): Promise<FetchedPage> {
   const { timeout_secs, max_response_bytes, redirects, retry } = settings
   const deadline = Date.now() + timeout_secs * 1000
   const attempts = method === 'GET' || method === 'HEAD' ? retry.attempts : 0
@@ -87,7 +87,7 @@ async function send({ method, url, headers, body }: Composed, settings: Settings
   }
 }
 
-function finished(page: Page, { max_response_bytes, status }: Settings): Page {
+function finished(page: FetchedPage, { max_response_bytes, status }: HttpSettings): FetchedPage {
   if (page.location) throw failure('VT_HTTP_REDIRECT', `${page.url.host} sends the request on to ${page.location.origin}, another origin.`)
   if (page.truncated && statusIn(status.ok, page.status)) throw failure('VT_HTTP_SIZE', `The answer is larger than ${max_response_bytes} bytes.`)
   return page
@@ -110,7 +110,7 @@ const codes: Record<string, string> = {
 }
 
 /** The fetcher's failures in the codes of this kind of tool. */
-function told(error: unknown, slot: string, { timeout_secs }: Settings): unknown {
+function told(error: unknown, slot: string, { timeout_secs }: HttpSettings): unknown {
   if (!(error instanceof VtError)) return error
   if (error.code === 'VT_WEB_TIMEOUT') return problem('VT_CALL_TIMEOUT', { slot, seconds: timeout_secs })
   const code = codes[error.code]

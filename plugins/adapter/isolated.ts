@@ -1,9 +1,9 @@
 import { dirname, resolve } from 'node:path'
-import type { Adapter, Contribution, Premises, Result } from '../../core/index.js'
-import { Ward } from './isolated/ward.js'
+import type { Adapter, Contribution, AdapterContext, Result } from '../../core/index.js'
+import { PluginProcess } from './isolated/plugin_process.js'
 
 /** One process for each plugin of a generation; loose manifests are plugins of their own. */
-const wards = new WeakMap<Premises, Map<string, Ward>>()
+const wards = new WeakMap<AdapterContext, Map<string, PluginProcess>>()
 
 /** Turns a manifest with a foreign `module` into a function that is called in the process of its plugin. */
 const isolated: Adapter = async (contribution, premises) => {
@@ -15,14 +15,14 @@ const isolated: Adapter = async (contribution, premises) => {
 }
 export default isolated
 
-function wardOf(contribution: Contribution, premises: Premises): Ward {
+function wardOf(contribution: Contribution, premises: AdapterContext): PluginProcess {
   const { id, plugin, layer } = contribution
-  const known = wards.get(premises) ?? new Map<string, Ward>()
+  const known = wards.get(premises) ?? new Map<string, PluginProcess>()
   wards.set(premises, known)
   const key = plugin === layer ? id : plugin
   let ward = known.get(key)
   if (!ward) {
-    known.set(key, (ward = new Ward(contribution, premises)))
+    known.set(key, (ward = new PluginProcess(contribution, premises)))
     premises.onEnd(() => ward!.end())
   }
   return ward

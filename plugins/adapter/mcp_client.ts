@@ -1,9 +1,9 @@
 import { problem, type Adapter, type Call, type Context, type JsonObject, type Result } from '../../core/index.js'
-import { resultOf, toolError } from './mcp_client/answer.js'
+import { toolResult, toolError } from './mcp_client/answer.js'
 import { definitionOf, startFailure } from './mcp_client/definition.js'
 import { changed, expand } from './mcp_client/expand.js'
 import { digest } from './mcp_client/pins.js'
-import { hold } from './mcp_client/pool.js'
+import { holdServer } from './mcp_client/pool.js'
 import type { Connection } from './mcp_client/server.js'
 
 /** Turns a manifest with `mcp` into a handler that calls one tool of a server. */
@@ -14,7 +14,7 @@ const mcp: Adapter = (contribution, premises) => {
   const { tool, pin } = contribution.manifest.mcp as { tool: string; pin?: string }
   const { max_argument_bytes = 1_048_576 } = (premises.settings['mcp'] ?? {}) as { max_argument_bytes?: number }
   const seconds = definition.tool_timeout_secs ?? 120
-  const running = hold(definition, contribution, premises)
+  const running = holdServer(definition, contribution, premises)
 
   return async (call, context) => {
     const args = argumentsOf(call, contribution.manifest.input ?? {})
@@ -41,7 +41,7 @@ async function ask(client: Connection['client'], tool: string, args: JsonObject,
   const onprogress = ({ progress, total, message }: { progress: number; total?: number | undefined; message?: string | undefined }) =>
     context.progress({ done: progress, ...(total !== undefined && { total }), ...(message !== undefined && { text: message }) })
   try {
-    return resultOf(await client.callTool({ name: tool, arguments: args }, { ...limits, onprogress }), tool)
+    return toolResult(await client.callTool({ name: tool, arguments: args }, { ...limits, onprogress }), tool)
   } catch (error) {
     if (context.signal.aborted) throw problem('VT_CALL_ABORTED')
     const { code, message } = error as { code?: unknown; message: string }

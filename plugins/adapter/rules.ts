@@ -1,5 +1,5 @@
 import { problem, type Adapter, type Policy } from '../../core/index.js'
-import { factsOf, hit, rulesOf, type Blocks, type Rule } from '../lib/rules/index.js'
+import { factsOf, hit, rulesOfSettings, type Blocks, type Rule } from '../lib/rules/index.js'
 
 type Said = Pick<NonNullable<Blocks['policy']>, 'deny' | 'ask' | 'commands'>
 
@@ -8,7 +8,7 @@ const rules: Adapter<Policy> = (contribution, premises) => {
   const said = contribution.manifest['rules'] as Said
   const lifting = said.commands?.find(({ verdict }) => verdict === 'allow')
   if (lifting) throw problem('VT_MANIFEST_INVALID', { problem: `${contribution.id} allows commands (${lifting.id}); a policy only denies or asks, what is allowed stands in the settings.` })
-  const { deny, ask } = rulesOf({ policy: { ...said } }, 'ask', premises.workspace)
+  const { deny, ask } = rulesOfSettings({ policy: { ...said } }, 'ask', premises.workspace)
   const reasonOf = ({ text, reason }: Rule, word: string): string => reason ?? `The rule '${text}' of ${contribution.id} ${word} this.`
   const hint = `It is a rule of the policy ${contribution.id}, in ${contribution.file}.`
   return async (call, context) => {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Io, Kernel } from '../../core/kernel/index.js'
 import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
-import { sessionsFolder } from '../lib/state/index.js'
+import { callsFolder } from '../lib/state/index.js'
 import { AgentError, agentSettings, idMaker, type EventSink, type GivenComponents, type RunLimits, type RunOutcome } from './base/index.js'
 import { chooseComponents, type RunContext } from './components/index.js'
 import { copyTo } from './events/index.js'
@@ -108,7 +108,7 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
 /** The id of a session that is yet to be. Throws VT_SESSION_EXISTS and, for one that is none, VT_CONFIG_INVALID. */
 async function free(workspace: Workspace, id: string): Promise<string> {
   if (!/^ses_./.test(id) || !validId(id)) throw new AgentError('VT_CONFIG_INVALID', `'${id}' is no id of a session.`, { hint: 'Such an id is ses_ and letters, digits, - or _ behind it.' })
-  if (await workspace.stat(`${sessionsFolder}/${id}`)) throw new AgentError('VT_SESSION_EXISTS', `There is a session '${id}' already.`)
+  if (await workspace.stat(`${callsFolder}/${id}`)) throw new AgentError('VT_SESSION_EXISTS', `There is a session '${id}' already.`)
   return id
 }
 

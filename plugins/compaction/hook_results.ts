@@ -1,5 +1,5 @@
 import type { Call, Compactor, Context, JsonObject, Notice, Result } from '../../core/index.js'
-import { cut, hookRemarks, hooksFor, hooksIn, runHooks, specific, type Ran } from '../lib/hooks/index.js'
+import { cutHookText, hookRemarks, hooksFor, hooksIn, runHooks, specific, type Ran } from '../lib/hooks/index.js'
 
 /** PostToolUse and PostToolUseFailure: programs of the user see what came of a call, remark on it and may replace the output; `ok` stays. */
 const hook_results: Compactor = (result, call, context) => (hooksIn(context) ? told(result, call, context) : result)
@@ -24,7 +24,7 @@ function remarksOf({ said }: Ran): Notice[] {
   const { json } = said
   const blocked = said.kind === 'block' ? said.reason : json['decision'] === 'block' ? String(json['reason'] ?? 'A lifecycle hook objects.') : undefined
   const context = [specific(json)['additionalContext'], json['systemMessage']].filter((text) => typeof text === 'string')
-  return [...(blocked === undefined ? [] : [{ code: 'VT_HOOK_BLOCKED', message: cut(blocked) }]), ...context.map((text) => ({ code: 'VT_HOOK_CONTEXT', message: cut(text) }))]
+  return [...(blocked === undefined ? [] : [{ code: 'VT_HOOK_BLOCKED', message: cutHookText(blocked) }]), ...context.map((text) => ({ code: 'VT_HOOK_CONTEXT', message: cutHookText(text) }))]
 }
 
 /** Text stands for the text, an object for the output. */

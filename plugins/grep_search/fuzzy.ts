@@ -1,6 +1,6 @@
 import { ok, type Context, type Handler, type Next } from '../../core/index.js'
-import { count, cut, fitting, inPathOrder, refusal, remarks } from '../lib/base/index.js'
-import { isBinary, search, seconds, sourceOf } from '../lib/search/index.js'
+import { pluralized, cut, fitting, inPathOrder, slotRefusal, remarks } from '../lib/base/index.js'
+import { isBinaryText, countMatches, seconds, sourceOf } from '../lib/search/index.js'
 import { scorer } from './fuzzy/score.js'
 
 interface FuzzyInput {
@@ -63,9 +63,9 @@ export default fuzzy
 /** The files with a line that holds the characters in order: ripgrep finds them much faster than we do. */
 async function candidates({ pattern, path, case_sensitive, globs, file_extensions = [], include_hidden }: FuzzyInput, context: Context) {
   const loose = Array.from(pattern, (char) => `\\x{${char.codePointAt(0)!.toString(16)}}`).join('.*')
-  const found = await search(context, { patterns: [loose], case_sensitive, path, globs: [globs ?? []].flat(), file_extensions, include_hidden })
-  if (!found) throw refusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here.')
-  if (found.incomplete && found.total === 0) throw refusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${path}' within ${seconds} s.`, { retryable: true })
+  const found = await countMatches(context, { patterns: [loose], case_sensitive, path, globs: [globs ?? []].flat(), file_extensions, include_hidden })
+  if (!found) throw slotRefusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here.')
+  if (found.incomplete && found.total === 0) throw slotRefusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${path}' within ${seconds} s.`, { retryable: true })
   return found
 }
 
@@ -74,7 +74,7 @@ async function linesOf(file: string, score: (line: string) => number, context: C
   if (!handle) return []
   await using held = handle
   const source = await sourceOf(held)
-  if (await isBinary(source)) return []
+  if (await isBinaryText(source)) return []
   const text = (await source.read(0, Math.min(source.bytes, largest.file))).toString()
   return text.split('\n').flatMap((raw, index) => {
     const line = raw.replace(/\r$/, '').slice(0, largest.line)
@@ -104,8 +104,8 @@ class Best {
 }
 
 function render({ matches, total_matches, files_searched, truncated, next }: FuzzyOutput, path: string): string {
-  if (total_matches === 0) return `No matches in ${path} (${count(files_searched, 'file')} searched)`
+  if (total_matches === 0) return `No matches in ${path} (${pluralized(files_searched, 'file')} searched)`
   const lines = matches.map(({ file, line_number, text, score }) => `${file}:${line_number}: ${text.trim()} (${score})`)
-  const all = count(total_matches, 'match', 'matches')
+  const all = pluralized(total_matches, 'match', 'matches')
   return [...lines, truncated ? `${matches.length} of ${all}; continue with skip=${String(next?.input['skip'])}` : all].join('\n')
 }

@@ -1,7 +1,7 @@
 import { ok, type Context, type Handler, type JsonObject } from '../../core/index.js'
-import { count, cut, fitting, refusal, remarks } from '../lib/base/index.js'
+import { pluralized, cut, fitting, slotRefusal, remarks } from '../lib/base/index.js'
 import type { Outlined } from '../lib/syntax/index.js'
-import { rank, type Similar } from './similarity/rank.js'
+import { rankFiles, type Similar } from './similarity/rank.js'
 
 interface SimilarityInput {
   reference_file: string
@@ -29,7 +29,7 @@ const largest = 16_777_216
 /** Files that use the names of a reference file, those with the most in common first. */
 const similarity: Handler<SimilarityInput, SimilarityOutput> = async ({ input }, context) => {
   const names = await namesOf(input, context)
-  const found = await rank(context, names, { ...input, globs: [input.globs ?? []].flat() })
+  const found = await rankFiles(context, names, { ...input, globs: [input.globs ?? []].flat() })
   const similar = found.files.filter(({ file }) => file !== input.reference_file)
   const shown = similar.slice(0, mostFiles)
   const matches: SimilarityOutput['matches'] = []
@@ -59,7 +59,7 @@ const functions = new Set(['function', 'method'])
 /** The names of the reference file, the longest of too many. Throws VT_SEARCH_NO_REFERENCE and what its outline throws. */
 async function namesOf({ reference_file, content_type }: SimilarityInput, context: Context): Promise<string[]> {
   const drawn = await context.call('unified_search', { action: 'outline', path: reference_file, items: 'all', view: 'full', response_format: 'detailed' })
-  if (!drawn.ok) throw refusal(drawn.error.code, drawn.error.message, drawn.error)
+  if (!drawn.ok) throw slotRefusal(drawn.error.code, drawn.error.message, drawn.error)
   const items = ((drawn.output as JsonObject)['files'] as Outlined[]).flatMap((file) => file.items)
   const declared: Named[] = items.filter(({ isImport }) => !isImport).flatMap((item) => [item, ...item.members])
   const wanted = {
@@ -69,7 +69,7 @@ async function namesOf({ reference_file, content_type }: SimilarityInput, contex
     all: () => [...wanted.imports(), ...wanted.functions(), ...wanted.structure()],
   }
   const names = new Set(wanted[content_type]().map(({ name }: Named) => name.replace(/^['"`]|['"`]$/g, '')).filter((name) => name.length > 1))
-  if (names.size === 0) throw refusal('VT_SEARCH_NO_REFERENCE', `'${reference_file}' has no names of type '${content_type}' to look for.`)
+  if (names.size === 0) throw slotRefusal('VT_SEARCH_NO_REFERENCE', `'${reference_file}' has no names of type '${content_type}' to look for.`)
   return [...names].sort((a, b) => b.length - a.length).slice(0, mostNames)
 }
 
@@ -85,7 +85,7 @@ async function linesOf({ file, lines }: Similar, context: Context): Promise<Simi
 }
 
 function render({ files, total_files, names, truncated }: SimilarityOutput, reference: string): string {
-  if (total_files === 0) return `No file shares a name with ${reference} (${count(names, 'name')} looked for)`
+  if (total_files === 0) return `No file shares a name with ${reference} (${pluralized(names, 'name')} looked for)`
   const lines = files.slice(0, 50).map(({ path, score, shared }) => `${path} (${score}): ${shared.slice(0, 8).join(', ')}${shared.length > 8 ? ` and ${shared.length - 8} more` : ''}`)
-  return [...lines, `${count(total_files, 'file')} of ${count(names, 'name')}${truncated ? ', not all shown' : ''}`].join('\n')
+  return [...lines, `${pluralized(total_files, 'file')} of ${pluralized(names, 'name')}${truncated ? ', not all shown' : ''}`].join('\n')
 }

@@ -1,5 +1,5 @@
 import type { Call, Context, Policy } from '../../core/index.js'
-import { placesOf } from '../lib/rules/index.js'
+import { callPaths } from '../lib/rules/index.js'
 import { repeatsOf } from '../lib/state/index.js'
 
 // What was seen longer ago proves nothing about now: somebody else may have changed what the call is about.
@@ -41,7 +41,7 @@ export default duplicate_calls
 
 /** Whether a file that the call names has changed since. */
 async function touched(call: Call, context: Context, since: number): Promise<boolean> {
-  for (const { resolved } of await placesOf(call, context)) {
+  for (const { resolved } of await callPaths(call, context)) {
     const stat = await context.workspace.stat(resolved).catch(() => undefined)
     if (!stat || stat.mtime_ms >= since) return true
   }

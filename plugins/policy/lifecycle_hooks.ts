@@ -1,5 +1,5 @@
 import type { Answerer, Call, Context, JsonObject, Policy, Session, Verdict } from '../../core/index.js'
-import { cut, hookRemarks, hooksFor, hooksIn, runHooks, shown, specific, type Ran, type Said } from '../lib/hooks/index.js'
+import { cutHookText, hookRemarks, hooksFor, hooksIn, runHooks, shownHook, specific, type Ran, type HookOutput } from '../lib/hooks/index.js'
 
 /** PreToolUse: programs of the user may deny, ask, or want another input; none of them lowers what another policy says. */
 const lifecycle_hooks: Policy = (call, context) => (hooksIn(context) ? preToolUse(call, context) : undefined)
@@ -8,7 +8,7 @@ export default lifecycle_hooks
 async function preToolUse(call: Call, context: Context): Promise<Verdict | undefined> {
   const chosen = await hooksFor('PreToolUse', call, context)
   if (chosen.length === 0) return undefined
-  if (context.explain) return void context.explain({ hooks: chosen.map(({ entry }) => shown(entry)) })
+  if (context.explain) return void context.explain({ hooks: chosen.map(({ entry }) => shownHook(entry)) })
   const ran = await runHooks('PreToolUse', chosen, call, context, {})
   const verdicts = ran.flatMap((one) => verdictOf(one, call, context.session) ?? [])
   const worst = verdicts.find((verdict) => 'deny' in verdict) ?? verdicts[0]
@@ -33,18 +33,18 @@ export const answer: Answerer = async ({ call, covers }, context) => {
   return undefined
 }
 
-function permissionIn(said: Said): Awaited<ReturnType<Answerer>> {
+function permissionIn(said: HookOutput): Awaited<ReturnType<Answerer>> {
   if (said.kind === 'block') return { deny: said.reason }
   if (said.kind === 'failed') return undefined
   const { behavior, message, updatedInput, updatedPermissions } = (specific(said.json)['decision'] ?? {}) as JsonObject
-  if (behavior === 'deny') return { deny: cut(String(message ?? 'A lifecycle hook refuses.')) }
+  if (behavior === 'deny') return { deny: cutHookText(String(message ?? 'A lifecycle hook refuses.')) }
   // What a person would agree to is this call; another input has to come as a call of its own.
   if (behavior !== 'allow' || updatedInput !== undefined) return undefined
   const lasting = Array.isArray(updatedPermissions) ? (updatedPermissions as { destination?: string }[]).map(({ destination }) => destination) : []
   return { allow: lasting.length === 0 ? 'once' : lasting.every((where) => where === 'session') ? 'session' : 'always' }
 }
 
-const remarks = (call: Call, session: Session) => (code: string, message: string): void => hookRemarks(session).add(call, { code, message: cut(message) })
+const remarks = (call: Call, session: Session) => (code: string, message: string): void => hookRemarks(session).add(call, { code, message: cutHookText(message) })
 
 function verdictOf({ entry, group, said }: Ran, call: Call, session: Session): Verdict | undefined {
   const remark = remarks(call, session)
@@ -58,7 +58,7 @@ function verdictOf({ entry, group, said }: Ran, call: Call, session: Session): V
   }
   const { json } = said
   const own = specific(json)
-  const reason = cut(String(own['permissionDecisionReason'] ?? json['reason'] ?? json['stopReason'] ?? 'A lifecycle hook objects.'))
+  const reason = cutHookText(String(own['permissionDecisionReason'] ?? json['reason'] ?? json['stopReason'] ?? 'A lifecycle hook objects.'))
   if (typeof own['additionalContext'] === 'string') remark('VT_HOOK_CONTEXT', own['additionalContext'])
   if (typeof json['systemMessage'] === 'string') remark('VT_HOOK_CONTEXT', json['systemMessage'])
   const decision = own['permissionDecision'] ?? (['block', 'deny'].includes(String(json['decision'])) || json['continue'] === false ? 'deny' : json['decision'] === 'ask' ? 'ask' : undefined)

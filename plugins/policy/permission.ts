@@ -1,14 +1,14 @@
 import type { Call, Context, Effect, Policy, Verdict } from '../../core/index.js'
-import { factsOf, hit, judgeCommands, parseRule, rulesOf, type Blocks, type Facts, type Rule, type RuleSet } from '../lib/rules/index.js'
+import { factsOf, hit, judgeCommands, parseRule, rulesOfSettings, type Blocks, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'
 import { approvalsFor } from './permission/approvals.js'
 import { explainCommands } from './permission/explain.js'
 import { inspection } from './permission/inspections.js'
-import { rulesLift, word, type Word } from './permission/modes.js'
+import { rulesLift, word, type ModeWord } from './permission/modes.js'
 import { verdict } from './permission/words.js'
 
 /** Rules, the mode of the session and what is known of commands, all consulted before a question is raised. */
 const permission: Policy = async (call, context) => {
-  const rules = rulesOf(context.settings as Blocks, call.mode, context.workspace.root)
+  const rules = rulesOfSettings(context.settings as Blocks, call.mode, context.workspace.root)
   const facts = factsOf(call, context)
   if (context.explain && facts.hasCommand) context.explain(await explainCommands(facts, rules))
   const denied = await hit(facts, rules.deny)
@@ -32,12 +32,12 @@ function byRule(call: Call, kind: 'deny' | 'ask', rule: Rule, { explain }: Conte
 }
 
 interface Objection {
-  word: Word
+  word: ModeWord
   effect: Effect
   reason: string
 }
 
-async function worstOf(facts: Facts, rules: RuleSet): Promise<Objection | undefined> {
+async function worstOf(facts: CallFacts, rules: RuleSet): Promise<Objection | undefined> {
   let worst: Objection | undefined
   for (const effect of facts.call.effects) {
     const objection = await object(facts, effect, rules)
@@ -47,7 +47,7 @@ async function worstOf(facts: Facts, rules: RuleSet): Promise<Objection | undefi
 }
 
 /** What stands against one effect of the call, `undefined` when nothing does. */
-async function object(facts: Facts, effect: Effect, rules: RuleSet): Promise<Objection | undefined> {
+async function object(facts: CallFacts, effect: Effect, rules: RuleSet): Promise<Objection | undefined> {
   const { call } = facts
   const said = word(call.mode, effect)
   if (said === 'run') return undefined
@@ -59,7 +59,7 @@ async function object(facts: Facts, effect: Effect, rules: RuleSet): Promise<Obj
 }
 
 /** An allow rule without a spec answers for its effect, one with paths only when the rules together cover every path, as given and as resolved. */
-async function allowed(facts: Facts, effect: Effect, allow: readonly Rule[]): Promise<boolean> {
+async function allowed(facts: CallFacts, effect: Effect, allow: readonly Rule[]): Promise<boolean> {
   const speaking = allow.filter((rule) => rule.applies(facts) && (rule.lifts === undefined || rule.lifts === effect))
   if (speaking.some((rule) => !rule.path && !rule.command && !rule.host && !rule.input)) return true
   if (speaking.some((rule) => rule.host?.(facts.host() ?? '') || rule.input?.(facts.call))) return true
@@ -70,7 +70,7 @@ async function allowed(facts: Facts, effect: Effect, allow: readonly Rule[]): Pr
   return places.length > 0 && places.every(({ given, resolved }) => covers(given) && covers(resolved))
 }
 
-async function onlyPlans(facts: Facts): Promise<boolean> {
+async function onlyPlans(facts: CallFacts): Promise<boolean> {
   const places = await facts.places()
   const below = (path: string): boolean => path.startsWith('.vtcode/plans/')
   return places.length > 0 && places.every(({ given, resolved }) => below(given) && below(resolved))
@@ -83,7 +83,7 @@ const does: Record<Effect, string> = {
   net: 'uses the network',
   ask: 'asks the user',
 }
-const reasons: Record<Word, (call: Call, effect: Effect) => string> = {
+const reasons: Record<ModeWord, (call: Call, effect: Effect) => string> = {
   run: () => '',
   ask: (call, effect) => `${call.slot} ${does[effect]}, which mode ${call.mode} does not do unasked`,
   deny: (call, effect) =>
@@ -93,7 +93,7 @@ const reasons: Record<Word, (call: Call, effect: Effect) => string> = {
 }
 
 /** The rule with which this would run and least beside it: a single plain command by its words where they are enough, everything else by its slot. */
-async function narrowest(facts: Facts, rules: RuleSet): Promise<string> {
+async function narrowest(facts: CallFacts, rules: RuleSet): Promise<string> {
   const [command = [], ...more] = facts.commands()
   const text = [command].flat().join(' ')
   const plain = more.length === 0 && text.length <= 80 && /^[\w./:@=-]+( [\w./:@=-]+)*$/.test(text)
@@ -101,7 +101,7 @@ async function narrowest(facts: Facts, rules: RuleSet): Promise<string> {
   return rule && !(await worstOf(facts, { ...rules, allow: [...rules.allow, rule] })) ? rule.text : facts.call.slot
 }
 
-async function refuse(facts: Facts, rules: RuleSet, { word: kind, effect, reason }: Objection): Promise<Verdict> {
+async function refuse(facts: CallFacts, rules: RuleSet, { word: kind, effect, reason }: Objection): Promise<Verdict> {
   const next = effect === 'exec' ? inspection(facts) : undefined
   return verdict(facts.call, { kind: kind === 'deny' ? 'deny' : 'ask', reason, rule: await narrowest(facts, rules), ...(next && { next }) })
 }

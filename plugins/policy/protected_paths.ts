@@ -1,9 +1,9 @@
 import type { Policy, Workspace } from '../../core/index.js'
-import { placesOf } from '../lib/rules/index.js'
+import { callPaths } from '../lib/rules/index.js'
 
 /** What runs or steers other programs is not changed by a tool: denied outright, or asked for, and in full-auto denied. */
 const protected_paths: Policy = async (call, context) => {
-  const places = await placesOf(call, context)
+  const places = await callPaths(call, context)
   if (places.length === 0) return undefined
   const repository = await gitFolder(context.workspace)
   const names = places.flatMap(({ given, resolved }) => (given === resolved ? [given] : [given, resolved]))

@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import type { PendingApproval } from '../agent/cli/index.js'
-import { columns, oneLine, run, say, verb } from '../lib/terminal/index.js'
+import { columns, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode approvals`: answers for runs where nobody sits, `agent.harness.async_approval`. */
 export default async function approvals(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -45,7 +45,7 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
     .command('reject <token>')
     .option('--message <text>', 'what the model is told')
     .action((token: string, { message }: { message?: string }) => answer(token, { decision: 'deny', ...(message !== undefined && { followup: message }) }))
-  return run(command, argv, () => code)
+  return runCommand(command, argv, () => code)
 }
 
 function standing({ answer, expires_at }: PendingApproval): string {

@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import type { Io, Kernel } from '../../core/index.js'
 import { definedOnly, readTask, sessionOptions, withAgent, withResume, type SessionFlags } from '../agent/cli/index.js'
-import { fit, run, say, verb } from '../lib/terminal/index.js'
+import { fitTerminal, runCommand, say, verb } from '../lib/terminal/index.js'
 
 interface Flags extends SessionFlags {
   tools: boolean
@@ -26,7 +26,7 @@ export default async function ask(kernel: Kernel, argv: string[], io: Io): Promi
         code = 2
       } else code = await answer(kernel, question, flags, io)
     })
-  return run(command, argv, () => code)
+  return runCommand(command, argv, () => code)
 }
 
 function answer(kernel: Kernel, question: string, flags: Flags, io: Io): Promise<number> {
@@ -38,7 +38,7 @@ function answer(kernel: Kernel, question: string, flags: Flags, io: Io): Promise
     if (json || outputFormat === 'json') {
       const [provider, ...name] = agent.model.split('/')
       io.stdout.write(`${JSON.stringify({ response, provider, model: name.join('/'), usage, cost_usd, session_id })}\n`)
-    } else if (!error) io.stdout.write(fit(io, response.endsWith('\n') ? response : `${response}\n`))
+    } else if (!error) io.stdout.write(fitTerminal(io, response.endsWith('\n') ? response : `${response}\n`))
     return exit_code
   })
 }

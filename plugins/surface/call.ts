@@ -1,5 +1,5 @@
 import type { Approval, Io, JsonObject, Kernel } from '../../core/index.js'
-import { approver, asker, interactive, readInput, say, takeTool, UsageError } from '../lib/terminal/index.js'
+import { approver, asker, interactive, readInput, say, takeTool, CallUsageError } from '../lib/terminal/index.js'
 
 const usage = `Usage: vtcode call [--workspace DIR] [--mode M] [--config FILE|key=value] [--session ID] <tool> [action] [--field value …]
 
@@ -29,7 +29,7 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
     requireAction(kernel, tool, words)
     input = await readInput(words, io)
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error
+    if (!(error instanceof CallUsageError)) throw error
     say(io, 'error', `${error.message}\nSee \`vtcode call --help\`.`)
     return 2
   }
@@ -52,7 +52,7 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
   return result.ok ? 0 : 1
 }
 
-/** What a user would want to mend; what only waits for consent is one line, however much it is. */
+/** What a user would want to fix; what only waits for consent is one line, however much it is. */
 function remarks(kernel: Kernel, io: Io): void {
   const said = kernel.diagnostics().filter(({ severity }) => severity !== 'info')
   const waiting = said.filter(({ code }) => waits.has(code))
@@ -68,13 +68,13 @@ function requireAction(kernel: Kernel, tool: string, [word]: string[]): void {
   const { properties = {}, required = [] } = known.input as { properties?: object; required?: string[] }
   const fields = [...new Set([...required, ...Object.keys(properties)])]
   if (fields.includes('action')) return
-  throw new UsageError(`${tool} has no actions; its fields are given by name: ${fields.map((name) => `--${name}`).join(', ') || 'it has none'}.`)
+  throw new CallUsageError(`${tool} has no actions; its fields are given by name: ${fields.map((name) => `--${name}`).join(', ') || 'it has none'}.`)
 }
 
 function takeSession(words: string[]): string | undefined {
   if (words[0]?.startsWith('--session=')) return words.shift()!.slice('--session='.length)
   if (words[0] !== '--session') return undefined
   const [, id] = words.splice(0, 2)
-  if (id === undefined) throw new UsageError('--session needs the id of a session.')
+  if (id === undefined) throw new CallUsageError('--session needs the id of a session.')
   return id
 }

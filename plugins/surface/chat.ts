@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import type { Io, Kernel } from '../../core/index.js'
 import { definedOnly, progress, sessionOptions, withAgent, withResume, type EventSink, type SessionFlags } from '../agent/cli/index.js'
 import type { Agent, ThreadEvent } from '../agent/index.js'
-import { fit, interactive, oneLine, run, say, verb } from '../lib/terminal/index.js'
+import { fitTerminal, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
 import { Keyboard } from './chat/keyboard.js'
 import { Talk } from './chat/talk.js'
 
@@ -18,7 +18,7 @@ export default async function chat(kernel: Kernel, argv: string[], io: Io): Prom
     .action(async (flags: Flags) => {
       code = await talk(kernel, flags, io)
     })
-  return run(command, argv, () => code)
+  return runCommand(command, argv, () => code)
 }
 
 async function talk(kernel: Kernel, { plain, context, ...flags }: Flags, terminal: Io): Promise<number> {
@@ -74,7 +74,7 @@ function conversation(io: Io): (event: ThreadEvent) => void {
     if (event.type === 'item.started' && item?.type === 'user_message' && item.origin === 'queue') io.stderr.write(`> ${oneLine(item.text)}\n`)
     if (event.type === 'item.completed' && item?.type === 'agent_message' && item.status === 'completed') said += item.text
     const due = event.type === 'turn.completed' || (event.type === 'item.started' && item?.type === 'tool_invocation')
-    if (due && said.trim() !== '') io.stdout.write(`${fit(io, said)}\n`)
+    if (due && said.trim() !== '') io.stdout.write(`${fitTerminal(io, said)}\n`)
     if (due || event.type === 'turn.failed') said = ''
   }
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { homeOf, readContract, validateConfigFile, type Diagnostic, type Io, type Kernel, type Origin } from '../../core/index.js'
-import { oneLine, paint, run, say, verb } from '../lib/terminal/index.js'
+import { oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode config`: what the settings are, who said so, and whether a file is right. */
 export default async function config(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -37,7 +37,7 @@ export default async function config(kernel: Kernel, argv: string[], io: Io): Pr
     .description('The published JSON Schema of a kind of file.')
     .argument('<name>', 'config or manifest')
     .action((name: string) => void (code = schema(name, io)))
-  return run(command, argv, () => code)
+  return runCommand(command, argv, () => code)
 }
 
 interface ShowFlags {

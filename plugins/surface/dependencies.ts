@@ -2,7 +2,7 @@ import type { Io, Kernel } from '../../core/index.js'
 import type { WebSettings } from '../lib/net/index.js'
 import { ripgrepPath } from '../lib/search/index.js'
 import { astGrepPath, install } from '../lib/syntax/index.js'
-import { columns, run, say, verb } from '../lib/terminal/index.js'
+import { columns, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode dependencies`: the programs behind the tools, and how they come here. */
 export default async function dependencies(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -25,5 +25,5 @@ export default async function dependencies(kernel: Kernel, argv: string[], io: I
       code = 1
     }
   })
-  return run(command, argv, () => code)
+  return runCommand(command, argv, () => code)
 }

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { codes, type ContributionInfo, type Io, type Kernel, type SlotInfo } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
-import { run, say, verb } from '../lib/terminal/index.js'
+import { runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode docs`: the pages that are made from the manifests and the table of codes. */
 export default async function docs(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -10,7 +10,7 @@ export default async function docs(kernel: Kernel, argv: string[], io: Io): Prom
   const command = verb('docs', 'Writes the generated pages of this project: manifests/README.md and the codes in docs/errors.md.', io)
     .option('--check', 'only say whether they are fresh')
     .action(({ check = false }: { check?: boolean }) => void (code = write(kernel, check, io)))
-  return run(command, argv, () => code)
+  return runCommand(command, argv, () => code)
 }
 
 function write(kernel: Kernel, check: boolean, io: Io): number {

@@ -1,17 +1,17 @@
 import { Option } from 'commander'
 import { findProgram, searchPath } from '../../core/base/index.js'
-import { homeOf, openTrust, survey, version, type ContributionInfo, type Diagnostic, type Io, type Kernel } from '../../core/index.js'
+import { homeOf, openTrust, consentItems, version, type ContributionInfo, type Diagnostic, type Io, type Kernel } from '../../core/index.js'
 import { runContexts, type RunContext } from '../agent/cli/index.js'
 import { sandbox, type SandboxSettings } from '../lib/process/index.js'
-import { oneLine, paint, printable, run, say, verb } from '../lib/terminal/index.js'
+import { oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** Programs that tools make use of when they are there. */
 const programs = ['git', 'bwrap', 'python3', 'strace', 'tmux']
 
-/** `vtcode doctor`: one document on everything, and what to mend. Runs no plugin unless `--probe` says so. */
+/** `vtcode doctor`: one document on everything, and what to fix. Runs no plugin unless `--probe` says so. */
 export default async function doctor(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('doctor', 'Says what is wrong, where, why, and what mends it.', io)
+  const command = verb('doctor', 'Says what is wrong, where, why, and what fixes it.', io)
     .option('--json', 'everything as one JSON document')
     .option('--probe', 'import each module that may run, to find those that throw, hang or export nothing')
     .option('--retry <plugin>', 'import the modules of one plugin that was left alone; what runs takes it up when it reloads')
@@ -33,7 +33,7 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
       io.stdout.write(json ? `${JSON.stringify(document)}\n` : render(document, io))
       code = verdict(diagnostics)
     })
-  return run(command, argv, () => code)
+  return runCommand(command, argv, () => code)
 }
 
 type Examination = Awaited<ReturnType<typeof examine>>
@@ -42,7 +42,7 @@ async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
   const { workspace } = kernel
   const home = homeOf({ env: io.env })
   const store = openTrust({ home, workspace, env: io.env })
-  const items = await survey({ workspace, home, user: io.env['HOME'] ?? '', env: io.env, trust: store })
+  const items = await consentItems({ workspace, home, user: io.env['HOME'] ?? '', env: io.env, trust: store })
   const contributions = kernel.contributions()
   const states = new Map(contributions.map((one) => [one.id, one]))
   return {
@@ -108,15 +108,15 @@ function render({ program, node, platform, paths, web, sandbox, slots, contribut
     `programs   ${there}`,
     `sandbox    ${confinement(sandbox)}`,
     `           ${keeping(sandbox.plugins)}`,
-    // An exemption from the rule of public addresses is nothing to mend, and something to know.
+    // An exemption from the rule of public addresses is nothing to fix, and something to know.
     ...(web.private_hosts.length > 0 ? [`web        ${yellow('may reach')} ${web.private_hosts.map(oneLine).join(', ')}, public or not`] : []),
     '',
     ...problems.flatMap(({ severity, code, message, hint, files }) => [
       `${colour[severity](severity)} ${bold(code)}  ${printable(message)}`,
       ...files.map((file) => `  where  ${oneLine(file)}`),
-      ...(hint ? [`  mend   ${printable(hint)}`] : []),
+      ...(hint ? [`  fix    ${printable(hint)}`] : []),
     ]),
-    problems.length === 0 ? green('Nothing to mend.') : `${problems.length} to mend.`,
+    problems.length === 0 ? green('Nothing to fix.') : `${problems.length} to fix.`,
     '',
   ].join('\n')
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Io, Kernel } from '../../core/index.js'
 import { preview, readTask, withFlags, withResume, work, type Flags } from '../agent/cli/index.js'
-import { run, verb } from '../lib/terminal/index.js'
+import { runCommand, verb } from '../lib/terminal/index.js'
 
 /** `vtcode exec`: one task to its outcome. */
 export default async function exec(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -27,5 +27,5 @@ export default async function exec(kernel: Kernel, argv: string[], io: Io): Prom
       else if (session === undefined) command.error('Say which session: its id, or --last. `vtcode sessions list` shows them.')
       else await perform(words, { ...flags, resume: session })
     })
-  return run(command, argv, () => code)
+  return runCommand(command, argv, () => code)
 }

@@ -1,6 +1,6 @@
 import type { Io, Kernel } from '../../core/index.js'
 import { printFailure } from '../agent/cli/index.js'
-import { columns, printable, run, say, verb } from '../lib/terminal/index.js'
+import { columns, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode models`: which models can be had, what is known of one, and whether it answers. */
 export default async function models(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -34,7 +34,7 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
     .description('signs in to a provider whose auth is oauth; --forget signs out')
     .option('--forget')
     .action((name: string, { forget }: { forget?: true }) => guarded(() => login(kernel, name, forget ?? false, io)))
-  return run(command, argv, () => code)
+  return runCommand(command, argv, () => code)
 }
 
 async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {

@@ -2,12 +2,12 @@ import { isAbsolute, relative } from 'node:path'
 import type { ContributionInfo, Io, Kernel, PluginFolder } from '../../core/index.js'
 import { inspect } from '../../core/kernel/index.js'
 import { readInstalled } from '../../core/trust/index.js'
-import { columns, oneLine, paint, run, say, verb } from '../lib/terminal/index.js'
-import { add, folderOf, remove, surroundings, update, type AddOptions } from './plugins/install.js'
-import { Refusal } from './plugins/refusal.js'
+import { columns, oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'
+import { addPlugin, pluginsFolder, remove, surroundings, update, type AddOptions } from './plugins/install.js'
+import { UserError } from './plugins/user_error.js'
 import { infoDocument, infoText } from './plugins/show.js'
-import { begin, kinds } from './plugins/starter.js'
-import { validate } from './plugins/validate.js'
+import { createPlugin, kinds } from './plugins/starter.js'
+import { validatePlugin } from './plugins/validate.js'
 
 /** `vtcode plugins`: what was found and what became of it, and everything about writing and installing plugins. */
 export default async function plugins(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -31,16 +31,16 @@ export default async function plugins(kernel: Kernel, argv: string[], io: Io): P
     .option('--run', 'also the examples that run something of it')
     .option('--strict', 'what would only be reported is an error')
     .option('--json', 'as one JSON document')
-    .action(async (path: string, how: { run?: true; strict?: true; json?: true }) => void (code = await validate(kernel, path, how, io)))
+    .action(async (path: string, how: { run?: true; strict?: true; json?: true }) => void (code = await validatePlugin(kernel, path, how, io)))
   command
     .command('new')
     .description(`Writes a plugin that works and passes its own tests. Kinds: ${kinds.join(', ')}.`)
     .argument('<name>')
     .option('--kind <kind>', 'what it begins with', 'action')
     .option('--dir <folder>', 'where its folder is made', '.')
-    .action(async (name: string, how: { kind: string; dir: string }) => void (code = await begin(name, how, io)))
+    .action(async (name: string, how: { kind: string; dir: string }) => void (code = await createPlugin(name, how, io)))
   addInstalling(command, kernel, io, (ended) => (code = ended))
-  return run(command, argv, () => code)
+  return runCommand(command, argv, () => code)
 }
 
 /** The commands that change what is installed; `end` is told the exit code of what goes wrong. */
@@ -57,7 +57,7 @@ function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io,
     .option('--in-place', 'agree to a folder that lies among the plugins already')
     .option('--deps', 'bring the dependencies of its package-lock.json, without scripts')
     .option('--yes', 'agree to what it may do')
-    .action((source: string, how: Partial<AddOptions>) => attempt(async () => `Installed ${await add(source, { ...how, kernel, io })}.`))
+    .action((source: string, how: Partial<AddOptions>) => attempt(async () => `Installed ${await addPlugin(source, { ...how, kernel, io })}.`))
   command
     .command('update')
     .description('Fetches plugins once more; asks again when anything that runs has changed.')
@@ -66,7 +66,7 @@ function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io,
     .option('--yes', 'agree to what they may do')
     .action(async (names: string[], how: { here?: true; yes?: true }) => {
       await attempt(async () => {
-        const all = names.length > 0 ? names : Object.keys(readInstalled(folderOf({ kernel, io, ...how })))
+        const all = names.length > 0 ? names : Object.keys(readInstalled(pluginsFolder({ kernel, io, ...how })))
         // One that cannot be brought keeps no other from coming.
         for (const name of all) await attempt(async () => ((await update(name, { ...how, kernel, io })) ? `Updated ${name}.` : `${name} is as it was.`))
         return all.length > 0 ? undefined : 'Nothing is installed.'
@@ -86,7 +86,7 @@ function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io,
       const done = await work()
       if (done !== undefined) io.stdout.write(`${done}\n`)
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error
+      if (!(error instanceof UserError)) throw error
       say(io, 'error', `${error.message}. Nothing was changed.`)
       end(1)
     }
@@ -112,7 +112,7 @@ async function info(kernel: Kernel, said: string, json: boolean, io: Io): Promis
     return 1
   }
   const inspection = await inspect(folder.root, surroundings({ kernel, io }), { name, layer: folder.layer })
-  const installed = readInstalled(folderOf({ kernel, io, here: folder.layer === 'workspace' }))[name]
+  const installed = readInstalled(pluginsFolder({ kernel, io, here: folder.layer === 'workspace' }))[name]
   const states = new Map(kernel.contributions().map(({ id, state, reason }) => [id, { state, ...(reason !== undefined && { reason }) }]))
   const document = infoDocument(inspection, installed, states)
   io.stdout.write(json ? `${JSON.stringify(document)}\n` : infoText(document, io))

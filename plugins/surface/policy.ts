@@ -1,6 +1,6 @@
 import type { Explanation, Io, JsonObject, Kernel } from '../../core/index.js'
 import { concerns } from '../../core/registry/index.js'
-import { columns, oneLine, paint, readInput, run, say, takeTool, UsageError, verb } from '../lib/terminal/index.js'
+import { columns, oneLine, paint, readInput, runCommand, say, takeTool, CallUsageError, verb } from '../lib/terminal/index.js'
 
 type Flags = { json?: boolean }
 
@@ -24,16 +24,16 @@ export default async function policy(kernel: Kernel, argv: string[], io: Io): Pr
     .description('take rules over into a file of yours for this workspace')
     .action(async (rules: string[]) => void (code = await (await import('./policy/adopt.js')).adopt(kernel, rules, io)))
   try {
-    return await run(command, argv.length === 0 ? ['--help'] : argv, () => code)
+    return await runCommand(command, argv.length === 0 ? ['--help'] : argv, () => code)
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error
+    if (!(error instanceof CallUsageError)) throw error
     say(io, 'error', `${error.message}\nSee \`vtcode policy --help\`.`)
     return 2
   }
 }
 
 async function explain(kernel: Kernel, words: string[], json: boolean, io: Io): Promise<number> {
-  if (words.length === 0) throw new UsageError('Name a command line, or a tool with its input.')
+  if (words.length === 0) throw new CallUsageError('Name a command line, or a tool with its input.')
   const isTool = (word: string) => kernel.tools().some(({ name }) => name === word) || (!/\s/.test(word) && kernel.list().some((info) => concerns(word, info)))
   const line = words.length === 1 && !isTool(words[0]!) ? words[0]! : undefined
   const said = await (line === undefined

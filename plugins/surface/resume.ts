@@ -1,6 +1,6 @@
 import type { Io, Kernel } from '../../core/index.js'
 import { withFlags, withSession, work, type Flags } from '../agent/cli/index.js'
-import { interactive, printable, run, say, verb } from '../lib/terminal/index.js'
+import { interactive, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode resume`: goes on with a session, whatever ended it. */
 export default async function resume(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -37,7 +37,7 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
         }
       }
     })
-  return run(command, argv, () => code)
+  return runCommand(command, argv, () => code)
 }
 
 /** A kernel where a session is at home; where none is known, this one says so. */

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
 import { printFailure, type RevertScope } from '../agent/cli/index.js'
-import { printable, run, say, verb } from '../lib/terminal/index.js'
+import { printable, runCommand, say, verb } from '../lib/terminal/index.js'
 
 interface Flags {
   turn: number
@@ -29,7 +29,7 @@ export default async function revert(kernel: Kernel, argv: string[], io: Io): Pr
     .action(async (flags: Flags) => {
       code = await back(kernel, flags, io)
     })
-  return run(command, argv, () => code)
+  return runCommand(command, argv, () => code)
 }
 
 async function back(kernel: Kernel, { turn, session, scope, paths, dryRun, force, json }: Flags, io: Io): Promise<number> {

@@ -1,6 +1,6 @@
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import type { SessionManifest } from '../agent/cli/index.js'
-import { columns, oneLine, run, verb } from '../lib/terminal/index.js'
+import { columns, oneLine, runCommand, verb } from '../lib/terminal/index.js'
 
 type Sessions = typeof import('../agent/cli/index.js')
 type Store = Awaited<ReturnType<Sessions['openStore']>>
@@ -16,7 +16,7 @@ interface Surroundings {
 /** `vtcode sessions`: the conversations of this workspace. */
 export default async function sessions(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   const here: Surroundings = { kernel, io, sessions: await import('../agent/cli/index.js'), code: 0 }
-  const command = verb('sessions', 'Lists the sessions of this workspace; shows, names, flags, mends and deletes them.', io)
+  const command = verb('sessions', 'Lists the sessions of this workspace; shows, names, flags, fixes and deletes them.', io)
   const marked = (id: string, mark: object) =>
     holding(here, id, async (store) => store.write('manifest.json', JSON.stringify({ ...(JSON.parse((await store.read('manifest.json')) ?? '{}') as object), ...mark })))
   const listing = command.command('list', { isDefault: true }).option('--json').option('--all', 'those of other workspaces too')
@@ -38,7 +38,7 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
       io.stdout.write(json ? `${JSON.stringify({ deleted: gone })}\n` : gone.map((id) => `${id}\n`).join(''))
     }),
   )
-  return run(command, argv, () => here.code)
+  return runCommand(command, argv, () => here.code)
 }
 
 async function inWorkspace(here: Surroundings, what: (workspace: Workspace) => Promise<void>): Promise<void> {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { findProgram, searchPath } from '../../core/base/index.js'
 import { readBytes } from '../../core/documents/index.js'
 import { programFile, type Io, type Kernel } from '../../core/index.js'
-import { confirm, interactive, oneLine, paint, printable, run, say, verb } from '../lib/terminal/index.js'
+import { confirmed, interactive, oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 import { clients } from './setup/clients.js'
 import { edit } from './setup/edit.js'
 
@@ -15,7 +15,7 @@ export default async function setup(kernel: Kernel, argv: string[], io: Io): Pro
     .option('--yes', 'write without asking')
     .option('--undo', 'take our entry out again')
     .action(async (name: string, flags: { yes?: true; undo?: true }) => void (code = await change(kernel, name, flags, io)))
-  return run(command, argv, () => code)
+  return runCommand(command, argv, () => code)
 }
 
 async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true; undo?: true }, io: Io): Promise<number> {
@@ -40,7 +40,7 @@ async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true;
     return 0
   }
   io.stdout.write(difference(file, before, after, io))
-  if (!yes && !(interactive(io) && (await confirm(io, 'Write it?')))) {
+  if (!yes && !(interactive(io) && (await confirmed(io, 'Write it?')))) {
     if (!interactive(io)) say(io, 'info', 'Nothing was written; --yes writes.')
     return interactive(io) ? 1 : 0
   }

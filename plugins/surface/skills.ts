@@ -2,7 +2,7 @@ import { isAbsolute, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Io, Kernel, Skill } from '../../core/index.js'
 import { columns, oneLine, paint, printable, say } from '../lib/terminal/index.js'
-import { check, prompt } from './skills/check.js'
+import { checkSkills, prompt } from './skills/check.js'
 import { create } from './skills/create.js'
 
 const usage = `Usage:
@@ -41,7 +41,7 @@ export default async function skills(kernel: Kernel, argv: string[], io: Io): Pr
   const { all = false, json = false, lenient = false } = flags
   if (verb === 'list' && rest.length === 0) return list(kernel, { all, json }, io)
   if (verb === 'info' && rest.length === 1) return info(kernel, rest[0]!, json, io)
-  if (verb === 'validate' && rest.length > 0) return check(rest, { lenient, json }, io)
+  if (verb === 'validate' && rest.length > 0) return checkSkills(rest, { lenient, json }, io)
   if (verb === 'prompt') return prompt(rest, io)
   if (verb === 'create' && rest.length === 1) {
     const { dir = join(kernel.workspace, '.agents', 'skills'), description } = flags

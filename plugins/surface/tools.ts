@@ -1,5 +1,5 @@
 import type { Io, Kernel, SlotInfo } from '../../core/index.js'
-import { columns, oneLine, paint, run, say, verb } from '../lib/terminal/index.js'
+import { columns, oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode tools`: what can be called. */
 export default async function tools(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -8,7 +8,7 @@ export default async function tools(kernel: Kernel, argv: string[], io: Io): Pro
     .argument('[tool...]', 'these tools only')
     .option('--json', 'as one JSON document')
     .action((names: string[], { json = false }: { json?: boolean }) => void (code = list(kernel, names, json, io)))
-  return run(command, argv, () => code)
+  return runCommand(command, argv, () => code)
 }
 
 function list(kernel: Kernel, names: string[], json: boolean, io: Io): number {

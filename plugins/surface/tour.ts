@@ -55,7 +55,7 @@ export default async function tour(kernel: Kernel, _argv: string[], io: Io): Pro
   vtcode call unified_search grep --pattern TODO
   vtcode mcp                               the same tools for Claude Code, Codex, VS Code, Zed …
   vtcode plugins list                      what is there, and who serves what
-  vtcode doctor                            what to mend\n`)
+  vtcode doctor                            what to fix\n`)
   return refused.ok || guide.surprises > 0 ? 1 : 0
 }
 

@@ -2,9 +2,9 @@ import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { relative } from 'node:path'
 import { readBytes } from '../../core/documents/index.js'
-import { homeOf, openTrust, survey, VtError, type Io, type Kernel, type Trust } from '../../core/index.js'
+import { homeOf, openTrust, consentItems, VtError, type Io, type Kernel, type Trust } from '../../core/index.js'
 import { digestOf, type TrustItem } from '../../core/trust/index.js'
-import { confirm, interactive, oneLine, paint, printable, run, say, verb } from '../lib/terminal/index.js'
+import { confirmed, interactive, oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** Files are shown whole up to this size; a longer one is not agreed to unseen, it has to be looked at elsewhere. */
 const SHOWN = 256 * 1024
@@ -21,7 +21,7 @@ export default async function trust(kernel: Kernel, argv: string[], io: Io): Pro
     say(io, 'error', `${store.fault.message} ${store.fault.problem.hint}`)
     return 1
   }
-  const items = await survey({ workspace, home, user: io.env['HOME'] ?? '', env: io.env, trust: store })
+  const items = await consentItems({ workspace, home, user: io.env['HOME'] ?? '', env: io.env, trust: store })
   const waiting = items.filter((item) => !store.isTrusted(item))
   const consent = { workspace, io, store, items, waiting }
 
@@ -46,7 +46,7 @@ export default async function trust(kernel: Kernel, argv: string[], io: Io): Pro
     .option('--all', 'of every item')
     .action((ids: string[], { all }: { all?: true }) => void (code = revoke(consent, ids, all ?? false)))
   try {
-    return await run(command, argv, () => code)
+    return await runCommand(command, argv, () => code)
   } catch (error) {
     if (!(error instanceof VtError)) throw error
     say(io, 'error', `${error.message} ${error.problem.hint}`)
@@ -70,7 +70,7 @@ async function ask({ workspace, io, store, items, waiting }: Consent): Promise<n
   for (const item of waiting) {
     io.stderr.write(show(item, { workspace, io, store }))
     if (!interactive(io)) continue
-    if (await confirm(io, `May ${oneLine(item.id)} run with your rights?`)) store.add([item])
+    if (await confirmed(io, `May ${oneLine(item.id)} run with your rights?`)) store.add([item])
     if (io.signal.aborted) return 1
   }
   const left = waiting.filter((item) => !store.isTrusted(item)).length

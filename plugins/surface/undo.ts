@@ -1,6 +1,6 @@
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
 import { explained, undo as putBack, undoable, type Undoable } from '../lib/files/index.js'
-import { columns, printable, run, say, verb } from '../lib/terminal/index.js'
+import { columns, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode undo`: takes the latest change back, again and again, or the one that is named; of any session. */
 export default async function undo(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -32,7 +32,7 @@ export default async function undo(kernel: Kernel, argv: string[], io: Io): Prom
         workspace.close()
       }
     })
-  return run(command, argv, () => code)
+  return runCommand(command, argv, () => code)
 }
 
 const nothing = 'There is nothing to undo.'

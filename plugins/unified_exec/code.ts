@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { problem, VtError, type Handler } from '../../core/index.js'
-import { refusal } from '../lib/base/index.js'
+import { slotRefusal } from '../lib/base/index.js'
 import { execSettings } from '../lib/process/index.js'
 import { tempFolder } from '../lib/state/index.js'
 import { serve } from './code/bridge.js'
@@ -9,7 +9,7 @@ import { javascript } from './code/javascript.js'
 import { pythonModule, pythonStart } from './code/python.js'
 import { deliver, reportProgress } from './session/answer.js'
 import { sessionsOf } from './session/sessions.js'
-import { begin } from './session/start.js'
+import { startCommand } from './session/start.js'
 
 interface CodeInput {
   code: string
@@ -45,7 +45,7 @@ export default (async (call, context) => {
     const all = Object.entries({ ...files, [snippet]: input.code })
     for (const [name, text] of all) await writeFile(join(folder, name), text, { mode: 0o600 })
     const settings = execSettings(context)
-    const session = await begin(context, call, {
+    const session = await startCommand(context, call, {
       command: [...argv.slice(0, -1), join(folder, argv.at(-1)!)],
       shown: `${language} ${snippet}`,
       workdir: input.workdir,
@@ -68,7 +68,7 @@ export default (async (call, context) => {
     await rm(folder, { recursive: true, force: true })
   }
 
-  async function follow(session: Awaited<ReturnType<typeof begin>>) {
+  async function follow(session: Awaited<ReturnType<typeof startCommand>>) {
     const told = serve(session.transport.channel!, context)
     const stop = reportProgress(session, context)
     try {
@@ -85,5 +85,5 @@ export default (async (call, context) => {
 
 function withoutInterpreter(language: Language): VtError {
   const other = language === 'python3' ? 'javascript' : 'python3'
-  return refusal('VT_EXEC_RUNTIME', `This machine has no interpreter for ${language}.`, { hint: `Write the snippet in ${other}.` })
+  return slotRefusal('VT_EXEC_RUNTIME', `This machine has no interpreter for ${language}.`, { hint: `Write the snippet in ${other}.` })
 }

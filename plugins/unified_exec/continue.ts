@@ -1,4 +1,4 @@
-import { goOn } from './session/resume.js'
+import { resume } from './session/resume.js'
 
 /** `unified_exec/continue`: write when there is something to send, else poll; for callers that just want to go on. */
-export default goOn
+export default resume

@@ -1,11 +1,11 @@
 import { ok, problem, VtError, type Context, type Handler } from '../../core/index.js'
-import { count, refusal } from '../lib/base/index.js'
+import { pluralized, slotRefusal } from '../lib/base/index.js'
 import { blotted } from './output/redact_spool.js'
-import { ends, searched, type Found } from './session/query.js'
+import { ends, searched, type QueryMatches } from './session/query.js'
 import { screenOf } from './session/screen.js'
-import type { Session } from './session/session.js'
+import type { CommandSession } from './session/session.js'
 import { sessionsOf } from './session/sessions.js'
-import { joined, ofFile, ofLog, type Source } from './session/source.js'
+import { joined, ofFile, ofLog, type StreamSource } from './session/source.js'
 
 interface InspectInput {
   session_id?: string
@@ -32,7 +32,7 @@ export default (async ({ input }, context) => {
   return await look(logsOf(session, input.stream), input, state, context)
 }) satisfies Handler<InspectInput>
 
-async function look(source: Source, input: InspectInput, state: object, context: Context) {
+async function look(source: StreamSource, input: InspectInput, state: object, context: Context) {
   if (input.query !== undefined) {
     const found = await searched(source, { query: input.query, literal: input.literal, most: input.max_matches }, context)
     return ok({ ...state, output: '', ...found, truncated: found.matches.length < found.matched_count }, { text: matchText(found) })
@@ -42,12 +42,12 @@ async function look(source: Source, input: InspectInput, state: object, context:
   return ok({ ...state, output, total_lines, truncated: omitted > 0 }, { text: output })
 }
 
-function matchText({ matches, matched_count }: Found): string {
+function matchText({ matches, matched_count }: QueryMatches): string {
   const rows = matches.map(({ line_number, text }) => `${line_number}: ${text}\n`)
-  return `${rows.join('')}${count(matched_count, 'match', 'matches')}\n`
+  return `${rows.join('')}${pluralized(matched_count, 'match', 'matches')}\n`
 }
 
-async function picture(session: Session, state: object) {
+async function picture(session: CommandSession, state: object) {
   if (session.plain) throw problem('VT_INPUT_INVALID', { problem: `'screen' needs a terminal; '${session.facts.id}' runs on pipes.` })
   const { rows, cursor_row, cursor_col } = await (await screenOf(session)).picture()
   const output = rows.join('\n').trimEnd()
@@ -57,14 +57,14 @@ async function picture(session: Session, state: object) {
   )
 }
 
-function logsOf(session: Session, stream: InspectInput['stream']): Source {
+function logsOf(session: CommandSession, stream: InspectInput['stream']): StreamSource {
   const [out, err] = [session.stdout, session.stderr].map((log) => ofLog(log, session.endOf(log).at))
   if (stream === 'stdout') return out!
   if (stream === 'stderr') return err!
   return err!.size === 0 ? out! : joined(out!, err!)
 }
 
-async function openSpooled(path: string, { workspace }: Context): Promise<Source & AsyncDisposable> {
+async function openSpooled(path: string, { workspace }: Context): Promise<StreamSource & AsyncDisposable> {
   if (!path.startsWith('.vtcode/spool/')) {
     const next = { tool: 'unified_file', input: { action: 'read', path } }
     throw problem('VT_INPUT_INVALID', { problem: `'spool_path' '${path}' is not below .vtcode/spool/.` }, { next })
@@ -74,6 +74,6 @@ async function openSpooled(path: string, { workspace }: Context): Promise<Source
     return ofFile(await workspace.openFile(path))
   } catch (error) {
     if (!(error instanceof VtError) || error.code !== 'VT_PATH_NOT_FOUND') throw error
-    throw refusal('VT_EXEC_SPOOL', `The spool file '${path}' was removed.`)
+    throw slotRefusal('VT_EXEC_SPOOL', `The spool file '${path}' was removed.`)
   }
 }

@@ -1,5 +1,5 @@
 import { ok, type Handler } from '../../core/index.js'
-import type { Session } from './session/session.js'
+import type { CommandSession } from './session/session.js'
 import { sessionsOf } from './session/sessions.js'
 
 const longestCommand = 200
@@ -14,7 +14,7 @@ export default ((_, context) => {
   return ok({ sessions }, { text: text.length > 0 ? `${text.join('\n')}\n` : 'no sessions\n' })
 }) satisfies Handler
 
-function row({ facts, transport, running, exit, started_at, last_activity_at, unread_bytes }: Session) {
+function row({ facts, transport, running, exit, started_at, last_activity_at, unread_bytes }: CommandSession) {
   return {
     session_id: facts.id,
     command: typeof facts.command === 'string' ? shortened(facts.command) : facts.command.map(shortened),

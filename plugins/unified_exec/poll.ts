@@ -1,4 +1,4 @@
-import { goOn } from './session/resume.js'
+import { resume } from './session/resume.js'
 
 /** `unified_exec/poll`: delivers the output since the last delivery, waiting for some if there is none. */
-export default goOn
+export default resume

@@ -3,7 +3,7 @@ import { execSettings } from '../lib/process/index.js'
 import { deliver, reportProgress } from './session/answer.js'
 import { answerQueries } from './session/screen.js'
 import { sessionsOf } from './session/sessions.js'
-import { begin, type Wanted } from './session/start.js'
+import { startCommand, type WantedRun } from './session/start.js'
 
 interface RunInput {
   command: string | string[]
@@ -29,7 +29,7 @@ export default (async (call, context) => {
   const { input } = call
   const settings = execSettings(context)
   const wait = waitOf(input)
-  const session = await begin(context, call, wantedOf(input, wait, context))
+  const session = await startCommand(context, call, wantedOf(input, wait, context))
   const stop = reportProgress(session, context)
   if (input.tty) answerQueries(session)
   try {
@@ -50,7 +50,7 @@ function waitOf({ yield_time_ms, background, tty }: RunInput): number | undefine
   return tty && yield_time_ms === undefined ? 10_000 : undefined
 }
 
-function wantedOf(input: RunInput, wait: number | undefined, context: Context): Wanted {
+function wantedOf(input: RunInput, wait: number | undefined, context: Context): WantedRun {
   const { default_timeout_secs, max_timeout_secs, idle_secs } = execSettings(context)
   const { command, args, workdir, background, tty, rows, cols, shell, login, env, session_id, timeout_secs } = input
   return {

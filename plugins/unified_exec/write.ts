@@ -1,4 +1,4 @@
-import { goOn } from './session/resume.js'
+import { resume } from './session/resume.js'
 
 /** `unified_exec/write`: sends text, keys or the end of input, and delivers what comes of it. */
-export default goOn
+export default resume

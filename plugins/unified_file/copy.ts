@@ -1,6 +1,6 @@
 import { fail, ok, type Handler } from '../../core/index.js'
 import { short } from '../lib/base/index.js'
-import { freeName, missingParents, placeOf, readsOf, recorded, requiredEntry, type Step } from '../lib/files/index.js'
+import { freeName, missingParents, entryPlace, readsOf, recorded, requiredEntry, type Step } from '../lib/files/index.js'
 
 interface CopyInput {
   path: string
@@ -21,7 +21,7 @@ export default (async (call, context) => {
     })
   }
   const there = await freeName(entry, to, overwrite, context)
-  const at = placeOf(to, context)
+  const at = entryPlace(to, context)
   const made = await missingParents(at, workspace)
   const size = await workspace.measure(from)
   const { content } = entry

@@ -1,5 +1,5 @@
 import { fail, ok, type Handler, type Notice } from '../../core/index.js'
-import { entryAt, missing, mostKept, readsOf, recorded } from '../lib/files/index.js'
+import { entryAt, missingPath, mostKept, readsOf, recorded } from '../lib/files/index.js'
 
 interface DeleteInput {
   path: string
@@ -15,7 +15,7 @@ export default (async (call, context) => {
   await using _ = await workspace.lock([path], context.signal)
   const entry = await entryAt(path, expected_hash, context)
   if (!entry) {
-    if (!force) throw await missing(path, context)
+    if (!force) throw await missingPath(path, context)
     return ok({ path, kind: 'file', deleted: false, entries: 0, skipped: true }, { text: `nothing to delete at ${path}` })
   }
   const { entries, bytes } = await workspace.measure(path)

@@ -1,6 +1,6 @@
 import { fail, ok, problem, type Call, type Failure, type Handler, type Next, type Notice } from '../../core/index.js'
-import { decode, encode, recognise, type Form } from '../lib/base/index.js'
-import { Changes, diffOf, diffRoom, lineAt, load, missing, nearTo, readOf, refuseStale, replace, type Target } from '../lib/files/index.js'
+import { decodeBytes, encode, recognise, type TextForm } from '../lib/base/index.js'
+import { Changes, diffOf, diffRoom, lineAt, loadTarget, missingPath, nearTo, readOf, refuseStale, replace, type FileTarget } from '../lib/files/index.js'
 import { apart, occurrences, withEnds } from './edit/match.js'
 
 interface Edit {
@@ -19,8 +19,8 @@ export default (async (call, context) => {
   const { path, expected_hash } = call.input
   const edits = editsOf(call)
   await using _ = await context.workspace.lock([path], context.signal)
-  const target = await load(path, context)
-  if (!target) throw await missing(path, context)
+  const target = await loadTarget(path, context)
+  if (!target) throw await missingPath(path, context)
   refuseStale(path, target, expected_hash, context)
   const form = recognise(target.bytes)
   const changes = new Changes(textOf(target, form))
@@ -57,9 +57,9 @@ function editsOf({ input, given }: Call<EditInput>): Edit[] {
 }
 
 /** The content to search in: UTF-16 as UTF-8, all else as it is. Throws VT_FILE_BINARY for UTF-16 that would not come back the same. */
-function textOf(target: Target, { encoding, bom }: Form): Buffer {
+function textOf(target: FileTarget, { encoding, bom }: TextForm): Buffer {
   if (encoding === 'utf-8') return target.bytes
-  const { text, lossy } = decode(target.bytes.subarray(bom), encoding)
+  const { text, lossy } = decodeBytes(target.bytes.subarray(bom), encoding)
   if (lossy) throw problem('VT_FILE_BINARY', { path: target.path })
   return Buffer.from(text)
 }

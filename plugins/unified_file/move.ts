@@ -1,5 +1,5 @@
 import { ok, type Handler } from '../../core/index.js'
-import { freeName, missingParents, placeOf, readsOf, recorded, requiredEntry } from '../lib/files/index.js'
+import { freeName, missingParents, entryPlace, readsOf, recorded, requiredEntry } from '../lib/files/index.js'
 
 interface MoveInput {
   path: string
@@ -17,7 +17,7 @@ export default (async (call, context) => {
   const there = await freeName(entry, to, overwrite, context)
   // A directory in which another file system is mounted cannot be moved.
   await workspace.measure(from)
-  const at = placeOf(to, context)
+  const at = entryPlace(to, context)
   const made = await missingParents(at, workspace)
   const step = { op: 'rename' as const, from: entry.at, to: at, ...(there?.content && { before: there.content }), made }
   await recorded(call, context, [step], () => workspace.rename(from, to, { replace: there !== undefined }))

@@ -1,6 +1,6 @@
 import { fail, ok, problem, type Call, type Handler, type Notice, type Result } from '../../core/index.js'
-import { decode, encode, recognise, short } from '../lib/base/index.js'
-import { countLines, diffRoom, diffTexts, load, readOf, refuseStale, replace, type Target } from '../lib/files/index.js'
+import { decodeBytes, encode, recognise, short } from '../lib/base/index.js'
+import { countLines, diffRoom, diffTexts, loadTarget, readOf, refuseStale, replace, type FileTarget } from '../lib/files/index.js'
 
 type Mode = 'fail_if_exists' | 'overwrite' | 'append' | 'skip_if_exists'
 interface WriteInput {
@@ -21,7 +21,7 @@ export default (async (call, context) => {
   const size = Buffer.byteLength(content)
   if (size > largestContent) throw problem('VT_INPUT_TOO_LARGE', { size: `${size} bytes of content`, limit: `${largestContent} bytes` })
   await using _ = await context.workspace.lock([path], context.signal)
-  const target = await load(path, context)
+  const target = await loadTarget(path, context)
   if (target && mode === 'fail_if_exists') return refuseExisting(path)
   if (target && mode === 'skip_if_exists')
     return ok(output(call, target, mode, target.bytes, 0, { skipped: true }), { text: `skipped ${path}` })
@@ -55,19 +55,19 @@ const refuseExisting = (path: string): Result =>
 
 function output(
   { input: { path } }: Call<WriteInput>,
-  target: Target | undefined,
+  target: FileTarget | undefined,
   mode: Mode,
   bytes: Buffer,
   written: number,
   rest: object,
 ) {
   const { encoding, bom } = recognise(bytes)
-  const lines = countLines(encoding === 'utf-8' ? bytes : Buffer.from(decode(bytes.subarray(bom), encoding).text))
+  const lines = countLines(encoding === 'utf-8' ? bytes : Buffer.from(decodeBytes(bytes.subarray(bom), encoding).text))
   const hash = target ? short(target.version.sha256) : ''
   return { path, mode, created: target === undefined, bytes_written: written, total_lines: lines, hash, ...rest }
 }
 
-function eolNotice(path: string, { bytes }: Target, content: string): Notice[] {
+function eolNotice(path: string, { bytes }: FileTarget, content: string): Notice[] {
   if (!bytes.includes('\r\n') || content.includes('\r\n') || !content.includes('\n')) return []
   return [{ code: 'VT_FILE_EOL_CHANGED', message: `'${path}' had CRLF line ends; it has LF now.` }]
 }

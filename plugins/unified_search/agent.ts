@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename } from 'node:path'
 import { ok, version, type Context, type Handler, type JsonObject } from '../../core/index.js'
-import { count } from '../lib/base/index.js'
-import { run, sandbox, tail } from '../lib/process/index.js'
+import { pluralized } from '../lib/base/index.js'
+import { runProgram, sandbox, tail } from '../lib/process/index.js'
 import { ripgrepPath } from '../lib/search/index.js'
 import { astGrepPath } from '../lib/syntax/index.js'
 
@@ -69,7 +69,7 @@ async function engines({ workspace, signal }: Context): Promise<Record<string, E
 
 async function programVersion(file: string | undefined, missing: string, signal: AbortSignal): Promise<Engine> {
   const said = tail()
-  const ended = file === undefined || !existsSync(file) ? undefined : await run({ file, args: ['--version'], cwd: '/' }, { signal, seconds: 5 }, said.take)
+  const ended = file === undefined || !existsSync(file) ? undefined : await runProgram({ file, args: ['--version'], cwd: '/' }, { signal, seconds: 5 }, said.take)
   const [number] = /\d+\.\d+\.\d+/.exec(said.text()) ?? []
   return ended?.exit_code === 0 ? { available: true, ...(number !== undefined && { version: number }) } : { available: false, reason: missing }
 }
@@ -87,7 +87,7 @@ function render(output: { version: string; node: string; mode: string; surface: 
   const { counts } = output
   return [
     `vtcode ${output.version} on ${output.node}, mode ${output.mode}, surface ${output.surface}`,
-    `${count(counts['slots']!, 'slot')}, ${count(counts['plugins']!, 'plugin')}, ${count(counts['skills']!, 'skill')}`,
+    `${pluralized(counts['slots']!, 'slot')}, ${pluralized(counts['plugins']!, 'plugin')}, ${pluralized(counts['skills']!, 'skill')}`,
     ...Object.entries(output.engines).map(([name, engine]) => `${name}: ${engine.available ? (engine.version ?? 'available') : engine.reason}`),
     ...(output.tools ?? []).map(({ slot, plugin }) => `${String(slot)} ← ${String(plugin)}`),
     ...(output.diagnostics ?? []).map(({ code, message }) => `${String(code)}: ${String(message)}`),

@@ -1,6 +1,6 @@
 import { ok, type Handler, type JsonObject } from '../../core/index.js'
-import { count as counted } from '../lib/base/index.js'
-import { callsOf, recordedCalls, type Entry } from '../lib/state/index.js'
+import { pluralized as counted } from '../lib/base/index.js'
+import { callsOf, recordedCalls, type CallRecord } from '../lib/state/index.js'
 
 interface Input {
   scope: 'all' | 'current' | 'archive'
@@ -21,7 +21,7 @@ interface Failed {
 export default (async (call, context) => {
   const { scope, max_results } = call.input
   await callsOf(context).flush()
-  const entries: Entry[] = []
+  const entries: CallRecord[] = []
   let archive_available = false
   for await (const entry of recordedCalls(context.workspace)) {
     const current = entry.session === context.session.id
@@ -41,7 +41,7 @@ export default (async (call, context) => {
 }) satisfies Handler<Input>
 
 /** Identical failures in a row as one, with the time of the latest. */
-function folded(entries: Entry[]): Failed[] {
+function folded(entries: CallRecord[]): Failed[] {
   const all: Failed[] = []
   for (const entry of entries) {
     const { time, session, code = '', message = '', input } = entry

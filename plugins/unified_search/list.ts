@@ -1,6 +1,6 @@
 import { ok, VtError, type Context, type EntryKind, type Handle, type Handler, type Next } from '../../core/index.js'
-import { byPath, count, fitting, inPathOrder, remarks } from '../lib/base/index.js'
-import { choose, entriesBelow, glob, isGlob, look, nameOf, parentOf, patternRefusal, search, searchOurselves, type Discovery, type Entry } from '../lib/search/index.js'
+import { byPath, pluralized, fitting, inPathOrder, remarks } from '../lib/base/index.js'
+import { choose, entriesBelow, glob, isGlob, look, nameOf, parentOf, patternRefusal, countMatches, searchOurselves, type WalkOptions, type ListedEntry } from '../lib/search/index.js'
 import { tree } from './list/tree.js'
 
 export interface ListInput {
@@ -92,7 +92,7 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
     ...(collected.incomplete && { total_is_lower_bound: true as const }),
     ...collected.counts,
     ...(has_more && {
-      message: `Page ${input.page} of ${pages} (${count(rows.length, 'entry', 'entries')}). Next: page=${input.page + 1}.`,
+      message: `Page ${input.page} of ${pages} (${pluralized(rows.length, 'entry', 'entries')}). Next: page=${input.page + 1}.`,
       next: { tool: 'unified_search', input: { action: 'list', ...given, page: input.page + 1 } },
     }),
   }
@@ -123,7 +123,7 @@ async function collect(target: Handle, input: ListInput, context: Context): Prom
   return { ...found, rows }
 }
 
-function discoveryOf(input: ListInput): Discovery {
+function discoveryOf(input: ListInput): WalkOptions {
   return {
     include_hidden: input.include_hidden,
     include_ignored: input.include_ignored,
@@ -194,7 +194,7 @@ async function withContent(input: ListInput, passes: (row: Row) => boolean, cont
     ...(input.max_depth !== undefined && { max_depth: input.max_depth }),
   }
   // ripgrep would follow links out of the workspace.
-  const byRipgrep = input.follow ? undefined : search(context, query)
+  const byRipgrep = input.follow ? undefined : countMatches(context, query)
   const found = await Promise.resolve(byRipgrep)
     .then((answer) => answer ?? searchOurselves(context, query))
     .catch((error: unknown) => {
@@ -203,7 +203,7 @@ async function withContent(input: ListInput, passes: (row: Row) => boolean, cont
   return { ...found, rows: inPathOrder(found.files, ({ file }) => file).map(({ file, count }) => ({ path: file, kind: 'file', matches: count })) }
 }
 
-function itemOf({ path, matches }: Row, entry: Entry | undefined, { mode, path: base, response_format }: ListInput): ListItem | undefined {
+function itemOf({ path, matches }: Row, entry: ListedEntry | undefined, { mode, path: base, response_format }: ListInput): ListItem | undefined {
   if (!entry) return undefined
   const root = base === '.' ? 0 : base.split('/').length
   const sized = mode === 'largest' || (response_format === 'detailed' && entry.kind === 'file')
@@ -221,10 +221,10 @@ function itemOf({ path, matches }: Row, entry: Entry | undefined, { mode, path: 
 
 function render({ items, total, mode, message }: ListOutput): string {
   const lines = items.map(({ path, type, matches, size }) => {
-    const more = matches !== undefined ? `: ${count(matches, 'match', 'matches')}` : mode === 'largest' ? `: ${size} bytes` : ''
+    const more = matches !== undefined ? `: ${pluralized(matches, 'match', 'matches')}` : mode === 'largest' ? `: ${size} bytes` : ''
     return path + (type === 'dir' ? '/' : '') + more
   })
-  return [...lines, message ?? count(total, 'entry', 'entries')].join('\n')
+  return [...lines, message ?? pluralized(total, 'entry', 'entries')].join('\n')
 }
 
 /** A path that is not there, with the call that shows what is. */

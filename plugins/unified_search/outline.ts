@@ -1,10 +1,10 @@
 import { VtError, type Context, type Handle, type Handler, type JsonObject, type Notice } from '../../core/index.js'
-import { inPathOrder, notice, refusal, some } from '../lib/base/index.js'
+import { inPathOrder, notice, slotRefusal, some } from '../lib/base/index.js'
 import { lines } from '../lib/process/index.js'
 import { look, openOr, tooHardToParse } from '../lib/search/index.js'
 import {
-  answer, astGrep, astGrepPath, cached, ensureAstGrep, filterOf, InstallProblem, leftOut, remember, subjects, tooLarge, versionIn, versionOf,
-  wantedLanguage, type Item, type Language, type Outlined, type OutlineInput, type Range, type Subject,
+  outlineAnswer, astGrep, astGrepPath, cached, ensureAstGrep, filterOf, InstallProblem, leftOut, remember, outlineSubjects, tooLargeToOutline, versionIn, versionOf,
+  wantedLanguage, type OutlineItem, type Language, type Outlined, type OutlineInput, type Range, type OutlineSubject,
 } from '../lib/syntax/index.js'
 
 /** Languages whose symbols ast-grep knows by itself. */
@@ -18,7 +18,7 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const { input } = call
   const wanted = wantedLanguage(input)
   if (wanted && !served.has(wanted.id)) return undefined
-  const found = await subjects(context, input)
+  const found = await outlineSubjects(context, input)
   if (!(await isThere(context, found.files))) return undefined
   // Wrong words are refused before anything is drawn.
   await filterOf(input, found.single)
@@ -34,12 +34,12 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const backend = others.files.length === 0 ? 'ast-grep' : drawn.files.length === 0 ? 'tree-sitter' : 'mixed'
   const files = inPathOrder([...drawn.files, ...others.files], ({ path }) => path)
   const beyond = found.files.slice(input.max_results).map(({ path }) => path)
-  return answer({ files, beyond, backend, notices, single: found.single, listing: found.listing }, call)
+  return outlineAnswer({ files, beyond, backend, notices, single: found.single, listing: found.listing }, call)
 }
 export default outline
 
 /** Whether ast-grep is there, or can be brought for files that it serves. */
-async function isThere(context: Context, files: Subject[]): Promise<boolean> {
+async function isThere(context: Context, files: OutlineSubject[]): Promise<boolean> {
   if (astGrepPath(context.workspace.root)) return true
   if (!files.some(({ language }) => served.has(language.id))) return false
   return ensureAstGrep(context).then(() => true, (error: unknown) => {
@@ -57,7 +57,7 @@ interface Drawn {
 }
 
 /** Outlines from the cache, and of the rest from ast-grep. `undefined` when it cannot be started. */
-async function draw(context: Context, files: Subject[], single: boolean): Promise<Drawn | undefined> {
+async function draw(context: Context, files: OutlineSubject[], single: boolean): Promise<Drawn | undefined> {
   const engine = astGrepPath(context.workspace.root)!
   const outlined: Outlined[] = []
   const failed: string[] = []
@@ -79,7 +79,7 @@ async function draw(context: Context, files: Subject[], single: boolean): Promis
       for (const { path, language } of unknown.slice(at, at + batch)) {
         const handle = await openOr(context, path, unread)
         if (!handle) continue
-        const fits = !tooLarge(handle, single)
+        const fits = !tooLargeToOutline(handle, single)
         if (!fits) large.push(path)
         const version = fits ? await versionIn(handle, by(language)) : undefined
         const items = version && cached(version)
@@ -103,7 +103,7 @@ async function draw(context: Context, files: Subject[], single: boolean): Promis
   return { files: outlined, notices: [...notices, ...leftOut(large, unread)] }
 }
 
-interface Fresh extends Subject {
+interface Fresh extends OutlineSubject {
   handle: Handle
   version: string
 }
@@ -111,8 +111,8 @@ interface Fresh extends Subject {
 const batch = 500
 
 /** Asks ast-grep about open files, by language because a handle's name has no extension. */
-async function ask(context: Context, files: Fresh[], failed: string[]): Promise<Map<string, Item[]> | undefined> {
-  const made = new Map<string, Item[]>()
+async function ask(context: Context, files: Fresh[], failed: string[]): Promise<Map<string, OutlineItem[]> | undefined> {
+  const made = new Map<string, OutlineItem[]>()
   const byLanguage = new Map<string, Fresh[]>()
   for (const file of files) byLanguage.set(file.language.id, [...(byLanguage.get(file.language.id) ?? []), file])
   const seconds = context.host.waits.engine / 1000
@@ -125,7 +125,7 @@ async function ask(context: Context, files: Fresh[], failed: string[]): Promise<
       const args = ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', '--color', 'never', '--lang', language, '--', ...group.map(({ handle }) => handle.ref)]
       const answered = await astGrep(context, args, { cwd: '/', seconds }, stream.take)
       if (answered?.timed_out && group.length === 1) throw tooHardToParse(group[0]!.path)
-      if (answered?.timed_out) throw refusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish ${group.length} files of ${language} within ${seconds} s.`, { retryable: true })
+      if (answered?.timed_out) throw slotRefusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish ${group.length} files of ${language} within ${seconds} s.`, { retryable: true })
       for (const [, ref, reason] of answered?.stderr.matchAll(/^ERROR: (\S+): (.*)$/gm) ?? []) {
         failed.push(`${group.find(({ handle }) => handle.ref === ref)?.path ?? 'a file'}: ${reason}`)
       }
@@ -143,7 +143,7 @@ interface Elsewhere {
 }
 
 /** The outlines of other languages, each asked of this slot by name. Throws what is wrong with a file that was named. */
-async function elsewhere(context: Context, input: OutlineInput, files: Subject[], single: boolean): Promise<Elsewhere> {
+async function elsewhere(context: Context, input: OutlineInput, files: OutlineSubject[], single: boolean): Promise<Elsewhere> {
   const found: Elsewhere = { files: [], missing: [], notices: [] }
   const items = input.items === 'auto' ? (single ? 'structure' : 'exports') : input.items
   const wanted = new Set(files.map(({ path }) => path))
@@ -179,7 +179,7 @@ interface NativeItem extends NativeMember {
 }
 
 /** ast-grep's record in our words; keys of later versions are dropped. */
-function itemOf(native: NativeItem): Item {
+function itemOf(native: NativeItem): OutlineItem {
   return {
     role: native.role,
     kind: native.symbolType,

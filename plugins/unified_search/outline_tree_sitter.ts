@@ -1,11 +1,11 @@
 import { programFile, type Context, type Handle, type Handler } from '../../core/index.js'
-import { notice, refusal, some, thread, ThreadProblem } from '../lib/base/index.js'
+import { notice, slotRefusal, some, thread, ThreadProblem } from '../lib/base/index.js'
 import { openOr, tooHardToParse } from '../lib/search/index.js'
 import {
-  answer, cached, filterOf, languageNamed, languages, leftOut, remember, subjects, tooLarge, versionIn, wantedLanguage, type Item, type Outlined,
+  outlineAnswer, cached, filterOf, languageNamed, languages, leftOut, remember, outlineSubjects, tooLargeToOutline, versionIn, wantedLanguage, type OutlineItem, type Outlined,
   type OutlineInput,
 } from '../lib/syntax/index.js'
-import type { Drawn, Job } from './outline_tree_sitter/worker.js'
+import type { ParsedOutline, OutlineJob } from './outline_tree_sitter/worker.js'
 
 /** Languages that there is a grammar and a query for, both in the folder beside this file. */
 const served = new Set(['bash', 'css', 'dart', 'elixir', 'haskell', 'hcl', 'html', 'json', 'lua', 'nix', 'scala', 'toml', 'yaml'])
@@ -15,7 +15,7 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const { input } = call
   const wanted = wantedLanguage(input)
   if (wanted && !served.has(wanted.id)) throw missing(wanted.title)
-  const found = await subjects(context, input)
+  const found = await outlineSubjects(context, input)
   const [only] = found.files
   if (found.single && only && !served.has(only.language.id)) throw missing(only.language.title)
   await filterOf(input, found.single)
@@ -28,7 +28,7 @@ const outline: Handler<OutlineInput> = async (call, context) => {
     const handle = await openOr(context, path, unread)
     if (!handle) continue
     try {
-      if (tooLarge(handle, found.single)) large.push(path)
+      if (tooLargeToOutline(handle, found.single)) large.push(path)
       else files.push({ path, lang: language.title, items: await symbolsOf(handle, language.id, context) })
     } catch (error) {
       if (error instanceof GrammarProblem) {
@@ -46,18 +46,18 @@ const outline: Handler<OutlineInput> = async (call, context) => {
   const unsupported = others.size > 0 ? [notice('VT_OUTLINE_UNSUPPORTED', `No outline for: ${some([...others])}; no engine here reads them.`)] : []
   const notices = [...unsupported, ...leftOut(large, unread)]
   const beyond = own.slice(input.max_results).map(({ path }) => path)
-  return answer({ files, beyond, backend: 'tree-sitter', notices, single: found.single, listing: found.listing }, call)
+  return outlineAnswer({ files, beyond, backend: 'tree-sitter', notices, single: found.single, listing: found.listing }, call)
 }
 export default outline
 
 const missing = (title: string) =>
   languageNamed(title)
-    ? refusal('VT_SEARCH_ENGINE_MISSING', `No engine here outlines ${title}.`)
-    : refusal('VT_SEARCH_ENGINE_MISSING', `'${title}' is no language known here; known: ${languages.map(({ id }) => id).join(' ')}.`, { hint: 'Give one of them as lang, or none: the extension tells it.' })
+    ? slotRefusal('VT_SEARCH_ENGINE_MISSING', `No engine here outlines ${title}.`)
+    : slotRefusal('VT_SEARCH_ENGINE_MISSING', `'${title}' is no language known here; known: ${languages.map(({ id }) => id).join(' ')}.`, { hint: 'Give one of them as lang, or none: the extension tells it.' })
 
-const parse = thread<Job, Drawn>(programFile('plugins/unified_search/outline_tree_sitter/worker.js'), { growth_mb: 512 })
+const parse = thread<OutlineJob, ParsedOutline>(programFile('plugins/unified_search/outline_tree_sitter/worker.js'), { growth_mb: 512 })
 
-async function symbolsOf(handle: Handle, language: string, { host, signal }: Context): Promise<Item[]> {
+async function symbolsOf(handle: Handle, language: string, { host, signal }: Context): Promise<OutlineItem[]> {
   const version = await versionIn(handle, `tree-sitter:${language}`)
   const known = cached(version)
   if (known) return known

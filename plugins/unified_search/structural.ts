@@ -1,8 +1,8 @@
 import type { Handler } from '../../core/index.js'
 import { checkFields } from './structural/fields.js'
-import { inspect } from './structural/inspect.js'
+import { inspectProject } from './structural/inspect.js'
 import { engineMissing } from './structural/refuse.js'
-import { run } from './structural/run.js'
+import { runPattern } from './structural/run.js'
 import { scan } from './structural/scan.js'
 import { test } from './structural/test.js'
 import type { StructuralInput } from './structural/types.js'
@@ -10,7 +10,7 @@ import type { StructuralInput } from './structural/types.js'
 /** Search by syntax with ast-grep, in five workflows; none of them writes. */
 const structural: Handler<StructuralInput> = async (call, context) => {
   const remarks = checkFields(call.input, call.given)
-  const answers = { query: run, rewrite: run, scan, test, inspect }
+  const answers = { query: runPattern, rewrite: runPattern, scan, test, inspect: inspectProject }
   const answer = await answers[call.input.workflow](call, context, remarks)
   if (answer) return answer
   throw engineMissing()

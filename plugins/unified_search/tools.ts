@@ -1,6 +1,6 @@
 import { ok, type Call, type Context, type Effect, type Handler, type Mode, type Schema, type SlotInfo } from '../../core/index.js'
-import { count } from '../lib/base/index.js'
-import { rank, type Document } from './tools/rank.js'
+import { pluralized } from '../lib/base/index.js'
+import { rankDocuments, type Document } from './tools/rank.js'
 
 interface Input {
   keyword: string
@@ -23,7 +23,7 @@ export default ((call, context) => {
   const { keyword, detail_level, max_results } = call.input
   const all = [...context.host.slots().map((slot) => slotDocument(slot, call)), ...skillDocuments(context)]
   const exact = all.filter(({ name }) => name === keyword).map(({ subject }) => subject)
-  const ranked = keyword === '*' ? all.sort((a, b) => (a.name < b.name ? -1 : 1)).map(({ subject }) => subject) : rank(all, keyword)
+  const ranked = keyword === '*' ? all.sort((a, b) => (a.name < b.name ? -1 : 1)).map(({ subject }) => subject) : rankDocuments(all, keyword)
   const found = [...new Set([...exact, ...ranked])]
   const tools = found.slice(0, max_results).map((one) => shown(one, detail_level))
   const output = { tools, total: found.length, truncated: tools.length < found.length }
@@ -31,7 +31,7 @@ export default ((call, context) => {
     const name = one.action ? `${one.tool} ${one.action}` : one.tool
     return `- ${name}${one.source === 'slot' ? '' : ` (${one.source})`}${one.available ? '' : ' (not in this mode)'}${detail_level.startsWith('name-o') || detail_level === 'name' ? '' : `: ${one.description}`}`
   })
-  return ok(output, { text: [...lines, `${tools.length} of ${count(found.length, 'tool')}`].join('\n') })
+  return ok(output, { text: [...lines, `${tools.length} of ${pluralized(found.length, 'tool')}`].join('\n') })
 }) satisfies Handler<Input>
 
 function slotDocument({ slot, tool, action, description, input, effects, dialect, chain }: SlotInfo, { mode }: Call): Document<Found> {

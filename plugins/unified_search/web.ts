@@ -1,9 +1,9 @@
 import { ok, problem, type Call, type Context, type Handler, type JsonObject, type Next, type Result, type Success } from '../../core/index.js'
-import { fenced, fetchPage, firstPoints, hostOf, type Page, type WebSettings } from '../lib/net/index.js'
+import { fenced, fetchPage, firstPoints, hostOf, type FetchedPage, type WebSettings } from '../lib/net/index.js'
 import { spool } from '../lib/state/index.js'
 import { passagesFor } from './web/passages.js'
 import { readable } from './web/reader.js'
-import type { Reading } from './web/reading.js'
+import type { PageReading } from './web/reading.js'
 
 interface Input {
   url?: string
@@ -63,7 +63,7 @@ const sameSite = (to: URL, from: URL): boolean => plainHost(to) === plainHost(fr
 const plainHost = (url: URL): string => hostOf(url).replace(/^www\./, '')
 
 /** Another site is another call: rules and approvals speak about the host that is asked, not about the one that pointed there. */
-async function elsewhere({ slot, given }: Call<Input>, context: Context, { url, location, redirects }: Page, ends: number): Promise<Result<WebOutput>> {
+async function elsewhere({ slot, given }: Call<Input>, context: Context, { url, location, redirects }: FetchedPage, ends: number): Promise<Result<WebOutput>> {
   const [tool, action] = slot.split('/') as [string, string]
   const timeout_secs = Math.max(1, Math.ceil((ends - Date.now()) / 1000))
   const before = [...redirects, url.href]
@@ -79,7 +79,7 @@ function fromHere<Failed extends { code: string; message: string; details?: Json
   return typeof hop === 'number' ? { ...error, details: { ...error.details, hop: hop + before.length } } : error
 }
 
-async function outputOf(url: string, page: Page, { title, markdown, links, structured }: Reading, prompt: string | undefined, context: Context): Promise<WebOutput> {
+async function outputOf(url: string, page: FetchedPage, { title, markdown, links, structured }: PageReading, prompt: string | undefined, context: Context): Promise<WebOutput> {
   const passages = prompt === undefined ? undefined : passagesFor(prompt, markdown)
   const content = firstPoints(markdown, passages ? shownBesidePassages : shown)
   const cut = content.length < markdown.length

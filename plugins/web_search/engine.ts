@@ -1,25 +1,25 @@
 import { ok, VtError, type Call, type Context, type Session, type Success } from '../../core/index.js'
 import { fenced, oneShortLine, webFailure, type WebSettings } from '../lib/net/index.js'
 
-export interface Query {
+export interface WebQuery {
   query: string
   max_results?: number
 }
-export interface Found {
+export interface WebResult {
   title: string
   url: string
   snippet: string
 }
 /** A search engine. Contract: calls `sent.answered` when the server has answered; throws VT_WEB_* otherwise; an empty list means that it knows nothing. */
-export interface Engine {
+export interface WebEngine {
   name: string
-  find(query: string, sent: { answered(): void }): Promise<Found[]>
+  find(query: string, sent: { answered(): void }): Promise<WebResult[]>
 }
 export interface SearchOutput {
   query: string
   provider: string
   count: number
-  results: Found[]
+  results: WebResult[]
   cached: boolean
   requests_left: number
 }
@@ -30,18 +30,18 @@ const freshMs = 300_000
 interface Ledger {
   sent: number
   last: number
-  readonly known: Map<string, { at: number; results: Found[] }>
+  readonly known: Map<string, { at: number; results: WebResult[] }>
 }
 const ledgerOf = (session: Session): Ledger => session.state('search/engines', () => ({ sent: 0, last: -Infinity, known: new Map() }))
 
 /** One search by an engine within the limits of the session. Throws VT_WEB_CAP, VT_WEB_COOLDOWN and what the engine throws. */
-export async function search(engine: Engine, { input }: Call<Query>, { session, settings }: Context): Promise<Success<SearchOutput>> {
+export async function searchWeb(engine: WebEngine, { input }: Call<WebQuery>, { session, settings }: Context): Promise<Success<SearchOutput>> {
   const { search: limits } = settings['web'] as WebSettings
   const ledger = ledgerOf(session)
   const query = input.query.trim()
   const most = input.max_results ?? limits.max_results
   const left = (): number => Math.max(0, limits.max_calls_per_session - ledger.sent)
-  const answer = (results: Found[], cached: boolean) =>
+  const answer = (results: WebResult[], cached: boolean) =>
     rendered({ query, provider: engine.name, count: results.length, results, cached, requests_left: left() })
 
   const key = JSON.stringify([engine.name, query.toLowerCase().replace(/\s+/g, ' '), most])
@@ -79,13 +79,13 @@ function take(ledger: Ledger, { max_calls_per_session, min_interval_secs }: WebS
 }
 
 /** Too many requests, or nobody like us: an engine says it by status too. */
-function refusedBy(engine: Engine, error: VtError): VtError {
+function refusedBy(engine: WebEngine, error: VtError): VtError {
   const status = Number(error.problem.details?.['status'])
   return [403, 418, 429].includes(status) ? webFailure('VT_WEB_REFUSED', `${engine.name} answers ${status}: it takes us for a robot.`, { details: { status } }) : error
 }
 
 /** Web pages, each once, their texts fit for a list. */
-function distinct(found: Found[]): Found[] {
+function distinct(found: WebResult[]): WebResult[] {
   const seen = new Set<string>()
   return found.flatMap(({ title, url, snippet }) => {
     const parsed = URL.canParse(url) ? new URL(url) : undefined

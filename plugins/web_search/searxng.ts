@@ -1,6 +1,6 @@
 import { problem, type Handler } from '../../core/index.js'
 import { fetchPage, webFailure, type WebSettings } from '../lib/net/index.js'
-import { search, type Engine, type Found, type Query, type SearchOutput } from './engine.js'
+import { searchWeb, type WebEngine, type WebResult, type WebQuery, type SearchOutput } from './engine.js'
 
 interface Options {
   base_url?: string
@@ -8,12 +8,12 @@ interface Options {
 }
 
 /** A SearXNG server of the user's choice, by its JSON (`search.formats` of the server must have `json`). Declines unless the settings name it. */
-const searxng: Handler<Query, SearchOutput> = (call, context) => {
+const searxng: Handler<WebQuery, SearchOutput> = (call, context) => {
   const settings = context.settings['web'] as WebSettings
   if (settings.search.provider !== 'searxng') return undefined
   const { base_url, headers = {} } = context.plugin.options as Options
   if (!base_url) throw problem('VT_CONFIG_INVALID', { problem: 'web.search.provider is searxng, and plugins.settings.builtin:searxng.options.base_url does not say where it is.' })
-  const engine: Engine = {
+  const engine: WebEngine = {
     name: 'searxng',
     async find(query, sent) {
       const url = new URL('search', base_url.endsWith('/') ? base_url : `${base_url}/`)
@@ -22,11 +22,11 @@ const searxng: Handler<Query, SearchOutput> = (call, context) => {
       return readResults(text)
     },
   }
-  return search(engine, call, context)
+  return searchWeb(engine, call, context)
 }
 export default searxng
 
-function readResults(text: string): Found[] {
+function readResults(text: string): WebResult[] {
   let results: unknown
   try {
     results = (JSON.parse(text) as { results?: unknown }).results

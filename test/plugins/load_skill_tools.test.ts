@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { openTrust, survey } from 'vtcode'
+import { openTrust, consentItems } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type Booted } from 'vtcode/test'
 import { bin, install, surroundings } from '../support/program.js'
 
@@ -28,7 +28,7 @@ async function boot(files: Record<string, string>, how: Parameters<typeof bootKe
   const agree = async () => {
     const places = { workspace: booted.root, home: join(booted.home, '.vtcode'), env: {} }
     const trust = openTrust(places)
-    trust.add(await survey({ ...places, user: booted.home, trust }))
+    trust.add(await consentItems({ ...places, user: booted.home, trust }))
   }
   return { ...booted, put, agree }
 }

@@ -2,10 +2,10 @@ import { stripVTControlCharacters } from 'node:util'
 import { isObject } from '../../../core/base/index.js'
 import { ok, VtError, type Next, type Result } from '../../../core/index.js'
 import { pointed } from '../../lib/values/index.js'
-import type { Settings } from './settings.js'
+import type { CommandSettings } from './settings.js'
 
 /** What a program left behind. */
-export interface Run {
+export interface CommandRun {
   exit_code: number | undefined
   duration_ms: number
   stdout: string
@@ -15,7 +15,7 @@ export interface Run {
 }
 
 /** The result a run stands for. Throws VT_COMMAND_EXIT, VT_COMMAND_OUTPUT, or the code that the manifest maps. */
-export function resultOf(settings: Settings, run: Run): Result {
+export function commandResult(settings: CommandSettings, run: CommandRun): Result {
   const { exit } = settings
   const code = run.exit_code ?? -1
   if (!exit.ok.includes(code) && !exit.empty.includes(code)) throw failed(settings, run)
@@ -35,7 +35,7 @@ export function resultOf(settings: Settings, run: Run): Result {
 
 const linesOf = (text: string): string[] => text.replace(/\n$/, '').split(/\r?\n/).filter((line, index, all) => line !== '' || all.length > 1)
 
-function json(text: string, { exit_code }: Run): unknown {
+function json(text: string, { exit_code }: CommandRun): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -44,7 +44,7 @@ function json(text: string, { exit_code }: Run): unknown {
   }
 }
 
-function failed({ exit }: Settings, run: Run): VtError {
+function failed({ exit }: CommandSettings, run: CommandRun): VtError {
   const mapped = exit.map[String(run.exit_code)]
   const stderr_tail = tailOf(run.stderr)
   const how = run.exit_code === undefined ? 'was ended by a signal' : `ended with exit code ${run.exit_code}`

@@ -1,7 +1,7 @@
 import { VtError, type Manifest } from '../../../core/index.js'
 
 /** How a command tool runs beside its argv. */
-export interface Settings {
+export interface CommandSettings {
   stdin?: { name: string; json: boolean }
   cwd: 'workspace' | 'plugin' | 'data' | { input: string }
   allow_dash: string[]
@@ -13,13 +13,13 @@ export interface Settings {
 }
 
 /** The fields of a manifest with their defaults; their form is the manifest schema's business. */
-export function settingsOf(manifest: Manifest): Settings {
-  const { stdin, exit, select } = manifest as { stdin?: string | { json: string }; exit?: Partial<Settings['exit']>; select?: string }
+export function commandSettings(manifest: Manifest): CommandSettings {
+  const { stdin, exit, select } = manifest as { stdin?: string | { json: string }; exit?: Partial<CommandSettings['exit']>; select?: string }
   return {
-    cwd: (manifest.cwd as Settings['cwd'] | undefined) ?? 'workspace',
+    cwd: (manifest.cwd as CommandSettings['cwd'] | undefined) ?? 'workspace',
     allow_dash: (manifest.allow_dash as string[] | undefined) ?? [],
     timeout_secs: manifest.timeout_secs ?? 60,
-    parse: (manifest.parse as Settings['parse'] | undefined) ?? 'text',
+    parse: (manifest.parse as CommandSettings['parse'] | undefined) ?? 'text',
     exit: { ok: [0], empty: [], map: {}, ...exit },
     max_output_bytes: (manifest.max_output_bytes as number | undefined) ?? 1024 * 1024,
     ...(stdin !== undefined && { stdin: typeof stdin === 'string' ? { name: referenced(stdin), json: false } : { name: stdin.json, json: true } }),

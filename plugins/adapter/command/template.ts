@@ -1,5 +1,5 @@
 import { VtError, type JsonObject, type Schema } from '../../../core/index.js'
-import { parseText, type Piece } from '../../lib/values/index.js'
+import { parseReference, type Piece } from '../../lib/values/index.js'
 
 /** One element of `run`, checked. */
 type Element =
@@ -9,19 +9,19 @@ type Element =
   | { kind: 'json'; path: string }
 
 /** An argv template: no shell, ever, and one element never becomes two arguments except for `{a...}` and `each`. */
-export interface Template {
+export interface ArgvTemplate {
   /** The program, as written. */
   program: string
-  render(values: Values): string[]
+  render(values: TemplateValues): string[]
 }
-export interface Values {
+export interface TemplateValues {
   input: Readonly<JsonObject>
   workspace: string
   plugin_root: string
   plugin_data: string
   options: Readonly<JsonObject>
 }
-interface Scope extends Values {
+interface Scope extends TemplateValues {
   item?: unknown
   /** Inside an `if` an absent value leaves its element out. */
   optional?: boolean
@@ -31,15 +31,15 @@ const maxArgument = 128 * 1024
 const maxTotal = 1024 * 1024
 
 /** Reads `run` once. Throws VT_MANIFEST_INVALID; `render` throws VT_COMMAND_ARGUMENT. */
-export function parseTemplate(run: readonly unknown[], schema: Schema, allowDash: readonly string[]): Template {
+export function parseTemplate(run: readonly unknown[], schema: Schema, allowDash: readonly string[]): ArgvTemplate {
   const [first, ...rest] = run
-  if (typeof first !== 'string' || parseText(first, refuseElement).some((piece) => piece.kind !== 'literal')) {
+  if (typeof first !== 'string' || parseReference(first, refuseElement).some((piece) => piece.kind !== 'literal')) {
     throw invalid('The first element of run is the program and holds no references.')
   }
   const elements = rest.map((element) => parseElement(element, schema, false))
   refuseCode([first, ...rest])
   return {
-    program: parseText(first, refuseElement).map((piece) => (piece.kind === 'literal' ? piece.text : '')).join(''),
+    program: parseReference(first, refuseElement).map((piece) => (piece.kind === 'literal' ? piece.text : '')).join(''),
     render: (values) => {
       let guarded = false
       const argv = elements.flatMap((element) => {
@@ -65,7 +65,7 @@ function parseElement(element: unknown, schema: Schema, inEach: boolean): Elemen
     return list.map((one) => parseElement(one, schema, each))
   }
   if (typeof element === 'string') {
-    const pieces = parseText(element, refuseElement)
+    const pieces = parseReference(element, refuseElement)
     for (const piece of pieces) if (piece.kind === 'value' || piece.kind === 'spread') known(piece.path)
     if (pieces.some((piece) => piece.kind === 'spread') && pieces.length > 1) throw refuseElement(element)
     return { kind: 'text', source: element, pieces }
@@ -182,7 +182,7 @@ function refuseCode(run: unknown[]): void {
 }
 
 const invalid = (message: string): VtError =>
-  new VtError({ code: 'VT_MANIFEST_INVALID', message, hint: 'Mend `run` of the manifest; values belong into single arguments.', retryable: false })
+  new VtError({ code: 'VT_MANIFEST_INVALID', message, hint: 'Fix `run` of the manifest; values belong into single arguments.', retryable: false })
 
 const refuseElement = (source: string): VtError => invalid(`${source} is not an element of run.`)
 

@@ -1,13 +1,13 @@
 import { ok, VtError, type JsonObject, type Result } from '../../../core/index.js'
-import type { Page } from '../../lib/net/index.js'
+import type { FetchedPage } from '../../lib/net/index.js'
 import { pointed } from '../../lib/values/index.js'
-import type { Settings } from './settings.js'
+import type { HttpSettings } from './settings.js'
 
 /** Is a status among `2xx`, `404` and the like? */
 export const statusIn = (list: readonly string[], status: number): boolean => list.some((rule) => rule === String(status) || rule === `${String(status)[0]}xx`)
 
 /** The result an answer stands for. Throws VT_HTTP_STATUS, VT_HTTP_TYPE, or the code that the manifest maps. */
-export function resultOf(settings: Settings, { status, content_type, text }: Page): Result {
+export function httpResult(settings: HttpSettings, { status, content_type, text }: FetchedPage): Result {
   const { ok: good, empty, map } = settings.status
   if (statusIn(empty, status)) return ok({}, { text: '' })
   if (!statusIn(good, status)) throw failed(status, text, map[String(status)])
@@ -27,7 +27,7 @@ function parsed(text: string, type: string): unknown {
   }
 }
 
-function failed(status: number, text: string, mapped: Settings['status']['map'][string] | undefined): VtError {
+function failed(status: number, text: string, mapped: HttpSettings['status']['map'][string] | undefined): VtError {
   const retryable = mapped ? mapped.retryable === true : status === 408 || status === 429 || status >= 500
   return new VtError({
     code: mapped?.code ?? 'VT_HTTP_STATUS',

@@ -1,7 +1,7 @@
 import { VtError, type Contribution } from '../../../core/index.js'
 
 /** `http` of a manifest with its defaults; its form is the manifest schema's business. */
-export interface Settings {
+export interface HttpSettings {
   method: string
   url: string
   query: Record<string, unknown>
@@ -22,11 +22,11 @@ export interface Settings {
 const framing = /^(?:host|content-length|transfer-encoding|connection)$/i
 
 /** Throws VT_MANIFEST_INVALID. */
-export function settingsOf({ manifest, layer }: Contribution): Settings {
-  const said = manifest.http as Partial<Settings> & { url: string }
+export function httpSettings({ manifest, layer }: Contribution): HttpSettings {
+  const said = manifest.http as Partial<HttpSettings> & { url: string }
   const wrong = Object.keys(said.headers ?? {}).find((name) => framing.test(name) || !/^[\w!#$%&'*+.^`|~-]+$/.test(name))
-  if (wrong !== undefined) throw invalid(`http.headers may not hold ${JSON.stringify(wrong)}.`)
-  if (said.network && layer === 'workspace') throw invalid('http.network counts in your own manifests only.')
+  if (wrong !== undefined) throw invalidHttp(`http.headers may not hold ${JSON.stringify(wrong)}.`)
+  if (said.network && layer === 'workspace') throw invalidHttp('http.network counts in your own manifests only.')
   return {
     ...said,
     method: said.method ?? 'GET',
@@ -41,4 +41,4 @@ export function settingsOf({ manifest, layer }: Contribution): Settings {
   }
 }
 
-export const invalid = (message: string): VtError => new VtError({ code: 'VT_MANIFEST_INVALID', message, hint: 'Mend `http` of the manifest.', retryable: false })
+export const invalidHttp = (message: string): VtError => new VtError({ code: 'VT_MANIFEST_INVALID', message, hint: 'Fix `http` of the manifest.', retryable: false })

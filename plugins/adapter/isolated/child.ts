@@ -1,8 +1,8 @@
 import { Socket } from 'node:net'
-import { plain } from '../../../core/base/index.js'
+import { toJson } from '../../../core/base/index.js'
 import { problem, type Problem } from '../../../core/index.js'
 import { importForeign } from '../../../core/kernel/index.js'
-import { closeSessions, contextOf, type Described, type Link } from './context.js'
+import { closeSessions, remoteContext, type Described, type Link } from './context.js'
 import { frames, type Frame } from './frames.js'
 
 const pipe = new Socket({ fd: 3 })
@@ -45,12 +45,12 @@ async function load(file: string): Promise<{ complete: boolean }> {
 
 async function call({ id, file, name, args, context }: Frame, number: number): Promise<{ value?: unknown; none?: boolean }> {
   const main = modules.get(String(file))![String(name)] as (...args: unknown[]) => unknown
-  const link: Link = contextOf(context as Described | undefined, (frame) => send({ ...frame, n: number }))
+  const link: Link = remoteContext(context as Described | undefined, (frame) => send({ ...frame, n: number }))
   running.set(number, link)
   const value = await main(...(args as unknown[]), ...(context ? [link.context] : []))
   if (value === undefined) return { none: true }
   try {
-    return { value: plain(value, { depth: 64, bytes: RESULT_BYTES }) }
+    return { value: toJson(value, { depth: 64, bytes: RESULT_BYTES }) }
   } catch (error) {
     throw problem('VT_CALL_BAD_RESULT', { plugin: String(id), what: `what is no plain JSON data (${(error as Error).message.split('\n')[0]})` })
   }

@@ -27,7 +27,7 @@ const asked = ['normalize', 'stat', 'read', 'text', 'names', 'measure', 'write',
  * What a handler gets in a process of its own. Everything that touches files, tools or people is asked of the program and so returns a
  * promise, `normalize` and the methods of `host` too; the state of a session lives as long as this process. There is no `fd` and no `ref`.
  */
-export function contextOf(described: Described | undefined, send: (frame: Frame) => void): Link {
+export function remoteContext(described: Described | undefined, send: (frame: Frame) => void): Link {
   const abort = new AbortController()
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
   let numbers = 0

@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client'
 import { ok, VtError, type ContentBlock, type JsonObject, type Result } from '../../../core/index.js'
 
 /** The result of a tool: what is structured is the output, texts are the text, images and the like the content. Throws VT_MCP_TOOL_ERROR. */
-export function resultOf({ content = [], structuredContent, isError }: CallToolResult, name: string): Result {
+export function toolResult({ content = [], structuredContent, isError }: CallToolResult, name: string): Result {
   const texts: string[] = []
   const others: ContentBlock[] = []
   const told: JsonObject[] = []

@@ -1,8 +1,8 @@
 import { isAbsolute, resolve } from 'node:path'
 import { environment, findProgram, searchPath, sha256 } from '../../../core/base/index.js'
-import { VtError, type Contribution, type Effect, type JsonObject, type Launch, type Premises } from '../../../core/index.js'
+import { VtError, type Contribution, type Effect, type JsonObject, type Launch, type AdapterContext } from '../../../core/index.js'
 import { isOwnServer } from '../../lib/base/index.js'
-import { expandVariables, resolveValue, resolveValues, resolveWords, type Asking } from '../../lib/values/index.js'
+import { expandVariables, resolveValue, resolveValues, resolveWords, type ValueScope } from '../../lib/values/index.js'
 import type { LoginOptions } from './login.js'
 
 /** A server as a manifest or the settings define it. */
@@ -25,7 +25,7 @@ export interface Definition {
   effects?: Record<string, Effect[]>
   trust_annotations?: boolean
 }
-export interface Address {
+export interface ServerAddress {
   type: 'streamable-http' | 'sse'
   url: URL
   headers: Record<string, string>
@@ -34,7 +34,7 @@ export interface Address {
 }
 
 /** The definition a contribution stands for: its own, or the one of the settings that it names. */
-export function definitionOf({ name, manifest }: Contribution, { settings }: Premises): { server: string; definition: Definition } | undefined {
+export function definitionOf({ name, manifest }: Contribution, { settings }: AdapterContext): { server: string; definition: Definition } | undefined {
   const said = manifest.mcp!['server']
   if (typeof said === 'object' && said !== null) return { server: name, definition: said as Definition }
   const { servers = {} } = (settings['mcp'] ?? {}) as { servers?: Record<string, Definition> }
@@ -47,20 +47,20 @@ export const isRemote = ({ type, url }: Definition): boolean => type === 'stream
 const startedByUs = 'VTCODE_MCP_SERVER'
 
 /** Why a server is left alone though it is wanted, where it would lead back to this program. */
-export function circle(definition: Definition, { env }: Premises): string | undefined {
+export function circle(definition: Definition, { env }: AdapterContext): string | undefined {
   if (isRemote(definition)) return undefined
   if (isOwnServer(definition.command, definition.args)) return 'it is this program, whose tools are here already'
   return env[startedByUs] === undefined ? undefined : 'this program is itself a server that another vtcode started'
 }
 
 /** Names one running server: the same definition on the same ground is the same server. */
-export function keyOf(definition: Definition, { plugin, layer, root }: Contribution, { workspace }: Premises): string {
+export function keyOf(definition: Definition, { plugin, layer, root }: Contribution, { workspace }: AdapterContext): string {
   return sha256(JSON.stringify([definition, plugin, layer, root, layer === 'workspace' ? workspace : '']))
 }
 
 interface Standing {
   contribution: Contribution
-  premises: Premises
+  premises: AdapterContext
   signal: AbortSignal
 }
 
@@ -70,7 +70,7 @@ export async function launchOf(definition: Definition, { contribution, premises,
   const expand = expander(contribution, premises)
   const data = premises.dataOf(contribution)
   const base = contribution.said ? premises.workspace : contribution.root
-  const asking = (field: string): Asking => ({ contribution, premises, field: `mcp.${field}`, signal })
+  const asking = (field: string): ValueScope => ({ contribution, premises, field: `mcp.${field}`, signal })
   const values = await resolveValues(env, asking('env'))
   const expanded = Object.fromEntries(Object.entries(values).map(([name, text]) => [name, typeof env![name] === 'string' ? expand(text, `env.${name}`) : text]))
   const folder = await resolveValue(cwd ?? '', asking('cwd'))
@@ -82,7 +82,7 @@ export async function launchOf(definition: Definition, { contribution, premises,
   }
 }
 
-function programOf(command: string, base: string, { id, layer, said }: Contribution, { env, workspace }: Premises): string {
+function programOf(command: string, base: string, { id, layer, said }: Contribution, { env, workspace }: AdapterContext): string {
   if (!command) throw startFailure(id, 'its definition has neither `command` nor `url`')
   if (!command.includes('/')) {
     const found = findProgram(command, searchPath(env['PATH'], workspace))
@@ -94,10 +94,10 @@ function programOf(command: string, base: string, { id, layer, said }: Contribut
 }
 
 /** Where a server is reached, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
-export async function addressOf(definition: Definition, { contribution, premises, signal }: Standing): Promise<Address> {
+export async function addressOf(definition: Definition, { contribution, premises, signal }: Standing): Promise<ServerAddress> {
   const { type, url = '', headers, auth } = definition
   const expand = expander(contribution, premises)
-  const asking: Asking = { contribution, premises, field: 'mcp.headers', signal }
+  const asking: ValueScope = { contribution, premises, field: 'mcp.headers', signal }
   const text = expand((await resolveValue(url, { ...asking, field: 'mcp.url' })) ?? '', 'url')
   if (!URL.canParse(text)) throw startFailure(contribution.id, `'${text}' is not a URL`)
   const target = new URL(text)
@@ -117,7 +117,7 @@ export async function addressOf(definition: Definition, { contribution, premises
   return { type: kind, url: target, headers: sent }
 }
 
-async function authorize(auth: Definition['auth'], url: URL, headers: Record<string, string>, asking: Asking): Promise<void> {
+async function authorize(auth: Definition['auth'], url: URL, headers: Record<string, string>, asking: ValueScope): Promise<void> {
   if (!auth) return
   const { type, name, username = '', value, password } = auth
   const secret = (await resolveValue(type === 'basic' ? password : value, { ...asking, field: 'mcp.auth.value' })) ?? ''
@@ -129,7 +129,7 @@ async function authorize(auth: Definition['auth'], url: URL, headers: Record<str
 }
 
 /** `${NAME}` counts in the settings; in manifests the text is as it is written. */
-function expander(contribution: Contribution, premises: Premises): (text: string, field: string) => string {
+function expander(contribution: Contribution, premises: AdapterContext): (text: string, field: string) => string {
   return (text, field) => (contribution.said ? expandVariables(text, { contribution, premises, field: `mcp.servers.${contribution.name}.${field}` }) : text)
 }
 

@@ -1,11 +1,11 @@
 import type { Tool } from '@modelcontextprotocol/client'
-import { problem, VtError, type Contribution, type Effect, type JsonObject, type Premises } from '../../../core/index.js'
+import { problem, VtError, type Contribution, type Effect, type JsonObject, type AdapterContext } from '../../../core/index.js'
 import { circle, definitionOf, isRemote, leftAlone, startFailure, type Definition } from './definition.js'
 import { globs } from './globs.js'
 import { wireNames, type Named } from './names.js'
 import { digest, Pins } from './pins.js'
-import { hold, width } from './pool.js'
-import { inputOf } from './schema.js'
+import { holdServer, width } from './pool.js'
+import { foreignSchema } from './schema.js'
 
 interface Offer extends Named {
   contribution: Contribution
@@ -20,14 +20,14 @@ interface Limits {
 }
 
 /** The tools of every server that a manifest or the settings bring, one contribution each. Servers are asked at the same time. */
-export async function expand(contributions: readonly Contribution[], premises: Premises): Promise<Contribution[]> {
+export async function expand(contributions: readonly Contribution[], premises: AdapterContext): Promise<Contribution[]> {
   const offers = await Promise.all(contributions.map((contribution) => offersOf(contribution, premises)))
   const all = offers.flat()
   const names = wireNames(all)
   return all.flatMap((offer, at) => contributionOf(offer, names[at]!, premises))
 }
 
-async function offersOf(contribution: Contribution, premises: Premises): Promise<Offer[]> {
+async function offersOf(contribution: Contribution, premises: AdapterContext): Promise<Offer[]> {
   const found = definitionOf(contribution, premises)
   if (!found) {
     premises.refuse(contribution, 'invalid', startFailure(contribution.id, `no server '${String(contribution.manifest.mcp!['server'])}' stands under mcp.servers`))
@@ -60,9 +60,9 @@ async function offersOf(contribution: Contribution, premises: Premises): Promise
 }
 
 /** The tools as agreed to, which is as first seen. A server whose tools are known is not started for a list. Throws VT_MCP_START. */
-async function toolsOf(server: string, definition: Definition, contribution: Contribution, premises: Premises, { max_connections = 16 }: Limits): Promise<Tool[]> {
+async function toolsOf(server: string, definition: Definition, contribution: Contribution, premises: AdapterContext, { max_connections = 16 }: Limits): Promise<Tool[]> {
   if (width() >= max_connections) throw startFailure(contribution.id, `${max_connections} servers are there already, which is mcp.max_connections`)
-  const running = hold(definition, contribution, premises)
+  const running = holdServer(definition, contribution, premises)
   const pins = new Pins(server, definition, contribution, premises)
   let pinned = pins.read()
   if (!pinned || (definition.lazy === false && !premises.inspecting)) await running.connect()
@@ -100,9 +100,9 @@ const allowed = (tool: string, server: string, { allow = [], deny = [], enforce_
   !globs(deny, tool) && (!enforce_allow || globs(allow, tool) || globs(allow, server))
 
 /** One tool as a contribution. Its description and schema are foreign: they are taken as far as they make sense here. */
-function contributionOf({ contribution, definition, pinned }: Offer, name: string, premises: Premises): Contribution[] {
+function contributionOf({ contribution, definition, pinned }: Offer, name: string, premises: AdapterContext): Contribution[] {
   const { description, title, inputSchema } = pinned
-  const input = inputOf(inputSchema as JsonObject)
+  const input = foreignSchema(inputSchema as JsonObject)
   const reason = unfit(input)
   if (reason !== undefined) {
     premises.remark(contribution, problem('VT_SCHEMA_INVALID', { id: name, reason }))

@@ -1,5 +1,5 @@
 import type { OAuthClientInformationContext, OAuthClientMetadata, OAuthClientProvider, StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
-import type { Premises } from '../../../core/index.js'
+import type { AdapterContext } from '../../../core/index.js'
 import { showPage, WayBack } from '../../lib/net/index.js'
 import { TokenStore } from '../../lib/state/index.js'
 
@@ -14,7 +14,7 @@ export interface LoginOptions {
   /** Names the server to the user. */
   server: string
   url: URL
-  premises: Pick<Premises, 'home' | 'env' | 'workspace'>
+  premises: Pick<AdapterContext, 'home' | 'env' | 'workspace'>
   client_id?: string
   client_secret?: string | undefined
   scopes?: string[]

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Tool } from '@modelcontextprotocol/client'
 import { sha256, writeStateSync } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
-import type { Contribution, Premises } from '../../../core/index.js'
+import type { Contribution, AdapterContext } from '../../../core/index.js'
 import { keyOf, type Definition } from './definition.js'
 
 const most = 16 * 1_048_576
@@ -13,7 +13,7 @@ const most = 16 * 1_048_576
  */
 export class Pins {
   readonly #file: string
-  constructor(server: string, definition: Definition, contribution: Contribution, premises: Premises) {
+  constructor(server: string, definition: Definition, contribution: Contribution, premises: AdapterContext) {
     const name = server.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64)
     this.#file = join(premises.home, 'mcp', `${name}-${keyOf(definition, contribution, premises).slice(0, 12)}.json`)
   }

@@ -1,11 +1,11 @@
-import type { Contribution, Premises } from '../../../core/index.js'
+import type { Contribution, AdapterContext } from '../../../core/index.js'
 import { keyOf, type Definition } from './definition.js'
 import { Server } from './server.js'
 
 const running = new Map<string, { server: Server; holders: number }>()
 
 /** The server of a definition, one for all who hold it; the next generation takes over what is the same. It ends with its last holder. */
-export function hold(definition: Definition, contribution: Contribution, premises: Premises): Server {
+export function holdServer(definition: Definition, contribution: Contribution, premises: AdapterContext): Server {
   const key = keyOf(definition, contribution, premises)
   const held = running.get(key) ?? { server: new Server(), holders: 0 }
   held.holders++

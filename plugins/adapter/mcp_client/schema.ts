@@ -5,7 +5,7 @@ import type { JsonObject, Schema } from '../../../core/index.js'
  * The input schema of a foreign tool in the words the kernel checks by: lists of items as 2020-12 writes them, no identifiers, none of
  * our annotations, and no pattern that could take for ever, which then is the server's to enforce.
  */
-export function inputOf(schema: Schema | undefined): Schema {
+export function foreignSchema(schema: Schema | undefined): Schema {
   const said = modern(schema ?? {}) as JsonObject
   const { $schema: _, $id: __, ...rest } = said
   return { ...rest, type: 'object', properties: (said['properties'] as JsonObject | undefined) ?? {} }

@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import type { Client, StreamableHTTPClientTransport, Tool, Transport } from '@modelcontextprotocol/client'
-import { problem, version, VtError, type Asker, type Contribution, type Premises } from '../../../core/index.js'
+import { problem, version, VtError, type Asker, type Contribution, type AdapterContext } from '../../../core/index.js'
 import { answerForm } from './ask.js'
 import { addressOf, isRemote, launchOf, startFailure, type Definition } from './definition.js'
 import { Login } from './login.js'
@@ -12,10 +12,10 @@ export interface Connection {
   transport: Transport
   tools: ReadonlyMap<string, Tool>
 }
-export interface Standing {
+export interface ServerGround {
   definition: Definition
   contribution: Contribution
-  premises: Premises
+  premises: AdapterContext
 }
 
 /** Times a sign-in counts for one call or connection; the page is opened once more before it is known that it did not help. */
@@ -29,7 +29,7 @@ const pauses = [0, 1, 2, 4, 8, 16]
  * row it is left alone until somebody reloads.
  */
 export class Server {
-  #standing!: Standing
+  #standing!: ServerGround
   #listed: (tools: readonly Tool[]) => void = () => {}
   readonly #ending = new AbortController()
   /** Those who can be asked, by the calls under way; the last one is asked. */
@@ -40,7 +40,7 @@ export class Server {
   #login: Login | undefined
 
   /** The latest who hold it say what it stands on. */
-  standOn(standing: Standing): void {
+  standOn(standing: ServerGround): void {
     // Who reloads wants it tried again.
     if (this.#standing && standing.premises !== this.#standing.premises) this.#failures = 0
     this.#standing = standing

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { JsonObject, PackageSkills } from '../../../core/index.js'
-import { validate } from '../../lib/skills/index.js'
+import { validateSkill } from '../../lib/skills/index.js'
 import { fill, isObject } from './objects.js'
 import type { Package } from './package.js'
 
@@ -56,7 +56,7 @@ function childSkills(found: Package): PackageSkills {
     const file = join(folder, 'SKILL.md')
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory() || !readdirSync(folder).includes('SKILL.md')) return []
     if (found.leads(`skills/${name}/SKILL.md`) === undefined || found.bytes(file, 1_048_576) === undefined) return []
-    const [wrong] = validate(folder).complaints.filter(({ message }) => !message.startsWith('Unexpected fields'))
+    const [wrong] = validateSkill(folder).complaints.filter(({ message }) => !message.startsWith('Unexpected fields'))
     if (!wrong) return [realpathSync(folder)]
     found.invalid(`${file}: the skill is left out: ${wrong.message}.`, `${file}${wrong.line === undefined ? '' : `:${wrong.line}`}`)
     return []

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../core/index.js'
-import { addHooks, type Source } from './hooks.js'
+import { addHooks, type HookDocument } from './hooks.js'
 import { isObject } from './objects.js'
 import { foldersOf, type Package } from './package.js'
-import { addServer, type Said } from './servers.js'
+import { addServer, type DeclaredServer } from './servers.js'
 import { skillsIn } from './skills.js'
 import { needsOf } from './values.js'
 
@@ -41,7 +41,7 @@ export function readClaudePlugin(found: Package, manifest: JsonObject, file: str
 }
 
 /** What a manifest says of a part: in itself, in files that it names, or in those where it usually lies. */
-function documents(found: Package, said: unknown, usual: readonly string[], file: string): Source[] {
+function documents(found: Package, said: unknown, usual: readonly string[], file: string): HookDocument[] {
   const parts = [said].flat()
   const named = parts.filter((part) => typeof part === 'string')
   const paths = [...new Set([...(said === undefined ? usual : []), ...named])]
@@ -61,7 +61,7 @@ export function readServers(found: Package, document: JsonObject, file: string):
   }
 }
 
-function serverOf({ type, command, args, env, cwd, url, httpUrl, headers, bearer_token_env_var, tool_timeout_sec }: JsonObject): Said | undefined {
+function serverOf({ type, command, args, env, cwd, url, httpUrl, headers, bearer_token_env_var, tool_timeout_sec }: JsonObject): DeclaredServer | undefined {
   const auth = typeof bearer_token_env_var === 'string' && { auth: { type: 'bearer', value: { env: bearer_token_env_var } } }
   const more = { ...(typeof tool_timeout_sec === 'number' && { tool_timeout_secs: tool_timeout_sec }), ...auth }
   if (typeof command === 'string') return { command, args, env, cwd, more }

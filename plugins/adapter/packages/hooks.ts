@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../core/index.js'
 import { eventOf, type Dialect } from '../../lib/hooks/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
-import { holdsSecret, worded, type Names } from './values.js'
+import { holdsSecret, wordedValue, type Names } from './values.js'
 
 export interface Manner {
   dialect: Dialect
@@ -15,13 +15,13 @@ export interface Manner {
   units?: number
 }
 /** A document that holds hooks, and the file it stands in. */
-export interface Source {
+export interface HookDocument {
   document: JsonObject | undefined
   file: string
 }
 
 /** Hooks run by agents and models, which there are none of here, and events that never happen. */
-export function addHooks(found: Package, sources: readonly Source[], manner: Manner): void {
+export function addHooks(found: Package, sources: readonly HookDocument[], manner: Manner): void {
   const block: Record<string, JsonObject[]> = {}
   const never = new Set<string>()
   const types = new Set<string>()
@@ -49,7 +49,7 @@ export function addHooks(found: Package, sources: readonly Source[], manner: Man
 
 function entryOf(found: Package, entry: unknown, file: string, { names, units = 1 }: Manner, types: Set<string>): JsonObject | undefined {
   const { type = 'command', command, args, url, headers, allowedEnvVars, timeout, async, if: rule } = isObject(entry) ? entry : {}
-  const word = (text: unknown) => worded(String(text), names, found.needs)
+  const word = (text: unknown) => wordedValue(String(text), names, found.needs)
   const shared = { ...(typeof timeout === 'number' && { timeout_secs: timeout / units }), ...(async === true && { async }), ...(typeof rule === 'string' && { if: rule }) }
   try {
     if (type === 'command' && typeof command === 'string' && command !== '') {

@@ -3,7 +3,7 @@ import type { JsonObject, PackageText } from '../../../core/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
 import { addServer } from './servers.js'
-import { skillsIn, textOf } from './skills.js'
+import { skillsIn, skillText } from './skills.js'
 import { needsOf } from './values.js'
 
 export function readBundle(found: Package, manifest: JsonObject): boolean {
@@ -34,7 +34,7 @@ function promptOf(found: Package, { name, description, text, arguments: args }: 
   if (typeof name !== 'string' || typeof text !== 'string') return void found.invalid(`${file}: a prompt has no name or no text.`, file)
   const hint = Array.isArray(args) && args.length > 0 ? `argument-hint: ${JSON.stringify(args.join(' '))}\n` : ''
   const said = typeof description === 'string' ? `description: ${JSON.stringify(description)}\n` : ''
-  return textOf(found, file, name, 'prompt', Buffer.from(`---\n${said}${hint}---\n${text}`))
+  return skillText(found, file, name, 'prompt', Buffer.from(`---\n${said}${hint}---\n${text}`))
 }
 
 /** Systems and languages that it names, in our words. */

@@ -34,13 +34,13 @@ export class Package {
     return this.variable ? exported(this.needs, this.variable) : {}
   }
   invalid(problem: string, file: string): void {
-    this.say('VT_FORMAT_INVALID', 'warning', problem, 'Mend the file that is named, or ask its author.', file)
+    this.say('VT_FORMAT_INVALID', 'warning', problem, 'Fix the file that is named, or ask its author.', file)
   }
   /** Each part that is there and not honoured, with how much of it there is, or what. */
   unsupported(parts: Record<string, number | readonly string[]>, file: string): void {
     for (const [part, said] of Object.entries(parts)) {
       const [count, names] = typeof said === 'number' ? [said, ''] : [said.length, `: ${said.slice(0, 8).join(', ')}${said.length > 8 ? ' …' : ''}`]
-      // It was shown when the user agreed to the package, and nobody can mend it.
+      // It was shown when the user agreed to the package, and nobody can fix it.
       if (count > 0) this.say('VT_FORMAT_UNSUPPORTED', 'info', `${part} of the ${this.format} package ${this.place.plugin} (${count}${names}) are not honoured here.`, 'The other parts work.', file)
     }
   }

@@ -2,9 +2,9 @@ import type { JsonObject } from '../../../core/index.js'
 import { isOwnServer } from '../../lib/base/index.js'
 import { isObject } from './objects.js'
 import type { Package } from './package.js'
-import { holdsSecret, worded, type Names, type Words } from './values.js'
+import { holdsSecret, wordedValue, type Names, type ValueWords } from './values.js'
 
-export interface Said {
+export interface DeclaredServer {
   command?: unknown
   args?: unknown
   env?: unknown
@@ -20,12 +20,12 @@ export interface Said {
 }
 
 /** A server whose texts may wait for values of the user; one that cannot be meant so is left out and named. */
-export function addServer(found: Package, name: string, { command, args, env, cwd, url, type, headers, more, requires }: Said, names: Names, file: string): void {
+export function addServer(found: Package, name: string, { command, args, env, cwd, url, type, headers, more, requires }: DeclaredServer, names: Names, file: string): void {
   // It would never run, so nobody is asked about it: `vtcode setup` enters it into a file that we read as well.
   if (isOwnServer(command, args)) return
   const { needs } = found
-  const word = (text: unknown): Words => worded(String(text), names, needs)
-  const open = (text: unknown, where: string): Words => {
+  const word = (text: unknown): ValueWords => wordedValue(String(text), names, needs)
+  const open = (text: unknown, where: string): ValueWords => {
     const words = word(text)
     if (holdsSecret(words)) throw new Error(`it puts a secret into ${where}, where others can read it`)
     return words

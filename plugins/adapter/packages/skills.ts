@@ -4,7 +4,7 @@ import type { PackageSkills, PackageText } from '../../../core/index.js'
 import { parseCommand } from '../../../core/skills/index.js'
 import type { Package } from './package.js'
 
-export interface Places {
+export interface SkillPaths {
   /** Folders of skills, or of one. */
   skills: readonly string[]
   /** Markdown files, and folders of them. */
@@ -17,12 +17,12 @@ export interface Places {
 const most = { files: 500, depth: 4 }
 
 /** Looks in these places of a package. What is not there, or leads out of it, is left out; the second is reported. */
-export function skillsIn(found: Package, { skills, commands = [], source = 'command', more = () => [] }: Places): PackageSkills {
+export function skillsIn(found: Package, { skills, commands = [], source = 'command', more = () => [] }: SkillPaths): PackageSkills {
   const before = found.diagnostics.length
   const inside = (path: string) => found.leads(path)
   const folders = skills.flatMap((path) => inside(path) ?? []).filter((path) => statSync(path).isDirectory())
   const files = commands.flatMap((path) => inside(path) ?? []).flatMap((path) => (statSync(path).isDirectory() ? markdownIn(path) : [{ file: path, name: stem(path) }]))
-  const texts = files.slice(0, most.files).flatMap(({ file, name }) => textOf(found, file, name, source) ?? [])
+  const texts = files.slice(0, most.files).flatMap(({ file, name }) => skillText(found, file, name, source) ?? [])
   texts.push(...more())
   return { folders, texts, diagnostics: found.diagnostics.splice(before) }
 }
@@ -36,7 +36,7 @@ function markdownIn(folder: string, depth = 1, prefix = ''): { file: string; nam
 }
 
 /** One command as a skill that users call by its name. */
-export function textOf(found: Package, file: string, name: string, source: string, bytes?: Buffer): PackageText | undefined {
+export function skillText(found: Package, file: string, name: string, source: string, bytes?: Buffer): PackageText | undefined {
   const read = bytes ?? found.bytes(file)
   if (!read) return undefined
   const { skill, body, diagnostics } = parseCommand(read, file, slug(name))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { JsonObject, PackageText } from '../../../core/index.js'
 import { isObject, sound } from './objects.js'
 import type { Package } from './package.js'
-import { textOf } from './skills.js'
+import { skillText } from './skills.js'
 
 // Loaded where the first such file lies, which is seldom.
 const parse = (text: string): unknown => (createRequire(import.meta.url)('smol-toml') as { parse(text: string): unknown }).parse(text)
@@ -32,7 +32,7 @@ export function tomlCommands(found: Package): PackageText[] {
     }
     found.unsupported({ [`Parts of the command ${path} that run or read something`]: [...prompt.matchAll(/[!@]\{[^}]*\}/g)].map(([text]) => text) }, file)
     const about = typeof description === 'string' ? `description: ${JSON.stringify(description)}\n` : ''
-    const text = textOf(found, file, path.replace(/\.toml$/, '').replaceAll('/', '-'), 'command', Buffer.from(`---\n${about}---\n${prompt.replaceAll('{{args}}', () => '$ARGUMENTS')}`))
+    const text = skillText(found, file, path.replace(/\.toml$/, '').replaceAll('/', '-'), 'command', Buffer.from(`---\n${about}---\n${prompt.replaceAll('{{args}}', () => '$ARGUMENTS')}`))
     return text ? [text] : []
   })
 }

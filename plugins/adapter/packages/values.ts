@@ -2,7 +2,7 @@ import type { JsonObject, Manifest } from '../../../core/index.js'
 import { fill, isObject } from './objects.js'
 
 /** A text, or what is looked up when it is used: an option, a secret, a variable, several of them joined. */
-export type Words = string | JsonObject
+export type ValueWords = string | JsonObject
 /** Which names a format gives to what. */
 export interface Names {
   /** Folders and the like, filled in at once and never looked at again. */
@@ -50,9 +50,9 @@ export const exported = ({ options, secrets }: Needs, nameOf: (key: string) => s
   Object.fromEntries([...Object.keys(options).map((key) => [nameOf(key), { option: key }]), ...Object.keys(secrets).map((key) => [nameOf(key), { secret: key }])])
 
 /** A text with its references taken apart, in one pass. Throws what it names and nobody declares. */
-export function worded(text: string, { literals, environment = false }: Names, { options, secrets }: Needs): Words {
-  const parts: Words[] = []
-  const add = (part: Words): void => {
+export function wordedValue(text: string, { literals, environment = false }: Names, { options, secrets }: Needs): ValueWords {
+  const parts: ValueWords[] = []
+  const add = (part: ValueWords): void => {
     const last = parts.at(-1)
     if (typeof part === 'string' && typeof last === 'string') parts[parts.length - 1] = last + part
     else if (part !== '') parts.push(part)
@@ -73,5 +73,5 @@ export function worded(text: string, { literals, environment = false }: Names, {
 }
 
 /** Other programs see the arguments of a process, and servers keep the addresses they are asked for: no secret belongs there. */
-export const holdsSecret = (words: Words | undefined): boolean =>
-  typeof words === 'object' && (Object.hasOwn(words, 'secret') || (Array.isArray(words['join']) && words['join'].some((part: Words) => holdsSecret(part))))
+export const holdsSecret = (words: ValueWords | undefined): boolean =>
+  typeof words === 'object' && (Object.hasOwn(words, 'secret') || (Array.isArray(words['join']) && words['join'].some((part: ValueWords) => holdsSecret(part))))

@@ -1,6 +1,6 @@
 import type { Effect, JsonObject, SlotInfo } from '../../../core/base/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
-import { canonicalJson } from './loop_detector.js'
+import { canonicalJson } from '../../../core/trust/index.js'
 import type { CallPart } from './types.js'
 
 /** What a call means, however it is spelt: its slot and its input in the words of the slot. Of what leads to no slot neither is known. */

@@ -1,18 +1,9 @@
-import type { JsonObject } from '../../../core/base/index.js'
-
 interface Pair {
   identity: string
   digest: string
 }
 const watched = 24
 const repeats = { warn: 4, stop: 8, period: 4 }
-
-/** The same data written the same way, whatever the order of its keys. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, item: unknown) =>
-    typeof item === 'object' && item !== null && !Array.isArray(item) ? Object.fromEntries(Object.entries(item as JsonObject).sort(([a], [b]) => (a < b ? -1 : 1))) : item,
-  )
-}
 
 /** Detects loops of calls with the same results. Results are compared, so a call whose result changed is no loop. */
 export class LoopDetector {

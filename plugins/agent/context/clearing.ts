@@ -1,6 +1,6 @@
 import { withoutValues } from '../../../core/base/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
-import { sessionsFolder } from '../../lib/state/index.js'
+import { callsFolder } from '../../lib/state/index.js'
 import { meaningsIn, type AgentSettings, type CallPart, type ResultPart } from '../base/index.js'
 import { briefly } from '../events/index.js'
 import { sizeOf, tokensOf } from '../model/index.js'
@@ -47,5 +47,5 @@ export const keepResult = (thread: Conversation, { call_id, spool_path, text }: 
 export async function keepText({ store, session_id }: Conversation, label: string, text: string): Promise<string> {
   const name = `results/${label}.txt`
   await store.write(name, withoutValues(text))
-  return `${sessionsFolder}/${session_id}/${name}`
+  return `${callsFolder}/${session_id}/${name}`
 }

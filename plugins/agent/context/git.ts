@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { findProgram, searchPath } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { run } from '../../lib/process/index.js'
+import { runProgram } from '../../lib/process/index.js'
 import { oneLine } from '../../lib/terminal/index.js'
 
 const mostCommits = 5
@@ -34,7 +34,7 @@ async function latest(root: string, env: Readonly<Record<string, string | undefi
   if (!file) return []
   let output = ''
   const limits = { signal: new AbortController().signal, seconds: 2 }
-  const ended = await run({ file, args: log, cwd: root, env: { GIT_NO_LAZY_FETCH: '1', GIT_TERMINAL_PROMPT: '0' } }, limits, (chunk) => {
+  const ended = await runProgram({ file, args: log, cwd: root, env: { GIT_NO_LAZY_FETCH: '1', GIT_TERMINAL_PROMPT: '0' } }, limits, (chunk) => {
     output += String(chunk)
     return output.length < 65_536 ? undefined : false
   }).catch(() => undefined)

@@ -1,4 +1,4 @@
-import { fire, notify, type Circumstances, type Occasion, type Told } from '../../lib/hooks/index.js'
+import { fire, notify, type EventInput, type Occasion, type HookAnswer } from '../../lib/hooks/index.js'
 import type { CompactTrigger } from '../base/index.js'
 import type { Conversation, ConversationHooks } from '../session/index.js'
 
@@ -63,7 +63,7 @@ export class LifecycleHooks implements ConversationHooks {
     notify(this.thread.kernel, this.thread.session_id, 'permission_prompt', message)
   }
 
-  private async fire(event: Occasion, circumstances: Omit<Circumstances, 'session'>): Promise<Told> {
+  private async fire(event: Occasion, circumstances: Omit<EventInput, 'session'>): Promise<HookAnswer> {
     const { kernel, session_id } = this.thread
     const outcome = await fire(kernel, event, { session: session_id, ...circumstances })
     this.notes.push(...outcome.context)

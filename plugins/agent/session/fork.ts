@@ -1,5 +1,5 @@
 import type { Workspace } from '../../../core/workspace/index.js'
-import { readOwn, sessionsFolder } from '../../lib/state/index.js'
+import { readOwn, callsFolder } from '../../lib/state/index.js'
 import { AgentError, type Clock, type Fact, type JournalRecord, type Msg } from '../base/index.js'
 import { lineOf, readJournal } from './journal.js'
 import { asManifest, type ForkMode } from './manifest.js'
@@ -15,7 +15,7 @@ const wordsKept = 4
  * summary and the latest prompts of the user. A turn under way is not taken along. No model is asked.
  */
 export async function fork(workspace: Workspace, from: string, to: string, mode: ForkMode, clock: Clock): Promise<void> {
-  const parent = `${sessionsFolder}/${from}`
+  const parent = `${callsFolder}/${from}`
   const text = validId(from) ? await journalOf(workspace, parent) : undefined
   if (text === undefined) throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${from}' in this workspace.`)
   const { records, damaged } = readJournal(text)

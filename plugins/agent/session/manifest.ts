@@ -1,6 +1,6 @@
 import { version, withoutValues } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { sessionsFolder } from '../../lib/state/index.js'
+import { callsFolder } from '../../lib/state/index.js'
 import { AgentError } from '../base/index.js'
 import type { Conversation } from './conversation.js'
 import { isHeld } from './lock.js'
@@ -65,13 +65,13 @@ function kept({ title, parent_session_id, parent_thread_id, fork_mode, no_export
 /** The sessions of a workspace, the one used last first. */
 export async function listSessions(workspace: Workspace): Promise<SessionManifest[]> {
   const found: SessionManifest[] = []
-  for (const { name, kind } of await workspace.names(sessionsFolder).catch(() => [])) {
+  for (const { name, kind } of await workspace.names(callsFolder).catch(() => [])) {
     if (kind !== 'directory') continue
-    const text = await workspace.text(`${sessionsFolder}/${name}/manifest.json`).catch(() => undefined)
+    const text = await workspace.text(`${callsFolder}/${name}/manifest.json`).catch(() => undefined)
     const manifest = text === undefined ? undefined : asManifest(text)
     if (manifest?.session_id !== name) continue
     // Nobody was left to write that it is over.
-    const interrupted = manifest.status === 'active' && !(await isHeld(workspace, `${sessionsFolder}/${name}`))
+    const interrupted = manifest.status === 'active' && !(await isHeld(workspace, `${callsFolder}/${name}`))
     found.push(interrupted ? { ...manifest, status: 'interrupted' } : manifest)
   }
   return found.sort((a, b) => (a.updated_at < b.updated_at ? 1 : -1))

@@ -1,6 +1,6 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import { historyFolder } from '../../lib/files/index.js'
-import { sessionsFolder, spooled } from '../../lib/state/index.js'
+import { callsFolder, spooled } from '../../lib/state/index.js'
 import type { AgentSettings } from '../base/index.js'
 import { isHeld } from './lock.js'
 import { listSessions } from './manifest.js'
@@ -21,7 +21,7 @@ export async function tidy(workspace: Workspace, { sessions, context }: AgentSet
  */
 async function collect(workspace: Workspace, { max_count, max_age_days, max_total_mb }: AgentSettings['sessions'], now: number, current?: string): Promise<string[]> {
   const all = await Promise.all(
-    (await listSessions(workspace)).map(async (one) => ({ ...one, bytes: await workspace.measure(`${sessionsFolder}/${one.session_id}`).then(({ bytes }) => bytes, () => 0) })),
+    (await listSessions(workspace)).map(async (one) => ({ ...one, bytes: await workspace.measure(`${callsFolder}/${one.session_id}`).then(({ bytes }) => bytes, () => 0) })),
   )
   const gone: string[] = []
   let count = all.length
@@ -44,7 +44,7 @@ async function collectSpool(workspace: Workspace, { spool_max_mb }: AgentSetting
   let bytes = files.flat().reduce((sum, one) => sum + one.bytes, 0)
   for (const [index, { session_id }] of [...all.entries()].reverse()) {
     if (spool_max_mb === 0 || bytes <= spool_max_mb * 1024 * 1024) return
-    if (session_id === current || (await isHeld(workspace, `${sessionsFolder}/${session_id}`))) continue
+    if (session_id === current || (await isHeld(workspace, `${callsFolder}/${session_id}`))) continue
     for (const file of files[index]!) await workspace.remove(file.path).then(() => (bytes -= file.bytes), () => {})
   }
 }
@@ -54,7 +54,7 @@ const removed = (workspace: Workspace, id: string): Promise<boolean> => removeSe
 /** Deletes a session with everything that was kept for it. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND. */
 export async function removeSession(workspace: Workspace, id: string): Promise<void> {
   await (await openStore(workspace, id, { must_exist: true })).close()
-  await workspace.remove(`${sessionsFolder}/${id}`, { recursive: true })
+  await workspace.remove(`${callsFolder}/${id}`, { recursive: true })
   for (const { name } of await workspace.names(historyFolder).catch(() => [])) {
     if (name === id || name.startsWith(`${id}_`)) await workspace.remove(`${historyFolder}/${name}`, { recursive: true })
   }

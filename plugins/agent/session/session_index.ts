@@ -3,7 +3,7 @@ import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { homeOf } from '../../../core/config/index.js'
 import { openWorkspace, type Workspace } from '../../../core/workspace/index.js'
-import { sessionsFolder } from '../../lib/state/index.js'
+import { callsFolder } from '../../lib/state/index.js'
 import { AgentError } from '../base/index.js'
 import { listSessions, type SessionManifest } from './manifest.js'
 import { validId } from './store.js'
@@ -25,11 +25,11 @@ export async function noteSession(session_id: string, workspace: string, env: En
   }
 }
 
-const holds = (root: string, id: string): boolean => validId(id) && existsSync(join(root, sessionsFolder, id, 'messages.jsonl'))
+const holds = (root: string, id: string): boolean => validId(id) && existsSync(join(root, callsFolder, id, 'messages.jsonl'))
 
 /** Throws VT_SESSION_NOT_FOUND, which says where the session is if it is in another workspace. */
 export async function findSession(workspace: Workspace, id: string, env: Env): Promise<void> {
-  if (validId(id) && (await workspace.stat(`${sessionsFolder}/${id}/messages.jsonl`))) return
+  if (validId(id) && (await workspace.stat(`${callsFolder}/${id}/messages.jsonl`))) return
   const elsewhere = (await knownWorkspaces(env)).find((root) => holds(root, id))
   const hint = `It belongs to ${elsewhere}: vtcode resume --all ${id}`
   throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${id}' in this workspace.`, elsewhere === undefined ? {} : { hint })

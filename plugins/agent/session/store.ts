@@ -4,7 +4,7 @@ import { basename, dirname } from 'node:path'
 import { writeState } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { historyFolder } from '../../lib/files/index.js'
-import { openOwn, ownFolder, readOwn, sessionsFolder } from '../../lib/state/index.js'
+import { openOwn, ownFolder, readOwn, callsFolder } from '../../lib/state/index.js'
 import { AgentError, messageOf, type Log, type Store } from '../base/index.js'
 import { holdSession } from './lock.js'
 
@@ -17,7 +17,7 @@ const { O_RDWR, O_CREAT, O_APPEND } = constants
 
 /** A session on disk, held against other writers until it is closed. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND, VT_SESSION_WRITE. */
 export async function openStore(workspace: Workspace, id: string, how: { must_exist: boolean }): Promise<Store> {
-  const path = `${sessionsFolder}/${id}`
+  const path = `${callsFolder}/${id}`
   if (how.must_exist && !(validId(id) && (await workspace.stat(`${path}/messages.jsonl`)))) throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${id}' in this workspace.`)
   const folder = await ownFolder(workspace, path).catch((error: unknown) => Promise.reject(ofDisk(path, error)))
   try {

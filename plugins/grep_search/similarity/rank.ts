@@ -1,7 +1,7 @@
 import { encodeName, type Context } from '../../../core/index.js'
-import { byPath, refusal } from '../../lib/base/index.js'
+import { byPath, slotRefusal } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
-import { existing, largestSearched, ripgrep, tellable, withWalk, type Discovery } from '../../lib/search/index.js'
+import { existing, largestSearched, ripgrep, tellable, withWalk, type WalkOptions } from '../../lib/search/index.js'
 
 const seconds = 30
 
@@ -18,7 +18,7 @@ export interface Ranked {
 }
 
 /** The files of a directory by how many of the names stand in them as whole words. Throws VT_PATH_*, VT_SEARCH_ENGINE_MISSING. */
-export async function rank(context: Context, names: string[], { path, ...discovery }: Discovery & { path: string }): Promise<Ranked> {
+export async function rankFiles(context: Context, names: string[], { path, ...discovery }: WalkOptions & { path: string }): Promise<Ranked> {
   await using directory = await context.workspace.openDirectory(path)
   const prefix = path === '.' ? '' : `${path}/`
   const found = new Map<string, Map<string, number>>()
@@ -40,7 +40,7 @@ export async function rank(context: Context, names: string[], { path, ...discove
     { signal: context.signal, seconds },
     stream.take,
   ))
-  if (!asked) throw refusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here.')
+  if (!asked) throw slotRefusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here.')
   const there = new Set(await existing(context, [...found.keys()]))
   const files = [...found].filter(([file]) => there.has(file)).map(([file, held]) => ({ file, lines: held }))
   files.sort((a, b) => b.lines.size - a.lines.size || byPath(a.file, b.file))

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be'
 /** How the bytes of a file are to be read as text. */
-export interface Form {
+export interface TextForm {
   encoding: Encoding
   /** Bytes of the byte order mark at the start; 0 without one. */
   bom: number
@@ -14,7 +14,7 @@ export interface Form {
 export const headBytes = 8192
 
 /** Recognises the form of a file by its first `headBytes` bytes. */
-export function recognise(head: Buffer): Form {
+export function recognise(head: Buffer): TextForm {
   if (head[0] === 0xff && head[1] === 0xfe) return { encoding: 'utf-16le', bom: 2, binary: false }
   if (head[0] === 0xfe && head[1] === 0xff) return { encoding: 'utf-16be', bom: 2, binary: false }
   const bom = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0
@@ -22,7 +22,7 @@ export function recognise(head: Buffer): Form {
 }
 
 /** Bytes without their mark as text; `lossy` if some were no text and became U+FFFD. */
-export function decode(bytes: Buffer, encoding: Encoding): { text: string; lossy: boolean } {
+export function decodeBytes(bytes: Buffer, encoding: Encoding): { text: string; lossy: boolean } {
   if (encoding === 'utf-8') return { text: bytes.toString(), lossy: !isUtf8(bytes) }
   const text = new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes)
   return { text, lossy: bytes.length % 2 === 1 || !encode(text, encoding).equals(bytes) }

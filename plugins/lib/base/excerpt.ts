@@ -1,12 +1,12 @@
 import { isAscii } from 'node:buffer'
 
-export interface Excerpt {
+export interface CutText {
   text: string
   cut: boolean
 }
 
 /** The first `limit` code points of a text. */
-export function cut(text: string, limit: number): Excerpt {
+export function cut(text: string, limit: number): CutText {
   // A text has at least as many UTF-16 units as code points.
   if (text.length <= limit) return { text, cut: false }
   const points = Array.from(text.slice(0, 2 * limit + 2))
@@ -14,7 +14,7 @@ export function cut(text: string, limit: number): Excerpt {
 }
 
 /** At most `limit` code points of a line around the byte `at`. `more` says that the line goes on before or behind the bytes given. */
-export function excerpt(line: Buffer, at: number, limit: number, more: { front: boolean; back: boolean }): Excerpt {
+export function excerpt(line: Buffer, at: number, limit: number, more: { front: boolean; back: boolean }): CutText {
   if (line.length <= limit && !more.front && !more.back) return { text: line.toString(), cut: false }
   // Bytes from the middle of a line may begin or end within a code point.
   const from = more.front ? boundary(line, 3) : 0

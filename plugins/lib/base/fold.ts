@@ -1,5 +1,5 @@
 /** Quotes, dashes and spaces of typography as those of the keyboard. */
-export const fold = (line: string): string =>
+export const foldTypography = (line: string): string =>
   line
     .normalize('NFC')
     .replace(/[\u2018\u2019\u201a\u201b\u2032]/g, "'")

@@ -4,7 +4,7 @@ import { fail, VtError, type JsonObject, type Next, type Notice } from '../../..
 export const largestOutput = 2 * 1024 * 1024
 
 /** A failure to throw, with a code of the slot; the manifest of the slot has its hint. */
-export const refusal = (code: string, message: string, extra: { hint?: string; retryable?: boolean; details?: JsonObject; next?: Next } = {}): VtError =>
+export const slotRefusal = (code: string, message: string, extra: { hint?: string; retryable?: boolean; details?: JsonObject; next?: Next } = {}): VtError =>
   new VtError(fail(code, message, extra).error)
 
 /** As many items from the start as fit into `bytes` of JSON. */
@@ -17,7 +17,7 @@ export function fitting<T>(items: T[], bytes = largestOutput): T[] {
 export const notice = (code: string, message: string): Notice => ({ code, message })
 
 /** `1 match`, `2 matches`. */
-export const count = (number: number, one: string, many = `${one}s`): string => `${number} ${number === 1 ? one : many}`
+export const pluralized = (number: number, one: string, many = `${one}s`): string => `${number} ${number === 1 ? one : many}`
 
 /** The first names, and how many more there are. */
 export function some(names: string[], limit = 20): string {
@@ -33,7 +33,7 @@ export function remarks(found: { incomplete: boolean; complaints: string[]; skip
   if (incomplete) all.push(notice('VT_SEARCH_INCOMPLETE', 'The search stopped at its limit; the totals are lower bounds. Narrow path or globs.'))
   if (complaints.length > 0) all.push(notice('VT_SEARCH_PARTIAL', `Not everything could be searched: ${complaints.slice(0, 5).join('; ')}`))
   // Without names: what is gone may never have been inside.
-  if (gone > 0) all.push(notice('VT_SEARCH_PARTIAL', `${count(gone, 'file')} changed or vanished during the search and ${gone === 1 ? 'is' : 'are'} left out.`))
-  if (skipped.length > 0) all.push(notice('VT_SEARCH_SKIPPED', `${count(skipped.length, 'file')} over 256 MiB not opened: ${some(skipped)}`))
+  if (gone > 0) all.push(notice('VT_SEARCH_PARTIAL', `${pluralized(gone, 'file')} changed or vanished during the search and ${gone === 1 ? 'is' : 'are'} left out.`))
+  if (skipped.length > 0) all.push(notice('VT_SEARCH_SKIPPED', `${pluralized(skipped.length, 'file')} over 256 MiB not opened: ${some(skipped)}`))
   return all
 }

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { unlessAborted } from './unless_aborted.js'
-import type { Done } from './worker_jobs.js'
+import type { JobAnswer } from './worker_jobs.js'
 
-export interface Limits {
+export interface WorkerLimits {
   /** Most of the heap of the thread. */
   heap_mb?: number
   /** Most that the program may grow by while a job is done. */
@@ -33,7 +33,7 @@ const watchMs = 20
  * A thread that does the jobs of one script, one at a time, because it has one limit of memory. It stays for a while, because a warm one works in a
  * fraction of the time, and never keeps the program alive. A job that is too much ends it; the next job gets a new one.
  */
-export function thread<Job, Answer>(script: string, limits: Limits): Work<Job, Answer> {
+export function thread<Job, Answer>(script: string, limits: WorkerLimits): Work<Job, Answer> {
   const jobs = new Jobs<Job, Answer>(script, limits)
   let line: Promise<void> = Promise.resolve()
   return async (job, signal, seconds = limits.seconds ?? 10) => {
@@ -57,7 +57,7 @@ class Jobs<Job, Answer> {
 
   constructor(
     private readonly script: string,
-    private readonly limits: Limits,
+    private readonly limits: WorkerLimits,
   ) {}
 
   /** Contract: one at a time. */
@@ -85,7 +85,7 @@ class Jobs<Job, Answer> {
     }, watchMs)
     const abort = () => kill(signal.reason as Error)
     const died = () => kill(new ThreadProblem('ended'))
-    const answer = (done: Done<Answer>) => {
+    const answer = (done: JobAnswer<Answer>) => {
       if (done.id !== id) return
       end()
       if ('answer' in done) resolve(done.answer)

@@ -1,12 +1,12 @@
 import { parentPort } from 'node:worker_threads'
 
 /** The answer to a job; before all of them one without an id, when the thread is ready. */
-export type Done<Answer> = { id: number; answer: Answer } | { id: number; failed: string }
+export type JobAnswer<Answer> = { id: number; answer: Answer } | { id: number; failed: string }
 
 /** Does every job that is sent to this thread. To be called when all it needs is loaded. */
 export function doJobs<Job, Answer>(work: (job: Job) => Promise<Answer>): void {
   parentPort!.on('message', async ({ id, job }: { id: number; job: Job }) => {
-    const done: Done<Answer> = await work(job).then(
+    const done: JobAnswer<Answer> = await work(job).then(
       (answer) => ({ id, answer }),
       (error: unknown) => ({ id, failed: String(error).slice(0, 200) }),
     )

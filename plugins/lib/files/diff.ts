@@ -2,7 +2,7 @@ import { formatPatch, OMIT_HEADERS, structuredPatch, type StructuredPatchHunk } 
 import { lineAt, type Changes } from './changes.js'
 
 /** Most lines and bytes that a diff may have; what is more is left out with a line that says so. */
-export interface Room {
+export interface DiffRoom {
   lines: number
   bytes: number
 }
@@ -11,13 +11,13 @@ const context = 3
 export const mostCompared = 1024 * 1024
 
 /** What changed as a unified diff. Only the pieces that differ are compared, so that a large file costs no more than a small one. */
-export function diffOf(path: string, changes: Changes, room: Room): string {
+export function diffOf(path: string, changes: Changes, room: DiffRoom): string {
   const hunks = windows(changes).flatMap(({ before, after, line, newLine }) => hunksOf(before, after, line, newLine))
   return unified(path, path, hunks, room)
 }
 
 /** Two whole texts as a unified diff; `undefined` if either is over 1 MiB or comparing takes more than 500 ms. */
-export function diffTexts(path: string, before: Buffer, after: Buffer, room: Room): string | undefined {
+export function diffTexts(path: string, before: Buffer, after: Buffer, room: DiffRoom): string | undefined {
   if (Math.max(before.length, after.length) > mostCompared) return undefined
   const hunks = structuredPatch('', '', before.toString(), after.toString(), '', '', { context, timeout: 500 })?.hunks
   return hunks && unified(before.length === 0 ? '/dev/null' : path, after.length === 0 ? '/dev/null' : path, hunks, room)
@@ -93,7 +93,7 @@ function hunksOf(before: Buffer, after: Buffer, line: number, newLine: number): 
   return (patch?.hunks ?? []).map((hunk) => ({ ...hunk, oldStart: hunk.oldStart + line - 1, newStart: hunk.newStart + newLine - 1 }))
 }
 
-function unified(oldPath: string, newPath: string, hunks: StructuredPatchHunk[], room: Room): string {
+function unified(oldPath: string, newPath: string, hunks: StructuredPatchHunk[], room: DiffRoom): string {
   const name = (path: string, side: string) => (path === '/dev/null' ? path : `${side}/${path}`)
   const patch = { oldFileName: '', newFileName: '', oldHeader: '', newHeader: '', hunks }
   const body = hunks.length > 0 ? formatPatch(patch, OMIT_HEADERS) : ''
@@ -101,7 +101,7 @@ function unified(oldPath: string, newPath: string, hunks: StructuredPatchHunk[],
 }
 
 /** The first lines of a diff that fit, and how many are missing. */
-export function clip(diff: string, room: Room): string {
+export function clip(diff: string, room: DiffRoom): string {
   const lines = diff.replace(/\n$/, '').split('\n')
   let bytes = 0
   let count = 0

@@ -2,11 +2,11 @@ import { problem, VtError } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryStat } from '../../../core/workspace/index.js'
 import type { Kept } from './history.js'
-import { missing } from './missing.js'
-import { largest, load, refuseOther, refuseStale, tooLarge } from './target.js'
+import { missingPath } from './missing.js'
+import { largest, loadTarget, refuseOther, refuseStale, tooLargeToChange } from './target.js'
 
 /** An entry of the workspace that is about to be moved about, links as links. */
-export interface Entry {
+export interface MovableEntry {
   path: string
   /** Where it really lies, links on the way followed. */
   at: string
@@ -19,36 +19,36 @@ export interface Entry {
 const kinds = { file: 'file', directory: 'dir', link: 'symlink' } as const
 
 /** What lies at `path`, if anything, checked against what this session knows of it. Throws VT_FILE_STALE, VT_PATH_SPECIAL. */
-export async function entryAt(path: string, expected: string | undefined, context: Context): Promise<Entry | undefined> {
+export async function entryAt(path: string, expected: string | undefined, context: Context): Promise<MovableEntry | undefined> {
   refuseRoot(path)
   const { workspace } = context
   const stat = await workspace.stat(path)
   if (!stat) return undefined
   if (stat.kind === 'other') throw problem('VT_PATH_SPECIAL', { path, kind: 'special file' })
-  const entry = { path, at: placeOf(path, context), stat, kind: kinds[stat.kind] }
+  const entry = { path, at: entryPlace(path, context), stat, kind: kinds[stat.kind] }
   if (stat.kind !== 'file') return entry
   if (stat.bytes > largest && expected === undefined) {
     refuseOther(path, stat, context)
     return entry
   }
-  const target = await load(path, context)
+  const target = await loadTarget(path, context)
   refuseStale(path, target, expected, context)
   return { ...entry, ...(target && { content: { sha256: target.version.sha256, mode: stat.mode, bytes: stat.bytes } }) }
 }
 
 /** The place of an entry, a link itself and not what it leads to. */
-export const placeOf = (path: string, { workspace }: Context): string => workspace.resolve(path, { follow: false })
+export const entryPlace = (path: string, { workspace }: Context): string => workspace.resolve(path, { follow: false })
 
 /** The entry that must be there. Throws VT_PATH_NOT_FOUND with what is similar. */
-export async function requiredEntry(path: string, expected: string | undefined, context: Context): Promise<Entry> {
+export async function requiredEntry(path: string, expected: string | undefined, context: Context): Promise<MovableEntry> {
   const entry = await entryAt(path, expected, context)
-  if (!entry) throw await missing(path, context)
+  if (!entry) throw await missingPath(path, context)
   return entry
 }
 
 /** What is in the way of a new name: nothing, or a file that may be replaced. Throws VT_PATH_EXISTS, VT_INPUT_CONFLICT and the like. */
-export async function freeName(from: Entry, to: string, overwrite: boolean, context: Context): Promise<Entry | undefined> {
-  const place = placeOf(to, context)
+export async function freeName(from: MovableEntry, to: string, overwrite: boolean, context: Context): Promise<MovableEntry | undefined> {
+  const place = entryPlace(to, context)
   if (from.at === place || (from.kind === 'dir' && place.startsWith(`${from.at}/`))) {
     const fields = `path '${from.path}' and destination '${to}'`
     throw problem('VT_INPUT_CONFLICT', { fields }, { hint: 'Nothing can be put into itself; name another destination.' })
@@ -59,7 +59,7 @@ export async function freeName(from: Entry, to: string, overwrite: boolean, cont
     throw taken(to, `'${to}' is a directory: give the full new name, for example '${to}/${from.path.split('/').at(-1)}'.`)
   if (from.kind === 'dir' || there.kind === 'symlink') throw taken(to, 'Choose another name, or delete what is there first.')
   if (!overwrite) throw taken(to, 'Choose another name, or give overwrite: true to replace the file.')
-  if (!there.content) throw tooLarge(to, there.stat.bytes)
+  if (!there.content) throw tooLargeToChange(to, there.stat.bytes)
   return there
 }
 

@@ -8,7 +8,7 @@ const most = { directories: 500, names: 20_000 }
 const passedOver = new Set(['.git', '.vtcode', 'node_modules'])
 
 /** The error for a path where nothing is: what may have been meant, the same name anywhere first, and the listing of the nearest folder. */
-export async function missing(path: string, { workspace }: Pick<Context, 'workspace'>): Promise<VtError> {
+export async function missingPath(path: string, { workspace }: Pick<Context, 'workspace'>): Promise<VtError> {
   try {
     await (await workspace.open(path)).close()
   } catch (error) {

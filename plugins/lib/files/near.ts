@@ -1,4 +1,4 @@
-import { fold } from '../base/index.js'
+import { foldTypography } from '../base/index.js'
 
 /** A place that almost holds the text that was looked for. Lines are 1-based, `end_line` inclusive. */
 export interface Near {
@@ -15,7 +15,7 @@ const steps: [name: string, forgive: (line: string) => string][] = [
   ['trailing_whitespace', (line) => line.trimEnd()],
   ['indentation', (line) => line.trimStart()],
   ['whitespace', (line) => line.replace(/\s+/g, '')],
-  ['unicode', (line) => fold(line)],
+  ['unicode', (line) => foldTypography(line)],
   ['case', (line) => line.toLowerCase()],
 ]
 

@@ -1,39 +1,39 @@
 import { fail, sha256, VtError, type Call, type Result } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
-import { cutAtCodePoint, decode, headBytes, nextCall, recognise, short, type Form } from '../base/index.js'
-import { listing, missing } from './missing.js'
-import { again, answer } from './read/answer.js'
+import { cutAtCodePoint, decodeBytes, headBytes, nextCall, recognise, short, type TextForm } from '../base/index.js'
+import { listing, missingPath } from './missing.js'
+import { again, fileAnswer } from './read/answer.js'
 import { sliceBytes } from './read/bytes.js'
 import { imageType } from './read/image.js'
 import { indexLines, keptIndex } from './read/lines.js'
-import { fileOffset, hashOfText, pageOf, textOf } from './read/page.js'
-import { everything, wanted, type ReadInput, type Wanted } from './read/request.js'
+import { fileOffset, hashOfText, pageOf, fileText } from './read/page.js'
+import { everything, wanted, type ReadInput, type WantedPart } from './read/request.js'
 import type { Reads } from './reads.js'
 
-type Bytes = Extract<Wanted, { by: 'bytes' }>
-type Lines = Extract<Wanted, { by: 'lines' }>
+type Bytes = Extract<WantedPart, { by: 'bytes' }>
+type Lines = Extract<WantedPart, { by: 'lines' }>
 
 export type { ReadInput }
 /** Where a file is read, and who is told of what was seen of it. */
-export interface Place {
+export interface ReadPlace {
   workspace: Workspace
   signal: AbortSignal
   reads: Pick<Reads, 'remember'>
 }
 
 /** The whole of a file, a page of its lines, or a range of its bytes. */
-export async function readFile(call: Call<ReadInput>, place: Place): Promise<Result> {
+export async function readFile(call: Call<ReadInput>, place: ReadPlace): Promise<Result> {
   const want = wanted(call)
   await using file = await open(call, place)
   return await read(call, file, want, place)
 }
 
-async function read(call: Call<ReadInput>, file: Handle, want: Wanted, place: Place): Promise<Result> {
+async function read(call: Call<ReadInput>, file: Handle, want: WantedPart, place: ReadPlace): Promise<Result> {
   if (want.by === 'bytes') return readBytes(call, file, want, place)
   const head = await file.read(0, headBytes)
   const form = recognise(head)
   const image = file.stat.bytes <= largestImage ? imageType(head) : undefined
-  if (image && (form.binary || decode(head, 'utf-8').lossy)) return readImage(file, image, place)
+  if (image && (form.binary || decodeBytes(head, 'utf-8').lossy)) return readImage(file, image, place)
   if (form.binary) return refuseBinary(call)
   if (want.by === 'lines') return readLines(call, file, form, want, place)
   return file.stat.bytes > want.size ? readStart(call, file, form, want.size, place) : readLines(call, file, form, everything, place)
@@ -41,8 +41,8 @@ async function read(call: Call<ReadInput>, file: Handle, want: Wanted, place: Pl
 
 const largestImage = 5 * 1024 * 1024
 
-async function readLines(call: Call<ReadInput>, file: Handle, form: Form, want: Lines, { signal, reads }: Place): Promise<Result> {
-  const text = await textOf(file, form)
+async function readLines(call: Call<ReadInput>, file: Handle, form: TextForm, want: Lines, { signal, reads }: ReadPlace): Promise<Result> {
+  const text = await fileText(file, form)
   const { source, from, whole } = text
   const index = whole ? await indexLines(source, from, signal) : await keptIndex(file.stat, source, from, signal)
   const { total } = index
@@ -56,7 +56,7 @@ async function readLines(call: Call<ReadInput>, file: Handle, form: Form, want: 
   }
   const asked = Math.min(total, size === undefined ? total : first + size - 1)
   const page = await pageOf(source, index, first, asked, max)
-  const { text: content, lossy } = decode(page.bytes, 'utf-8')
+  const { text: content, lossy } = decodeBytes(page.bytes, 'utf-8')
   const hash = hashOfText(text, index)
   reads.remember(file.resolved, { stat: file.stat, ...(hash && { hash }), ...(whole && { bytes: whole }) })
 
@@ -82,20 +82,20 @@ async function readLines(call: Call<ReadInput>, file: Handle, form: Form, want: 
     bom: form.bom > 0,
   }
   const more = page.cut || page.last < total
-  return answer(file, output, `lines ${first}-${page.last} of ${total}`, more ? next : undefined)
+  return fileAnswer(file, output, `lines ${first}-${page.last} of ${total}`, more ? next : undefined)
 }
 
 /** The first bytes of a text that is longer than asked for. */
-async function readStart(call: Call<ReadInput>, file: Handle, { encoding, bom }: Form, size: number, { reads }: Place): Promise<Result> {
+async function readStart(call: Call<ReadInput>, file: Handle, { encoding, bom }: TextForm, size: number, { reads }: ReadPlace): Promise<Result> {
   const bytes = await file.read(0, size + 4)
   const cut = cutAtCodePoint(bytes, size, encoding)
-  const { text: content, lossy } = decode(cut.subarray(bom), encoding)
+  const { text: content, lossy } = decodeBytes(cut.subarray(bom), encoding)
   reads.remember(file.resolved, { stat: file.stat })
   const piece = { content, encoding, truncated: true, offset_bytes: 0, bytes_returned: cut.length, ...(lossy && { lossy }) }
   return pieceAnswer(call, file, size, piece)
 }
 
-async function readBytes(call: Call<ReadInput>, file: Handle, { offset, size }: Bytes, { reads }: Place): Promise<Result> {
+async function readBytes(call: Call<ReadInput>, file: Handle, { offset, size }: Bytes, { reads }: ReadPlace): Promise<Result> {
   const { bytes: total } = file.stat
   if (offset > 0 && offset >= total) {
     const next = again(call, { offset_bytes: Math.max(0, total - size), page_size_bytes: size })
@@ -121,16 +121,16 @@ interface Piece {
 function pieceAnswer(call: Call<ReadInput>, file: Handle, size: number, piece: Piece): Result {
   const end = piece.offset_bytes + piece.bytes_returned
   const next = end < file.stat.bytes ? again(call, { offset_bytes: end, page_size_bytes: Math.min(size, 524_288) }) : undefined
-  return answer(file, piece, `bytes ${piece.offset_bytes}-${end - 1} of ${file.stat.bytes}`, next)
+  return fileAnswer(file, piece, `bytes ${piece.offset_bytes}-${end - 1} of ${file.stat.bytes}`, next)
 }
 
-async function readImage(file: Handle, mimeType: string, { reads }: Place): Promise<Result> {
+async function readImage(file: Handle, mimeType: string, { reads }: ReadPlace): Promise<Result> {
   const bytes = await file.read(0, file.stat.bytes)
   const hash = short(sha256(bytes))
   reads.remember(file.resolved, { hash, stat: file.stat })
   const output = { content: '', content_kind: 'image', encoding: 'base64', mime_type: mimeType, truncated: false, hash }
   return {
-    ...answer(file, output, ''),
+    ...fileAnswer(file, output, ''),
     text: `[${mimeType}, ${bytes.length} bytes]`,
     content: [{ type: 'image', data: bytes.toString('base64'), mimeType }],
   }
@@ -139,7 +139,7 @@ async function readImage(file: Handle, mimeType: string, { reads }: Place): Prom
 const refuseBinary = (call: Call<ReadInput>): Result =>
   fail('VT_FILE_BINARY', `'${call.input.path}' is not text.`, { next: again(call, { offset_bytes: 0, page_size_bytes: headBytes }) })
 
-async function open({ input: { path } }: Call<ReadInput>, { workspace }: Place): Promise<Handle> {
+async function open({ input: { path } }: Call<ReadInput>, { workspace }: ReadPlace): Promise<Handle> {
   try {
     return await workspace.openFile(path)
   } catch (error) {
@@ -147,7 +147,7 @@ async function open({ input: { path } }: Call<ReadInput>, { workspace }: Place):
     if (error.code === 'VT_PATH_IS_DIRECTORY') throw new VtError({ ...error.problem, next: listing(path) })
     if (error.code !== 'VT_PATH_NOT_FOUND') throw error
     const next = nextCall('inspect', { session_id: path })
-    throw isSession(path) ? new VtError({ ...error.problem, next }) : await missing(path, { workspace })
+    throw isSession(path) ? new VtError({ ...error.problem, next }) : await missingPath(path, { workspace })
   }
 }
 

@@ -3,7 +3,7 @@ import type { Context } from '../../../core/kernel/index.js'
 import { contentHash, short } from '../base/index.js'
 import { missingParents, recorded } from './history.js'
 import { readsOf } from './reads.js'
-import { lossNotices, readOf, type Target } from './target.js'
+import { lossNotices, readOf, type FileTarget } from './target.js'
 
 export interface Replaced {
   resolved: string
@@ -16,7 +16,7 @@ export async function replace(
   call: Call<any>,
   context: Context,
   path: string,
-  target: Target | undefined,
+  target: FileTarget | undefined,
   bytes: Buffer,
 ): Promise<Replaced> {
   const { workspace, session } = context

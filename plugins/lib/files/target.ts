@@ -6,7 +6,7 @@ import { diffTexts } from './diff.js'
 import { readsOf, sameVersion } from './reads.js'
 
 /** A file that is about to be changed, as it is now. */
-export interface Target {
+export interface FileTarget {
   path: string
   resolved: string
   bytes: Buffer
@@ -17,7 +17,7 @@ export interface Target {
 export const largest = 64 * 1024 * 1024
 
 /** The file at `path`, `undefined` if there is none. Throws VT_PATH_IS_DIRECTORY, VT_PATH_SPECIAL, VT_INPUT_TOO_LARGE and the like. */
-export async function load(path: string, { workspace }: Context): Promise<Target | undefined> {
+export async function loadTarget(path: string, { workspace }: Context): Promise<FileTarget | undefined> {
   let file
   try {
     file = await workspace.openFile(path)
@@ -27,7 +27,7 @@ export async function load(path: string, { workspace }: Context): Promise<Target
   }
   await using opened = file
   const { stat } = opened
-  if (stat.bytes > largest) throw tooLarge(opened.path, stat.bytes)
+  if (stat.bytes > largest) throw tooLargeToChange(opened.path, stat.bytes)
   const bytes = await opened.read(0, stat.bytes)
   return { path: opened.path, resolved: opened.resolved, bytes, version: { stat, sha256: contentHash(bytes), bytes } }
 }
@@ -36,7 +36,7 @@ export async function load(path: string, { workspace }: Context): Promise<Target
  * Refuses a change to a file that is not what the caller believes: `expected` is the start of the hash that the call names; without
  * it the file must be as this session last saw it, if it did. Throws VT_FILE_STALE.
  */
-export function refuseStale(path: string, target: Target | undefined, expected: string | undefined, { session }: Context): void {
+export function refuseStale(path: string, target: FileTarget | undefined, expected: string | undefined, { session }: Context): void {
   const disk = target && short(target.version.sha256)
   if (expected !== undefined) {
     if (target?.version.sha256.startsWith(expected.toLowerCase())) return
@@ -72,7 +72,7 @@ export function lossNotices(path: string, lost: readonly string[]): Notice[] {
 /** The room for a diff in the answer of a single file. */
 export const diffRoom = { lines: 200, bytes: 16 * 1024 }
 
-export const tooLarge = (path: string, size: number): VtError =>
+export const tooLargeToChange = (path: string, size: number): VtError =>
   new VtError({
     code: 'VT_INPUT_TOO_LARGE',
     message: `'${path}' has ${size} bytes; files up to ${largest} are changed in place.`,

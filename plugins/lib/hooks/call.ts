@@ -1,17 +1,17 @@
 import type { Call, JsonObject } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
-import { groupsFor, matches, type Ground, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
-import { inputOf, runHook, type Said } from './run.js'
-import { wordsFor, type Word } from './words.js'
+import { groupsFor, matches, type HookGround, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
+import { hookInput, runHook, type HookOutput } from './run.js'
+import { hookWordsFor, type HookWord } from './words.js'
 
 /** A hook that wants to be told of a call, and in which words. */
-export interface Chosen {
+export interface ChosenHook {
   entry: HookEntry
   group: HookGroup
-  word: Word
+  word: HookWord
 }
-export interface Ran extends Chosen {
-  said: Said
+export interface Ran extends ChosenHook {
+  said: HookOutput
 }
 
 export const hooksIn = ({ settings }: Pick<Context, 'settings'>): HookBlock | undefined => {
@@ -20,10 +20,10 @@ export const hooksIn = ({ settings }: Pick<Context, 'settings'>): HookBlock | un
 }
 
 /** The hooks that are for this call, identical ones once, in the order of the settings. */
-export async function hooksFor(event: HookEvent, call: Call, context: Context): Promise<Chosen[]> {
-  const found = new Map<string, Chosen>()
+export async function hooksFor(event: HookEvent, call: Call, context: Context): Promise<ChosenHook[]> {
+  const found = new Map<string, ChosenHook>()
   for (const group of groupsFor(hooksIn(context), event)) {
-    for (const word of wordsFor(call, context.slot, group.dialect ?? 'unified', context.workspace.root)) {
+    for (const word of hookWordsFor(call, context.slot, group.dialect ?? 'unified', context.workspace.root)) {
       if (!(await matches(group.matcher, word.names))) continue
       for (const entry of group.hooks ?? []) {
         if (await concerned(entry, call, context)) found.set(JSON.stringify([group.by?.id, entry, word.tool_name, word.tool_input]), { entry, group, word })
@@ -45,11 +45,11 @@ async function concerned({ if: text }: HookEntry, call: Call, context: Context):
 }
 
 /** Runs hooks side by side with the event as their input; answers in their order. Those that are `async` are started and not waited for. */
-export function runHooks(event: HookEvent, chosen: readonly Chosen[], call: Call, context: Context, extra: JsonObject): Promise<Ran[]> {
-  const ground: Ground = { root: context.workspace.root, session: call.session, mode: call.mode, settings: context.settings, signal: context.signal }
+export function runHooks(event: HookEvent, chosen: readonly ChosenHook[], call: Call, context: Context, extra: JsonObject): Promise<Ran[]> {
+  const ground: HookGround = { root: context.workspace.root, session: call.session, mode: call.mode, settings: context.settings, signal: context.signal }
   const waiting = chosen.flatMap((one) => {
     const { tool_name, tool_input } = one.word
-    const work = runHook(one.entry, one.group, inputOf(event, ground, { tool_name, tool_input, tool_use_id: call.id, ...extra }), ground).then((said) => ({ ...one, said }))
+    const work = runHook(one.entry, one.group, hookInput(event, ground, { tool_name, tool_input, tool_use_id: call.id, ...extra }), ground).then((said) => ({ ...one, said }))
     if (one.entry.async !== true || event === 'PreToolUse' || event === 'PermissionRequest') return [work]
     work.catch(() => undefined)
     return []

@@ -78,7 +78,7 @@ export async function matches(matcher: string | undefined, names: readonly strin
 }
 
 /** Where hooks run, and for whom. */
-export interface Ground {
+export interface HookGround {
   root: string
   session: string
   mode: Mode

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../../core/base/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
-import { blocksOf } from './brought.js'
-import { groupsFor, matches, type Ground, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
-import { cut, inputOf, runHook, specific, type Said } from './run.js'
+import { hookBlocks } from './brought.js'
+import { groupsFor, matches, type HookGround, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
+import { cutHookText, hookInput, runHook, specific, type HookOutput } from './run.js'
 
 /** Events that are no part of a call; surfaces and the agent fire them. */
 export type Occasion = Exclude<HookEvent, 'PreToolUse' | 'PermissionRequest' | 'PostToolUse' | 'PostToolUseFailure'>
-export interface Circumstances {
+export interface EventInput {
   session: string
   /** What a matcher is held against: the source, the reason, the type, the trigger, the agent. */
   matched?: string
@@ -15,7 +15,7 @@ export interface Circumstances {
   signal?: AbortSignal
 }
 /** What the hooks of an event say together. */
-export interface Told {
+export interface HookAnswer {
   /** Why what was about to happen should not; where the event can be blocked. */
   block?: string
   /** For the model to know. */
@@ -31,21 +31,21 @@ const informative: readonly Occasion[] = ['SessionStart', 'UserPromptSubmit', 'S
  * Tells the hooks of the settings of an event, all side by side, and waits for those that are not `async`. A hook that fails changes
  * nothing unless its `on_error` says so. Contract: never rejects; with no hooks it costs a look at the settings.
  */
-export async function fire(kernel: Kernel, event: Occasion, { session, matched = '', extra = {}, signal = new AbortController().signal }: Circumstances): Promise<Told> {
-  const told: Told = { context: [], remarks: [] }
+export async function fire(kernel: Kernel, event: Occasion, { session, matched = '', extra = {}, signal = new AbortController().signal }: EventInput): Promise<HookAnswer> {
+  const told: HookAnswer = { context: [], remarks: [] }
   const groups = groupsFor(kernel.hooks as HookBlock, event)
   if (groups.length === 0) return told
-  const ground: Ground = { root: kernel.workspace, session, mode: kernel.settings.policy.mode, settings: blocksOf(kernel.settings), signal }
+  const ground: HookGround = { root: kernel.workspace, session, mode: kernel.settings.policy.mode, settings: hookBlocks(kernel.settings), signal }
   const entries = new Map<string, { entry: HookEntry; group: HookGroup }>()
   for (const group of groups) {
     const { matcher, hooks = [], by } = group
     if (matched === '' || (await matches(matcher, [matched]))) for (const entry of hooks) entries.set(JSON.stringify([by?.id, entry]), { entry, group })
   }
-  const input = inputOf(event, ground, extra)
+  const input = hookInput(event, ground, extra)
   const waiting = [...entries.values()].flatMap(({ entry, group }) => {
     const work = runHook(entry, group, input, ground).then(
-      (said): [HookEntry, Said] => [entry, said],
-      (error: Error): [HookEntry, Said] => [entry, { kind: 'failed', reason: error.message }],
+      (said): [HookEntry, HookOutput] => [entry, said],
+      (error: Error): [HookEntry, HookOutput] => [entry, { kind: 'failed', reason: error.message }],
     )
     return entry.async === true ? [] : [work]
   })
@@ -53,9 +53,9 @@ export async function fire(kernel: Kernel, event: Occasion, { session, matched =
   return told
 }
 
-function hear(told: Told, event: Occasion, entry: HookEntry, said: Said): void {
+function hear(told: HookAnswer, event: Occasion, entry: HookEntry, said: HookOutput): void {
   const block = (reason: unknown): void => {
-    if (blockable.includes(event)) told.block ??= cut(String(reason ?? 'A lifecycle hook objects.'))
+    if (blockable.includes(event)) told.block ??= cutHookText(String(reason ?? 'A lifecycle hook objects.'))
   }
   if (said.kind === 'block') return block(said.reason)
   if (said.kind === 'failed') {
@@ -68,8 +68,8 @@ function hear(told: Told, event: Occasion, entry: HookEntry, said: Said): void {
   if (json['decision'] === 'block') block(json['reason'])
   else if (json['continue'] === false) block(json['stopReason'])
   const known = [text, additionalContext].filter((one): one is string => typeof one === 'string' && one !== '')
-  if (informative.includes(event)) told.context.push(...known.map(cut))
-  if (typeof json['systemMessage'] === 'string') told.remarks.push({ code: 'VT_HOOK_CONTEXT', message: cut(json['systemMessage']) })
+  if (informative.includes(event)) told.context.push(...known.map(cutHookText))
+  if (typeof json['systemMessage'] === 'string') told.remarks.push({ code: 'VT_HOOK_CONTEXT', message: cutHookText(json['systemMessage']) })
 }
 
 /** Tells hooks that the user is waited for. Nobody waits for them. */

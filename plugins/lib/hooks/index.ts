@@ -1,5 +1,5 @@
 export { hooksFor, hooksIn, runHooks, type Ran } from './call.js'
 export { eventOf, type Dialect } from './entries.js'
-export { fire, notify, type Circumstances, type Occasion, type Told } from './fire.js'
+export { fire, notify, type EventInput, type Occasion, type HookAnswer } from './fire.js'
 export { hookRemarks } from './remarks.js'
-export { cut, shown, specific, type Said } from './run.js'
+export { cutHookText, shownHook, specific, type HookOutput } from './run.js'

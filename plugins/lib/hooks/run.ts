@@ -3,10 +3,10 @@ import { findProgram, searchPath, VtError, type JsonObject } from '../../../core
 import { spoken } from '../base/index.js'
 import { runShort } from '../process/index.js'
 import { ready, type Ready } from './brought.js'
-import { inGemini, type Ground, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
+import { inGemini, type HookGround, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
 
 /** What a hook said. `block` is its exit code 2; what went wrong is `failed`, `exited` when it is only an exit code. */
-export type Said =
+export type HookOutput =
   | { kind: 'said'; json: JsonObject; text: string }
   | { kind: 'block'; reason: string; json: JsonObject }
   | { kind: 'failed'; reason: string; exited?: true }
@@ -15,16 +15,16 @@ const permissionModes = { plan: 'plan', ask: 'default', auto: 'acceptEdits', 'fu
 const largest = { answer: 1024 * 1024, text: 10_000 }
 
 /** The event as every hook gets it: one JSON object. */
-export function inputOf(event: HookEvent, { root, session, mode }: Ground, extra: JsonObject): JsonObject {
+export function hookInput(event: HookEvent, { root, session, mode }: HookGround, extra: JsonObject): JsonObject {
   return { session_id: session, cwd: root, hook_event_name: event, transcript_path: join(root, '.vtcode/sessions', session, 'calls.jsonl'), permission_mode: permissionModes[mode], ...extra }
 }
 
 /** Tells one hook of an event and reads what it says. Contract: rejects only when it was aborted. */
-export async function runHook(entry: HookEntry, group: HookGroup, told: JsonObject, ground: Ground): Promise<Said> {
+export async function runHook(entry: HookEntry, group: HookGroup, told: JsonObject, ground: HookGround): Promise<HookOutput> {
   const event = told['hook_event_name'] as HookEvent
   const input = group.dialect === 'gemini' ? { ...told, hook_event_name: inGemini(event) } : told
   const seconds = Math.min(600, Math.max(1, entry.timeout_secs ?? entry.timeout ?? (event === 'SessionEnd' ? 2 : 60)))
-  const failed = (reason: string, how: { exited?: true } = {}): Said => ({ kind: 'failed', reason: `The hook \`${shown(entry)}\` ${reason}.`, ...how })
+  const failed = (reason: string, how: { exited?: true } = {}): HookOutput => ({ kind: 'failed', reason: `The hook \`${shownHook(entry)}\` ${reason}.`, ...how })
   const type = entry.type ?? 'command'
   try {
     if (type === 'command' && entry.command) return await command(await ready(entry, group, ground), input, ground, seconds, failed)
@@ -42,9 +42,9 @@ export async function runHook(entry: HookEntry, group: HookGroup, told: JsonObje
   }
 }
 
-type Failed = (reason: string, how?: { exited?: true }) => Said
+type Failed = (reason: string, how?: { exited?: true }) => HookOutput
 
-async function command({ command, args: said, env, cwd, base }: Ready, input: JsonObject, { root, signal }: Ground, seconds: number, failed: Failed): Promise<Said> {
+async function command({ command, args: said, env, cwd, base }: Ready, input: JsonObject, { root, signal }: HookGround, seconds: number, failed: Failed): Promise<HookOutput> {
   const [name, args] = said ? [command, said] : ['sh', ['-c', command]]
   const file = isAbsolute(name) ? name : name.includes('/') ? join(base, name) : findProgram(name, searchPath(process.env.PATH, root))
   if (file === undefined) return failed('is not found')
@@ -59,7 +59,7 @@ async function command({ command, args: said, env, cwd, base }: Ready, input: Js
 }
 
 /** Exit 0 with JSON or text, exit 2 to block with the reason in the JSON or on stderr; all else is a failure. */
-function readAnswer(code: number | undefined, stdout: string, stderr: string, failed: Failed): Said {
+function readAnswer(code: number | undefined, stdout: string, stderr: string, failed: Failed): HookOutput {
   let json: JsonObject = {}
   if (stdout.startsWith('{')) {
     try {
@@ -68,14 +68,14 @@ function readAnswer(code: number | undefined, stdout: string, stderr: string, fa
       if (code !== 2) return failed('prints what begins like JSON and is none')
     }
   }
-  if (code === 2) return { kind: 'block', reason: cut(String(json['reason'] ?? (stderr || 'A lifecycle hook blocks this.'))), json }
+  if (code === 2) return { kind: 'block', reason: cutHookText(String(json['reason'] ?? (stderr || 'A lifecycle hook blocks this.'))), json }
   if (code === undefined) return failed('was ended by a signal')
   if (code !== 0) return failed(`ended with the exit code ${code}`, { exited: true })
-  return { kind: 'said', json, text: stdout.startsWith('{') ? '' : cut(stdout) }
+  return { kind: 'said', json, text: stdout.startsWith('{') ? '' : cutHookText(stdout) }
 }
 
 /** What a hook says about the event itself. */
 export const specific = (json: JsonObject): JsonObject => (typeof json['hookSpecificOutput'] === 'object' && json['hookSpecificOutput'] !== null ? (json['hookSpecificOutput'] as JsonObject) : {})
 /** Texts of a hook are cut, not believed to be short. */
-export const cut = (text: string): string => (text.length > largest.text ? `${text.slice(0, largest.text - 1)}…` : text)
-export const shown = ({ command = '', args = [], url = '' }: HookEntry): string => ([command, ...args].map(spoken).join(' ') || url).slice(0, 120)
+export const cutHookText = (text: string): string => (text.length > largest.text ? `${text.slice(0, largest.text - 1)}…` : text)
+export const shownHook = ({ command = '', args = [], url = '' }: HookEntry): string => ([command, ...args].map(spoken).join(' ') || url).slice(0, 120)

@@ -4,7 +4,7 @@ import { patchedPaths } from '../rules/index.js'
 import type { Dialect } from './entries.js'
 
 /** A call as a hook is told of it; one call may be several of another program's. */
-export interface Word {
+export interface HookWord {
   tool_name: string
   tool_input: JsonObject
   /** What a matcher may call it. */
@@ -14,7 +14,7 @@ export interface Word {
 }
 
 /** The call in the words of a dialect; slots that the other program has no word for keep theirs. */
-export function wordsFor(call: Call, slot: SlotInfo, dialect: Dialect, root: string): Word[] {
+export function hookWordsFor(call: Call, slot: SlotInfo, dialect: Dialect, root: string): HookWord[] {
   if (dialect === 'unified') return [{ ...ours(call, slot), names: [...ours(call, slot).names, ...foreignNames(call.slot)] }]
   const tool = Object.hasOwn(tools, call.slot) ? tools[call.slot]! : undefined
   const said = tool?.(call.given, (path) => join(root, path)) ?? []
@@ -26,7 +26,7 @@ export function wordsFor(call: Call, slot: SlotInfo, dialect: Dialect, root: str
 }
 
 /** Its slot and every name of it: a hook is for what is called, however that is spelt. */
-const ours = ({ slot, given }: Call, { names, aliases }: SlotInfo): Word => ({
+const ours = ({ slot, given }: Call, { names, aliases }: SlotInfo): HookWord => ({
   tool_name: slot,
   tool_input: { ...given },
   names: [...names, ...aliases],

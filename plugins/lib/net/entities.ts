@@ -13,4 +13,4 @@ export function decodeEntities(text: string): string {
 }
 
 /** Markup as the text in it, on one line. */
-export const textOf = (html: string): string => decodeEntities(html.replace(/<[^>]*>/g, '')).replace(/\s+/g, ' ').trim()
+export const markupText = (html: string): string => decodeEntities(html.replace(/<[^>]*>/g, '')).replace(/\s+/g, ' ').trim()

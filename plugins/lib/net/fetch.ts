@@ -1,8 +1,8 @@
 import { problem, version } from '../../../core/base/index.js'
 import { unlessAborted } from '../base/index.js'
-import { one, readBody } from './fetch/body.js'
-import { decodeText, isBinary, isPdf, readContentType } from './fetch/charset.js'
-import { ask, type Answer } from './fetch/connect.js'
+import { one, readResponseBody } from './fetch/body.js'
+import { decodeText, isBinaryBody, isPdf, readContentType } from './fetch/charset.js'
+import { sendRequest, type HttpAnswer } from './fetch/connect.js'
 import { brief, networkFailure, webFailure } from './fetch/failure.js'
 import { checkHost, readUrl } from './fetch/guard.js'
 import { hostOf } from './fetch/hosts.js'
@@ -14,7 +14,7 @@ export { addressesOf, checkHost, readUrl } from './fetch/guard.js'
 export { hostOf } from './fetch/hosts.js'
 export type { WebSettings } from './fetch/settings.js'
 
-export interface Request {
+export interface PageRequest {
   url: string
   method?: string
   /** Sent to the first origin; another one gets none of them. */
@@ -32,7 +32,7 @@ export interface Request {
   /** Told as soon as a server has answered, whatever comes of it. */
   answered?: () => void
 }
-export interface Page {
+export interface FetchedPage {
   /** As it was asked for at last. */
   url: URL
   status: number
@@ -54,7 +54,7 @@ export interface Page {
  * address; no cookies, no credentials but those given, no cache, no proxy of the environment, one deadline.
  * Throws VT_WEB_URL, VT_WEB_BLOCKED, VT_WEB_HTTP, VT_WEB_TYPE, VT_WEB_TOO_LARGE, VT_WEB_REDIRECTS, VT_WEB_NETWORK, VT_WEB_TIMEOUT.
  */
-export async function fetchPage(request: Request, settings: WebSettings, signal: AbortSignal): Promise<Page> {
+export async function fetchPage(request: PageRequest, settings: WebSettings, signal: AbortSignal): Promise<FetchedPage> {
   const deadline = AbortSignal.timeout(request.timeout_secs * 1000)
   const both = AbortSignal.any([signal, deadline])
   let url = readUrl(request.url)
@@ -68,7 +68,7 @@ export async function fetchPage(request: Request, settings: WebSettings, signal:
   }
 }
 
-async function follow(request: Request, first: URL, settings: WebSettings, signal: AbortSignal, now: (url: URL) => void): Promise<Page> {
+async function follow(request: PageRequest, first: URL, settings: WebSettings, signal: AbortSignal, now: (url: URL) => void): Promise<FetchedPage> {
   const redirects: string[] = []
   let { method = 'GET', headers = {}, body } = request
   for (let url = first; ; ) {
@@ -85,11 +85,11 @@ async function follow(request: Request, first: URL, settings: WebSettings, signa
     now((url = page.location))
   }
 
-  async function hop(url: URL): Promise<Page> {
+  async function hop(url: URL): Promise<FetchedPage> {
     checkHost(url, settings)
     return politely(hostOf(url), signal, async () => {
       const sent = { ...common(settings), ...headers }
-      await using answer = await ask(url, { method, headers: sent, signal, ...(body !== undefined && { body }) }, settings)
+      await using answer = await sendRequest(url, { method, headers: sent, signal, ...(body !== undefined && { body }) }, settings)
       request.answered?.()
       return await read(answer, url, redirects, request)
     })
@@ -114,7 +114,7 @@ const common = ({ user_agent }: WebSettings): Record<string, string> => ({
   'accept-encoding': 'gzip, br',
 })
 
-async function read(answer: Answer, url: URL, redirects: string[], { max_bytes, accepts }: Request): Promise<Page> {
+async function read(answer: HttpAnswer, url: URL, redirects: string[], { max_bytes, accepts }: PageRequest): Promise<FetchedPage> {
   const { status, headers } = answer
   const retry_after = one(headers['retry-after'])
   const page = { url, status, content_type: '', text: '', bytes: 0, truncated: false, redirects: [...redirects], ...(retry_after !== undefined && { retry_after }) }
@@ -123,8 +123,8 @@ async function read(answer: Answer, url: URL, redirects: string[], { max_bytes, 
   if (status >= 400 && !accepts?.(status)) throw refused(status, url, retry_after)
   const said = readContentType(one(headers['content-type']))
   if (said.type && !isTextType(said.type)) throw wrongType(url, said.type, said.type)
-  const { bytes, truncated } = await readBody(answer, max_bytes)
-  if (isBinary(bytes, said)) throw wrongType(url, isPdf(bytes) ? 'application/pdf' : said.type ? `sent as ${said.type} and binary` : 'binary', said.type)
+  const { bytes, truncated } = await readResponseBody(answer, max_bytes)
+  if (isBinaryBody(bytes, said)) throw wrongType(url, isPdf(bytes) ? 'application/pdf' : said.type ? `sent as ${said.type} and binary` : 'binary', said.type)
   const text = decodeText(bytes, said)
   const content_type = said.type || (/^\s*<(?:!doctype html|html|head|body)\b/i.test(text) ? 'text/html' : 'text/plain')
   return { ...page, content_type, text, bytes: bytes.length, truncated }

@@ -1,5 +1,5 @@
-export { decodeEntities, textOf } from './entities.js'
-export { fetchPage, type Page } from './fetch.js'
+export { decodeEntities, markupText } from './entities.js'
+export { fetchPage, type FetchedPage } from './fetch.js'
 export { download } from './fetch/download.js'
 export { networkFailure, webFailure } from './fetch/failure.js'
 export { addressesOf, checkHost, readUrl } from './fetch/guard.js'

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { environment, findProgram, searchPath, start } from '../../../core/base/index.js'
-import type { Premises } from '../../../core/kernel/index.js'
+import type { AdapterContext } from '../../../core/kernel/index.js'
 
 /** How long a user may take to sign in, in milliseconds. */
 const PATIENCE = 300_000
@@ -68,7 +68,7 @@ export class WayBack {
 }
 
 /** Shows the user the page to sign in at, in their browser where there is one. Throws for what is no page. */
-export function showPage(url: URL, to: string, { env, workspace }: Pick<Premises, 'env' | 'workspace'>): void {
+export function showPage(url: URL, to: string, { env, workspace }: Pick<AdapterContext, 'env' | 'workspace'>): void {
   const local = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname)
   // A server may have chosen this address: nothing but a page may be opened by it.
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && local)) throw new Error(`the page to sign in at is no https address: ${url.protocol}`)

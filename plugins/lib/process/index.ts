@@ -1,7 +1,7 @@
 export { printed } from './capture.js'
 export { jsonLines } from './json_lines.js'
 export { watchable } from './resource_limits.js'
-export { lines, run, settles, tail, type Consumer, type Ended, type Limits } from './run.js'
+export { lines, runProgram, settles, tail, type Consumer, type Ended, type ProcessLimits } from './run.js'
 export { confined, loose, sandbox } from './sandbox.js'
 export { confinement, execSettings, sandboxSettings, type SandboxSettings } from './sandbox_settings.js'
 export { runShort } from './short_program.js'

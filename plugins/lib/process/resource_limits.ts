@@ -12,7 +12,7 @@ export const watchable = process.platform === 'linux'
 const everyMs = 50
 
 /** Calls once when a program has come to cost more than it may. The function returned ends the watch. */
-export function watch(pid: number, most: Burden, exceeded: () => void): () => void {
+export function watchBurden(pid: number, most: Burden, exceeded: () => void): () => void {
   const timer = setInterval(() => {
     const { read, resident } = burdenOf(pid)
     if (read <= most.read && resident <= most.resident) return

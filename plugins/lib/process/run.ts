@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { environment, problem, signalGroup, start, type Launch } from '../../../core/base/index.js'
-import { watch, type Burden } from './resource_limits.js'
+import { watchBurden, type Burden } from './resource_limits.js'
 
 /** For programs that walk a directory `cwd` is its `Handle.ref`, so that no swap of a path leads them elsewhere; `env` is added to what all get. */
 export interface Program extends Omit<Launch, 'env'> {
@@ -16,7 +16,7 @@ export interface Program extends Omit<Launch, 'env'> {
   /** Its messages are read when it has ended: each line through a pipe wakes us and takes the program's processor. */
   late_stderr?: boolean
 }
-export interface Limits {
+export interface ProcessLimits {
   signal: AbortSignal
   seconds: number
   /** Looked at now and then, where the system tells. */
@@ -41,7 +41,7 @@ const grace = { term: 200, kill: 100 }
  * After the limit, an abort or enough output the whole group is gone within 300 ms, and a grandchild that holds a pipe
  * does not prolong the call. Errors: VT_CALL_ABORTED.
  */
-export async function run(program: Program, limits: Limits, onStdout: Consumer, onStderr?: Consumer): Promise<Ended | undefined> {
+export async function runProgram(program: Program, limits: ProcessLimits, onStdout: Consumer, onStderr?: Consumer): Promise<Ended | undefined> {
   if (limits.signal.aborted) throw problem('VT_CALL_ABORTED')
   using messages = program.late_stderr ? scratch() : undefined
   const { file, args, cwd, env } = program
@@ -65,7 +65,7 @@ export async function run(program: Program, limits: Limits, onStdout: Consumer, 
     void end()
   }, limits.seconds * 1000)
   limits.signal.addEventListener('abort', onAbort, { once: true })
-  const unwatch = limits.burden && watch(child.pid, limits.burden, () => {
+  const unwatch = limits.burden && watchBurden(child.pid, limits.burden, () => {
     state.overburdened = true
     void end()
   })

@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { findProgram, searchPath, type Launch } from '../../../core/base/index.js'
 import { tempFolder } from '../state/index.js'
-import { run, tail } from './run.js'
+import { runProgram, tail } from './run.js'
 import type { SandboxSettings } from './sandbox_settings.js'
 
 /** Where a command runs and what of the machine it may touch there. */
@@ -127,7 +127,7 @@ async function probe(tools: Tools): Promise<Sandbox> {
     const known = { PATH: '/usr/bin:/bin', PROBE: outside, OUTSIDE_PID: String(process.pid) }
     const program = confined(tools, { file: '/bin/sh', args: ['-c', attempts], cwd: '/', env: known }, where)
     const said = { out: tail(), err: tail() }
-    const ended = await run(program, { signal: new AbortController().signal, seconds: 10 }, said.out.take, said.err.take)
+    const ended = await runProgram(program, { signal: new AbortController().signal, seconds: 10 }, said.out.take, said.err.take)
     const held = ended?.exit_code === 0 && said.out.text() === 'held\n' && (await readdir(outside)).length === 0
     if (held) return { tools }
     const why = (said.out.text() + said.err.text()).trim().slice(0, 200)

@@ -3,13 +3,13 @@ import type { Context } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 
 /** A path of a call as given and after following the links that exist. */
-export interface Place {
+export interface CallPath {
   given: string
   resolved: string
 }
 
 /** Every path that a call names, in its properties or, where it writes, in the text of a patch. */
-export async function placesOf(call: Call, { slot, workspace }: Pick<Context, 'slot' | 'workspace'>): Promise<Place[]> {
+export async function callPaths(call: Call, { slot, workspace }: Pick<Context, 'slot' | 'workspace'>): Promise<CallPath[]> {
   const named = propertiesOf(slot, 'workspace-path').flatMap((name) => (call.input[name] ?? []) as string | string[])
   const paths = call.effects.includes('write') ? [...named, ...patchPaths(call.input)] : named
   return paths.map((path) => placeOf(path, workspace))
@@ -48,7 +48,7 @@ export function patchedPaths(input: Readonly<JsonObject>): { path: string; is_ne
 }
 
 // Links are followed to where something would be made, too: a link may lead to what is not there yet.
-function placeOf(path: string, workspace: Workspace): Place {
+function placeOf(path: string, workspace: Workspace): CallPath {
   const given = normalized(path, workspace)
   try {
     return { given, resolved: workspace.resolve(given) }

@@ -1,30 +1,30 @@
 import type { Call, JsonObject, SlotInfo } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { placesOf, propertiesOf, type Place } from './call_paths.js'
+import { callPaths, propertiesOf, type CallPath } from './call_paths.js'
 
 /** What rules may ask about one call; everything that costs something is found out once, when first asked for. */
-export interface Facts {
+export interface CallFacts {
   readonly call: Call
   readonly slot: SlotInfo
   readonly workspace: Workspace
   readonly hasPath: boolean
   readonly hasCommand: boolean
-  places(): Promise<Place[]>
+  places(): Promise<CallPath[]>
   commands(): (string | string[])[]
   host(): string | undefined
 }
 
-export function factsOf(call: Call, context: Context): Facts {
+export function factsOf(call: Call, context: Context): CallFacts {
   const commands = propertiesOf(context.slot, 'command')
-  let places: Promise<Place[]> | undefined
+  let places: Promise<CallPath[]> | undefined
   return {
     call,
     slot: context.slot,
     workspace: context.workspace,
     hasPath: propertiesOf(context.slot, 'workspace-path').length > 0,
     hasCommand: commands.length > 0,
-    places: () => (places ??= placesOf(call, context)),
+    places: () => (places ??= callPaths(call, context)),
     commands: () => commands.flatMap((name) => (call.input[name] === undefined ? [] : [withArguments(call.input, name)])),
     host: () => hostOf(call.input.url),
   }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { changesFolder, targetOf } from './folders.js'
-import { namedFiles, readOnlyFiles, type Shape } from './read_only.js'
+import { namedFiles, readOnlyFiles, type ReadOnlyUse } from './read_only.js'
 import { readCommand } from './shell.js'
 import type { Argv } from './words.js'
 
@@ -17,7 +17,7 @@ const text = [
 ]
 
 /** The subcommands of git that look and change nothing, with the options that keep them so: none of these starts a program or writes a file. */
-const shapes: Record<string, Shape> = {
+const shapes: Record<string, ReadOnlyUse> = {
   status: {
     short: 'sbu.z',
     long: ['short', 'branch', 'long', 'porcelain', 'untracked-files', 'ignored', 'no-renames', 'show-stash', 'ahead-behind', 'no-ahead-behind'],
@@ -80,7 +80,7 @@ const settings = { 'core.fsmonitor': 'false', 'core.hooksPath': devNull, 'core.p
  * No configuration but the repository's own, and of that none of the hooks and no fetching of what a partial clone lacks. So an
  * attribute that names a filter or a textconv finds none, unless the repository's configuration brings it.
  */
-export const alone: Record<string, string> = {
+export const gitAlone: Record<string, string> = {
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: devNull,
   GIT_OPTIONAL_LOCKS: '0',

@@ -1,14 +1,14 @@
 import { commandHit } from './commands.js'
-import type { Facts } from './facts.js'
+import type { CallFacts } from './facts.js'
 import type { Rule } from './rule.js'
 
 /** The first rule that speaks about this call and whose spec meets any part of it. */
-export async function hit(facts: Facts, rules: readonly Rule[]): Promise<Rule | undefined> {
+export async function hit(facts: CallFacts, rules: readonly Rule[]): Promise<Rule | undefined> {
   for (const rule of rules) if (rule.applies(facts) && (await meets(facts, rule))) return rule
   return rules.length > 0 && facts.hasCommand ? commandHit(facts, rules) : undefined
 }
 
-async function meets(facts: Facts, rule: Rule): Promise<boolean> {
+async function meets(facts: CallFacts, rule: Rule): Promise<boolean> {
   if (rule.path) return (await facts.places()).some(({ given, resolved }) => rule.path!(given) || rule.path!(resolved))
   if (rule.host) return rule.host(facts.host() ?? '')
   if (rule.input) return rule.input(facts.call)

@@ -1,13 +1,13 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 
 /** Where a word is read: the folder of the command, relative to the workspace. */
-export interface Place {
+export interface WordPlace {
   folder: string
   workspace: Workspace
 }
 
 /** Whether a word leads to nothing outside. What does not exist cannot lead out, what cannot be opened is left to the program. */
-export async function isInside(word: string, place: Place): Promise<boolean> {
+export async function isInside(word: string, place: WordPlace): Promise<boolean> {
   const path = reached(word, place)
   if (path === undefined) return false
   const { workspace } = place
@@ -21,14 +21,14 @@ export async function isInside(word: string, place: Place): Promise<boolean> {
 }
 
 /** Every name by which a rule may know the file: as it is written, as it lies in the workspace, and where links lead. */
-export function namesOf(word: string, place: Place): string[] {
+export function namesOfWord(word: string, place: WordPlace): string[] {
   const names = [word.replace(/^\.\//, '')]
   const path = reached(word, place)
   return path === undefined ? names : [...names, path, place.workspace.resolve(path)]
 }
 
 /** The way of a word through the workspace, its last part not followed; `undefined` when it leads out. */
-export function reached(word: string, { folder, workspace }: Place): string | undefined {
+export function reached(word: string, { folder, workspace }: WordPlace): string | undefined {
   try {
     const whole = word.startsWith('/') ? within(word, workspace) : `${folder}/${word}`
     let at: string[] = []

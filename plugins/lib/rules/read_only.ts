@@ -1,7 +1,7 @@
 import type { Argv, Word } from './words.js'
 
 /** How a program may be called so that it only reads: other flags are not known to be harmless. */
-export interface Shape {
+export interface ReadOnlyUse {
   /** Short options, alone or in clusters; a letter before `:` takes a value, one before `.` may have it in the same word. */
   short?: string
   long?: string[]
@@ -11,7 +11,7 @@ export interface Shape {
   count?: true
 }
 
-const shapes: Record<string, Shape> = {
+const shapes: Record<string, ReadOnlyUse> = {
   ls: {
     short: 'aAbBcCdfFgGhHiklmnNopqQrRsStuUvxXZ1',
     long: ['all', 'almost-all', 'color', 'directory', 'full-time', 'human-readable', 'inode', 'recursive', 'reverse', 'size', 'sort', 'time-style'],
@@ -52,7 +52,7 @@ export function readOnlyFiles(argv: Argv): string[] | undefined {
   return shape && namedFiles(words, shape)
 }
 
-export function namedFiles(words: Argv, shape: Shape): string[] | undefined {
+export function namedFiles(words: Argv, shape: ReadOnlyUse): string[] | undefined {
   const files: string[] = []
   let options = true
   for (let index = 0; index < words.length; index += 1) {
@@ -70,7 +70,7 @@ export function namedFiles(words: Argv, shape: Shape): string[] | undefined {
 }
 
 /** How many words an option takes; 0 = not a known one. Text is shown, not obeyed, by a program without options. */
-function optionLength(text: string, next: Word | undefined, shape: Shape): number {
+function optionLength(text: string, next: Word | undefined, shape: ReadOnlyUse): number {
   if (shape.words === 'text' && !shape.short) return text.startsWith('-v') ? 0 : 1
   if (text.startsWith('--')) return shape.long?.includes(text.slice(2).split('=')[0]!) ? 1 : 0
   if (shape.count && /^-\d+$/.test(text)) return 1
@@ -88,7 +88,7 @@ function optionLength(text: string, next: Word | undefined, shape: Shape): numbe
 }
 
 // The shell puts names of files in place of a glob; only below a literal beginning is it sure that none is taken for an option.
-function wordFits(word: Word, shape: Shape): boolean {
+function wordFits(word: Word, shape: ReadOnlyUse): boolean {
   if (word.kind === 'variable') return shape.words === 'text'
   if (typeof shape.words === 'function') return word.kind === 'static' && shape.words(word.text)
   if (word.kind === 'glob') return (shape.words === 'glob' || shape.words === 'text') && literalPart(word) !== ''

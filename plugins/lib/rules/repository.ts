@@ -32,7 +32,7 @@ const quiet: Record<string, RegExp> = {
 export const hooksOfLooking = ['post-index-change']
 
 /** Why git would start programs of the repository's choice in this folder; `undefined` when nothing there names one. Hooks: those that count. */
-export async function configured(folder: string, workspace: Workspace, hooks?: string[]): Promise<string | undefined> {
+export async function configuredPrograms(folder: string, workspace: Workspace, hooks?: string[]): Promise<string | undefined> {
   for (let at = clean(folder); ; at = parent(at)) {
     if ((await kind(workspace, below(at, 'HEAD'))) && (await kind(workspace, below(at, 'objects')))) return 'the folder itself is a repository'
     const git = below(at, '.git')

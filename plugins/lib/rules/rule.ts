@@ -1,6 +1,6 @@
 import type { Call, Effect } from '../../../core/base/index.js'
 import type { CommandPattern } from './command_pattern.js'
-import type { Facts } from './facts.js'
+import type { CallFacts } from './facts.js'
 
 /** `Tool` or `Tool(spec)`, ready to be asked. */
 export interface Rule {
@@ -9,7 +9,7 @@ export interface Rule {
   /** The effect an allow rule answers for; absent = all of the call. */
   readonly lifts?: Effect
   /** Whether the rule speaks about this slot at all. */
-  applies(facts: Facts): boolean
+  applies(facts: CallFacts): boolean
   readonly path?: (path: string) => boolean
   readonly command?: CommandPattern
   readonly host?: (host: string) => boolean

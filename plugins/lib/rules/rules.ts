@@ -4,7 +4,7 @@ import { concerns, isOwnName } from '../../../core/registry/index.js'
 import { commandEntry, type CommandEntry } from './command_entry.js'
 import { commandPattern } from './command_pattern.js'
 import { tryExamples } from './examples.js'
-import type { Facts } from './facts.js'
+import type { CallFacts } from './facts.js'
 import type { Rule, RuleSet } from './rule.js'
 
 /** A rule as settings write it: `Tool`, `Tool(spec)`, or `Except(Tool, Tool)` for every other. */
@@ -13,10 +13,10 @@ export type RuleEntry = string | { rule: string; reason?: string; match?: unknow
 interface Family {
   spec: 'path' | 'command' | 'host' | 'name'
   lifts?: Effect
-  applies(facts: Facts): boolean
+  applies(facts: CallFacts): boolean
 }
 
-const slotIn = (...slots: string[]) => (facts: Facts): boolean => slots.includes(facts.call.slot)
+const slotIn = (...slots: string[]) => (facts: CallFacts): boolean => slots.includes(facts.call.slot)
 const readSlots = ['unified_file/read', 'unified_search/grep', 'unified_search/list', 'unified_search/structural', 'unified_search/outline']
 const reads: Family = {
   spec: 'path',
@@ -69,7 +69,7 @@ function allBut(text: string, reason: string | undefined, names: string, root: s
 }
 
 /** What takes away speaks about the slot under any of its names. What opens an alias opens calls by that name only: the alias may stand for a part of the slot. */
-function byName(name: string, opens: boolean): (facts: Facts) => boolean {
+function byName(name: string, opens: boolean): (facts: CallFacts) => boolean {
   if (effects.includes(name)) return (facts) => facts.call.effects.includes(name as Effect)
   const whole = wildcard(name)
   const several = name.includes('*')
@@ -99,7 +99,7 @@ export interface Blocks {
 const compiled = new WeakMap<object, RuleSet>()
 
 /** The rules of the settings, parsed once a generation. What full-auto may do is a list of allow rules of its own. */
-export function rulesOf(blocks: Blocks, mode: Mode, root: string): RuleSet {
+export function rulesOfSettings(blocks: Blocks, mode: Mode, root: string): RuleSet {
   const { policy = {}, automation } = blocks
   const known = compiled.get(policy)
   const base = known ?? {

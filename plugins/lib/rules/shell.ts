@@ -1,6 +1,6 @@
 import { forEachChild, parse, type Word as Node, type SyntaxNode } from 'unbash'
-import type { Argv, Line, Word } from './words.js'
-import { unwrap } from './wrappers.js'
+import type { Argv, ParsedLine, Word } from './words.js'
+import { unwrapCommand } from './wrappers.js'
 
 const maxLength = 10_000
 const maxDepth = 8
@@ -8,8 +8,8 @@ const maxDepth = 8
 const deceptive = /[^\P{C}\n\t]|[^\P{Z} ]|[；｜＆＞＜＄｀（）｛｝＇＂＼＃！]/u
 
 /** Reads a command: a string as bash does, an array as one argv without a shell. */
-export function readCommand(command: string | readonly string[]): Line {
-  const line: Line = { commands: [], writes: [], inputs: [], assigned: [] }
+export function readCommand(command: string | readonly string[]): ParsedLine {
+  const line: ParsedLine = { commands: [], writes: [], inputs: [], assigned: [] }
   if (typeof command === 'string') readScript(command, line, 0)
   else addCommand(command.map(literal), line, 0)
   return line
@@ -17,7 +17,7 @@ export function readCommand(command: string | readonly string[]): Line {
 
 const literal = (text: string): Word => ({ text, kind: 'static' })
 
-function readScript(source: string, line: Line, depth: number): void {
+function readScript(source: string, line: ParsedLine, depth: number): void {
   if (source.length > maxLength) line.unknown ??= `it has more than ${maxLength} characters`
   else if (deceptive.test(source)) line.unknown ??= 'it holds invisible or look-alike characters'
   else if (depth > maxDepth) line.unknown ??= 'shells are nested too deep in it'
@@ -27,7 +27,7 @@ function readScript(source: string, line: Line, depth: number): void {
 // A subscript inside an expression is expanded when it is evaluated, and may hold a command that quoting hides from us.
 const evaluating = ['TestCommand', 'ArithmeticCommand', 'ArithmeticFor', 'ArithmeticExpansion']
 
-function visit(node: SyntaxNode, line: Line, depth: number): void {
+function visit(node: SyntaxNode, line: ParsedLine, depth: number): void {
   if (node.type === 'Script' && node.errors?.length) line.unknown ??= `the shell would not read it (${node.errors[0]!.message})`
   if (node.type === 'Command' && node.name) {
     const words = node.args.map((argument) => (argument.type === 'Word' ? read(argument) : { text: argument.text, kind: 'dynamic' as const }))
@@ -40,15 +40,15 @@ function visit(node: SyntaxNode, line: Line, depth: number): void {
   forEachChild(node, (child) => visit(child, line, depth))
 }
 
-function redirect(operator: string, target: Word | undefined, line: Line): void {
+function redirect(operator: string, target: Word | undefined, line: ParsedLine): void {
   if (!target || (operator.endsWith('&') && /^(\d+|-)$/.test(target.text))) return
   if (operator.startsWith('<') && operator !== '<>') line.inputs.push(target)
   else if (target.kind !== 'static' || target.text !== '/dev/null') line.writes.push(target)
 }
 
-function addCommand(argv: Argv, line: Line, depth: number): void {
+function addCommand(argv: Argv, line: ParsedLine, depth: number): void {
   line.commands.push(argv)
-  const inner = unwrap(argv)
+  const inner = unwrapCommand(argv)
   line.assigned.push(...(inner.assigned ?? []))
   if (inner.unknown) line.unknown ??= inner.unknown
   for (const further of inner.commands ?? []) {

@@ -8,7 +8,7 @@ export interface Word {
 export type Argv = Word[]
 
 /** Everything a command line would do, as far as its text tells. */
-export interface Line {
+export interface ParsedLine {
   /** Simple commands of lists, pipes, substitutions, bodies, and those inside wrappers such as `env` or `xargs`. */
   commands: Argv[]
   writes: Word[]

@@ -42,7 +42,7 @@ const readsText = ['eval', 'trap', '.', 'source']
 export const baseName = (text: string): string => text.slice(text.lastIndexOf('/') + 1)
 
 /** Opens one layer of wrapping; a program that wraps nothing gives nothing. */
-export function unwrap(argv: Argv): Inner {
+export function unwrapCommand(argv: Argv): Inner {
   const [program, ...rest] = argv
   if (!program || program.kind !== 'static') return { unknown: 'the name of a program in it is only known when it runs' }
   const name = baseName(program.text)

@@ -1,21 +1,21 @@
 import type { RE2JS } from 're2js'
 import type { Context } from '../../../core/kernel/index.js'
-import { refusal } from '../base/index.js'
+import { slotRefusal } from '../base/index.js'
 import { gone } from './entries.js'
 import { filesBelow } from './enumerate.js'
-import type { Wanted } from './match_positions.js'
+import type { WantedMatches } from './match_positions.js'
 import { largestSearched } from './ripgrep.js'
-import type { Place } from './ripgrep_events.js'
-import { PatternProblem, seconds, spansLines, type Counted, type Found, type Pattern, type Query } from './search.js'
-import { isBinary, sourceOf, type Source } from './text_source.js'
+import type { MatchPosition } from './ripgrep_events.js'
+import { PatternProblem, seconds, spansLines, type Counted, type SearchCounts, type Pattern, type SearchQuery } from './search.js'
+import { isBinaryText, sourceOf, type TextSource } from './text_source.js'
 
 /** Counts the matches of a query. Throws PatternProblem, VT_PATH_*, VT_SEARCH_ENGINE_MISSING. */
-export async function searchOurselves(context: Context, query: Query): Promise<Found> {
+export async function searchOurselves(context: Context, query: SearchQuery): Promise<SearchCounts> {
   const matchers = await Promise.all(query.patterns.map((pattern) => matcherOf({ ...query, patterns: [pattern] })))
   const any = await matcherOf(query)
   await using target = await context.workspace.open(query.path)
   const listing = target.kind === 'file' ? { files: [target.path], incomplete: false, complaints: [] } : await filesBelow(context, target, query)
-  const found: Found = { ...listing, files: [], total: 0, searched: 0, skipped: [], fallback: query.follow !== true }
+  const found: SearchCounts = { ...listing, files: [], total: 0, searched: 0, skipped: [], fallback: query.follow !== true }
   const end = Date.now() + seconds * 1000
   for (const file of listing.files) {
     if (query.only?.(file) === false) continue
@@ -38,7 +38,7 @@ export async function searchOurselves(context: Context, query: Query): Promise<F
     if (handle.stat.bytes > largestSearched && target.kind === 'directory') return void found.skipped.push(file)
     const source = await sourceOf(held)
     found.searched++
-    if (target.kind === 'directory' && (await isBinary(source))) return undefined
+    if (target.kind === 'directory' && (await isBinaryText(source))) return undefined
     const text = await textOf(source)
     if (query.every && !matchers.every((matcher) => first(matcher(text)) !== undefined)) return undefined
     const count = [...any(text)].length
@@ -47,9 +47,9 @@ export async function searchOurselves(context: Context, query: Query): Promise<F
 }
 
 /** The wanted places of open files. */
-export async function placesOurselves(context: Context, pattern: Pattern, files: Wanted[]): Promise<Place[][]> {
+export async function placesOurselves(context: Context, pattern: Pattern, files: WantedMatches[]): Promise<MatchPosition[][]> {
   const matcher = await matcherOf(pattern)
-  const all: Place[][] = []
+  const all: MatchPosition[][] = []
   for (const { source, skip, limit } of files) {
     context.signal.throwIfAborted()
     const found = [...matcher(await textOf(source))]
@@ -63,10 +63,10 @@ const first = <T>(items: Iterable<T>): T | undefined => {
   return undefined
 }
 
-const textOf = async (source: Source): Promise<string> => (await source.read(0, source.bytes)).toString()
+const textOf = async (source: TextSource): Promise<string> => (await source.read(0, source.bytes)).toString()
 
 /** All places in a text, one by one. */
-type Matcher = (text: string) => Generator<Place>
+type Matcher = (text: string) => Generator<MatchPosition>
 
 async function matcherOf(pattern: Pattern): Promise<Matcher> {
   const { RE2JS } = await import('re2js')
@@ -83,10 +83,10 @@ async function matcherOf(pattern: Pattern): Promise<Matcher> {
 
 function refused({ patterns }: Pattern, reason: string): Error {
   if (!/\(\?<?[=!]|\\[1-9]/.test(patterns.join('\n'))) return new PatternProblem(reason)
-  return refusal('VT_SEARCH_ENGINE_MISSING', 'Look-around and back-references need ripgrep, which is missing here.')
+  return slotRefusal('VT_SEARCH_ENGINE_MISSING', 'Look-around and back-references need ripgrep, which is missing here.')
 }
 
-function* byLine(regex: RE2JS, text: string): Generator<Place> {
+function* byLine(regex: RE2JS, text: string): Generator<MatchPosition> {
   let [line_number, offset] = [0, 0]
   for (const raw of text.split('\n')) {
     line_number++
@@ -99,8 +99,8 @@ function* byLine(regex: RE2JS, text: string): Generator<Place> {
 
 const mostSubmatches = 100
 
-function submatchesIn(regex: RE2JS, line: string): Place['submatches'] {
-  const found: Place['submatches'] = []
+function submatchesIn(regex: RE2JS, line: string): MatchPosition['submatches'] {
+  const found: MatchPosition['submatches'] = []
   const matcher = regex.matcher(line)
   while (found.length < mostSubmatches && matcher.find()) {
     const start = Buffer.byteLength(line.slice(0, matcher.start()))
@@ -110,7 +110,7 @@ function submatchesIn(regex: RE2JS, line: string): Place['submatches'] {
   return found
 }
 
-function* spans(regex: RE2JS, text: string): Generator<Place> {
+function* spans(regex: RE2JS, text: string): Generator<MatchPosition> {
   const matcher = regex.matcher(text)
   let [line, seen] = [1, 0]
   while (matcher.find()) {

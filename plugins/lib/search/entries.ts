@@ -3,13 +3,13 @@ import { VtError } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryKind, EntryStat, Handle } from '../../../core/workspace/index.js'
 
-export interface Entry extends Pick<EntryStat, 'kind' | 'bytes' | 'mtime_ms' | 'mtime_ns' | 'dev' | 'ino'> {
+export interface ListedEntry extends Pick<EntryStat, 'kind' | 'bytes' | 'mtime_ms' | 'mtime_ns' | 'dev' | 'ino'> {
   /** Where a link points, as it is written. */
   target?: string
 }
 
 /** Looks at each path without following a link in its last segment; what is not there, or no longer inside, is missing from the map. */
-export async function look(context: Context, paths: Iterable<string>): Promise<Map<string, Entry>> {
+export async function look(context: Context, paths: Iterable<string>): Promise<Map<string, ListedEntry>> {
   const byParent = new Map<string, string[]>()
   for (const path of paths) {
     const parent = parentOf(path)
@@ -17,7 +17,7 @@ export async function look(context: Context, paths: Iterable<string>): Promise<M
     if (siblings) siblings.push(path)
     else byParent.set(parent, [path])
   }
-  const found = new Map<string, Entry>()
+  const found = new Map<string, ListedEntry>()
   for (const [parent, siblings] of byParent) {
     // One walk for the directory; held open, its own entries can be looked at without another.
     const directory = await context.workspace.openDirectory(parent).catch(() => undefined)
@@ -67,7 +67,7 @@ export function gone(error: unknown): undefined {
 export const parentOf = (path: string): string => (path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '.')
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
-function at(directory: Handle, path: string): Entry | undefined {
+function at(directory: Handle, path: string): ListedEntry | undefined {
   const place = `${directory.ref}/${nameOf(path)}`
   const stats = lstatSync(place, { throwIfNoEntry: false, bigint: true })
   if (!stats) return undefined

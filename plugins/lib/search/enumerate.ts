@@ -5,15 +5,15 @@ import type { EntryKind, Handle } from '../../../core/workspace/index.js'
 import { gone, parentOf } from './entries.js'
 import { glob } from './glob.js'
 import { Ignoring, maxRules } from './ignore_rules.js'
-import { choose, leftOutBelow, walkLimits, type Discovery } from './ripgrep.js'
+import { choose, leftOutBelow, walkLimits, type WalkOptions } from './ripgrep.js'
 
-export interface Found {
+export interface FoundEntry {
   path: string
   kind: EntryKind
 }
 export interface Entries {
   /** A folder before what is in it, names in code-unit order. */
-  entries: Found[]
+  entries: FoundEntry[]
   /** How many entries ignore rules or a leading dot left out where the walk met them. */
   ignored: number
   hidden: number
@@ -27,13 +27,13 @@ export interface Listing extends Pick<Entries, 'incomplete' | 'complaints'> {
 }
 
 /** The files below a directory. */
-export async function filesBelow(context: Context, directory: Handle, discovery: Discovery): Promise<Listing> {
+export async function filesBelow(context: Context, directory: Handle, discovery: WalkOptions): Promise<Listing> {
   const { entries, incomplete, complaints } = await entriesBelow(context, directory, discovery)
   return { files: entries.flatMap(({ path, kind }) => (kind === 'file' ? [path] : [])), incomplete, complaints }
 }
 
 /** Everything below a directory. */
-export async function entriesBelow(context: Context, directory: Handle, discovery: Discovery): Promise<Entries> {
+export async function entriesBelow(context: Context, directory: Handle, discovery: WalkOptions): Promise<Entries> {
   const walk = new Walk(context, directory, discovery)
   await walk.start()
   return walk.found
@@ -61,7 +61,7 @@ class Walk {
   constructor(
     private readonly context: Context,
     private readonly base: Handle,
-    private readonly discovery: Discovery,
+    private readonly discovery: WalkOptions,
   ) {
     this.always = new Set(leftOutBelow(base.path, discovery.globs))
     this.passes = globFilter(base.path, discovery)
@@ -103,7 +103,7 @@ class Walk {
     }
   }
 
-  private add(entry: Found): void {
+  private add(entry: FoundEntry): void {
     if (this.passes(entry.path, false)) this.found.entries.push(entry)
   }
 
@@ -113,7 +113,7 @@ class Walk {
     return workspace.sees(entry) && (path === resolved || workspace.sees(resolved === '.' ? name : `${resolved}/${name}`))
   }
 
-  private async enter(folder: Handle, { name, ...entry }: Found & { name: string }, rules: Ignoring, trail: string[], depth: number): Promise<void> {
+  private async enter(folder: Handle, { name, ...entry }: FoundEntry & { name: string }, rules: Ignoring, trail: string[], depth: number): Promise<void> {
     if (!this.passes(entry.path, true)) return
     const inside = this.open(() => folder.enter(name))
     if (!inside) return
@@ -125,7 +125,7 @@ class Walk {
   }
 
   /** Through a link that stays inside the workspace; any other is told as what it is. */
-  private async follow(entry: Found, rules: Ignoring, trail: string[], depth: number): Promise<void> {
+  private async follow(entry: FoundEntry, rules: Ignoring, trail: string[], depth: number): Promise<void> {
     const target = await this.context.workspace.open(entry.path).catch(gone)
     if (!target) return this.add(entry)
     await using held = target
@@ -135,7 +135,7 @@ class Walk {
     if (this.passes(entry.path, true)) await this.inside({ ...entry, kind: 'directory' }, held, rules, trail, depth)
   }
 
-  private async inside(entry: Found, folder: Handle, rules: Ignoring, trail: string[], depth: number): Promise<void> {
+  private async inside(entry: FoundEntry, folder: Handle, rules: Ignoring, trail: string[], depth: number): Promise<void> {
     const { entries } = this.found
     entries.push(entry)
     const before = entries.length
@@ -178,7 +178,7 @@ function ancestors(path: string): string[] {
 }
 
 /** What globs and extensions leave: the last glob that matches decides. */
-function globFilter(base: string, { globs = [], file_extensions = [] }: Discovery): (path: string, directory: boolean) => boolean {
+function globFilter(base: string, { globs = [], file_extensions = [] }: WalkOptions): (path: string, directory: boolean) => boolean {
   if (globs.length === 0 && file_extensions.length === 0) return () => true
   const tests = globs.map((text) => ({ not: text.startsWith('!'), matches: glob(text.replace(/^!/, '').replace(/\/$/, ''), true) }))
   const endings = file_extensions.map((extension) => `.${extension.replace(/^\./, '')}`)

@@ -2,12 +2,12 @@ import { isUtf8 } from 'node:buffer'
 import { ok, problem, type Call, type Next } from '../../../core/base/index.js'
 import type { Context, Handler } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
-import { count, cut, excerpt, firstInPathOrder, fitting, nextCall, notice, refusal, remarks } from '../base/index.js'
+import { pluralized, cut, excerpt, firstInPathOrder, fitting, nextCall, notice, slotRefusal, remarks } from '../base/index.js'
 import { existing } from './entries.js'
-import { holds, type Wanted } from './match_positions.js'
-import type { Place } from './ripgrep_events.js'
-import { patternRefusal, seconds, spansLines, type Counted, type Found, type Pattern, type Query } from './search.js'
-import { chomp, codePointsBetween, isBinary, linesAfter, linesBefore, sourceOf, type Source } from './text_source.js'
+import { holdsMatch, type WantedMatches } from './match_positions.js'
+import type { MatchPosition } from './ripgrep_events.js'
+import { patternRefusal, seconds, spansLines, type Counted, type SearchCounts, type Pattern, type SearchQuery } from './search.js'
+import { chomp, codePointsBetween, isBinaryText, linesAfter, linesBefore, sourceOf, type TextSource } from './text_source.js'
 
 export interface GrepInput {
   pattern?: string
@@ -53,14 +53,14 @@ export interface GrepOutput {
 const shownFiles = 50
 
 /** What counts and finds matches. Both answer `undefined` when the engine cannot be started. */
-export interface Engine {
+export interface SearchEngine {
   backend: GrepOutput['backend']
-  search(context: Context, query: Query): Promise<Found | undefined>
-  places(context: Context, pattern: Pattern, files: Wanted[]): Promise<Place[][] | undefined>
+  search(context: Context, query: SearchQuery): Promise<SearchCounts | undefined>
+  places(context: Context, pattern: Pattern, files: WantedMatches[]): Promise<MatchPosition[][] | undefined>
 }
 
 /** Text search by an engine: one run counts, and only the files of this answer are looked into closer. */
-export const grepWith = (engine: Engine): Handler<GrepInput, GrepOutput> => async ({ input, given }, context) => {
+export const grepWith = (engine: SearchEngine): Handler<GrepInput, GrepOutput> => async ({ input, given }, context) => {
   const pattern = patternOf(input)
   if (pattern.patterns.includes('')) throw emptyPattern(input.path)
   const found = await engine.search(context, {
@@ -77,7 +77,7 @@ export const grepWith = (engine: Engine): Handler<GrepInput, GrepOutput> => asyn
   })
   if (!found) return undefined
   if (found.incomplete && found.total === 0) {
-    throw refusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${seconds} s.`, { retryable: true })
+    throw slotRefusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${seconds} s.`, { retryable: true })
   }
   const first = firstInPathOrder(found.files, ({ file }) => file, Math.max(shownFiles, input.skip + input.max_results))
   const shown = await look(engine, context, pattern, page(first, input.skip, input.max_results), input)
@@ -127,12 +127,12 @@ interface Shown {
 const batch = 200
 
 /** Opens every file of the page through the workspace and shows what matches in it now. */
-async function look(engine: Engine, context: Context, pattern: Pattern, parts: Part[], input: GrepInput): Promise<Shown | undefined> {
+async function look(engine: SearchEngine, context: Context, pattern: Pattern, parts: Part[], input: GrepInput): Promise<Shown | undefined> {
   const shown: Shown = { matches: [], looked: parts.reduce((sum, { limit }) => sum + limit, 0), gone: [], binary: false }
   for (let at = 0; at < parts.length; at += batch) {
     const handles: Handle[] = []
     try {
-      const files: (Part & Wanted)[] = []
+      const files: (Part & WantedMatches)[] = []
       for (const part of parts.slice(at, at + batch)) {
         const handle = await context.workspace.openFile(part.file).catch(() => undefined)
         if (!handle) {
@@ -142,7 +142,7 @@ async function look(engine: Engine, context: Context, pattern: Pattern, parts: P
         handles.push(handle)
         const source = await sourceOf(handle)
         // A walk never looks into binary files, so this one was named.
-        if (await isBinary(source)) shown.binary = true
+        if (await isBinaryText(source)) shown.binary = true
         else files.push({ ...part, handle, source })
       }
       if (!(await add(engine, context, pattern, files, input, shown))) return undefined
@@ -154,7 +154,7 @@ async function look(engine: Engine, context: Context, pattern: Pattern, parts: P
 }
 
 /** Adds what is found in open files. False when the engine cannot be started. */
-async function add(engine: Engine, context: Context, pattern: Pattern, files: (Part & Wanted)[], input: GrepInput, shown: Shown): Promise<boolean> {
+async function add(engine: SearchEngine, context: Context, pattern: Pattern, files: (Part & WantedMatches)[], input: GrepInput, shown: Shown): Promise<boolean> {
   const known = await Promise.all(files.map(told))
   const others = files.filter((_, index) => !known[index])
   const looked = others.length === 0 ? [] : await engine.places(context, pattern, others)
@@ -169,9 +169,9 @@ async function add(engine: Engine, context: Context, pattern: Pattern, files: (P
 }
 
 /** The places that the search told of, if the file that was opened holds them. */
-async function told({ places, source, skip, limit }: Part & Wanted): Promise<Place[] | undefined> {
+async function told({ places, source, skip, limit }: Part & WantedMatches): Promise<MatchPosition[] | undefined> {
   const wanted = places?.slice(skip, skip + limit).flatMap((place) => place()) ?? []
-  for (const place of wanted) if (!(await holds(source, place))) return undefined
+  for (const place of wanted) if (!(await holdsMatch(source, place))) return undefined
   return wanted.length === limit ? wanted : undefined
 }
 
@@ -180,7 +180,7 @@ const longestText = 500
 /** Bytes around a match that are read to show its line. */
 const window = 8 * longestText
 
-async function match(source: Source, file: string, place: Place, context: number, several: boolean): Promise<GrepMatch> {
+async function match(source: TextSource, file: string, place: MatchPosition, context: number, several: boolean): Promise<GrepMatch> {
   const first = place.submatches[0] ?? { start: 0, end: 0 }
   const from = Math.max(0, first.start - window)
   const bytes = await source.read(place.offset + from, first.start - from + window)
@@ -210,8 +210,8 @@ const shorten = (line: Buffer): string => cut(line.toString(), longestText).text
 
 /** `first` begins with the first files in path order. */
 async function answer(
-  { backend }: Engine,
-  found: Found & { first: Counted[] },
+  { backend }: SearchEngine,
+  found: SearchCounts & { first: Counted[] },
   { matches, looked, gone, binary }: Shown,
   { input, given }: Pick<Call<GrepInput>, 'input' | 'given'>,
   context: Context,
@@ -235,7 +235,7 @@ async function answer(
     }),
   }
   const notices = remarks({ ...found, gone: gone.length })
-  if (binary) notices.push(notice('VT_FILE_BINARY', `'${input.path}' is binary; its ${count(total, 'match', 'matches')} are only counted.`))
+  if (binary) notices.push(notice('VT_FILE_BINARY', `'${input.path}' is binary; its ${pluralized(total, 'match', 'matches')} are only counted.`))
   return ok(output, { text: render(output, input.path), ...(notices.length > 0 && { notices }) })
 
   /** The first files with matches, as far as they stand in the workspace. */
@@ -248,7 +248,7 @@ async function answer(
 
 /** The matches by file, context lines between them, and what they come to. */
 export function render(output: GrepOutput, path: string): string {
-  if (output.total_matches === 0) return `No matches in ${path} (${count(output.files_searched, 'file')} searched)`
+  if (output.total_matches === 0) return `No matches in ${path} (${pluralized(output.files_searched, 'file')} searched)`
   const parts: string[] = []
   for (let start = 0; start < output.matches.length; ) {
     const { file } = output.matches[start]!
@@ -257,7 +257,7 @@ export function render(output: GrepOutput, path: string): string {
     parts.push(`${file}\n${block(output.matches.slice(start, end))}\n`)
     start = end
   }
-  const all = `${count(output.total_matches, 'match', 'matches')} in ${count(output.files_with_matches, 'file')}`
+  const all = `${pluralized(output.total_matches, 'match', 'matches')} in ${pluralized(output.files_with_matches, 'file')}`
   const last = output.truncated ? `${output.matches.length} of ${all}; continue with skip=${String(output.next?.input['skip'])}` : all
   return [...parts, last].join('\n')
 }

@@ -2,7 +2,7 @@ import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Handle } from '../../../core/workspace/index.js'
-import { refusal } from '../base/index.js'
+import { slotRefusal } from '../base/index.js'
 import { tempFolder } from '../state/index.js'
 
 export interface Linked {
@@ -35,6 +35,6 @@ function makeFolder(): string {
     return tempFolder('links')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw refusal('VT_SEARCH_FAILED', `No temporary folder can be made in '${tmpdir()}' (${code}).`, { hint: 'Make room there, or name another folder in TMPDIR.' })
+    throw slotRefusal('VT_SEARCH_FAILED', `No temporary folder can be made in '${tmpdir()}' (${code}).`, { hint: 'Make room there, or name another folder in TMPDIR.' })
   }
 }

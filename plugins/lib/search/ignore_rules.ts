@@ -31,7 +31,7 @@ export class Ignoring {
       below = `${basename(folder)}/${below}`
       for (const kind of ruleFiles.slice(0, -1)) {
         const text = textOf(join(dirname(folder), kind))
-        if (text !== undefined) layers.push({ kind, below, rules: rulesOf(text) })
+        if (text !== undefined) layers.push({ kind, below, rules: ignoreRules(text) })
       }
     }
     return new Ignoring(layers.sort(byKind))
@@ -42,7 +42,7 @@ export class Ignoring {
     const own: Layer[] = []
     for (const kind of ruleFiles) {
       const text = await read(kind)
-      if (text !== undefined) own.push({ kind, below: folder === '.' ? 0 : folder.length + 1, rules: rulesOf(text) })
+      if (text !== undefined) own.push({ kind, below: folder === '.' ? 0 : folder.length + 1, rules: ignoreRules(text) })
     }
     return own.length === 0 ? this : new Ignoring([...own, ...this.layers].sort(byKind))
   }
@@ -68,7 +68,7 @@ function textOf(path: string): string | undefined {
   }
 }
 
-export function rulesOf(text: string): Rules {
+export function ignoreRules(text: string): Rules {
   const rules = text.replace(/^\uFEFF/, '').split(/\r?\n/).flatMap((line) => ruleOf(line) ?? [])
   return (path, name, directory) => rules.findLast((rule) => (directory || !rule.only_directories) && rule.matches(path, name))?.verdict
 }

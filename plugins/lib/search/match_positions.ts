@@ -1,16 +1,16 @@
 import type { Context } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
-import { refusal } from '../base/index.js'
+import { slotRefusal } from '../base/index.js'
 import { lines } from '../process/index.js'
 import { ripgrep } from './ripgrep.js'
-import { events, type Place } from './ripgrep_events.js'
+import { events, type MatchPosition } from './ripgrep_events.js'
 import { matching, spansLines, type Pattern } from './search.js'
-import type { Source } from './text_source.js'
+import type { TextSource } from './text_source.js'
 
 /** A file that was opened, and which of its places are wanted. */
-export interface Wanted {
+export interface WantedMatches {
   handle: Handle
-  source: Source
+  source: TextSource
   /** How many matches the search counted in it. */
   count: number
   /** Places left out at the start, and how many are wanted behind them. */
@@ -28,10 +28,10 @@ const mostSubmatches = 100
 const burden = { read: Infinity, resident: 268_435_456 }
 
 /** The wanted places of each file. `undefined` when ripgrep cannot be started. */
-export async function places(context: Context, pattern: Pattern, files: Wanted[]): Promise<Place[][] | undefined> {
+export async function matchPositions(context: Context, pattern: Pattern, files: WantedMatches[]): Promise<MatchPosition[][] | undefined> {
   const size = files.reduce((sum, { source }) => sum + source.bytes, 0)
   const plain = plainText(pattern)
-  const found = new Map<Wanted, Place[]>()
+  const found = new Map<WantedMatches, MatchPosition[]>()
   const huge = spansLines(pattern) ? [] : files.filter(({ source }) => source.bytes > hugeBytes)
   for (const file of huge) {
     const places = await bareMatches(context, pattern, file)
@@ -73,13 +73,13 @@ interface Plain {
 const step = 4_194_304
 
 /** The lines that hold a text, counted; the wanted ones as places. An exact search ends with the last of them. */
-async function occurrences(context: Context, { text, fold, exact }: Plain, { source, skip, limit }: Wanted) {
+async function occurrences(context: Context, { text, fold, exact }: Plain, { source, skip, limit }: WantedMatches) {
   const needle = Buffer.from(text)
-  const places: Place[] = []
+  const places: MatchPosition[] = []
   let count = 0
   let line = 1
   let start = 0
-  let current: Place | undefined
+  let current: MatchPosition | undefined
   for (let at = 0; at < source.bytes; at += step) {
     context.signal.throwIfAborted()
     // The overlap finds what lies across the border; an occurrence that starts in it belongs to the next step.
@@ -129,10 +129,10 @@ function lower(bytes: Buffer): Buffer {
 }
 
 /** The places as ripgrep tells them, read as it comes. */
-async function matches(context: Context, pattern: Pattern, files: Wanted[]): Promise<Place[][] | undefined> {
-  const byRef = new Map(files.map(({ handle, skip, limit }) => [handle.ref, { skip, limit, places: [] as Place[] }]))
+async function matches(context: Context, pattern: Pattern, files: WantedMatches[]): Promise<MatchPosition[][] | undefined> {
+  const byRef = new Map(files.map(({ handle, skip, limit }) => [handle.ref, { skip, limit, places: [] as MatchPosition[] }]))
   const several = spansLines(pattern)
-  let current: { skip: number; limit: number; places: Place[] } | undefined
+  let current: { skip: number; limit: number; places: MatchPosition[] } | undefined
   const take = events(several, {
     file: (name) => (current = byRef.get(name.toString())),
     match(places) {
@@ -149,8 +149,8 @@ async function matches(context: Context, pattern: Pattern, files: Wanted[]): Pro
 }
 
 /** The places in a huge file, told without the lines that they are in; `too many` where the engine cannot note those of one line. */
-async function bareMatches(context: Context, pattern: Pattern, { handle, skip, limit }: Wanted): Promise<Place[] | 'too many' | undefined> {
-  const places: Place[] = []
+async function bareMatches(context: Context, pattern: Pattern, { handle, skip, limit }: WantedMatches): Promise<MatchPosition[] | 'too many' | undefined> {
+  const places: MatchPosition[] = []
   const most = skip + limit
   const rows = lines((row) => {
     const [head = '', line_number, column, offset] = /^(\d+):(\d+):(\d+):/.exec(row.toString('latin1', 0, 64)) ?? []
@@ -171,11 +171,11 @@ async function bareMatches(context: Context, pattern: Pattern, { handle, skip, l
 }
 
 const tooMany = (path: string) =>
-  refusal('VT_INPUT_TOO_LARGE', `A line of '${path}' has more matches than can be noted.`, { hint: 'Look for less: a pattern that matches fewer times in a line.' })
-const tooSlow = () => refusal('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${seconds} s.`, { retryable: true })
+  slotRefusal('VT_INPUT_TOO_LARGE', `A line of '${path}' has more matches than can be noted.`, { hint: 'Look for less: a pattern that matches fewer times in a line.' })
+const tooSlow = () => slotRefusal('VT_SEARCH_TIMEOUT', `Not all matches could be shown within ${seconds} s.`, { retryable: true })
 
 /** Whether an open file has what was told of it under its name, byte for byte where it would be shown. */
-export async function holds(source: Source, { offset, submatches }: Place): Promise<boolean> {
+export async function holdsMatch(source: TextSource, { offset, submatches }: MatchPosition): Promise<boolean> {
   if (offset > 0 && (await source.read(offset - 1, 1))[0] !== 10) return false
   for (const { start, end, text } of submatches) {
     if ((await source.read(offset + start, end - start)).toString() !== text) return false

@@ -2,13 +2,13 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { VtError } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
-import { refusal } from '../base/index.js'
-import { lines, run, type Consumer, type Ended, type Limits } from '../process/index.js'
+import { slotRefusal } from '../base/index.js'
+import { lines, runProgram, type Consumer, type Ended, type ProcessLimits } from '../process/index.js'
 import { tempFolder } from '../state/index.js'
 import { gone } from './entries.js'
 
 /** Which entries of a directory count; the same for every search action. */
-export interface Discovery {
+export interface WalkOptions {
   include_hidden?: boolean
   include_ignored?: boolean
   /** Walk through links that stay inside the workspace. */
@@ -19,7 +19,7 @@ export interface Discovery {
   file_extensions?: string[]
   max_depth?: number
 }
-export interface Asked extends Ended {
+export interface RipgrepEnd extends Ended {
   /** What ripgrep complained about, in its words; entries that vanished during the walk are no complaint. */
   complaints: string[]
 }
@@ -28,10 +28,10 @@ export interface Asked extends Ended {
 export const largestSearched = 256 * 1024 * 1024
 /** A parser needs many times the memory of what it reads. */
 export const tooLargeToParse = (path: string, bytes: number): VtError =>
-  refusal('VT_INPUT_TOO_LARGE', `'${path}' has ${bytes} bytes; at most ${largestSearched} are parsed.`, { hint: 'Search it with grep, or read it in pages.' })
+  slotRefusal('VT_INPUT_TOO_LARGE', `'${path}' has ${bytes} bytes; at most ${largestSearched} are parsed.`, { hint: 'Search it with grep, or read it in pages.' })
 /** A file whose parser does not come to an end. */
 export const tooHardToParse = (path: string): VtError =>
-  refusal('VT_INPUT_TOO_LARGE', `'${path}' takes too long, or too much memory, to parse.`, { hint: 'Search it with grep, or read a part of it with {tool:unified_file/read}.' })
+  slotRefusal('VT_INPUT_TOO_LARGE', `'${path}' takes too long, or too much memory, to parse.`, { hint: 'Search it with grep, or read a part of it with {tool:unified_file/read}.' })
 /** Where a walk stops. */
 export const walkLimits = { entries: 200_000, seconds: 10 }
 /** Left out of every walk that does not start at or below them, unless a glob names them. */
@@ -55,10 +55,10 @@ export async function ripgrepPath(): Promise<string | undefined> {
 export async function ripgrep(
   cwd: string,
   args: string[],
-  limits: Limits,
+  limits: ProcessLimits,
   onStdout: Consumer,
   onLog?: (line: string) => void,
-): Promise<Asked | undefined> {
+): Promise<RipgrepEnd | undefined> {
   const file = await ripgrepPath()
   if (!file) return undefined
   const complaints: string[] = []
@@ -71,7 +71,7 @@ export async function ripgrep(
     else if (complaints.length < 100 && !/No such file or directory \(os error 2\)$/.test(text)) complaints.push(text.replace(/^rg: /, ''))
   })
   const common = ['--no-config', '--color=never', ...(onLog ? ['--debug'] : [])]
-  const ended = await run({ file, args: [...common, ...args], cwd, late_stderr: onLog !== undefined }, limits, onStdout, stderr.take)
+  const ended = await runProgram({ file, args: [...common, ...args], cwd, late_stderr: onLog !== undefined }, limits, onStdout, stderr.take)
   if (!ended) return undefined
   stderr.end()
   return { ...ended, complaints }
@@ -81,7 +81,7 @@ export async function ripgrep(
 export async function withWalk<T>(
   workspace: Workspace,
   directory: Handle,
-  discovery: Discovery,
+  discovery: WalkOptions,
   use: (flags: string[]) => Promise<T>,
 ): Promise<T> {
   const flags = ['--no-require-git', '--no-ignore-global', '--no-ignore-messages']

@@ -1,7 +1,7 @@
 import { lines, type Consumer } from '../process/index.js'
 
 /** One matching line, or one match that spans several. Offsets are bytes as the engine counts them. */
-export interface Place {
+export interface MatchPosition {
   line_number: number
   end_line_number: number
   /** Where the first line starts in the file. */
@@ -10,11 +10,11 @@ export interface Place {
   submatches: { start: number; end: number; text: string }[]
 }
 /** The places of one event; none where its middle was too long to be kept. */
-export type Told = () => Place[]
+export type ReadPositions = () => MatchPosition[]
 export interface Listener {
   file(name: Buffer): void
   /** One event in the file named last. Where a match is a line it has one place; to read it costs more than to hear of it. */
-  match(places: Told): void
+  match(places: ReadPositions): void
   /** The file named last turned out to be no text. */
   binary?(): void
   searched?(files: number, bytes: number): void
@@ -53,7 +53,7 @@ interface Summary {
 
 const bytesOf = (text: Text): Buffer => ('text' in text ? Buffer.from(text.text) : Buffer.from(text.bytes, 'base64'))
 
-function placesOf(line: Buffer, several: boolean): Place[] {
+function placesOf(line: Buffer, several: boolean): MatchPosition[] {
   const event = parse(line)
   if (!event) return []
   return several ? each(event) : [whole(event)]
@@ -69,13 +69,13 @@ function parse(line: Buffer): MatchEvent | undefined {
   }
 }
 
-function whole({ data }: MatchEvent): Place {
+function whole({ data }: MatchEvent): MatchPosition {
   const submatches = data.submatches.slice(0, mostSubmatches).map(({ match, start, end }) => ({ start, end, text: bytesOf(match).toString() }))
   return { line_number: data.line_number, end_line_number: data.line_number, offset: data.absolute_offset, submatches }
 }
 
 /** One place for each match: where matches span lines, ripgrep joins those that touch the same lines. */
-function each({ data }: MatchEvent): Place[] {
+function each({ data }: MatchEvent): MatchPosition[] {
   const bytes = bytesOf(data.lines)
   return data.submatches.map(({ match, start, end }) => {
     const before = bytes.subarray(0, start)

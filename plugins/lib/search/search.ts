@@ -1,13 +1,13 @@
 import { problem, type Next } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
-import { byPath, cut, refusal } from '../base/index.js'
+import { byPath, cut, slotRefusal } from '../base/index.js'
 import { watchable, type Consumer } from '../process/index.js'
 import { countsIn, namesIn } from './counts.js'
 import { existing, tellable } from './entries.js'
 import { filesBelow, seenBelow } from './enumerate.js'
-import { choose, largestSearched, ripgrep, withWalk, type Asked, type Discovery } from './ripgrep.js'
-import { events, type Told } from './ripgrep_events.js'
+import { choose, largestSearched, ripgrep, withWalk, type RipgrepEnd, type WalkOptions } from './ripgrep.js'
+import { events, type ReadPositions } from './ripgrep_events.js'
 
 export interface Pattern {
   patterns: string[]
@@ -15,7 +15,7 @@ export interface Pattern {
   /** Default: sensitive if the pattern has an upper-case letter. */
   case_sensitive?: boolean
 }
-export interface Query extends Pattern, Discovery {
+export interface SearchQuery extends Pattern, WalkOptions {
   /** File or directory. */
   path: string
   /** A file must hold every pattern; else a line any of them. */
@@ -30,9 +30,9 @@ export interface Counted {
   /** Matching lines; matches, where one may span several lines. */
   count: number
   /** Where they are, if that was asked for and they are few. As the engine told of the name: believe it when the opened file holds them. */
-  places?: Told[]
+  places?: ReadPositions[]
 }
-export interface Found {
+export interface SearchCounts {
   /** In no order. */
   files: Counted[]
   total: number
@@ -65,7 +65,7 @@ const mostVast = 1000
 /** One search: what is searched, and what is known of it so far. */
 interface Search {
   readonly context: Context
-  readonly query: Query
+  readonly query: SearchQuery
   readonly target: Handle
   readonly nameOf: ReturnType<typeof namesIn>
   /** Files too large to be opened. */
@@ -73,7 +73,7 @@ interface Search {
 }
 
 /** Counts the matches of a query. `undefined` when ripgrep cannot be started. Throws PatternProblem, VT_PATH_*, VT_INPUT_INVALID. */
-export async function search(context: Context, query: Query): Promise<Found | undefined> {
+export async function countMatches(context: Context, query: SearchQuery): Promise<SearchCounts | undefined> {
   await using target = await context.workspace.open(query.path)
   const state: Search = { context, query, target, nameOf: namesIn(target), skipped: new Set() }
   const allowed = await candidates(state)
@@ -104,7 +104,7 @@ async function answered(state: Search): Promise<Counts | undefined> {
 /** One run that tells every match; `many` where they are, or where a file that was named is no text. */
 async function tell(state: Search): Promise<Counts | 'many' | 'vast' | undefined> {
   const { query, target, nameOf } = state
-  const files: { file: string; places: Told[] }[] = []
+  const files: { file: string; places: ReadPositions[] }[] = []
   const several = spansLines(query)
   const left = { ...few }
   let [searched, bytes, binary] = [0, 0, false]
@@ -159,7 +159,7 @@ async function countOnce(state: Search, patterns: string[], skips?: Skips): Prom
 const quick = (target: Handle): boolean => target.kind === 'file' || (watchable && !vast.has(identity(target)))
 
 /** Whether a run may have opened a file that is too large: not if all that it read is less. */
-const overdone = (target: Handle, asked: Asked, bytes: number): boolean => target.kind === 'directory' && (asked.overburdened === true || bytes > burden.read)
+const overdone = (target: Handle, asked: RipgrepEnd, bytes: number): boolean => target.kind === 'directory' && (asked.overburdened === true || bytes > burden.read)
 
 function remember(target: Handle): void {
   vast.add(identity(target))
@@ -189,7 +189,7 @@ async function candidates(state: Search): Promise<Set<string> | false | undefine
   return first ? new Set([...first].filter((file) => others.every((other) => other.has(file)))) : false
 }
 
-async function ask({ context, query, target }: Search, patterns: string[], how: string[], take: Consumer, skips?: Skips): Promise<Asked | undefined> {
+async function ask({ context, query, target }: Search, patterns: string[], how: string[], take: Consumer, skips?: Skips): Promise<RipgrepEnd | undefined> {
   const limits = { signal: context.signal, seconds }
   const args = [...how, '--null', '--with-filename', ...matching({ ...query, patterns })]
   // The handle's own name, not its path: it cannot be swapped, and may be no text.
@@ -209,7 +209,7 @@ type Skips = (name: Buffer) => void
 
 /** What one run came to. */
 interface Counts {
-  asked: Asked
+  asked: RipgrepEnd
   searched: number
   files: Counted[]
 }
@@ -227,7 +227,7 @@ export const spansLines = ({ patterns, literal = false }: Pattern): boolean =>
   patterns.some((pattern) => pattern.includes('\n') || (!literal && /(?<!\\)(\\\\)*\\n/.test(pattern)))
 
 /** ripgrep's status 2 means that something went wrong: for the whole search if it looked into nothing, else for single files. */
-function judge(asked: Asked, query: Query, ran: boolean): void {
+function judge(asked: RipgrepEnd, query: SearchQuery, ran: boolean): void {
   if (asked.exit_code !== 2) return
   const reason = asked.complaints.join('\n')
   const limit = /PCRE2: .*limit/.exec(reason)
@@ -246,7 +246,7 @@ export function patternRefusal(patterns: string[], error: unknown, next?: Next):
   const lines = error.message.split('\n').filter((line) => /[^~\s]/.test(line))
   const reason = lines.find((line) => line.startsWith('error: '))?.slice(7) ?? lines.at(-1) ?? 'the engine refuses it'
   const quoted = patterns.map((pattern) => `'${cut(pattern, 80).text}'`).join(', ')
-  return refusal('VT_SEARCH_PATTERN', `${cut(quoted, 100).text} is no valid pattern: ${cut(reason, 180).text}.`, {
+  return slotRefusal('VT_SEARCH_PATTERN', `${cut(quoted, 100).text} is no valid pattern: ${cut(reason, 180).text}.`, {
     details: { stderr: lines.slice(0, 20).map((line) => cut(line, 400).text) },
     ...(next && { next }),
   })

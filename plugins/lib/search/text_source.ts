@@ -2,7 +2,7 @@ import type { Handle } from '../../../core/workspace/index.js'
 import { codePoints } from '../base/index.js'
 
 /** The bytes of a file as search engines count them: UTF-16 as UTF-8, a byte order mark not counted. */
-export interface Source {
+export interface TextSource {
   readonly bytes: number
   read(offset: number, length: number): Promise<Buffer>
 }
@@ -11,7 +11,7 @@ export interface Source {
 const whole = 1_048_576
 
 /** The bytes of an open file, which stays the caller's to close. */
-export async function sourceOf(handle: Handle): Promise<Source> {
+export async function sourceOf(handle: Handle): Promise<TextSource> {
   const head = await handle.read(0, whole)
   const encoding = head[0] === 0xff && head[1] === 0xfe ? 'utf-16le' : head[0] === 0xfe && head[1] === 0xff ? 'utf-16be' : undefined
   if (encoding) return inMemory(Buffer.from(new TextDecoder(encoding).decode(await handle.read(0, handle.stat.bytes))))
@@ -20,16 +20,16 @@ export async function sourceOf(handle: Handle): Promise<Source> {
   return { bytes: handle.stat.bytes - mark, read: (offset, length) => handle.read(offset + mark, length) }
 }
 
-const inMemory = (bytes: Buffer): Source => ({ bytes: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) })
+const inMemory = (bytes: Buffer): TextSource => ({ bytes: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) })
 
 /** Whether a file is no text: a NUL byte near its start. */
-export const isBinary = async (source: Source): Promise<boolean> => (await source.read(0, 8192)).includes(0)
+export const isBinaryText = async (source: TextSource): Promise<boolean> => (await source.read(0, 8192)).includes(0)
 
 /** Lines around a place are looked for within this many bytes. */
 const reach = 262_144
 
 /** At most `count` whole lines that end before `offset`, which is the start of a line. */
-export async function linesBefore(source: Source, offset: number, count: number): Promise<Buffer[]> {
+export async function linesBefore(source: TextSource, offset: number, count: number): Promise<Buffer[]> {
   const from = Math.max(0, offset - reach)
   const bytes = await source.read(from, offset - from)
   const found: Buffer[] = []
@@ -43,7 +43,7 @@ export async function linesBefore(source: Source, offset: number, count: number)
 }
 
 /** At most `count` lines that start at or after `offset`, which is the start of a line or the end of the file. */
-export async function linesAfter(source: Source, offset: number, count: number): Promise<Buffer[]> {
+export async function linesAfter(source: TextSource, offset: number, count: number): Promise<Buffer[]> {
   const bytes = await source.read(offset, Math.min(reach, Math.max(0, source.bytes - offset)))
   const found: Buffer[] = []
   let start = 0
@@ -63,7 +63,7 @@ export function chomp(line: Buffer): Buffer {
 }
 
 /** How many code points stand between two offsets. */
-export async function codePointsBetween(source: Source, from: number, to: number): Promise<number> {
+export async function codePointsBetween(source: TextSource, from: number, to: number): Promise<number> {
   const step = 4_194_304
   let count = 0
   for (let at = from; at < to; at += step) count += codePoints(await source.read(at, Math.min(step, to - at)))

@@ -1,2 +1,2 @@
 export { findSkill, loadedIn, openFolder, pathOf, readSkill, resourcesOf, unknownSkill } from './load.js'
-export { validate, type Complaint } from './validate.js'
+export { validateSkill, type Complaint } from './validate.js'

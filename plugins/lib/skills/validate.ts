@@ -23,7 +23,7 @@ export interface Properties {
  * The verdict of the reference validator of https://agentskills.io on a folder, in its words, with lines: no complaint is valid.
  * It is followed where it errs, too: the block ends at the next `---` anywhere, and a folded description counts its final newline.
  */
-export function validate(folder: string): { complaints: Complaint[]; properties?: Properties } {
+export function validateSkill(folder: string): { complaints: Complaint[]; properties?: Properties } {
   const fail = (message: string, line?: number) => ({ complaints: [{ message, ...(line !== undefined && { line }) }] })
   const stat = statSync(folder, { throwIfNoEntry: false })
   if (!stat) return fail(`Path does not exist: ${folder}`)

@@ -7,7 +7,7 @@ import { openOwn } from './private_file.js'
 import { ownFolder } from './private_folder.js'
 
 /** One line of `.vtcode/sessions/<id>/calls.jsonl`: what was called, what came of it, and nothing secret. */
-export interface Entry {
+export interface CallRecord {
   time: string
   session: string
   call: string
@@ -31,7 +31,7 @@ export interface Entry {
   ms: number
 }
 
-export const sessionsFolder = '.vtcode/sessions'
+export const callsFolder = '.vtcode/sessions'
 const most = { input: 2048, message: 300, fileBytes: 10 * 1024 * 1024, sessions: 50, ageMs: 30 * 24 * 60 * 60 * 1000 }
 const patience = 500
 /** When the records of a workspace were last looked through: with every session that looks at all others, many would never end. */
@@ -51,10 +51,10 @@ export class Calls {
 
   /** Workspace-relative. */
   get path(): string {
-    return `${sessionsFolder}/${folderName(this.session)}/calls.jsonl`
+    return `${callsFolder}/${folderName(this.session)}/calls.jsonl`
   }
 
-  add(entry: Entry): void {
+  add(entry: CallRecord): void {
     this.waiting.push(lineOf(entry))
     this.timer ??= setTimeout(() => void this.flush(), patience).unref()
   }
@@ -70,7 +70,7 @@ export class Calls {
 
   private async append(text: string): Promise<void> {
     const { O_WRONLY, O_CREAT, O_APPEND } = constants
-    await using folder = await ownFolder(this.workspace, `${sessionsFolder}/${folderName(this.session)}`)
+    await using folder = await ownFolder(this.workspace, `${callsFolder}/${folderName(this.session)}`)
     const file = await openOwn(`${folder.ref}/calls.jsonl`, O_WRONLY | O_CREAT | O_APPEND)
     try {
       await file.appendFile(text)
@@ -95,7 +95,7 @@ export function callsOf({ session, workspace }: Pick<Context, 'session' | 'works
 }
 
 /** What is worth keeping of a call and its answer. */
-export function entryOf(call: Call, result: Result, verdict?: Judged): Entry {
+export function entryOf(call: Call, result: Result, verdict?: Judged): CallRecord {
   const { id, slot, session, mode, caller, at } = call
   const input = redact(call.given)
   return {
@@ -122,15 +122,15 @@ const isSmall = (input: JsonObject): boolean =>
   Object.values(input).every((value) => typeof value !== 'string' || value.length <= most.input) && JSON.stringify(input).length <= most.input
 
 /** One record is one line, and no character of it moves a cursor. */
-const lineOf = (entry: Entry): string =>
+const lineOf = (entry: CallRecord): string =>
   `${JSON.stringify(entry).replace(/[\u007f-\u009f\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n`
 
 /** The entries of every session of the workspace, each session's in order; lines that are none are passed over. */
-export async function* recordedCalls(workspace: Workspace): AsyncGenerator<Entry> {
-  for (const { name, kind } of await workspace.names(sessionsFolder).catch(() => [])) {
+export async function* recordedCalls(workspace: Workspace): AsyncGenerator<CallRecord> {
+  for (const { name, kind } of await workspace.names(callsFolder).catch(() => [])) {
     if (kind !== 'directory') continue
     for (const file of ['calls.1.jsonl', 'calls.jsonl']) {
-      const text = await workspace.read(`${sessionsFolder}/${name}/${file}`).then(String, () => '')
+      const text = await workspace.read(`${callsFolder}/${name}/${file}`).then(String, () => '')
       for (const line of text.split('\n')) {
         const entry = parsed(line)
         if (entry) yield entry
@@ -139,10 +139,10 @@ export async function* recordedCalls(workspace: Workspace): AsyncGenerator<Entry
   }
 }
 
-function parsed(line: string): Entry | undefined {
+function parsed(line: string): CallRecord | undefined {
   try {
-    const entry = JSON.parse(line) as Partial<Entry> | null
-    return typeof entry?.slot === 'string' && typeof entry.time === 'string' ? (entry as Entry) : undefined
+    const entry = JSON.parse(line) as Partial<CallRecord> | null
+    return typeof entry?.slot === 'string' && typeof entry.time === 'string' ? (entry as CallRecord) : undefined
   } catch {
     return undefined
   }
@@ -154,12 +154,12 @@ const folderName = (session: string): string =>
 
 /** Removes the records of sessions that ended long ago, and the oldest beyond the number kept. */
 async function prune(workspace: Workspace, current: string): Promise<void> {
-  await using folder = await ownFolder(workspace, sessionsFolder)
+  await using folder = await ownFolder(workspace, callsFolder)
   const found = []
-  for (const { name, kind } of await workspace.names(sessionsFolder)) {
-    const stat = kind === 'directory' && name !== current ? await workspace.stat(`${sessionsFolder}/${name}/calls.jsonl`) : undefined
+  for (const { name, kind } of await workspace.names(callsFolder)) {
+    const stat = kind === 'directory' && name !== current ? await workspace.stat(`${callsFolder}/${name}/calls.jsonl`) : undefined
     // A conversation is kept by rules of its own.
-    if (stat && !(await workspace.stat(`${sessionsFolder}/${name}/manifest.json`))) found.push({ name, mtime_ms: stat.mtime_ms })
+    if (stat && !(await workspace.stat(`${callsFolder}/${name}/manifest.json`))) found.push({ name, mtime_ms: stat.mtime_ms })
   }
   found.sort((a, b) => b.mtime_ms - a.mtime_ms)
   for (const [index, { name, mtime_ms }] of found.entries()) {

@@ -1,4 +1,4 @@
-export { callsOf, entryOf, recordedCalls, sessionsFolder, type Entry } from './call_record.js'
+export { callsOf, entryOf, recordedCalls, callsFolder, type CallRecord } from './call_record.js'
 export { openOwn, readOwn } from './private_file.js'
 export { ownFolder } from './private_folder.js'
 export { repeatsOf } from './repeats.js'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { findProgram, searchPath } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { WebSettings } from '../net/index.js'
-import { run, tail, type Consumer, type Ended } from '../process/index.js'
+import { runProgram, tail, type Consumer, type Ended } from '../process/index.js'
 import { installUnasked, managedFolder, astGrepProgram as program } from './ast_grep_install.js'
 import { pinned } from './ast_grep_pins.js'
 
@@ -48,7 +48,7 @@ export async function astGrep(
 ): Promise<Answered | undefined> {
   const file = await ensureAstGrep(context)
   const stderr = tail()
-  const ended = await run({ file, args, cwd: how.cwd, env: trustPlaces(), ...(how.input && { input: how.input }) }, { signal: context.signal, seconds: how.seconds }, onStdout, stderr.take)
+  const ended = await runProgram({ file, args, cwd: how.cwd, env: trustPlaces(), ...(how.input && { input: how.input }) }, { signal: context.signal, seconds: how.seconds }, onStdout, stderr.take)
   return ended && { ...ended, stderr: stderr.text() }
 }
 

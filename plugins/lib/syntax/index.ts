@@ -2,7 +2,7 @@ export { astGrep, astGrepPath, ensureAstGrep, reasons, type Answered } from './a
 export { InstallProblem, install } from './ast_grep_install.js'
 export { languageNamed, languageOf, languages, type Language } from './languages.js'
 export {
-  answer, cached, filterOf, leftOut, remember, subjects, tooLarge, versionIn, versionOf, wantedLanguage, type Item, type Member, type OutlineInput,
-  type Outlined, type Range, type Subject,
+  outlineAnswer, cached, filterOf, leftOut, remember, outlineSubjects, tooLargeToOutline, versionIn, versionOf, wantedLanguage, type OutlineItem, type Member, type OutlineInput,
+  type Outlined, type Range, type OutlineSubject,
 } from './outline.js'
 export { positionsIn, type Positions } from './positions.js'

@@ -1,7 +1,7 @@
 import { ok, problem, sha256, type Call, type Next, type Notice, type Result } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryStat, Handle } from '../../../core/workspace/index.js'
-import { count, nextCall, notice, refusal, remarks, some } from '../base/index.js'
+import { pluralized, nextCall, notice, slotRefusal, remarks, some } from '../base/index.js'
 import { filesBelow, largestSearched, parentOf, tooLargeToParse, type Listing } from '../search/index.js'
 import { languageNamed, languageOf, type Language } from './languages.js'
 
@@ -39,7 +39,7 @@ export interface Member {
   isPublic: boolean
   line_number: number
 }
-export interface Item {
+export interface OutlineItem {
   role: string
   kind: string
   name: string
@@ -55,7 +55,7 @@ export interface Item {
 export interface Outlined {
   path: string
   lang: string
-  items: Item[]
+  items: OutlineItem[]
 }
 export interface OutlineOutput {
   view: OutlineInput['view']
@@ -71,19 +71,19 @@ export function wantedLanguage({ lang }: OutlineInput): Language | undefined {
   return lang === undefined ? undefined : (languageNamed(lang) ?? { id: lang, title: lang, aliases: [], extensions: [] })
 }
 
-export interface Subject {
+export interface OutlineSubject {
   path: string
   language: Language
 }
-export interface Subjects {
-  files: Subject[]
+export interface OutlineSubjects {
+  files: OutlineSubject[]
   /** The path names a single file. */
   single: boolean
   listing?: Listing
 }
 
 /** The files to outline, in path order, each with its language. */
-export async function subjects(context: Context, input: OutlineInput): Promise<Subjects> {
+export async function outlineSubjects(context: Context, input: OutlineInput): Promise<OutlineSubjects> {
   const wanted = wantedLanguage(input)
   await using target = await context.workspace.open(input.path)
   if (target.kind === 'file') {
@@ -99,7 +99,7 @@ export async function subjects(context: Context, input: OutlineInput): Promise<S
 }
 
 /** Outlines kept by the version of the file, the least recently used forgotten first. */
-const cache = new Map<string, Item[]>()
+const cache = new Map<string, OutlineItem[]>()
 const mostCached = 512
 
 type Identity = Pick<EntryStat, 'dev' | 'ino' | 'bytes' | 'mtime_ns' | 'mtime_ms'>
@@ -116,7 +116,7 @@ export async function versionIn(handle: Handle, engine: string): Promise<string>
   return versionOf(stat, engine) ?? `${engine}:${stat.dev}:${stat.ino}:${sha256(await handle.read(0, stat.bytes))}`
 }
 
-export function cached(version: string): Item[] | undefined {
+export function cached(version: string): OutlineItem[] | undefined {
   const items = cache.get(version)
   if (items) {
     cache.delete(version)
@@ -125,13 +125,13 @@ export function cached(version: string): Item[] | undefined {
   return items
 }
 
-export function remember(version: string, items: Item[]): void {
+export function remember(version: string, items: OutlineItem[]): void {
   cache.set(version, items)
   if (cache.size > mostCached) cache.delete(cache.keys().next().value!)
 }
 
 /** Whether a file is left out for its size. Throws VT_INPUT_TOO_LARGE where it is the one that was named. */
-export function tooLarge({ path, stat }: Handle, single: boolean): boolean {
+export function tooLargeToOutline({ path, stat }: Handle, single: boolean): boolean {
   if (stat.bytes <= largestSearched) return false
   if (single) throw tooLargeToParse(path, stat.bytes)
   return true
@@ -139,22 +139,22 @@ export function tooLarge({ path, stat }: Handle, single: boolean): boolean {
 
 /** The remarks on files that were too much to parse, and on those that could not be opened. */
 export function leftOut(large: string[], unread: string[]): Notice[] {
-  const remark = (files: string[], what: string) => (files.length > 0 ? [notice('VT_SEARCH_SKIPPED', `${count(files.length, 'file')} ${what}, left out: ${some(files)}`)] : [])
+  const remark = (files: string[], what: string) => (files.length > 0 ? [notice('VT_SEARCH_SKIPPED', `${pluralized(files.length, 'file')} ${what}, left out: ${some(files)}`)] : [])
   return [...remark(large, 'too much to parse'), ...remark(unread, 'not read')]
 }
 
 /** What the caller's words leave of a file. Throws VT_INPUT_INVALID, VT_SEARCH_PATTERN. */
-export async function filterOf(input: OutlineInput, single: boolean): Promise<(items: Item[]) => Item[]> {
+export async function filterOf(input: OutlineInput, single: boolean): Promise<(items: OutlineItem[]) => OutlineItem[]> {
   const types = new Set([input.type ?? []].flat().flatMap((type) => type.split(',').map((part) => part.replace(/[\s"'[\]]/g, '')).filter(Boolean)))
   const strange = [...types].find((type) => !symbolTypes.includes(type))
   if (strange !== undefined) throw problem('VT_INPUT_INVALID', { problem: `'type' has '${strange.slice(0, 40)}'; allowed: ${symbolTypes.join(' ')}.` })
   const matches = input.match === undefined ? undefined : await regex(input.match)
   const role = input.items === 'auto' ? (single ? 'structure' : 'exports') : input.items
-  const keeps = (item: Item): boolean =>
+  const keeps = (item: OutlineItem): boolean =>
     (role === 'all' || (role === 'imports' ? item.isImport : role === 'exports' ? item.isExported : !item.isImport)) &&
     (types.size === 0 || types.has(item.kind)) &&
     (!matches || matches(item.name) || matches(item.signature))
-  const narrowed = (item: Item): Item => (input.pub_members ? { ...item, members: item.members.filter((member) => member.isPublic) } : item)
+  const narrowed = (item: OutlineItem): OutlineItem => (input.pub_members ? { ...item, members: item.members.filter((member) => member.isPublic) } : item)
   return (items) => items.filter(keeps).map(narrowed)
 }
 
@@ -165,13 +165,13 @@ async function regex(pattern: string): Promise<(text: string) => boolean> {
     const compiled = RE2JS.compile(pattern)
     return (text) => compiled.matcher(text).find()
   } catch (error) {
-    throw refusal('VT_SEARCH_PATTERN', `'match' ${JSON.stringify(pattern.slice(0, 80))} is no regular expression: ${(error as Error).message.slice(0, 160)}.`)
+    throw slotRefusal('VT_SEARCH_PATTERN', `'match' ${JSON.stringify(pattern.slice(0, 80))} is no regular expression: ${(error as Error).message.slice(0, 160)}.`)
   }
 }
 
 const most = { items: 2000, bytes: 262_144 }
 
-export interface Drawn {
+export interface DrawnOutline {
   files: Outlined[]
   /** Files that `max_results` left out, in path order. */
   beyond: string[]
@@ -182,7 +182,7 @@ export interface Drawn {
 }
 
 /** The answer: filtered, in the view that was asked for, cut at the caps. */
-export async function answer(drawn: Drawn, { input, given }: Pick<Call<OutlineInput>, 'input' | 'given'>): Promise<Result> {
+export async function outlineAnswer(drawn: DrawnOutline, { input, given }: Pick<Call<OutlineInput>, 'input' | 'given'>): Promise<Result> {
   const filter = await filterOf(input, drawn.single)
   const files: { shaped: unknown; text: string; symbols: number }[] = []
   let [items, bytes, cutAt] = [0, 0, drawn.files.length]
@@ -215,12 +215,12 @@ export async function answer(drawn: Drawn, { input, given }: Pick<Call<OutlineIn
     ...(sub !== undefined && { next: nextCall('outline', { ...given, path: sub }) }),
   }
   const notices = [...drawn.notices, ...(drawn.listing ? remarks(drawn.listing) : [])]
-  const tail = left.length > 0 ? `${count(left.length, 'file')} left out; outline a sub-directory.` : ''
+  const tail = left.length > 0 ? `${pluralized(left.length, 'file')} left out; outline a sub-directory.` : ''
   const text = [...files.map((file) => file.text), tail].filter(Boolean).join('\n') || `No symbols in ${input.path}`
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
 }
 
-const symbols = (items: Item[]): number => items.reduce((sum, item) => sum + 1 + item.members.length, 0)
+const symbols = (items: OutlineItem[]): number => items.reduce((sum, item) => sum + 1 + item.members.length, 0)
 
 function shape({ path, lang, items }: Outlined, groups: Group[], view: OutlineInput['view']): unknown {
   if (view === 'full') return { path, lang, items }
@@ -235,7 +235,7 @@ interface Group {
 }
 
 /** Names by kind, in the order in which the kinds first appear. */
-function groupsOf(items: Item[]): Group[] {
+function groupsOf(items: OutlineItem[]): Group[] {
   const groups = new Map<string, Group>()
   for (const { kind, name, members } of items) {
     let group = groups.get(kind)

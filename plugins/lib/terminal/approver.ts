@@ -1,8 +1,8 @@
 import type { Approval, Approved, Io } from '../../../core/kernel/index.js'
-import { alone, line, oneLine, printable } from './terminal.js'
+import { askAlone, line, oneLine, printable } from './terminal.js'
 
 /** Asks the person at the terminal whether a call may be made, and for how long a yes is meant where it can be remembered. */
-export const approver = (terminal: Io) => (request: Approval): Promise<Approved> => alone(terminal, (io) => ask(io, request))
+export const approver = (terminal: Io) => (request: Approval): Promise<Approved> => askAlone(terminal, (io) => ask(io, request))
 
 async function ask(io: Io, { call, reasons, covers }: Approval): Promise<Approved> {
   io.stderr.write(printable(`${call.slot} ${JSON.stringify(call.input, null, 2)}\n${reasons.map((reason) => `  ${reason}\n`).join('')}`))

@@ -13,7 +13,7 @@ export function verb(name: string, description: string, io: Io): Command {
 }
 
 /** Runs the sub-command that the words name. A wrong command line is 2, help is 0; otherwise the action says it by `done`. */
-export async function run(command: Command, argv: string[], done: () => number): Promise<number> {
+export async function runCommand(command: Command, argv: string[], done: () => number): Promise<number> {
   try {
     await command.parseAsync(argv, { from: 'user' })
     return done()

@@ -2,13 +2,13 @@ import type { JsonObject } from '../../../core/base/index.js'
 import type { Io } from '../../../core/kernel/index.js'
 
 /** The words of a command line make no call; the message says why. */
-export class UsageError extends Error {}
+export class CallUsageError extends Error {}
 
 /** Takes the name of the tool off the words. Throws a UsageError. */
 export function takeTool(words: string[]): string {
   const tool = words.shift()
-  if (tool === undefined) throw new UsageError('Name the tool to call; `vtcode tools` lists them.')
-  if (tool.startsWith('-')) throw new UsageError(`Unknown flag ${tool} before the name of the tool.`)
+  if (tool === undefined) throw new CallUsageError('Name the tool to call; `vtcode tools` lists them.')
+  if (tool.startsWith('-')) throw new CallUsageError(`Unknown flag ${tool} before the name of the tool.`)
   return tool
 }
 
@@ -26,7 +26,7 @@ export async function readInput(words: string[], io: Io): Promise<JsonObject> {
 function readFields(words: string[]): JsonObject {
   const fields = new Map<string, unknown>()
   for (let word = words.shift(); word !== undefined; word = words.shift()) {
-    if (!word.startsWith('--') || word === '--') throw new UsageError(`Unexpected '${word}'; fields are given as --field value.`)
+    if (!word.startsWith('--') || word === '--') throw new CallUsageError(`Unexpected '${word}'; fields are given as --field value.`)
     const [name, attached] = split(word.slice(2))
     const value = attached ?? (words[0] === undefined || words[0].startsWith('--') ? true : words.shift()!)
     const before = fields.get(name)
@@ -45,9 +45,9 @@ function parse(text: string): JsonObject {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw new UsageError(`The input is not JSON: ${(error as Error).message}.`)
+    throw new CallUsageError(`The input is not JSON: ${(error as Error).message}.`)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new UsageError('The input must be a JSON object.')
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new CallUsageError('The input must be a JSON object.')
   return value as JsonObject
 }
 

@@ -1,5 +1,5 @@
 export { approver } from './approver.js'
-export { run, verb } from './commands.js'
-export { UsageError, readInput, takeTool } from './flags.js'
+export { runCommand, verb } from './commands.js'
+export { CallUsageError, readInput, takeTool } from './flags.js'
 export { asker } from './questions.js'
-export { columns, confirm, fit, interactive, oneLine, paint, printable, say, type Paint } from './terminal.js'
+export { columns, confirmed, fitTerminal, interactive, oneLine, paint, printable, say, type Paint } from './terminal.js'

@@ -1,8 +1,8 @@
 import type { Answers, Asker, Io, Question } from '../../../core/kernel/index.js'
-import { alone, oneLine, paint } from './terminal.js'
+import { askAlone, oneLine, paint } from './terminal.js'
 
 /** Puts questions to the person at the terminal, one after the other, on stderr; Escape and Ctrl-C decline them all. */
-export const asker = (terminal: Io): Asker => (questions, signal) => alone(terminal, (io) => ask(io, questions, signal))
+export const asker = (terminal: Io): Asker => (questions, signal) => askAlone(terminal, (io) => ask(io, questions, signal))
 
 async function ask(io: Io, questions: readonly Question[], signal: AbortSignal): Promise<Answers | undefined> {
   const { isCancel, select, text } = await import('@clack/prompts')

@@ -6,7 +6,7 @@ export function printable(text: string): string {
 }
 
 /** What goes to stdout as it is, and to a terminal fit for it. */
-export const fit = ({ stdout }: Io, text: string): string => (stdout.isTTY ? printable(text) : text)
+export const fitTerminal = ({ stdout }: Io, text: string): string => (stdout.isTTY ? printable(text) : text)
 
 /** One line of it. */
 export function oneLine(text: string): string {
@@ -48,10 +48,10 @@ export function interactive(io: Io): boolean {
 }
 
 /** Puts a question where somebody may be in the middle of a line. */
-export const alone = <T>(io: Io, ask: (io: Io) => Promise<T>): Promise<T> => (io.alone ? io.alone(ask) : ask(io))
+export const askAlone = <T>(io: Io, ask: (io: Io) => Promise<T>): Promise<T> => (io.alone ? io.alone(ask) : ask(io))
 
 /** Asks a person; anything but a clear yes is no, and so are the end of input and an interruption. */
-export const confirm = async (io: Io, question: string): Promise<boolean> => /^y(es)?$/i.test(await line(io, `${question} [y/N] `))
+export const confirmed = async (io: Io, question: string): Promise<boolean> => /^y(es)?$/i.test(await line(io, `${question} [y/N] `))
 
 /** One line from a person, trimmed; empty at the end of input and at an interruption. */
 export async function line(io: Io, question: string): Promise<string> {

@@ -1,3 +1,3 @@
 export { pointed } from './pointer.js'
-export { parseText, type Piece } from './references.js'
-export { expandVariables, resolveValue, resolveValues, resolveWords, type Asking } from './values.js'
+export { parseReference, type Piece } from './references.js'
+export { expandVariables, resolveValue, resolveValues, resolveWords, type ValueScope } from './values.js'

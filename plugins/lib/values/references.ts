@@ -8,7 +8,7 @@ const reference = /\{\{|\}\}|\{(\$?)([A-Za-z_][\w-]*(?:\.[\w-]+)*)(\.\.\.)?\}|[{
 const specials = /^(workspace|plugin_root|plugin_data|option\.[\w-]+)$/
 
 /** Cuts a string into literal text and references, once and by position: what a value brings is never read again. */
-export function parseText(source: string, refuse: (source: string) => Error): Piece[] {
+export function parseReference(source: string, refuse: (source: string) => Error): Piece[] {
   const pieces: Piece[] = []
   const literal = (text: string): void => {
     const last = pieces.at(-1)

@@ -3,13 +3,13 @@ import { open } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { keepSecret, looksSecret, problem, VtError, type Contribution, type JsonObject } from '../../../core/base/index.js'
-import type { Premises } from '../../../core/kernel/index.js'
+import type { AdapterContext } from '../../../core/kernel/index.js'
 import { printed as programOutput } from '../process/index.js'
 
 /** Who asks for a value, and what the forms `option` and `input` look into. */
-export interface Asking {
+export interface ValueScope {
   contribution: Pick<Contribution, 'id' | 'plugin' | 'layer' | 'file' | 'manifest'>
-  premises: Pick<Premises, 'settings' | 'env' | 'workspace'> & { optionsOf(contribution: Asking['contribution']): Readonly<JsonObject> }
+  premises: Pick<AdapterContext, 'settings' | 'env' | 'workspace'> & { optionsOf(contribution: ValueScope['contribution']): Readonly<JsonObject> }
   /** Names the place of the value in error texts: `http.auth.value`. */
   field: string
   input?: Readonly<JsonObject>
@@ -23,7 +23,7 @@ const forms = ['env', 'file', 'command', 'keychain', 'secret', 'option', 'input'
  * The text a typed value stands for, resolved at the moment it is used; `undefined` for an absent input, an unset option or a secret
  * that is not required. What is secret is known to the redactor before anybody gets it. Throws VT_SECRET_MISSING, VT_SECRET_REFUSED.
  */
-export async function resolveValue(value: unknown, asking: Asking): Promise<string | undefined> {
+export async function resolveValue(value: unknown, asking: ValueScope): Promise<string | undefined> {
   if (typeof value === 'string') return value
   const said = (value ?? {}) as JsonObject
   const [form = '', ...others] = forms.filter((name) => Object.hasOwn(said, name))
@@ -38,7 +38,7 @@ export async function resolveValue(value: unknown, asking: Asking): Promise<stri
 }
 
 /** Every value of a map; absent ones are left out. */
-export async function resolveValues(values: unknown, asking: Asking): Promise<Record<string, string>> {
+export async function resolveValues(values: unknown, asking: ValueScope): Promise<Record<string, string>> {
   const found = Object.entries((values ?? {}) as JsonObject).map(async ([name, value]): Promise<[string, string][]> => {
     const text = await resolveValue(value, { ...asking, field: `${asking.field}.${name}` })
     return text === undefined ? [] : [[name, text]]
@@ -47,7 +47,7 @@ export async function resolveValues(values: unknown, asking: Asking): Promise<Re
 }
 
 /** Words of an argument list: a list of the user's stands for several where it is all of one. */
-export async function resolveWords(values: readonly unknown[], asking: Asking): Promise<string[]> {
+export async function resolveWords(values: readonly unknown[], asking: ValueScope): Promise<string[]> {
   const words = values.map(async (value) => {
     const key = typeof value === 'object' && value !== null ? (value as JsonObject)['option'] : undefined
     const found = key === undefined ? undefined : option(String(key), asking)
@@ -59,7 +59,7 @@ export async function resolveWords(values: readonly unknown[], asking: Asking): 
 }
 
 /** What the user set for the plugin. Throws VT_SECRET_MISSING for what it cannot do without. */
-function option(key: string, { contribution, premises, field }: Asking): unknown {
+function option(key: string, { contribution, premises, field }: ValueScope): unknown {
   const options = premises.optionsOf(contribution)
   const value = Object.hasOwn(options, key) ? options[key] : undefined
   if (value !== undefined || !(contribution.manifest.options?.['required'] as string[] | undefined)?.includes(key)) return value
@@ -68,7 +68,7 @@ function option(key: string, { contribution, premises, field }: Asking): unknown
 }
 
 /** A need that the manifest names and the user binds in `secrets`. */
-async function secret(key: string, asking: Asking): Promise<string | undefined> {
+async function secret(key: string, asking: ValueScope): Promise<string | undefined> {
   const { contribution, premises } = asking
   const needs = (contribution.manifest['secrets'] ?? {}) as Record<string, { required?: boolean }>
   if (!Object.hasOwn(needs, key)) throw refused(asking, `the manifest does not name the secret '${key}' under \`secrets\``)
@@ -85,7 +85,7 @@ async function secret(key: string, asking: Asking): Promise<string | undefined> 
   return text
 }
 
-async function outside(form: string, said: JsonObject, asking: Asking): Promise<string> {
+async function outside(form: string, said: JsonObject, asking: ValueScope): Promise<string> {
   if (form === 'env') return variable(String(said['env']), asking, said['default'])
   const text = form === 'file' ? await fileText(String(said['file']), asking) : await printed(form, said, asking)
   keepSecret(text, asking.field)
@@ -93,7 +93,7 @@ async function outside(form: string, said: JsonObject, asking: Asking): Promise<
 }
 
 /** Packages may say what counts where the variable is not set. */
-function variable(name: string, { premises, contribution, field }: Asking, byDefault: unknown): string {
+function variable(name: string, { premises, contribution, field }: ValueScope, byDefault: unknown): string {
   const text = premises.env[name]
   if (text === undefined) {
     if (typeof byDefault === 'string') return byDefault
@@ -103,7 +103,7 @@ function variable(name: string, { premises, contribution, field }: Asking, byDef
   return text
 }
 
-async function fileText(path: string, asking: Asking): Promise<string> {
+async function fileText(path: string, asking: ValueScope): Promise<string> {
   const home = asking.premises.env['HOME'] ?? homedir()
   const file = path.startsWith('~/') ? join(home, path.slice(2)) : isAbsolute(path) ? path : resolve(dirname(asking.contribution.file), path)
   // Opened without waiting for a writer, so that a pipe is refused instead of waited for.
@@ -125,7 +125,7 @@ async function fileText(path: string, asking: Asking): Promise<string> {
 const printedBefore = new Map<string, { text: string; until: number }>()
 
 /** What a program prints: one of the user's own, or the keeper of secrets of the system. */
-async function printed(form: string, said: JsonObject, asking: Asking): Promise<string> {
+async function printed(form: string, said: JsonObject, asking: ValueScope): Promise<string> {
   const argv = form === 'command' ? said['command'] : keeper(said['keychain'] as { service: string; account: string })
   if (!Array.isArray(argv) || argv.length === 0 || !argv.every((word) => typeof word === 'string')) throw refused(asking, '{ command } is a list of words')
   const { timeout_secs = 10, refresh_secs = 0 } = said as { timeout_secs?: number; refresh_secs?: number }
@@ -148,7 +148,7 @@ const keeper = ({ service, account }: { service: string; account: string }): str
     ? ['security', 'find-generic-password', '-w', '-s', service, '-a', account]
     : ['secret-tool', 'lookup', 'service', service, 'account', account]
 
-function textOf(value: unknown, asking: Asking): string | undefined {
+function textOf(value: unknown, asking: ValueScope): string | undefined {
   if (value === undefined || value === null) return undefined
   if (!['string', 'number', 'boolean'].includes(typeof value)) throw refused(asking, 'a text, number or boolean is needed')
   const text = String(value)
@@ -156,7 +156,7 @@ function textOf(value: unknown, asking: Asking): string | undefined {
   return text
 }
 
-const refused = ({ contribution, field }: Asking, reason: string) => problem('VT_SECRET_REFUSED', { id: contribution.id, field, reason })
+const refused = ({ contribution, field }: ValueScope, reason: string) => problem('VT_SECRET_REFUSED', { id: contribution.id, field, reason })
 
 const reference = /\$\$|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g
 
@@ -164,7 +164,7 @@ const reference = /\$\$|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g
  * `${NAME}` and `${NAME:-text}` in a text of the settings, in one pass; `$$` is a dollar. What a workspace file may name the user
  * lists in `trust.workspace_env`. Throws VT_CONFIG_ENV.
  */
-export function expandVariables(text: string, asking: Pick<Asking, 'premises' | 'contribution' | 'field'>): string {
+export function expandVariables(text: string, asking: Pick<ValueScope, 'premises' | 'contribution' | 'field'>): string {
   const { premises, contribution } = asking
   const allowed = (premises.settings['trust'] as { workspace_env?: string[] } | undefined)?.workspace_env ?? []
   return text.replace(reference, (whole, name: string | undefined, fallback: string | undefined) => {

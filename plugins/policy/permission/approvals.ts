@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256, writeState } from '../../../core/base/index.js'
 import type { Context, JsonObject, Lasting } from '../../../core/index.js'
-import { folderOf, readCommand, type Facts } from '../../lib/rules/index.js'
+import { commandFolder, readCommand, type CallFacts } from '../../lib/rules/index.js'
 import { ownFolder } from '../../lib/state/index.js'
 
 /** What a yes may be remembered for: `covers` says it to a person, `key` is the same for a machine. */
@@ -17,7 +17,7 @@ const folder = '.vtcode/approvals'
 const surroundings = ['env', 'shell', 'login', 'sandbox_permissions', 'tty', 'background'] as const
 
 /** What answers of a person cover, for the session in memory and for always in a file that nobody else can write validly. */
-export function approvalsFor(facts: Facts, context: Context): { has(): Promise<boolean>; lasting: Lasting | undefined } {
+export function approvalsFor(facts: CallFacts, context: Context): { has(): Promise<boolean>; lasting: Lasting | undefined } {
   const scope = scopeOf(facts, context)
   // A tool that is a program asks once for each shape of its argv: there the yes to one call counts for the session.
   const asksOnce = context.slot.program !== undefined && facts.call.mode === 'auto'
@@ -35,10 +35,10 @@ export function approvalsFor(facts: Facts, context: Context): { has(): Promise<b
   }
 }
 
-function scopeOf(facts: Facts, context: Context): Scope | undefined {
+function scopeOf(facts: CallFacts, context: Context): Scope | undefined {
   const { call } = facts
   const { slot, input, given } = call
-  const at = folderOf(facts)
+  const at = commandFolder(facts)
   const scope = (covers: string, ...parts: unknown[]): Scope => ({ covers, key: JSON.stringify([slot, ...parts]) })
   if (facts.hasCommand) {
     const argv = argvOf(facts)
@@ -59,7 +59,7 @@ function scopeOf(facts: Facts, context: Context): Scope | undefined {
 }
 
 /** One program with static words is its argv, however it was quoted; any other line counts as it is written. What is only known when it runs has no shape. */
-function argvOf(facts: Facts): { shown: string; words: unknown } | undefined {
+function argvOf(facts: CallFacts): { shown: string; words: unknown } | undefined {
   const commands = facts.commands()
   const lines = commands.map(readCommand)
   if (lines.some((line) => line.unknown || line.commands.some((argv) => argv.some(({ kind }) => kind !== 'static')))) return undefined

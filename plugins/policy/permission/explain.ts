@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../core/index.js'
-import { covering, placesIn, readCommand, readsOnly, type Argv, type Facts, type Place, type RuleSet } from '../../lib/rules/index.js'
+import { coveringRule, placesIn, readCommand, readsOnly, type Argv, type CallFacts, type WordPlace, type RuleSet } from '../../lib/rules/index.js'
 
 /** Which rule decides each program of the command lines of a call, and what else of a line stands against it. */
-export async function explainCommands(facts: Facts, rules: RuleSet): Promise<JsonObject> {
+export async function explainCommands(facts: CallFacts, rules: RuleSet): Promise<JsonObject> {
   const lines = facts.commands().map(readCommand)
   const commands: JsonObject[] = []
   for (const line of lines) {
@@ -21,12 +21,12 @@ export async function explainCommands(facts: Facts, rules: RuleSet): Promise<Jso
   }
 }
 
-async function wordOn(argv: Argv, places: Place[], facts: Facts, rules: RuleSet): Promise<{ verdict: string; rule?: string }> {
+async function wordOn(argv: Argv, places: WordPlace[], facts: CallFacts, rules: RuleSet): Promise<{ verdict: string; rule?: string }> {
   for (const verdict of ['deny', 'ask'] as const) {
     const rule = rules[verdict].find((rule) => rule.command?.hits(argv) && rule.applies(facts))
     if (rule) return { verdict, rule: rule.text }
   }
   if (await readsOnly(argv, places, facts, rules)) return { verdict: 'run', rule: 'only reads' }
-  const rule = await covering(argv, places, facts, rules.allow)
+  const rule = await coveringRule(argv, places, facts, rules.allow)
   return rule ? { verdict: 'allow', rule: rule.text } : { verdict: 'ask' }
 }

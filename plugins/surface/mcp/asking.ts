@@ -9,7 +9,7 @@ import type { Sdk } from './sdk.js'
  * needs an answer ends without it, the client is asked, and the call comes once more with the answer; an answer to a question of ours
  * counts for exactly the content it was given for.
  */
-export class Asking implements Client {
+export class ClientQuestions implements Client {
   readonly capabilities: JsonObject
   readonly state: unknown
   readonly #questions: InputRequests = {}

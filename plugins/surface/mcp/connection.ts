@@ -1,6 +1,6 @@
 import type { RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server'
 import type { CallOptions, Kernel, Problem } from '../../../core/index.js'
-import { Asking } from './asking.js'
+import { ClientQuestions } from './asking.js'
 import { page } from './page.js'
 import type { Sdk } from './sdk.js'
 
@@ -8,7 +8,7 @@ const INVALID_PARAMS = -32602
 const INTERNAL_ERROR = -32603
 
 /** One client at the other end, as the handlers of its requests see it. */
-export interface Connection {
+export interface ClientConnection {
   readonly kernel: Kernel
   readonly sdk: Sdk
   readonly server: Server
@@ -23,8 +23,8 @@ export interface Run<Answer> {
 }
 
 /** One call for the client; its answer, or what the client has to be asked first. */
-export async function run<Answer>({ kernel, sdk, server, session }: Connection, tool: string, input: unknown, context: ServerContext, how: Run<Answer>) {
-  const asking = new Asking(sdk, server, codecOf(sdk), context)
+export async function run<Answer>({ kernel, sdk, server, session }: ClientConnection, tool: string, input: unknown, context: ServerContext, how: Run<Answer>) {
+  const asking = new ClientQuestions(sdk, server, codecOf(sdk), context)
   const options: CallOptions = { signal: context.mcpReq.signal, session, surface: how.surface, ...asking.options, ...reporting(context), onLog: logging(context) }
   const result = await kernel.call(tool, input, options)
   const open = await asking.open(result)
@@ -33,17 +33,17 @@ export async function run<Answer>({ kernel, sdk, server, session }: Connection, 
 }
 
 /** A request that cannot be served as it stands. */
-export const refuse = ({ sdk }: Connection, message: string, data?: unknown): Error => new sdk.ProtocolError(INVALID_PARAMS, message, data)
+export const requestError = ({ sdk }: ClientConnection, message: string, data?: unknown): Error => new sdk.ProtocolError(INVALID_PARAMS, message, data)
 
 /** A failed call where the protocol knows errors only; wrong input is the caller's. */
-export function failed({ sdk }: Connection, { code, message, hint }: Problem, about: object): Error {
+export function failedRequest({ sdk }: ClientConnection, { code, message, hint }: Problem, about: object): Error {
   return new sdk.ProtocolError(code.startsWith('VT_INPUT_') ? INVALID_PARAMS : INTERNAL_ERROR, message, { ...about, code, hint })
 }
 
 /** The items of the page that a cursor stands for, and the cursor of the next one. */
-export function paged<T>(connection: Connection, items: readonly T[], params: { cursor?: string | undefined } | undefined) {
+export function paged<T>(connection: ClientConnection, items: readonly T[], params: { cursor?: string | undefined } | undefined) {
   const found = page(items, params?.cursor)
-  if (!found) throw refuse(connection, 'The cursor is none that was given out.')
+  if (!found) throw requestError(connection, 'The cursor is none that was given out.')
   const { items: shown, ...next } = found
   return { shown, next }
 }

@@ -5,7 +5,7 @@ import type { Kernel, ToolInfo } from '../../../core/index.js'
 const CALL = 'call_tool'
 
 /** What a client shows its model. */
-export interface Shelf {
+export interface ShownTools {
   tools: ToolInfo[]
   /** How to call what is not shown. */
   more?: Tool
@@ -15,7 +15,7 @@ export interface Shelf {
  * The list of a server with more tools than a model should read before each step: those that come with the program stay, and a way to
  * call what `unified_search tools` finds. It needs nothing of the client, neither a session nor a list that changes.
  */
-export function shelve(kernel: Kernel): Shelf {
+export function shelve(kernel: Kernel): ShownTools {
   const own = new Set(kernel.contributions().flatMap(({ kind, layer, slot }) => (kind === 'action' && layer === 'builtin' && slot ? [slot.split('/')[0]!, slot.replace('/', '_')] : [])))
   const all = kernel.tools()
   const tools = all.filter(({ name }) => own.has(name))

@@ -1,14 +1,14 @@
 import type { Answers, Question } from '../../../core/index.js'
 
 /** An elicitation form (MCP 2025-06-18 and later: a flat object of primitive fields). */
-export interface Form {
+export interface ElicitationForm {
   message: string
   requestedSchema: { type: 'object'; properties: Record<string, Field>; required: string[] }
 }
 type Field = { type: 'string'; title: string; description?: string; enum?: string[] }
 
 /** One field for each question, and beside choices one for the user's own words. */
-export function formOf(questions: readonly Question[]): Form {
+export function formOf(questions: readonly Question[]): ElicitationForm {
   const properties: Record<string, Field> = {}
   const required: string[] = []
   for (const { id, header, question, options } of questions) {

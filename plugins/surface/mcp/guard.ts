@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
 /** Why a request is not served. */
-export interface Objection {
+export interface RequestObjection {
   status: number
   text: string
   headers?: Record<string, string>
@@ -20,7 +20,7 @@ export const isLoopback = (host: string): boolean => host === 'localhost' || hos
  * Who may speak to the server. A page in a browser must not: Host and Origin are each checked against the names of this very
  * server, and nothing is ever answered with permission for other origins. A token is compared in constant time and never logged.
  */
-export function createGuard({ host, port, token }: GuardOptions): (message: IncomingMessage) => Objection | undefined {
+export function createGuard({ host, port, token }: GuardOptions): (message: IncomingMessage) => RequestObjection | undefined {
   const names = new Set([host.includes(':') ? `[${host}]` : host, ...(isLoopback(host) ? ['127.0.0.1', 'localhost', '[::1]'] : [])])
   const hosts = new Set([...names].flatMap((name) => (port === 80 ? [name, `${name}:80`] : [`${name}:${port}`])))
   const origins = new Set([...hosts].map((name) => `http://${name}`))

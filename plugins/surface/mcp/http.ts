@@ -9,7 +9,7 @@ import { MAX_FRAME } from './frames.js'
 import { createGuard, isLoopback } from './guard.js'
 import { loadSdk } from './sdk.js'
 import { createSessions } from './sessions.js'
-import { readBody, refuse, send, toRequest } from './web.js'
+import { readRequestBody, sendRefusal, send, toRequest } from './web.js'
 
 const PORT = 7420
 const MAX_REQUESTS = 256
@@ -91,22 +91,22 @@ interface Serving {
 
 async function answer(serving: Serving, message: IncomingMessage, response: ServerResponse): Promise<void> {
   const objection = serving.guard!(message)
-  if (objection) return refuse(response, objection)
-  if (serving.running >= MAX_REQUESTS) return refuse(response, { status: 503, text: 'Too many requests at once; try again soon.', headers: { 'retry-after': '1' } })
+  if (objection) return sendRefusal(response, objection)
+  if (serving.running >= MAX_REQUESTS) return sendRefusal(response, { status: 503, text: 'Too many requests at once; try again soon.', headers: { 'retry-after': '1' } })
   serving.running++
   try {
-    const body = await readBody(message, MAX_FRAME)
-    if (body === undefined) return refuse(response, { status: 413, text: `The body is larger than ${MAX_FRAME} bytes.`, headers: { connection: 'close' } })
+    const body = await readRequestBody(message, MAX_FRAME)
+    if (body === undefined) return sendRefusal(response, { status: 413, text: `The body is larger than ${MAX_FRAME} bytes.`, headers: { connection: 'close' } })
     const reply = await serving.sessions.handle(toRequest(message, response, body))
     if (!isStream(reply)) return await send(reply, response)
     if (serving.streams >= MAX_STREAMS) {
       await reply.body?.cancel()
-      return refuse(response, { status: 503, text: 'Too many listeners at once; try again soon.', headers: { 'retry-after': '1' } })
+      return sendRefusal(response, { status: 503, text: 'Too many listeners at once; try again soon.', headers: { 'retry-after': '1' } })
     }
     stream(serving, reply, response)
   } catch (error) {
     say(serving.io, 'warning', (error as Error).message)
-    if (!response.headersSent) refuse(response, { status: 500, text: 'Internal error.' })
+    if (!response.headersSent) sendRefusal(response, { status: 500, text: 'Internal error.' })
     else response.destroy()
   } finally {
     serving.running--

@@ -1,11 +1,11 @@
 import { promptAnswer, resourceAnswer } from './answer.js'
-import { failed, paged, refuse, run, type Connection } from './connection.js'
+import { failedRequest, paged, requestError, run, type ClientConnection } from './connection.js'
 import { findResource, listResources, promptsOf } from './offers.js'
 
 const MAX_SUBSCRIPTIONS = 1_000
 
 /** Lists, reads and subscriptions of resources. The function returned ends the subscriptions. */
-export function serveResources(connection: Connection): () => void {
+export function serveResources(connection: ClientConnection): () => void {
   const { kernel, server, session } = connection
   server.setRequestHandler('resources/list', async ({ params }) => {
     const { shown, next } = paged(connection, await listResources(kernel, session), params)
@@ -18,24 +18,24 @@ export function serveResources(connection: Connection): () => void {
   })
   server.setRequestHandler('resources/read', ({ params: { uri } }, context) => {
     const found = findResource(kernel, uri)
-    if (!found) throw refuse(connection, 'Resource not found', { uri })
+    if (!found) throw requestError(connection, 'Resource not found', { uri })
     return run(connection, found.offer.slot, found.input, context, {
       surface: 'mcp',
       answer(result) {
         if (result.ok) return resourceAnswer(result, uri, found.offer)
-        if (result.error.code === 'VT_PATH_NOT_FOUND') throw refuse(connection, 'Resource not found', { uri })
-        throw failed(connection, result.error, { uri })
+        if (result.error.code === 'VT_PATH_NOT_FOUND') throw requestError(connection, 'Resource not found', { uri })
+        throw failedRequest(connection, result.error, { uri })
       },
     })
   })
   return serveSubscriptions(connection)
 }
 
-function serveSubscriptions(connection: Connection): () => void {
+function serveSubscriptions(connection: ClientConnection): () => void {
   const { kernel, server } = connection
   const subscribed = new Set<string>()
   server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
-    if (!subscribed.has(uri) && subscribed.size >= MAX_SUBSCRIPTIONS) throw refuse(connection, `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions.`)
+    if (!subscribed.has(uri) && subscribed.size >= MAX_SUBSCRIPTIONS) throw requestError(connection, `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions.`)
     subscribed.add(uri)
     return {}
   })
@@ -46,7 +46,7 @@ function serveSubscriptions(connection: Connection): () => void {
   return kernel.onChange((uri) => subscribed.has(uri) && void server.sendResourceUpdated({ uri }).catch(() => {}))
 }
 
-export function servePrompts(connection: Connection): void {
+export function servePrompts(connection: ClientConnection): void {
   const { kernel, server } = connection
   server.setRequestHandler('prompts/list', ({ params }) => {
     const { shown, next } = paged(connection, promptsOf(kernel), params)
@@ -55,24 +55,24 @@ export function servePrompts(connection: Connection): void {
   })
   server.setRequestHandler('prompts/get', ({ params: { name, arguments: values = {} } }, context) => {
     const prompt = promptsOf(kernel).find(({ offer }) => offer.name === name)
-    if (!prompt) throw refuse(connection, `There is no prompt '${name}'.`)
+    if (!prompt) throw requestError(connection, `There is no prompt '${name}'.`)
     return run(connection, prompt.tool, prompt.input(values), context, {
       // The user chose it: also what is not for models.
       surface: 'prompt',
       answer(result) {
         if (result.ok) return prompt.finish(promptAnswer(result, prompt.offer), values)
-        throw failed(connection, result.error, { name })
+        throw failedRequest(connection, result.error, { name })
       },
     })
   })
 }
 
 /** What an argument of a prompt or a variable of a resource may be. */
-export function serveCompletion(connection: Connection): void {
+export function serveCompletion(connection: ClientConnection): void {
   const { kernel, server, session } = connection
   server.setRequestHandler('completion/complete', async ({ params: { ref, argument } }) => {
     const slot = ref.type === 'ref/prompt' ? promptsOf(kernel).find(({ offer }) => offer.name === ref.name)?.offer.slot : kernel.offers('resource').find(({ template }) => template === ref.uri)?.slot
-    if (slot === undefined) throw refuse(connection, 'There is no such prompt or resource template.')
+    if (slot === undefined) throw requestError(connection, 'There is no such prompt or resource template.')
     const values = await kernel.complete(slot, argument.name, argument.value, session)
     return { completion: { values, total: values.length, hasMore: false } }
   })

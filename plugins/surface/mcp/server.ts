@@ -2,7 +2,7 @@ import type { Server, Tool } from '@modelcontextprotocol/server'
 import { version, type Kernel, type ToolInfo } from '../../../core/index.js'
 import { isOwnName } from '../../../core/registry/index.js'
 import { toolAnswer } from './answer.js'
-import { codecOf, paged, refuse, run, type Connection } from './connection.js'
+import { codecOf, paged, requestError, run, type ClientConnection } from './connection.js'
 import { meant, shelve } from './deferred.js'
 import type { Sdk } from './sdk.js'
 import { serveCompletion, servePrompts, serveResources } from './serve_offers.js'
@@ -33,7 +33,7 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, deferred = fal
     // Answers of people are judged where they are used.
     jsonSchemaValidator: { getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }) },
   })
-  const connection: Connection = { kernel, sdk, server, session }
+  const connection: ClientConnection = { kernel, sdk, server, session }
   const quietly = (sent: Promise<void>) => void sent.catch(() => {})
   const stopReload = kernel.onReload(() => {
     quietly(server.sendToolListChanged())
@@ -51,7 +51,7 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, deferred = fal
   return server
 }
 
-function serveTools(connection: Connection, deferred: boolean): void {
+function serveTools(connection: ClientConnection, deferred: boolean): void {
   const { kernel, server } = connection
   server.setRequestHandler('tools/list', ({ params }) => {
     const { tools, more } = deferred ? shelve(kernel) : { tools: kernel.tools() }
@@ -64,7 +64,7 @@ function serveTools(connection: Connection, deferred: boolean): void {
       surface: 'mcp',
       answer(result) {
         // A name that a model found is its own mistake; one that the client made up is the client's.
-        if (!inner && !result.ok && result.error.code === 'VT_TOOL_UNKNOWN') throw refuse(connection, `Unknown tool: ${name}. ${result.error.message}`)
+        if (!inner && !result.ok && result.error.code === 'VT_TOOL_UNKNOWN') throw requestError(connection, `Unknown tool: ${name}. ${result.error.message}`)
         // Where the example of a tool is a call in the words of a dialect, so is what goes wrong.
         const words = !result.ok && kernel.list().some((info) => isOwnName(name, info) && typeof info.example === 'string')
         return toolAnswer(result, words)

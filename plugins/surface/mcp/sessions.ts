@@ -4,7 +4,7 @@ import type { Kernel } from '../../../core/index.js'
 import { MAX_FRAME } from './frames.js'
 import type { HttpSdk } from './sdk.js'
 import { createServer } from './server.js'
-import type { Asked } from './web.js'
+import type { WebRequest } from './web.js'
 
 const MAX_SESSIONS = 64
 const IDLE = 30 * 60_000
@@ -38,7 +38,7 @@ export function createSessions({ kernel, sdk, deferred, onerror }: SessionsOptio
     for (const { transport, used } of open.values()) if (Date.now() - used > IDLE) void transport.close()
   }, 60_000).unref()
 
-  async function beginning({ request, said }: Asked): Promise<Response> {
+  async function beginning({ request, said }: WebRequest): Promise<Response> {
     const id = request.headers.get('mcp-session-id')
     if (id !== null && ++forged > MAX_FORGED) return refusal(429, 'Too many sessions that do not exist; begin one with initialize.', { 'retry-after': '60' })
     if (id !== null) return refusal(404, 'There is no such session; begin a new one with initialize.')
@@ -49,7 +49,7 @@ export function createSessions({ kernel, sdk, deferred, onerror }: SessionsOptio
   }
 
   return {
-    async handle(asked: Asked): Promise<Response> {
+    async handle(asked: WebRequest): Promise<Response> {
       const { request, said } = asked
       const known = open.get(request.headers.get('mcp-session-id') ?? '')
       if (known) {

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Objection } from './guard.js'
+import type { RequestObjection } from './guard.js'
 
 /** The body of a request; `undefined` when it is larger than `limit` bytes, of which no more are kept. */
-export async function readBody(message: IncomingMessage, limit: number): Promise<Buffer | undefined> {
+export async function readRequestBody(message: IncomingMessage, limit: number): Promise<Buffer | undefined> {
   if (Number(message.headers['content-length'] ?? 0) > limit) return undefined
   const parts: Buffer[] = []
   let size = 0
@@ -16,13 +16,13 @@ export async function readBody(message: IncomingMessage, limit: number): Promise
 }
 
 /** A request as the SDK takes it: what its body says is read once, by us, where it is JSON at all. */
-export interface Asked {
+export interface WebRequest {
   request: Request
   said: { parsedBody?: unknown }
 }
 
 /** Node's request as a web-standard one, aborted when the client goes away. */
-export function toRequest({ headers, method, url }: IncomingMessage, response: ServerResponse, body: Buffer): Asked {
+export function toRequest({ headers, method, url }: IncomingMessage, response: ServerResponse, body: Buffer): WebRequest {
   const gone = new AbortController()
   response.on('close', () => {
     if (!response.writableFinished) gone.abort()
@@ -34,7 +34,7 @@ export function toRequest({ headers, method, url }: IncomingMessage, response: S
   return { request: new Request(`http://${headers.host}${url}`, { method: method!, headers: list, signal: gone.signal, ...content }), said }
 }
 
-function parse(body: Buffer): Asked['said'] {
+function parse(body: Buffer): WebRequest['said'] {
   try {
     return { parsedBody: JSON.parse(body.toString('utf8')) }
   } catch {
@@ -62,7 +62,7 @@ export async function send(answer: Response, response: ServerResponse): Promise<
 }
 
 /** An answer of our own, as the JSON-RPC error that clients expect. */
-export function refuse(response: ServerResponse, { status, text, headers }: Objection): void {
+export function sendRefusal(response: ServerResponse, { status, text, headers }: RequestObjection): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers })
   response.end(`${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message: text } })}\n`)
 }

@@ -2,9 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { crc32, gunzipSync, inflateRawSync } from 'node:zlib'
 import { tarEntries } from '../../lib/files/index.js'
-import { Refusal } from './refusal.js'
+import { UserError } from './user_error.js'
 
-export const mostBytes = 256 * 1_048_576
+export const mostUnpackedBytes = 256 * 1_048_576
 const mostEntries = 20_000
 const mostRatio = 100
 
@@ -17,10 +17,10 @@ interface Entry {
 
 /** Unpacks files and folders and refuses everything else: links, devices, paths that lead out, names that stand there twice. Throws Refusal. */
 export async function unpack(archive: Buffer, into: string): Promise<void> {
-  if (archive.length < 22) throw new Refusal('the archive is damaged')
+  if (archive.length < 22) throw new UserError('the archive is damaged')
   const accept = gate(archive.length)
   const entries = isZip(archive) ? [...readZip(archive, accept)] : await readTar(isGzip(archive) ? gunzip(archive) : archive, accept)
-  if (entries.length === 0) throw new Refusal('the archive is empty')
+  if (entries.length === 0) throw new UserError('the archive is empty')
   for (const { path, folder, executable, bytes } of entries) {
     if (path === '') continue
     const target = join(into, path)
@@ -28,9 +28,9 @@ export async function unpack(archive: Buffer, into: string): Promise<void> {
       mkdirSync(folder ? target : dirname(target), { recursive: true })
       if (!folder) writeFileSync(target, bytes(), { flag: 'wx', mode: executable ? 0o755 : 0o644 })
     } catch (error) {
-      if (error instanceof Refusal) throw error
+      if (error instanceof UserError) throw error
       const { code } = error as NodeJS.ErrnoException
-      throw new Refusal(code === 'EEXIST' || code === 'ENOTDIR' ? `the archive holds '${path}' twice` : `'${path}' of the archive cannot be unpacked: ${(error as Error).message}`)
+      throw new UserError(code === 'EEXIST' || code === 'ENOTDIR' ? `the archive holds '${path}' twice` : `'${path}' of the archive cannot be unpacked: ${(error as Error).message}`)
     }
   }
 }
@@ -40,19 +40,19 @@ type Accept = (path: string, size: number, kind: 'file' | 'folder' | 'other') =>
 function gate(packed: number): Accept {
   let [count, total] = [0, 0]
   return (path, size, kind) => {
-    if (kind === 'other') throw new Refusal(`'${path}' in the archive is a link or a device; only files and folders are unpacked`)
+    if (kind === 'other') throw new UserError(`'${path}' in the archive is a link or a device; only files and folders are unpacked`)
     count += 1
     total += size
-    if (count > mostEntries) throw new Refusal(`the archive holds more than ${mostEntries} entries`)
-    if (total > mostBytes || total > Math.max(packed, 4096) * mostRatio) throw new Refusal(`the archive swells to more than ${total > mostBytes ? '256 MiB' : `${mostRatio} times its size`}`)
+    if (count > mostEntries) throw new UserError(`the archive holds more than ${mostEntries} entries`)
+    if (total > mostUnpackedBytes || total > Math.max(packed, 4096) * mostRatio) throw new UserError(`the archive swells to more than ${total > mostUnpackedBytes ? '256 MiB' : `${mostRatio} times its size`}`)
     return safePath(path)
   }
 }
 
 function safePath(path: string): string {
-  if (/[\0\\]|^\/|^[A-Za-z]:/.test(path)) throw new Refusal(`the archive names '${path}', which is no relative path`)
+  if (/[\0\\]|^\/|^[A-Za-z]:/.test(path)) throw new UserError(`the archive names '${path}', which is no relative path`)
   const parts = path.split('/').filter((part) => part !== '' && part !== '.')
-  if (parts.includes('..')) throw new Refusal(`the archive names '${path}', which leads out of it`)
+  if (parts.includes('..')) throw new UserError(`the archive names '${path}', which leads out of it`)
   return parts.join('/')
 }
 
@@ -61,9 +61,9 @@ const isGzip = (bytes: Buffer): boolean => bytes.readUInt16BE(0) === 0x1f8b
 
 function gunzip(bytes: Buffer): Buffer {
   try {
-    return gunzipSync(bytes, { maxOutputLength: mostBytes + mostEntries * 1024 })
+    return gunzipSync(bytes, { maxOutputLength: mostUnpackedBytes + mostEntries * 1024 })
   } catch (error) {
-    throw new Refusal(`the archive cannot be unpacked: ${(error as Error).message}`)
+    throw new UserError(`the archive cannot be unpacked: ${(error as Error).message}`)
   }
 }
 
@@ -76,14 +76,14 @@ async function readTar(tar: Buffer, accept: Accept): Promise<Entry[]> {
       all.push({ path: accept(path, folder ? 0 : size, kind), folder, executable: (mode & 0o111) !== 0, bytes })
     })
   } catch (error) {
-    throw error instanceof Refusal ? error : new Refusal(`the archive is damaged, or no tar: ${(error as Error).message}`)
+    throw error instanceof UserError ? error : new UserError(`the archive is damaged, or no tar: ${(error as Error).message}`)
   }
   return all
 }
 
 /** The central directory is believed, as every program does; a local header only says where the bytes begin. */
 function* readZip(zip: Buffer, accept: Accept): Generator<Entry> {
-  const damaged = () => new Refusal('the archive is damaged')
+  const damaged = () => new UserError('the archive is damaged')
   const end = zip.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'))
   if (end < 0 || end + 22 > zip.length) throw damaged()
   let at = zip.readUInt32LE(end + 16)
@@ -95,17 +95,17 @@ function* readZip(zip: Buffer, accept: Accept): Generator<Entry> {
     const [mode, local] = [zip.readUInt16LE(at + 40), zip.readUInt32LE(at + 42)]
     const path = zip.toString('utf8', at + 46, at + 46 + name)
     at += 46 + name + extra + comment
-    if ((flags & 1) !== 0) throw new Refusal(`'${path}' in the archive is encrypted`)
+    if ((flags & 1) !== 0) throw new UserError(`'${path}' in the archive is encrypted`)
     const kind = mode & 0o170000
     const folder = path.endsWith('/') || kind === 0o040000
     const bytes = (): Buffer => {
       if (local + 30 > zip.length || zip.readUInt32LE(local) !== 0x04034b50) throw damaged()
       const start = local + 30 + zip.readUInt16LE(local + 26) + zip.readUInt16LE(local + 28)
       const content = zip.subarray(start, start + packed)
-      if (method !== 0 && method !== 8) throw new Refusal(`'${path}' in the archive is packed in a way that is not read`)
+      if (method !== 0 && method !== 8) throw new UserError(`'${path}' in the archive is packed in a way that is not read`)
       const whole = method === 0 ? content : inflateRawSync(content, { maxOutputLength: size + 1 })
       if (whole.length !== size) throw damaged()
-      if (crc32(whole) !== crc) throw new Refusal(`'${path}' in the archive is damaged: its CRC is wrong`)
+      if (crc32(whole) !== crc) throw new UserError(`'${path}' in the archive is damaged: its CRC is wrong`)
       return whole
     }
     const accepted = accept(path, folder ? 0 : size, folder ? 'folder' : kind === 0 || kind === 0o100000 ? 'file' : 'other')

@@ -6,9 +6,9 @@ import { homeOf, VtError, type Io, type Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/kernel/index.js'
 import { readInstalled, readTree, treeDigest, writeInstalled, type Installed, type PluginSource } from '../../../core/trust/index.js'
 import { lock } from '../../../core/workspace/index.js'
-import { confirm, interactive } from '../../lib/terminal/index.js'
-import { executesHash } from './powers.js'
-import { Refusal } from './refusal.js'
+import { confirmed, interactive } from '../../lib/terminal/index.js'
+import { executesHash } from './permissions.js'
+import { UserError } from './user_error.js'
 import { consentText, differenceText } from './show.js'
 import { fetchAgain, fetchSource, started, type Fetched } from './source.js'
 
@@ -33,12 +33,12 @@ const reserved = /^(?:builtin|admin|user|workspace|call|root.*)$/
 const factFiles = ['plugin.json', '.claude-plugin/plugin.json', '.codex-plugin/plugin.json', 'gemini-extension.json', 'manifest.json', 'package.json']
 
 /** Where the plugins of a layer and their lock lie. */
-export function folderOf({ kernel, io, here = false }: Pick<Installing, 'kernel' | 'io' | 'here'>): string {
+export function pluginsFolder({ kernel, io, here = false }: Pick<Installing, 'kernel' | 'io' | 'here'>): string {
   return here ? join(kernel.workspace, '.vtcode') : homeOf({ env: io.env })
 }
 
 /** Installs a plugin and answers with its name. Throws Refusal; what was there before is there still. */
-export async function add(said: string, options: AddOptions): Promise<string> {
+export async function addPlugin(said: string, options: AddOptions): Promise<string> {
   const { kernel, io, link = false, inPlace = false } = options
   return changing(options, async (folder, staging) => {
     const plugins = join(folder, 'plugins')
@@ -46,7 +46,7 @@ export async function add(said: string, options: AddOptions): Promise<string> {
     if (inPlace) {
       const root = resolve(said)
       const places = [plugins, join(io.env['HOME'] ?? '', '.agents', 'plugins')].filter((place) => existsSync(place))
-      if (!existsSync(root) || !places.some((place) => realpathSync(place) === realpathSync(dirname(root)))) throw new Refusal(`--in-place is for what lies in ${plugins} already`)
+      if (!existsSync(root) || !places.some((place) => realpathSync(place) === realpathSync(dirname(root)))) throw new UserError(`--in-place is for what lies in ${plugins} already`)
       const inspection = await usable(root, basename(root), options)
       await agree(inspection, options)
       writeInstalled(folder, { ...before, [basename(root)]: entryOf(inspection, before[basename(root)]?.source ?? { type: 'path', path: root }) })
@@ -55,7 +55,7 @@ export async function add(said: string, options: AddOptions): Promise<string> {
     const fetched: Fetched = link ? linkedTo(said) : await fetchSource(said, { kernel, io, into: staging, ref: options.ref, sha256: options.sha256 })
     const name = nameOf(fetched, options.name)
     const target = join(plugins, name)
-    if (lstatSync(target, { throwIfNoEntry: false })) throw new Refusal(`there is a plugin ${name} already; \`vtcode plugins update ${name}\` brings a newer one, --name takes another name`)
+    if (lstatSync(target, { throwIfNoEntry: false })) throw new UserError(`there is a plugin ${name} already; \`vtcode plugins update ${name}\` brings a newer one, --name takes another name`)
     if (options.deps) await dependencies(fetched.root, options)
     const inspection = await usable(fetched.root, name, options)
     await agree(inspection, options)
@@ -79,7 +79,7 @@ export async function update(name: string, options: Installing): Promise<boolean
     const before = readInstalled(folder)
     const old = before[name]
     const target = join(folder, 'plugins', name)
-    if (!old) throw new Refusal(`${name} was not installed by \`vtcode plugins add\``)
+    if (!old) throw new UserError(`${name} was not installed by \`vtcode plugins add\``)
     if (old.source.type === 'link' || (old.source.path !== undefined && old.source.path === target)) return false
     const fetched = await fetchAgain(old.source, { kernel, io, into: staging })
     if (old.deps) await dependencies(fetched.root, options)
@@ -108,14 +108,14 @@ export async function remove(name: string, options: Installing & { data?: boolea
   return changing(options, async (folder) => {
     const before = readInstalled(folder)
     const target = join(folder, 'plugins', name)
-    if (!nameRule.test(name) || (!before[name] && !lstatSync(target, { throwIfNoEntry: false }))) throw new Refusal(`there is no plugin ${name} in ${join(folder, 'plugins')}`)
+    if (!nameRule.test(name) || (!before[name] && !lstatSync(target, { throwIfNoEntry: false }))) throw new UserError(`there is no plugin ${name} in ${join(folder, 'plugins')}`)
     for (const other of kernel.plugins()) {
       if (other.name === name) continue
       const { contributions } = await inspect(other.root, surroundings(options), { name: other.name })
       const needing = contributions.find(({ manifest }) => ((manifest['requires'] as { plugins?: string[] } | undefined)?.plugins ?? []).includes(name))
-      if (needing) throw new Refusal(`${needing.id} requires it; remove ${other.name} first`)
+      if (needing) throw new UserError(`${needing.id} requires it; remove ${other.name} first`)
     }
-    if (!options.yes && interactive(io) && !(await confirm(io, `Remove ${name}${options.data ? ' and what it has kept' : ''}?`))) throw new Refusal('you did not agree')
+    if (!options.yes && interactive(io) && !(await confirmed(io, `Remove ${name}${options.data ? ' and what it has kept' : ''}?`))) throw new UserError('you did not agree')
     const { [name]: _, ...others } = before
     // The entry goes last: without its files it lets nothing run.
     rmSync(target, { recursive: true, force: true })
@@ -131,8 +131,8 @@ const patienceMs = 300_000
 /** One change at a time; what an interrupted one left behind is cleared away. */
 async function changing<T>(options: Installing, work: (folder: string, staging: string) => Promise<T>): Promise<T> {
   const { io } = options
-  if (io.env['VTCODE'] === '1') throw new Refusal('plugins are not changed from a program that vtcode started; use a terminal of your own')
-  const folder = folderOf(options)
+  if (io.env['VTCODE'] === '1') throw new UserError('plugins are not changed from a program that vtcode started; use a terminal of your own')
+  const folder = pluginsFolder(options)
   const plugins = join(folder, 'plugins')
   mkdirSync(plugins, { recursive: true, mode: options.here ? 0o755 : 0o700 })
   await using _ = await lock([`plugins of ${realpathSync(folder)}`], folder, io.signal, patienceMs)
@@ -143,7 +143,7 @@ async function changing<T>(options: Installing, work: (folder: string, staging: 
     settle(folder)
     return await work(folder, staging)
   } catch (error) {
-    if (error instanceof VtError) throw new Refusal(error.message.replace(/\.$/, ''))
+    if (error instanceof VtError) throw new UserError(error.message.replace(/\.$/, ''))
     throw error
   } finally {
     rmSync(staging, { recursive: true, force: true })
@@ -186,31 +186,31 @@ async function usable(root: string, name: string, options: Installing): Promise<
   const broken = invalid.filter(({ state }) => state === 'invalid')
   const others = diagnostics.filter(({ severity, message }) => severity === 'error' && !broken.some(({ reason }) => reason === message))
   const wrong = [...broken.map(({ file, reason }) => `${relative(root, file)}: ${reason ?? 'invalid'}`), ...others.map(({ message }) => message)]
-  if (wrong.length > 0) throw new Refusal(`it cannot be used: ${[...new Set(wrong)].join(' ')}`.replace(/\.$/, ''))
+  if (wrong.length > 0) throw new UserError(`it cannot be used: ${[...new Set(wrong)].join(' ')}`.replace(/\.$/, ''))
   if (contributions.length > 0 && format === 'manifests') {
-    throw new Refusal('it holds manifests and is no plugin: call its manifest vtcode.yaml, or put them into a folder vtcode; or name the folder in `manifests` of your settings')
+    throw new UserError('it holds manifests and is no plugin: call its manifest vtcode.yaml, or put them into a folder vtcode; or name the folder in `manifests` of your settings')
   }
   if (contributions.length + skills.length > 0) return inspection
   const [first] = diagnostics
-  throw new Refusal(first ? `nothing of it can be used: ${first.message}`.replace(/\.$/, '') : 'it holds no manifest, no package of a known format and no skill')
+  throw new UserError(first ? `nothing of it can be used: ${first.message}`.replace(/\.$/, '') : 'it holds no manifest, no package of a known format and no skill')
 }
 
 async function agree(inspection: Inspection, { io, yes = false }: Installing): Promise<void> {
   io.stderr.write(consentText(inspection, io))
   if (yes) return
-  if (!interactive(io)) throw new Refusal('nobody is here to agree to that; --yes says that you do')
-  if (!(await confirm(io, `May ${inspection.name} do this with your rights?`))) throw new Refusal('you did not agree')
+  if (!interactive(io)) throw new UserError('nobody is here to agree to that; --yes says that you do')
+  if (!(await confirmed(io, `May ${inspection.name} do this with your rights?`))) throw new UserError('you did not agree')
 }
 
 function linkedTo(said: string): Fetched {
-  if (!statSync(resolve(said), { throwIfNoEntry: false })?.isDirectory()) throw new Refusal(`'${said}' is no folder, which --link needs`)
+  if (!statSync(resolve(said), { throwIfNoEntry: false })?.isDirectory()) throw new UserError(`'${said}' is no folder, which --link needs`)
   const root = realpathSync(resolve(said))
   return { root, source: { type: 'link', path: root }, name: basename(root) }
 }
 
 function nameOf({ root, name }: Fetched, wanted: string | undefined): string {
   const said = wanted ?? facts(root).name ?? name.toLowerCase().replace(/[^a-z0-9.-]+/g, '-').replace(/^[.-]+|[.-]+$/g, '')
-  if (!nameRule.test(said) || reserved.test(said)) throw new Refusal(`'${said}' can be no plugin's name: lower-case letters, digits, and between them single hyphens or dots; say another with --name`)
+  if (!nameRule.test(said) || reserved.test(said)) throw new UserError(`'${said}' can be no plugin's name: lower-case letters, digits, and between them single hyphens or dots; say another with --name`)
   return said
 }
 
@@ -240,6 +240,6 @@ function entryOf(inspection: Inspection, source: PluginSource, deps = false): In
 
 /** Dependencies of a package, from its lock and without any of their scripts. */
 async function dependencies(root: string, options: Installing): Promise<void> {
-  if (!existsSync(join(root, 'package-lock.json'))) throw new Refusal('--deps needs a package-lock.json in the package')
+  if (!existsSync(join(root, 'package-lock.json'))) throw new UserError('--deps needs a package-lock.json in the package')
   await started('npm', ['ci', '--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error'], root, options)
 }

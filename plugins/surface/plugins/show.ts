@@ -4,13 +4,13 @@ import type { Io } from '../../../core/index.js'
 import type { Inspection } from '../../../core/kernel/index.js'
 import { readTree, type Installed, type Tree } from '../../../core/trust/index.js'
 import { oneLine, paint, printable } from '../../lib/terminal/index.js'
-import { powersOf, type Power } from './powers.js'
+import { permissionsOf, type Permission } from './permissions.js'
 
 /** Everything that executes, connects, reads secrets or judges, escaped; with texts that hide something shown as they are. */
 export function consentText(inspection: Inspection, io: Io): string {
   const { bold, dim, yellow } = paint(io.stderr, io.env)
   const { name, format, contributions, skills, diagnostics, root } = inspection
-  const powers = powersOf(inspection)
+  const powers = permissionsOf(inspection)
   const hidden = contributions.filter(({ file }) => diagnostics.some(({ code, files }) => code === 'VT_TEXT_CLEANED' && files.includes(file)))
   return [
     `${bold(oneLine(name))}  ${dim(`${format}, ${contributions.length} contributions, ${skills.length} skills`)}`,
@@ -23,7 +23,7 @@ export function consentText(inspection: Inspection, io: Io): string {
   ].join('\n')
 }
 
-export const powerLines = ({ id, serves, effects, does, reads }: Power): string[] => [
+export const powerLines = ({ id, serves, effects, does, reads }: Permission): string[] => [
   `  ${oneLine(id)}${serves === undefined ? '' : `  ${oneLine(serves)}`}${effects ? `  [${effects.join(', ')}]` : ''}`,
   ...does.map((deed) => `    ${oneLine(deed)}`),
   ...(reads.length > 0 ? [`    reads ${oneLine(reads.join(', '))}`] : []),
@@ -31,7 +31,7 @@ export const powerLines = ({ id, serves, effects, does, reads }: Power): string[
 
 /** What a user would have to look at again; `were` are the files that were agreed to. */
 export function differenceText(before: Inspection | undefined, after: Inspection, were: Tree['files']): string {
-  const lines = (inspection: Inspection) => powersOf(inspection).flatMap((power) => powerLines(power).map((line, at) => (at === 0 ? line : `${line}  (${power.id})`)))
+  const lines = (inspection: Inspection) => permissionsOf(inspection).flatMap((power) => powerLines(power).map((line, at) => (at === 0 ? line : `${line}  (${power.id})`)))
   const [was, is] = [before ? lines(before) : [], lines(after)]
   const changed = [...was.filter((line) => !is.includes(line)).map((line) => `-${line}`), ...is.filter((line) => !was.includes(line)).map((line) => `+${line}`)]
   const files = changedFiles(were, readTree(after.root).files)
@@ -47,7 +47,7 @@ function changedFiles(was: Tree['files'], is: Tree['files']): string[] {
 /** The document of `info --json`. */
 export function infoDocument(inspection: Inspection, installed: Installed | undefined, states: ReadonlyMap<string, { state: string; reason?: string }>) {
   const { name, root, format, contributions, invalid, skills, diagnostics } = inspection
-  const powers = new Map(powersOf(inspection).map((power) => [power.id, power]))
+  const powers = new Map(permissionsOf(inspection).map((power) => [power.id, power]))
   return {
     name,
     format,
@@ -80,7 +80,7 @@ export function infoText({ name, format, root, contributions, skills, diagnostic
     `source  ${source ? oneLine(Object.values(source).join(' ')) : 'not installed by `vtcode plugins add`'}`,
     ...(tree ? [`tree    ${tree}`] : []),
     ...contributions.flatMap((one) => [
-      ...powerLines(one as Power),
+      ...powerLines(one as Permission),
       `    ${one.state ?? 'not loaded'}${one.reason ? `: ${oneLine(one.reason)}` : ''}`,
       ...('description' in one && one.description ? [`    ${dim(oneLine(one.description))}`] : []),
     ]),

@@ -7,8 +7,8 @@ import { VtError, type Io, type Kernel } from '../../../core/index.js'
 import { treeDigest, type PluginSource } from '../../../core/trust/index.js'
 import { download, hostOf, networkFailure, type WebSettings } from '../../lib/net/index.js'
 import { runShort } from '../../lib/process/index.js'
-import { mostBytes, unpack } from './archive.js'
-import { Refusal } from './refusal.js'
+import { mostUnpackedBytes, unpack } from './archive.js'
+import { UserError } from './user_error.js'
 
 export interface Fetched {
   /** A folder of our own with what was fetched. */
@@ -40,10 +40,10 @@ export async function fetchSource(said: string, fetching: Fetching): Promise<Fet
   if (/^https?:\/\//.test(place) && archives.test(new URL(place).pathname)) return fromUrl(place, fetching)
   if (gitUrl.test(place) && (place.startsWith('git') || /\.git\/?$/.test(place))) return fromGit({ url: place.replace(/^git\+/, ''), ref }, fetching)
   const path = resolve(said.replace(/^~(?=\/)/, () => fetching.io.env['HOME'] ?? '~'))
-  if (!existsSync(path)) throw new Refusal(`'${said}' is neither a folder or an archive here, nor git, github:, npm: or an archive of the web`)
+  if (!existsSync(path)) throw new UserError(`'${said}' is neither a folder or an archive here, nor git, github:, npm: or an archive of the web`)
   if (statSync(path).isDirectory()) return fromFolder(path, fetching)
-  if (!archives.test(path)) throw new Refusal(`'${said}' is neither a folder nor an archive (.tar.gz, .tgz, .tar, .zip, .mcpb); a single manifest is named in \`manifests\` of your settings`)
-  return fromArchive(readBytes(path, { limit: mostBytes }), { type: 'archive', path }, fetching)
+  if (!archives.test(path)) throw new UserError(`'${said}' is neither a folder nor an archive (.tar.gz, .tgz, .tar, .zip, .mcpb); a single manifest is named in \`manifests\` of your settings`)
+  return fromArchive(readBytes(path, { limit: mostUnpackedBytes }), { type: 'archive', path }, fetching)
 }
 
 /** The same source once more, as the lock records it. */
@@ -65,7 +65,7 @@ function fromFolder(path: string, { into }: Fetching): Fetched {
 
 async function fromArchive(bytes: Buffer, source: PluginSource, { into, sha256: wanted }: Fetching): Promise<Fetched> {
   const integrity = `sha256-${sha256(bytes, 'base64')}`
-  if (wanted !== undefined && !matchesHash(bytes, wanted)) throw new Refusal(`the archive is not the one that was meant: its hash is ${integrity}`)
+  if (wanted !== undefined && !matchesHash(bytes, wanted)) throw new UserError(`the archive is not the one that was meant: its hash is ${integrity}`)
   const root = join(into, 'unpacked')
   mkdirSync(root)
   await unpack(bytes, root)
@@ -85,14 +85,14 @@ function onlyFolder(root: string): string {
 }
 
 async function fromUrl(url: string, fetching: Fetching): Promise<Fetched> {
-  if (fetching.sha256 === undefined) throw new Refusal('an archive of the web is taken with --sha256 only')
+  if (fetching.sha256 === undefined) throw new UserError('an archive of the web is taken with --sha256 only')
   const settings = fetching.kernel.settings['web'] as unknown as WebSettings
   try {
-    return await fromArchive(await download(url, { max_bytes: mostBytes, signal: AbortSignal.any([fetching.io.signal, AbortSignal.timeout(300_000)]) }, settings), { type: 'archive', url }, fetching)
+    return await fromArchive(await download(url, { max_bytes: mostUnpackedBytes, signal: AbortSignal.any([fetching.io.signal, AbortSignal.timeout(300_000)]) }, settings), { type: 'archive', url }, fetching)
   } catch (error) {
-    if (error instanceof Refusal) throw error
+    if (error instanceof UserError) throw error
     const known = error instanceof VtError ? error : (networkFailure(error, hostOf(new URL(url))) as Error)
-    throw new Refusal(known.message.replace(/\.$/, ''))
+    throw new UserError(known.message.replace(/\.$/, ''))
   }
 }
 
@@ -104,22 +104,22 @@ async function fromGit({ url, ref, subdir }: { url: string; ref?: string | undef
   const clone = join(fetching.into, 'clone')
   mkdirSync(clone)
   const git = (...args: string[]) => started('git', [...gitFlags.flatMap((flag) => ['-c', flag]), ...args], clone, fetching, gitEnv)
-  if (ref !== undefined && !/^[\w][\w./-]*$/.test(ref)) throw new Refusal(`'${ref}' is no name of a branch, a tag or a commit`)
+  if (ref !== undefined && !/^[\w][\w./-]*$/.test(ref)) throw new UserError(`'${ref}' is no name of a branch, a tag or a commit`)
   await git('init', '-q')
   await git('fetch', '-q', '--depth', '1', '--no-recurse-submodules', '--', url, ref ?? 'HEAD')
   await git('checkout', '-q', 'FETCH_HEAD')
   const commit = (await git('rev-parse', 'HEAD')).trim()
   rmSync(join(clone, '.git'), { recursive: true, force: true })
   const root = subdir === undefined ? clone : realpathSync(resolve(clone, subdir))
-  if (root !== realpathSync(clone) && !root.startsWith(`${realpathSync(clone)}/`)) throw new Refusal(`'${subdir}' leads out of the repository`)
+  if (root !== realpathSync(clone) && !root.startsWith(`${realpathSync(clone)}/`)) throw new UserError(`'${subdir}' leads out of the repository`)
   return { root, source: { type: 'git', url, ...(ref !== undefined && { ref }), commit, ...(subdir !== undefined && { subdir }) }, name: basename(subdir ?? url).replace(/\.git$/, '') }
 }
 
 async function fromNpm(spec: string, fetching: Fetching): Promise<Fetched> {
-  if (!packageSpec.test(spec)) throw new Refusal(`'${spec}' is no name of an npm package`)
+  if (!packageSpec.test(spec)) throw new UserError(`'${spec}' is no name of an npm package`)
   const packed = await started('npm', ['pack', spec, '--ignore-scripts', '--json', '--loglevel=error'], fetching.into, fetching)
   const [{ filename, integrity, version }] = JSON.parse(packed) as [{ filename: string; integrity: string; version: string }]
-  const { root } = await fromArchive(readBytes(join(fetching.into, basename(filename)), { limit: mostBytes }), { type: 'npm', path: filename }, { ...fetching, sha256: undefined })
+  const { root } = await fromArchive(readBytes(join(fetching.into, basename(filename)), { limit: mostUnpackedBytes }), { type: 'npm', path: filename }, { ...fetching, sha256: undefined })
   const name = spec.replace(/(?<=.)@.*$/, '').replace(/^@/, '').replace('/', '-')
   return { root, source: { type: 'npm', url: spec, ref: version, integrity }, name }
 }
@@ -129,9 +129,9 @@ const mostPrinted = 16 * 1_048_576
 /** What a program prints. Throws Refusal with the end of what it complained about. */
 export async function started(name: string, args: string[], cwd: string, { kernel, io }: Pick<Fetching, 'kernel' | 'io'>, env: Record<string, string> = {}, seconds = 120): Promise<string> {
   const file = findProgram(name, searchPath(io.env['PATH'], kernel.workspace))
-  if (!file) throw new Refusal(`it takes the program '${name}', which is not here`)
+  if (!file) throw new UserError(`it takes the program '${name}', which is not here`)
   const ended = await runShort({ file, args, cwd, env }, { signal: io.signal, seconds, most: mostPrinted })
   if (ended?.exit_code === 0) return stripVTControlCharacters(ended.stdout.toString())
   const complaints = stripVTControlCharacters(ended?.stderr.subarray(-2_048).toString() ?? '').trim()
-  throw new Refusal(`${name} ${ended?.timed_out ? `did not end within ${seconds} s` : ended?.stopped ? 'printed more than 16 MiB' : 'failed'}: ${complaints || 'it said nothing'}`)
+  throw new UserError(`${name} ${ended?.timed_out ? `did not end within ${seconds} s` : ended?.stopped ? 'printed more than 16 MiB' : 'failed'}: ${complaints || 'it said nothing'}`)
 }

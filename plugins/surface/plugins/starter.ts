@@ -7,7 +7,7 @@ const templates = programFile('skills/plugin-author/assets')
 export const kinds = ['action', 'command', 'policy', 'compactor']
 
 /** `vtcode plugins new`: a plugin that works, with examples and a test that pass. What exists is never touched. */
-export async function begin(name: string, { kind, dir }: { kind: string; dir: string }, io: Io): Promise<number> {
+export async function createPlugin(name: string, { kind, dir }: { kind: string; dir: string }, io: Io): Promise<number> {
   const wrong = !kinds.includes(kind)
     ? `There is no kind '${oneLine(kind)}'; there are: ${kinds.join(', ')}.`
     : /^(?=.{1,60}$)[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/.test(name)

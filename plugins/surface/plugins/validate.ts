@@ -5,7 +5,7 @@ import { inspect, type Inspection } from '../../../core/kernel/index.js'
 import { oneLine, paint, printable, say } from '../../lib/terminal/index.js'
 import { probe } from './bench.js'
 import { surroundings } from './install.js'
-import { runExample, type Trial } from './trial.js'
+import { runExample, type SelfTestContext } from './self_test.js'
 
 interface Row {
   id: string
@@ -15,7 +15,7 @@ interface Row {
 }
 
 /** `vtcode plugins validate`: form first, then the plugin's own examples. Without `run` nothing of it executes. 0 when all is well. */
-export async function validate(kernel: Kernel, path: string, { run = false, strict = false, json = false }: { run?: boolean; strict?: boolean; json?: boolean }, io: Io): Promise<number> {
+export async function validatePlugin(kernel: Kernel, path: string, { run = false, strict = false, json = false }: { run?: boolean; strict?: boolean; json?: boolean }, io: Io): Promise<number> {
   const place = resolve(path)
   if (!existsSync(place)) {
     say(io, 'error', `'${path}' does not exist.`)
@@ -65,7 +65,7 @@ function general({ contributions, invalid, skills, diagnostics, root, name }: In
   return { ...empty(''), errors: [...texts('error'), ...nothing], warnings: texts('warning') }
 }
 
-async function tryExamples(contribution: Contribution, row: Row, context: Trial): Promise<void> {
+async function tryExamples(contribution: Contribution, row: Row, context: SelfTestContext): Promise<void> {
   for (const [index, example] of ((contribution.manifest.examples ?? []) as JsonObject[]).entries()) {
     const { outcome, reason } = await runExample(contribution, example, context)
     row.examples[outcome] += 1

@@ -2,7 +2,7 @@ import { writeStateSync } from '../../../core/base/index.js'
 import { adoptedFile } from '../../../core/config/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { homeOf, problem, type Io, type Kernel } from '../../../core/index.js'
-import { confirm, interactive, oneLine, say, UsageError } from '../../lib/terminal/index.js'
+import { confirmed, interactive, oneLine, say, CallUsageError } from '../../lib/terminal/index.js'
 
 /** Takes allow rules over that the workspace says, where they do not count, into a file of the user's for this workspace. */
 export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<number> {
@@ -10,7 +10,7 @@ export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<nu
   if (io.env['VTCODE'] === '1') throw problem('VT_TRUST_REFUSED')
   const offered = offeredBy(kernel)
   const strange = named.find((rule) => !offered.has(rule))
-  if (strange !== undefined) throw new UsageError(`The workspace does not allow '${oneLine(strange)}'; it allows: ${[...offered.keys()].map(oneLine).join(', ') || '(nothing)'}.`)
+  if (strange !== undefined) throw new CallUsageError(`The workspace does not allow '${oneLine(strange)}'; it allows: ${[...offered.keys()].map(oneLine).join(', ') || '(nothing)'}.`)
   const file = adoptedFile(homeOf({ env: io.env }), kernel.workspace, { make: true })!
   const before = read(file)
   const open = [...offered].filter(([rule]) => !before.includes(rule))
@@ -20,7 +20,7 @@ export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<nu
     if (named.length > 0) named.includes(rule) && taken.push(rule)
     else {
       io.stderr.write(`${oneLine(rule)}  (${oneLine(place)})\n`)
-      if (interactive(io) && (await confirm(io, 'Allow this here from now on?'))) taken.push(rule)
+      if (interactive(io) && (await confirmed(io, 'Allow this here from now on?'))) taken.push(rule)
     }
   }
   if (taken.length > 0) {

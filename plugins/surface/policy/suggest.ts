@@ -1,6 +1,6 @@
 import { openWorkspace, type Io, type Kernel } from '../../../core/index.js'
 import { readCommand } from '../../lib/rules/index.js'
-import { recordedCalls, type Entry } from '../../lib/state/index.js'
+import { recordedCalls, type CallRecord } from '../../lib/state/index.js'
 import { oneLine } from '../../lib/terminal/index.js'
 
 interface Suggestion {
@@ -37,7 +37,7 @@ export async function suggest(kernel: Kernel, json: boolean, io: Io): Promise<nu
 }
 
 /** The rule for exactly what was asked; nothing where a rule would say more, or something else, than the call did. */
-function ruleFor({ slot, input }: Entry): string | undefined {
+function ruleFor({ slot, input }: CallRecord): string | undefined {
   if (!input) return undefined
   const { command, url, path } = input
   if (slot.startsWith('unified_exec/')) return command === undefined || input['workdir'] !== undefined || input['env'] !== undefined ? undefined : commandRule(command as string | string[])

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 
 /** How a client is told of a server. */
-export interface Client {
+export interface EditorClient {
   /** Where it reads its servers. */
   file(places: { workspace: string; home: string; env: NodeJS.ProcessEnv }): string
   /** Keys of the object that holds one entry a server; without them the file is TOML of one table a server. */
@@ -13,7 +13,7 @@ const stdio = ([command, ...args]: string[]) => ({ type: 'stdio', command, args 
 const plain = ([command, ...args]: string[]) => ({ command, args })
 
 /** By the documentation of each client, November 2026. */
-export const clients: Record<string, Client> = {
+export const clients: Record<string, EditorClient> = {
   'claude-code': { file: ({ workspace }) => join(workspace, '.mcp.json'), path: ['mcpServers'], entry: stdio },
   codex: { file: ({ home, env }) => join(env['CODEX_HOME'] ?? join(home, '.codex'), 'config.toml'), entry: plain },
   vscode: { file: ({ workspace }) => join(workspace, '.vscode/mcp.json'), path: ['servers'], entry: (command) => stdio([...command, '--workspace', '${workspaceFolder}']) },

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { readBytes } from '../../../core/documents/index.js'
 import { parseSkill, type Io } from '../../../core/index.js'
-import { validate, type Complaint } from '../../lib/skills/index.js'
+import { validateSkill, type Complaint } from '../../lib/skills/index.js'
 import { printable, say } from '../../lib/terminal/index.js'
 
 interface Checked {
@@ -13,7 +13,7 @@ interface Checked {
 }
 
 /** `vtcode skills validate`: by the rules of the open format, or with `--lenient` by those of loading. */
-export function check(folders: string[], { lenient, json }: { lenient: boolean; json: boolean }, io: Io): number {
+export function checkSkills(folders: string[], { lenient, json }: { lenient: boolean; json: boolean }, io: Io): number {
   const checked = folders.map(folderOf).map((folder) => (lenient ? load(folder) : strictly(folder)))
   if (json) io.stdout.write(`${JSON.stringify({ skills: checked })}\n`)
   else for (const one of checked) io.stdout.write(printable(render(one)))
@@ -24,7 +24,7 @@ export function check(folders: string[], { lenient, json }: { lenient: boolean; 
 const folderOf = (path: string): string => (/^skill\.md$/i.test(basename(path)) && statSync(path, { throwIfNoEntry: false })?.isFile() ? dirname(path) : path)
 
 function strictly(path: string): Checked {
-  const { complaints } = validate(path)
+  const { complaints } = validateSkill(path)
   return { path, valid: complaints.length === 0, errors: complaints, warnings: [] }
 }
 
@@ -45,7 +45,7 @@ function render({ path, valid, errors, warnings }: Checked): string {
 export function prompt(folders: string[], io: Io): number {
   const entries: string[] = []
   for (const folder of folders.map(folderOf)) {
-    const { properties, complaints } = validate(folder)
+    const { properties, complaints } = validateSkill(folder)
     if (!properties) {
       say(io, 'error', `${folder}: ${complaints.map(({ message }) => message).join('; ')}`)
       return 1

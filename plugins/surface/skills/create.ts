@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseSkill, programFile, type Io } from '../../../core/index.js'
-import { validate } from '../../lib/skills/index.js'
+import { validateSkill } from '../../lib/skills/index.js'
 import { say } from '../../lib/terminal/index.js'
 
 const template = programFile('skills/skill-creator/assets/template.md')
@@ -38,7 +38,7 @@ export function create(name: string, { dir, description }: { dir: string; descri
     return 1
   }
   // What the open format lets pass has to be usable here too: a device of Windows is no name.
-  const { complaints } = validate(folder)
+  const { complaints } = validateSkill(folder)
   const { skill, diagnostics } = parseSkill(Buffer.from(text), join(folder, 'SKILL.md'))
   if (complaints.length > 0 || !skill) {
     rmSync(folder, { recursive: true })

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { problem, VtError, type Context, type JsonObject, type Problem } from '../../../core/index.js'
-import { refusal } from '../../lib/base/index.js'
+import { slotRefusal } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
 
 /** One call that a snippet made, without what came of it. */
@@ -12,7 +12,7 @@ export interface NestedCall {
   duration_ms: number
 }
 /** What a snippet told over its private line. */
-export interface Told {
+export interface SnippetOutput {
   calls: NestedCall[]
   result?: { value: unknown }
 }
@@ -20,8 +20,8 @@ export interface Told {
 const most = { calls: 100, result: 256 * 1024 }
 
 /** Answers the calls that a snippet makes over its private line: ordinary calls of this session, each judged like any other. */
-export function serve(line: Duplex, context: Context): Told {
-  const told: Told = { calls: [] }
+export function serve(line: Duplex, context: Context): SnippetOutput {
+  const told: SnippetOutput = { calls: [] }
   const reader = lines((text) => {
     const message = parsed(text)
     if (message && 'tool' in message) void answer(message as unknown as Question)
@@ -72,4 +72,4 @@ async function refused(tool: string, input: unknown, { host }: Context): Promise
 }
 
 const tooMany = (): VtError =>
-  refusal('VT_EXEC_LIMIT', `A snippet makes at most ${most.calls} calls.`, { hint: 'Ask for more with each call.' })
+  slotRefusal('VT_EXEC_LIMIT', `A snippet makes at most ${most.calls} calls.`, { hint: 'Ask for more with each call.' })

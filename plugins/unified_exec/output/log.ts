@@ -1,7 +1,7 @@
 import type { Context } from '../../../core/index.js'
 import { openSpool, type Spool } from '../../lib/state/index.js'
 import { countNewlines } from './newlines.js'
-import { blot, withoutSecrets } from './redact_spool.js'
+import { redactSpool, withoutSecrets } from './redact_spool.js'
 import { longestSecret, settled } from './redact_stream.js'
 import { kept, Ring } from './ring.js'
 import { shownLength } from './text.js'
@@ -13,7 +13,7 @@ const longestSpool = 64 * 1024 * 1024
 const lookBack = 256
 
 /** A position in a stream, with the newlines before it, so that nothing is read again to count them. */
-export interface Place {
+export interface StreamPosition {
   at: number
   newlines: number
 }
@@ -56,7 +56,7 @@ export class StreamLog {
   }
 
   /** Up to where the stream can be shown while more may come: neither an escape sequence nor a secret is told in halves. */
-  shown(plain: boolean): Place {
+  shown(plain: boolean): StreamPosition {
     const last = this.ring.read(Math.max(0, this.total - longestSecret), this.total)!
     const cut = Math.max(0, last.length - lookBack)
     const length = Math.min(cut + shownLength(last.subarray(cut), plain), settled(last.toString('latin1')))
@@ -119,7 +119,7 @@ export class StreamLog {
     const { file } = this
     if (file && this.cleaned !== this.written) {
       this.cleaned = this.written
-      this.cleaning = this.cleaning.then(() => blot(file, this.context))
+      this.cleaning = this.cleaning.then(() => redactSpool(file, this.context))
     }
     return this.cleaning
   }

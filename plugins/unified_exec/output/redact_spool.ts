@@ -1,6 +1,6 @@
 import { sameSize } from '../../../core/base/index.js'
 import { redactText, type Context } from '../../../core/index.js'
-import { lines, run } from '../../lib/process/index.js'
+import { lines, runProgram } from '../../lib/process/index.js'
 import { ripgrepPath } from '../../lib/search/index.js'
 import type { Spool } from '../../lib/state/index.js'
 import { candidates, longestSecret } from './redact_stream.js'
@@ -18,7 +18,7 @@ export const blotted = (path: string): Promise<void> => pending.get(path) ?? Pro
  * JavaScript over everything a program prints would take ten times as long as the program's pipe. Never rejects: a file that
  * went away needs no cleaning.
  */
-export function blot(file: Spool, context: Context): Promise<void> {
+export function redactSpool(file: Spool, context: Context): Promise<void> {
   const done = overwrite(file, context)
     .catch(() => undefined)
     .finally(() => pending.delete(file.path))
@@ -44,7 +44,7 @@ async function overwrite(file: Spool, { workspace }: Context): Promise<void> {
   const patterns = candidates().flatMap((pattern) => ['-e', pattern])
   const shape = ['--no-config', '--only-matching', '--byte-offset', '--no-line-number', '--no-filename']
   const args = [...shape, '--text', '--multiline', '--no-unicode', ...patterns, '--', `./${file.path.slice(border + 1)}`]
-  await run({ file: engine, args, cwd: folder.ref }, { signal: new AbortController().signal, seconds: 30 }, reader.take)
+  await runProgram({ file: engine, args, cwd: folder.ref }, { signal: new AbortController().signal, seconds: 30 }, reader.take)
   reader.end()
   for (const { at, text } of found) {
     const clean = redactText(text, sameSize)

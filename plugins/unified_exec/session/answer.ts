@@ -1,8 +1,8 @@
 import { ok, type Context, type Next, type Notice, type Result } from '../../../core/index.js'
-import { count, nextCall, notice } from '../../lib/base/index.js'
+import { pluralized, nextCall, notice } from '../../lib/base/index.js'
 import { plainText } from '../output/text.js'
-import { excerptOf, fit, shares, type Excerpt } from './excerpt.js'
-import type { Session } from './session.js'
+import { excerptOf, fitExcerpt, shares, type StreamExcerpt } from './excerpt.js'
+import type { CommandSession } from './session.js'
 
 export interface Delivery {
   max_output_tokens: number
@@ -16,7 +16,7 @@ export interface Delivery {
 const bytesPerToken = 4
 
 /** The answer of every action that delivers output: what came since the last delivery, how the command stands, and how to go on. */
-export async function deliver(session: Session, { max_output_tokens, cursor: asked, more, remark }: Delivery): Promise<Result> {
+export async function deliver(session: CommandSession, { max_output_tokens, cursor: asked, more, remark }: Delivery): Promise<Result> {
   const { facts, transport, stdout, stderr } = session
   const { running } = session
   const { from, to, cursor } = session.take(asked)
@@ -27,7 +27,7 @@ export async function deliver(session: Session, { max_output_tokens, cursor: ask
   const share = shares(max_output_tokens * bytesPerToken, out.bytes, err.bytes)
   const cut = { out: isCut(out, share.out), err: isCut(err, share.err) }
   const paths = { out: cut.out ? await stdout.keep() : undefined, err: cut.err ? await stderr.keep() : undefined }
-  const shown = { out: fit(out, share.out, paths.out), err: fit(err, share.err, paths.err) }
+  const shown = { out: fitExcerpt(out, share.out, paths.out), err: fitExcerpt(err, share.err, paths.err) }
 
   const truncated = cut.out || cut.err
   const spool_path = paths.out ?? paths.err
@@ -59,9 +59,9 @@ export async function deliver(session: Session, { max_output_tokens, cursor: ask
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
 }
 
-const isCut = ({ bytes, end }: Excerpt, share: number): boolean => end !== undefined || bytes > share
+const isCut = ({ bytes, end }: StreamExcerpt, share: number): boolean => end !== undefined || bytes > share
 
-function nextOf({ facts }: Session, running: boolean, spool_path: string | undefined): Next | undefined {
+function nextOf({ facts }: CommandSession, running: boolean, spool_path: string | undefined): Next | undefined {
   if (running) return nextCall('poll', { session_id: facts.id })
   return spool_path === undefined ? undefined : nextCall('inspect', { spool_path })
 }
@@ -73,7 +73,7 @@ function streams(plain: boolean, { out, err }: { out: string; err: string }): st
 const line = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`)
 
 /** How a command stands, in one line. */
-function status({ facts, exit, timed_out, duration_ms }: Session, running: boolean): string {
+function status({ facts, exit, timed_out, duration_ms }: CommandSession, running: boolean): string {
   const after = `${(duration_ms / 1000).toFixed(1)} s`
   if (running) return `running, session ${facts.id}`
   if (timed_out) return `timed out after ${facts.limit.seconds} s`
@@ -85,21 +85,21 @@ function status({ facts, exit, timed_out, duration_ms }: Session, running: boole
   return `exit ${exit.exit_code} in ${after}${missing}${where}`
 }
 
-function noticesOf({ children_ended, survivors }: Session): Notice[] {
+function noticesOf({ children_ended, survivors }: CommandSession): Notice[] {
   const pids = survivors.slice(0, 8).join(', ')
   const notices: Notice[] = []
   if (children_ended) {
     notices.push(notice('VT_EXEC_CHILDREN_ENDED', 'What the command had left running was ended with it; say background: true to keep it.'))
   }
   if (survivors.length > 0) {
-    const who = `${count(survivors.length, 'process', 'processes')} that left the command's session`
+    const who = `${pluralized(survivors.length, 'process', 'processes')} that left the command's session`
     notices.push(notice('VT_EXEC_SURVIVORS', `Still running: ${who} (${pids}); only a sandbox (bubblewrap) ends those too.`))
   }
   return notices
 }
 
 /** Tells the caller's progress listener the last lines as they come. */
-export function reportProgress(session: Session, context: Context): () => void {
+export function reportProgress(session: CommandSession, context: Context): () => void {
   let last = 0
   return session.watch((_, chunk) => {
     const now = Date.now()

@@ -18,7 +18,7 @@ const inherited = [
 const loaders = /^(LD_.*|DYLD_.*|NODE_OPTIONS|BASH_ENV|ENV|IFS|PYTHONSTARTUP|PERL5OPT|RUBYOPT|GIT_.*|PATH|VTCODE.*)$/i
 
 /** All of the environment of a command. Throws VT_INPUT_INVALID. */
-export function environmentOf(
+export function commandEnvironment(
   given: Record<string, string>,
   { workspace, configured, tty, mark }: { workspace: string; configured: Record<string, string>; tty: boolean; mark: string },
 ): Record<string, string> {
@@ -65,7 +65,7 @@ function checked(given: Record<string, string>): Record<string, string> {
 const refuse = (name: string, why: string) => problem('VT_INPUT_INVALID', { problem: `'env.${name.slice(0, 80)}' ${why}.` })
 
 /** The variables of the setting `exec.env`, found where they are. Throws VT_SECRET_MISSING, VT_SECRET_REFUSED. */
-export function configured(context: Context): Promise<Record<string, string>> {
+export function configuredVariables(context: Context): Promise<Record<string, string>> {
   const file = join(homedir(), 'exec.env')
   // Only the user's own settings have this key; a path in it that is relative is so to the home folder.
   const contribution = { id: 'the settings', plugin: 'settings', layer: 'user', file, manifest: {} } as const

@@ -1,9 +1,9 @@
-import type { Place, StreamLog } from '../output/log.js'
+import type { StreamPosition, StreamLog } from '../output/log.js'
 import { kept } from '../output/ring.js'
 import { beginning, ending, plainText } from '../output/text.js'
 
 /** A part of a stream as it may be shown: all of it, or its two ends. */
-export interface Excerpt {
+export interface StreamExcerpt {
   /** Size of the whole part, as text where the text is at hand. */
   bytes: number
   lines: number
@@ -13,7 +13,7 @@ export interface Excerpt {
 }
 
 /** Reads what lies between two places of a stream; of a long part only as much as an answer may ever show. */
-export async function excerptOf(log: StreamLog, from: Place, to: Place, plain: boolean): Promise<Excerpt> {
+export async function excerptOf(log: StreamLog, from: StreamPosition, to: StreamPosition, plain: boolean): Promise<StreamExcerpt> {
   const text = (bytes: Buffer): string => (plain ? plainText(bytes.toString()) : bytes.toString())
   const size = to.at - from.at
   if (size <= kept.head + kept.tail) {
@@ -25,7 +25,7 @@ export async function excerptOf(log: StreamLog, from: Place, to: Place, plain: b
 }
 
 /** The text of an excerpt in at most about `budget` bytes: its first 30 % and its last 70 % around a note on what is missing. */
-export function fit({ bytes, lines, start, end }: Excerpt, budget: number, path: string | undefined): string {
+export function fitExcerpt({ bytes, lines, start, end }: StreamExcerpt, budget: number, path: string | undefined): string {
   if (end === undefined && bytes <= budget) return start
   const head = beginning(start, Math.floor(budget * 0.3))
   const tail = ending(end ?? start, Math.floor(budget * 0.7))

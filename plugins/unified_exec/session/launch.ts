@@ -1,7 +1,7 @@
 import { delimiter, isAbsolute, join } from 'node:path'
 import { findProgram, isProgram } from '../../../core/base/index.js'
 import { problem, type Handle, type VtError } from '../../../core/index.js'
-import { refusal } from '../../lib/base/index.js'
+import { slotRefusal } from '../../lib/base/index.js'
 
 /** A command as it was asked for. */
 export interface Command {
@@ -52,6 +52,6 @@ function locate(name: string, folders: string[], folder?: Handle): string | unde
 }
 
 export const notFound = (name: string): VtError =>
-  refusal('VT_EXEC_NOT_FOUND', `There is no program '${name.slice(0, 200)}' that can be run.`)
+  slotRefusal('VT_EXEC_NOT_FOUND', `There is no program '${name.slice(0, 200)}' that can be run.`)
 
 const invalid = (text: string): VtError => problem('VT_INPUT_INVALID', { problem: text })

@@ -2,7 +2,7 @@ import type { Duplex, Readable } from 'node:stream'
 import { start } from '../../../core/base/index.js'
 import type { Launch } from '../../../core/index.js'
 import { drain } from '../output/drain.js'
-import type { Exit, Sink, Transport } from './transport.js'
+import type { Exit, OutputSink, Transport } from './transport.js'
 
 export interface Pipes {
   /** Whether standard input is ours to write to; otherwise it is empty. */
@@ -12,7 +12,7 @@ export interface Pipes {
 }
 
 /** Starts a program with standard output and standard error apart. Rejects with the system's error when it cannot be started. */
-export async function startPipe(launch: Launch, { stdin, channel = false }: Pipes, sink: Sink): Promise<Transport> {
+export async function startPipe(launch: Launch, { stdin, channel = false }: Pipes, sink: OutputSink): Promise<Transport> {
   const child = start(launch, [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe', ...(channel ? (['pipe'] as const) : [])])
   const { pid } = child
   if (pid === undefined) throw await new Promise<Error>((resolve) => child.once('error', resolve))

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { ReadStream } from 'node:tty'
 import type { Launch } from '../../../core/index.js'
-import type { Exit, Sink, Size, Transport } from './transport.js'
+import type { Exit, OutputSink, Size, Transport } from './transport.js'
 
 /**
  * The native half of node-pty. Its JavaScript half loses the last lines of up to every third program, hangs us when a full
@@ -34,7 +34,7 @@ const helper = (): string =>
 const patience = 200
 
 /** Starts a program in a terminal of its own. Throws when this machine has none. */
-export function startTerminal(launch: Launch, size: Size, sink: Sink): Transport {
+export function startTerminal(launch: Launch, size: Size, sink: OutputSink): Transport {
   const env = Object.entries(launch.env).map(([name, value]) => `${name}=${value}`)
   let terminal: Terminal | undefined
   const { fd, pid, pty } = native().fork(
@@ -62,7 +62,7 @@ class Terminal implements Transport {
     readonly pid: number,
     // A terminal whose last program has gone throws away what nobody has read yet: as long as we hold it too, it does not.
     private readonly slave: number | undefined,
-    private readonly sink: Sink,
+    private readonly sink: OutputSink,
   ) {
     this.exited = this.ended.promise
     this.drained = this.drain.promise

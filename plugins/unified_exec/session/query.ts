@@ -1,9 +1,9 @@
 import type { Context } from '../../../core/index.js'
-import { refusal } from '../../lib/base/index.js'
-import { tail as lastOf, lines, run } from '../../lib/process/index.js'
+import { slotRefusal } from '../../lib/base/index.js'
+import { tail as lastOf, lines, runProgram } from '../../lib/process/index.js'
 import { ripgrepPath } from '../../lib/search/index.js'
 import { plainText } from '../output/text.js'
-import { chunks, type Source } from './source.js'
+import { chunks, type StreamSource } from './source.js'
 
 /** Characters shown of one line. */
 const longestLine = 2000
@@ -11,7 +11,7 @@ const longestLine = 2000
 const cleanable = 16 * 1024 * 1024
 
 /** The first and the last lines of a source; head and tail that meet show the text once. */
-export async function ends(source: Source, head: number, tail: number): Promise<{ output: string; total_lines: number; omitted: number }> {
+export async function ends(source: StreamSource, head: number, tail: number): Promise<{ output: string; total_lines: number; omitted: number }> {
   const first: string[] = []
   const last: string[] = []
   let total = 0
@@ -43,22 +43,22 @@ function shown(line: Buffer): string {
   return text.length > longestLine ? `${text.slice(0, longestLine - 1)}…` : text
 }
 
-export interface Found {
+export interface QueryMatches {
   matches: { line_number: number; text: string }[]
   matched_count: number
   total_lines: number
 }
 
-export interface Query {
+export interface StreamQuery {
   query: string
   literal: boolean
   most: number
 }
 
 /** The lines of a source that match, found by ripgrep. Errors: VT_SEARCH_PATTERN, VT_SEARCH_ENGINE_MISSING, VT_CALL_ABORTED. */
-export async function searched(source: Source, { query, literal, most }: Query, { signal }: Context): Promise<Found> {
+export async function searched(source: StreamSource, { query, literal, most }: StreamQuery, { signal }: Context): Promise<QueryMatches> {
   const input = await wholeOf(source)
-  const matches: Found['matches'] = []
+  const matches: QueryMatches['matches'] = []
   let matched_count = 0
   const take = (line: Buffer): void => {
     matched_count += 1
@@ -71,18 +71,18 @@ export async function searched(source: Source, { query, literal, most }: Query, 
   const args = [...shape, ...(literal ? ['-F'] : []), '-e', query, '-']
   const reader = lines(take)
   const complaint = lastOf()
-  const ended = file && (await run({ file, args, cwd: '/', input }, { signal, seconds: 30 }, reader.take, complaint.take))
-  if (!ended) throw refusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep, which searches in logs, cannot be started.')
+  const ended = file && (await runProgram({ file, args, cwd: '/', input }, { signal, seconds: 30 }, reader.take, complaint.take))
+  if (!ended) throw slotRefusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep, which searches in logs, cannot be started.')
   reader.end()
   if (ended.exit_code === 2) {
-    throw refusal('VT_SEARCH_PATTERN', `The pattern '${query.slice(0, 100)}' is no regular expression: ${reason(complaint.text())}.`)
+    throw slotRefusal('VT_SEARCH_PATTERN', `The pattern '${query.slice(0, 100)}' is no regular expression: ${reason(complaint.text())}.`)
   }
   return { matches, matched_count, total_lines: linesIn(input) }
 }
 
 const reason = (text: string): string => (/error: (.*)/.exec(text)?.[1] ?? text.split('\n')[0] ?? '').slice(0, 150)
 
-async function wholeOf(source: Source): Promise<Buffer> {
+async function wholeOf(source: StreamSource): Promise<Buffer> {
   const parts: Buffer[] = []
   for await (const chunk of chunks(source)) parts.push(chunk)
   const whole = Buffer.concat(parts)

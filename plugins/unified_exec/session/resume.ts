@@ -1,11 +1,11 @@
 import { signalGroup } from '../../../core/base/index.js'
 import { problem, type Call, type Context, type Result } from '../../../core/index.js'
-import { nextCall, refusal } from '../../lib/base/index.js'
+import { nextCall, slotRefusal } from '../../lib/base/index.js'
 import { execSettings } from '../../lib/process/index.js'
 import { deliver, reportProgress } from './answer.js'
 import { sequenceOf } from './keys.js'
 import { screenOf } from './screen.js'
-import type { Session } from './session.js'
+import type { CommandSession } from './session.js'
 import { sessionsOf } from './sessions.js'
 import type { Size } from './transport.js'
 
@@ -27,7 +27,7 @@ const patience = { write: 250, poll: 1000 }
 const sendsSomething = ({ input, keys, eof }: GoOn): boolean => (input ?? '') !== '' || (keys?.length ?? 0) > 0 || eof === true
 
 /** Sends what is given, waits for output and delivers it. Errors: VT_EXEC_SESSION, VT_EXEC_CLOSED, VT_INPUT_INVALID. */
-export async function goOn({ input }: Call<GoOn>, context: Context): Promise<Result> {
+export async function resume({ input }: Call<GoOn>, context: Context): Promise<Result> {
   const session = sessionsOf(context).find(input.session_id)
   const { rows, cols, cursor } = input
   if (rows !== undefined || cols !== undefined) session.resize({ ...(rows && { rows }), ...(cols && { cols }) })
@@ -47,13 +47,13 @@ export async function goOn({ input }: Call<GoOn>, context: Context): Promise<Res
 }
 
 /** Text as a terminal sends what is pasted: in brackets if the program asked for them, which the text cannot close by itself. */
-async function pasted(session: Session, text: string): Promise<string> {
+async function pasted(session: CommandSession, text: string): Promise<string> {
   if (session.plain) throw problem('VT_INPUT_INVALID', { problem: `'paste' needs a terminal; '${session.facts.id}' runs on pipes.` })
   const typed = text.replace(/\r?\n/g, '\r')
   return (await (await screenOf(session)).pastes()) ? `\x1b[200~${typed.replaceAll('\x1b', '')}\x1b[201~` : typed
 }
 
-function send(session: Session, { input, keys = [], eof = false }: GoOn): void {
+function send(session: CommandSession, { input, keys = [], eof = false }: GoOn): void {
   const { transport } = session
   const strange = session.plain ? keys.find((key) => key !== 'ctrl-c' && key !== 'ctrl-d') : undefined
   if (strange) {
@@ -70,8 +70,8 @@ function send(session: Session, { input, keys = [], eof = false }: GoOn): void {
   if (eof) transport.end()
 }
 
-function closed({ facts, exit, running }: Session): Error {
+function closed({ facts, exit, running }: CommandSession): Error {
   const next = nextCall('inspect', { session_id: facts.id })
   const what = running ? 'has no open standard input' : 'has ended'
-  return refusal('VT_EXEC_CLOSED', `The session '${facts.id}' ${what}.`, { details: { exit_code: exit?.exit_code ?? null }, next })
+  return slotRefusal('VT_EXEC_CLOSED', `The session '${facts.id}' ${what}.`, { details: { exit_code: exit?.exit_code ?? null }, next })
 }

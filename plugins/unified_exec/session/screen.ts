@@ -1,5 +1,5 @@
 import type { Terminal as XTerm } from '@xterm/headless'
-import type { Session } from './session.js'
+import type { CommandSession } from './session.js'
 import type { Size } from './transport.js'
 
 /** What a terminal shows now: one string a row, and where the cursor stands, 1-based. */
@@ -10,12 +10,12 @@ export interface Picture {
 }
 
 /** The screen of a session's terminal, drawn from its log and kept up to date from then on. */
-export function screenOf(session: Session): Promise<Screen> {
+export function screenOf(session: CommandSession): Promise<Screen> {
   return (session.screen ??= Screen.open(session, session.stdout.total)) as Promise<Screen>
 }
 
 /** Programs ask terminals who they are and where the cursor is, and wait for the answer: then there has to be a screen to give it. */
-export function answerQueries(session: Session): void {
+export function answerQueries(session: CommandSession): void {
   const stop = session.watch((_, chunk) => {
     if (!queries.test(chunk.toString('latin1'))) return
     stop()
@@ -32,7 +32,7 @@ export class Screen {
 
   private constructor(
     private readonly terminal: XTerm,
-    session: Session,
+    session: CommandSession,
   ) {
     terminal.onData((reply) => {
       if (this.answering && session.running && session.transport.writable()) session.transport.write(Buffer.from(reply))
@@ -40,7 +40,7 @@ export class Screen {
   }
 
   /** Questions before position `old` were asked of nobody: they are drawn and not answered. */
-  static async open(session: Session, old: number): Promise<Screen> {
+  static async open(session: CommandSession, old: number): Promise<Screen> {
     const { default: xterm } = await import('@xterm/headless')
     const screen = new Screen(new xterm.Terminal({ ...session.size!, allowProposedApi: true, scrollback: 0 }), session)
     const now = session.stdout.total

@@ -3,12 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { signalGroup } from '../../../core/base/index.js'
 import { problem, type Context } from '../../../core/index.js'
 import { settles } from '../../lib/process/index.js'
-import { StreamLog, type Place } from '../output/log.js'
-import type { Exit, Sink, Size, Stream, Transport } from './transport.js'
+import { StreamLog, type StreamPosition } from '../output/log.js'
+import type { Exit, OutputSink, Size, Stream, Transport } from './transport.js'
 import { carriersOf, groupRuns, signalTree } from './tree.js'
 
 /** What is settled about a session before its program starts. */
-export interface Facts {
+export interface SessionFacts {
   id: string
   command: string | string[]
   /** Workspace-relative. */
@@ -36,7 +36,7 @@ export interface DrawnScreen {
   close(): void
 }
 /** One started command with what it wrote, from its start until it is forgotten. */
-export class Session {
+export class CommandSession {
   readonly started_at = Date.now()
   readonly stdout: StreamLog
   readonly stderr: StreamLog
@@ -59,25 +59,25 @@ export class Session {
 
   private last_output_at = 0
   private readonly watchers = new Set<(stream: Stream, chunk: Buffer) => void>()
-  private readonly marks = new Map<number, Record<Stream, Place>>([[0, { stdout: start, stderr: start }]])
-  private delivered: Record<Stream, Place> = { stdout: start, stderr: start }
+  private readonly marks = new Map<number, Record<Stream, StreamPosition>>([[0, { stdout: start, stderr: start }]])
+  private delivered: Record<Stream, StreamPosition> = { stdout: start, stderr: start }
   private ending: Promise<void> | undefined
   private sent: NodeJS.Signals | undefined
   private readonly timer: NodeJS.Timeout
 
   /** Starts the program. Rejects with the system's error when that fails. */
-  static async start(facts: Facts, context: Context, connect: (sink: Sink) => Transport | Promise<Transport>): Promise<Session> {
+  static async start(facts: SessionFacts, context: Context, connect: (sink: OutputSink) => Transport | Promise<Transport>): Promise<CommandSession> {
     const logs = { stdout: new StreamLog(context, `${facts.id}_stdout`), stderr: new StreamLog(context, `${facts.id}_stderr`) }
-    let session: Session | undefined
+    let session: CommandSession | undefined
     const transport = await connect((stream, chunk) => {
       session?.notice(stream, chunk)
       return logs[stream].append(chunk)
     })
-    return (session = new Session(facts, logs, transport))
+    return (session = new CommandSession(facts, logs, transport))
   }
 
   private constructor(
-    readonly facts: Facts,
+    readonly facts: SessionFacts,
     logs: Record<Stream, StreamLog>,
     readonly transport: Transport,
   ) {
@@ -145,7 +145,7 @@ export class Session {
   }
 
   /** The output to deliver now: from the last delivery or from a position told earlier, to where it can be shown. */
-  take(cursor?: number): { from: Record<Stream, Place>; to: Record<Stream, Place>; cursor: number } {
+  take(cursor?: number): { from: Record<Stream, StreamPosition>; to: Record<Stream, StreamPosition>; cursor: number } {
     const from = cursor === undefined ? this.delivered : this.placesAt(cursor)
     const to = { stdout: this.endOf(this.stdout), stderr: this.endOf(this.stderr) }
     this.delivered = to
@@ -156,7 +156,7 @@ export class Session {
   }
 
   /** What is there, without taking it. */
-  endOf(log: StreamLog): Place {
+  endOf(log: StreamLog): StreamPosition {
     return this.running ? log.shown(this.plain) : { at: log.total, newlines: log.newlines }
   }
 
@@ -169,7 +169,7 @@ export class Session {
     return this.delivered.stdout.at + this.delivered.stderr.at
   }
 
-  private placesAt(cursor: number): Record<Stream, Place> {
+  private placesAt(cursor: number): Record<Stream, StreamPosition> {
     const known = this.marks.get(cursor)
     if (known) return known
     const before = Math.max(...[...this.marks.keys()].filter((mark) => mark <= cursor))
@@ -259,7 +259,7 @@ export class Session {
   }
 }
 
-const start: Place = { at: 0, newlines: 0 }
+const start: StreamPosition = { at: 0, newlines: 0 }
 const numbers: Partial<Record<string, number>> = constants.signals
 const mostMarks = 1000
 
@@ -281,7 +281,7 @@ class Stillness {
 }
 
 // What runs when our own process ends, by whatever way it ends.
-const living = new Set<Session>()
+const living = new Set<CommandSession>()
 process.on('exit', () => {
   for (const session of living) session.kill()
 })

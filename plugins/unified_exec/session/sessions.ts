@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { Session as CallerSession, Context, VtError } from '../../../core/index.js'
-import { nextCall, refusal } from '../../lib/base/index.js'
-import type { Session } from './session.js'
+import { nextCall, slotRefusal } from '../../lib/base/index.js'
+import type { CommandSession } from './session.js'
 
 const finished = { most: 64, ms: 10 * 60 * 1000 }
 
 /** The commands of the caller's session. Their ids mean nothing in any other. */
-export const sessionsOf = ({ session }: Context): Sessions => session.state('exec/sessions', () => new Sessions(session))
+export const sessionsOf = ({ session }: Context): CommandSessions => session.state('exec/sessions', () => new CommandSessions(session))
 
-export class Sessions {
-  private readonly known = new Map<string, Session>()
+export class CommandSessions {
+  private readonly known = new Map<string, CommandSession>()
   /** Ids of programs that are being started. */
   private readonly starting = new Set<string>()
   private closed = false
@@ -19,7 +19,7 @@ export class Sessions {
   }
 
   /** Oldest first. */
-  all(): Session[] {
+  all(): CommandSession[] {
     const over = [...this.known.values()].filter(({ running }) => !running)
     const old = over.filter(({ ended_at = 0 }, index) => index < over.length - finished.most || Date.now() - ended_at > finished.ms)
     for (const session of old) if (!session.leftRunning) void this.forget(session)
@@ -27,7 +27,7 @@ export class Sessions {
   }
 
   /** Throws VT_EXEC_SESSION. */
-  find(id: string): Session {
+  find(id: string): CommandSession {
     const session = this.all().find(({ facts }) => facts.id === id)
     if (!session) throw this.unknown(id)
     session.touch()
@@ -35,12 +35,12 @@ export class Sessions {
   }
 
   /** Starts a program under an id, made up if none is wanted. Throws VT_EXEC_SESSION_EXISTS, VT_EXEC_LIMIT and what `start` throws. */
-  async add(wanted: string | undefined, most: number, start: (id: string) => Promise<Session>): Promise<Session> {
+  async add(wanted: string | undefined, most: number, start: (id: string) => Promise<CommandSession>): Promise<CommandSession> {
     const id = wanted ?? this.newId()
-    if (this.known.has(id) || this.starting.has(id)) throw refusal('VT_EXEC_SESSION_EXISTS', `The session '${id}' exists already.`)
+    if (this.known.has(id) || this.starting.has(id)) throw slotRefusal('VT_EXEC_SESSION_EXISTS', `The session '${id}' exists already.`)
     const running = this.all().filter((session) => session.running).length + this.starting.size
     if (running >= most) {
-      throw refusal('VT_EXEC_LIMIT', `${running} commands are running; at most ${most} may.`, { retryable: true, next: list })
+      throw slotRefusal('VT_EXEC_LIMIT', `${running} commands are running; at most ${most} may.`, { retryable: true, next: list })
     }
     this.starting.add(id)
     try {
@@ -53,14 +53,14 @@ export class Sessions {
     }
   }
 
-  async forget(session: Session): Promise<void> {
+  async forget(session: CommandSession): Promise<void> {
     if (this.known.get(session.facts.id) === session) this.known.delete(session.facts.id)
     await session.close()
   }
 
   private unknown(id: string): VtError {
     const live = this.all().filter(({ running }) => running).map(({ facts }) => facts.id)
-    return refusal('VT_EXEC_SESSION', `There is no session '${id}' here.`, { details: { sessions: live }, next: list })
+    return slotRefusal('VT_EXEC_SESSION', `There is no session '${id}' here.`, { details: { sessions: live }, next: list })
   }
 
   private newId(): string {

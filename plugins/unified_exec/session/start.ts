@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { join, relative } from 'node:path'
 import { problem, VtError, type Call, type Context, type Handle, type Launch } from '../../../core/index.js'
-import { refusal } from '../../lib/base/index.js'
+import { slotRefusal } from '../../lib/base/index.js'
 import { confined, confinement, execSettings, loose, sandbox, sandboxSettings } from '../../lib/process/index.js'
-import { alone, looksWithGit } from '../../lib/rules/index.js'
-import { configured, environmentOf } from './environment.js'
+import { gitAlone, looksWithGit } from '../../lib/rules/index.js'
+import { configuredVariables, commandEnvironment } from './environment.js'
 import { notFound, programOf, said, type Command } from './launch.js'
 import { startPipe } from './pipe.js'
-import { Session, type Facts } from './session.js'
+import { CommandSession, type SessionFacts } from './session.js'
 import { sessionsOf } from './sessions.js'
-import type { Sink, Size, Transport } from './transport.js'
+import type { OutputSink, Size, Transport } from './transport.js'
 
 /** What a caller wants to have run. */
-export interface Wanted extends Command {
+export interface WantedRun extends Command {
   /** How the answer names it, where that is not what runs. */
   shown?: string
   workdir: string
   env?: Record<string, string>
   session_id?: string
-  limit: Facts['limit']
+  limit: SessionFacts['limit']
   background?: boolean
   /** A terminal of this size instead of pipes. */
   tty?: Size
@@ -36,25 +36,25 @@ export interface Wanted extends Command {
  * Starts a command under the settings of the call. Throws VT_EXEC_NOT_FOUND, VT_EXEC_LIMIT, VT_EXEC_SESSION_EXISTS, VT_EXEC_PTY,
  * VT_EXEC_SANDBOX, VT_INPUT_INVALID, VT_INPUT_TOO_LARGE and those of a path.
  */
-export async function begin(context: Context, call: Pick<Call, 'mode' | 'caller'>, wanted: Wanted): Promise<Session> {
+export async function startCommand(context: Context, call: Pick<Call, 'mode' | 'caller'>, wanted: WantedRun): Promise<CommandSession> {
   const settings = execSettings(context)
   if (!settings.enabled) {
     throw problem('VT_POLICY_DENIED', { reason: 'Commands are switched off by `exec.enabled`.', way: 'Use the other tools.' })
   }
   const folder = await context.workspace.openDirectory(wanted.workdir)
-  let session: Session | undefined
+  let session: CommandSession | undefined
   try {
     const mark = randomUUID()
-    const known = { workspace: context.workspace.root, configured: await configured(context), tty: wanted.tty !== undefined, mark }
+    const known = { workspace: context.workspace.root, configured: await configuredVariables(context), tty: wanted.tty !== undefined, mark }
     const looks = looksWithGit(said(wanted), context.workspace.root)
-    const env = { ...environmentOf(wanted.env ?? {}, known), ...(looks && alone) }
+    const env = { ...commandEnvironment(wanted.env ?? {}, known), ...(looks && gitAlone) }
     const program = programOf(wanted, folder, env.PATH!, settings.shell)
     const { launch, ...where } = await executor(context, call, wanted, folder, { ...program, cwd: folder.ref, env })
     const { limit, background = false } = wanted
     return (session = await sessionsOf(context).add(wanted.session_id, settings.max_sessions, (id) => {
       const command = wanted.shown ?? said(wanted)
-      const facts: Facts = { id, command, cwd: folder.path, ...where, background, tty: wanted.tty, mark, limit }
-      return Session.start(facts, context, (sink) => connect(launch, wanted, sink))
+      const facts: SessionFacts = { id, command, cwd: folder.path, ...where, background, tty: wanted.tty, mark, limit }
+      return CommandSession.start(facts, context, (sink) => connect(launch, wanted, sink))
     }))
   } catch (error) {
     throw startProblem(error, wanted)
@@ -65,35 +65,35 @@ export async function begin(context: Context, call: Pick<Call, 'mode' | 'caller'
   }
 }
 
-interface Executor extends Pick<Facts, 'sandbox' | 'network'> {
+interface Executor extends Pick<SessionFacts, 'sandbox' | 'network'> {
   launch: Launch
 }
 
 /** Chooses where the program runs. A sandbox that is required and does not hold is an error, never a silent run without it. */
-async function executor(context: Context, { mode, caller }: Pick<Call, 'mode' | 'caller'>, wanted: Wanted, folder: Handle, launch: Launch): Promise<Executor> {
+async function executor(context: Context, { mode, caller }: Pick<Call, 'mode' | 'caller'>, wanted: WantedRun, folder: Handle, launch: Launch): Promise<Executor> {
   const { mode: usual, ...settings } = sandboxSettings(context)
   const outside = { launch, sandbox: 'none', network: true } as const
-  if (wanted.escalated && caller.sandbox === 'strict') throw refusal('VT_EXEC_SANDBOX', 'Here nothing runs outside the sandbox, whoever agrees.')
+  if (wanted.escalated && caller.sandbox === 'strict') throw slotRefusal('VT_EXEC_SANDBOX', 'Here nothing runs outside the sandbox, whoever agrees.')
   const use = confinement(usual, caller.sandbox, wanted.escalated ?? false)
   if (use === 'off') return outside
   const found = await sandbox()
   if ('missing' in found) {
     if (use === 'auto') return outside
-    throw refusal('VT_EXEC_SANDBOX', `The sandbox that is required cannot be used: ${found.missing}.`)
+    throw slotRefusal('VT_EXEC_SANDBOX', `The sandbox that is required cannot be used: ${found.missing}.`)
   }
   const { root } = context.workspace
   const shown = wanted.files === undefined ? [] : [wanted.files]
   const where = { workspace: root, writable: mode !== 'plan', cwd: join(root, folder.resolved), shown, settings }
   const link = where.writable ? loose(where) : undefined
   if (link !== undefined) {
-    throw refusal('VT_EXEC_SANDBOX', `The sandbox cannot keep '${relative(root, link)}' as it is: it is a symbolic link, which a command could replace.`, {
+    throw slotRefusal('VT_EXEC_SANDBOX', `The sandbox cannot keep '${relative(root, link)}' as it is: it is a symbolic link, which a command could replace.`, {
       hint: 'Nothing was run. Put what it leads to in its place, or ask the user with sandbox_permissions: require_escalated and a justification.',
     })
   }
   return { launch: confined(found.tools, launch, where), sandbox: 'bwrap', network: settings.network }
 }
 
-async function connect(launch: Launch, { tty, stdin, channel = false }: Wanted, sink: Sink): Promise<Transport> {
+async function connect(launch: Launch, { tty, stdin, channel = false }: WantedRun, sink: OutputSink): Promise<Transport> {
   if (!tty) {
     const transport = await startPipe(launch, { stdin: stdin !== 'empty', channel }, sink)
     feed(transport, stdin)
@@ -105,23 +105,23 @@ async function connect(launch: Launch, { tty, stdin, channel = false }: Wanted, 
     feed(transport, stdin)
     return transport
   } catch (error) {
-    throw refusal('VT_EXEC_PTY', `This machine has no terminal to give: ${(error as Error).message.split('\n')[0]}.`)
+    throw slotRefusal('VT_EXEC_PTY', `This machine has no terminal to give: ${(error as Error).message.split('\n')[0]}.`)
   }
 }
 
-function feed(transport: Transport, stdin: Wanted['stdin']): void {
+function feed(transport: Transport, stdin: WantedRun['stdin']): void {
   if (typeof stdin === 'string') return
   transport.write(Buffer.from(stdin.text))
   transport.end()
 }
 
 /** The system's reason not to start a program, in the words of the slot. */
-function startProblem(error: unknown, { command, args }: Wanted): unknown {
+function startProblem(error: unknown, { command, args }: WantedRun): unknown {
   const { code, syscall = '', path } = error as NodeJS.ErrnoException
   if (error instanceof VtError || typeof code !== 'string') return error
   if (code === 'E2BIG') return problem('VT_INPUT_TOO_LARGE', { size: 'longer than the system allows', limit: 'one argument below 128 KiB' })
   if (['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'].includes(code)) {
-    return refusal('VT_EXEC_LIMIT', `The system starts no more programs now (${code}).`, { retryable: true })
+    return slotRefusal('VT_EXEC_LIMIT', `The system starts no more programs now (${code}).`, { retryable: true })
   }
   const name = String([command, args ?? []].flat()[0])
   if (syscall.startsWith('spawn') && ['ENOENT', 'EACCES'].includes(code)) return notFound(name)

@@ -12,7 +12,7 @@ export interface Exit {
   signal: string | null
 }
 /** Contract: keeps no chunk, it may be overwritten; a promise holds the next one back until it settles; neither throws nor rejects. */
-export type Sink = (stream: Stream, chunk: Buffer) => Promise<void> | undefined
+export type OutputSink = (stream: Stream, chunk: Buffer) => Promise<void> | undefined
 
 /** One started program, however we are connected to it. */
 export interface Transport {

@@ -1,11 +1,11 @@
 import type { Node, QueryMatch } from 'web-tree-sitter'
-import { positionsIn, type Item, type Member } from '../../lib/syntax/index.js'
+import { positionsIn, type OutlineItem, type Member } from '../../lib/syntax/index.js'
 
 /** Items in source order, each with the members inside it. Of two patterns that match one node the first counts. */
-export function itemsOf(matches: QueryMatch[], text: string): Item[] {
+export function itemsOf(matches: QueryMatch[], text: string): OutlineItem[] {
   const at = positionsIn(text)
   const place = ({ row, column }: Node['startPosition']) => ({ line: row, column: at.column(row, column) })
-  const items: Item[] = []
+  const items: OutlineItem[] = []
   const seen = new Set<number>()
   const members: { start: number; member: Member }[] = []
   for (const { captures } of [...matches].sort((a, b) => a.patternIndex - b.patternIndex)) {
@@ -31,8 +31,8 @@ export function itemsOf(matches: QueryMatch[], text: string): Item[] {
 }
 
 /** Gives each member to the innermost item around it; both in source order. */
-function settle(members: { start: number; member: Member }[], items: Item[]): void {
-  const around: Item[] = []
+function settle(members: { start: number; member: Member }[], items: OutlineItem[]): void {
+  const around: OutlineItem[] = []
   let next = 0
   for (const { start, member } of members) {
     while (next < items.length && items[next]!.range.byteOffset.start <= start) around.push(items[next++]!)

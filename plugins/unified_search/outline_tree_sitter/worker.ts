@@ -5,16 +5,16 @@ import { brotliDecompress } from 'node:zlib'
 import { Language, Parser, Query } from 'web-tree-sitter'
 import { programFile } from '../../../core/index.js'
 import { doJobs } from '../../lib/base/index.js'
-import type { Item } from '../../lib/syntax/index.js'
+import type { OutlineItem } from '../../lib/syntax/index.js'
 import { itemsOf } from './items.js'
 
-export interface Job {
+export interface OutlineJob {
   bytes: Uint8Array
   /** By the name of its grammar and its query, both in this folder. */
   language: string
 }
 /** The symbols, or why the grammar could not be loaded. */
-export type Drawn = { items: Item[] } | { no_grammar: string }
+export type ParsedOutline = { items: OutlineItem[] } | { no_grammar: string }
 
 interface Grammar {
   language: Language
@@ -25,7 +25,7 @@ const loaded = new Map<string, Promise<Grammar>>()
 // On Node 20 the optimising compiler spends up to 3 s on a grammar; without it a grammar is there at once and parses half as fast.
 setFlagsFromString('--liftoff-only')
 await Parser.init()
-doJobs<Job, Drawn>(async ({ bytes, language }) => {
+doJobs<OutlineJob, ParsedOutline>(async ({ bytes, language }) => {
   if (!loaded.has(language)) loaded.set(language, load(language))
   const grammar = await loaded.get(language)!.catch((error: unknown) => String(error))
   if (typeof grammar === 'string') return { no_grammar: grammar }
@@ -39,7 +39,7 @@ async function load(name: string): Promise<Grammar> {
   return { language, query: new Query(language, query.toString()) }
 }
 
-function parse(text: string, { language, query }: Grammar): Item[] {
+function parse(text: string, { language, query }: Grammar): OutlineItem[] {
   const parser = new Parser()
   try {
     parser.setLanguage(language)

@@ -1,5 +1,5 @@
 import { VtError, type Context } from '../../../core/index.js'
-import { refusal } from '../../lib/base/index.js'
+import { slotRefusal } from '../../lib/base/index.js'
 import { parentOf } from '../../lib/search/index.js'
 
 type Yaml = Record<string, unknown>
@@ -18,15 +18,15 @@ export async function readConfig(context: Context, path: string): Promise<Yaml |
   const [error] = document.errors
   if (error) {
     const at = error.linePos?.[0]
-    throw invalid(path, `${error.message.split('\n', 1)[0]}${at && !/ at line /.test(error.message) ? ` at line ${at.line}, column ${at.col}` : ''}`)
+    throw invalidProject(path, `${error.message.split('\n', 1)[0]}${at && !/ at line /.test(error.message) ? ` at line ${at.line}, column ${at.col}` : ''}`)
   }
   const data: unknown = document.toJS()
-  if (data !== null && (typeof data !== 'object' || Array.isArray(data))) throw invalid(path, 'it is no mapping')
+  if (data !== null && (typeof data !== 'object' || Array.isArray(data))) throw invalidProject(path, 'it is no mapping')
   return (data ?? {}) as Yaml
 }
 
-export const invalid = (path: string, why: string, stderr?: string[]) =>
-  refusal('VT_SEARCH_CONFIG_INVALID', `'${path}' cannot be used: ${why.slice(0, 200)}.`, {
+export const invalidProject = (path: string, why: string, stderr?: string[]) =>
+  slotRefusal('VT_SEARCH_CONFIG_INVALID', `'${path}' cannot be used: ${why.slice(0, 200)}.`, {
     next: inspectCall(path),
     ...(stderr && { details: { stderr } }),
     ...(stderr?.some((line) => line.includes('custom languages are ignored')) && { hint: untrusted }),
@@ -41,7 +41,7 @@ export const inspectCall = (path: string) => ({
 })
 
 /** Project files in a directory and its parents, up to the root of the workspace. */
-export async function discover(context: Context, from: string): Promise<string[]> {
+export async function discoverProjects(context: Context, from: string): Promise<string[]> {
   const found: string[] = []
   const start = (await context.workspace.stat(from).catch(() => undefined))?.kind === 'directory' ? from : parentOf(from)
   for (let folder = start; ; folder = parentOf(folder)) {
@@ -55,5 +55,5 @@ export async function discover(context: Context, from: string): Promise<string[]
 
 /** A list of the configuration, whatever a careless author wrote there. */
 export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value])
-export const textsOf = (value: unknown): string[] => listOf(value).filter((item): item is string => typeof item === 'string')
+export const textsIn = (value: unknown): string[] => listOf(value).filter((item): item is string => typeof item === 'string')
 export const mapOf = (value: unknown): Record<string, unknown> => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Yaml) : {})

@@ -1,7 +1,7 @@
 import { VtError, type Context } from '../../../core/index.js'
 import { glob } from '../../lib/search/index.js'
 import { languageNamed, languageOf, type Language } from '../../lib/syntax/index.js'
-import { listOf, mapOf, readConfig, textsOf } from './config.js'
+import { listOf, mapOf, readConfig, textsIn } from './config.js'
 
 /** What the project's sgconfig.yml says about languages. */
 export interface Dialects {
@@ -21,8 +21,8 @@ export async function dialectsOf(context: Context): Promise<Dialects> {
     throw error
   })
   if (!config) return { of: languageOf }
-  const rules = Object.entries(mapOf(config['languageGlobs'])).map(([name, globs]) => ({ language: known(name), matches: textsOf(globs).map((text) => glob(text, true)) }))
-  const custom = Object.entries(mapOf(config['customLanguages'])).map(([name, how]) => known(name, textsOf(mapOf(how)['extensions'])))
+  const rules = Object.entries(mapOf(config['languageGlobs'])).map(([name, globs]) => ({ language: known(name), matches: textsIn(globs).map((text) => glob(text, true)) }))
+  const custom = Object.entries(mapOf(config['customLanguages'])).map(([name, how]) => known(name, textsIn(mapOf(how)['extensions'])))
   const own = new Map(custom.flatMap((language) => language.extensions.map((extension) => [extension, language])))
   return {
     of: (path) => rules.find(({ matches }) => matches.some((matching) => matching(path)))?.language ?? own.get(path.slice(path.lastIndexOf('.') + 1)) ?? languageOf(path),

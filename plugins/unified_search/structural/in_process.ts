@@ -1,7 +1,7 @@
 import type { NapiConfig, SgNode } from '@ast-grep/napi'
 import { positionsIn, type Language, type Positions, type Range } from '../../lib/syntax/index.js'
 import { patternRule } from './binary.js'
-import { replacementOf, templateOf, type Template } from './template.js'
+import { replacementOf, templateOf, type RewriteTemplate } from './template.js'
 import type { Captured, Native, StructuralInput } from './types.js'
 
 const grammars = new Set(['html', 'css', 'javascript', 'typescript', 'tsx'])
@@ -17,11 +17,11 @@ export async function libraryFor({ id }: Language, input: StructuralInput): Prom
   return (library ??= import('@ast-grep/napi').catch(() => undefined))
 }
 
-export interface Text {
+export interface SourceText {
   path: string
   text: string
 }
-export interface Found {
+export interface StructuralMatches {
   matches: Native[]
   /** What does not parse: how a parser goes on after an error depends on the encoding, and only the program reads bytes. */
   broken: Set<string>
@@ -31,8 +31,8 @@ export interface Found {
  * Looks for the pattern in texts of one language. `undefined` when only the program can answer: a replacement of several lines
  * needs its indentation. Throws the library's own words on a pattern or kind that is none.
  */
-export async function lookInProcess({ parseAsync }: Library, texts: Text[], language: Language, input: StructuralInput): Promise<Found | undefined> {
-  const found: Found = { matches: [], broken: new Set() }
+export async function lookInProcess({ parseAsync }: Library, texts: SourceText[], language: Language, input: StructuralInput): Promise<StructuralMatches | undefined> {
+  const found: StructuralMatches = { matches: [], broken: new Set() }
   const names = metavariables(input.pattern ?? '')
   const template = input.workflow === 'rewrite' ? templateOf(input.rewrite!) : undefined
   const config: NapiConfig = { rule: { ...patternRule(input), ...(input.kind !== undefined && { kind: input.kind }) } as NapiConfig['rule'] }
@@ -115,7 +115,7 @@ function rangeOf(node: SgNode, at: Positions): Range {
 }
 
 /** Gives a match its replacement. False where it spans lines. */
-function replace(native: Native, template: Template): boolean {
+function replace(native: Native, template: RewriteTemplate): boolean {
   const replacement = replacementOf(template, native)
   if (replacement === undefined) return false
   native.replacement = replacement

@@ -1,17 +1,17 @@
 import { dirname, join } from 'node:path/posix'
 import { ok, type Context, type Result } from '../../../core/index.js'
-import { discover, listOf, mapOf, readConfig, textsOf } from './config.js'
+import { discoverProjects, listOf, mapOf, readConfig, textsIn } from './config.js'
 import type { StructuralCall } from './types.js'
 
 /** Workflow `inspect`: what the project's ast-grep configuration says, read by ourselves; runs nothing. */
-export async function inspect({ input }: StructuralCall, context: Context): Promise<Result> {
+export async function inspectProject({ input }: StructuralCall, context: Context): Promise<Result> {
   const config = await readConfig(context, input.config_path)
   const folder = dirname(input.config_path)
   const test_configs = listOf(config?.['testConfigs']).filter((item): item is { testDir: string } => typeof item === 'object' && item !== null)
-  const rule_dir_hints = textsOf(config?.['ruleDirs'])
-  const util_dirs = textsOf(config?.['utilDirs'])
+  const rule_dir_hints = textsIn(config?.['ruleDirs'])
+  const util_dirs = textsIn(config?.['utilDirs'])
   const missing_dirs: string[] = []
-  for (const dir of [...rule_dir_hints, ...util_dirs, ...test_configs.flatMap(({ testDir }) => textsOf(testDir))]) {
+  for (const dir of [...rule_dir_hints, ...util_dirs, ...test_configs.flatMap(({ testDir }) => textsIn(testDir))]) {
     const stat = await context.workspace.stat(join(folder, dir)).catch(() => undefined)
     if (stat?.kind !== 'directory') missing_dirs.push(dir)
   }
@@ -28,7 +28,7 @@ export async function inspect({ input }: StructuralCall, context: Context): Prom
     custom_languages: mapOf(config?.['customLanguages']),
     language_globs: mapOf(config?.['languageGlobs']),
     missing_dirs,
-    ...(config === undefined && { discovered_configs: await discover(context, input.path) }),
+    ...(config === undefined && { discovered_configs: await discoverProjects(context, input.path) }),
   }
   return ok(output, { text: render(output) })
 }

@@ -2,7 +2,7 @@ import type { Context } from '../../../core/index.js'
 import { astGrep, astGrepPath, type Language, type Range } from '../../lib/syntax/index.js'
 import type { Library } from './in_process.js'
 
-export type Place = Pick<Range, 'start' | 'end'>
+export type PatternPlace = Pick<Range, 'start' | 'end'>
 
 /**
  * Whether the pattern that is looked for holds what does not parse, however deep. The program itself warns of an error at the top only, and only
@@ -24,12 +24,12 @@ export const treeIn = (stderr: string): string | undefined => /Debug \w+:\n([\s\
 export const showsError = (tree = ''): boolean => /^ *ERROR( |$)/m.test(tree)
 
 /** Where a pattern does not parse, in code points; `undefined` where all of it parses or nothing can tell. */
-export const errorPlace = (pattern: string, language: Language, context: Context): Promise<Place | undefined> => placeOf('ERROR|MISSING .*', pattern, language, context)
+export const errorPlace = (pattern: string, language: Language, context: Context): Promise<PatternPlace | undefined> => placeOf('ERROR|MISSING .*', pattern, language, context)
 
 /** Where the parser added what the pattern lacks. What only lacks the end of its statement is matched all the same. */
-export const gapPlace = (pattern: string, language: Language, context: Context): Promise<Place | undefined> => placeOf('MISSING (?!;).*', pattern, language, context)
+export const gapPlace = (pattern: string, language: Language, context: Context): Promise<PatternPlace | undefined> => placeOf('MISSING (?!;).*', pattern, language, context)
 
-async function placeOf(what: string, pattern: string, language: Language, context: Context): Promise<Place | undefined> {
+async function placeOf(what: string, pattern: string, language: Language, context: Context): Promise<PatternPlace | undefined> {
   const readable = spelled(pattern, language)
   const lines = readable.split('\n').map((line) => Buffer.from(line))
   const point = (line: number, byte: number) => ({ line, column: Array.from(lines[line]?.toString('utf8', 0, byte) ?? '').length })
@@ -61,7 +61,7 @@ function spelled(pattern: string, { id }: Language): string {
 }
 
 /** Whether the error is a metavariable where the grammar has no place for a name, or what it wants to see behind one. */
-function ofMetavariable(pattern: string, { start, end }: Place): boolean {
+function ofMetavariable(pattern: string, { start, end }: PatternPlace): boolean {
   const line = Array.from(pattern.split('\n')[start.line] ?? '')
   const [before, text] = [line.slice(0, start.column), line.slice(start.column, end.column)].map((part) => part.join(''))
   return text === '' ? /\$(\$\$|[A-Z_]\w*)\s*$/.test(before!) : start.line === end.line && /^\$+[A-Z_]?\w*$/.test(text!)

@@ -1,10 +1,10 @@
 import { dirname, join } from 'node:path/posix'
 import type { Context } from '../../../core/index.js'
-import { refusal } from '../../lib/base/index.js'
+import { slotRefusal } from '../../lib/base/index.js'
 import type { Consumer } from '../../lib/process/index.js'
 import { filesBelow } from '../../lib/search/index.js'
 import { astGrep, InstallProblem, reasons, type Answered } from '../../lib/syntax/index.js'
-import { discover, inspectCall, invalid, readConfig, textsOf } from './config.js'
+import { discoverProjects, inspectCall, invalidProject, readConfig, textsIn } from './config.js'
 import { engineMissing } from './refuse.js'
 import type { StructuralInput } from './types.js'
 
@@ -14,10 +14,10 @@ const seconds = 120
 export async function askProject(context: Context, input: StructuralInput, args: string[], onStdout: Consumer): Promise<Answered | undefined> {
   const config = await readConfig(context, input.config_path)
   if (!config) {
-    throw refusal('VT_SEARCH_CONFIG_MISSING', `There is no '${input.config_path}'.`, {
+    throw slotRefusal('VT_SEARCH_CONFIG_MISSING', `There is no '${input.config_path}'.`, {
       hint: 'Create it with at least "ruleDirs:\\n- rules"; the ast-grep skill shows how. `inspect` tells what is there.',
       next: inspectCall(input.config_path),
-      details: { discovered_configs: await discover(context, input.path) },
+      details: { discovered_configs: await discoverProjects(context, input.path) },
     })
   }
   await using root = await context.workspace.openDirectory('.')
@@ -30,12 +30,12 @@ export async function askProject(context: Context, input: StructuralInput, args:
   if (!answered) return undefined
   const stderr = reasons(answered.stderr)
   const why = stderr.filter((line) => !/^Help:/.test(line)).map((line) => line.replace(/^(Error: |╰▻ )/, '')).join(' ').replaceAll(context.workspace.root, '.')
-  if (answered.timed_out) throw refusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish within ${seconds} s.`, { retryable: true })
-  if (answered.exit_code === undefined) throw refusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr } })
+  if (answered.timed_out) throw slotRefusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish within ${seconds} s.`, { retryable: true })
+  if (answered.exit_code === undefined) throw slotRefusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr } })
   if (answered.exit_code === 3 && /Rule not found/.test(answered.stderr)) {
-    throw refusal('VT_SEARCH_RULE', `No rule matches '${input.filter}'.`, { details: { rules: await ruleIds(context, config, input.config_path) } })
+    throw slotRefusal('VT_SEARCH_RULE', `No rule matches '${input.filter}'.`, { details: { rules: await ruleIds(context, config, input.config_path) } })
   }
-  if ([2, 3, 5, 6, 8].includes(answered.exit_code)) throw invalid(input.config_path, why, stderr.map((line) => line.replaceAll(context.workspace.root, '.')))
+  if ([2, 3, 5, 6, 8].includes(answered.exit_code)) throw invalidProject(input.config_path, why, stderr.map((line) => line.replaceAll(context.workspace.root, '.')))
   return answered
 }
 
@@ -43,7 +43,7 @@ export async function askProject(context: Context, input: StructuralInput, args:
 async function ruleIds(context: Context, config: Record<string, unknown>, config_path: string): Promise<string[]> {
   const { parseAllDocuments } = await import('yaml')
   const ids = new Set<string>()
-  for (const dir of textsOf(config['ruleDirs'])) {
+  for (const dir of textsIn(config['ruleDirs'])) {
     const folder = await context.workspace.openDirectory(join(dirname(config_path), dir)).catch(() => undefined)
     if (!folder) continue
     await using held = folder

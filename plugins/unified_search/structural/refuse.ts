@@ -1,7 +1,7 @@
 import { VtError, type Next } from '../../../core/index.js'
-import { refusal } from '../../lib/base/index.js'
+import { slotRefusal } from '../../lib/base/index.js'
 import { languages, reasons, type Answered } from '../../lib/syntax/index.js'
-import type { Place } from './pattern_errors.js'
+import type { PatternPlace } from './pattern_errors.js'
 import { unbound } from './template.js'
 import type { StructuralCall } from './types.js'
 
@@ -10,12 +10,12 @@ export function refused({ exit_code, stderr }: Answered, title: string, call: St
   if (exit_code !== 2 && exit_code !== 8) return undefined
   const said = { details: { stderr: reasons(stderr) } }
   const kind = /Kind `(.*?)` is invalid/.exec(stderr)?.[1]
-  if (kind !== undefined) return refusal('VT_SEARCH_KIND', `'${kind}' is no node kind of ${title}.`, said)
+  if (kind !== undefined) return slotRefusal('VT_SEARCH_KIND', `'${kind}' is no node kind of ${title}.`, said)
   if (/is not supported!/.test(stderr)) {
-    return refusal('VT_SEARCH_LANG', `The language '${call.input.lang}' is not served; served: ${languages.map(({ id }) => id).join(' ')}.`, said)
+    return slotRefusal('VT_SEARCH_LANG', `The language '${call.input.lang}' is not served; served: ${languages.map(({ id }) => id).join(' ')}.`, said)
   }
   const regex = /regex parse error:\s+(.*)\s[\s^]*error: (.*)/.exec(stderr)
-  if (regex) return refusal('VT_SEARCH_PATTERN', `'${regex[1]}' of fix_config is no regular expression: ${regex[2]!.replace(/\.$/, '')}.`, { ...said, hint: 'Correct the regular expression of the expansion.' })
+  if (regex) return slotRefusal('VT_SEARCH_PATTERN', `'${regex[1]}' of fix_config is no regular expression: ${regex[2]!.replace(/\.$/, '')}.`, { ...said, hint: 'Correct the regular expression of the expansion.' })
   const why = [...stderr.matchAll(/╰▻ (.*)/g)].at(-1)?.[1]?.replace(/\. Please.*$/, '') ?? 'it does not parse'
   return patternRefusal('VT_SEARCH_PATTERN', `${quoted(call)} is no valid ${title} code of one node: ${why}.`, call, said)
 }
@@ -25,11 +25,11 @@ export const fragment = (title: string, call: StructuralCall, debug: string | un
   patternRefusal('VT_SEARCH_FRAGMENT', `${quoted(call)} is only a fragment of ${title} code and matched nothing.`, call, debug === undefined ? {} : { details: { debug } })
 
 /** The refusal of a pattern with the place of the error in it. */
-export const placed = ({ problem }: VtError, place: Place): VtError =>
+export const placed = ({ problem }: VtError, place: PatternPlace): VtError =>
   new VtError({ ...problem, message: `${problem.message} ${saidOf(place)}`, details: { ...problem.details, error_range: { start: { ...place.start }, end: { ...place.end } } } })
 
-export function saidOf({ start, end }: Place): string {
-  const at = ({ line, column }: Place['start'], by: number) => `line ${line + 1}, column ${column + by}`
+export function saidOf({ start, end }: PatternPlace): string {
+  const at = ({ line, column }: PatternPlace['start'], by: number) => `line ${line + 1}, column ${column + by}`
   const missing = start.line === end.line && start.column === end.column
   return missing ? `Something is missing at ${at(start, 1)}.` : `It does not parse from ${at(start, 1)} to ${at(end, 0)}.`
 }
@@ -45,13 +45,13 @@ export function checkMetavariables(call: StructuralCall): void {
 export function checkReplacement(call: StructuralCall): void {
   const { workflow, pattern = '', rewrite, fix_config } = call.input
   const [name] = workflow === 'rewrite' ? unbound(pattern, fix_config?.template ?? rewrite ?? '') : []
-  if (name !== undefined) throw refusal('VT_SEARCH_PATTERN', `'$${name}' of the replacement is not captured by the pattern.`, { hint: 'Use the metavariables of the pattern.' })
+  if (name !== undefined) throw slotRefusal('VT_SEARCH_PATTERN', `'$${name}' of the replacement is not captured by the pattern.`, { hint: 'Use the metavariables of the pattern.' })
 }
 
 function patternRefusal(code: string, message: string, call: StructuralCall, extra: { details?: Record<string, unknown> } = {}): VtError {
   const next = asGrep(call)
   const hint = 'A pattern is valid code of the language, with $NAME for one node and $$$NAME for several. For prose, names and regular expressions use grep.'
-  return refusal(code, message, { ...extra, hint, ...(next && { next }) })
+  return slotRefusal(code, message, { ...extra, hint, ...(next && { next }) })
 }
 
 /** The search for plain text that was probably meant: the pattern up to its first metavariable. */
@@ -65,4 +65,4 @@ function asGrep({ input, given }: StructuralCall): Next | undefined {
 const quoted = ({ input }: StructuralCall): string => `'${(input.pattern ?? input.kind ?? '').slice(0, 100)}'`
 
 export const engineMissing = (reason?: string): VtError =>
-  refusal('VT_SEARCH_ENGINE_MISSING', reason === undefined ? 'The program ast-grep cannot be started.' : `The program ast-grep is not installed here: ${reason}.`)
+  slotRefusal('VT_SEARCH_ENGINE_MISSING', reason === undefined ? 'The program ast-grep cannot be started.' : `The program ast-grep is not installed here: ${reason}.`)

@@ -6,19 +6,19 @@ import { requiredWord } from './literal.js'
 import { checkMetavariables, checkReplacement } from './refuse.js'
 import { Search } from './search.js'
 import { matchOf, renderMatches, renderRewrites } from './shape.js'
-import { subjects, type Subject } from './subjects.js'
+import { structuralSubjects, type StructuralSubject } from './subjects.js'
 import type { Reported, StructuralCall, StructuralInput } from './types.js'
 
 /** Bytes of an answer that are kept for what is not a match. */
 const room = { files: 262_144, issues: 131_072 }
 
 /** Workflows `query` and `rewrite`: one pattern over files of one or many languages, sorted, paged; nothing is written. */
-export async function run(call: StructuralCall, context: Context, { notices }: Reported): Promise<Result> {
+export async function runPattern(call: StructuralCall, context: Context, { notices }: Reported): Promise<Result> {
   const { input, given } = call
   checkMetavariables(call)
   checkReplacement(call)
   const dialects = await dialectsOf(context)
-  const found = await subjects(context, input, dialects, requiredWord(input.pattern, input.strictness, input.selector))
+  const found = await structuralSubjects(context, input, dialects, requiredWord(input.pattern, input.strictness, input.selector))
   notices.push(...found.notices)
   const search = new Search(context, call, dialects.config)
   const all = groupByLanguage(found.files, input)
@@ -61,8 +61,8 @@ export async function run(call: StructuralCall, context: Context, { notices }: R
   return ok(output, { text: renderMatches(shown, { total: matches.length, files, searched: found.files.length, path: input.path, next: truncated ? end : undefined }), ...extra })
 }
 
-function groupByLanguage(files: Subject[], input: StructuralInput): Map<string, { language: Language; files: Subject[] }> {
-  const groups = new Map<string, { language: Language; files: Subject[] }>()
+function groupByLanguage(files: StructuralSubject[], input: StructuralInput): Map<string, { language: Language; files: StructuralSubject[] }> {
+  const groups = new Map<string, { language: Language; files: StructuralSubject[] }>()
   for (const file of files) {
     const group = groups.get(file.language.id) ?? { language: file.language, files: [] }
     group.files.push(file)

@@ -1,5 +1,5 @@
 import { ok, type Context, type Result } from '../../../core/index.js'
-import { byPath, count, fitting, remarks } from '../../lib/base/index.js'
+import { byPath, pluralized, fitting, remarks } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
 import { filesBelow, sourceOf } from '../../lib/search/index.js'
 import { askProject } from './project.js'
@@ -44,8 +44,8 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
     ...(truncated && { next: { tool: 'unified_search', input: { action: 'structural', ...given, skip: end } } }),
   }
   const lines_ = findings.flatMap((finding) => [`${finding.file}:${finding.line_number} ${finding.severity} ${finding.rule_id}: ${finding.message}`, ...(finding.note ? [`  ${finding.note}`] : [])])
-  const severities = Object.entries(by_severity).map(([severity, number]) => count(number, severity))
-  const tail = `${count(all.length, 'finding')}${severities.length > 0 ? ` (${severities.join(', ')})` : ''}`
+  const severities = Object.entries(by_severity).map(([severity, number]) => pluralized(number, severity))
+  const tail = `${pluralized(all.length, 'finding')}${severities.length > 0 ? ` (${severities.join(', ')})` : ''}`
   const text = [...lines_, truncated ? `${findings.length} of ${tail}; continue with skip=${end}` : tail].join('\n')
   const notices = remarks({ ...known.listing, gone })
   return ok(output, { text, ...(notices.length > 0 && { notices }) })

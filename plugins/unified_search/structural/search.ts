@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { VtError, type Context, type Handle } from '../../../core/index.js'
-import { byPath, count, notice, refusal, some } from '../../lib/base/index.js'
+import { byPath, pluralized, notice, slotRefusal, some } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
 import { largestSearched, openOr, tooHardToParse, tooLargeToParse, withLinks } from '../../lib/search/index.js'
 import { astGrep, InstallProblem, languageOf, reasons, type Answered, type Language } from '../../lib/syntax/index.js'
@@ -8,7 +8,7 @@ import { argumentsFor, errorArguments, explains } from './binary.js'
 import { libraryFor, lookInProcess } from './in_process.js'
 import { errorPlace, gapPlace, holdsError, holdsErrorHere, showsError, treeIn } from './pattern_errors.js'
 import { engineMissing, fragment, placed, refused, saidOf } from './refuse.js'
-import type { Subject } from './subjects.js'
+import type { StructuralSubject } from './subjects.js'
 import type { Looked, Native, Reported, StructuralCall } from './types.js'
 
 /** Matches that are kept in memory; a query with more is stopped. */
@@ -50,7 +50,7 @@ export class Search {
   ) {}
 
   /** Looks for the pattern in files of one language, and into the pattern itself. */
-  async language(language: Language, files: Subject[]): Promise<void> {
+  async language(language: Language, files: StructuralSubject[]): Promise<void> {
     const { input } = this.call
     const asked = input.pattern === undefined || explains(input, language, this.config) ? false : holdsError(input.pattern, language, this.context)
     const [, doubtful] = await both(this.look(language, files), asked)
@@ -59,7 +59,7 @@ export class Search {
   }
 
   /** Some files at a time. */
-  private async look(language: Language, files: Subject[]): Promise<void> {
+  private async look(language: Language, files: StructuralSubject[]): Promise<void> {
     for (let at = 0; at === 0 || at < files.length; at += batch) {
       const opened: Opened[] = []
       try {
@@ -154,11 +154,11 @@ export class Search {
     if (answered.timed_out && this.matches.length === 0) {
       // Nothing narrower is left to ask for.
       if (files[0]?.path === input.path) throw tooHardToParse(input.path)
-      throw refusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${this.context.host.waits.engine / 1000} s.`, { retryable: true })
+      throw slotRefusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${this.context.host.waits.engine / 1000} s.`, { retryable: true })
     }
     this.stopped ||= answered.timed_out
     if (answered.exit_code === undefined && !answered.stopped && !answered.timed_out) {
-      throw refusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr: reasons(answered.stderr) } })
+      throw slotRefusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr: reasons(answered.stderr) } })
     }
     const tree = treeIn(answered.stderr)
     if (input.debug_query !== undefined) this.debug = tree ?? ''
@@ -207,11 +207,11 @@ export class Search {
     if (titles(false).length > 0) notices.push(notice('VT_SEARCH_LANG_SKIPPED', `The pattern is no code of ${some(titles(false))}; give lang to be told why.`))
     if (titles(true).length > 0) notices.push(notice('VT_SEARCH_LANG_SKIPPED', `Not searched without the ast-grep program: ${some(titles(true))}.`))
     if (this.broken.length > 0) {
-      const withheld = this.withheld > 0 ? `; ${count(this.withheld, 'replacement')} of what does not parse ${this.withheld === 1 ? 'is' : 'are'} left out` : ''
-      notices.push(notice('VT_SEARCH_PARSE', `${count(this.broken.length, 'file')} with syntax errors, searched all the same: ${some(this.broken.sort())}${withheld}`))
+      const withheld = this.withheld > 0 ? `; ${pluralized(this.withheld, 'replacement')} of what does not parse ${this.withheld === 1 ? 'is' : 'are'} left out` : ''
+      notices.push(notice('VT_SEARCH_PARSE', `${pluralized(this.broken.length, 'file')} with syntax errors, searched all the same: ${some(this.broken.sort())}${withheld}`))
     }
     if (this.unread.length > 0) notices.push(notice('VT_SEARCH_PARTIAL', `Not read: ${some(this.unread, 5)}`))
-    if (this.large.length > 0) notices.push(notice('VT_SEARCH_SKIPPED', `${count(this.large.length, 'file')} over 256 MiB not opened: ${some(this.large)}`))
+    if (this.large.length > 0) notices.push(notice('VT_SEARCH_SKIPPED', `${pluralized(this.large.length, 'file')} over 256 MiB not opened: ${some(this.large)}`))
     if (this.stopped) notices.push(notice('VT_SEARCH_INCOMPLETE', 'The search stopped at its limit; the totals are lower bounds. Narrow path or globs.'))
   }
 }

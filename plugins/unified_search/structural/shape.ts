@@ -1,4 +1,4 @@
-import { count, cut } from '../../lib/base/index.js'
+import { pluralized, cut } from '../../lib/base/index.js'
 import type { Native } from './types.js'
 
 const longest = 4000
@@ -46,7 +46,7 @@ interface Totals {
 }
 
 export function renderMatches(matches: Match[], { total, files, searched, path, next }: Totals): string {
-  if (total === 0) return `No matches in ${path} (${count(searched, 'file')} searched)`
+  if (total === 0) return `No matches in ${path} (${pluralized(searched, 'file')} searched)`
   const lines: string[] = []
   let file: string | undefined
   for (const match of matches) {
@@ -58,13 +58,13 @@ export function renderMatches(matches: Match[], { total, files, searched, path, 
     lines.push(`${match.line_number}:${first}`, ...rest.map((line) => indent + line))
     lines.push(...captures(match).map(([name, value]) => `  $${name} = ${cut(value.replaceAll('\n', '⏎'), 120).text}`))
   }
-  const all = `${count(total, 'match', 'matches')} in ${count(files, 'file')}`
+  const all = `${pluralized(total, 'match', 'matches')} in ${pluralized(files, 'file')}`
   return [...lines, '', next === undefined ? all : `${matches.length} of ${all}; continue with skip=${next}`].join('\n')
 }
 
 export function renderRewrites(rewrites: Match[], { total, files, next }: Pick<Totals, 'total' | 'files' | 'next'>): string {
   const side = (mark: string, text: string) => text.split('\n').slice(0, 6).map((line) => `${mark} ${line}`)
   const blocks = rewrites.flatMap((match) => [`${match.file}:${match.line_number}`, ...side('-', match.text), ...side('+', match.replacement ?? '')])
-  const all = `${count(total, 'rewrite')} in ${count(files, 'file')} (preview, nothing written)`
+  const all = `${pluralized(total, 'rewrite')} in ${pluralized(files, 'file')} (preview, nothing written)`
   return [...blocks, next === undefined ? `${all}; apply with apply_patch or the ast-grep skill` : `${rewrites.length} of ${all}; continue with skip=${next}`].join('\n')
 }

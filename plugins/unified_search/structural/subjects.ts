@@ -1,18 +1,18 @@
 import { VtError, type Context, type Notice } from '../../../core/index.js'
-import { inPathOrder, notice, refusal, remarks, some } from '../../lib/base/index.js'
-import { filesBelow, isGlob, search } from '../../lib/search/index.js'
+import { inPathOrder, notice, slotRefusal, remarks, some } from '../../lib/base/index.js'
+import { filesBelow, isGlob, countMatches } from '../../lib/search/index.js'
 import { languageNamed, languageOf, languages, type Language } from '../../lib/syntax/index.js'
 import type { Dialects } from './dialects.js'
 import type { StructuralInput } from './types.js'
 
-export interface Subject {
+export interface StructuralSubject {
   path: string
   language: Language
 }
-export interface Subjects {
-  files: Subject[]
+export interface StructuralSubjects {
+  files: StructuralSubject[]
   /** Those that hold the word every match must hold. */
-  holding: Subject[]
+  holding: StructuralSubject[]
   notices: Notice[]
 }
 
@@ -20,7 +20,7 @@ export interface Subjects {
 const quiet = new Set(['html', 'css', 'json', 'yaml', 'markdown', 'toml'])
 
 /** The files of a query, each with its language. Throws VT_PATH_NOT_FOUND, VT_SEARCH_LANG. */
-export async function subjects(context: Context, input: StructuralInput, { of: languageAt }: Dialects, word: string | undefined): Promise<Subjects> {
+export async function structuralSubjects(context: Context, input: StructuralInput, { of: languageAt }: Dialects, word: string | undefined): Promise<StructuralSubjects> {
   const forced = input.lang === undefined ? undefined : (languageNamed(input.lang) ?? { id: input.lang, title: input.lang, aliases: [], extensions: [] })
   const globs = [input.globs ?? []].flat()
   const named = new Set([...globs, ...(input.paths ?? [])].flatMap((glob) => languageOf(glob.replace(/[}\]]+$/, ''))?.id ?? []))
@@ -49,7 +49,7 @@ export async function subjects(context: Context, input: StructuralInput, { of: l
     const discovery = { include_hidden: input.include_hidden, globs: target ? globs : [`/${entry}`, ...globs] }
     const [listing, found] = await Promise.all([
       filesBelow(context, directory, discovery),
-      word === undefined ? undefined : search(context, { ...discovery, path: directory.path, patterns: [word], literal: true, case_sensitive: true }),
+      word === undefined ? undefined : countMatches(context, { ...discovery, path: directory.path, patterns: [word], literal: true, case_sensitive: true }),
     ])
     // The search for the word met everything that the walk met, and the files besides.
     notices.push(...remarks({ ...listing, complaints: found?.complaints ?? listing.complaints, skipped: found?.skipped ?? [] }))
@@ -63,7 +63,7 @@ export async function subjects(context: Context, input: StructuralInput, { of: l
   if (lost.length > 0 && lost.length === new Set(input.paths).size) throw lost[0]
   if (strange.length > 0) {
     const said = `The language of ${some(strange.map((path) => `'${path}'`))} is not known by its name`
-    if (files.size === 0) throw refusal('VT_SEARCH_LANG', `${said}; give lang, one of ${languages.map(({ id }) => id).join(' ')}.`, { hint: 'Give the language of the file as lang.' })
+    if (files.size === 0) throw slotRefusal('VT_SEARCH_LANG', `${said}; give lang, one of ${languages.map(({ id }) => id).join(' ')}.`, { hint: 'Give the language of the file as lang.' })
     notices.push(notice('VT_SEARCH_LANG_SKIPPED', `${said}; give lang to have it searched.`))
   }
   if (lost.length > 0) notices.push(notice('VT_SEARCH_PARTIAL', `Not there, left out: ${some(lost.map((error) => error.problem.message))}`))

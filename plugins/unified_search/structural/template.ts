@@ -1,10 +1,10 @@
 import type { Native } from './types.js'
 
 /** Text and metavariables in turn. */
-export type Template = (string | { name: string; several: boolean })[]
+export type RewriteTemplate = (string | { name: string; several: boolean })[]
 
 /** The parts of a template of one line; `undefined` for several lines and for what reads as more than plain metavariables. */
-export function templateOf(rewrite: string): Template | undefined {
+export function templateOf(rewrite: string): RewriteTemplate | undefined {
   const parts = rewrite.split(/(\${3}[A-Z][A-Z0-9_]*|(?<!\$)\$[A-Z][A-Z0-9_]*)/)
   const plain = parts.filter((_, index) => index % 2 === 0)
   if (plain.some((text) => text.includes('\n') || /\$[$_A-Z]/.test(text))) return undefined
@@ -12,7 +12,7 @@ export function templateOf(rewrite: string): Template | undefined {
 }
 
 /** `undefined` where a capture spans lines, or was captured in the other way. */
-export function replacementOf(template: Template, { text, range, metaVariables }: Native): string | undefined {
+export function replacementOf(template: RewriteTemplate, { text, range, metaVariables }: Native): string | undefined {
   const bytes = Buffer.from(text)
   const origin = range.byteOffset.start
   let replacement = ''

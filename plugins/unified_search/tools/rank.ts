@@ -12,7 +12,7 @@ const k1 = 1.5
 const b = 0.75
 
 /** The documents that share a word with the query, best first. */
-export function rank<T>(documents: Document<T>[], query: string): T[] {
+export function rankDocuments<T>(documents: Document<T>[], query: string): T[] {
   const counted = documents.map(({ subject, name, fields }) => {
     const counts = new Map<string, number>()
     for (const { text, weight } of fields) for (const word of words(text)) counts.set(word, (counts.get(word) ?? 0) + weight)

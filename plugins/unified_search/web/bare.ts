@@ -1,11 +1,11 @@
 import { decodeEntities } from '../../lib/net/index.js'
-import type { Reading } from './reading.js'
+import type { PageReading } from './reading.js'
 
 /** Elements that have no end. */
 const empty = new Set(['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'param', 'source', 'track', 'wbr'])
 
 /** How many elements a document has and how deep they lie in each other, counted on its tags: nothing is built that could be too much. */
-export function shapeOf(html: string): { elements: number; depth: number } {
+export function markupShape(html: string): { elements: number; depth: number } {
   let elements = 0
   let depth = 0
   let deepest = 0
@@ -19,7 +19,7 @@ export function shapeOf(html: string): { elements: number; depth: number } {
 }
 
 /** The text of a page without its structure, in linear time: for pages that are too deep, too big or too slow for the reader. */
-export function bareText(html: string): Reading {
+export function bareText(html: string): PageReading {
   const title = /<title[^>]*>([^<]{0,1000})/i.exec(html)?.[1]
   const text = dropped(html)
     .replace(/<\/?(?:p|div|li|ul|ol|tr|table|h[1-6]|br|section|article|blockquote|pre)\b[^>]*>/gi, '\n')

@@ -1,5 +1,5 @@
 /** What a reader makes of a page. */
-export interface Reading {
+export interface PageReading {
   title?: string
   markdown: string
   links: { text: string; url: string }[]

@@ -1,10 +1,10 @@
 import { Defuddle } from 'defuddle/node'
 import { parseHTML } from 'linkedom'
 import { doJobs } from '../../lib/base/index.js'
-import { textOf } from '../../lib/net/index.js'
-import type { Reading } from './reading.js'
+import { markupText } from '../../lib/net/index.js'
+import type { PageReading } from './reading.js'
 
-export interface Job {
+export interface PageJob {
   html: string
   url: string
 }
@@ -12,9 +12,9 @@ export interface Job {
 const mostLinks = 200
 
 // Nothing is collected by hand between two pages: no document lives then, V8 forgets the shapes of its nodes, and what it compiled for them is lost.
-doJobs<Job, Reading>(({ html, url }) => read(html, url))
+doJobs<PageJob, PageReading>(({ html, url }) => read(html, url))
 
-async function read(html: string, url: string): Promise<Reading> {
+async function read(html: string, url: string): Promise<PageReading> {
   const { document } = parseHTML(html)
   // Some of its extractors would ask other servers for more; nothing but the fetcher goes out.
   const page = await Defuddle(document as never, url, { separateMarkdown: true, useAsync: false, fetch: () => Promise.reject(new Error('no network')) })
@@ -22,13 +22,13 @@ async function read(html: string, url: string): Promise<Reading> {
 }
 
 /** The links of the content, each target once, in order. */
-function linksIn(html: string, base: string): Reading['links'] {
+function linksIn(html: string, base: string): PageReading['links'] {
   const links = new Map<string, string>()
   for (const [, href, inner] of html.matchAll(/<a\b[^>]*?\shref="([^"]{1,2048})"[^>]*>([\s\S]*?)<\/a>/g)) {
-    const target = textOf(href!)
+    const target = markupText(href!)
     if (!URL.canParse(target, base) || links.size >= mostLinks) continue
     const { protocol, href: url } = new URL(target, base)
-    if (/^https?:$/.test(protocol) && !links.has(url)) links.set(url, textOf(inner!).slice(0, 200))
+    if (/^https?:$/.test(protocol) && !links.has(url)) links.set(url, markupText(inner!).slice(0, 200))
   }
   return [...links].map(([url, text]) => ({ text, url }))
 }

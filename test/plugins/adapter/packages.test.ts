@@ -207,7 +207,7 @@ it('a list of servers that is no file is told who looks, not at every call', asy
 })
 
 it('the servers that a workspace lists for every program wait for consent, one by one', async () => {
-  const { createKernel, openTrust, survey } = await import('vtcode')
+  const { createKernel, openTrust, consentItems } = await import('vtcode')
   const place = await tempWorkspace({ 'tools.json': environment })
   await place.write('.mcp.json', json({ mcpServers: { s: server(place.root), t: server(place.root) } }))
   const env = { HOME: place.home, PATH: process.env['PATH'] }
@@ -218,7 +218,7 @@ it('the servers that a workspace lists for every program wait for consent, one b
   await before.close()
   const home = join(place.home, '.vtcode')
   const trust = openTrust({ home, workspace: place.root, env })
-  const items = await survey({ workspace: place.root, home, user: place.home, env, trust })
+  const items = await consentItems({ workspace: place.root, home, user: place.home, env, trust })
   trust.add(items.filter(({ id }) => id === 'workspace:s'))
   const after = await createKernel(options)
   expect(after.list().map(({ slot }) => slot).filter((slot) => slot.startsWith('mcp__'))).toEqual(['mcp__s__environment'])

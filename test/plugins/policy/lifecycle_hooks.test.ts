@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { createKernel, homeOf, openTrust, survey, type Approval, type Config, type JsonObject, type Result } from 'vtcode'
+import { createKernel, homeOf, openTrust, consentItems, type Approval, type Config, type JsonObject, type Result } from 'vtcode'
 import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
 
 type Entry = Record<string, unknown>
@@ -211,7 +211,7 @@ describe('a PermissionRequest hook', () => {
     const env = { HOME: workspace.home, PATH: process.env.PATH }
     const home = homeOf({ env })
     const trust = openTrust({ home, workspace: workspace.root, env })
-    trust.add(await survey({ workspace: workspace.root, home, user: workspace.home, env, trust }))
+    trust.add(await consentItems({ workspace: workspace.root, home, user: workspace.home, env, trust }))
     const kernel = await createKernel({ workspace: workspace.root, home: workspace.home, env, mode: 'ask' })
     const result = await kernel.call('unified_file', { action: 'write', path: 'n', content: '' })
     expect([word(result), codes(result), await workspace.read('seen')]).toEqual(['ask', ['VT_HOOK_IGNORED'], expect.any(String)])
@@ -294,7 +294,7 @@ describe('the hooks of a workspace', () => {
     expect(await attempt()).toBe('run')
     const home = homeOf({ env })
     const trust = openTrust({ home, workspace: workspace.root, env })
-    const items = await survey({ workspace: workspace.root, home, user: workspace.home, env, trust })
+    const items = await consentItems({ workspace: workspace.root, home, user: workspace.home, env, trust })
     expect(items.map(({ id }) => id)).toEqual(['.vtcode/config.yaml#hooks'])
     trust.add(items)
     expect(await attempt()).toBe('deny')

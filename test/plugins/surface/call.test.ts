@@ -80,7 +80,7 @@ describe('vtcode call', () => {
     [['-c', 'policy.mod=ask'], /Unknown key 'policy\.mod'; did you mean 'mode'\?\n {2}Correct --config policy\.mod; /],
     [['-c', 'nonsense'], /There is no settings file 'nonsense'\.\n {2}Name a file/],
     [['--dialect', 'clasic'], /no dialect 'clasic', meant: classic; .*\n {2}Choose one/],
-  ])('says what to correct where no file is to be mended: %j', async (flags, says) => {
+  ])('says what to correct where no file is to be repaired: %j', async (flags, says) => {
     await using made = await workspace()
     const { code, stderr } = await vtcode(made, [...flags, 'call', 'echo_input'])
     expect([code, stderr]).toEqual([3, expect.stringMatching(says)])

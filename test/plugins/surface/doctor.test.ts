@@ -24,9 +24,9 @@ async function broken(): Promise<TempWorkspace> {
 }
 
 describe('vtcode doctor', () => {
-  it('has nothing to mend where nothing is wrong', async () => {
+  it('has nothing to fix where nothing is wrong', async () => {
     await using made = await tempWorkspace()
-    expect(await vtcode(made, ['doctor'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing to mend.') })
+    expect(await vtcode(made, ['doctor'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing to fix.') })
   })
 
   it('says whether commands run in a sandbox, and what follows when they do not', async () => {

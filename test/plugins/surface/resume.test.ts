@@ -99,7 +99,7 @@ describe('a session', () => {
     expect(written()).toBeUndefined()
   }, 60_000)
 
-  it('whose last line is torn goes on without it, one damaged elsewhere is refused until it is mended', async () => {
+  it('whose last line is torn goes on without it, one damaged elsewhere is refused until it is repaired', async () => {
     const { place } = await scene(script)
     await vtcode(place, ['exec', '--mode', 'full-auto', 'go'])
     const file = journal(place)

@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]()
 })
 
-it('vtcode sessions lists, shows, names, mends and deletes', async () => {
+it('vtcode sessions lists, shows, names, fixes and deletes', async () => {
   const peer = await startPeer([{ content: 'a' }, { content: 'b' }])
   const place = await home(peer)
   held.push(peer, place)

@@ -1,25 +1,25 @@
-import { fold } from '../../base/index.js'
+import { foldTypography } from '../../base/index.js'
 import { asBytes, type Lines } from './lines.js'
-import type { Hunk, Line } from './types.js'
+import type { Hunk, HunkLine } from './types.js'
 
 /** A place where the old lines of a hunk could stand: the byte their first line begins at and the one behind their last. */
-export interface Place {
+export interface HunkPlace {
   at: number
   end: number
   /** 1 exact, 2 white space at the end aside, 3 indentation aside too, 4 typography aside too. */
   pass: number
   /** The lines of the hunk as they apply there, in bytes. */
-  lines: Line[]
+  lines: HunkLine[]
 }
 
 const trimEnd = (text: string): string => text.replace(/[ \t\r\f\v]+$/, '')
 const trim = (text: string): string => trimEnd(text).replace(/^[ \t\f\v]+/, '')
 const folded = (text: string): string =>
-  trim(/[\x80-\xff]/.test(text) ? Buffer.from(fold(Buffer.from(text, 'latin1').toString())).toString('latin1') : text)
+  trim(/[\x80-\xff]/.test(text) ? Buffer.from(foldTypography(Buffer.from(text, 'latin1').toString())).toString('latin1') : text)
 const passes: ((text: string) => string)[] = [(text) => text, trimEnd, trim, folded]
 
 /** Every place a hunk could go to by the strictest pass that finds one; anchors, the end of the file and the hint narrow them down. */
-export function placesOf(hunk: Hunk, lines: Lines): Place[] {
+export function hunkPlaces(hunk: Hunk, lines: Lines): HunkPlace[] {
   const own = hunk.lines.map(({ kind, text }) => ({ kind, text: asBytes(text) }))
   if (!own.some(({ kind }) => kind !== '+')) return insertion(hunk, own, lines)
   const found = search(hunk, own, lines)
@@ -65,10 +65,10 @@ export function anchored({ anchors }: Pick<Hunk, 'anchors'>, lines: Lines): numb
   return []
 }
 
-function search(hunk: Hunk, own: Line[], lines: Lines): Place[] {
+function search(hunk: Hunk, own: HunkLine[], lines: Lines): HunkPlace[] {
   const block = own.filter(({ kind }) => kind !== '+').map(({ text }) => text)
   for (let pass = 1; pass <= passes.length; pass++) {
-    const places: Place[] = []
+    const places: HunkPlace[] = []
     for (const { at, end } of occurrences(block, pass, lines)) {
       const shifted = pass < 3 ? own : reindented(own, block, at, lines)
       if (shifted) places.push({ at, end, pass, lines: shifted })
@@ -79,7 +79,7 @@ function search(hunk: Hunk, own: Line[], lines: Lines): Place[] {
   return []
 }
 
-function narrow(places: Place[], hunk: Hunk, lines: Lines): Place[] {
+function narrow(places: HunkPlace[], hunk: Hunk, lines: Lines): HunkPlace[] {
   const behind = anchored(hunk, lines)
   let left = behind
     ? [...new Set(behind.map((anchor) => places.find(({ at }) => at >= anchor)).filter((place) => place !== undefined))]
@@ -94,15 +94,15 @@ function narrow(places: Place[], hunk: Hunk, lines: Lines): Place[] {
   return nearer === 0 ? left : [nearer < 0 ? under : over]
 }
 
-function insertion(hunk: Hunk, own: Line[], lines: Lines): Place[] {
-  const here = (at: number): Place => ({ at, end: at, pass: 1, lines: own })
+function insertion(hunk: Hunk, own: HunkLine[], lines: Lines): HunkPlace[] {
+  const here = (at: number): HunkPlace => ({ at, end: at, pass: 1, lines: own })
   const behind = anchored(hunk, lines)
   if (behind) return behind.map((anchor) => here(lines.after(anchor)))
   return [here(hunk.hint === undefined ? lines.length : lines.skip(0, hunk.hint - 1))]
 }
 
 /** The lines with the indentation of the file, if it differs by one and the same piece everywhere. */
-function reindented(own: Line[], block: string[], at: number, lines: Lines): Line[] | undefined {
+function reindented(own: HunkLine[], block: string[], at: number, lines: Lines): HunkLine[] | undefined {
   const indent = (text: string) => /^[ \t]*/.exec(text)![0]
   let change: { add: string; drop: string } | undefined
   for (const text of block) {
@@ -127,7 +127,7 @@ function reindented(own: Line[], block: string[], at: number, lines: Lines): Lin
   )
 }
 
-function withoutTrailingBlank(lines: Line[]): Line[] {
+function withoutTrailingBlank(lines: HunkLine[]): HunkLine[] {
   let end = lines.length
   while (end > 0 && lines[end - 1]!.kind === ' ' && trim(lines[end - 1]!.text) === '') end--
   return lines.slice(0, end)

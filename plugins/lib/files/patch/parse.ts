@@ -1,5 +1,5 @@
 import { syntax } from './syntax.js'
-import type { Hunk, Line, Section } from './types.js'
+import type { Hunk, HunkLine, Section } from './types.js'
 import { looksUnified, parseUnified } from './unified.js'
 
 /** The sections of a patch, in the `*** Begin Patch` form or as a unified diff. Throws VT_PATCH_SYNTAX. */
@@ -85,7 +85,7 @@ class Parser {
   private hunk(): Hunk {
     const line = this.at + 1
     const { anchors, hint } = this.anchors()
-    const lines: Line[] = []
+    const lines: HunkLine[] = []
     let blank = 0
     for (; !this.ended && !this.atMarker() && !this.now.startsWith('@@'); this.at++) {
       const kind = this.now[0]

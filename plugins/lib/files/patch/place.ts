@@ -3,7 +3,7 @@ import { recognise } from '../../base/index.js'
 import { nearTo } from '../near.js'
 import { readOf } from '../target.js'
 import { Lines } from './lines.js'
-import { anchored, placesOf, type Place } from './match.js'
+import { anchored, hunkPlaces, type HunkPlace } from './match.js'
 import type { Hunk } from './types.js'
 
 /** What the hunks of one section do to a file. */
@@ -21,7 +21,7 @@ export function place(path: string, bytes: Buffer, hunks: readonly Hunk[]): Plac
   const { bom } = recognise(bytes)
   const lines = new Lines(bytes.subarray(bom))
   const candidates = hunks.map((hunk, index) => {
-    const places = placesOf(hunk, lines)
+    const places = hunkPlaces(hunk, lines)
     if (places.length === 0) throw missing(path, bytes, hunk, index, lines)
     if (places.length > 1 && places[0]!.pass > 1) throw ambiguous(path, index, places, lines)
     return places
@@ -41,7 +41,7 @@ export function place(path: string, bytes: Buffer, hunks: readonly Hunk[]): Plac
 }
 
 /** The one way to give each hunk a place in order and without overlap. */
-function choose(path: string, candidates: Place[][], lines: Lines): Place[] {
+function choose(path: string, candidates: HunkPlace[][], lines: Lines): HunkPlace[] {
   // From the last hunk to the first: in how many ways (0, 1, many) the rest can follow each place.
   const ways: number[][] = []
   for (let index = candidates.length - 1; index >= 0; index--) {
@@ -60,7 +60,7 @@ function choose(path: string, candidates: Place[][], lines: Lines): Place[] {
     throw ambiguous(path, index, candidates[index]!, lines)
   }
   if (total === 1) {
-    const chosen: Place[] = []
+    const chosen: HunkPlace[] = []
     for (const [index, places] of candidates.entries())
       chosen.push(places.find(({ at }, other) => ways[index]![other]! > 0 && at >= (chosen.at(-1)?.end ?? 0))!)
     return chosen
@@ -79,7 +79,7 @@ function choose(path: string, candidates: Place[][], lines: Lines): Place[] {
   return chosen
 }
 
-function render(placed: Placed, place: Place, hunk: Hunk, lines: Lines): void {
+function render(placed: Placed, place: HunkPlace, hunk: Hunk, lines: Lines): void {
   let [start, at] = [place.at, place.at]
   let by: string[] = []
   let gone = 0
@@ -143,7 +143,7 @@ function missing(path: string, bytes: Buffer, hunk: Hunk, index: number, lines: 
   })
 }
 
-function ambiguous(path: string, index: number, places: Place[], lines: Lines): VtError {
+function ambiguous(path: string, index: number, places: HunkPlace[], lines: Lines): VtError {
   const line_numbers = places.slice(0, 20).map(({ at }) => lines.number(at))
   const message = `Hunk ${index + 1} fits in ${places.length} places of '${path}': lines ${line_numbers.slice(0, 5).join(', ')}.`
   const first = Math.max(1, line_numbers[0]! - 3)

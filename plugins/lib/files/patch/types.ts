@@ -1,12 +1,12 @@
 /** One line of a hunk; text without a line end. */
-export interface Line {
+export interface HunkLine {
   kind: ' ' | '-' | '+'
   text: string
 }
 export interface Hunk {
   /** Lines that stand before the place, in this order. */
   anchors: string[]
-  lines: Line[]
+  lines: HunkLine[]
   /** The old lines end where the file ends. */
   atEnd: boolean
   /** The line (1-based) where the old lines were, if the patch says so. */

@@ -1,6 +1,6 @@
 import { parsePatch, type StructuredPatch, type StructuredPatchHunk } from 'diff'
 import { syntax } from './syntax.js'
-import type { Hunk, Line, Section } from './types.js'
+import type { Hunk, HunkLine, Section } from './types.js'
 
 /** Whether a text is a unified diff, with or without git's headers. */
 export const looksUnified = (lines: string[]): boolean =>
@@ -58,7 +58,7 @@ function strip(old: string, now: string): [string, string] {
 }
 
 function hunkOf({ oldStart, lines }: StructuredPatchHunk, line: number): Hunk {
-  const own: Line[] = []
+  const own: HunkLine[] = []
   let newline: boolean | undefined
   for (const [index, text] of lines.entries()) {
     const kind = text[0]

@@ -3,14 +3,14 @@ import type { Context } from '../../../../core/kernel/index.js'
 import type { Operation } from '../../../../core/workspace/index.js'
 import { contentHash, recognise } from '../../base/index.js'
 import { Changes } from '../changes.js'
-import { missing } from '../missing.js'
-import { load, refuseStale, type Target } from '../target.js'
+import { missingPath } from '../missing.js'
+import { loadTarget, refuseStale, type FileTarget } from '../target.js'
 
 /** A file of the workspace as the sections so far have left it. */
 export interface FileView {
   readonly path: string
   /** As it is on disk; absent if there is none. */
-  readonly target: Target | undefined
+  readonly target: FileTarget | undefined
   /** As it is to be; absent if there is to be none. */
   now?: { changes: Changes; mode?: number }
 }
@@ -27,7 +27,7 @@ export class View {
     const { workspace } = this.context
     const known = this.files.get(workspace.normalize(path))
     if (known) return known
-    const target = await load(path, this.context)
+    const target = await loadTarget(path, this.context)
     if (target) refuseStale(path, target, undefined, this.context)
     const key = target?.resolved ?? workspace.resolve(path)
     const file = this.files.get(key) ?? fresh(key, target)
@@ -47,7 +47,7 @@ export class View {
   /** The text file that must be there. Throws VT_PATH_NOT_FOUND, VT_FILE_BINARY. */
   async text(path: string): Promise<Present> {
     const file = await this.at(path)
-    if (!file.now) throw file.target ? problem('VT_PATH_NOT_FOUND', { path }, { details: { path } }) : await missing(path, this.context)
+    if (!file.now) throw file.target ? problem('VT_PATH_NOT_FOUND', { path }, { details: { path } }) : await missingPath(path, this.context)
     const { binary, encoding } = recognise(file.now.changes.bytes)
     if (!binary && encoding === 'utf-8') return file as Present
     const hint = 'Use edit or write for a file that is not UTF-8 text.'
@@ -70,7 +70,7 @@ export class View {
   }
 }
 
-const fresh = (path: string, target: Target | undefined): FileView => ({
+const fresh = (path: string, target: FileTarget | undefined): FileView => ({
   path,
   target,
   ...(target && { now: { changes: new Changes(target.bytes), mode: target.version.stat.mode } }),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { EntryStat } from '../../../../core/workspace/index.js'
 
 /** Bytes that can be asked for piece by piece. */
-export interface Source {
+export interface ByteSource {
   readonly bytes: number
   read(offset: number, length: number, reused?: Buffer): Promise<Buffer>
 }
@@ -21,7 +21,7 @@ const chunk = 1024 * 1024
 const hashed = 16 * 1024 * 1024
 
 /** Counts the lines of `source` from `from` on; reads it once, into two buffers that take turns. */
-export async function indexLines(source: Source, from: number, signal: AbortSignal): Promise<LineIndex> {
+export async function indexLines(source: ByteSource, from: number, signal: AbortSignal): Promise<LineIndex> {
   const hash = source.bytes <= hashed ? createHash('sha256') : undefined
   const starts = [from]
   let lines = 0
@@ -53,7 +53,7 @@ export async function indexLines(source: Source, from: number, signal: AbortSign
 }
 
 /** Offset of the first byte of a line (1-based); the end of the source for the line after the last. */
-export async function startOf(line: number, index: LineIndex, source: Source): Promise<number> {
+export async function startOf(line: number, index: LineIndex, source: ByteSource): Promise<number> {
   if (line > index.total) return source.bytes
   let offset = index.starts[Math.floor((line - 1) / stride)]!
   let skip = (line - 1) % stride
@@ -75,7 +75,7 @@ export async function startOf(line: number, index: LineIndex, source: Source): P
 const kept = new Map<string, LineIndex>()
 
 /** `indexLines` of a file, remembered for the 32 last used as long as the file is the same. */
-export async function keptIndex(stat: EntryStat, source: Source, from: number, signal: AbortSignal): Promise<LineIndex> {
+export async function keptIndex(stat: EntryStat, source: ByteSource, from: number, signal: AbortSignal): Promise<LineIndex> {
   const key = `${stat.dev}:${stat.ino}:${stat.bytes}:${stat.mtime_ns}`
   const index = kept.get(key) ?? (await indexLines(source, from, signal))
   kept.delete(key)

@@ -1,11 +1,11 @@
 import { sha256, VtError } from '../../../../core/base/index.js'
 import type { Handle } from '../../../../core/workspace/index.js'
-import { cutAtCodePoint, decode, short, type Form } from '../../base/index.js'
-import { startOf, type LineIndex, type Source } from './lines.js'
+import { cutAtCodePoint, decodeBytes, short, type TextForm } from '../../base/index.js'
+import { startOf, type LineIndex, type ByteSource } from './lines.js'
 
 /** A file as UTF-8. */
-export interface Text {
-  readonly source: Source
+export interface FileText {
+  readonly source: ByteSource
   /** Where its first line begins. */
   readonly from: number
   /** The bytes of the file itself if they are in memory. */
@@ -13,7 +13,7 @@ export interface Text {
   /** Some of its UTF-16 was none. */
   readonly lossy?: boolean
 }
-export interface Page {
+export interface LinePage {
   readonly bytes: Buffer
   /** Number of the last line in it, also if that line is cut. */
   readonly last: number
@@ -27,12 +27,12 @@ const inMemory = 1024 * 1024
 const largestUtf16 = 64 * 1024 * 1024
 
 /** Small files and UTF-16 are held in memory, larger ones are read where they are. Throws VT_INPUT_TOO_LARGE. */
-export async function textOf(file: Handle, { encoding, bom }: Form): Promise<Text> {
+export async function fileText(file: Handle, { encoding, bom }: TextForm): Promise<FileText> {
   const { bytes: size } = file.stat
   if (encoding !== 'utf-8') {
     if (size > largestUtf16) throw tooLarge(file)
     const whole = await file.read(0, size)
-    const { text, lossy } = decode(whole.subarray(bom), encoding)
+    const { text, lossy } = decodeBytes(whole.subarray(bom), encoding)
     return { source: memory(Buffer.from(text)), from: 0, whole, lossy }
   }
   if (size > inMemory) return { source: { bytes: size, read: (...range) => file.read(...range) }, from: bom }
@@ -41,7 +41,7 @@ export async function textOf(file: Handle, { encoding, bom }: Form): Promise<Tex
 }
 
 /** Lines `first` to `last`, or as many whole ones of them as fit into `max` bytes. */
-export async function pageOf(source: Source, index: LineIndex, first: number, last: number, max: number): Promise<Page> {
+export async function pageOf(source: ByteSource, index: LineIndex, first: number, last: number, max: number): Promise<LinePage> {
   const start = await startOf(first, index, source)
   const end = await startOf(last + 1, index, source)
   if (end - start <= max) return { bytes: await source.read(start, end - start), last, end, cut: false }
@@ -56,14 +56,14 @@ export async function pageOf(source: Source, index: LineIndex, first: number, la
 }
 
 /** The offset in the file of an offset in its text. */
-export async function fileOffset({ source }: Text, { encoding, bom }: Form, offset: number): Promise<number> {
+export async function fileOffset({ source }: FileText, { encoding, bom }: TextForm, offset: number): Promise<number> {
   return encoding === 'utf-8' ? offset : bom + 2 * (await source.read(0, offset)).toString().length
 }
 
 /** Names a text's content; `undefined` for one so large that it is not read as a whole. */
-export const hashOfText = ({ whole }: Text, index: LineIndex): string | undefined => (whole ? short(sha256(whole)) : index.hash)
+export const hashOfText = ({ whole }: FileText, index: LineIndex): string | undefined => (whole ? short(sha256(whole)) : index.hash)
 
-const memory = (bytes: Buffer): Source => ({ bytes: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) })
+const memory = (bytes: Buffer): ByteSource => ({ bytes: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) })
 
 function count(bytes: Buffer): number {
   let lines = 0

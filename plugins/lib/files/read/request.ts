@@ -11,18 +11,18 @@ export interface ReadInput {
 }
 
 /** Which part of the file is wanted. */
-export type Wanted =
+export type WantedPart =
   | { by: 'bytes'; offset: number; size: number }
   | { by: 'start'; size: number }
   /** At most `max` bytes; without `size` all the rest. */
   | { by: 'lines'; first: number; size?: number; max: number }
 
 /** Most bytes of text in one answer. */
-export const mostBytes = 1024 * 1024
+export const mostReadBytes = 1024 * 1024
 
 /** What a call asks for. Throws VT_INPUT_CONFLICT for line and byte fields together, VT_INPUT_INVALID. */
-export function wanted({ input }: Call<ReadInput>): Wanted {
-  const { max_bytes: max = mostBytes, offset_lines: first, page_size_lines: page, end_line: end } = input
+export function wanted({ input }: Call<ReadInput>): WantedPart {
+  const { max_bytes: max = mostReadBytes, offset_lines: first, page_size_lines: page, end_line: end } = input
   const lineFields = (['offset_lines', 'page_size_lines', 'end_line'] as const).filter((name) => input[name] !== undefined)
   const byteFields = (['offset_bytes', 'page_size_bytes'] as const).filter((name) => input[name] !== undefined)
   if (lineFields.length > 0 && byteFields.length > 0) throw conflict(lineFields[0]!, byteFields[0]!)
@@ -37,6 +37,6 @@ export function wanted({ input }: Call<ReadInput>): Wanted {
   return { by: 'lines', first: start, ...(size !== undefined && { size }), max }
 }
 
-export const everything = { by: 'lines', first: 1, max: mostBytes } as const
+export const everything = { by: 'lines', first: 1, max: mostReadBytes } as const
 
 const conflict = (one: string, other: string): VtError => problem('VT_INPUT_CONFLICT', { fields: `'${one}' and '${other}'` })

@@ -1,6 +1,6 @@
 import { pipeline, Transform, type Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import type { Answer } from './connect.js'
+import type { HttpAnswer } from './connect.js'
 import { webFailure } from './failure.js'
 
 /** No page needs more; what announces more, or sends more to say less, is refused. */
@@ -8,7 +8,7 @@ const mostBytes = 10 * 1024 * 1024
 const mostLayers = 2
 
 /** The first `limit` decoded bytes of a body, and whether there was more. Memory stays at the limit, whatever the body unpacks to. */
-export async function readBody({ headers, body }: Answer, limit: number): Promise<{ bytes: Buffer; truncated: boolean }> {
+export async function readResponseBody({ headers, body }: HttpAnswer, limit: number): Promise<{ bytes: Buffer; truncated: boolean }> {
   const announced = Number(one(headers['content-length']) ?? 0)
   if (announced > mostBytes) throw tooLarge(`announces ${announced} bytes`)
   const stream = decoded(body, layersOf(one(headers['content-encoding'])))
@@ -34,7 +34,7 @@ function layersOf(encoding = ''): string[] {
   return layers
 }
 
-function decoded(body: Answer['body'], layers: string[]): Readable {
+function decoded(body: HttpAnswer['body'], layers: string[]): Readable {
   // Every stage is counted: a layer in the middle may be what swells.
   const stages = layers.reverse().flatMap((name) => [unpack(name), counted()])
   return pipeline([body as unknown as Readable, counted(), ...stages], () => {}) as unknown as Readable

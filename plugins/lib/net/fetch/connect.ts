@@ -10,7 +10,7 @@ export interface Hop {
   body?: string
   signal: AbortSignal
 }
-export interface Answer extends AsyncDisposable {
+export interface HttpAnswer extends AsyncDisposable {
   status: number
   headers: Record<string, string | string[] | undefined>
   body: AsyncIterable<Buffer> & { destroy(): unknown }
@@ -20,7 +20,7 @@ export interface Answer extends AsyncDisposable {
  * One request over a connection of its own. The addresses of the host are looked up and checked where the connection is made, and it goes
  * to what was checked, so that a name cannot mean another machine a moment later. Proxies of the environment are not looked at.
  */
-export async function ask(url: URL, { method, headers, body, signal }: Hop, settings: WebSettings): Promise<Answer> {
+export async function sendRequest(url: URL, { method, headers, body, signal }: Hop, settings: WebSettings): Promise<HttpAnswer> {
   const undici = await import('undici')
   const { dispatcher, target, extra } = settings.proxy ? await throughProxy(undici, url, settings, settings.proxy) : direct(undici, url, settings)
   const close = async () => void (await dispatcher.destroy().catch(() => {}))

@@ -1,5 +1,5 @@
 import { one } from './body.js'
-import { ask } from './connect.js'
+import { sendRequest } from './connect.js'
 import { webFailure } from './failure.js'
 import { checkHost, readUrl } from './guard.js'
 import { hostOf } from './hosts.js'
@@ -12,7 +12,7 @@ export async function download(from: string, { max_bytes, signal }: { max_bytes:
   let url = readUrl(from)
   for (let hop = 0; hop <= maxRedirects; hop++) {
     checkHost(url, settings)
-    await using answer = await ask(url, { method: 'GET', headers: { accept: '*/*' }, signal }, settings)
+    await using answer = await sendRequest(url, { method: 'GET', headers: { accept: '*/*' }, signal }, settings)
     const location = one(answer.headers['location'])
     if (answer.status >= 300 && answer.status < 400 && location !== undefined) {
       url = readUrl(location, url.href)

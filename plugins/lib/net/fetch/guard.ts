@@ -1,7 +1,7 @@
 import dns from 'node:dns'
 import { isIP } from 'node:net'
 import { brief, webFailure } from './failure.js'
-import { holds, hostOf, isPrivateName, isPublic, names } from './hosts.js'
+import { ruleCovers, hostOf, isPrivateName, isPublic, names } from './hosts.js'
 import type { WebSettings } from './settings.js'
 
 export interface Address {
@@ -54,7 +54,7 @@ function resolve(host: string): Promise<Address[]> {
 }
 
 function checkAddress(host: string, address: string, settings: WebSettings): void {
-  if (isPublic(address) || isNamed(host, settings) || settings.private_hosts.some((rule) => holds(rule, address))) return
+  if (isPublic(address) || isNamed(host, settings) || settings.private_hosts.some((rule) => ruleCovers(rule, address))) return
   throw blocked(host, host === address ? 'the address is not public' : `its address ${address} is not public`)
 }
 

@@ -26,7 +26,7 @@ export function isPublic(address: string): boolean {
 }
 
 /** Does a rule of `private_hosts` name this address, as itself or as a network? */
-export function holds(rule: string, address: string): boolean {
+export function ruleCovers(rule: string, address: string): boolean {
   if (rule === '*') return true
   const parsed = ipaddr.process(address)
   if (ipaddr.isValidCIDR(rule)) {

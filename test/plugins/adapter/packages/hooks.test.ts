@@ -1,7 +1,7 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createKernel, homeOf, openTrust, survey, type Config, type Kernel, type Result } from 'vtcode'
+import { createKernel, homeOf, openTrust, consentItems, type Config, type Kernel, type Result } from 'vtcode'
 import { bootKernel, tempWorkspace, type Booted, type Files, type TempWorkspace } from 'vtcode/test'
 import { install, vtcode } from '../../../support/program.js'
 
@@ -149,7 +149,7 @@ describe('who lets lifecycle hooks run', () => {
     const env = { HOME: place.home, PATH: process.env['PATH'] }
     const home = homeOf({ home: place.home, env })
     const trust = openTrust({ home, workspace: place.root, env })
-    trust.add(await survey({ workspace: place.root, home, user: place.home, env, trust }))
+    trust.add(await consentItems({ workspace: place.root, home, user: place.home, env, trust }))
     const after = await kernelIn(place)
     expect(verdict(await read(after))).toBe('VT_POLICY_DENIED Not this.')
     await after.close()

@@ -1,0 +1,116 @@
+import { problem, type Call, type Client, type Context, type Contribution, type Handle, type JsonObject, type Over, type Progress } from '../../../core/index.js'
+
+/** One call of a plugin's process under way, and what it holds open. */
+export class ContextBridge {
+  private readonly handles = new Map<number, Handle>()
+  private last = 0
+  constructor(
+    private readonly contribution: Contribution,
+    private readonly call: Call | undefined,
+    private readonly context: Context,
+  ) {}
+
+  /** What a plugin asks of its context. Only what stands here crosses the border; each path goes through the workspace. */
+  async answer(method: string, args: unknown[]): Promise<unknown> {
+    const { workspace, host } = this.context
+    const [first, second, third] = args
+    switch (method) {
+      case 'call':
+        return this.context.call(String(first), (second ?? {}) as JsonObject)
+      case 'ask':
+        return this.context.ask?.(first as Parameters<NonNullable<Context['ask']>>[0], this.context.signal)
+      case 'client.request':
+        return this.context.client?.request(first as Parameters<Client['request']>[0], second)
+      case 'host.slots':
+        return host.slots()
+      case 'host.describe':
+        return host.describe(String(first))
+      case 'host.resolve':
+        return host.resolve(String(first), second)
+      case 'host.skills':
+        return host.skills().catalogue.map(({ name, description }) => ({ name, description }))
+      case 'workspace.normalize':
+        return workspace.normalize(String(first))
+      case 'workspace.stat':
+        return workspace.stat(String(first))
+      case 'workspace.read':
+        return workspace.read(String(first), second as { offset?: number; length?: number } | undefined)
+      case 'workspace.text':
+        return workspace.text(String(first), second as { max_bytes?: number } | undefined)
+      case 'workspace.names':
+        return workspace.names(String(first))
+      case 'workspace.measure':
+        return workspace.measure(String(first))
+      case 'workspace.open':
+      case 'workspace.openFile':
+      case 'workspace.openDirectory':
+        return this.open(method.slice('workspace.'.length) as 'open', String(first))
+      case 'handle.read':
+        return this.handle(first).read(Number(second), Number(third))
+      case 'handle.close':
+        return this.close(Number(first))
+      case 'workspace.write':
+        this.requireWrite()
+        return workspace.write(String(first), second instanceof Uint8Array ? second : Buffer.from(String(second)), third as Over)
+      case 'workspace.remove':
+        this.requireWrite()
+        return workspace.remove(String(first), second as { recursive?: boolean } | undefined)
+      case 'workspace.rename':
+        this.requireWrite()
+        return workspace.rename(String(first), String(second), third as { replace?: boolean } | undefined)
+      case 'workspace.copy':
+        this.requireWrite()
+        return workspace.copy(String(first), String(second), third as { replace?: boolean } | undefined)
+      default:
+        throw problem('VT_CALL_FAILED', { plugin: this.contribution.id, reason: `${method} is not to be had in the process of a plugin` })
+    }
+  }
+
+  /** A plugin that talks without end is not listened to without end. */
+  log(level: string, message: string): void {
+    const now = Date.now()
+    if (now - this.last < 10) return
+    this.last = now
+    this.context.log(level as 'info', message.slice(0, 2_000))
+  }
+
+  progress(update: Progress): void {
+    this.context.progress(update)
+  }
+
+  changed(uri: string): void {
+    this.context.changed(uri)
+  }
+
+  async end(): Promise<void> {
+    await Promise.allSettled([...this.handles.keys()].map((id) => this.close(id)))
+  }
+
+  private async open(method: 'open' | 'openFile' | 'openDirectory', path: string): Promise<JsonObject> {
+    const handle = await this.context.workspace[method](path)
+    if (this.handles.size >= 64) {
+      await handle.close()
+      throw problem('VT_CALL_FAILED', { plugin: this.contribution.id, reason: 'it holds 64 files open' })
+    }
+    this.handles.set(handle.fd, handle)
+    const { fd: id, kind, resolved, stat } = handle
+    return { id, path: handle.path, kind, resolved, stat }
+  }
+
+  private handle(id: unknown): Handle {
+    const handle = this.handles.get(Number(id))
+    if (!handle) throw problem('VT_CALL_FAILED', { plugin: this.contribution.id, reason: 'the file is closed' })
+    return handle
+  }
+
+  private async close(id: number): Promise<void> {
+    const handle = this.handles.get(id)
+    this.handles.delete(id)
+    await handle?.close()
+  }
+
+  private requireWrite(): void {
+    if (this.call?.effects.includes('write')) return
+    throw problem('VT_PLUGIN_EFFECT', { id: this.contribution.id, effect: 'write' })
+  }
+}

@@ -1,0 +1,284 @@
+import type { ChildProcess } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import type { Duplex } from 'node:stream'
+import { environment, signalGroup, start } from '../../../core/base/index.js'
+import { problem, programFile, VtError, type Call, type Context, type Contribution, type AdapterContext, type Session } from '../../../core/index.js'
+import { settles, tail } from '../../lib/process/index.js'
+import { resolveValues } from '../../lib/values/index.js'
+import { sandboxedLaunch } from './sandboxed_launch.js'
+import { frames, type Frame } from './frames.js'
+import { residentMb } from './memory.js'
+import { described, endOf, isContext, lastLine, thrown } from './protocol.js'
+import { ContextBridge } from './context_bridge.js'
+
+interface Limits {
+  import_timeout_secs?: number
+  max_memory_mb?: number
+  quarantine_after?: number
+  settings?: Record<string, { env?: Record<string, unknown> }>
+}
+interface Pending {
+  resolve: (frame: Frame) => void
+  reject: (error: Error) => void
+  visit?: ContextBridge
+}
+interface Loaded {
+  file: string
+  complete: boolean
+}
+
+const child = programFile('plugins/adapter/isolated/child.js')
+const MAX_LOG = 262_144
+const START_MS = 30_000
+const IDLE_MS = 300_000
+/** What a handler may take to stop once it was told to. */
+const STOP_MS = 2_000
+const END_MS = 5_000
+const MEMORY_MS = 500
+/** A process of Node without anything in it. */
+const BASE_MB = 96
+const FAULTS_MS = 600_000
+
+/** The process of one plugin: started when it is needed, ended when it is idle, harmful or no longer wanted. */
+export class PluginProcess {
+  #process: ChildProcess | undefined
+  #send: (frame: Frame) => void = () => {}
+  #starting: Promise<void> | undefined
+  #ready = (): void => {}
+  #pending = new Map<number, Pending>()
+  #imported = new Map<string, Promise<Loaded>>()
+  #stderr = tail(MAX_LOG)
+  #reason: string | undefined
+  #faults: number[] = []
+  #idle: NodeJS.Timeout | undefined
+  #watching: NodeJS.Timeout | undefined
+  #numbers = 0
+  readonly #sessions = new Set<string>()
+  readonly #limits: Limits
+
+  constructor(
+    private readonly contribution: Contribution,
+    private readonly premises: AdapterContext,
+  ) {
+    this.#limits = (premises.settings['plugins'] ?? {}) as Limits
+  }
+
+  /** Imports a module in the process. Throws VT_PLUGIN_IMPORT, VT_PLUGIN_QUARANTINED. */
+  async load(contribution: Contribution, file: string): Promise<Loaded> {
+    this.#requireTrusted()
+    await this.#started()
+    const known = this.#imported.get(file)
+    if (known) return known
+    const { import_timeout_secs: seconds = 10 } = this.#limits
+    const importing = this.#ask({ t: 'load', file }).then(
+      ({ complete }) => ({ file, complete: complete === true }),
+      (error: Error) => {
+        throw problem('VT_PLUGIN_IMPORT', { id: contribution.id, module: file, problem: this.#reason ?? error.message })
+      },
+    )
+    this.#imported.set(file, importing)
+    const late = setTimeout(() => this.#kill(`does not finish its import within ${seconds} s; a loop or a top-level await hangs`), seconds * 1000)
+    return importing.finally(() => clearTimeout(late))
+  }
+
+  /** Calls an export of a module; the last argument is the context. Throws VT_PLUGIN_CRASHED, VT_PLUGIN_QUARANTINED and what the module throws. */
+  async call(contribution: Contribution, file: string, name: string, args: unknown[]): Promise<unknown> {
+    this.#requireTrusted()
+    // A process that has ended has forgotten its modules.
+    await this.load(contribution, file)
+    const context = isContext(args.at(-1)) ? (args.at(-1) as Context) : undefined
+    if (context) this.#follow(context.session)
+    const data = context ? args.slice(0, -1) : args
+    const call = data.find((arg): arg is Call => typeof (arg as Call | undefined)?.slot === 'string')
+    const visit = context && new ContextBridge(contribution, call, context)
+    const asked = this.#ask({ t: 'call', id: contribution.id, file, name, args: data, ...(context && { context: described(context, this.premises) }) }, visit)
+    const stop = context && this.#stopping(context.signal, asked.number)
+    try {
+      const { value, none } = await asked
+      return none ? undefined : value
+    } finally {
+      stop?.()
+      void visit?.end()
+      this.#rest()
+    }
+  }
+
+  /** Passes the end of a session on. Who takes long over it is not waited for. */
+  #follow(session: Session): void {
+    const { id } = session
+    if (this.#sessions.has(id)) return
+    this.#sessions.add(id)
+    session.onClose(async () => {
+      this.#sessions.delete(id)
+      if (!this.#process) return
+      await settles(this.#ask({ t: 'close', session: id }), STOP_MS)
+      this.#rest()
+    })
+  }
+
+  /** Tells the modules that it is over, then ends what is left. */
+  async end(): Promise<void> {
+    const { pid } = this.#process ?? {}
+    if (pid === undefined) return
+    const ended = this.#ended()
+    this.#send({ t: 'end' })
+    if (!(await settles(ended, this.#pending.size > 0 ? STOP_MS : END_MS))) signalGroup(pid, 'SIGKILL')
+    await settles(ended, STOP_MS)
+  }
+
+  #ended(): Promise<void> {
+    const running = this.#process
+    return new Promise((resolve) => (running ? running.once('close', () => resolve()) : resolve()))
+  }
+
+  /** One process, however many call at once. */
+  #started(): Promise<void> {
+    this.#starting ??= this.#start().catch((error: unknown) => {
+      this.#starting = undefined
+      throw error
+    })
+    return this.#starting
+  }
+
+  async #start(): Promise<void> {
+    const { contribution, premises } = this
+    const { max_memory_mb: memory = 512, settings = {} } = this.#limits
+    const data = premises.dataOf(contribution)
+    mkdirSync(data, { recursive: true, mode: 0o700 })
+    const said = { ...settings[contribution.plugin]?.env, ...settings[contribution.id]?.env }
+    const own = await resolveValues(said, { contribution: { ...contribution, layer: 'user' }, premises, field: 'plugins.settings.env', signal: AbortSignal.timeout(10_000) })
+    const env = { ...environment(), VTCODE_WORKSPACE: premises.workspace, ...own, PLUGIN_ROOT: contribution.root, PLUGIN_DATA: data }
+    const args = [`--max-old-space-size=${memory}`, '--no-warnings', child]
+    const launch = await sandboxedLaunch({ file: process.execPath, args, cwd: data, env }, contribution, premises)
+    const running = start(launch, ['ignore', 'pipe', 'pipe', 'pipe'])
+    this.#process = running
+    this.#reason = undefined
+    this.#stderr = tail(MAX_LOG)
+    // What it prints is kept for whoever looks for the reason of its end; nothing else reads it.
+    running.stdout!.resume()
+    running.stderr!.on('data', this.#stderr.take)
+    const pipe = running.stdio[3] as Duplex
+    this.#send = frames(pipe, (frame) => this.#take(frame), (reason) => this.#kill(reason)).send
+    running.once('error', (error) => (this.#reason ??= error.message))
+    running.once('close', (code, signal) => this.#closed(running, code, signal))
+    // A plugin never keeps the program alive.
+    running.unref()
+    for (const stream of [running.stdout, running.stderr, pipe]) (stream as unknown as { unref?: () => void }).unref?.()
+    this.#watch(running, memory)
+    // What a busy machine takes to start Node is not the plugin's time.
+    await settles(new Promise<void>((resolve) => (this.#ready = resolve)), START_MS)
+  }
+
+  #ask(frame: Frame, visit?: ContextBridge): Promise<Frame> & { number: number } {
+    const number = ++this.#numbers
+    clearTimeout(this.#idle)
+    const answer = new Promise<Frame>((resolve, reject) => {
+      if (!this.#process) return reject(problem('VT_PLUGIN_CRASHED', { id: this.contribution.id, reason: this.#reason ?? 'its process is gone' }, { retryable: true }))
+      this.#pending.set(number, { resolve, reject, ...(visit && { visit }) })
+      ;(this.#process.stdio[3] as unknown as { ref?: () => void }).ref?.()
+      this.#send({ ...frame, n: number })
+    })
+    return Object.assign(answer, { number })
+  }
+
+  #take(frame: Frame): void {
+    if (frame.t === 'ready') return this.#ready()
+    const pending = this.#pending.get(Number(frame['n']))
+    if (!pending) return
+    if (frame.t === 'done') {
+      this.#pending.delete(Number(frame['n']))
+      if (frame['error']) pending.reject(thrown(frame['error']))
+      else pending.resolve(frame)
+    } else if (frame.t === 'log') pending.visit?.log(String(frame['level']), String(frame['message']))
+    else if (frame.t === 'progress') pending.visit?.progress(frame['update'] as object)
+    else if (frame.t === 'changed') pending.visit?.changed(String(frame['uri']))
+    else if (frame.t === 'ask') void this.#answer(frame, pending.visit)
+  }
+
+  async #answer({ n, k, method, args }: Frame, visit: ContextBridge | undefined): Promise<void> {
+    try {
+      const value = await visit?.answer(String(method), (args ?? []) as unknown[])
+      this.#send({ t: 'answer', n, k, value })
+    } catch (error) {
+      this.#send({ t: 'answer', n, k, error: { message: (error as Error).message, ...(error instanceof VtError && { problem: error.problem }) } })
+    }
+  }
+
+  /** Passes an abort on; who does not stop is stopped. */
+  #stopping(signal: AbortSignal, number: number): () => void {
+    let late: NodeJS.Timeout | undefined
+    const abort = (): void => {
+      this.#send({ t: 'abort', n: number })
+      late = setTimeout(() => this.#kill('did not stop when it was told to'), STOP_MS)
+      late.unref()
+    }
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+    return () => {
+      signal.removeEventListener('abort', abort)
+      clearTimeout(late)
+    }
+  }
+
+  #kill(reason: string): void {
+    this.#reason ??= reason
+    if (this.#process?.pid !== undefined) signalGroup(this.#process.pid, 'SIGKILL')
+  }
+
+  #closed(process: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
+    if (this.#process !== process) return
+    this.#process = undefined
+    this.#starting = undefined
+    this.#ready()
+    clearInterval(this.#watching)
+    this.#imported.clear()
+    const left = [...this.#pending.values()]
+    this.#pending.clear()
+    const planned = code === 0 && left.length === 0 && this.#reason === undefined
+    if (planned) return
+    // Nothing it started outlives it.
+    if (process.pid !== undefined) signalGroup(process.pid, 'SIGKILL')
+    const reason = this.#reason ?? `${endOf(code, signal)}${lastLine(this.#stderr.text())}`
+    this.#reason = reason
+    const crash = problem('VT_PLUGIN_CRASHED', { id: this.contribution.id, reason }, { retryable: true })
+    this.#fault(crash)
+    for (const { reject } of left) reject(crash)
+  }
+
+  #fault(error: VtError): void {
+    const { quarantine_after: most = 3 } = this.#limits
+    const now = Date.now()
+    this.#faults = [...this.#faults.filter((at) => now - at < FAULTS_MS), now]
+    this.premises.report(this.contribution, error)
+    if (this.#faults.length >= most) this.premises.quarantine(this.contribution, error.message)
+  }
+
+  #requireTrusted(): void {
+    const { quarantine_after: most = 3 } = this.#limits
+    if (this.#faults.length < most) return
+    throw new VtError({
+      code: 'VT_PLUGIN_QUARANTINED',
+      message: `The plugin ${this.contribution.id} failed ${this.#faults.length} times and is left alone: ${this.#reason ?? 'see the log'}`,
+      hint: 'Fix it, then reload; `vtcode doctor` shows what it did.',
+      retryable: false,
+    })
+  }
+
+  /** Buffers lie outside the heap that Node limits, so that what the system counts is looked at too. */
+  #watch({ pid }: ChildProcess, memory: number): void {
+    this.#watching = setInterval(() => {
+      void residentMb(pid).then((mb) => {
+        if (mb > memory + BASE_MB) this.#kill(`took more than ${memory} MB of memory`)
+      })
+    }, MEMORY_MS)
+    this.#watching.unref()
+  }
+
+  #rest(): void {
+    if (this.#pending.size > 0 || !this.#process) return
+    ;(this.#process.stdio[3] as unknown as { unref?: () => void }).unref?.()
+    clearTimeout(this.#idle)
+    this.#idle = setTimeout(() => void this.end(), IDLE_MS)
+    this.#idle.unref()
+  }
+}

@@ -1,0 +1,32 @@
+import { constants } from 'node:os'
+import { VtError, type Context, type AdapterContext, type Problem } from '../../../core/index.js'
+
+export const isContext = (value: unknown): boolean => typeof value === 'object' && value !== null && 'workspace' in value && 'signal' in value
+
+/** What of a context is data; the rest is asked for. */
+export const described = ({ plugin, settings, slot, session, ask, client }: Context, { workspace }: AdapterContext): object => ({
+  plugin,
+  settings,
+  slot,
+  session: session.id,
+  workspace,
+  asks: ask !== undefined,
+  ...(client && { client: { capabilities: client.capabilities, state: client.state } }),
+})
+
+export function thrown(error: unknown): Error {
+  const { message, stack, problem } = error as { message: string; stack?: string; problem?: Problem }
+  if (problem && typeof problem.code === 'string') return new VtError({ ...problem, message: String(problem.message), hint: String(problem.hint ?? ''), retryable: problem.retryable === true })
+  return Object.assign(new Error(String(message)), stack ? { stack: String(stack) } : {})
+}
+
+/** A sandbox tells the signal that ended the plugin as an exit code, in the way of shells. */
+export function endOf(code: number | null, signal: NodeJS.Signals | null): string {
+  const [name] = Object.entries(constants.signals).find(([, number]) => code === 128 + number) ?? []
+  return (signal ?? name) ? `its process was ended by ${signal ?? name}` : `its process ended with exit code ${code}`
+}
+
+export const lastLine = (text: string): string => {
+  const line = text.trim().split('\n').filter((one) => /^\s*(?:\w*Error|Uncaught|FATAL|\[)/.test(one)).at(0)
+  return line ? `: ${line.trim().slice(0, 200)}` : ''
+}

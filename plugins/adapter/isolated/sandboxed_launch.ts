@@ -1,0 +1,31 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { problem, programFile, type Contribution, type Launch, type AdapterContext } from '../../../core/index.js'
+import { confined, sandbox, type SandboxSettings } from '../../lib/process/index.js'
+
+/** The program, as far as the process of a plugin is made of it. */
+const program = ['.', '../package.json', '../node_modules'].map((path) => programFile(path))
+
+/**
+ * The process of a plugin as the settings want it kept: behind bubblewrap it sees the workspace, its own files and its data, and of the
+ * rest what its effects say. Throws VT_PLUGIN_IMPORT where a sandbox is required and does not hold.
+ */
+export async function sandboxedLaunch(launch: Launch, contribution: Contribution, premises: AdapterContext): Promise<Launch> {
+  const { plugins: use = 'auto', ...said } = premises.settings['sandbox'] as SandboxSettings & { plugins?: 'auto' | 'required' | 'off' }
+  if (use === 'off') return launch
+  const found = await sandbox()
+  if ('missing' in found) {
+    if (use === 'auto') return launch
+    throw problem('VT_PLUGIN_IMPORT', { id: contribution.id, module: contribution.root, problem: `is not run without the sandbox that the settings require: ${found.missing}` })
+  }
+  const rights = premises.rightsOf(contribution)
+  const settings = { ...said, network: rights.includes('net'), writable: [...said.writable, launch.cwd] }
+  const where = { workspace: premises.workspace, writable: rights.includes('write'), programs: rights.includes('exec'), cwd: launch.cwd, settings }
+  return confined(found.tools, launch, { ...where, shown: [...program.filter((path) => existsSync(path)), contribution.root].map(shelf) })
+}
+
+/** A folder with the packages that lie beside it: what is imported by name is looked for in the folders above. */
+function shelf(folder: string): string {
+  const real = realpathSync(folder)
+  const at = real.indexOf('/node_modules/')
+  return at < 0 ? real : real.slice(0, at + '/node_modules'.length)
+}

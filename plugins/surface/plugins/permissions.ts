@@ -1,0 +1,109 @@
+import { relative } from 'node:path'
+import { sha256 } from '../../../core/base/index.js'
+import type { Contribution, JsonObject } from '../../../core/index.js'
+import type { Inspection } from '../../../core/kernel/index.js'
+import { canonicalJson, treeDigest } from '../../../core/trust/index.js'
+import { spoken } from '../../lib/base/index.js'
+import { foreignKey } from './bench.js'
+
+export interface Permission {
+  /** The contribution it comes from. */
+  id: string
+  /** Slot, verb or key. */
+  serves?: string
+  effects?: readonly string[]
+  /** One sentence each, without a full stop. */
+  does: string[]
+  /** Where secrets and variables of the user go in. */
+  reads: string[]
+}
+
+/** Everything that runs, connects, reads secrets or judges; skills and texts are none of it. */
+export function permissionsOf({ contributions, root }: Inspection): Permission[] {
+  // The folder is another one while it is looked at before it is installed.
+  const placeless = (text: string) => text.replaceAll(root, '<plugin>')
+  return contributions.map((contribution) => {
+    const { id, slot, manifest } = contribution
+    const serves = slot ?? manifest.verb ?? manifest.key
+    return {
+      id,
+      ...(serves !== undefined && { serves }),
+      ...(manifest.effects && { effects: manifest.effects }),
+      does: deedsOf(contribution, root).map(placeless),
+      reads: [...new Set([...Object.entries((manifest['secrets'] ?? {}) as JsonObject).map(([key]) => `the secret ${key}`), ...references(valued(manifest))])],
+    }
+  })
+}
+
+/** Changes with whatever would have to be agreed to again: the powers and, where anything runs, every byte it may run. */
+export function executesHash(inspection: Inspection): string {
+  const powers = permissionsOf(inspection)
+  const tree = powers.some(({ does }) => does.length > 0) ? treeDigest(inspection.root) : ''
+  return `sha256-${sha256(`${canonicalJson(powers)}\0${tree}`, 'base64')}`
+}
+
+function deedsOf(contribution: Contribution, root: string): string[] {
+  const { kind, slot, stage, file, manifest, root: own } = contribution
+  const { module, run, alias, http, mcp } = manifest
+  const code = module ?? (alias?.['module'] as string | undefined)
+  const foreign = foreignKey(contribution)
+  const here = relative(root, file)
+  return [
+    ...(stage === 'override' ? [`stands in the way of every call of ${slot}`] : stage === 'fallback' ? [`answers ${slot} where others decline`] : []),
+    ...(kind === 'policy' ? [`judges ${about(manifest.slots)}${manifest['rules'] ? ` by ${JSON.stringify(manifest['rules'])}` : ''}`] : []),
+    ...(kind === 'compactor' ? [`changes answers of ${about(manifest.slots)}`] : []),
+    ...(kind === 'surface' ? [`adds the command \`vtcode ${manifest.verb}\``] : []),
+    ...(kind === 'adapter' ? [`serves manifests with the key '${manifest.key}'`] : []),
+    ...(code === undefined ? [] : [`runs the code in ${code} (${here}) ${['surface', 'adapter', 'provider'].includes(kind) ? 'inside the program, with all your rights' : 'in a process of its own'}`]),
+    ...(run ? [`starts ${JSON.stringify(run)}${env(manifest['env'])}`] : []),
+    ...(http ? [`connects to ${String(http['method'] ?? 'GET')} ${String(http['url'])}`] : []),
+    ...(mcp ? [serverDeed(mcp['server'], own)] : []),
+    ...(foreign === undefined ? [] : [`has the adapter of '${foreign}' do ${JSON.stringify(manifest[foreign])}`]),
+    ...hookDeeds(manifest.hooks),
+    ...(manifest.provider ? [`sends conversations and tools to the models at ${String((manifest.provider as JsonObject)['base_url'] ?? (manifest.provider as JsonObject)['package'])}`] : []),
+    ...(alias ? [`passes calls on to ${[...new Set(targets(alias))].join(', ')}`] : []),
+  ]
+}
+
+function serverDeed(server: unknown, root: string): string {
+  if (typeof server !== 'object' || server === null) return `calls the server ${String(server)} of the settings`
+  const { command, args, env: said, cwd, url } = server as JsonObject
+  if (url !== undefined) return `connects to the server ${spoken(url)}`
+  return `starts the server ${JSON.stringify([command, ...((args ?? []) as unknown[])].map(spoken))} in ${spoken(cwd ?? root)}${env(said)}`
+}
+
+function hookDeeds(block: Contribution['manifest']['hooks'] = {}): string[] {
+  return Object.entries(block).flatMap(([event, groups]) =>
+    groups.flatMap(({ matcher, hooks = [] }) =>
+      (hooks as JsonObject[]).map(({ command, args = [], url }) => {
+        const at = `at ${event}${typeof matcher === 'string' && matcher !== '' && matcher !== '*' ? ` of ${matcher}` : ''}`
+        return url === undefined ? `runs ${JSON.stringify([command, ...(args as unknown[])].map(spoken).join(' '))} with all your rights ${at}` : `tells ${String(url)} ${at}`
+      }),
+    ),
+  )
+}
+
+const about = (slots: string[] | undefined): string => (slots ? `calls of ${slots.join(', ')}` : 'every call')
+const env = (said: unknown): string => {
+  const names = Object.keys((said ?? {}) as object)
+  return names.length > 0 ? ` with ${names.join(', ')} in its environment` : ''
+}
+
+function targets(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(targets)
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, item]) => (key === 'to' && typeof item === 'string' ? [item] : targets(item)))
+}
+
+/** The parts of a manifest that are more than words, schemas and examples. */
+const valued = ({ examples: _examples, example: _example, input: _input, output: _output, options: _options, meta: _meta, infer: _infer, ...rest }: JsonObject): JsonObject => rest
+
+/** References to what only the user has, wherever they stand. */
+function references(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(references)
+  if (typeof value !== 'object' || value === null) return []
+  const [[key, said] = ['', undefined], ...others] = Object.entries(value)
+  if (others.length === 0 && ['env', 'file', 'keychain'].includes(key) && typeof said !== 'object') return [`${key === 'env' ? 'the variable' : `the ${key}`} ${String(said)}`]
+  if (key === 'command' && Array.isArray(said)) return [`what ${JSON.stringify(said)} prints`]
+  return Object.values(value).flatMap(references)
+}

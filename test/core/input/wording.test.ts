@@ -1,0 +1,71 @@
+import { bootKernel, type Boot, type Booted } from 'vtcode/test'
+import { describe, expect, it } from 'vitest'
+import { plainWords, speak, type Words } from '../../../build/core/input/index.js'
+
+const files = { 'src/a.txt': 'x\n' }
+const boot = (how: Boot = {}) => bootKernel({ files, mode: 'auto', ...how })
+const hintOf = async (booted: Booted, tool: string, input: object): Promise<string> => {
+  const result = await booted.call(tool, input, { session: `${tool} ${JSON.stringify(input)}` })
+  return result.ok ? '' : result.error.hint
+}
+
+describe('a hint names other tools', () => {
+  it('by their own names where the tool was called by its own', async () => {
+    await using booted = await boot()
+    expect(await hintOf(booted, 'unified_file', { action: 'read', path: 'src' })).toBe('List it with unified_search {"action":"list","path":"src"}.')
+    expect(await hintOf(booted, 'unified_exec', { action: 'poll', session_id: 'run-00000000' })).toContain('`unified_exec list` shows live sessions.')
+  })
+
+  it('in the dialect that was called, with the input in its words', async () => {
+    await using booted = await boot({ config: { policy: { allow: ['net'] } } as never })
+    expect(await hintOf(booted, 'read_file', { path: 'src' })).toBe('List it with list_files {"path":"src"}.')
+    expect(await hintOf(booted, 'read_file_range', { path: 'gone', start_line: 1 })).toBe('Use list_searchable_files {} to see what is there.')
+    // An alias that needs more than a hint knows is named without an input.
+    expect(await hintOf(booted, 'read_url', { url: 'file:///etc/hosts' })).toBe('Read files of the workspace with read_file_range.')
+    // Where the dialect has no word, the tool that is shown goes by its own.
+    expect(await hintOf(booted, 'run_shell', { program: 'touch', args: ['z'] })).toMatch(/^Nothing was done\. Use list_searchable_files or read_file_range to inspect the workspace, or request_user_input to ask the user\. /)
+  })
+
+  it('by the names that are shown, with each action a tool of its own too', async () => {
+    await using booted = await boot({ dialects: ['each'] })
+    expect(await hintOf(booted, 'unified_file_read', { path: 'src' })).toBe('List it with unified_search_list {"path":"src"}.')
+    await using classic = await boot({ dialects: ['classic'] })
+    expect(await hintOf(classic, 'read_file', { path: 'src' })).toBe('List it with list_files {"path":"src"}.')
+    expect(await hintOf(classic, 'run_terminal_cmd', { command: ['touch', 'z'] })).not.toMatch(/unified_|request_user_input|\{(?:slot|tool):/)
+  })
+
+  it('leaves out what nobody serves', async () => {
+    await using booted = await boot({ config: { use: { 'unified_search/list': false } } as never })
+    expect(await hintOf(booted, 'unified_file', { action: 'read', path: 'src' })).toBe('')
+  })
+
+  it('with a path that has quotes as valid JSON', async () => {
+    await using booted = await boot({ files: { 'a"b }/c.txt': 'x' } })
+    expect(await hintOf(booted, 'unified_file', { action: 'read', path: 'a"b }' })).toBe('List it with unified_search {"action":"list","path":"a\\"b }"}.')
+  })
+
+  it('in the words of whoever called, however deep the call is that failed', async () => {
+    await using booted = await boot({ files: { ...files, 'blob.ts': '\0' } })
+    expect(await hintOf(booted, 'grep_search', { mode: 'similarity', reference_file: 'gone.ts' })).toBe('Use list_files {} to see what is there.')
+  })
+
+  it('in no answer as a template', async () => {
+    await using booted = await boot()
+    const { verdict, hint } = await booted.kernel.explain('unified_file', { action: 'read', path: '../x' })
+    expect([verdict, hint]).toEqual(['refused', expect.not.stringMatching(/\{(?:slot|tool):/)])
+    for (const info of booted.kernel.list()) for (const { hint = '' } of Object.values(info.errors)) expect(speak(hint, plainWords)).not.toMatch(/\{(?:slot|tool):/)
+  })
+})
+
+describe('a template', () => {
+  const some: Words = (slot, how) => (slot === 'gone' ? undefined : plainWords(slot, how))
+  it('loses the clause about what is not served, and keeps the others as sentences', () => {
+    expect(speak('Read {tool:a/b}; or call {slot:gone}.', some)).toBe('Read a.')
+    expect(speak('Call {slot:gone}; or read {slot:a/b}. Then go on.', some)).toBe('Or read a b. Then go on.')
+    expect(speak('Call {slot:gone {"x":"}}"}}.', some)).toBe('')
+  })
+  it('is a text like any other where its form is not kept', () => {
+    for (const text of ['{slot:', '{slot:a/b', '{slot:a/b nonsense}', '{slot:a/b {"x":}}', '{ slot:a }', '{slot:A}']) expect(speak(text, some)).toBe(text)
+    expect(speak('{slot:a/b {"x":{"y":"}}"}}} and {slot:a/b {}}', some)).toBe('a {"action":"b","x":{"y":"}}"}} and a {"action":"b"}')
+  })
+})

@@ -1,0 +1,161 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
+
+const tool = (n: number) => `name: number\ndescription: Says ${n}.\neffects: []\nmodule: ./number.js\n`
+const module = (n: number) => `export default async () => (await new Promise((done) => setTimeout(done, ${n % 7})), { ok: true, output: { n: ${n}, all: '${'x'.repeat(n)}' } })\n`
+const policy = 'name: guard\nkind: policy\neffects: [write]\nmodule: ./guard.js\n'
+const denying = "export default () => ({ deny: 'guarded' })\n"
+
+/** Waits for what the watcher brings. */
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let waited = 0; !(await holds()); waited += 50) {
+    if (waited > 20_000) throw new Error('it did not come to be within 20 s')
+    await sleep(50)
+  }
+}
+let files = 0
+/** Always another file: a denial that is repeated says so. */
+const write = async ({ call }: Booted) => {
+  const result = await call('unified_file', { action: 'write', path: `${++files}.txt`, content: 'x', overwrite: true })
+  return result.ok ? 'written' : result.error.code
+}
+
+/** 200 calls a second, to a tool of a plugin and to one of ours, until the end; which tells the kinds of answers there were. */
+function busy(booted: Booted) {
+  const answers: Promise<string>[] = []
+  let over = false
+  const load = (async () => {
+    for (let n = 0; !over; n++) {
+      const call = n % 2 ? booted.call('number') : booted.call('unified_file', { action: 'read', path: 'a.txt' })
+      answers.push(call.then((result) => (result.ok ? 'ok' : result.error.code)))
+      await sleep(5)
+    }
+  })()
+  const end = async () => {
+    over = true
+    await load
+    return [...new Set(await Promise.all(answers))]
+  }
+  return { answers, end }
+}
+
+describe('a reload', () => {
+  it('under 200 calls a second fails none of them', async () => {
+    await using made = await tempWorkspace({ 'tools/number.yaml': tool(1), 'tools/number.js': module(1) })
+    await using booted = await bootKernel({ manifests: [join(made.root, 'tools')], files: { 'a.txt': 'a' } })
+    const { answers, end } = busy(booted)
+    for (let n = 2; n < 12 || answers.length < 100; n++) {
+      await Promise.all([made.write('tools/number.yaml', tool(n)), made.write('tools/number.js', module(n))])
+      expect((await booted.kernel.reload()).ok).toBe(true)
+      const now = await booted.call('number')
+      expect(now.ok && now.output['n']).toBe(n)
+    }
+    expect(await end()).toEqual(['ok'])
+  }, 60_000)
+
+  it('lets a call that runs finish on what it began with', async () => {
+    await using made = await tempWorkspace({ 'tools/slow.yaml': 'name: slow\ndescription: x\neffects: []\nmodule: ./slow.js\n', 'tools/slow.js': "export default () => new Promise((done) => setTimeout(done, 500, { ok: true, output: { by: 'old' } }))\n" })
+    await using booted = await bootKernel({ manifests: [join(made.root, 'tools')] })
+    await booted.call('slow')
+    const running = booted.call('slow')
+    await sleep(100)
+    await made.write('tools/slow.js', "export default () => ({ ok: true, output: { by: 'the new one' } })\n")
+    await booted.kernel.reload()
+    expect(await booted.call('slow')).toMatchObject({ output: { by: 'the new one' } })
+    expect(await running).toMatchObject({ output: { by: 'old' } })
+  })
+
+  it.each([
+    ['its module throws on import', 'guard.js', "throw new Error('on purpose')\n"],
+    ['its manifest is broken', 'guard.yaml', 'name: guard\nkind: policy\nnonsense: 1\n'],
+    ['its file is gone', 'guard.yaml', undefined],
+  ])('is refused when a policy would be lost because %s, and the old one goes on judging', async (_, file, text) => {
+    await using made = await tempWorkspace({ 'tools/guard.yaml': policy, 'tools/guard.js': denying })
+    await using booted = await bootKernel({ manifests: [join(made.root, 'tools')] })
+    expect(await write(booted)).toBe('VT_POLICY_DENIED')
+    if (text === undefined) await rm(join(made.root, 'tools', file))
+    else await made.write(`tools/${file}`, text)
+    const { ok, diagnostics } = await booted.kernel.reload()
+    expect([ok, diagnostics[0]!.code]).toEqual([false, 'VT_RELOAD_REFUSED'])
+    expect(diagnostics[0]!.message).toMatch(/guard/)
+    expect(await write(booted)).toBe('VT_POLICY_DENIED')
+    await made.write('tools/guard.yaml', policy)
+    await made.write('tools/guard.js', 'export default () => undefined // repaired\n')
+    expect((await booted.kernel.reload()).ok).toBe(true)
+    expect(await write(booted)).toBe('written')
+  })
+
+  it('never leaves the slot of a broken override to the built-in', async () => {
+    await using made = await tempWorkspace({ 'tools/mine.yaml': 'name: mine\naction: unified_file/read\nstage: override\nmodule: ./mine.js\n', 'tools/mine.js': "export default () => ({ ok: true, output: { content: 'withheld' } })\n" })
+    await using booted = await bootKernel({ manifests: [join(made.root, 'tools')], files: { 'a.txt': 'secret' } })
+    const read = () => booted.call('unified_file', { action: 'read', path: 'a.txt' })
+    expect(await read()).toMatchObject({ output: { content: 'withheld' } })
+    await made.write('tools/mine.yaml', 'name: mine\naction: unified_file/read\nstage: overide\nmodule: ./mine.js\n')
+    expect((await booted.kernel.reload()).ok).toBe(false)
+    expect(await read()).toMatchObject({ output: { content: 'withheld' } })
+  })
+})
+
+describe('the watcher', () => {
+  const watched = async (files: Record<string, string>) => {
+    const made = await tempWorkspace(files)
+    const booted = await bootKernel({ files: { 'a.txt': 'a' }, manifests: [join(made.root, 'tools')], config: { plugins: { watch: true } } })
+    return { made, booted, dispose: async () => (await booted[Symbol.asyncDispose](), await made[Symbol.asyncDispose]()) }
+  }
+
+  it('follows what is changed, added and taken away, and passes over what is half written', async () => {
+    const { made, booted, dispose } = await watched({ 'tools/number.yaml': tool(1), 'tools/number.js': module(1) })
+    const names = () => booted.kernel.tools().map(({ name }) => name)
+    try {
+      await made.write('tools/number.yaml', tool(2))
+      await until(() => booted.kernel.describe('number')?.description === 'Says 2.')
+      await made.write('tools/other.yaml', 'name: other\ndescription: x\nrun: [echo]\n')
+      await until(() => names().includes('other'))
+      const { generation } = booted.kernel
+      await made.write('tools/number.yaml', tool(3).slice(0, 30) + ' [')
+      await until(() => booted.kernel.diagnostics().some(({ code }) => code === 'VT_RELOAD_REFUSED'))
+      expect(booted.kernel.generation).toBe(generation)
+      expect(await booted.call('number')).toMatchObject({ ok: true, output: { n: 1 } })
+      await made.write('tools/number.yaml', tool(4))
+      await until(() => booted.kernel.describe('number')?.description === 'Says 4.')
+      expect(booted.kernel.diagnostics().map(({ code }) => code)).not.toContain('VT_RELOAD_REFUSED')
+      await rm(join(made.root, 'tools/other.yaml'))
+      await until(() => !names().includes('other'))
+    } finally {
+      await dispose()
+    }
+  }, 60_000)
+
+  it('under 200 calls a second fails none of them', async () => {
+    const { made, booted, dispose } = await watched({ 'tools/number.yaml': tool(1), 'tools/number.js': module(1) })
+    try {
+      const { answers, end } = busy(booted)
+      for (let n = 2; n < 5 || answers.length < 100; n++) {
+        await made.write('tools/number.js', module(n))
+        await made.write('tools/number.yaml', tool(n))
+        await until(() => booted.kernel.describe('number')?.description === `Says ${n}.`)
+        const now = await booted.call('number')
+        expect(now.ok && now.output['n']).toBe(n)
+      }
+      expect(await end()).toEqual(['ok'])
+    } finally {
+      await dispose()
+    }
+  }, 120_000)
+
+  it('keeps a policy that is broken or gone, and takes the repaired one', async () => {
+    const { made, booted, dispose } = await watched({ 'tools/guard.yaml': policy, 'tools/guard.js': denying })
+    try {
+      await made.write('tools/guard.js', "throw new Error('on purpose')\n")
+      await until(() => booted.kernel.diagnostics().some(({ code }) => code === 'VT_RELOAD_REFUSED'))
+      expect(await write(booted)).toBe('VT_POLICY_DENIED')
+      await made.write('tools/guard.js', 'export default () => undefined // repaired\n')
+      await until(async () => (await write(booted)) === 'written')
+    } finally {
+      await dispose()
+    }
+  }, 60_000)
+})

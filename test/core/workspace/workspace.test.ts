@@ -1,0 +1,282 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openWorkspace, type OpenWorkspace } from '../../../build/core/workspace/index.js'
+import { fc, runs } from '../../support/property.js'
+
+let base: string
+let root: string
+let workspace: OpenWorkspace
+const soak = process.env['VTCODE_SOAK'] !== undefined
+
+beforeEach(() => {
+  base = mkdtempSync(join(realpathSync(tmpdir()), 'vtcode-ws-'))
+  root = join(base, 'ws')
+  for (const folder of ['ws/sub/deep', 'out', 'ws-evil']) mkdirSync(join(base, folder), { recursive: true })
+  writeFileSync(join(base, 'out/secret'), 'secret')
+  writeFileSync(join(root, 'sub/a.txt'), 'inside')
+  workspace = openWorkspace(root)
+})
+afterEach(() => {
+  workspace.close()
+  rmSync(base, { recursive: true, force: true })
+})
+
+const link = (path: string, target: string) => symlinkSync(target, join(root, path))
+const answer = async (path: string): Promise<string> => {
+  try {
+    await using handle = await workspace.open(path)
+    return handle.resolved
+  } catch (error) {
+    return (error as { code: string }).code
+  }
+}
+const descriptors = () => readdirSync('/proc/self/fd').length
+
+describe('a link', () => {
+  it('inside the workspace is followed, and the answer names the target', async () => {
+    link('file', 'sub/a.txt')
+    link('folder', './sub/')
+    link('absolute', join(root, 'sub/a.txt'))
+    link('sub/up', '../sub/deep/..')
+    link('root', '.')
+    for (const path of ['file', 'folder/a.txt', 'absolute', 'sub/up/a.txt', 'root/root/file']) expect(await answer(path), path).toBe('sub/a.txt')
+    expect(await answer('sub/up')).toBe('sub')
+    expect(await answer('root')).toBe('.')
+    await using handle = await workspace.open('folder/a.txt')
+    expect(handle.path).toBe('folder/a.txt')
+    expect((await handle.read(0, 100)).toString()).toBe('inside')
+  })
+
+  it('is followed to where something would be, also when nothing is there yet', () => {
+    link('later', 'sub/new')
+    link('folder', 'sub')
+    expect(['later', 'folder/x', 'folder/no/x', 'none/x', '.'].map((path) => workspace.resolve(path))).toEqual(['sub/new', 'sub/x', 'sub/no/x', 'none/x', '.'])
+    expect(['later', 'folder/x'].map((path) => workspace.resolve(path, { follow: false }))).toEqual(['later', 'sub/x'])
+    link('out', '../out')
+    expect(() => workspace.resolve('out/x')).toThrow(expect.objectContaining({ code: 'VT_PATH_OUTSIDE' }))
+  })
+
+  it('that leads outside is refused, also when nothing is there', async () => {
+    link('file', '../out/secret')
+    link('folder', join(base, 'out'))
+    link('one', 'two')
+    link('two', 'sub/three')
+    link('sub/three', '../../out')
+    link('dangling', '../out/new')
+    link('sibling', join(base, 'ws-evil'))
+    link('back', '../ws/sub')
+    for (const path of ['file', 'folder', 'folder/secret', 'one/secret', 'dangling', 'sibling', 'back/a.txt'])
+      expect(await answer(path), path).toBe('VT_PATH_OUTSIDE')
+  })
+
+  it('that leads in a circle is refused', async () => {
+    link('a', 'b')
+    link('b', 'a')
+    link('self', 'self/x')
+    for (const path of ['a', 'b/x', 'self', 'self/y']) expect(await answer(path), path).toBe('VT_PATH_LOOP')
+  })
+
+  it('is described by stat, not followed', async () => {
+    link('file', '../out/secret')
+    expect((await workspace.stat('file'))?.kind).toBe('link')
+    expect(await workspace.stat('missing/x')).toBeUndefined()
+    expect((await workspace.stat('.'))?.kind).toBe('directory')
+  })
+
+  it('in any tree leads where the operating system says, or nowhere', async () => {
+    const name = fc.constantFrom('a', 'b', 'c', 'd')
+    const target = fc.oneof(
+      fc.array(fc.oneof(name, fc.constantFrom('../..', '.', '')), { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/').replace(/^\/*$|^\//, '../')),
+      fc.array(name, { maxLength: 3 }).map((parts) => ['ROOT', ...parts].join('/')),
+      fc.constantFrom('/etc', 'OUT/secret'),
+    )
+    const entry = fc.tuple(fc.array(name, { minLength: 1, maxLength: 3 }), fc.oneof(fc.constant(undefined), target))
+    const paths = fc.array(fc.array(name, { minLength: 1, maxLength: 4 }), { minLength: 4, maxLength: 12 })
+    let run = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(entry, { maxLength: 10 }), paths, async (entries, asked) => {
+        const tree = join(base, `tree${run++}`)
+        mkdirSync(tree)
+        for (const [names, to] of entries) {
+          const path = join(tree, ...names)
+          try {
+            mkdirSync(dirname(path), { recursive: true })
+            // A tree whose links lead out and in again through entries beside it is refused, though the system would find the way.
+            if (!`${realpathSync(dirname(path))}/`.startsWith(`${tree}/`)) continue
+            if (to === undefined) writeFileSync(path, names.join())
+            else symlinkSync(to.replace('ROOT', tree).replace('OUT', join(base, 'out')), path)
+          } catch {
+            // The entry does not fit the tree that the ones before it made.
+          }
+        }
+        const opened = openWorkspace(tree)
+        try {
+          for (const names of asked) expect(oracle(tree, names.join('/')), names.join('/')).toContain(await outcome(opened, names.join('/')))
+        } finally {
+          opened.close()
+        }
+      }),
+      { numRuns: runs(150) },
+    )
+  })
+})
+
+async function outcome(opened: OpenWorkspace, path: string): Promise<string> {
+  try {
+    await using handle = await opened.open(path)
+    return handle.resolved
+  } catch (error) {
+    const { code } = error as { code: string }
+    return code === 'VT_PATH_NOT_DIRECTORY' ? 'VT_PATH_NOT_FOUND' : code
+  }
+}
+
+/** What `realpath` of the system allows to answer. */
+function oracle(tree: string, path: string): string[] {
+  const place = (real: string) => (real === tree ? '.' : real.startsWith(`${tree}/`) ? real.slice(tree.length + 1) : 'VT_PATH_OUTSIDE')
+  try {
+    return [place(realpathSync.native(join(tree, path)))]
+  } catch (error) {
+    if ((error as { code: string }).code === 'ELOOP') return ['VT_PATH_LOOP', 'VT_PATH_OUTSIDE']
+  }
+  try {
+    // Without flags the program takes a last name that is missing, and nothing else.
+    const real = place(execFileSync('realpath', [join(tree, path)], { encoding: 'utf8', stdio: 'pipe' }).trim())
+    return [real === 'VT_PATH_OUTSIDE' ? real : 'VT_PATH_NOT_FOUND']
+  } catch {
+    return ['VT_PATH_NOT_FOUND', 'VT_PATH_OUTSIDE']
+  }
+}
+
+describe('what is no file and no directory', () => {
+  it('is refused without being opened', async () => {
+    execFileSync('mkfifo', [join(root, 'fifo')])
+    const server = createServer().listen(join(root, 'socket'))
+    await once(server, 'listening')
+    const before = Date.now()
+    for (const path of ['fifo', 'socket', ...(canMakeDevices() ? ['zero'] : [])]) expect(await answer(path), path).toBe('VT_PATH_SPECIAL')
+    expect(Date.now() - before).toBeLessThan(5000)
+    server.close()
+  })
+
+  it('does not keep others waiting', async () => {
+    execFileSync('mkfifo', [join(root, 'fifo')])
+    const blocked = Array.from({ length: 6 }, () => answer('fifo'))
+    expect(await workspace.text('sub/a.txt')).toBe('inside')
+    expect(new Set(await Promise.all(blocked))).toEqual(new Set(['VT_PATH_SPECIAL']))
+  })
+})
+
+function canMakeDevices(): boolean {
+  try {
+    execFileSync('mknod', [join(root, 'zero'), 'c', '1', '5'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe('a handle', () => {
+  it('reads the file that was opened, wherever its name leads meanwhile', async () => {
+    await using handle = await workspace.openFile('sub/a.txt')
+    rmSync(join(root, 'sub'), { recursive: true })
+    link('sub', '../out')
+    expect((await handle.read(2, 3)).toString()).toBe('sid')
+    expect((await handle.read(6, 10)).length).toBe(0)
+    expect(readFileSync(handle.ref, 'utf8')).toBe('inside')
+  })
+
+  it('can be closed twice and answers no more afterwards', async () => {
+    const handle = await workspace.openFile('sub/a.txt')
+    await handle.close()
+    await handle.close()
+    await expect(handle.read(0, 1)).rejects.toThrow('closed')
+  })
+
+  it('that is closed while it reads lets the read come to its end', async () => {
+    for (const name of ['a', 'b', 'c']) writeFileSync(join(root, name), name.repeat(300_000))
+    const whole = (name: string) => workspace.read(name).then(String)
+    for (let round = 0; round < 50; round++) {
+      const [a, b, c] = await Promise.all(['a', 'b', 'c'].map(whole))
+      expect([a === 'a'.repeat(300_000), b === 'b'.repeat(300_000), c === 'c'.repeat(300_000)]).toEqual([true, true, true])
+    }
+    const handle = await workspace.openFile('a')
+    const reading = handle.read(0, 300_000)
+    await handle.close()
+    expect((await reading).length).toBe(300_000)
+  })
+
+  it('of the wrong kind is refused', async () => {
+    await expect(workspace.openFile('sub')).rejects.toMatchObject({ code: 'VT_PATH_IS_DIRECTORY' })
+    await expect(workspace.openDirectory('sub/a.txt')).rejects.toMatchObject({ code: 'VT_PATH_NOT_DIRECTORY' })
+    await expect(workspace.open('sub/a.txt/x')).rejects.toMatchObject({ code: 'VT_PATH_NOT_DIRECTORY', message: "'sub/a.txt' is not a directory." })
+  })
+})
+
+describe('the workspace', () => {
+  it('names what is similar to a missing path', async () => {
+    await expect(workspace.open('sub/b.txt')).rejects.toMatchObject({ code: 'VT_PATH_NOT_FOUND', problem: { details: { similar: ['sub/a.txt'] } } })
+  })
+
+  it('lists names in code-unit order, those that are not UTF-8 in escapes that it takes back', async () => {
+    for (const name of ['b', 'B', 'é']) writeFileSync(join(root, 'sub/deep', name), name)
+    writeFileSync(Buffer.concat([Buffer.from(join(root, 'sub/deep/')), Buffer.from([0x61, 0xff])]), 'bytes')
+    writeFileSync(join(root, 'sub/deep', 'a\\xff'), 'text')
+    const names = (await workspace.names('sub/deep')).map(({ name }) => name)
+    expect(names).toEqual(['B', 'a\\x5cxff', 'a\\xff', 'b', 'é'])
+    expect(await workspace.text('sub/deep/a\\xff')).toBe('bytes')
+    expect(await workspace.text('sub/deep/a\\x5cxff')).toBe('text')
+  })
+
+  it('reads a range, a whole file, and text without its mark', async () => {
+    writeFileSync(join(root, 'bom'), '\uFEFFé')
+    expect(await workspace.text('bom')).toBe('é')
+    expect((await workspace.read('sub/a.txt', { offset: 2, length: 2 })).toString()).toBe('si')
+    writeFileSync(join(root, 'latin'), Buffer.from([0xe9]))
+    await expect(workspace.text('latin')).rejects.toMatchObject({ code: 'VT_FILE_BINARY' })
+    await expect(workspace.text('sub/a.txt', { max_bytes: 3 })).rejects.toMatchObject({ code: 'VT_INPUT_TOO_LARGE' })
+  })
+
+  it('leaves no descriptor open', async () => {
+    link('out', '../out')
+    link('loop', 'loop')
+    link('in', 'sub/deep/../../sub')
+    execFileSync('mkfifo', [join(root, 'fifo')])
+    const before = descriptors()
+    for (let round = 0; round < 50; round++) {
+      for (const path of ['sub/a.txt', 'out/x', 'loop', 'in/a.txt', 'in/none', 'sub/a.txt/x', 'fifo', 'none/none', '.']) {
+        await answer(path)
+        await workspace.stat(path).catch(() => {})
+        await workspace.openFile(path).then((handle) => handle.close(), () => {})
+        await workspace.names(path).catch(() => {})
+      }
+    }
+    expect(descriptors()).toBe(before)
+  })
+})
+
+describe.runIf(process.platform === 'linux')('a directory that is swapped for a link all the time', () => {
+  it('never lets a read out', async () => {
+    mkdirSync(join(root, 'real'))
+    writeFileSync(join(root, 'real/secret'), 'inside')
+    symlinkSync('../out', join(root, 'fake'))
+    const attacker = spawn('python3', [join(import.meta.dirname, '../../fixtures/swap.py'), join(root, 'real'), join(root, 'fake')])
+    await once(attacker.stdout, 'data')
+    const seen = new Map<string, number>()
+    const end = Date.now() + (soak ? 20_000 : 2_000)
+    while (Date.now() < end) {
+      const text = await workspace.text('real/secret').catch((error: { code: string }) => error.code)
+      seen.set(text, (seen.get(text) ?? 0) + 1)
+    }
+    attacker.stdin.end()
+    await once(attacker, 'exit')
+    expect(seen.get('secret')).toBeUndefined()
+    expect(seen.get('inside')).toBeGreaterThan(100)
+    expect(seen.get('VT_PATH_OUTSIDE')).toBeGreaterThan(100)
+  }, 40_000)
+})

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { createAgent } from 'vtcode/agent'
+import type { Config } from 'vtcode'
+import { call } from '../../../support/peer.js'
+import { items, scene, type Scene } from '../../../support/inside.js'
+
+type Hooks = Record<string, { matcher?: string; hooks: { command: string; timeout?: number }[] }[]>
+const note = (matcher?: string): Hooks[string] => [{ ...(matcher !== undefined && { matcher }), hooks: [{ command: 'cat >> told' }] }]
+const told = async (read: (path: string) => Promise<string | undefined>): Promise<Record<string, unknown>[]> => ((await read('told')) ?? '').split('\n').filter(Boolean).map((line) => JSON.parse(line) as Record<string, unknown>)
+const open = (script: Parameters<typeof scene>[0], hooks: Hooks, more: object = {}) => scene(script, { boot: { config: { hooks } as Config, ...more } })
+const lastUser = (body: any): string[] => body.messages.filter(({ role }: any) => role === 'user').map(({ content }: any) => content as string)
+
+const remarks = ({ events }: Scene) => items(events, 'error').filter(({ code }) => code.startsWith('VT_HOOK_')).map(({ message }) => message)
+
+describe('hooks of a session', () => {
+  it('fire at its start, at each prompt, at each stop and at its end, once and in order', async () => {
+    const s = await open([{ content: 'One.' }, { content: 'Two.' }], { SessionStart: note(), UserPromptSubmit: note(), Stop: note(), SessionEnd: note() })
+    const agent = await createAgent(s.booted.kernel, { env: { PEER_API_KEY: 'key-of-the-peer-0123' } })
+    await agent.run('first')
+    await agent.run('second')
+    await agent.close()
+    const events = await told(s.booted.read)
+    expect(events.map(({ hook_event_name, source, prompt, last_assistant_message, reason }) => [hook_event_name, source ?? prompt ?? last_assistant_message ?? reason])).toEqual([
+      ['SessionStart', 'startup'], ['UserPromptSubmit', 'first'], ['Stop', 'One.'], ['UserPromptSubmit', 'second'], ['Stop', 'Two.'], ['SessionEnd', 'completed'],
+    ])
+    expect(new Set(events.map(({ session_id }) => session_id))).toEqual(new Set([agent.session_id]))
+  })
+
+  it('are matched by source and reason', async () => {
+    const s = await open([{ content: 'One.' }], { SessionStart: [...note('resume'), { matcher: 'startup|resume', hooks: [{ command: 'echo started >> other' }] }], SessionEnd: note('cancelled') })
+    await s.run('first')
+    expect([await told(s.booted.read), await s.booted.read('other')]).toEqual([[], 'started\n'])
+  })
+
+  it('learn whether it was resumed or forked', async () => {
+    const s = await open([{ content: 'One.' }, { content: 'Two.' }, { content: 'Three.' }, { content: 'Four.' }], { SessionStart: note() })
+    const run = async (how: object) => {
+      const agent = await createAgent(s.booted.kernel, { env: { PEER_API_KEY: 'key-of-the-peer-0123' }, ...how })
+      await agent.run('go')
+      await agent.close()
+      return agent.session_id
+    }
+    const first = await run({})
+    const forked = await run({ resume: first, fork: 'full_copy' })
+    await run({ resume: first })
+    await run({ resume: forked })
+    expect((await told(s.booted.read)).map(({ source }) => source)).toEqual(['startup', 'fork', 'resume', 'resume'])
+  })
+
+  it('may add text for the model: plain text at the start, a field with the prompt', async () => {
+    const context = JSON.stringify({ hookSpecificOutput: { additionalContext: 'It is Sunday.' }, systemMessage: 'Mind the day.' })
+    const s = await open([{ content: 'Fine.' }], { SessionStart: [{ hooks: [{ command: 'echo The build is red.' }] }], UserPromptSubmit: [{ hooks: [{ command: `printf %s '${context}'` }] }] })
+    await s.run('what now')
+    expect(lastUser(s.peer.bodies[0])).toEqual(['what now', 'The build is red.', 'It is Sunday.'])
+    expect(remarks(s)).toEqual(['Mind the day.'])
+  })
+
+  it('may refuse a prompt, which then never reaches the model', async () => {
+    const s = await open([{ content: 'Never.' }], { UserPromptSubmit: [{ hooks: [{ command: 'grep -q secret && { echo no secrets >&2; exit 2; } || true' }] }] })
+    expect(await s.run('tell the secret')).toMatchObject({ outcome_code: 'failed', exit_code: 1, error: { code: 'VT_PROMPT_BLOCKED', message: expect.stringContaining('no secrets') } })
+    expect(s.peer.bodies).toEqual([])
+  })
+
+  it('may make the model go on when it stops, eight times in a row', async () => {
+    const s = await open([{ content: 'Done.' }, { content: 'Tested.' }], { Stop: [{ hooks: [{ command: `grep -q '"stop_hook_active":true' || { echo run the tests first >&2; exit 2; }` }] }] })
+    expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'Tested.' })
+    expect(lastUser(s.peer.bodies[1]).at(-1)).toBe('run the tests first')
+    const endless = await open(Array.from({ length: 12 }, (_, index) => ({ content: `Answer ${index}.` })), { Stop: [{ hooks: [{ command: 'echo more >&2; exit 2' }] }] })
+    expect(await endless.run()).toMatchObject({ outcome_code: 'success', text: 'Answer 8.' })
+  })
+
+  it('that fail or hang change nothing and are named in a notice', async () => {
+    const s = await open([{ content: 'Done.' }], { UserPromptSubmit: [{ hooks: [{ command: 'exit 7' }, { command: 'sleep 30', timeout: 1 }, { command: 'echo "{broken"' }] }] })
+    expect(await s.run()).toMatchObject({ outcome_code: 'success' })
+    expect(remarks(s)).toEqual([expect.stringContaining('exit code 7'), expect.stringContaining('within 1 s'), expect.stringContaining('JSON')])
+  })
+
+  it('fire when the agent waits for a person', async () => {
+    const s = await open([{ toolCalls: [call('unified_file', { action: 'write', path: 'n', content: '' })] }, { content: 'Done.' }], { Notification: note('permission_prompt') }, { mode: 'ask' })
+    const approve = async (): Promise<boolean> => {
+      for (let round = 0; round < 100 && (await told(s.booted.read)).length === 0; round += 1) await new Promise((resolve) => setTimeout(resolve, 50))
+      return true
+    }
+    await s.run('write', { providers: { approval: { approve } } })
+    expect(await told(s.booted.read)).toMatchObject([{ hook_event_name: 'Notification', notification_type: 'permission_prompt', message: expect.stringContaining('unified_file') }])
+  })
+})

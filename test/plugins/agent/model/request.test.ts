@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest'
+import { serve } from '../../../support/server.js'
+import { harness, hold, items, scene } from '../../../support/inside.js'
+import { checkLog } from '../../../support/invariants.js'
+import { call, formats } from '../../../support/peer.js'
+
+const write = (path: string, content: string) => call('unified_file', { action: 'write', path, content })
+/** What the tool said, in the request that carries it back. */
+const toldIn = (body: any): string => JSON.stringify(body.messages?.slice(-1) ?? body.input?.slice(-1))
+const paths = {
+  'openai-chat': '/v1/chat/completions',
+  'openai-responses': '/v1/responses',
+  'anthropic-messages': '/v1/messages',
+  'google-generative-ai': '/v1beta/models/m:streamGenerateContent?alt=sse',
+}
+
+describe.each(formats)('over %s', (format) => {
+  it('text and calls go round, side by side and in order', async () => {
+    const s = await scene([{ content: 'Looking.', toolCalls: [call('unified_search', { action: 'list' }), write('a.txt', 'x\n')] }, { content: 'Done.' }], { format, boot: { files: { 'b.txt': '' } } })
+    expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'Done.', exit_code: 0 })
+    checkLog(s.events)
+    expect(await s.booted.read('a.txt')).toBe('x\n')
+    expect(s.peer.asked.map(({ path }) => path)).toEqual(Array(2).fill(paths[format]))
+    const sent = JSON.stringify(s.peer.bodies[1])
+    expect(sent.indexOf('1 entry')).toBeLessThan(sent.indexOf('created a.txt'))
+    expect(items(s.events, 'agent_message').map(({ text, status }) => [text, status])).toEqual([['Looking.', 'completed'], ['Done.', 'completed']])
+  })
+
+  it('a busy server is asked again after the time it names, within one step', async () => {
+    const s = await scene([{ error: { message: 'slow down' }, status: 429, retryAfter: 2 }, { error: { message: 'overloaded' }, status: 529 }, { content: 'ok' }], { format })
+    expect(await s.run()).toMatchObject({ outcome_code: 'success' })
+    expect([s.peer.asked.length, s.waits[0], s.waits.length]).toEqual([3, 2000, 2])
+    expect(harness(s.events, 'model_retry').map(({ attempt, error_category }) => [attempt, error_category])).toEqual([[1, 'http 429'], [2, 'http 529']])
+    checkLog(s.events)
+  })
+
+  it('an answer that is cut is asked for again; nothing of it stays, and nothing of it runs', async () => {
+    const cut = { content: 'half of a long answer '.repeat(20), toolCalls: [write('a.txt', 'no\n')], how: { chunkSize: 20, truncateAfterChunks: 6 } }
+    const s = await scene([cut, cut, { content: 'whole' }], { format })
+    expect(await s.run()).toMatchObject({ outcome_code: 'success', text: 'whole' })
+    expect(s.peer.asked.length).toBe(3)
+    expect(JSON.stringify(s.peer.bodies[2])).not.toContain('half of')
+    expect(await s.booted.read('a.txt')).toBeUndefined()
+    expect(items(s.events, 'agent_message').map(({ status }) => status).at(-1)).toBe('completed')
+    expect(items(s.events, 'agent_message').slice(0, -1).every(({ status }) => status === 'discarded')).toBe(true)
+    checkLog(s.events)
+    const often = await scene([cut, cut, cut], { format })
+    expect(await often.run()).toMatchObject({ outcome_code: 'failed', exit_code: 1, error: { code: 'VT_LLM_CUT' } })
+    checkLog(often.events)
+  })
+
+  it('an error that cannot pass is not retried', async () => {
+    for (const [answer, code] of [
+      [{ error: { message: 'no such field' }, status: 400 }, 'VT_LLM_REQUEST'],
+      [{ error: { message: 'who are you' }, status: 401 }, 'VT_LLM_AUTH'],
+      [{ error: { message: 'You exceeded your current quota, check your billing', code: 'insufficient_quota' }, status: 429 }, 'VT_LLM_QUOTA'],
+      [{ error: { message: "This model's maximum context length is 8192 tokens" }, status: 400 }, 'VT_LLM_CONTEXT'],
+      [{ error: { message: 'not for you' }, status: 403 }, 'VT_LLM_AUTH'],
+      [{ error: { message: 'no such model' }, status: 404 }, 'VT_LLM_REQUEST'],
+      [{ error: { message: 'prompt is too long: 9000 tokens' }, status: 413 }, 'VT_LLM_CONTEXT'],
+      [{ error: { message: 'slow' }, status: 429, retryAfter: 3600 }, 'VT_LLM_RATE_LIMIT'],
+    ] as const) {
+      const s = await scene([answer], { format })
+      expect((await s.run()).error?.code).toBe(code)
+      expect(s.peer.asked.length, code).toBe(1)
+    }
+  })
+})
+
+// The peer's Anthropic half sends only arguments that parse.
+it.each(formats.slice(0, 2))('over %s arguments that were cut or are no JSON never run a change', async (format) => {
+  const s = await scene([
+    { toolCalls: [call('unified_file', '{"action":"write","path":"a.txt","content":"half')], finishReason: 'length' },
+    { toolCalls: [call('unified_file', '{"action":"write","path":"a.txt",}')] },
+    { toolCalls: [call('unified_search', '{"action":"list",}')] },
+    { content: 'ok' },
+  ], { format, boot: { files: { 'b.txt': '' } } })
+  const outcome = await s.run()
+  expect(await s.booted.read('a.txt')).toBeUndefined()
+  expect(outcome.outcome_code).toBe('success')
+  const told = items(s.events, 'tool_output').map(({ output }) => output)
+  expect(told[0]).toMatch(/VT_LLM_CALL_TRUNCATED|VT_LLM_BAD_JSON/)
+  expect(told[1]).toContain('VT_LLM_BAD_JSON')
+  // Reading calls are repaired by the documented rule.
+  expect(told[2]).toContain('1 entry')
+  expect(toldIn(s.peer.bodies[3])).toContain('1 entry')
+  checkLog(s.events)
+})
+
+describe('an answer of a model', () => {
+  it('with missing or repeated call ids gets a result for each call', async () => {
+    const list = (path: string, id: string) => call('unified_search', { action: 'list', path }, id)
+    const s = await scene([{ toolCalls: [list('a', 'same'), list('b', 'same'), list('c', '')] }, { content: 'ok' }], { boot: { files: { 'a/1': '', 'b/2': '', 'c/3': '' } } })
+    await s.run()
+    const messages = s.peer.bodies[1].messages
+    const asked = messages.find(({ role }: any) => role === 'assistant').tool_calls.map(({ id }: any) => id)
+    expect(new Set(asked).size).toBe(3)
+    expect(messages.filter(({ role }: any) => role === 'tool').map((message: any) => [message.tool_call_id, message.content])).toEqual(asked.map((id: string, index: number) => [id, `${'abc'[index]}/${index + 1}\n1 entry`]))
+  })
+  it('with a call written as text is corrected twice, then the turn fails', async () => {
+    const text = { content: '<tool_call>{"name":"unified_search"}</tool_call>' }
+    const s = await scene([text, text, text])
+    expect((await s.run()).error?.code).toBe('VT_LLM_PSEUDO_CALL')
+    expect(s.peer.asked.length).toBe(3)
+    checkLog(s.events)
+  })
+  it('that is empty is asked for three times', async () => {
+    const s = await scene([{ content: '' }, { content: '' }, { content: '' }])
+    expect((await s.run()).error?.code).toBe('VT_LLM_EMPTY')
+    expect(s.peer.asked.length).toBe(3)
+  })
+  it('that refuses ends the turn', async () => {
+    const s = await scene([{ content: 'I would rather', finishReason: 'content_filter' }])
+    expect((await s.run()).error?.code).toBe('VT_LLM_REFUSED')
+    checkLog(s.events)
+  })
+})
+
+describe('a server', () => {
+  it('that stays silent is given up, and the error names the stage', async () => {
+    const never = hold(await serve(() => {}))
+    const t = await scene([], { url: never.url, provider: { timeouts: { first_token_ms: 100 }, retries: { stream: 1 } } })
+    expect((await t.run()).error).toMatchObject({ code: 'VT_LLM_TIMEOUT', message: expect.stringContaining('no first token') })
+  })
+  it('that does not run is reported as unreachable after the retries', async () => {
+    const gone = await serve(() => {})
+    await gone[Symbol.asyncDispose]()
+    const s = await scene([], { url: gone.url, provider: { retries: { request: 2 } } })
+    expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_REQUEST', message: expect.stringContaining('ECONNREFUSED') })
+    expect(s.waits.length).toBe(2)
+  })
+})
+
+describe('a provider', () => {
+  it('of the user adds headers, query and body, and the profile of the model wins over the list and the entry', async () => {
+    const s = await scene([{ content: 'ok' }], {
+      provider: {
+        headers: { 'x-team': 'tools', 'x-key': { env: 'OF_THE_TEAM' } },
+        query: { version: '7' },
+        body: { top_p: 0.5, metadata: { a: 1 } },
+        max_output_tokens: 1000,
+        models: { m: { max_output_tokens: 2000, body: { metadata: { b: 2 } } } },
+        profiles: { m: { max_output_tokens: 3000 } },
+        compat: { max_tokens_field: 'max_completion_tokens' },
+      },
+    })
+    await s.run('go', { env: { OF_THE_TEAM: 'blue-value' } })
+    const [{ headers, path }] = s.peer.asked as any
+    expect([headers['x-team'], headers['x-key']]).toEqual(['tools', 'blue-value'])
+    await expect(s.run('go', { env: {} })).rejects.toMatchObject({ code: 'VT_LLM_AUTH', message: expect.stringContaining('OF_THE_TEAM') })
+    expect(path).toContain('version=7')
+    expect(s.peer.bodies[0]).toMatchObject({ max_completion_tokens: 3000, top_p: 0.5, metadata: { a: 1, b: 2 } })
+    expect(s.peer.bodies[0]).not.toHaveProperty('max_tokens')
+  })
+  it('of any AI SDK package is used by its name, if it is installed and of the right version', async () => {
+    const s = await scene([{ content: 'ok' }], { provider: { api_format: 'ai-sdk', package: '@ai-sdk/openai-compatible' } })
+    expect(await s.run()).toMatchObject({ text: 'ok' })
+    expect(s.peer.asked[0]!.path).toBe('/v1/chat/completions')
+    for (const [wanted, factory, code] of [
+      ['@ai-sdk/no-such-thing', 'create', 'VT_PROVIDER_PACKAGE'],
+      ['@ai-sdk/openai', 'noSuchFunction', 'VT_PROVIDER_PACKAGE'],
+      ['yaml', 'isMap', 'VT_PROVIDER_VERSION'],
+    ] as const) {
+      const wrong = await scene([], { provider: { api_format: 'ai-sdk', package: wanted, factory } })
+      await expect(wrong.run(), wanted).rejects.toMatchObject({ code })
+    }
+  })
+})
