@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { sha256 } from './hash.js'
-import type { Contribution, JsonObject, Manifest, Settings } from './types.js'
+import type { Contribution, Manifest } from './manifest_types.js'
+import type { JsonObject, Settings } from './types.js'
 
 /** The module of a manifest: of an action its handler; of an alias `(result, input) => result`, for what a template cannot say. */
 export const moduleOf = ({ module, alias }: Manifest): string | undefined => module ?? (alias?.['module'] as string | undefined)

@@ -12,10 +12,10 @@ export { fail, failure, notApplied, ok } from './result.js'
 export { keepSecret, looksSecret, redact, redactText, sameSize, secrets, withoutValues } from './secrets.js'
 export { writeState, writeStateSync } from './state_file.js'
 export { nearest } from './suggest.js'
+export type { Contribution, ContributionInfo, Inference, Kind, Layer, Manifest, PluginFolder, PromptArgument, Stage, State } from './manifest_types.js'
 export type {
-  Call, CallTool, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
-  ManifestEntry, Mode, Next, Notice, PluginFolder, Problem, PromptArgument, Resolution, Result, Schema, Settings, SlotInfo, Slots, Stage, State, Success,
-  ToolInfo, Waits,
+  Call, CallTool, ContentBlock, Diagnostic, Effect, Failure, Json, JsonObject, Launch, ManifestEntry, Mode, Next, Notice, Problem, Resolution, Result,
+  Schema, Settings, SlotInfo, Slots, Success, ToolInfo, Waits,
 } from './types.js'
 export { version } from './version.js'
 export { usualWaits } from './waits.js'

@@ -1,6 +1,6 @@
 export { answerAs } from './alias.js'
 export { constraintOf, joinConstraints, type Constraint } from './constraints.js'
 export { effectsIn } from './infer.js'
-export { confine, toolName } from './normalize.js'
+export { confine } from './normalize.js'
 export { resolution, resolve, spell, withExample, type Spelt, type CallTarget } from './resolve.js'
 export { plainWords, plainly, speak, worded, wordsFor, type Words } from './wording.js'

@@ -2,10 +2,6 @@ import { problem, texts, type JsonObject, type Notice, type Schema } from '../ba
 import { foldKey, typesOf, type InputShape } from '../registry/index.js'
 import type { Workspace } from '../workspace/index.js'
 
-/** The tool's name as models decorate it: quotes and the prefixes of function-calling wires go. */
-export const toolName = (name: string): string =>
-  name.trim().replace(/^(["'`])(.*)\1$/s, '$2').replace(/^(functions\.|tools\.|mcp__vtcode__)+/, '')
-
 /** The input as an object: JSON text is parsed, a sole wrapper (`arguments`, `args`, `params`, `input`) comes off, `tool` is dropped. */
 export function unwrapInput(input: unknown, tool: string, known: (key: string) => boolean): JsonObject {
   if (input === undefined || input === null || input === '') return {}

@@ -1,10 +1,10 @@
 import { nearest, toJson, problem, VtError, type JsonObject, type Notice, type Resolution } from '../base/index.js'
-import { foldKey, isListed, slotsOf, type AliasPart, type Registry, type Slot, type Tool } from '../registry/index.js'
+import { foldKey, isListed, slotsOf, toolName, type AliasPart, type Registry, type Slot, type Tool } from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 import { translate } from './alias.js'
 import { constrain, type Constraint } from './constraints.js'
 import { effectsIn, infer } from './infer.js'
-import { coerce, limit, rename, toolName, unwrapInput } from './normalize.js'
+import { coerce, limit, rename, unwrapInput } from './normalize.js'
 
 /** The slot a call means, with the input as its caller wrote it. */
 export interface CallTarget {

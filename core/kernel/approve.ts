@@ -2,7 +2,8 @@ import { codes, notApplied, problem, type Call, type Code, type Failure, type Js
 import type { Registry } from '../registry/index.js'
 import type { CallRun } from './context.js'
 import { worse, type Judge, type Pipelines } from './pipelines.js'
-import type { Approval, Approved, Explanation, Verdict } from './types.js'
+import type { Approval, Verdict } from './plugin_types.js'
+import type { Approved, Explanation } from './types.js'
 
 export const failed = (...of: Parameters<typeof problem>): Failure => ({ ok: false, error: problem(...of).problem })
 

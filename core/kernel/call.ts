@@ -1,6 +1,6 @@
 import { LazyAbort, failure, firstLine, deepFreeze, moduleOf, notApplied, toJson, problem, texts, type Call, type Failure, type JsonObject, type Notice, type Result, type SlotInfo } from '../base/index.js'
-import { answerAs, confine, constraintOf, effectsIn, resolve, speak, spell, toolName, withExample, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
-import { renamed, slotsOf } from '../registry/index.js'
+import { answerAs, confine, constraintOf, effectsIn, resolve, speak, spell, withExample, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
+import { renamed, slotsOf, toolName } from '../registry/index.js'
 import type { Workspace } from '../workspace/index.js'
 import { explanation, failed, judge } from './approve.js'
 import { callerOf, type CallRun, type KernelSessions } from './context.js'

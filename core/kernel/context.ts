@@ -1,6 +1,7 @@
 import { blocksOf, deepFreeze, optionsOf, redactText, type Call, type LazyAbort, type Contribution, type JsonObject, type Result, type Settings, type SlotInfo } from '../base/index.js'
 import type { Workspace } from '../workspace/index.js'
-import type { CallOptions, Context, Host, Judged, LogLevel, Progress, Session } from './types.js'
+import type { Context, Host, Judged, LogLevel, Progress, Session } from './plugin_types.js'
+import type { CallOptions } from './types.js'
 
 /** The sessions of a kernel: state that outlives a call, by id. */
 export class KernelSessions {

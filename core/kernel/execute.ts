@@ -2,7 +2,7 @@ import { firstLine, Semaphore, notApplied, toJson, problem, texts, VtError, type
 import { contextOf, type CallRun } from './context.js'
 import type { Generation } from './generation.js'
 import type { Taps } from './pipelines.js'
-import type { Answerer, Compactor, Handler, Policy } from './types.js'
+import type { Answerer, Compactor, Handler, Policy } from './plugin_types.js'
 import type { OnFault } from './uncaught.js'
 
 const DEFAULT_SECONDS = 60

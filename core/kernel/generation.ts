@@ -14,7 +14,8 @@ import type { ContextServices } from './context.js'
 import { hooksOf, unknownEvents, type HookGroups } from './lifecycle_hooks.js'
 import { createLoader, type Loader } from './loader.js'
 import { skillFinder, skillPlaces } from './skill_finder.js'
-import type { Adapter, Host, KernelOptions, AdapterContext } from './types.js'
+import type { Adapter, Host, AdapterContext } from './plugin_types.js'
+import type { KernelOptions } from './types.js'
 import type { OnFault } from './uncaught.js'
 
 /** One immutable set of settings, slots and modules; a call belongs to exactly one. */

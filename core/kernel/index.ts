@@ -4,8 +4,8 @@ export { inspect, type Inspection } from './inspect.js'
 export { createKernel } from './kernel.js'
 export { importForeign } from './loader.js'
 export type {
-  Adapter, Answer, Answerer, Answers, Approval, Approved, Asker, SkillActivation, CallOptions, Client, ClientRequest, Compactor, Complete, Context, Explanation,
-  Handler, Host, Io, Judged, Kernel, KernelOptions, Lasting, LogLevel, Offer, Policy, AdapterContext, Progress, Provider, Question, Session, SurfaceMain,
-  Verdict,
-} from './types.js'
+  Adapter, Answer, Answerer, Answers, Approval, Asker, SkillActivation, Client, ClientRequest, Compactor, Complete, Context, Handler, Host, Judged,
+  Lasting, LogLevel, Offer, Policy, AdapterContext, Progress, Provider, Question, Session, Verdict,
+} from './plugin_types.js'
+export type { Approved, CallOptions, Explanation, Io, Kernel, KernelOptions, SurfaceMain } from './types.js'
 export { endBy } from './uncaught.js'

@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { firstLine, moduleOf, problem, programFile, VtError, withTimeout, type Contribution, type JsonObject, type SlotInfo } from '../base/index.js'
 import { adapterOf } from '../registry/index.js'
-import type { Adapter, AdapterContext } from './types.js'
+import type { Adapter, AdapterContext } from './plugin_types.js'
 import { watchUncaught, type OnFault } from './uncaught.js'
 
 type Export = (...args: any[]) => any

@@ -1,7 +1,7 @@
 import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, HookMap } from 'tapable'
 import { firstLine, texts, jsonSize, withTimeout, type Call, type Contribution, type Result, type Waits } from '../base/index.js'
 import { slotsCovered, type Registry } from '../registry/index.js'
-import type { Answer, Answerer, Approval, Compactor, Policy, Verdict } from './types.js'
+import type { Answer, Answerer, Approval, Compactor, Policy, Verdict } from './plugin_types.js'
 
 /** The three pipelines of one generation, in the order a call meets them. */
 export interface Pipelines {

@@ -2,7 +2,7 @@ import { optionsOf, withTimeout } from '../base/index.js'
 import { offeredInput, type Registry } from '../registry/index.js'
 import type { ContextServices } from './context.js'
 import type { Loader } from './loader.js'
-import type { Complete, Offer, Provider } from './types.js'
+import type { Complete, Offer, Provider } from './plugin_types.js'
 
 const MAX_VALUES = 100
 const LIMIT = 2_000

@@ -5,7 +5,7 @@ import type { Origin } from '../config/index.js'
 import { fromError } from '../manifests/index.js'
 import { findSkills, type SkillCache, type SkillPlaces, type Skills, type SkillSettings } from '../skills/index.js'
 import { itemForSkill, type LockVerifier, type Trust } from '../trust/index.js'
-import type { Host } from './types.js'
+import type { Host } from './plugin_types.js'
 
 export interface Finder extends Omit<SkillPlaces, 'cwd' | 'settings' | 'said' | 'trusted'> {
   loaded: { settings: Settings; readonly origins: Origin[] }

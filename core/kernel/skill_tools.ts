@@ -2,7 +2,7 @@ import { firstLine, inside } from '../base/index.js'
 import type { Skill } from '../skills/index.js'
 import { treeDigest } from '../trust/index.js'
 import type { Generation } from './generation.js'
-import type { SkillActivation } from './types.js'
+import type { SkillActivation } from './plugin_types.js'
 
 /** What bringing needs of the kernel, in whose turn it runs. */
 export interface Turn {

@@ -1,90 +1,11 @@
 import type {
-  Call, CallTool, Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, Next, PluginFolder, PromptArgument, Resolution, Result, Settings, SlotInfo,
-  State, ToolInfo, Waits,
+  CallTool, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, PluginFolder, Resolution, Settings, SlotInfo,
+  ToolInfo, Waits,
 } from '../base/index.js'
 import type { Config, Origin } from '../config/index.js'
-import type { Skill, Skills } from '../skills/index.js'
-import type { Workspace } from '../workspace/index.js'
+import type { Skills } from '../skills/index.js'
+import type { Approval, Asker, Client, LogLevel, Offer, Progress, Provider } from './plugin_types.js'
 
-/**
- * A policy's word about one call; there is no "allow". `hint`, `next` and `details` become those of the error; a denial may name
- * another code of the kernel's table than VT_POLICY_DENIED.
- */
-export type Verdict = ({ deny: string; code?: string } | { ask: string }) & {
-  hint?: string
-  next?: Next
-  details?: JsonObject
-  /** With a denial: the input with which the call is issued once more, from its beginning. A second one in a row is a denial. */
-  instead?: JsonObject
-  /** With a question: what an answer may be remembered for. */
-  lasting?: Lasting
-}
-export type Judged = 'run' | 'allowed' | 'asked' | 'denied'
-/** What a person may agree to beyond one call. */
-export interface Lasting {
-  /** In words: nothing broader than this is remembered. */
-  covers: string
-  /** Contract: called once, after a yes, with how long it is meant for. */
-  keep(scope: 'once' | 'session' | 'always'): void | Promise<void>
-}
-
-/** Contract: answers with a result, or declines with `undefined`; stops when `context.signal` aborts. A throw is a failure, never a fallback. */
-export type Handler<Input = any, Output = JsonObject> = (
-  call: Call<Input>,
-  context: Context,
-) => Result<Output> | undefined | Promise<Result<Output> | undefined>
-/** Contract: no objection is `undefined`. A throw, nonsense or 5 s without an answer denies. */
-export type Policy = (call: Call, context: Context) => Verdict | undefined | Promise<Verdict | undefined>
-/**
- * A policy's module may also export `answer`: it is asked when the policies together come to a question, before a person is. A no of one
- * is a denial; a yes counts from what is not the workspace's. Contract: `undefined`, a throw or no answer in time leaves it to the person.
- */
-export type Answerer = (request: Approval, context: Context) => Answer | undefined | Promise<Answer | undefined>
-export type Answer = { deny: string } | { allow: 'once' | 'session' | 'always' }
-/** Contract: keeps `ok` and `error.code`, never grows the result. A throw or 2 s without an answer is passed over with a notice. */
-export type Compactor = (result: Result, call: Call, context: Context) => Result | Promise<Result>
-/** Contract: turns one manifest that has the adapter's key into a handler. Called once a generation, at the first call of the slot; a throw is VT_PLUGIN_IMPORT. */
-export interface Adapter<Made extends Handler | Policy | Compactor = Handler> {
-  (contribution: Contribution, premises: AdapterContext): Made | Promise<Made>
-  /**
-   * With `expands` in its manifest: what those of its contributions that serve no slot bring, one contribution a slot; called while a
-   * generation is built, once, with all of its kind. Contract: does not throw for one that is broken, but refuses it; a throw refuses the generation.
-   */
-  expand?(contributions: readonly Contribution[], premises: AdapterContext): Promise<Contribution[]>
-  /** What a call with this input would do, without doing it and without what is secret: for self-tests and consent. Throws as the call would. */
-  render?(contribution: Contribution, input: JsonObject, premises: AdapterContext, slot: SlotInfo): JsonObject
-}
-/** What an adapter stands on as long as the generation lives. */
-export interface AdapterContext {
-  /** Blocks of the settings that the adapter's manifest names. */
-  readonly settings: Readonly<JsonObject>
-  readonly workspace: string
-  /** The `.vtcode` folder of the user. */
-  readonly home: string
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly waits: Readonly<Waits>
-  /** The folder where the plugin of a contribution may keep what it likes; it need not exist yet. */
-  dataOf(contribution: Contribution): string
-  /** The worst that the actions of its plugin may do: what they declare, and what belongs to the slots they serve. */
-  rightsOf(contribution: Contribution): readonly Effect[]
-  /** What the settings say under the options of a contribution. */
-  optionsOf(contribution: Contribution): Readonly<JsonObject>
-  /** Called once, when no call of the generation is left. Contract: must not reject. */
-  onEnd(run: () => void | Promise<void>): void
-  /** Somebody only looks at what is there: nothing of a plugin may be started to find out more. */
-  readonly inspecting: boolean
-  /** A failure outside a call, put down to a contribution. */
-  report(contribution: Contribution, error: unknown): void
-  /** Sets a contribution aside while the generation is built. */
-  refuse(contribution: Contribution, state: State, error: Error): void
-  /** A contribution that harmed its process too often: it is shown so until the next generation. */
-  quarantine(contribution: Contribution, reason: string): void
-  /** Something about a contribution that deserves a word while the generation is built. */
-  remark(contribution: Contribution, error: Error): void
-  /** Asks for a new generation, because what was expanded has changed. */
-  renew(): void
-  log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void
-}
 /** Contract: uses the kernel's public methods only; the number is the exit code. */
 export type SurfaceMain = (kernel: Kernel, argv: string[], io: Io) => Promise<number>
 export interface Io {
@@ -104,127 +25,6 @@ export interface Io {
   /** Where somebody may be typing: gives a question the terminal for itself. */
   alone?: <T>(ask: (io: Io) => Promise<T>) => Promise<T>
 }
-
-export interface Context {
-  /** Aborted by the caller, the time limit of the slot, or `close()`. */
-  readonly signal: AbortSignal
-  readonly plugin: { readonly name: string; readonly root: string; readonly data: string; readonly options: Readonly<JsonObject> }
-  /** The blocks of the settings that the manifest names under `settings`. */
-  readonly settings: Readonly<JsonObject>
-  /** The contract of the slot that is being called. */
-  readonly slot: SlotInfo
-  readonly workspace: Workspace
-  readonly session: Session
-  readonly host: Host
-  /** Present when a call is only explained: a policy says what it went by, and starts nothing. */
-  readonly explain: ((note: JsonObject) => void) | undefined
-  /** What became of the call before its policies: `allowed` when a question was answered by yes. For compactors; absent where no policy was asked. */
-  readonly judged: Judged | undefined
-  /** Puts questions to the user; absent when nobody can be asked. */
-  readonly ask: Asker | undefined
-  /** The program at the other end of the connection; absent where none can be asked. */
-  readonly client: Client | undefined
-  /** An ordinary call of the same session, approver and mode; depth at most 4. */
-  readonly call: CallTool<[input: JsonObject]>
-  /** Ten at once and ten a second, the rest is dropped; none after the result. */
-  progress(update: Progress): void
-  log(level: LogLevel, message: string): void
-  /** Says that what is behind the URI of a resource is no longer what it was. */
-  changed(uri: string): void
-}
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
-/** One short question to the user; without options the answer is free text. */
-export interface Question {
-  /** Names the answer. */
-  id: string
-  /** A word or two. */
-  header: string
-  question: string
-  options?: { label: string; description: string }[]
-  /** Context to show with the question. */
-  focus_area?: string
-  analysis_hints?: string[]
-}
-/** Answers by the id of the question: labels that were chosen, and what the user wrote in their own words. */
-export type Answers = Record<string, { selected: string[]; other?: string }>
-/** Contract: offers a free answer beside the options; `undefined` when the user declines; a throw means that nobody could be asked. */
-export type Asker = (questions: readonly Question[], signal: AbortSignal) => Promise<Answers | undefined>
-/** What the client of a connection can be asked for, in the words of MCP (2025-06-18 and later). */
-export interface Client {
-  /** As it announced them: `elicitation`, `sampling`, `roots`. */
-  readonly capabilities: Readonly<JsonObject>
-  /** What an earlier run of this very call left with its requests; nobody else can have written it. */
-  readonly state: unknown
-  /**
-   * Puts requests under names of the handler's own and resolves with the answers by these names. Contract: until all are there it
-   * rejects, the client is asked, and the handler runs again from its start, so nothing may have been done before it.
-   */
-  request(requests: Readonly<Record<string, ClientRequest>>, state?: unknown): Promise<Record<string, JsonObject>>
-}
-export interface ClientRequest {
-  method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list'
-  params?: JsonObject
-}
-export interface Progress {
-  text?: string
-  done?: number
-  total?: number
-}
-/** One series of calls that share reads, caps, errors and processes. */
-export interface Session {
-  readonly id: string
-  /** State of this session under a key of the plugin's own, made on first use. */
-  state<T>(key: string, make: () => T): T
-  /** Contract: must not reject. Called once, when the session or the kernel closes. */
-  onClose(run: () => void | Promise<void>): void
-}
-/** What a plugin may know of the program: never the kernel itself. */
-export interface Host {
-  /** The `.vtcode` folder of the user. */
-  readonly home: string
-  readonly waits: Readonly<Waits>
-  slots(): SlotInfo[]
-  /** The slot behind a call; nothing where the call leads to none. Contract: never rejects. */
-  resolve(tool: string, input?: unknown): Promise<Resolution | undefined>
-  describe(tool: string): ToolInfo | undefined
-  contributions(): ContributionInfo[]
-  diagnostics(): Diagnostic[]
-  skills(how?: { fresh?: boolean }): Skills
-  /**
-   * Lets the manifests in the folder of a skill take part, in a new generation and until the last session that asked ends. Where the
-   * user has to agree first, nothing changes.
-   */
-  bring(skill: Skill, session: Session): Promise<SkillActivation>
-}
-/** What became of the manifests of a skill. */
-export interface SkillActivation {
-  active: ContributionInfo[]
-  /** What takes no part, each with its `state` and `reason`. */
-  left: ContributionInfo[]
-}
-/** A resource or a prompt: a slot of its own (`resource/<name>`, `prompt/<name>`) that is called like any other and is no tool. */
-export interface Offer {
-  slot: string
-  name: string
-  title?: string
-  description: string
-  uri?: string
-  template?: string
-  mime_type?: string
-  arguments?: readonly PromptArgument[]
-}
-/** Contract: what `argument` may be when it begins with `value`, best first; loads nothing heavy. A throw means no suggestion. */
-export type Complete = (argument: string, value: string, place: { workspace: Workspace; host: Host; session: string }) => string[] | Promise<string[]>
-
-/** What a manifest of kind provider adds: data or a module that means something to a surface, nothing to the kernel. */
-export interface Provider {
-  readonly name: string
-  readonly contribution: Contribution
-  /** What the settings say under the options of its plugin. */
-  readonly options: Readonly<JsonObject>
-  /** Its module's default export. Throws VT_PLUGIN_IMPORT. */
-  load(): Promise<(...args: any[]) => unknown>
-}
 export interface CallOptions {
   signal?: AbortSignal
   /** Answers an "ask"; without it an ask is VT_POLICY_NEEDS_APPROVAL. Contract: a throw counts as no, `undefined` as no answer yet. */
@@ -242,13 +42,6 @@ export interface CallOptions {
   sandbox?: 'strict' | 'none'
   /** Face the call came through, for the record. */
   surface?: string
-}
-/** What a person is asked about a call. */
-export interface Approval {
-  call: Call
-  reasons: string[]
-  /** What a yes for the session or for always would cover; absent when it can only be given once. */
-  covers?: string
 }
 /** A word, or the whole answer; a scope counts for what `covers` said, and `followup` is told to the caller. */
 export type Approved = boolean | undefined | { decision: 'allow' | 'deny' | 'cancel'; scope?: 'once' | 'session' | 'always'; followup?: string }

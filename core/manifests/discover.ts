@@ -119,7 +119,8 @@ async function* packageReadings(source: ManifestSource, found: Discovery, before
 }
 
 /** What a package brings for this program, in our own form; what it says of all of them holds where they say nothing. */
-async function* nativeReadings(source: ManifestSource, { folder, vtcode, options }: NonNullable<ReturnType<PackageReader>['native']>, shelf: ParseCache | undefined): AsyncGenerator<[file: string, reading: ManifestReading]> {
+type Native = NonNullable<ReturnType<PackageReader>['native']>
+async function* nativeReadings(source: ManifestSource, { folder, vtcode, options }: Native, shelf: ParseCache | undefined): AsyncGenerator<[file: string, reading: ManifestReading]> {
   const completed = ({ manifest, again, ...reading }: ManifestReading): ManifestReading => {
     const own = Object.hasOwn(options, reading.name) && { options: options[reading.name]! }
     const later = again && { again: async (keys: readonly string[]) => completed(await again(keys)) }

@@ -75,15 +75,46 @@ export interface Claim {
 }
 
 /** Adds a slot to the registry, with the contract of its primary; an alias has that of what it stands for. */
-export function addSlot(registry: Registry, id: string, { primary, chain, refusal }: Claim): Slot {
+export function addSlot(registry: Registry, id: string, claim: Claim): Slot {
   const [name = '', action] = id.split('/')
+  const { primary, chain, refusal } = claim
+  const info = contractOf(registry, id, claim)
+  const tool = registry.tools.get(name) ?? makeTool(name)
+  // Of many slots few are called; what only a call needs is worked out by its first.
+  const shape = once(() => inputShape(info.input))
+  const example = once(() => exampleOf(info, registry.each))
+  const slot: Slot = {
+    info,
+    tool,
+    primary,
+    chain,
+    get shape() {
+      return shape()
+    },
+    get example() {
+      return example()
+    },
+    chosen: isChosen(primary, registry.dialects),
+    ...(refusal && { refusal }),
+  }
+  registry.tools.set(name, tool)
+  registry.slots.set(id, slot)
+  if (action === undefined) tool.only = slot
+  else addAction(registry, slot, action)
+  for (const former of primary.manifest.aliases ?? []) if (!registry.routes.has(former)) registry.routes.set(former, id)
+  return slot
+}
+
+/** The contract of a slot, frozen; its schema and its names are worked out when somebody looks. */
+function contractOf(registry: Registry, id: string, { primary, chain }: Claim): SlotInfo {
+  const [tool = '', action] = id.split('/')
   const { manifest } = primary
   const targets = targetsOf(manifest.alias ?? {}).flatMap((target) => registry.slots.get(target) ?? [])
   const input = once(() => (manifest.alias && !manifest.input && targets[0] ? targets[0].info.input : schemaOf(id, primary, registry)))
   const program = programOf(primary, registry.adapters)
-  const info: SlotInfo = Object.freeze({
+  return Object.freeze({
     slot: id,
-    tool: name,
+    tool,
     ...(action !== undefined && { action }),
     ...(manifest.title !== undefined && { title: manifest.title }),
     description: manifest.description ?? targets[0]?.info.description ?? '',
@@ -110,35 +141,15 @@ export function addSlot(registry: Registry, id: string, { primary, chain, refusa
     ...(manifest.continues && { continues: true }),
     ...(manifest.stays_in_context && { stays_in_context: true }),
   } satisfies SlotInfo)
-  const tool = registry.tools.get(name) ?? makeTool(name)
-  // Of many slots few are called; what only a call needs is worked out by its first.
-  const shape = once(() => inputShape(input()))
-  const example = once(() => exampleOf(info, registry.each))
-  const slot: Slot = {
-    info,
-    tool,
-    primary,
-    chain,
-    get shape() {
-      return shape()
-    },
-    get example() {
-      return example()
-    },
-    chosen: isChosen(primary, registry.dialects),
-    ...(refusal && { refusal }),
-  }
-  registry.tools.set(name, tool)
-  registry.slots.set(id, slot)
-  if (action === undefined) tool.only = slot
-  else {
-    tool.actions.set(action, slot)
-    for (const word of manifest.infer?.synonyms ?? []) if (!tool.words.has(foldKey(word))) tool.words.set(foldKey(word), slot)
-    tool.words.set(foldKey(action), slot)
-    if (!registry.routes.has(`${name}_${action}`)) registry.routes.set(`${name}_${action}`, id)
-  }
-  for (const former of manifest.aliases ?? []) if (!registry.routes.has(former)) registry.routes.set(former, id)
-  return slot
+}
+
+/** Lets a tool know a slot by its action, by other words for it, and by `tool_action`. */
+function addAction({ routes }: Registry, slot: Slot, action: string): void {
+  const { tool, info, primary } = slot
+  tool.actions.set(action, slot)
+  for (const word of primary.manifest.infer?.synonyms ?? []) if (!tool.words.has(foldKey(word))) tool.words.set(foldKey(word), slot)
+  tool.words.set(foldKey(action), slot)
+  if (!routes.has(`${info.tool}_${action}`)) routes.set(`${info.tool}_${action}`, info.slot)
 }
 
 function once<T>(make: () => T): () => T {

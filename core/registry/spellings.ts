@@ -1,6 +1,9 @@
 import { nearest, report, type Contribution, type Diagnostic, type Effect, type JsonObject, type Settings, type SlotInfo } from '../base/index.js'
-import { toolName } from '../input/index.js'
 import { targetsOf } from './alias_targets.js'
+
+/** The tool's name as models decorate it: quotes and the prefixes of function-calling wires go. */
+export const toolName = (name: string): string =>
+  name.trim().replace(/^(["'`])(.*)\1$/s, '$2').replace(/^(functions\.|tools\.|mcp__vtcode__)+/, '')
 
 /** The names of one slot: its own, and those of aliases that lead to it. */
 export type Spellings = Pick<SlotInfo, 'names' | 'aliases'>

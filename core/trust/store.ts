@@ -26,10 +26,12 @@ export interface Granted {
   /** ISO 8601. */
   at: string
 }
+/** What was agreed to in one workspace, by id. */
+type Grants = Record<string, Omit<Granted, 'id'>>
 interface Store {
   version: 1
   /** By real path, device and inode: neither a parent nor another spelling grants anything. */
-  workspaces: Record<string, Record<string, Omit<Granted, 'id'>>>
+  workspaces: Record<string, Grants>
 }
 export interface TrustOptions {
   /** The `.vtcode` folder of the user. */
@@ -41,56 +43,23 @@ export interface TrustOptions {
 }
 
 /** Opens the trust store for one workspace. A store that cannot be used grants nothing; `fault` says why. */
-export function openTrust({ home, workspace, env, audit }: TrustOptions): Trust {
-  const file = join(home, 'trust.json')
+export function openTrust(options: TrustOptions): Trust {
+  const { workspace, env } = options
   const here = identityOf(workspace)
+  const grantsIn = ({ workspaces }: Store): Grants => (Object.hasOwn(workspaces, here) ? workspaces[here]! : {})
   let accepted: readonly TrustItem[] = []
   let fault: VtError | undefined
-  const refuse = (reason: string) => problem('VT_TRUST_STORE', { file, reason }, { details: { files: [file] } })
-
-  const granted = (): Record<string, Omit<Granted, 'id'>> => {
-    const { workspaces } = read()
-    return Object.hasOwn(workspaces, here) ? workspaces[here]! : {}
-  }
-  let grants: ReturnType<typeof granted> = {}
+  let grants: Grants = {}
   try {
-    grants = granted()
+    grants = grantsIn(readStore(options))
   } catch (error) {
-    fault = error instanceof VtError && error.code === 'VT_TRUST_STORE' ? error : refuse((error as Error).message)
+    fault = error instanceof VtError && error.code === 'VT_TRUST_STORE' ? error : unusable(options, (error as Error).message)
   }
 
-  function read(): Store {
-    const stat = lstatSync(file, { throwIfNoEntry: false })
-    if (!stat) return { version: 1, workspaces: {} }
-    if (inside(realpathSync(workspace), realpathSync(home))) throw refuse('it lies below the workspace')
-    if (!stat.isFile()) throw refuse('it is not a regular file')
-    for (const { uid, mode } of [stat, lstatSync(home)]) {
-      if (process.getuid && uid !== process.getuid()) throw refuse('it belongs to another user')
-      if ((mode & 0o002) !== 0) throw refuse('everybody may write it')
-    }
-    if ((stat.mode & 0o020) !== 0) throw refuse('its group may write it')
-    const store = JSON.parse(readBytes(file, { limit: 16 * 1_048_576 }).toString('utf8')) as Store | null
-    if (store?.version !== 1 || typeof (store.workspaces ?? undefined) !== 'object') throw refuse('it is not a trust store of version 1')
-    return store
-  }
-
-  function change(edit: (grants: Record<string, Omit<Granted, 'id'>>) => void): void {
-    mkdirSync(home, { recursive: true, mode: 0o700 })
-    if (inside(realpathSync(workspace), realpathSync(home))) throw refuse('it lies below the workspace')
-    const store = read()
-    const before = Object.hasOwn(store.workspaces, here) ? store.workspaces[here]! : {}
-    const after = { ...before }
-    edit(after)
-    try {
-      if (audit !== undefined) appendAll(resolve(home, audit), changesOf(before, after, realpathSync(workspace)))
-    } catch (error) {
-      throw refuse(`trust.audit_log cannot be written (${(error as Error).message})`)
-    }
-    writeStateSync(file, JSON.stringify({ ...store, workspaces: { ...store.workspaces, [here]: after } }, null, 2))
-    grants = after
+  const change = (edit: (grants: Grants) => void): void => {
+    grants = changeStore(options, here, edit)
     fault = undefined
   }
-
   const isTrusted: Trust['isTrusted'] = ({ id, digest }) => {
     // Where VTCODE_TRUST is given, it alone decides.
     if (env['VTCODE_TRUST']) return accepted.some((item) => item.id === id && item.digest === digest)
@@ -129,8 +98,51 @@ export function openTrust({ home, workspace, env, audit }: TrustOptions): Trust 
   }
 }
 
+const fileOf = ({ home }: TrustOptions): string => join(home, 'trust.json')
+
+function unusable(options: TrustOptions, reason: string): VtError {
+  const file = fileOf(options)
+  return problem('VT_TRUST_STORE', { file, reason }, { details: { files: [file] } })
+}
+
+/** The whole store; empty where there is none. Throws VT_TRUST_STORE for one that others could have written. */
+function readStore(options: TrustOptions): Store {
+  const { home, workspace } = options
+  const file = fileOf(options)
+  const stat = lstatSync(file, { throwIfNoEntry: false })
+  if (!stat) return { version: 1, workspaces: {} }
+  if (inside(realpathSync(workspace), realpathSync(home))) throw unusable(options, 'it lies below the workspace')
+  if (!stat.isFile()) throw unusable(options, 'it is not a regular file')
+  for (const { uid, mode } of [stat, lstatSync(home)]) {
+    if (process.getuid && uid !== process.getuid()) throw unusable(options, 'it belongs to another user')
+    if ((mode & 0o002) !== 0) throw unusable(options, 'everybody may write it')
+  }
+  if ((stat.mode & 0o020) !== 0) throw unusable(options, 'its group may write it')
+  const store = JSON.parse(readBytes(file, { limit: 16 * 1_048_576 }).toString('utf8')) as Store | null
+  if (store?.version !== 1 || typeof (store.workspaces ?? undefined) !== 'object') throw unusable(options, 'it is not a trust store of version 1')
+  return store
+}
+
+/** Writes what an edit makes of the grants of a workspace, and answers with it; the audit log comes first. Throws VT_TRUST_STORE. */
+function changeStore(options: TrustOptions, here: string, edit: (grants: Grants) => void): Grants {
+  const { home, workspace, audit } = options
+  mkdirSync(home, { recursive: true, mode: 0o700 })
+  if (inside(realpathSync(workspace), realpathSync(home))) throw unusable(options, 'it lies below the workspace')
+  const store = readStore(options)
+  const before = Object.hasOwn(store.workspaces, here) ? store.workspaces[here]! : {}
+  const after = { ...before }
+  edit(after)
+  try {
+    if (audit !== undefined) appendAll(resolve(home, audit), changesOf(before, after, realpathSync(workspace)))
+  } catch (error) {
+    throw unusable(options, `trust.audit_log cannot be written (${(error as Error).message})`)
+  }
+  writeStateSync(fileOf(options), JSON.stringify({ ...store, workspaces: { ...store.workspaces, [here]: after } }, null, 2))
+  return after
+}
+
 /** What an edit of the grants of a workspace gives and takes, a line each. */
-function changesOf(before: Store['workspaces'][string], after: Store['workspaces'][string], workspace: string): string {
+function changesOf(before: Grants, after: Grants, workspace: string): string {
   const at = new Date().toISOString()
   const given = Object.entries(after).filter(([id, grant]) => before[id] !== grant)
   const taken = Object.entries(before).filter(([id]) => !Object.hasOwn(after, id))

@@ -18,19 +18,27 @@ export interface Spot {
 /** Links one path may pass through, as on Linux. */
 const mostLinks = 40
 
+/** How far a walk has come: the directories it has entered, and the links it went through. */
+interface Way {
+  readonly root: Directory
+  readonly path: string
+  readonly roots: readonly string[]
+  readonly stack: { directory: Directory; name: string }[]
+  links: number
+}
+const here = ({ root, stack }: Way): Directory => stack.at(-1)?.directory ?? root
+const leave = ({ stack }: Way): void => stack.pop()?.directory.close()
+function leaveAll(way: Way): void {
+  while (way.stack.length > 0) leave(way)
+}
+
 /**
  * Walks a normalised path from the root, name by name, so that nothing swapped on the way leads elsewhere. Links are read and
  * walked themselves, which keeps them inside; one in the last segment only with `follow`. `roots` are the absolute spellings of
  * the root that a link may begin with. Throws VT_PATH_OUTSIDE, VT_PATH_LOOP, VT_PATH_NOT_FOUND, VT_PATH_NOT_DIRECTORY and the like.
  */
 export function walk(root: Directory, path: string, roots: readonly string[], follow: boolean): Spot {
-  const stack: { directory: Directory; name: string }[] = []
-  const here = () => stack.at(-1)?.directory ?? root
-  const leave = () => stack.pop()?.directory.close()
-  const close = () => {
-    while (stack.length > 0) leave()
-  }
-  let links = 0
+  const way: Way = { root, path, roots, stack: [], links: 0 }
   let todo = segments(path)
   try {
     for (;;) {
@@ -39,55 +47,55 @@ export function walk(root: Directory, path: string, roots: readonly string[], fo
       if (name === '.' && rest.length > 0) {
         todo = rest
       } else if (name === '..') {
-        if (stack.length === 0) throw outside(path)
-        leave()
+        if (way.stack.length === 0) throw outside(path)
+        leave(way)
         todo = rest
       } else if (rest.length > 0) {
-        const next = enter(here(), name)
+        const next = enter(here(way), name)
         if (next) {
-          stack.push({ directory: next, name })
+          way.stack.push({ directory: next, name })
           todo = rest
-        } else todo = linked(name, rest)
+        } else todo = linked(way, name, rest)
       } else {
-        const entry = here().peek(name)
-        if (!follow || !entry?.stats.isSymbolicLink()) return arrive(name, entry)
+        const entry = here(way).peek(name)
+        if (!follow || !entry?.stats.isSymbolicLink()) return arrive(way, name, entry)
         entry.close()
-        todo = linked(name, rest)
+        todo = linked(way, name, rest)
       }
     }
   } catch (error) {
-    close()
+    leaveAll(way)
     throw systemRefusal(error, path)
   }
+}
 
-  function arrive(name: string, entry: DirectoryEntry | undefined): Spot {
-    const names = [...stack.map((step) => step.name), name].filter((part) => part !== '.')
-    return {
-      directory: here(),
-      name,
-      resolved: names.join('/') || '.',
-      entry,
-      close() {
-        entry?.close()
-        close()
-      },
-    }
+function arrive(way: Way, name: string, entry: DirectoryEntry | undefined): Spot {
+  const names = [...way.stack.map((step) => step.name), name].filter((part) => part !== '.')
+  return {
+    directory: here(way),
+    name,
+    resolved: names.join('/') || '.',
+    entry,
+    close() {
+      entry?.close()
+      leaveAll(way)
+    },
   }
+}
 
-  /** The way on through the link `name`; an absolute one begins at the root again. What is a link no more is looked at once more. */
-  function linked(name: string, rest: string[]): string[] {
-    const target = readLink(here(), name)
-    if (target === undefined && rest.length > 0 && !leadsOn(here(), name)) {
-      throw problem('VT_PATH_NOT_DIRECTORY', { path: shownPath([...stack.map((step) => step.name), name].join('/')) })
-    }
-    if (++links > mostLinks) throw problem('VT_PATH_LOOP', { path: shownPath(path) })
-    if (target === undefined) return [name, ...rest]
-    if (!isAbsolute(target)) return [...steps(target), ...rest]
-    const base = roots.find((candidate) => target === candidate || target.startsWith(candidate.replace(/\/?$/, '/')))
-    if (base === undefined) throw outside(path)
-    close()
-    return [...steps(target.slice(base.length)), ...rest]
+/** What is left to walk through the link `name`; an absolute one begins at the root again. What is a link no more is looked at once more. */
+function linked(way: Way, name: string, rest: string[]): string[] {
+  const target = readLink(here(way), name)
+  if (target === undefined && rest.length > 0 && !leadsOn(here(way), name)) {
+    throw problem('VT_PATH_NOT_DIRECTORY', { path: shownPath([...way.stack.map((step) => step.name), name].join('/')) })
   }
+  if (++way.links > mostLinks) throw problem('VT_PATH_LOOP', { path: shownPath(way.path) })
+  if (target === undefined) return [name, ...rest]
+  if (!isAbsolute(target)) return [...steps(target), ...rest]
+  const base = way.roots.find((candidate) => target === candidate || target.startsWith(candidate.replace(/\/?$/, '/')))
+  if (base === undefined) throw outside(way.path)
+  leaveAll(way)
+  return [...steps(target.slice(base.length)), ...rest]
 }
 
 /** The names of a link's target; a final `/` or `.` stays, as it asks for a directory. */

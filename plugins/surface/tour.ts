@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
 import { createKernel, version, type Io, type JsonObject, type Kernel, type Result } from '../../core/index.js'
-import { tempFolder } from '../lib/state/index.js'
 import { oneLine, paint, printable, type Paint } from '../lib/terminal/index.js'
+import { tempFolder } from '../lib/base/index.js'
 
 const LINES = 9
 const WIDTH = 110

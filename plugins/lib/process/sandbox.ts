@@ -3,9 +3,9 @@ import { readdir, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { findProgram, searchPath, type Launch } from '../../../core/base/index.js'
-import { tempFolder } from '../state/index.js'
 import { runProgram, tail } from './run.js'
 import type { SandboxSettings } from './sandbox_settings.js'
+import { tempFolder } from '../base/index.js'
 
 /** Where a command runs and what of the machine it may touch there. */
 export interface Confinement {

@@ -2,8 +2,7 @@ import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Handle } from '../../../core/workspace/index.js'
-import { slotRefusal } from '../base/index.js'
-import { tempFolder } from '../state/index.js'
+import { slotRefusal, tempFolder } from '../base/index.js'
 
 export interface Linked {
   folder: string

@@ -2,9 +2,8 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { VtError } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
-import { slotRefusal } from '../base/index.js'
+import { slotRefusal, tempFolder } from '../base/index.js'
 import { lines, runProgram, type Consumer, type Ended, type ProcessLimits } from '../process/index.js'
-import { tempFolder } from '../state/index.js'
 import { gone } from './entries.js'
 
 /** Which entries of a directory count; the same for every search action. */

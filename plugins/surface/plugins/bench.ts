@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { createKernel, type Config, type Contribution, type Diagnostic, type Io, type JsonObject, type Kernel } from '../../../core/index.js'
 import type { Inspection } from '../../../core/kernel/index.js'
 import { dataKeys } from '../../../core/schema/index.js'
-import { tempFolder } from '../../lib/state/index.js'
+import { tempFolder } from '../../lib/base/index.js'
 
 export interface Setting {
   path: string

@@ -2,8 +2,8 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findProgram, searchPath } from '../../../core/base/index.js'
 import type { Contribution, Explanation, JsonObject, Result } from '../../../core/index.js'
-import { tempFolder } from '../../lib/state/index.js'
 import { executes, foreignKey, onBench, type Setting } from './bench.js'
+import { tempFolder } from '../../lib/base/index.js'
 
 export type SelfTestContext = Setting
 export interface SelfTestOutcome {
