@@ -30,7 +30,7 @@ describe('a path as text', () => {
     ['\\\\?\\x', '\\\\?\\x'],
   ])('%j becomes %j', (path, expected) => expect(normalize(path)).toBe(expected))
 
-  it.each(['../..', '../out/secret', 'a/../../out/secret', './././../out/secret', '/t/out/secret', '/etc/passwd', '/t/ws-evil', '/t/ws ', '../ws-evil/x', '/'])(
+  it.each(['..', '../out/secret', 'a/../../out/secret', './././../out/secret', '/t/out/secret', '/etc/passwd', '/t/ws-evil', '/t/ws ', '../ws-evil/x', '/'])(
     '%j leads outside',
     (path) => expect(code(() => normalize(path))).toBe('VT_PATH_OUTSIDE'),
   )
@@ -41,7 +41,7 @@ describe('a path as text', () => {
   )
 
   it('stays inside, whatever is asked, and says the same when asked again', () => {
-    const name = fc.oneof(fc.constantFrom('.', '../..', '', 'ws', 'ws-evil', 't', 'out', '\\xff', '\\x5c', '\\x2f..'), fc.string({ maxLength: 6 }))
+    const name = fc.oneof(fc.constantFrom('.', '..', '', 'ws', 'ws-evil', 't', 'out', '\\xff', '\\x5c', '\\x2f..'), fc.string({ maxLength: 6 }))
     fc.assert(
       fc.property(fc.array(name, { maxLength: 8 }), fc.constantFrom('', '/', '/t/', '/t/ws', '/t/ws/'), (names, start) => {
         const asked = start + names.join('/')

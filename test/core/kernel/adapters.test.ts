@@ -99,7 +99,7 @@ describe('consent', () => {
   async function installed(files: Record<string, string>): Promise<TempWorkspace> {
     const place = await tempWorkspace({ ...files, 'outside/vtcode/grpc.yaml': adapter('effects: [net]\n'), 'outside/vtcode/grpc.js': module })
     const target = join(place.home, '.vtcode/plugins/acme')
-    mkdirSync(join(target, '../..'), { recursive: true })
+    mkdirSync(join(target, '..'), { recursive: true })
     cpSync(join(place.root, 'outside'), target, { recursive: true })
     rmSync(join(place.root, 'outside'), { recursive: true })
     await install(place.home, target)

@@ -18,7 +18,7 @@ afterEach(() => {
 })
 
 const put = (path: string, text: string) => {
-  mkdirSync(join(root, path, '../..'), { recursive: true })
+  mkdirSync(join(root, path, '..'), { recursive: true })
   writeFileSync(join(root, path), text)
 }
 const content = (path: string) => readFileSync(join(root, path), 'utf8')

@@ -91,7 +91,7 @@ describe('a link', () => {
   it('in any tree leads where the operating system says, or nowhere', async () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd')
     const target = fc.oneof(
-      fc.array(fc.oneof(name, fc.constantFrom('../..', '.', '')), { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/').replace(/^\/*$|^\//, '../')),
+      fc.array(fc.oneof(name, fc.constantFrom('..', '.', '')), { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/').replace(/^\/*$|^\//, './')),
       fc.array(name, { maxLength: 3 }).map((parts) => ['ROOT', ...parts].join('/')),
       fc.constantFrom('/etc', 'OUT/secret'),
     )
