@@ -18,7 +18,7 @@ let libraries: { matter: typeof import('gray-matter'); yaml: typeof import('yaml
 const load = () => (libraries ??= { matter: require('gray-matter'), yaml: require('yaml') })
 
 /**
- * The block between the `---` lines as fields, and what follows as it stands. Throws `Fault`. gray-matter reads every block that is more than
+ * The block between the `---` lines as fields, and what follows as it stands. Throws FrontmatterError. gray-matter reads every block that is more than
  * plain lines; it cannot say in which line a fault is, refuse a block that is not closed or that names another language, leave every
  * scalar text, and read a thousand skills in the time of a start (plain lines are read here thirty times as fast).
  */
