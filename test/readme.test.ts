@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
@@ -49,3 +49,26 @@ describe('the README', () => {
     for (const [, verb] of page.matchAll(/`vtcode (\w+)/g)) expect(help).toMatch(new RegExp(`^  ${verb} `, 'm'))
   })
 })
+
+describe.each(['README.md', 'AGENTS.md', 'core/README.md', 'manifests/README.md', 'test/bench/README.md'])('%s', (name) => {
+  const text = readFileSync(join(project, name), 'utf8')
+  const from = dirname(join(project, name))
+
+  it('links to files, and to headings that stand there', () => {
+    for (const [, path, heading] of text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
+      const file = path ? join(from, path) : join(project, name)
+      expect(existsSync(file), file).toBe(true)
+      if (heading !== undefined) expect(headings(readFileSync(file, 'utf8')), `${path}#${heading}`).toContain(heading)
+    }
+  })
+
+  it('names files that are there', () => {
+    // Rooms are named from the floor that the page is about.
+    const floors = ['.', 'core', 'plugins', 'plugins/lib'].map((floor) => join(project, floor)).concat(from)
+    for (const [, path] of text.matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|mjs|yaml))`/g)) {
+      if (!/^(?:acme|~|\.vtcode)/.test(path!)) expect(floors.some((floor) => existsSync(join(floor, path!))), path).toBe(true)
+    }
+  })
+})
+
+const headings = (text: string): string[] => [...text.matchAll(/^#+ (.*)$/gm)].map(([, title]) => title!.toLowerCase().replace(/[^\w\s-]/g, '').replaceAll(' ', '-'))

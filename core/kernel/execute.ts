@@ -106,7 +106,8 @@ function answer(result: Result, contribution: Contribution, run: CallRun): Resul
   try {
     if (contribution.layer !== 'builtin') checked = toJson(result, { depth: 64, bytes: RESULT_BYTES }) as Result
   } catch (error) {
-    return bad(`what is no plain JSON data (${firstLine(error)})`)
+    const large = error instanceof VtError && error.code === 'VT_INPUT_TOO_LARGE'
+    return bad(large ? `more than ${RESULT_BYTES / 1_048_576} MiB` : `what is no plain JSON data (${firstLine(error)})`)
   }
   if (typeof checked !== 'object' || checked === null || typeof checked.ok !== 'boolean') return bad('what is no result')
   if (checked.ok) return typeof checked.output === 'object' && checked.output !== null ? checked : bad('a success without output')

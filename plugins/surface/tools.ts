@@ -1,4 +1,5 @@
 import type { Io, Kernel, SlotInfo } from '../../core/index.js'
+import { plainly } from '../../core/input/index.js'
 import { columns, oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode tools`: what can be called. */
@@ -19,8 +20,14 @@ function list(kernel: Kernel, names: string[], json: boolean, io: Io): number {
     return 2
   }
   const slots = kernel.list().filter(({ tool }) => names.length === 0 || names.includes(tool))
-  io.stdout.write(json ? `${JSON.stringify({ tools: slots })}\n` : render(slots, io))
+  io.stdout.write(json ? `${JSON.stringify({ tools: slots.map(readable) })}\n` : render(slots, io))
   return 0
+}
+
+/** With the tools that its hints name written out: in a manifest they are marks, which a call fills in for its caller. */
+function readable(slot: SlotInfo): SlotInfo {
+  const errors = Object.entries(slot.errors).map(([code, texts]) => [code, { ...texts, ...(texts.hint !== undefined && { hint: plainly(texts.hint) }) }])
+  return { ...slot, errors: Object.fromEntries(errors) as SlotInfo['errors'] }
 }
 
 function render(slots: SlotInfo[], io: Io): string {

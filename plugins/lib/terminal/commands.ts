@@ -7,7 +7,7 @@ export function verb(name: string, description: string, io: Io): Command {
   return new Command(`vtcode ${name}`)
     .description(description)
     .exitOverride()
-    .configureOutput({ writeOut: (text) => void io.stdout.write(text), writeErr: (text) => void io.stderr.write(text), outputError: (text) => say(io, 'error', wrong(text)) })
+    .configureOutput({ writeOut: (text) => void io.stdout.write(text), writeErr: (text) => void io.stderr.write(text), outputError: (text) => explain(text, name, io) })
     .showSuggestionAfterError()
     .addHelpText('after', '\nFlags that every verb takes: `vtcode help`.')
 }
@@ -35,9 +35,16 @@ const belongs = {
   '--surface': 'there is one face of the chat yet, the line mode',
   '--remote': 'there are no other machines to work on yet',
 }
-const wrong = (text: string): string => {
+/** What is wrong, and where the right form stands unless that is said already. */
+function explain(text: string, name: string, io: Io): void {
+  const reason = known(text)
+  say(io, 'error', reason ?? text.trimEnd().replace(/^error: /, ''))
+  if (reason === undefined) io.stderr.write(`See \`vtcode ${name} --help\`.\n`)
+}
+
+function known(text: string): string | undefined {
   const flag = /unknown option '(--[a-z-]+)/.exec(text)?.[1] ?? ''
   // A word that is no sub-command is taken for an argument of the one that needs no name.
   if (text.includes("too many arguments for 'list'")) return 'There is no such sub-command; --help lists them.'
-  return Object.hasOwn(belongs, flag) ? `${flag} has no place here; ${belongs[flag as keyof typeof belongs]}.` : text.trimEnd().replace(/^error: /, '')
+  return Object.hasOwn(belongs, flag) ? `${flag} has no place here; ${belongs[flag as keyof typeof belongs]}.` : undefined
 }

@@ -60,7 +60,7 @@ describe('a handler that misbehaves', () => {
     ['getter', 'VT_CALL_BAD_RESULT', /./],
     ['proxy', 'VT_CALL_BAD_RESULT', /./],
     ['thenable', 'VT_CALL_BAD_RESULT', /./],
-    ['big', 'VT_CALL_BAD_RESULT', /./],
+    ['big', 'VT_CALL_BAD_RESULT', /big returned more than 32 MiB\./],
     ['deep', 'VT_CALL_BAD_RESULT', /./],
     ['bigint', 'VT_CALL_BAD_RESULT', /./],
     ['mutates', 'VT_CALL_FAILED', /./],

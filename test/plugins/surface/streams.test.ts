@@ -81,7 +81,7 @@ describe('the common flags', () => {
   it('that are unknown are answered with the nearest one, exit 2, and help goes to stdout', async () => {
     const { place } = await scene([])
     for (const [verb, ...words] of Object.values(verbs)) {
-      expect(await vtcode(place, [verb!, ...words, '--workspaces'])).toEqual({ code: 2, out: '', err: expect.stringMatching(/^vtcode: error: unknown option '--workspaces'/) })
+      expect(await vtcode(place, [verb!, ...words, '--workspaces'])).toEqual({ code: 2, out: '', err: expect.stringMatching(new RegExp(`^vtcode: error: unknown option '--workspaces'.*\nSee \`vtcode ${verb} --help\`\\.\n$`, 's')) })
       expect(await vtcode(place, [verb!, '--help'])).toEqual({ code: 0, out: expect.stringMatching(/^Usage: vtcode /), err: '' })
     }
     expect((await vtcode(place, ['exec', '--jsno', 'x'])).err).toContain('(Did you mean --json?)')

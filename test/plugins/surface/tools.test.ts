@@ -10,6 +10,14 @@ it('vtcode tools lists the actions of all tools or of one, for people and as JSO
   expect(tools.every(({ tool }: { tool: string }) => tool === 'unified_search')).toBe(true)
 })
 
+it('vtcode tools --json writes out the tools that the hints of errors name', async () => {
+  await using made = await tempWorkspace()
+  const { stdout } = await vtcode(made, ['tools', '--json'])
+  expect(stdout).not.toMatch(/\{(?:slot|tool):/)
+  const { tools } = JSON.parse(stdout)
+  expect(tools.find(({ slot }: { slot: string }) => slot === 'load_skill').errors.VT_SKILL_UNKNOWN.hint).toBe('Use a name that list_skills gives.')
+})
+
 it('vtcode tools names the known ones for an unknown one', async () => {
   await using made = await tempWorkspace()
   expect(await vtcode(made, ['tools', 'nonsense'])).toMatchObject({ code: 2, stderr: expect.stringContaining('unified_file') })
