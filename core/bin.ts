@@ -58,21 +58,21 @@ function suspend(): void {
 }
 
 async function main(argv: string[]): Promise<number> {
-  const { options, env: said, log, quiet, verb, rest } = readCommandLine(argv)
+  const { options, env: extraEnv, log, quiet, verb, rest } = readCommandLine(argv)
   if (verb === undefined && rest.includes('--version')) {
     process.stdout.write(`${version}\n`)
     return 0
   }
   // A person who says nothing wants to talk; a program that says nothing is wrong.
-  const meant = verb ?? (rest.includes('--help') || rest.includes('-h') ? 'help' : process.stdin.isTTY ? 'chat' : undefined)
-  const env = { ...process.env, ...said }
+  const intended = verb ?? (rest.includes('--help') || rest.includes('-h') ? 'help' : process.stdin.isTTY ? 'chat' : undefined)
+  const env = { ...process.env, ...extraEnv }
   const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env, signal: stop.signal, quiet, interrupts: (handler) => void (instead = handler) }
-  const kernel = await createKernel({ ...options, env, ...(meant !== undefined && { verb: meant }), surface: meant ?? 'help', ...(log && { log: logFrom(log) }) })
+  const kernel = await createKernel({ ...options, env, ...(intended !== undefined && { verb: intended }), surface: intended ?? 'help', ...(log && { log: logFrom(log) }) })
   close = kernel.close
   try {
-    const surface = meant === undefined ? undefined : await kernel.surface(meant)
+    const surface = intended === undefined ? undefined : await kernel.surface(intended)
     const code = surface ? await surface(kernel, rest, io) : usage(kernel, verb)
-    if (meant !== verb && code === 3) process.stderr.write('See `vtcode help` for what else there is.\n')
+    if (intended !== verb && code === 3) process.stderr.write('See `vtcode help` for what else there is.\n')
     return code
   } finally {
     await kernel.close()
@@ -81,8 +81,8 @@ async function main(argv: string[]): Promise<number> {
 
 function usage(kernel: Kernel, verb = ''): number {
   const verbs = kernel.contributions().flatMap((known) => (known.kind === 'surface' && known.verb ? [known.verb] : []))
-  const meant = nearest(verb, verbs)
-  const wrong = verb ? `There is no verb '${verb}'${meant ? `, meant: ${meant}` : ''}` : 'Say what to do'
+  const like = nearest(verb, verbs)
+  const wrong = verb ? `There is no verb '${verb}'${like ? `, meant: ${like}` : ''}` : 'Say what to do'
   process.stderr.write(`vtcode: error: ${wrong}; known verbs: ${verbs.sort().join(', ')}.\nSee \`vtcode help\`.\n`)
   return 2
 }

@@ -53,7 +53,7 @@ export class InFlight {
 /** An abort whose `AbortSignal` is made only for those who ask: most calls end without anybody looking. */
 export class LazyAbort {
   aborted = false
-  private readonly told = new Set<() => void>()
+  private readonly listeners = new Set<() => void>()
   private controller: AbortController | undefined
 
   get signal(): AbortSignal {
@@ -64,13 +64,13 @@ export class LazyAbort {
   /** Calls `run` on abort, at once if that was before; the return value stops it. */
   on(run: () => void): () => void {
     if (this.aborted) run()
-    else this.told.add(run)
-    return () => void this.told.delete(run)
+    else this.listeners.add(run)
+    return () => void this.listeners.delete(run)
   }
   abort(): void {
     if (this.aborted) return
     this.aborted = true
     this.controller?.abort()
-    for (const run of this.told) run()
+    for (const run of this.listeners) run()
   }
 }

@@ -53,17 +53,17 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
     items.push(item)
     return trusted(item.id, item.digest)
   }
-  const given = [options.config ?? []].flat() as (Config | string)[]
-  const sources = await fromFiles(options, given, agreed, diagnostics)
+  const configs = [options.config ?? []].flat() as (Config | string)[]
+  const sources = await fromFiles(options, configs, agreed, diagnostics)
   const files = sources.map(({ file }) => file)
-  sources.push(...(await fromCalls(env, given)))
+  sources.push(...(await fromCalls(env, configs)))
   for (const source of sources) source.trusted = (key, value) => agreed(itemForValue(source.file, key, value, workspace))
   // Into what came of them, whose origins are not to be looked at yet.
   return Object.assign(laidOver(sources, options, diagnostics), { files, items })
 }
 
 /** The settings files of all layers, the lowest first. `agreed` tells whether the user agreed to what a workspace would run. */
-async function fromFiles(options: SettingsOptions, given: (Config | string)[], agreed: (item: TrustItem) => boolean, diagnostics: Diagnostic[]): Promise<SettingsSource[]> {
+async function fromFiles(options: SettingsOptions, configs: (Config | string)[], agreed: (item: TrustItem) => boolean, diagnostics: Diagnostic[]): Promise<SettingsSource[]> {
   const { workspace, home, admin = '/etc/vtcode', env, mode } = options
   const circumstances = { cwd: workspace, env, ...(mode && { mode }) }
   const { wait = usualWaits.settings } = options
@@ -86,7 +86,7 @@ async function fromFiles(options: SettingsOptions, given: (Config | string)[], a
     sources.push(await fromData('user', adopted, { shelf }))
   }
 
-  const instead = given.findLast((one) => typeof one === 'string' && !one.includes('='))
+  const instead = configs.findLast((one) => typeof one === 'string' && !one.includes('='))
   if (typeof instead === 'string') {
     const hint = 'Name a file that exists, or a single setting: --config key=value.'
     if (!existsSync(instead)) throw problem('VT_CONFIG_INVALID', { problem: `There is no settings file '${instead}'.` }, { hint, details: { files: [resolve(instead)] } })
@@ -104,13 +104,13 @@ async function fromFiles(options: SettingsOptions, given: (Config | string)[], a
 }
 
 /** What variables and options say, in this order. */
-async function fromCalls(env: SettingsOptions['env'], given: (Config | string)[]): Promise<SettingsSource[]> {
+async function fromCalls(env: SettingsOptions['env'], configs: (Config | string)[]): Promise<SettingsSource[]> {
   const sources: SettingsSource[] = []
   for (const [name, text] of Object.entries(env)) {
     if (!name.startsWith('VTCODE__') || text === undefined) continue
     sources.push(await fromCall(name, assign(name.slice(8).toLowerCase().split('__'), text)))
   }
-  for (const one of given) {
+  for (const one of configs) {
     const equals = typeof one === 'string' ? one.indexOf('=') : -1
     if (typeof one !== 'string') sources.push(await fromCall('options', one))
     else if (equals >= 0) sources.push(await fromCall(`--config ${one}`, assign(one.slice(0, equals).split('.'), one.slice(equals + 1))))
@@ -164,7 +164,7 @@ export async function validateConfigFile(file: string): Promise<Diagnostic[]> {
 }
 
 /** Every file that says a setting, an agreement or a lock, there or not. */
-export function settingsPlaces({ workspace, home, admin = '/etc/vtcode' }: { workspace: string; home: string; admin?: string }): string[] {
+export function settingsLocations({ workspace, home, admin = '/etc/vtcode' }: { workspace: string; home: string; admin?: string }): string[] {
   const folder = join(workspace, '.vtcode')
   const stems = [join(admin, 'vtcode.config'), join(home, 'vtcode.config'), join(workspace, 'vtcode.config'), join(folder, 'config'), join(folder, 'config.local')]
   const others = [join(folder, 'tool-policy.json'), join(home, 'trust.json'), join(home, 'plugins.lock.json'), join(folder, 'plugins.lock.json')]
@@ -178,8 +178,8 @@ function workspaceFiles(workspace: string, home: string): string[] {
   const folder = join(workspace, '.vtcode')
   const root = named(join(workspace, 'vtcode.config'), [...codeEnds, ...dataEnds])
   const below = (stem: string) => (sameFolder(folder, home) ? [] : named(join(folder, stem), dataEnds))
-  const places = [[...root, ...below('config')], below('config.local')]
-  return places.map(only).filter((file) => file !== undefined)
+  const stems = [[...root, ...below('config')], below('config.local')]
+  return stems.map(only).filter((file) => file !== undefined)
 }
 
 /** The one of these files that exists. Throws VT_CONFIG_AMBIGUOUS when there are two. */

@@ -4,7 +4,7 @@ import { effectsOf, type Registry } from '../registry/index.js'
 import type { AdapterContext } from './types.js'
 import type { OnFault } from './uncaught.js'
 
-export interface AdapterGround {
+export interface AdapterContextSources {
   settings: Settings
   workspace: string
   home: string
@@ -27,7 +27,7 @@ interface Found {
 }
 
 /** What the adapters of one generation stand on, and its end. */
-export function premisesOf({ settings, workspace, home, inspecting, env, waits, report, renew, found, registry, log }: AdapterGround): { of(adapter: Contribution): AdapterContext; end(): Promise<void> } {
+export function adapterContextsOf({ settings, workspace, home, inspecting, env, waits, report, renew, found, registry, log }: AdapterContextSources): { of(adapter: Contribution): AdapterContext; end(): Promise<void> } {
   const endings = new Set<() => void | Promise<void>>()
   let ended = false
   const shared: Omit<AdapterContext, 'settings' | 'log'> = {

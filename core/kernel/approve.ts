@@ -67,8 +67,8 @@ export async function explanation(registry: Registry, judges: readonly Judge[], 
   for (const { policy, covers, judge } of judges) {
     if (!covers(call)) continue
     const verdict = await judge(call)
-    const said = notes.filter((one) => one.policy === policy).map(({ note }) => note)
-    chain.push({ policy, ...wordOf(verdict), notes: said })
+    const own = notes.filter((one) => one.policy === policy).map(({ note }) => note)
+    chain.push({ policy, ...wordOf(verdict), notes: own })
     const after = worse(worst, verdict)
     if (after !== worst) [worst, decided_by] = [after, policy]
   }

@@ -97,8 +97,8 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
     if (!refused && run.cancel.aborted) throw problem('VT_CALL_ABORTED')
     begun = true
     const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
-    const said = target.alias ? await translated(generation, target.alias, result) : result
-    const whole = withNotices(said, isCut(said) ? [...checked.notices, ...checked.silent] : checked.notices)
+    const answered = target.alias ? await translated(generation, target.alias, result) : result
+    const whole = withNotices(answered, isCut(answered) ? [...checked.notices, ...checked.silent] : checked.notices)
     return await postCompaction.promise(worded(whole, inWords().words), call)
   } catch (error) {
     const result = asFailure(error, !begun && couldChange(generation, tool, target), target)
@@ -135,9 +135,9 @@ async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
     const { judges } = calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
     const { info, chain } = target.slot
     const would = chain[0] && (await generation.loader.render(chain[0], call.input, info))
-    const told = await explanation(generation.registry, judges, call, notes)
-    const hint = told.hint && speak(told.hint, wordsFor(generation.registry, target))
-    return { ...told, ...(hint && { hint }), ...(would && { would }) }
+    const explained = await explanation(generation.registry, judges, call, notes)
+    const hint = explained.hint && speak(explained.hint, wordsFor(generation.registry, target))
+    return { ...explained, ...(hint && { hint }), ...(would && { would }) }
   } catch (error) {
     const { error: { message, hint } } = worded(asFailure(error, couldChange(generation, tool, target), target), wordsFor(generation.registry, target)) as Failure
     return { mode: generation.settings.policy.mode, verdict: 'refused', reason: message, hint, chain: [] }
@@ -150,12 +150,12 @@ async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
 /** A call that never came to be one, for the compactors: what was refused is shortened and recorded like any other answer. */
 function unchecked(calls: Calls, target: CallTarget | undefined, generation: Generation, { tool, sent, options, depth }: Asked): Call {
   const { slot } = target ?? {}
-  const said = readable(sent)
+  const input = readable(sent)
   return deepFreeze({
     id: nextId(calls),
     slot: slot?.info.slot ?? toolName(String(tool)).slice(0, 80),
-    input: said,
-    given: said,
+    input,
+    given: input,
     effects: slot?.info.effects ?? [],
     mode: generation.settings.policy.mode,
     session: options.session ?? 'main',
@@ -212,7 +212,7 @@ function start(calls: Calls, generation: Generation, slot: SlotInfo, call: Call,
 /** Built on the first call of a generation: a program that only lists never loads tapable. */
 async function pipelinesOf({ pipelines, runs, report }: Calls, generation: Generation): Promise<Pipelines> {
   const { buildPipelines } = await import('./pipelines.js')
-  const built = pipelines.get(generation) ?? buildPipelines(generation.registry, execution(generation, (call) => runs.get(call)!, report), generation.lending.host.waits)
+  const built = pipelines.get(generation) ?? buildPipelines(generation.registry, execution(generation, (call) => runs.get(call)!, report), generation.services.host.waits)
   pipelines.set(generation, built)
   return built
 }
@@ -233,8 +233,8 @@ async function translated({ loader }: Generation, { slot, part, given }: NonNull
 /** The input of a refused call as far as it is data of a size worth keeping. */
 function readable(sent: unknown): JsonObject {
   try {
-    const said = toJson(sent, { bytes: 65_536 })
-    return typeof said === 'object' && said !== null && !Array.isArray(said) ? (said as JsonObject) : {}
+    const value = toJson(sent, { bytes: 65_536 })
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
   } catch {
     return {}
   }

@@ -24,8 +24,8 @@ export async function consentItems({ user, trust, ...options }: SettingsOptions 
     }
   }
   const settings = loaded.settings['skills'] as SkillSettings
-  const said = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
-  const skills = findSkills({ ...options, cwd: process.cwd(), user, plugins: pluginsOf({ contributions, packages }), settings, said, trusted: () => false })
+  const declaredBy = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
+  const skills = findSkills({ ...options, cwd: process.cwd(), user, plugins: pluginsOf({ contributions, packages }), settings, declaredBy, trusted: () => false })
   for (const skill of skills.all.filter(({ layer }) => layer === 'workspace')) {
     // Consent decides whether it is listed, takes a name that another layer has, or brings tools.
     const brings = markers(skill.folder).map((name) => join(skill.folder, name))

@@ -58,7 +58,7 @@ export interface ContextServices {
   readonly settings: Settings
   readonly workspace: Workspace
   /** The workspace without what rules hide: the one that tools get. */
-  readonly seen: Workspace
+  readonly filtered: Workspace
   readonly host: Host
   readonly log: (level: string, message: string) => void
   readonly changed: (uri: string) => void
@@ -70,8 +70,8 @@ const BURST = 10
 const REFILL_MS = 100
 
 /** The context of one contribution within one call. */
-export function contextOf(lending: ContextServices, contribution: Contribution, run: CallRun): Context {
-  return new CallContext(lending, contribution, run, grantOf(lending, contribution))
+export function contextOf(services: ContextServices, contribution: Contribution, run: CallRun): Context {
+  return new CallContext(services, contribution, run, grantOf(services, contribution))
 }
 
 /** Getters, so that what nobody reads is never made and what is read may be taken apart: `({ input }, { call, signal })`. */
@@ -79,7 +79,7 @@ class CallContext implements Context {
   private last = 0
   private spare = BURST
   constructor(
-    private readonly lending: ContextServices,
+    private readonly services: ContextServices,
     private readonly contribution: Contribution,
     private readonly run: CallRun,
     private readonly grant: Grant,
@@ -98,13 +98,13 @@ class CallContext implements Context {
     return this.run.slot
   }
   get workspace() {
-    return this.contribution.kind === 'policy' || this.contribution.kind === 'compactor' ? this.lending.workspace : this.lending.seen
+    return this.contribution.kind === 'policy' || this.contribution.kind === 'compactor' ? this.services.workspace : this.services.filtered
   }
   get session() {
     return this.run.session
   }
   get host() {
-    return this.lending.host
+    return this.services.host
   }
   get explain() {
     const { notes } = this.run
@@ -134,12 +134,12 @@ class CallContext implements Context {
   }
   get log() {
     return (level: LogLevel, message: string) => {
-      this.lending.log(level, `${this.contribution.id}: ${message}`)
+      this.services.log(level, `${this.contribution.id}: ${message}`)
       if (!this.run.over) this.run.options.onLog?.(level, redactText(message))
     }
   }
   get changed() {
-    return this.lending.changed
+    return this.services.changed
   }
 }
 

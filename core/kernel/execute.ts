@@ -11,7 +11,7 @@ const RESULT_BYTES = 32 * 1_048_576
 
 /** The functions behind the taps of one generation: loaded on first use, bounded in time, their answers checked. */
 export function execution(generation: Generation, runOf: (call: Call) => CallRun, report: OnFault): Taps {
-  const { loader, lending } = generation
+  const { loader, services } = generation
   const gates = new Map<Contribution, Semaphore>()
 
   const mainOf = (contribution: Contribution) => loader.loaded(contribution) ?? loader.load(contribution)
@@ -26,7 +26,7 @@ export function execution(generation: Generation, runOf: (call: Call) => CallRun
       try {
         if (call.caller.sandbox === 'strict' && contribution.layer !== 'builtin' && run.slot.effects.includes('exec')) throw unconfined(contribution)
         const main = loader.loaded(contribution) ?? (await loader.load(contribution))
-        const work = main(call, contextOf(lending, contribution, run)) as ReturnType<Handler>
+        const work = main(call, contextOf(services, contribution, run)) as ReturnType<Handler>
         const result = isPromise(work) ? await bounded(work, run, secondsOf(generation, contribution, call)) : work
         return result === undefined ? undefined : answer(result, contribution, run)
       } catch (error) {
@@ -38,16 +38,16 @@ export function execution(generation: Generation, runOf: (call: Call) => CallRun
       }
     },
     judge(contribution, call) {
-      const ask = (main: Policy) => main(call, contextOf(lending, contribution, runOf(call)))
+      const ask = (main: Policy) => main(call, contextOf(services, contribution, runOf(call)))
       const main = mainOf(contribution)
       return isPromise(main) ? main.then(ask) : ask(main as Policy)
     },
     async answer(contribution, request) {
-      const said = (await loader.exported(contribution, 'answer')) as Answerer | undefined
-      return said?.(request, contextOf(lending, contribution, runOf(request.call)))
+      const answerer = (await loader.exported(contribution, 'answer')) as Answerer | undefined
+      return answerer?.(request, contextOf(services, contribution, runOf(request.call)))
     },
     shrink(contribution, result, call) {
-      const ask = (main: Compactor) => main(result, call, contextOf(lending, contribution, runOf(call)))
+      const ask = (main: Compactor) => main(result, call, contextOf(services, contribution, runOf(call)))
       const main = mainOf(contribution)
       return isPromise(main) ? main.then(ask) : ask(main as Compactor)
     },

@@ -34,7 +34,7 @@ export async function inspect(path: string, options: InspectOptions, { name, lay
   const { root, plugin } = source
   const format = found.plugins.at(-1)?.format ?? forms[source.form] ?? 'manifests'
   const settings = { roots: [], pin: [], disable: [], claude_folders: false, workspace: 'off' as const, bundled: false }
-  const skills = findSkills({ ...options, cwd: options.workspace, user: options.home, plugins: ours(pluginsOf(found)), settings, said: () => undefined, trusted: () => false })
+  const skills = findSkills({ ...options, cwd: options.workspace, user: options.home, plugins: ours(pluginsOf(found)), settings, declaredBy: () => undefined, trusted: () => false })
   const own = skills.all.filter(({ id }) => id.startsWith(`${plugin}:`))
   const diagnostics = [...found.diagnostics, ...skills.diagnostics.filter(({ files }) => files.some((file) => file.startsWith(root)))]
   return { name: plugin === source.layer ? basename(source.path) : plugin, root, format, contributions: ours(found.contributions), invalid: ours(found.invalid), diagnostics, skills: own }

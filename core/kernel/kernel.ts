@@ -30,7 +30,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     call: (tool: string, input?: unknown, options: CallOptions = {}) => running.caller.call(tool, input, options),
     resolve: (tool, input) => resolution(current().registry, tool, input),
     explain: (tool, input, options = {}) => running.caller.explain(tool, input, options),
-    list: () => current().lending.host.slots(),
+    list: () => current().services.host.slots(),
     describe: (name) => described(current(), name),
     tools: () => listTools(current().registry).flatMap((tool) => shown(current(), tool) ?? []),
     contributions: () => current().registry.infos,
@@ -56,7 +56,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
 }
 
 function described(generation: Generation, name: string): ReturnType<Kernel['describe']> {
-  const tool = generation.lending.host.describe(name)
+  const tool = generation.services.host.describe(name)
   return tool && shown(generation, tool)
 }
 

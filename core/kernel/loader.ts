@@ -23,7 +23,7 @@ export interface Loader {
 export interface LoaderOptions {
   adapters: ReadonlyMap<string, Contribution>
   /** What an adapter is given besides the manifest. */
-  premises: (adapter: Contribution) => AdapterContext
+  contextFor: (adapter: Contribution) => AdapterContext
   /** Does its module run in a process of its own? */
   isolates: (contribution: Contribution) => boolean
   /** Milliseconds that importing one module may take. */
@@ -34,7 +34,7 @@ export interface LoaderOptions {
 }
 
 /** One manifest → one function: its module's default export, or what the adapter of its kind makes of the manifest. */
-export function createLoader({ adapters, premises, isolates, limit, verify, report }: LoaderOptions): Loader {
+export function createLoader({ adapters, contextFor, isolates, limit, verify, report }: LoaderOptions): Loader {
   const loading = new Map<Contribution, Promise<Export>>()
   const loaded = new Map<Contribution, Export>()
   const modules = new Map<Contribution, Record<string, unknown>>()
@@ -46,11 +46,11 @@ export function createLoader({ adapters, premises, isolates, limit, verify, repo
     if (path === undefined) {
       const adapter = adapterOf(contribution, adapters)
       if (!adapter) throw importError(contribution, 'has no module and no adapter serves it')
-      return ((await load(adapter)) as Adapter)(contribution, premises(adapter))
+      return ((await load(adapter)) as Adapter)(contribution, contextFor(adapter))
     }
     const aside = isolates(contribution) ? adapters.get('module') : undefined
     if (aside) {
-      const main = await ((await load(aside)) as Adapter)(contribution, premises(aside))
+      const main = await ((await load(aside)) as Adapter)(contribution, contextFor(aside))
       modules.set(contribution, main as unknown as Record<string, unknown>)
       return main
     }
@@ -86,7 +86,7 @@ export function createLoader({ adapters, premises, isolates, limit, verify, repo
   }
   async function render(contribution: Contribution, input: JsonObject, slot: SlotInfo): Promise<JsonObject | undefined> {
     const adapter = adapterOf(contribution, adapters)
-    return adapter && ((await load(adapter)) as Adapter).render?.(contribution, input, premises(adapter), slot)
+    return adapter && ((await load(adapter)) as Adapter).render?.(contribution, input, contextFor(adapter), slot)
   }
   return { load, render, loaded: (contribution) => loaded.get(contribution), exported }
 }

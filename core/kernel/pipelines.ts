@@ -70,9 +70,9 @@ export function buildPipelines(registry: Registry, taps: Taps, waits: Waits): Pi
     let yes: Answer | undefined
     for (const { policy, covers } of answering) {
       if (!covers(request.call.slot)) continue
-      const said = await answerOf(policy, waits.policy, () => taps.answer(policy, request))
-      if (said && 'deny' in said) return said
-      if (policy.layer !== 'workspace') yes ??= said
+      const answered = await answerOf(policy, waits.policy, () => taps.answer(policy, request))
+      if (answered && 'deny' in answered) return answered
+      if (policy.layer !== 'workspace') yes ??= answered
     }
     return yes
   }
@@ -81,10 +81,10 @@ export function buildPipelines(registry: Registry, taps: Taps, waits: Waits): Pi
 
 async function answerOf({ manifest }: Contribution, usual: number, ask: () => ReturnType<Taps['answer']>): Promise<Answer | undefined> {
   try {
-    const said = await withTimeout(ask(), limitOf(manifest, usual), () => new Error('it does not answer'))
-    if (typeof said !== 'object' || said === null) return undefined
-    if ('deny' in said) return typeof said.deny === 'string' ? said : undefined
-    return ['once', 'session', 'always'].includes(said.allow) ? said : undefined
+    const value = await withTimeout(ask(), limitOf(manifest, usual), () => new Error('it does not answer'))
+    if (typeof value !== 'object' || value === null) return undefined
+    if ('deny' in value) return typeof value.deny === 'string' ? value : undefined
+    return ['once', 'session', 'always'].includes(value.allow) ? value : undefined
   } catch {
     return undefined
   }

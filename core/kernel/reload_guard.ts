@@ -7,13 +7,13 @@ import type { Generation } from './generation.js'
  * broken, and its slot left to what is weaker. What a user takes away by the settings or by `vtcode plugins remove` may go.
  */
 export async function reloadObjection(next: Generation, { registry, settings }: Generation): Promise<string | undefined> {
-  const said = JSON.stringify(next.settings.manifests) === JSON.stringify(settings.manifests)
+  const unchanged = JSON.stringify(next.settings.manifests) === JSON.stringify(settings.manifests)
   const overrides = [...registry.slots.values()].flatMap(({ chain }) => chain.filter(({ stage }) => stage === 'override'))
   for (const one of [...registry.policies, ...overrides].filter(({ layer }) => layer !== 'builtin')) {
     const now = next.registry.infos.find(({ id }) => id === one.id) ?? next.registry.infos.find(({ file, state }) => file === one.file && state === 'invalid')
     if (now && (now.state === 'invalid' || now.state === 'unlocked')) return `${one.id} cannot be loaded any more: ${now.reason ?? now.state}`
-    const meant = next.seals.holds(one.root) ? next.seals.entryOf(one.root) !== undefined : said
-    if (!now && !existsSync(one.file) && meant) return `the file of ${one.id}, ${one.file}, is gone`
+    const intended = next.lockVerifier.holds(one.root) ? next.lockVerifier.entryOf(one.root) !== undefined : unchanged
+    if (!now && !existsSync(one.file) && intended) return `the file of ${one.id}, ${one.file}, is gone`
   }
   for (const policy of next.registry.policies.filter(({ layer }) => layer !== 'builtin')) {
     try {

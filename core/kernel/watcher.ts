@@ -37,16 +37,16 @@ export function watchFiles(paths: () => readonly string[], tell: () => Promise<u
 
 /** Changes with every file below these paths; hidden ones and `node_modules` are passed over. */
 function signatureOf(paths: readonly string[]): string {
-  const seen: string[] = []
+  const versions: string[] = []
   const look = (path: string) => {
     const stat = statOf(path)
-    if (seen.length >= MAX_FILES) return
-    seen.push(stat ? `${path}\0${stat.ino}\0${stat.isDirectory() ? 0 : `${stat.mtimeMs}\0${stat.size}`}` : path)
+    if (versions.length >= MAX_FILES) return
+    versions.push(stat ? `${path}\0${stat.ino}\0${stat.isDirectory() ? 0 : `${stat.mtimeMs}\0${stat.size}`}` : path)
     if (!stat?.isDirectory()) return
     for (const name of namesIn(path)) if (!name.startsWith('.') && name !== 'node_modules') look(join(path, name))
   }
   for (const path of paths) look(path)
-  return seen.join('\n')
+  return versions.join('\n')
 }
 
 /** What vanishes while it is looked at is not there. */

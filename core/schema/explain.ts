@@ -134,8 +134,8 @@ function faultText(alike: ErrorObject[], known: readonly string[]): string | und
     case 'anyOf':
     case 'oneOf': {
       const keys = (schema as Schema[]).flatMap((branch) => branch['required'] as string[])
-      const given = keys.filter((key) => Object.hasOwn(data as object, key))
-      return given.length > 1 ? `${given.join(' and ')} exclude each other.` : `One of ${keys.join(', ')} is needed.`
+      const present = keys.filter((key) => Object.hasOwn(data as object, key))
+      return present.length > 1 ? `${present.join(' and ')} exclude each other.` : `One of ${keys.join(', ')} is needed.`
     }
     case 'pattern':
       return `${subject} is ${quote(data)}, which does not match ${params['pattern']}`

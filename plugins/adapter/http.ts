@@ -8,13 +8,13 @@ import { invalidHttp, httpSettings, type HttpSettings } from './http/settings.js
 const MAX_WAIT_SECS = 10
 
 /** Turns a manifest with `http` into a handler: one origin, values in their places, secrets resolved when they are sent. */
-const http: Adapter = (contribution, premises) => {
+const http: Adapter = (contribution, adapterContext) => {
   const settings = httpSettings(contribution)
-  const web = webOf(settings, premises)
+  const web = webOf(settings, adapterContext)
   return async (call, context) => {
     const request = compose(settings, call.input)
     requireSafe(request.url, settings)
-    await authorize(request, settings, { contribution, premises, field: 'http', input: call.input, signal: context.signal })
+    await authorize(request, settings, { contribution, adapterContext, field: 'http', input: call.input, signal: context.signal })
     const page = await send(request, settings, web, context.signal).catch((error: unknown) => {
       throw told(error, call.slot, settings)
     })

@@ -6,8 +6,8 @@ import { PluginProcess } from './isolated/plugin_process.js'
 const wards = new WeakMap<AdapterContext, Map<string, PluginProcess>>()
 
 /** Turns a manifest with a foreign `module` into a function that is called in the process of its plugin. */
-const isolated: Adapter = async (contribution, premises) => {
-  const ward = wardOf(contribution, premises)
+const isolated: Adapter = async (contribution, adapterContext) => {
+  const ward = wardOf(contribution, adapterContext)
   const module = contribution.manifest.module ?? String(contribution.manifest.alias?.['module'])
   const { file, complete } = await ward.load(contribution, resolve(dirname(contribution.file), module))
   const main = (...args: unknown[]) => ward.call(contribution, file, 'default', args) as Promise<Result | undefined>
@@ -15,15 +15,15 @@ const isolated: Adapter = async (contribution, premises) => {
 }
 export default isolated
 
-function wardOf(contribution: Contribution, premises: AdapterContext): PluginProcess {
+function wardOf(contribution: Contribution, adapterContext: AdapterContext): PluginProcess {
   const { id, plugin, layer } = contribution
-  const known = wards.get(premises) ?? new Map<string, PluginProcess>()
-  wards.set(premises, known)
+  const known = wards.get(adapterContext) ?? new Map<string, PluginProcess>()
+  wards.set(adapterContext, known)
   const key = plugin === layer ? id : plugin
   let ward = known.get(key)
   if (!ward) {
-    known.set(key, (ward = new PluginProcess(contribution, premises)))
-    premises.onEnd(() => ward!.end())
+    known.set(key, (ward = new PluginProcess(contribution, adapterContext)))
+    adapterContext.onEnd(() => ward!.end())
   }
   return ward
 }

@@ -58,9 +58,9 @@ export class PluginProcess {
 
   constructor(
     private readonly contribution: Contribution,
-    private readonly premises: AdapterContext,
+    private readonly adapterContext: AdapterContext,
   ) {
-    this.#limits = (premises.settings['plugins'] ?? {}) as Limits
+    this.#limits = (adapterContext.settings['plugins'] ?? {}) as Limits
   }
 
   /** Imports a module in the process. Throws VT_PLUGIN_IMPORT, VT_PLUGIN_QUARANTINED. */
@@ -91,7 +91,7 @@ export class PluginProcess {
     const data = context ? args.slice(0, -1) : args
     const call = data.find((arg): arg is Call => typeof (arg as Call | undefined)?.slot === 'string')
     const visit = context && new ContextBridge(contribution, call, context)
-    const asked = this.#ask({ t: 'call', id: contribution.id, file, name, args: data, ...(context && { context: described(context, this.premises) }) }, visit)
+    const asked = this.#ask({ t: 'call', id: contribution.id, file, name, args: data, ...(context && { context: described(context, this.adapterContext) }) }, visit)
     const stop = context && this.#stopping(context.signal, asked.number)
     try {
       const { value, none } = await asked
@@ -141,15 +141,15 @@ export class PluginProcess {
   }
 
   async #start(): Promise<void> {
-    const { contribution, premises } = this
+    const { contribution, adapterContext } = this
     const { max_memory_mb: memory = 512, settings = {} } = this.#limits
-    const data = premises.dataOf(contribution)
+    const data = adapterContext.dataOf(contribution)
     mkdirSync(data, { recursive: true, mode: 0o700 })
     const said = { ...settings[contribution.plugin]?.env, ...settings[contribution.id]?.env }
-    const own = await resolveValues(said, { contribution: { ...contribution, layer: 'user' }, premises, field: 'plugins.settings.env', signal: AbortSignal.timeout(10_000) })
-    const env = { ...environment(), VTCODE_WORKSPACE: premises.workspace, ...own, PLUGIN_ROOT: contribution.root, PLUGIN_DATA: data }
+    const own = await resolveValues(said, { contribution: { ...contribution, layer: 'user' }, adapterContext, field: 'plugins.settings.env', signal: AbortSignal.timeout(10_000) })
+    const env = { ...environment(), VTCODE_WORKSPACE: adapterContext.workspace, ...own, PLUGIN_ROOT: contribution.root, PLUGIN_DATA: data }
     const args = [`--max-old-space-size=${memory}`, '--no-warnings', child]
-    const launch = await sandboxedLaunch({ file: process.execPath, args, cwd: data, env }, contribution, premises)
+    const launch = await sandboxedLaunch({ file: process.execPath, args, cwd: data, env }, contribution, adapterContext)
     const running = start(launch, ['ignore', 'pipe', 'pipe', 'pipe'])
     this.#process = running
     this.#reason = undefined
@@ -249,8 +249,8 @@ export class PluginProcess {
     const { quarantine_after: most = 3 } = this.#limits
     const now = Date.now()
     this.#faults = [...this.#faults.filter((at) => now - at < FAULTS_MS), now]
-    this.premises.report(this.contribution, error)
-    if (this.#faults.length >= most) this.premises.quarantine(this.contribution, error.message)
+    this.adapterContext.report(this.contribution, error)
+    if (this.#faults.length >= most) this.adapterContext.quarantine(this.contribution, error.message)
   }
 
   #requireTrusted(): void {

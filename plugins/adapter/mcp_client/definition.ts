@@ -58,27 +58,27 @@ export function keyOf(definition: Definition, { plugin, layer, root }: Contribut
   return sha256(JSON.stringify([definition, plugin, layer, root, layer === 'workspace' ? workspace : '']))
 }
 
-interface Standing {
+interface LaunchContext {
   contribution: Contribution
-  premises: AdapterContext
+  adapterContext: AdapterContext
   signal: AbortSignal
 }
 
 /** What starts a server, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
-export async function launchOf(definition: Definition, { contribution, premises, signal }: Standing): Promise<Launch> {
+export async function launchOf(definition: Definition, { contribution, adapterContext, signal }: LaunchContext): Promise<Launch> {
   const { command = '', args = [], cwd, env } = definition
-  const expand = expander(contribution, premises)
-  const data = premises.dataOf(contribution)
-  const base = contribution.said ? premises.workspace : contribution.root
-  const asking = (field: string): ValueScope => ({ contribution, premises, field: `mcp.${field}`, signal })
+  const expand = expander(contribution, adapterContext)
+  const data = adapterContext.dataOf(contribution)
+  const base = contribution.said ? adapterContext.workspace : contribution.root
+  const asking = (field: string): ValueScope => ({ contribution, adapterContext, field: `mcp.${field}`, signal })
   const values = await resolveValues(env, asking('env'))
   const expanded = Object.fromEntries(Object.entries(values).map(([name, text]) => [name, typeof env![name] === 'string' ? expand(text, `env.${name}`) : text]))
   const folder = await resolveValue(cwd ?? '', asking('cwd'))
   return {
-    file: programOf((await resolveValue(command, asking('command'))) ?? '', base, contribution, premises),
+    file: programOf((await resolveValue(command, asking('command'))) ?? '', base, contribution, adapterContext),
     args: (await resolveWords(args, asking('args'))).map((arg) => expand(arg, 'args')),
     cwd: resolve(base, expand(folder ?? '', 'cwd')),
-    env: { ...environment(), VTCODE_WORKSPACE: premises.workspace, ...expanded, [startedByUs]: '1', PLUGIN_ROOT: contribution.root, PLUGIN_DATA: data },
+    env: { ...environment(), VTCODE_WORKSPACE: adapterContext.workspace, ...expanded, [startedByUs]: '1', PLUGIN_ROOT: contribution.root, PLUGIN_DATA: data },
   }
 }
 
@@ -94,10 +94,10 @@ function programOf(command: string, base: string, { id, layer, said }: Contribut
 }
 
 /** Where a server is reached, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
-export async function addressOf(definition: Definition, { contribution, premises, signal }: Standing): Promise<ServerAddress> {
+export async function addressOf(definition: Definition, { contribution, adapterContext, signal }: LaunchContext): Promise<ServerAddress> {
   const { type, url = '', headers, auth } = definition
-  const expand = expander(contribution, premises)
-  const asking: ValueScope = { contribution, premises, field: 'mcp.headers', signal }
+  const expand = expander(contribution, adapterContext)
+  const asking: ValueScope = { contribution, adapterContext, field: 'mcp.headers', signal }
   const text = expand((await resolveValue(url, { ...asking, field: 'mcp.url' })) ?? '', 'url')
   if (!URL.canParse(text)) throw startFailure(contribution.id, `'${text}' is not a URL`)
   const target = new URL(text)
@@ -110,7 +110,7 @@ export async function addressOf(definition: Definition, { contribution, premises
   if (auth?.type === 'oauth') {
     const { client_id, client_secret, scopes } = auth
     const secret = client_secret === undefined ? undefined : await resolveValue(client_secret, { ...asking, field: 'mcp.auth.client_secret' })
-    const login = { server: contribution.id, url: target, premises, client_secret: secret, ...(client_id !== undefined && { client_id }), ...(scopes && { scopes }) }
+    const login = { server: contribution.id, url: target, adapterContext, client_secret: secret, ...(client_id !== undefined && { client_id }), ...(scopes && { scopes }) }
     return { type: kind, url: target, headers: sent, login }
   }
   await authorize(auth, target, sent, asking)
@@ -129,8 +129,8 @@ async function authorize(auth: Definition['auth'], url: URL, headers: Record<str
 }
 
 /** `${NAME}` counts in the settings; in manifests the text is as it is written. */
-function expander(contribution: Contribution, premises: AdapterContext): (text: string, field: string) => string {
-  return (text, field) => (contribution.said ? expandVariables(text, { contribution, premises, field: `mcp.servers.${contribution.name}.${field}` }) : text)
+function expander(contribution: Contribution, adapterContext: AdapterContext): (text: string, field: string) => string {
+  return (text, field) => (contribution.said ? expandVariables(text, { contribution, adapterContext, field: `mcp.servers.${contribution.name}.${field}` }) : text)
 }
 
 /** VT_MCP_START for a server that nobody tried to start. */

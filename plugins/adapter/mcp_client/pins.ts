@@ -13,9 +13,9 @@ const most = 16 * 1_048_576
  */
 export class Pins {
   readonly #file: string
-  constructor(server: string, definition: Definition, contribution: Contribution, premises: AdapterContext) {
+  constructor(server: string, definition: Definition, contribution: Contribution, adapterContext: AdapterContext) {
     const name = server.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64)
-    this.#file = join(premises.home, 'mcp', `${name}-${keyOf(definition, contribution, premises).slice(0, 12)}.json`)
+    this.#file = join(adapterContext.home, 'mcp', `${name}-${keyOf(definition, contribution, adapterContext).slice(0, 12)}.json`)
   }
 
   read(): Tool[] | undefined {

@@ -5,13 +5,13 @@ import { Server } from './server.js'
 const running = new Map<string, { server: Server; holders: number }>()
 
 /** The server of a definition, one for all who hold it; the next generation takes over what is the same. It ends with its last holder. */
-export function holdServer(definition: Definition, contribution: Contribution, premises: AdapterContext): Server {
-  const key = keyOf(definition, contribution, premises)
+export function holdServer(definition: Definition, contribution: Contribution, adapterContext: AdapterContext): Server {
+  const key = keyOf(definition, contribution, adapterContext)
   const held = running.get(key) ?? { server: new Server(), holders: 0 }
   held.holders++
   running.set(key, held)
-  held.server.standOn({ definition, contribution, premises })
-  premises.onEnd(async () => {
+  held.server.standOn({ definition, contribution, adapterContext })
+  adapterContext.onEnd(async () => {
     if (--held.holders > 0) return
     running.delete(key)
     await held.server.end()

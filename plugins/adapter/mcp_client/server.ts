@@ -12,10 +12,10 @@ export interface Connection {
   transport: Transport
   tools: ReadonlyMap<string, Tool>
 }
-export interface ServerGround {
+export interface ServerDefinition {
   definition: Definition
   contribution: Contribution
-  premises: AdapterContext
+  adapterContext: AdapterContext
 }
 
 /** Times a sign-in counts for one call or connection; the page is opened once more before it is known that it did not help. */
@@ -29,7 +29,7 @@ const pauses = [0, 1, 2, 4, 8, 16]
  * row it is left alone until somebody reloads.
  */
 export class Server {
-  #standing!: ServerGround
+  #standing!: ServerDefinition
   #listed: (tools: readonly Tool[]) => void = () => {}
   readonly #ending = new AbortController()
   /** Those who can be asked, by the calls under way; the last one is asked. */
@@ -40,9 +40,9 @@ export class Server {
   #login: Login | undefined
 
   /** The latest who hold it say what it stands on. */
-  standOn(standing: ServerGround): void {
+  standOn(standing: ServerDefinition): void {
     // Who reloads wants it tried again.
-    if (this.#standing && standing.premises !== this.#standing.premises) this.#failures = 0
+    if (this.#standing && standing.adapterContext !== this.#standing.adapterContext) this.#failures = 0
     this.#standing = standing
   }
   /** Told of the tools at every connection and whenever the server says that they changed. */
@@ -91,8 +91,8 @@ export class Server {
     this.#failures++
     this.#connection = undefined
     this.#live = undefined
-    const { contribution, premises } = this.#standing
-    if (this.#failures === pauses.length) premises.quarantine(contribution.bringer ?? contribution, this.#abandoned)
+    const { contribution, adapterContext } = this.#standing
+    if (this.#failures === pauses.length) adapterContext.quarantine(contribution.bringer ?? contribution, this.#abandoned)
   }
 
   get #abandoned(): string {
@@ -100,17 +100,17 @@ export class Server {
   }
 
   async #start(): Promise<Connection> {
-    const { definition, contribution, premises } = this.#standing
+    const { definition, contribution, adapterContext } = this.#standing
     if (this.#failures >= pauses.length) throw startFailure(contribution.id, this.#abandoned)
-    await pause(pauses[this.#failures]! * premises.waits.restart, this.#ending.signal)
+    await pause(pauses[this.#failures]! * adapterContext.waits.restart, this.#ending.signal)
     const seconds = definition.startup_timeout_secs ?? 30
     const signal = AbortSignal.any([this.#ending.signal, AbortSignal.timeout(seconds * 1000)])
     if (!isRemote(definition)) {
-      const launch = await launchOf(definition, { contribution, premises, signal })
+      const launch = await launchOf(definition, { contribution, adapterContext, signal })
       // Servers of the first eras end or fall silent when they are asked what they do not know, so that the old greeting comes first.
-      return this.#handshake(() => new Pipe(launch, premises.dataOf(contribution)), ['legacy', 'auto'], signal, seconds)
+      return this.#handshake(() => new Pipe(launch, adapterContext.dataOf(contribution)), ['legacy', 'auto'], signal, seconds)
     }
-    const { type, url, headers, login } = await addressOf(definition, { contribution, premises, signal })
+    const { type, url, headers, login } = await addressOf(definition, { contribution, adapterContext, signal })
     this.#login?.close()
     this.#login = login && (await Login.open(login))
     const { StreamableHTTPClientTransport, SSEClientTransport } = await import('@modelcontextprotocol/client')
@@ -137,7 +137,7 @@ export class Server {
   }
 
   async #greet(transport: Transport, era: 'legacy' | 'auto', signal: AbortSignal): Promise<Connection> {
-    const { premises } = this.#standing
+    const { adapterContext } = this.#standing
     const { Client } = await import('@modelcontextprotocol/client')
     const client = new Client(
       { name: 'vtcode', version },
@@ -148,11 +148,11 @@ export class Server {
         jsonSchemaValidator: { getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }) },
       },
     )
-    client.setRequestHandler('roots/list', () => ({ roots: [{ uri: pathToFileURL(premises.workspace).href, name: 'workspace' }] }))
+    client.setRequestHandler('roots/list', () => ({ roots: [{ uri: pathToFileURL(adapterContext.workspace).href, name: 'workspace' }] }))
     client.setRequestHandler('elicitation/create', async ({ params }) => answerForm(params, [...this.#askers].at(-1), this.#ending.signal))
     await client.connect(transport, { signal })
     const connection: Connection = { client, transport, tools: new Map() }
-    const { request_timeout_secs: seconds = 30 } = (premises.settings['mcp'] ?? {}) as { request_timeout_secs?: number }
+    const { request_timeout_secs: seconds = 30 } = (adapterContext.settings['mcp'] ?? {}) as { request_timeout_secs?: number }
     const list = async (): Promise<void> => {
       const { tools } = await client.listTools({}, { signal: this.#ending.signal, timeout: seconds * 1000 }).catch((error: { code?: unknown }) => {
         throw error.code === 'REQUEST_TIMEOUT' ? new Silence(`it did not list its tools within ${seconds} s`) : error

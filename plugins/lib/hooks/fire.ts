@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../core/base/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { hookBlocks } from './brought.js'
-import { groupsFor, matches, type HookGround, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
+import { groupsFor, matches, type HookEnvironment, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
 import { cutHookText, hookInput, runHook, specific, type HookOutput } from './run.js'
 
 /** Events that are no part of a call; surfaces and the agent fire them. */
@@ -35,15 +35,15 @@ export async function fire(kernel: Kernel, event: Occasion, { session, matched =
   const told: HookAnswer = { context: [], remarks: [] }
   const groups = groupsFor(kernel.hooks as HookBlock, event)
   if (groups.length === 0) return told
-  const ground: HookGround = { root: kernel.workspace, session, mode: kernel.settings.policy.mode, settings: hookBlocks(kernel.settings), signal }
+  const environment: HookEnvironment = { root: kernel.workspace, session, mode: kernel.settings.policy.mode, settings: hookBlocks(kernel.settings), signal }
   const entries = new Map<string, { entry: HookEntry; group: HookGroup }>()
   for (const group of groups) {
     const { matcher, hooks = [], by } = group
     if (matched === '' || (await matches(matcher, [matched]))) for (const entry of hooks) entries.set(JSON.stringify([by?.id, entry]), { entry, group })
   }
-  const input = hookInput(event, ground, extra)
+  const input = hookInput(event, environment, extra)
   const waiting = [...entries.values()].flatMap(({ entry, group }) => {
-    const work = runHook(entry, group, input, ground).then(
+    const work = runHook(entry, group, input, environment).then(
       (said): [HookEntry, HookOutput] => [entry, said],
       (error: Error): [HookEntry, HookOutput] => [entry, { kind: 'failed', reason: error.message }],
     )

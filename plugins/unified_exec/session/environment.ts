@@ -69,6 +69,6 @@ export function configuredVariables(context: Context): Promise<Record<string, st
   const file = join(homedir(), 'exec.env')
   // Only the user's own settings have this key; a path in it that is relative is so to the home folder.
   const contribution = { id: 'the settings', plugin: 'settings', layer: 'user', file, manifest: {} } as const
-  const premises = { settings: {}, env: process.env, workspace: context.workspace.root, optionsOf: () => ({}) }
-  return resolveValues(execSettings(context).env, { contribution, premises, field: 'exec.env', signal: context.signal })
+  const adapterContext = { settings: {}, env: process.env, workspace: context.workspace.root, optionsOf: () => ({}) }
+  return resolveValues(execSettings(context).env, { contribution, adapterContext, field: 'exec.env', signal: context.signal })
 }
