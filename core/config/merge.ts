@@ -13,7 +13,7 @@ export interface Merged {
 const isMap = ({ type, properties, additionalProperties }: Schema): boolean =>
   type === 'object' && (isObject(properties) || isObject(additionalProperties))
 
-/** A copy that may be changed; `structuredClone` costs a start milliseconds. */
+/** A mutable copy; `structuredClone` costs milliseconds at the start. */
 function copy<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(copy) as T
@@ -38,28 +38,28 @@ export function defaultsOf(node: Schema): unknown {
   return result
 }
 
-/** Where in the settings a value is laid. */
+/** A place in the settings that a value is merged into. */
 interface Spot {
   node: Schema
   path: string[]
   /** `target[key]` is the value. */
   target: JsonObject
   key: string
-  /** What the user's own layers below the workspace say here. */
+  /** The value of the user's own layers below the workspace. */
   own: unknown
   rule: WorkspaceRule
 }
 
-/** What is noted while sources are laid over one another. */
+/** The records of a merge. */
 interface Laid {
-  /** By path, who said a value. */
+  /** By path, the origin of a value. */
   readonly origins: Map<string, Origin>
   readonly diagnostics: Diagnostic[]
 }
 
 /**
- * Lays sources over the defaults of a schema, lowest first. Objects merge by key, scalars and lists replace, `null` goes back to
- * the default; `x-merge` says which lists join. What a workspace may not say by `x-workspace` is ignored and reported.
+ * Merges sources over the defaults of a schema, lowest first. Objects merge by key, scalars and lists replace, `null` restores
+ * the default; `x-merge` names the lists that join. A value that `x-workspace` forbids a workspace is ignored and reported.
  */
 export function merge(schema: Schema, sources: readonly SettingsSource[]): Merged {
   const laid: Laid = { origins: new Map(), diagnostics: [] }
@@ -79,7 +79,7 @@ function lay(laid: Laid, source: SettingsSource, value: unknown, spot: Spot): vo
   const { node, path, target, key, own } = spot
   const rule = standingOf(source, value, spot)
   if (isMap(node) && (isObject(value) || value === null)) {
-    // null takes back every member that is there.
+    // null unsets every present member.
     const members = value ?? Object.fromEntries(Object.keys(Object(target[key])).map((member) => [member, null]))
     const inner = isObject(target[key]) ? target[key] : (target[key] = {} as JsonObject)
     for (const [member, item] of Object.entries(members)) {
@@ -104,7 +104,7 @@ function standingOf({ layer, trusted }: SettingsSource, value: unknown, { node, 
   return { may, agreed: layer === 'workspace' && may === 'trusted' && (trusted?.(path.join('.'), value) ?? false) }
 }
 
-/** Notes who said a value, and what it replaced. Each item of a list that layers extend has an origin of its own. */
+/** Records the origin of a value and the value that it replaced. Each item of a list that layers extend has an origin of its own. */
 function record(laid: Laid, node: Schema, value: unknown, path: string[], source: Sayer, change?: { value: unknown; before: unknown }): void {
   if (isObject(value) && isMap(node)) {
     for (const [key, item] of Object.entries(value)) record(laid, child(node, key) ?? {}, item, [...path, key], source)
@@ -137,16 +137,16 @@ function ignore({ origins, diagnostics }: Laid, { layer, file, line }: Sayer, pa
   origins.get(key)!.overridden.push({ layer, file, ...(number !== undefined && { line: number }), value, reason: remark.message })
 }
 
-/** Who said a value. Its line is looked for by those who show it: the file is parsed for its places then. */
+/** The origin of a value. Its line is computed on first use, because the file has to be parsed for it. */
 function saying({ layer, file }: Pick<Sayer, 'layer' | 'file'>, value: unknown, line: (() => number | undefined) | undefined): Pick<Origin, 'layer' | 'file' | 'line' | 'value'> {
   const origin = { layer, file, value }
   return line ? Object.defineProperty(origin, 'line', { get: line, enumerable: true }) : origin
 }
 
-/** Items that bear who said them, for readers to whom it matters; what they say of it themselves does not count. */
+/** Items with the layer that set them, for readers that depend on it; a `layer` that an item names itself is overwritten. */
 const signed = (value: unknown, { layer }: SettingsSource): unknown => (Array.isArray(value) ? value.map((item) => (isObject(item) ? { ...item, layer } : (item as unknown))) : value)
 
-/** A list that joins, a list joined by name, or the new value; `null` is the default again. */
+/** The joined list, the list joined by name, or the new value; `null` is the default again. */
 function joined(node: Schema, before: unknown, value: unknown): unknown {
   if (value === null) return defaultsOf(node)
   if (!Array.isArray(value) || !Array.isArray(before)) return copy(value)

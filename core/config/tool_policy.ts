@@ -3,7 +3,7 @@ import { loadDocument } from '../documents/index.js'
 import { conform } from '../schema/index.js'
 import { fromCall, type SettingsSource } from './source.js'
 
-/** `.vtcode/tool-policy.json`: what is done with a tool, and the limits of its input. */
+/** `.vtcode/tool-policy.json`: the verdict for each tool, and the limits of its input. */
 interface ToolPolicy {
   policies?: Record<string, 'allow' | 'prompt' | 'deny'>
   constraints?: Record<string, JsonObject>

@@ -47,17 +47,17 @@ export interface CallRun {
   readonly depth: number
   readonly nest: (tool: string, input: JsonObject) => Promise<Result>
   readonly end: () => void
-  /** Collects what policies say of themselves when a call is only explained. */
+  /** Collects the notes of policies when a call is only explained. */
   readonly notes: { policy: string; note: JsonObject }[] | undefined
   over: boolean
   judged?: Judged
 }
 
-/** What a generation lends to every context. */
+/** The services that a generation supplies to every context. */
 export interface ContextServices {
   readonly settings: Settings
   readonly workspace: Workspace
-  /** The workspace without what rules hide: the one that tools get. */
+  /** The workspace without the files that rules hide from tools: handlers get this one. */
   readonly filtered: Workspace
   readonly host: Host
   readonly log: (level: string, message: string) => void
@@ -65,7 +65,7 @@ export interface ContextServices {
   readonly dataOf: (contribution: Contribution) => string
 }
 
-/** Reports that may come at once; one more for every tenth of a second. */
+/** The number of reports that may come at once; one more is allowed for every tenth of a second. */
 const BURST = 10
 const REFILL_MS = 100
 
@@ -74,7 +74,7 @@ export function contextOf(services: ContextServices, contribution: Contribution,
   return new CallContext(services, contribution, run, grantOf(services, contribution))
 }
 
-/** Getters, so that what nobody reads is never made and what is read may be taken apart: `({ input }, { call, signal })`. */
+/** Members are getters, so that an unused value is never computed and the context can be destructured: `({ input }, { call, signal })`. */
 class CallContext implements Context {
   private last = 0
   private spare = BURST
@@ -149,7 +149,7 @@ interface Grant {
 }
 const grants = new WeakMap<Contribution, { of: Settings; grant: Grant }>()
 
-/** What of the settings a contribution sees: its own options, and the blocks its manifest names. */
+/** The settings that a contribution can read: its own options, and the blocks that its manifest names. */
 function grantOf({ settings, dataOf }: ContextServices, contribution: Contribution): Grant {
   const known = grants.get(contribution)
   if (known?.of === settings) return known.grant
@@ -159,7 +159,7 @@ function grantOf({ settings, dataOf }: ContextServices, contribution: Contributi
   return grant
 }
 
-/** How a call of this run looks to policies and compactors. */
+/** The call of this run as policies and compactors receive it. */
 export const callerOf = (run: Pick<CallRun, 'options' | 'depth'>, surface: string, alias?: string): Call['caller'] => ({
   surface: run.options.surface ?? surface,
   depth: run.depth,

@@ -28,12 +28,12 @@ export interface Generation {
   readonly loader: Loader
   readonly services: ContextServices
   readonly skills: Host['skills']
-  /** Files and folders that it was made of. */
+  /** The files and folders that the generation was built from. */
   readonly watched: readonly string[]
   readonly lockVerifier: LockVerifier
-  /** The calls that belong to it. */
+  /** The calls that belong to the generation. */
   readonly life: InFlight
-  /** Lets go of what adapters hold for it. Called once, when its last call has ended. */
+  /** Releases what adapters hold for the generation. Called once, when its last call has ended. */
   end(): Promise<void>
 }
 
@@ -43,14 +43,14 @@ export interface GenerationSources {
   report: OnFault
   diagnostics: () => Diagnostic[]
   changed: (uri: string) => void
-  /** Asks for the next generation. */
+  /** Requests the next generation. */
   renew: () => void
   bring: Host['bring']
 }
 
 const modes: Mode[] = ['plan', 'ask', 'auto', 'full-auto']
 
-/** What settings, manifests and locks say, before anything of it is bound. */
+/** The settings, manifests and locks of a generation, before its contributions are bound. */
 interface Preparation {
   readonly sources: GenerationSources
   readonly env: Record<string, string | undefined>
@@ -59,21 +59,21 @@ interface Preparation {
   readonly trust: Trust
   readonly loaded: LoadedSettings
   readonly found: Found
-  /** The surface only looks at what is there. */
+  /** The surface only inspects the workspace. */
   readonly inspecting: boolean
   readonly lockVerifier: LockVerifier
   readonly withheld: Map<string, Withheld>
-  /** With the limits that policies bring. */
+  /** The settings with the limits of policies. */
   readonly settings: Settings
-  /** The same in the mode that counts. */
+  /** The same settings in the effective mode. */
   readonly effective: Settings
   readonly dataOf: (contribution: Contribution) => string
   readonly log: (level: string, message: string) => void
-  /** As soon as it is bound. */
+  /** Present once the contributions are bound. */
   registry?: Registry
 }
 
-/** Discovers, checks and binds everything anew, with the manifests of the skills that were loaded. Throws VT_CONFIG_* and, where a policy of the user cannot be loaded, VT_RELOAD_REFUSED. */
+/** Discovers, checks and binds all contributions anew, with the manifests of loaded skills. Throws VT_CONFIG_* and, where a policy of the user cannot be loaded, VT_RELOAD_REFUSED. */
 export async function buildGeneration(sources: GenerationSources, number: number, loadedSkills: readonly Skill[]): Promise<Generation> {
   const prepared = await prepare(sources, loadedSkills)
   const { locations, trust, loaded, found, lockVerifier, withheld, settings, effective, dataOf, log } = prepared
@@ -114,7 +114,7 @@ export async function buildGeneration(sources: GenerationSources, number: number
   }
 }
 
-/** Reads settings, manifests and locks, and what the user agreed to. Throws VT_CONFIG_*, VT_RELOAD_REFUSED. */
+/** Reads settings, manifests, locks and the user's consents. Throws VT_CONFIG_*, VT_RELOAD_REFUSED. */
 async function prepare(sources: GenerationSources, loadedSkills: readonly Skill[]): Promise<Preparation> {
   const { options, workspace } = sources
   const env = options.env ?? process.env
@@ -129,7 +129,7 @@ async function prepare(sources: GenerationSources, loadedSkills: readonly Skill[
   const before = await load(builtinModes(options.verb))
   const found = await discoverManifests({ ...locations, env, loaded: before, skills: loadedSkills })
   found.contributions.push(...configuredContributions(found.contributions.filter(({ kind }) => kind === 'adapter'), before, workspace.root))
-  // Not for a workspace to say: it could so keep servers from a verb that needs them.
+  // A workspace may not set this: it could keep servers from a verb that needs them.
   const inspecting = found.contributions.some(({ layer, manifest: { verb, inspects } }) => inspects && verb === options.surface && layer !== 'workspace')
   const lockVerifier = openLockVerifier({ ...locations, whole: inspecting })
   const withheld = withheldOf(found, trust, lockVerifier)
@@ -143,7 +143,7 @@ async function prepare(sources: GenerationSources, loadedSkills: readonly Skill[
   return { sources, env, waits, locations, trust, loaded, found, inspecting, lockVerifier, withheld, settings, effective, dataOf, log }
 }
 
-/** What may not run, by id: it is no longer what was locked, or nobody has agreed to it. */
+/** The contributions that may not run, by id: their files differ from the lock, or the user has not agreed to them. */
 function withheldOf({ contributions }: Found, trust: Trust, lockVerifier: LockVerifier): Map<string, Withheld> {
   const withheld = new Map<string, Withheld>()
   const trusted = trust.trusted(contributions.filter(needsConsent))
@@ -156,27 +156,27 @@ function withheldOf({ contributions }: Found, trust: Trust, lockVerifier: LockVe
   return withheld
 }
 
-/** A policy of the user's own that is broken would silently be missing; a plugin's absence is only reported. Throws VT_RELOAD_REFUSED. */
+/** A broken policy of the user's own would silently be missing; the absence of a plugin is only reported. Throws VT_RELOAD_REFUSED. */
 function requirePolicies({ invalid }: Found): void {
   const broken = invalid.find(({ kind, layer, state }) => kind === 'policy' && layer !== 'workspace' && state === 'invalid')
   if (broken) throw problem('VT_RELOAD_REFUSED', { reason: `the policy ${broken.id} in ${broken.file} cannot be loaded: ${broken.reason ?? 'invalid'}` })
 }
 
-/** Is what is to run what was agreed to, as it stands now? Throws VT_PLUGIN_UNTRUSTED, VT_PLUGIN_LOCK. */
+/** Checks that a contribution's present files are those that the user agreed to. Throws VT_PLUGIN_UNTRUSTED, VT_PLUGIN_LOCK. */
 async function verified({ trust, lockVerifier }: Preparation, contribution: Contribution): Promise<void> {
   const answerable = contribution.bringer ?? contribution
   if (needsConsent(answerable) && !trust.trusted([answerable]).has(answerable)) throw problem('VT_PLUGIN_UNTRUSTED', { id: contribution.id })
   lockVerifier.verify(answerable)
 }
 
-/** What adapters stand on: they change what was found and bound, so they see it as it is when they ask. */
+/** The contexts of adapters. Adapters change the found and bound contributions, so they read the registry at the time of use. */
 function adapterContextsFor(prepared: Preparation): ReturnType<typeof adapterContextsOf> {
   const { sources, env, waits, locations, found, settings, inspecting, log } = prepared
   const { report, renew } = sources
   return adapterContextsOf({ ...locations, settings, inspecting, env, waits, report, renew, log, found, registry: () => prepared.registry! })
 }
 
-/** Binds what was found, with every remark on it. Throws VT_CONFIG_INVALID. */
+/** Binds the found contributions and collects all diagnostics. Throws VT_CONFIG_INVALID. */
 function bound(prepared: Preparation, hooks: HookGroups): Registry {
   const { sources, locations: { home }, trust, loaded, found, lockVerifier, withheld, settings, effective } = prepared
   const { dialects } = sources.options
@@ -191,7 +191,7 @@ function bound(prepared: Preparation, hooks: HookGroups): Registry {
   return (prepared.registry = registry)
 }
 
-/** What plugins may ask of the program they run in. */
+/** The host interface for plugins. */
 function hostOf({ sources, waits, locations: { home } }: Preparation, registry: Registry, skills: Host['skills']): Host {
   const { diagnostics, bring } = sources
   return {
@@ -210,7 +210,7 @@ function hostOf({ sources, waits, locations: { home } }: Preparation, registry: 
   }
 }
 
-/** A vocabulary that no tool belongs to is a slip of the pen. Throws VT_CONFIG_INVALID. */
+/** Refuses a dialect that no tool belongs to, because it is a misspelling. Throws VT_CONFIG_INVALID. */
 function requireDialects(contributions: readonly Contribution[], chosen: readonly string[] = []): void {
   const known = new Set(['unified', 'each', ...contributions.flatMap(({ manifest }) => manifest.dialect ?? [])])
   const strange = chosen.find((name) => !known.has(name))
@@ -220,7 +220,7 @@ function requireDialects(contributions: readonly Contribution[], chosen: readonl
   throw problem('VT_CONFIG_INVALID', { problem: text }, { hint: 'Choose one or several of these, separated by commas.' })
 }
 
-/** Modules that are not ours run in a process of their own; surfaces, adapters and providers never do, others where the user's settings say so. */
+/** Foreign modules run in a process of their own; surfaces, adapters and providers never do, other modules where the user's settings say so. */
 function isolating(settings: Settings): (contribution: Contribution) => boolean {
   const { isolate = 'auto', settings: own = {} } = (settings['plugins'] ?? {}) as { isolate?: string; settings?: Record<string, { isolate?: string }> }
   return ({ id, plugin, layer, kind, isolate: declared }) => {
@@ -231,13 +231,13 @@ function isolating(settings: Settings): (contribution: Contribution) => boolean 
 
 type Found = Awaited<ReturnType<typeof discoverManifests>>
 
-/** Puts the slots that servers and the like bring beside what manifests say. */
+/** Adds the tools that expanding adapters, such as the MCP client, find on their servers. */
 async function expand(found: Found, withheld: Map<string, Withheld>, { load }: Loader, contextFor: (adapter: Contribution) => AdapterContext, verify: (contribution: Contribution) => Promise<void>): Promise<void> {
   const usable = found.contributions.filter(({ id }) => !withheld.has(id))
   for (const adapter of usable.filter(({ kind, manifest }) => kind === 'adapter' && manifest.expands)) {
     const bringing: Contribution[] = []
     for (const one of usable.filter(({ kind, slot, manifest }) => kind === 'action' && slot === undefined && adapter.manifest.key! in manifest)) {
-      // What is started to be listed runs now.
+      // A server starts in order to list its tools, so its contribution is verified now.
       await verify(one).then(() => bringing.push(one), (error: VtError) => withheld.set(one.id, { state: 'unlocked', error }))
     }
     if (bringing.length === 0) continue
@@ -247,7 +247,7 @@ async function expand(found: Found, withheld: Map<string, Withheld>, { load }: L
   }
 }
 
-/** The settings with the limits that policies bring beside their rules: of two the stricter counts. */
+/** The settings with the limits that policies declare beside their rules; the stricter of two limits counts. */
 function limitedBy(settings: Settings, contributions: readonly Contribution[]): Settings {
   type Limits = Record<string, Constraint>
   const stated = contributions.map(({ manifest }) => (manifest['rules'] as { constraints?: Limits } | undefined)?.constraints).filter((limits) => limits !== undefined)
@@ -259,7 +259,7 @@ function limitedBy(settings: Settings, contributions: readonly Contribution[]): 
 const unacknowledged = ({ policy: declared }: Settings, { policy: { mode, max_mode } }: Settings): Diagnostic[] =>
   declared.mode === 'full-auto' && max_mode === 'full-auto' && mode === 'auto' ? [report('VT_POLICY_FULL_AUTO', {}, [], 'warning')] : []
 
-/** The mode never exceeds `policy.max_mode`, and full-auto is what somebody asked for now, or has said yes to in settings of their own. */
+/** The mode never exceeds `policy.max_mode`; full-auto counts only where the caller requested it or the user's own settings enable it. */
 function permitted({ policy: { mode, max_mode }, automation }: Settings, asked: Mode | undefined): Mode {
   const { enabled } = (automation as { full_auto: { enabled: boolean } }).full_auto
   const acknowledged = mode !== 'full-auto' || asked === 'full-auto' || enabled ? mode : 'auto'

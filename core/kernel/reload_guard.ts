@@ -3,8 +3,8 @@ import { firstLine } from '../base/index.js'
 import type { Generation } from './generation.js'
 
 /**
- * Why the next generation may not take the place of the one before: something that judges or stands before others would be gone or
- * broken, and its slot left to what is weaker. What a user takes away by the settings or by `vtcode plugins remove` may go.
+ * Why the next generation may not replace the present one: a policy or an override would be missing or
+ * broken, and a weaker contribution would serve its slot. The user may remove one by the settings or by `vtcode plugins remove`.
  */
 export async function reloadObjection(next: Generation, { registry, settings }: Generation): Promise<string | undefined> {
   const unchanged = JSON.stringify(next.settings.manifests) === JSON.stringify(settings.manifests)
@@ -25,7 +25,7 @@ export async function reloadObjection(next: Generation, { registry, settings }: 
   return undefined
 }
 
-/** A contribution that was whole before and is not now: perhaps its file is only half written. */
+/** A contribution that was valid before and is not now: its file may be half written. */
 export function newlyBroken(next: Generation, { registry }: Generation): string | undefined {
   const before = new Set(registry.infos.filter(({ state }) => state === 'invalid').map(({ file }) => file))
   const broken = next.registry.infos.find(({ state, file }) => state === 'invalid' && !before.has(file))

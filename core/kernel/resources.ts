@@ -7,7 +7,7 @@ import type { Complete, Offer, Provider } from './types.js'
 const MAX_VALUES = 100
 const LIMIT = 2_000
 
-/** Everything of a kind that may be shown. */
+/** Every listed resource or prompt. */
 export function offersOf({ slots }: Registry, kind: 'resource' | 'prompt'): Offer[] {
   return [...slots.values()].flatMap(({ primary, refusal, info: { slot, description } }) => {
     if (primary.kind !== kind || refusal) return []
@@ -18,7 +18,7 @@ export function offersOf({ slots }: Registry, kind: 'resource' | 'prompt'): Offe
   })
 }
 
-/** Everything of kind provider that may be used. */
+/** Every usable provider. */
 export const providersOf = ({ registry, loader, services }: Place): Provider[] =>
   [...registry.providers].map(([name, contribution]) => ({ name, contribution, options: optionsOf(services.settings, contribution), load: () => loader.load(contribution) }))
 
@@ -28,7 +28,7 @@ interface Place {
   services: ContextServices
 }
 
-/** What the module of an offer suggests; nothing when it has no `complete`, throws or takes too long. */
+/** The suggestions of a resource's or prompt's module; none when it has no `complete`, throws or takes too long. */
 export async function complete({ registry, loader, services }: Place, slot: string, argument: string, value: string, session: string): Promise<string[]> {
   const found = registry.slots.get(slot)
   if (!found || found.refusal || !offeredInput(found.primary.manifest)) return []

@@ -13,7 +13,7 @@ export interface Finder extends Omit<SkillLocations, 'cwd' | 'settings' | 'decla
   lockVerifier: LockVerifier
 }
 
-/** Looks for the skills when somebody asks; a start that needs none finds none. */
+/** Finds the skills on first use; a start that needs no skills searches none. */
 export function skillFinder({ loaded, trust, lockVerifier, ...locations }: Finder): Host['skills'] {
   const cache: SkillCache = new Map()
   let found: Skills | undefined
@@ -32,12 +32,12 @@ export function skillFinder({ loaded, trust, lockVerifier, ...locations }: Finde
   }
 }
 
-/** Skills of a plugin that is no longer what was agreed to are not used either; one without skills is not read for that. */
+/** Disables the skills of a plugin whose files differ from those that the user agreed to; a plugin without skills is not read for that. */
 function faultOf({ root, skills }: SkillLocations['plugins'][number], lockVerifier: LockVerifier): { fault?: Diagnostic } {
   const error = skills || existsSync(join(root, 'skills')) ? lockVerifier.fault(root) : undefined
   return error ? { fault: fromError(error, root) } : {}
 }
 
-/** Where skills lie, as far as they are looked after. */
+/** The skill folders that are watched. */
 export const skillLocations = ({ workspace, home, user }: { workspace: string; home: string; user: string }): string[] =>
   [home, ...[workspace, user].flatMap((folder) => [join(folder, '.agents'), join(folder, '.claude')]), join(workspace, '.vtcode')].map((folder) => join(folder, 'skills'))

@@ -65,7 +65,7 @@ const valuesOf = (contribution: Contribution, input: Readonly<JsonObject>, adapt
   options: adapterContext.optionsOf(contribution),
 })
 
-/** A program that follows a link would leave the workspace where we cannot see it: each path is opened before it is handed on. */
+/** A program that follows a link would leave the workspace unnoticed: each path is opened before the program receives it. */
 async function confined(call: Call, context: Context): Promise<void> {
   for (const [name, schema] of Object.entries((context.slot.input.properties ?? {}) as Record<string, Schema>)) {
     const items = schema.items as Schema | undefined

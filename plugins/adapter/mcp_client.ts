@@ -31,7 +31,7 @@ const mcp: Adapter = (contribution, adapterContext) => {
 mcp.expand = expand
 export default mcp
 
-/** Only what the tool knows: properties that compactors add are ours. */
+/** The properties that the tool declares: properties that compactors add are ours. */
 function argumentsOf({ input }: Call, { properties = {} }: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(input).filter(([name]) => Object.hasOwn(properties as object, name)))
 }

@@ -29,31 +29,31 @@ export interface ServerAddress {
   type: 'streamable-http' | 'sse'
   url: URL
   headers: Record<string, string>
-  /** How to sign in, where the server wants that. */
+  /** The sign-in, where the server requires one. */
   login?: LoginOptions
 }
 
-/** The definition a contribution stands for: its own, or the one of the settings that it names. */
+/** The definition of a contribution: its own, or the one in the settings that it names. */
 export function definitionOf({ name, manifest }: Contribution, { settings }: AdapterContext): { server: string; definition: Definition } | undefined {
-  const said = manifest.mcp!['server']
-  if (typeof said === 'object' && said !== null) return { server: name, definition: said as Definition }
+  const declared = manifest.mcp!['server']
+  if (typeof declared === 'object' && declared !== null) return { server: name, definition: declared as Definition }
   const { servers = {} } = (settings['mcp'] ?? {}) as { servers?: Record<string, Definition> }
-  return Object.hasOwn(servers, String(said)) ? { server: String(said), definition: servers[String(said)]! } : undefined
+  return Object.hasOwn(servers, String(declared)) ? { server: String(declared), definition: servers[String(declared)]! } : undefined
 }
 
 export const isRemote = ({ type, url }: Definition): boolean => type === 'streamable-http' || type === 'sse' || (type === undefined && url !== undefined)
 
-/** Set for every server that we start; one that is this program starts none in turn, or a file that names itself would start without end. */
+/** A variable of every server that we start; a server that is this program starts no servers itself, because a file that names itself would start servers without end. */
 const startedByUs = 'VTCODE_MCP_SERVER'
 
-/** Why a server is left alone though it is wanted, where it would lead back to this program. */
+/** Why a requested server is not started: it would be this program. */
 export function circle(definition: Definition, { env }: AdapterContext): string | undefined {
   if (isRemote(definition)) return undefined
   if (isOwnServer(definition.command, definition.args)) return 'it is this program, whose tools are here already'
   return env[startedByUs] === undefined ? undefined : 'this program is itself a server that another vtcode started'
 }
 
-/** Names one running server: the same definition on the same ground is the same server. */
+/** The key of a running server: an equal definition of the same plugin and layer is the same server. */
 export function keyOf(definition: Definition, { plugin, layer, root }: Contribution, { workspace }: AdapterContext): string {
   return sha256(JSON.stringify([definition, plugin, layer, root, layer === 'workspace' ? workspace : '']))
 }
@@ -64,7 +64,7 @@ interface LaunchContext {
   signal: AbortSignal
 }
 
-/** What starts a server, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
+/** The program of a server, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
 export async function launchOf(definition: Definition, { contribution, adapterContext, signal }: LaunchContext): Promise<Launch> {
   const { command = '', args = [], cwd, env } = definition
   const expand = expander(contribution, adapterContext)
@@ -93,7 +93,7 @@ function programOf(command: string, base: string, { id, layer, said }: Contribut
   return resolve(base, command)
 }
 
-/** Where a server is reached, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
+/** The address of a server, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
 export async function addressOf(definition: Definition, { contribution, adapterContext, signal }: LaunchContext): Promise<ServerAddress> {
   const { type, url = '', headers, auth } = definition
   const expand = expander(contribution, adapterContext)
@@ -128,16 +128,16 @@ async function authorize(auth: Definition['auth'], url: URL, headers: Record<str
   else throw startFailure(asking.contribution.id, `\`auth\` is none of bearer, basic, header, query, oauth: ${String(type)}`)
 }
 
-/** `${NAME}` counts in the settings; in manifests the text is as it is written. */
+/** `${NAME}` is expanded in the settings; in manifests the text stays as it is. */
 function expander(contribution: Contribution, adapterContext: AdapterContext): (text: string, field: string) => string {
   return (text, field) => (contribution.said ? expandVariables(text, { contribution, adapterContext, field: `mcp.servers.${contribution.name}.${field}` }) : text)
 }
 
-/** VT_MCP_START for a server that nobody tried to start. */
+/** VT_MCP_START for a server that was not started. */
 export const leftAlone = (id: string, reason: string): VtError =>
   new VtError({ code: 'VT_MCP_START', message: `The MCP server ${id} is not started: ${reason}.`, hint: 'Nothing is wrong with it.', retryable: false })
 
-/** VT_MCP_START, with the end of what the server said. */
+/** VT_MCP_START, with the end of the server's standard error. */
 export const startFailure = (id: string, reason: string, stderr_tail = ''): VtError =>
   new VtError({
     code: 'VT_MCP_START',

@@ -5,7 +5,7 @@ import { TokenStore } from '../../lib/state/index.js'
 
 interface Kept {
   port?: number
-  /** By the issuer: what one server granted is never shown to another. */
+  /** By issuer: a grant of one server is never sent to another. */
   clients: Record<string, StoredOAuthClientInformation>
   tokens: Record<string, StoredOAuthTokens>
   latest?: string
@@ -41,7 +41,7 @@ export class Login implements OAuthClientProvider {
     this.#way = way
   }
 
-  /** Listens for the browser's way back, on the port of the last time where it is free: some servers know that one only. */
+  /** Listens for the browser's redirect, on the previous port where it is free: some servers accept that port only. */
   static async open(options: LoginOptions): Promise<Login> {
     const store = new TokenStore<Kept>(options.adapterContext.home, 'mcp-logins', { to: options.url.href, digits: 32 }, options.server)
     const kept: Kept = { clients: {}, tokens: {}, ...store.read() }
@@ -106,7 +106,7 @@ export class Login implements OAuthClientProvider {
     showPage(url, this.#options.server, this.#options.adapterContext)
   }
 
-  /** What the browser came back with, once the user has signed in. */
+  /** The parameters of the browser's redirect, once the user has signed in. */
   answer(signal: AbortSignal): Promise<URLSearchParams> {
     return this.#way.answer(signal)
   }

@@ -21,11 +21,11 @@ export async function ready({ command = '', args, url = '', headers = {} }: Hook
   const asking = (field: string): ValueScope => ({ contribution: by ?? { id: 'hooks', plugin: layer, layer, file: root, manifest: {} }, adapterContext, field: `hooks.${field}`, signal })
   const words = await resolveWords(args ?? [], asking('args'))
   // In the settings `${NAME}` is a variable; a package has said what its texts mean.
-  const given = by ? words : words.map((word) => expandVariables(word, asking('args')))
+  const expanded = by ? words : words.map((word) => expandVariables(word, asking('args')))
   if (by) mkdirSync(by.data, { recursive: true, mode: 0o700 })
   return {
     command: (await resolveValue(command, asking('command'))) ?? '',
-    ...(args && { args: given }),
+    ...(args && { args: expanded }),
     url,
     headers: await resolveValues(headers, asking('headers')),
     env: { ...(await resolveValues(env, asking('env'))), ...(by && { PLUGIN_ROOT: by.root, PLUGIN_DATA: by.data }) },

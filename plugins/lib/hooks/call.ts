@@ -11,7 +11,7 @@ export interface ChosenHook {
   word: HookWord
 }
 export interface Ran extends ChosenHook {
-  said: HookOutput
+  output: HookOutput
 }
 
 export const hooksIn = ({ settings }: Pick<Context, 'settings'>): HookBlock | undefined => {
@@ -49,7 +49,7 @@ export function runHooks(event: HookEvent, chosen: readonly ChosenHook[], call: 
   const environment: HookEnvironment = { root: context.workspace.root, session: call.session, mode: call.mode, settings: context.settings, signal: context.signal }
   const waiting = chosen.flatMap((one) => {
     const { tool_name, tool_input } = one.word
-    const work = runHook(one.entry, one.group, hookInput(event, environment, { tool_name, tool_input, tool_use_id: call.id, ...extra }), environment).then((said) => ({ ...one, said }))
+    const work = runHook(one.entry, one.group, hookInput(event, environment, { tool_name, tool_input, tool_use_id: call.id, ...extra }), environment).then((output) => ({ ...one, output }))
     if (one.entry.async !== true || event === 'PreToolUse' || event === 'PermissionRequest') return [work]
     work.catch(() => undefined)
     return []

@@ -20,9 +20,9 @@ export function hookInput(event: HookEvent, { root, session, mode }: HookEnviron
 }
 
 /** Tells one hook of an event and reads what it says. Contract: rejects only when it was aborted. */
-export async function runHook(entry: HookEntry, group: HookGroup, told: JsonObject, environment: HookEnvironment): Promise<HookOutput> {
-  const event = told['hook_event_name'] as HookEvent
-  const input = group.dialect === 'gemini' ? { ...told, hook_event_name: inGemini(event) } : told
+export async function runHook(entry: HookEntry, group: HookGroup, payload: JsonObject, environment: HookEnvironment): Promise<HookOutput> {
+  const event = payload['hook_event_name'] as HookEvent
+  const input = group.dialect === 'gemini' ? { ...payload, hook_event_name: inGemini(event) } : payload
   const seconds = Math.min(600, Math.max(1, entry.timeout_secs ?? entry.timeout ?? (event === 'SessionEnd' ? 2 : 60)))
   const failed = (reason: string, how: { exited?: true } = {}): HookOutput => ({ kind: 'failed', reason: `The hook \`${shownHook(entry)}\` ${reason}.`, ...how })
   const type = entry.type ?? 'command'
@@ -44,8 +44,8 @@ export async function runHook(entry: HookEntry, group: HookGroup, told: JsonObje
 
 type Failed = (reason: string, how?: { exited?: true }) => HookOutput
 
-async function command({ command, args: said, env, cwd, base }: Ready, input: JsonObject, { root, signal }: HookEnvironment, seconds: number, failed: Failed): Promise<HookOutput> {
-  const [name, args] = said ? [command, said] : ['sh', ['-c', command]]
+async function command({ command, args: declared, env, cwd, base }: Ready, input: JsonObject, { root, signal }: HookEnvironment, seconds: number, failed: Failed): Promise<HookOutput> {
+  const [name, args] = declared ? [command, declared] : ['sh', ['-c', command]]
   const file = isAbsolute(name) ? name : name.includes('/') ? join(base, name) : findProgram(name, searchPath(process.env.PATH, root))
   if (file === undefined) return failed('is not found')
   const own = { PROJECT_DIR: root, SESSION_ID: String(input['session_id']), HOOK_EVENT: String(input['hook_event_name']), TRANSCRIPT_PATH: String(input['transcript_path']) }

@@ -25,16 +25,16 @@ const forms = ['env', 'file', 'command', 'keychain', 'secret', 'option', 'input'
  */
 export async function resolveValue(value: unknown, asking: ValueScope): Promise<string | undefined> {
   if (typeof value === 'string') return value
-  const said = (value ?? {}) as JsonObject
-  const [form = '', ...others] = forms.filter((name) => Object.hasOwn(said, name))
+  const declared = (value ?? {}) as JsonObject
+  const [form = '', ...others] = forms.filter((name) => Object.hasOwn(declared, name))
   if (others.length > 0 || form === '') throw refused(asking, `it is none of: text, ${forms.slice(0, -1).map((name) => `{ ${name} }`).join(', ')}`)
   const own = asking.contribution.layer !== 'workspace'
   if (!own && (form === 'file' || form === 'keychain')) throw refused(asking, `{ ${form} } counts in your own settings and manifests only`)
-  if (form === 'option') return textOf(option(String(said['option']), asking), asking)
-  if (form === 'join') return (await Promise.all((said['join'] as unknown[]).map((part) => resolveValue(part, asking)))).join('')
-  if (form === 'input') return textOf(asking.input?.[String(said['input'])], asking)
-  if (form === 'secret') return secret(String(said['secret']), asking)
-  return outside(form, said, asking)
+  if (form === 'option') return textOf(option(String(declared['option']), asking), asking)
+  if (form === 'join') return (await Promise.all((declared['join'] as unknown[]).map((part) => resolveValue(part, asking)))).join('')
+  if (form === 'input') return textOf(asking.input?.[String(declared['input'])], asking)
+  if (form === 'secret') return secret(String(declared['secret']), asking)
+  return outside(form, declared, asking)
 }
 
 /** Every value of a map; absent ones are left out. */
@@ -85,9 +85,9 @@ async function secret(key: string, asking: ValueScope): Promise<string | undefin
   return text
 }
 
-async function outside(form: string, said: JsonObject, asking: ValueScope): Promise<string> {
-  if (form === 'env') return variable(String(said['env']), asking, said['default'])
-  const text = form === 'file' ? await fileText(String(said['file']), asking) : await printed(form, said, asking)
+async function outside(form: string, declared: JsonObject, asking: ValueScope): Promise<string> {
+  if (form === 'env') return variable(String(declared['env']), asking, declared['default'])
+  const text = form === 'file' ? await fileText(String(declared['file']), asking) : await printed(form, declared, asking)
   keepSecret(text, asking.field)
   return text
 }
@@ -125,10 +125,10 @@ async function fileText(path: string, asking: ValueScope): Promise<string> {
 const printedBefore = new Map<string, { text: string; until: number }>()
 
 /** What a program prints: one of the user's own, or the keeper of secrets of the system. */
-async function printed(form: string, said: JsonObject, asking: ValueScope): Promise<string> {
-  const argv = form === 'command' ? said['command'] : keeper(said['keychain'] as { service: string; account: string })
+async function printed(form: string, declared: JsonObject, asking: ValueScope): Promise<string> {
+  const argv = form === 'command' ? declared['command'] : keeper(declared['keychain'] as { service: string; account: string })
   if (!Array.isArray(argv) || argv.length === 0 || !argv.every((word) => typeof word === 'string')) throw refused(asking, '{ command } is a list of words')
-  const { timeout_secs = 10, refresh_secs = 0 } = said as { timeout_secs?: number; refresh_secs?: number }
+  const { timeout_secs = 10, refresh_secs = 0 } = declared as { timeout_secs?: number; refresh_secs?: number }
   const key = JSON.stringify(argv)
   const before = printedBefore.get(key)
   if (before && before.until > Date.now()) return before.text
