@@ -7,10 +7,10 @@ import { createKernel, endBy, type Io, type Kernel, type KernelOptions, type Log
 
 const interrupted = 130
 const stop = new AbortController()
-/** What programs, servers and sessions may take to end when the program does not end as it should. */
+/** The time for programs, servers and sessions to end when the program ends abnormally. */
 const closing_ms = 2000
 
-// One press may reach us twice, from the terminal and from the program that started us; a second one soon after means at once.
+// One key press may reach us twice, from the terminal and from the parent program; a second press soon after means to end at once.
 const press = { once_ms: 200, again_ms: 1000 }
 const settling_ms = 20
 let pressed = -Infinity
@@ -24,14 +24,14 @@ process.on('SIGINT', () => {
   cancelling = instead ? instead() : true
   if (!instead) stop.abort()
 })
-// A terminal that is read key by key is the shell's while we are stopped, and ours again when we go on.
+// A terminal in raw mode is given back to the shell while we are stopped, and taken again when we continue.
 if (process.stdin.isTTY) process.on('SIGTSTP', suspend)
 for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
-// A reader that went away is the end of the work, not an error.
+// A reader that closed the pipe ends the work; this is no error.
 process.stdout.on('error', () => stop.abort())
 process.stderr.on('error', () => {})
 
-// What nobody caught ends the program as a failure of its verb would; the terminal is set right by Node itself as it exits.
+// An uncaught error ends the program as a failure of its verb would; Node itself restores the terminal as it exits.
 let close = async (): Promise<void> => {}
 endBy((error) => {
   const over = (): never => process.exit(code)
@@ -49,7 +49,7 @@ function suspend(): void {
   process.stdin.setRawMode(false)
   process.off('SIGTSTP', suspend)
   process.kill(process.pid, 'SIGTSTP')
-  // Here we are stopped; only where nobody could let us go on again the system does not do it.
+  // The process stops here; the system does not stop a process that nobody could continue.
   setTimeout(() => {
     process.on('SIGTSTP', suspend)
     if (isRaw) process.stdin.setRawMode(true)
@@ -58,21 +58,21 @@ function suspend(): void {
 }
 
 async function main(argv: string[]): Promise<number> {
-  const { options, env: said, log, quiet, verb, rest } = readCommandLine(argv)
+  const { options, env: extraEnv, log, quiet, verb, rest } = readCommandLine(argv)
   if (verb === undefined && rest.includes('--version')) {
     process.stdout.write(`${version}\n`)
     return 0
   }
-  // A person who says nothing wants to talk; a program that says nothing is wrong.
-  const meant = verb ?? (rest.includes('--help') || rest.includes('-h') ? 'help' : process.stdin.isTTY ? 'chat' : undefined)
-  const env = { ...process.env, ...said }
+  // A person without a verb gets the chat; a program without a verb gets an error.
+  const intended = verb ?? (rest.includes('--help') || rest.includes('-h') ? 'help' : process.stdin.isTTY ? 'chat' : undefined)
+  const env = { ...process.env, ...extraEnv }
   const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env, signal: stop.signal, quiet, interrupts: (handler) => void (instead = handler) }
-  const kernel = await createKernel({ ...options, env, ...(meant !== undefined && { verb: meant }), surface: meant ?? 'help', ...(log && { log: logFrom(log) }) })
+  const kernel = await createKernel({ ...options, env, ...(intended !== undefined && { verb: intended }), surface: intended ?? 'help', ...(log && { log: logFrom(log) }) })
   close = kernel.close
   try {
-    const surface = meant === undefined ? undefined : await kernel.surface(meant)
+    const surface = intended === undefined ? undefined : await kernel.surface(intended)
     const code = surface ? await surface(kernel, rest, io) : usage(kernel, verb)
-    if (meant !== verb && code === 3) process.stderr.write('See `vtcode help` for what else there is.\n')
+    if (intended !== verb && code === 3) process.stderr.write('See `vtcode help` for what else there is.\n')
     return code
   } finally {
     await kernel.close()
@@ -81,20 +81,20 @@ async function main(argv: string[]): Promise<number> {
 
 function usage(kernel: Kernel, verb = ''): number {
   const verbs = kernel.contributions().flatMap((known) => (known.kind === 'surface' && known.verb ? [known.verb] : []))
-  const meant = nearest(verb, verbs)
-  const wrong = verb ? `There is no verb '${verb}'${meant ? `, meant: ${meant}` : ''}` : 'Say what to do'
+  const like = nearest(verb, verbs)
+  const wrong = verb ? `There is no verb '${verb}'${like ? `, meant: ${like}` : ''}` : 'Say what to do'
   process.stderr.write(`vtcode: error: ${wrong}; known verbs: ${verbs.sort().join(', ')}.\nSee \`vtcode help\`.\n`)
   return 2
 }
 
-/** What plugins say of themselves, from this level on. */
+/** The logs of plugins, from this level on. */
 function logFrom(least: LogLevel): NonNullable<KernelOptions['log']> {
   return (level, message) => {
     if (levels.indexOf(level as LogLevel) >= levels.indexOf(least)) process.stderr.write(`vtcode: ${level}: ${message.replace(/\p{Cc}+/gu, ' ')}\n`)
   }
 }
 
-/** A wrong command line is exit 2, wrong settings are exit 3; what is left is a fault of ours or of a surface. */
+/** A wrong command line is exit 2, wrong settings are exit 3; any other error is a fault of ours or of a surface. */
 function report(error: unknown): number {
   const wrong = error instanceof CommandLineError
   const { code, message, hint } = wrong ? { code: '', message: error.message, hint: 'See `vtcode help`.' } : error instanceof VtError ? error.problem : internal(error)
@@ -107,7 +107,7 @@ function internal(error: unknown): Problem {
   return { ...known, message: `${known.code}: ${known.message}` }
 }
 
-/** Resolves when everything written to stdout has been handed on. */
+/** Resolves when everything written to stdout has been flushed. */
 function flushed(): Promise<void> {
   return new Promise((resolve) => (process.stdout.writableLength === 0 || stop.signal.aborted ? resolve() : process.stdout.write('', () => resolve())))
 }

@@ -21,7 +21,7 @@ export default (async ({ input: { name }, caller }, context) => {
     const instructions = body.replace(/\$\{(?:CLAUDE_)?SKILL_DIR\}/g, () => here)
     const resources = await resourcesOf(skill, folder)
     const brings = resources.some((path) => /^vtcode(?:\.ya?ml|\.json|\/.*)$/.test(path))
-    const brought = brings ? await context.host.bring(skill, context.session) : { active: [], left: [] }
+    const activation = brings ? await context.host.bring(skill, context.session) : { active: [], left: [] }
     const output = {
       name: skill.name,
       description: text.description,
@@ -30,11 +30,11 @@ export default (async ({ input: { name }, caller }, context) => {
       scope: skill.scope,
       already_loaded,
       resources,
-      tools_added: brought.active.flatMap(({ slot }) => slot ?? []).sort(),
+      tools_added: activation.active.flatMap(({ slot }) => slot ?? []).sort(),
       ...(text.allowed_tools.length > 0 && { allowed_tools: text.allowed_tools }),
       ...(text.compatibility !== undefined && { compatibility: text.compatibility }),
     }
-    const notices = noticesOf(body, brought)
+    const notices = noticesOf(body, activation)
     return ok(output, { text: wrap(output, here), ...(notices.length > 0 && { notices }) })
   } catch (error) {
     // It was there when the skills were looked for.

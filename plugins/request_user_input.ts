@@ -55,10 +55,10 @@ type Answer = Answers[string]
 
 /** What a surface says is believed as far as it fits the question: a label that was never offered is the user's own words. */
 function answerTo({ id, options = [] }: Question, answers: Answers): Answer {
-  const said = Object.hasOwn(answers, id) ? answers[id] : undefined
+  const answer = Object.hasOwn(answers, id) ? answers[id] : undefined
   const offered = (label: string): boolean => options.some((option) => option.label === label)
-  const selected = (said?.selected ?? []).map(String)
-  const other = [...selected.filter((label) => !offered(label)), said?.other ?? ''].join(' ').trim()
+  const selected = (answer?.selected ?? []).map(String)
+  const other = [...selected.filter((label) => !offered(label)), answer?.other ?? ''].join(' ').trim()
   return { selected: selected.filter(offered), ...(other && { other }) }
 }
 

@@ -6,18 +6,18 @@ export function withTimeout<T>(work: Promise<T>, ms: number, late: () => Error):
   })
 }
 
-/** Lets at most `width` runs be inside at once; more wait their turn. */
+/** Lets at most `width` runs proceed at once; further runs wait their turn. */
 export class Semaphore {
   private inside = 0
   private readonly waiting: (() => void)[] = []
   constructor(private readonly width: number) {}
 
-  /** Nothing to wait for when there is room. */
+  /** Returns nothing to await when a place is free. */
   enter(): Promise<void> | undefined {
     if (this.inside < this.width) return void this.inside++
     return new Promise((go) => this.waiting.push(go))
   }
-  /** The place goes to the next in line, so that the count never exceeds the width. */
+  /** A place that becomes free goes to the next waiting run, so that the count never exceeds the width. */
   leave(): void {
     const next = this.waiting.shift()
     if (next) next()
@@ -25,7 +25,7 @@ export class Semaphore {
   }
 }
 
-/** How many are inside, and when the last has left. */
+/** Counts the runs in progress and tells when the last one has ended. */
 export class InFlight {
   private inside = 0
   private tell: (() => void) | undefined
@@ -36,7 +36,7 @@ export class InFlight {
   leave(): void {
     if (--this.inside === 0) this.tell?.()
   }
-  /** Whether nobody is left after at most `ms` milliseconds. */
+  /** Whether no run is left after at most `ms` milliseconds. */
   over(ms: number): Promise<boolean> {
     if (this.inside === 0) return Promise.resolve(true)
     return new Promise((resolve) => {
@@ -50,10 +50,10 @@ export class InFlight {
   }
 }
 
-/** An abort whose `AbortSignal` is made only for those who ask: most calls end without anybody looking. */
+/** An abort whose `AbortSignal` is made on first use only: most calls end without any reader of the signal. */
 export class LazyAbort {
   aborted = false
-  private readonly told = new Set<() => void>()
+  private readonly listeners = new Set<() => void>()
   private controller: AbortController | undefined
 
   get signal(): AbortSignal {
@@ -61,16 +61,16 @@ export class LazyAbort {
     if (this.aborted) this.controller.abort()
     return this.controller.signal
   }
-  /** Calls `run` on abort, at once if that was before; the return value stops it. */
+  /** Calls `run` on abort, at once where the abort came before; the returned function unsubscribes it. */
   on(run: () => void): () => void {
     if (this.aborted) run()
-    else this.told.add(run)
-    return () => void this.told.delete(run)
+    else this.listeners.add(run)
+    return () => void this.listeners.delete(run)
   }
   abort(): void {
     if (this.aborted) return
     this.aborted = true
     this.controller?.abort()
-    for (const run of this.told) run()
+    for (const run of this.listeners) run()
   }
 }

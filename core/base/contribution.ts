@@ -10,7 +10,7 @@ export const moduleOf = ({ module, alias }: Manifest): string | undefined => mod
 export const blocksOf = (settings: Settings, { manifest }: Contribution): JsonObject =>
   Object.fromEntries((manifest.settings ?? []).map((name) => [name, settings[name]]))
 
-/** What the user set for a contribution: its defaults, its entry in `manifests`, its plugin, itself; the last word counts. */
+/** The user's settings for a contribution: its defaults, its entry in `manifests`, its plugin's, its own; the last one wins. */
 export function optionsOf(settings: Readonly<JsonObject>, { id, plugin, options, manifest }: Pick<Contribution, 'id' | 'plugin' | 'manifest' | 'options'>): JsonObject {
   const own = (settings['plugins'] as { settings?: Record<string, { options?: JsonObject }> } | undefined)?.settings
   const declared = Object.entries((manifest.options?.['properties'] ?? {}) as Record<string, { default?: unknown }>)
@@ -18,7 +18,7 @@ export function optionsOf(settings: Readonly<JsonObject>, { id, plugin, options,
   return { ...defaults, ...options, ...own?.[plugin]?.options, ...own?.[id]?.options }
 }
 
-/** Each installed instance of a plugin has its own: those of a workspace are apart from the user's and from other workspaces'. */
+/** Each installed instance of a plugin has a data folder of its own: instances of a workspace are apart from the user's and from other workspaces'. */
 export function dataFolder({ plugin, layer }: Pick<Contribution, 'plugin' | 'layer'>, home: string, workspace: string): string {
   const instance = sha256(layer === 'workspace' ? workspace : 'user').slice(0, 12)
   return join(home, 'plugin-data', `${plugin}-${instance}`)

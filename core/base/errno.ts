@@ -4,7 +4,7 @@ import { shownPath } from './path_text.js'
 /** The code of a failed system call; `undefined` for any other error. */
 export const errno = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code
 
-/** What the failure of a system call on `path` (workspace-relative) means to a caller. An error of ours is passed through. */
+/** Translates the failure of a system call on `path` (workspace-relative) into an error for the caller. Our own errors pass through. */
 export function systemRefusal(error: unknown, path: string): VtError {
   if (error instanceof VtError) return error
   const code = errno(error) ?? 'unknown error'
@@ -32,5 +32,5 @@ export function systemRefusal(error: unknown, path: string): VtError {
   }
 }
 
-// Conditions that pass by themselves.
+// Conditions that may pass without the caller's doing.
 const passing = new Set(['EBUSY', 'EAGAIN', 'EMFILE', 'ENFILE', 'EINTR'])

@@ -109,7 +109,7 @@ export const codes = {
 export type Code = keyof typeof codes
 export type Values = Record<string, string | number | undefined>
 
-// Between quotes a value is one of JSON.
+// Values between quotes are escaped as JSON.
 const fill = (text: string, values: Values): string =>
   text.replace(/"\{(\w+)\}"/g, (_, key: string) => JSON.stringify(String(values[key] ?? ''))).replace(/\{(\w+)\}/g, (_, key: string) => String(values[key] ?? '')).trim()
 
@@ -144,11 +144,11 @@ export function problem(code: Code, values: Values = {}, extra: Extra = {}): VtE
   return new VtError({ code, ...texts(code, values)!, ...extra })
 }
 
-/** What deserves a word while loading, its texts from core's table. */
+/** A diagnostic of core's table for the loading phase, its texts filled with `values`. */
 export function report(code: Code, values: Values, files: string[], severity: Diagnostic['severity'] = 'error'): Diagnostic {
   const { message, hint } = texts(code, values)!
   return { code, severity, message, hint, files }
 }
 
-/** The first line of an error's message, without secrets: cut first, half of one would no longer look like one. */
+/** The first line of an error's message, without secrets. The text is redacted first: half of a secret would no longer be recognised. */
 export const firstLine = (error: unknown): string => redactText(String(error instanceof Error ? error.message : error)).split('\n')[0]!.slice(0, 200)

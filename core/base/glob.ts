@@ -1,5 +1,5 @@
 /**
- * Whether `items` are what `pattern` says, where an element that is `any` stands for any number of items. Greedy with one
+ * Whether `items` match `pattern`, where the element `any` stands for any number of items. The match is greedy with one
  * point of return, so that no pattern takes longer than the product of the two lengths.
  */
 export function matchSequence<P, T>(

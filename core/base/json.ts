@@ -7,7 +7,7 @@ export const isObject = (value: unknown): value is JsonObject => typeof value ==
 const size = (bytes: number) => (bytes >= 1_048_576 ? `${Math.ceil(bytes / 1_048_576)} MiB` : `${bytes} bytes`)
 
 /**
- * A deep, frozen copy of JSON data: what a policy approved nobody can change afterwards. Refuses what JSON cannot say
+ * A deep, frozen copy of JSON data: nobody can change a value after a policy has approved it. Refuses values that JSON cannot hold
  * (functions, cycles, class instances), nesting over `depth` and more than `bytes` UTF-16 units of text.
  * Own keys such as `__proto__` are copied as ordinary keys. Throws VT_INPUT_INVALID, VT_INPUT_TOO_LARGE.
  */
@@ -48,7 +48,7 @@ export function deepFreeze<T>(value: T): T {
   return Object.freeze(value)
 }
 
-/** About how long the JSON of a value is, without making it. */
+/** An estimate of the length of a value's JSON, without making that JSON. */
 export function jsonSize(value: unknown): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 5

@@ -40,8 +40,8 @@ export function shownPath(path: string): string {
 }
 
 /**
- * A directory entry as text that leads back to the same bytes: what is not UTF-8 is written `\xHH`, and a backslash that would
- * read as such an escape is written `\x5c`.
+ * A directory entry as text that leads back to the same bytes: bytes that are not UTF-8 become `\xHH`, and a backslash that would
+ * read as such an escape becomes `\x5c`.
  */
 export function encodeName(name: Buffer): string {
   const text = name.toString()
@@ -59,7 +59,7 @@ export function encodeName(name: Buffer): string {
   return result
 }
 
-/** The entry that a name means: its bytes if it carries escapes, else the text itself. */
+/** The entry for a name: its bytes if the name has escapes, else the text itself. */
 export function decodeName(name: string): string | Buffer {
   if (!name.includes('\\x')) return name
   const parts = name.split(/\\x([89a-f][0-9a-f]|5c)/i)
@@ -67,7 +67,7 @@ export function decodeName(name: string): string | Buffer {
   return Buffer.concat(parts.map((part, index) => Buffer.from(part, index % 2 ? 'hex' : 'utf8')))
 }
 
-// Only bytes that no ASCII character but the backslash has: an escape never hides a separator, a dot or a protected name.
+// Only bytes outside ASCII and the backslash are escaped: an escape never hides a separator, a dot or a protected name.
 const escape = /^\\x([89a-f][0-9a-f]|5c)/i
 
 const canonical = (name: string): string => {

@@ -6,5 +6,5 @@ import { fileURLToPath } from 'node:url'
 let folder = dirname(fileURLToPath(import.meta.url))
 while (!existsSync(join(folder, 'manifests/schema')) && folder !== dirname(folder)) folder = dirname(folder)
 
-/** A file or folder of the built program: `core/bin.js`, `manifests/schema/config.1.json`. The build joins modules into others, so only this one knows where it lies. */
+/** A file or folder of the built program: `core/bin.js`, `manifests/schema/config.1.json`. The build joins modules, so only this module knows the root. */
 export const programFile = (path = ''): string => join(folder, path)

@@ -14,12 +14,12 @@ export function fail(code: string, message: string, extra: Extra & { notices?: N
   return { ok: false, error, ...(notices && { notices }) }
 }
 
-/** The failure a thrown error stands for, if it is one of ours. */
+/** The failure for a thrown error, if the error is a VtError. */
 export function failure(error: unknown): Failure | undefined {
   return error instanceof VtError ? { ok: false, error: error.problem } : undefined
 }
 
-/** The refusal of a change with the sentence for the final answer of who reports it: nothing was done, and what to do next. */
+/** The refusal of a change, with the sentence for the model's final answer: nothing was done, and what to do next. */
 export function notApplied(error: Problem): Problem {
   if (error.details?.['not_applied'] !== undefined) return error
   const [next = ''] = error.hint.split(/\.(?: |$)|; |\n/)

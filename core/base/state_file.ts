@@ -4,21 +4,21 @@ import { dirname } from 'node:path'
 import { errno } from './errno.js'
 
 export interface StateOptions {
-  /** Who may use the file: 0600 unless it says otherwise. */
+  /** The mode of the file, 0600 by default. */
   mode?: number
-  /** Whether it has to be on disk when the call returns; a cache can do without. */
+  /** Whether the file has to be on disk when the call returns; a cache can do without. */
   durable?: boolean
 }
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
-// O_EXCL: what stands in the place of the draft, be it a link or a pipe, is never written through.
+// O_EXCL: a link or a pipe in the place of the draft is never written through.
 const fresh = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
 
 let count = 0
-/** Beside the file, so that the rename is one step. No two writers share a draft; one that a killed process of this id left is taken away. */
+/** The draft lies beside the file, so that the rename is one step. No two writers share a draft; a draft that a killed process of this id left is removed. */
 const draftOf = (file: string, several: boolean): string => `${file}.${process.pid}${several ? `.${(count += 1)}` : ''}`
 
-/** Replaces a state file in one step, and makes its folder: after a crash it is the old one or the new one, never a part of it. */
+/** Replaces a state file in one step and makes its folder: after a crash the file is the old one or the new one, never a part of it. */
 export function writeStateSync(file: string, data: string | Uint8Array, { mode = 0o600, durable = true }: StateOptions = {}): void {
   const draft = draftOf(file, false)
   rmSync(draft, { force: true })
@@ -55,7 +55,7 @@ export function writeStateSync(file: string, data: string | Uint8Array, { mode =
   }
 }
 
-/** The same without holding up whatever else the process does. */
+/** The same without blocking the rest of the process. */
 export async function writeState(file: string, data: string | Uint8Array, { mode = 0o600, durable = true }: StateOptions = {}): Promise<void> {
   const draft = draftOf(file, true)
   await rm(draft, { force: true })

@@ -1,6 +1,6 @@
 import type { Waits } from './types.js'
 
-/** What is shipped. Only who makes a kernel can say otherwise: no settings and no variable of the environment do. */
+/** The default limits. Only the caller of `createKernel` can change them: no settings and no variable of the environment do. */
 export const usualWaits: Readonly<Waits> = {
   settings: 10_000,
   policy: 5_000,

@@ -1,7 +1,7 @@
 import { environment, programFile, signalGroup, start, type Mode } from '../base/index.js'
 import { loadCode } from '../documents/index.js'
 
-/** What a settings file that exports a function is given. */
+/** The argument of a settings file that exports a function. */
 export interface EvaluationInput {
   cwd: string
   env: Record<string, string | undefined>
@@ -27,7 +27,7 @@ try {
   process.send({ error: String(error?.message ?? error) }, () => process.exit())
 }`
 
-/** The same in a process of its own with a clean environment; it is ended, with all it started, after `limit` milliseconds. */
+/** The same in a process of its own with a clean environment; the process and its children are ended after `limit` milliseconds. */
 export async function evaluateAside(file: string, { cwd, env, mode }: EvaluationInput, limit: number): Promise<unknown> {
   const clean = { ...environment(env), VTCODE_WORKSPACE: cwd }
   const args = ['--input-type=module', '-e', script, import.meta.url, file, JSON.stringify({ cwd, env: clean, mode })]

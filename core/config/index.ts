@@ -1,5 +1,5 @@
 export { defaultsOf, merge } from './merge.js'
-export { adoptedFile, defaults, defineConfig, homeOf, loadSettings, settingsPlaces, validateConfigFile, type LoadedSettings, type SettingsOptions } from './settings.js'
+export { adoptedFile, defaults, defineConfig, homeOf, loadSettings, settingsLocations, validateConfigFile, type LoadedSettings, type SettingsOptions } from './settings.js'
 export type { SettingsSource } from './source.js'
 export type { Config } from './config_types.js'
 export type { Origin } from './types.js'

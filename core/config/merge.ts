@@ -13,7 +13,7 @@ export interface Merged {
 const isMap = ({ type, properties, additionalProperties }: Schema): boolean =>
   type === 'object' && (isObject(properties) || isObject(additionalProperties))
 
-/** A copy that may be changed; `structuredClone` costs a start milliseconds. */
+/** A mutable copy; `structuredClone` costs milliseconds at the start. */
 function copy<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(copy) as T
@@ -38,28 +38,28 @@ export function defaultsOf(node: Schema): unknown {
   return result
 }
 
-/** Where in the settings a value is laid. */
+/** A place in the settings that a value is merged into. */
 interface Spot {
   node: Schema
   path: string[]
   /** `target[key]` is the value. */
   target: JsonObject
   key: string
-  /** What the user's own layers below the workspace say here. */
+  /** The value of the user's own layers below the workspace. */
   own: unknown
-  standing: WorkspaceRule
+  rule: WorkspaceRule
 }
 
-/** What is noted while sources are laid over one another. */
+/** The records of a merge. */
 interface Laid {
-  /** By path, who said a value. */
+  /** By path, the origin of a value. */
   readonly origins: Map<string, Origin>
   readonly diagnostics: Diagnostic[]
 }
 
 /**
- * Lays sources over the defaults of a schema, lowest first. Objects merge by key, scalars and lists replace, `null` goes back to
- * the default; `x-merge` says which lists join. What a workspace may not say by `x-workspace` is ignored and reported.
+ * Merges sources over the defaults of a schema, lowest first. Objects merge by key, scalars and lists replace, `null` restores
+ * the default; `x-merge` names the lists that join. A value that `x-workspace` forbids a workspace is ignored and reported.
  */
 export function merge(schema: Schema, sources: readonly SettingsSource[]): Merged {
   const laid: Laid = { origins: new Map(), diagnostics: [] }
@@ -69,7 +69,7 @@ export function merge(schema: Schema, sources: readonly SettingsSource[]): Merge
   let own: JsonObject | undefined
   for (const source of sources) {
     if (source.layer === 'workspace') own ??= copy(root.settings)
-    lay(laid, source, source.value, { node: schema, path: [], target: root, key: 'settings', own, standing: { may: 'free', agreed: false } })
+    lay(laid, source, source.value, { node: schema, path: [], target: root, key: 'settings', own, rule: { may: 'free', agreed: false } })
   }
   return { settings: root.settings, origins: [...laid.origins.values()], diagnostics: laid.diagnostics }
 }
@@ -77,19 +77,19 @@ export function merge(schema: Schema, sources: readonly SettingsSource[]): Merge
 function lay(laid: Laid, source: SettingsSource, value: unknown, spot: Spot): void {
   if (value === undefined) return
   const { node, path, target, key, own } = spot
-  const standing = standingOf(source, value, spot)
+  const rule = standingOf(source, value, spot)
   if (isMap(node) && (isObject(value) || value === null)) {
-    // null takes back every member that is there.
+    // null unsets every present member.
     const members = value ?? Object.fromEntries(Object.keys(Object(target[key])).map((member) => [member, null]))
     const inner = isObject(target[key]) ? target[key] : (target[key] = {} as JsonObject)
     for (const [member, item] of Object.entries(members)) {
-      const below = { node: child(node, member) ?? {}, path: [...path, member], own: isObject(own) ? own[member] : undefined, standing }
+      const below = { node: child(node, member) ?? {}, path: [...path, member], own: isObject(own) ? own[member] : undefined, rule }
       lay(laid, source, item, { ...below, target: inner as JsonObject, key: member })
     }
     return
   }
   if (node['x-said-by'] === true) value = signed(value, source)
-  const objection = source.layer === 'workspace' ? workspaceObjection(node, value, own, standing) : undefined
+  const objection = source.layer === 'workspace' ? workspaceObjection(node, value, own, rule) : undefined
   if (objection) return ignore(laid, source, path, value, objection)
   const before = target[key]
   const after = joined(node, before, value)
@@ -98,23 +98,23 @@ function lay(laid: Laid, source: SettingsSource, value: unknown, spot: Spot): vo
   record(laid, node, after, path, source, { value, before })
 }
 
-function standingOf({ layer, trusted }: SettingsSource, value: unknown, { node, path, standing }: Spot): WorkspaceRule {
+function standingOf({ layer, trusted }: SettingsSource, value: unknown, { node, path, rule }: Spot): WorkspaceRule {
   const may = node['x-workspace'] as WorkspaceRule['may'] | undefined
-  if (may === undefined) return standing
+  if (may === undefined) return rule
   return { may, agreed: layer === 'workspace' && may === 'trusted' && (trusted?.(path.join('.'), value) ?? false) }
 }
 
-/** Notes who said a value, and what it replaced. Each item of a list that layers extend has an origin of its own. */
-function record(laid: Laid, node: Schema, value: unknown, path: string[], source: Sayer, said?: { value: unknown; before: unknown }): void {
+/** Records the origin of a value and the value that it replaced. Each item of a list that layers extend has an origin of its own. */
+function record(laid: Laid, node: Schema, value: unknown, path: string[], source: Sayer, change?: { value: unknown; before: unknown }): void {
   if (isObject(value) && isMap(node)) {
     for (const [key, item] of Object.entries(value)) record(laid, child(node, key) ?? {}, item, [...path, key], source)
     return
   }
   note(laid, path, value, source, path)
   if (node['x-merge'] === undefined || !Array.isArray(value)) return
-  const extended = node['x-merge'] === 'concat' && Array.isArray(said?.before) && said.value !== null ? said.before.length : 0
+  const extended = node['x-merge'] === 'concat' && Array.isArray(change?.before) && change.value !== null ? change.before.length : 0
   value.forEach((item, index) => {
-    if (index < extended || (Array.isArray(said?.value) && !has(said.value, item))) return
+    if (index < extended || (Array.isArray(change?.value) && !has(change.value, item))) return
     note(laid, [...path, String(index)], item, source, [...path, String(index - extended)])
   })
   for (let index = value.length; laid.origins.delete([...path, String(index)].join('.')); index++);
@@ -124,8 +124,8 @@ function note({ origins }: Laid, path: string[], value: unknown, { layer, file, 
   const name = path.join('.')
   const before = origins.get(name)
   const overridden = before ? [...before.overridden, saying(before, before.value, 'line' in before ? () => before.line : undefined)] : []
-  const said = saying({ layer, file }, value, line && (() => line(place)))
-  origins.set(name, Object.assign(said, { path: name, overridden }))
+  const origin = saying({ layer, file }, value, line && (() => line(place)))
+  origins.set(name, Object.assign(origin, { path: name, overridden }))
 }
 
 function ignore({ origins, diagnostics }: Laid, { layer, file, line }: Sayer, path: string[], value: unknown, code: WorkspaceObjection): void {
@@ -137,16 +137,16 @@ function ignore({ origins, diagnostics }: Laid, { layer, file, line }: Sayer, pa
   origins.get(key)!.overridden.push({ layer, file, ...(number !== undefined && { line: number }), value, reason: remark.message })
 }
 
-/** Who said a value. Its line is looked for by those who show it: the file is parsed for its places then. */
+/** The origin of a value. Its line is computed on first use, because the file has to be parsed for it. */
 function saying({ layer, file }: Pick<Sayer, 'layer' | 'file'>, value: unknown, line: (() => number | undefined) | undefined): Pick<Origin, 'layer' | 'file' | 'line' | 'value'> {
-  const said = { layer, file, value }
-  return line ? Object.defineProperty(said, 'line', { get: line, enumerable: true }) : said
+  const origin = { layer, file, value }
+  return line ? Object.defineProperty(origin, 'line', { get: line, enumerable: true }) : origin
 }
 
-/** Items that bear who said them, for readers to whom it matters; what they say of it themselves does not count. */
+/** Items with the layer that set them, for readers that depend on it; a `layer` that an item names itself is overwritten. */
 const signed = (value: unknown, { layer }: SettingsSource): unknown => (Array.isArray(value) ? value.map((item) => (isObject(item) ? { ...item, layer } : (item as unknown))) : value)
 
-/** A list that joins, a list joined by name, or the new value; `null` is the default again. */
+/** The joined list, the list joined by name, or the new value; `null` is the default again. */
 function joined(node: Schema, before: unknown, value: unknown): unknown {
   if (value === null) return defaultsOf(node)
   if (!Array.isArray(value) || !Array.isArray(before)) return copy(value)

@@ -20,15 +20,15 @@ export interface SettingsOptions {
   home: string
   /** Folder of the machine's administrator. */
   admin?: string
-  /** Settings of the call: data, `a.b=value`, or a file that stands instead of the workspace's; later ones win. */
+  /** Settings of the call: data, `a.b=value`, or a file that replaces the workspace's; later entries win. */
   config?: Config | string | readonly (Config | string)[]
   mode?: Mode
-  /** The mode when nobody says one. */
+  /** The mode where neither the settings nor the caller name one. */
   default_mode?: Mode
   env: Record<string, string | undefined>
-  /** Has the user agreed to this item of the workspace, as it stands? Default: to none. */
+  /** Whether the user agreed to this item of the workspace, with this content. Default: to none. */
   trusted?: (id: string, digest: string) => boolean
-  /** Milliseconds for code that runs aside. */
+  /** The time limit, in milliseconds, for settings in code that run in a process of their own. */
   wait?: number
 }
 export interface LoadedSettings {
@@ -37,13 +37,13 @@ export interface LoadedSettings {
   diagnostics: Diagnostic[]
   /** Every settings file that was read. */
   files: string[]
-  /** What of the workspace's settings needs the user's consent, given or not. */
+  /** The items of the workspace's settings that need the user's consent, given or not. */
   items: TrustItem[]
 }
 
 /**
- * The settings of all layers, merged. What a workspace says beyond its standing is ignored and reported; a file that may be read
- * and is wrong throws VT_CONFIG_INVALID or VT_CONFIG_AMBIGUOUS with `details.files`.
+ * The settings of all layers, merged. Settings that a workspace may not make are ignored and reported; a readable file
+ * with a fault throws VT_CONFIG_INVALID or VT_CONFIG_AMBIGUOUS with `details.files`.
  */
 export async function loadSettings(options: SettingsOptions): Promise<LoadedSettings> {
   const { workspace, env, trusted = () => false } = options
@@ -53,17 +53,17 @@ export async function loadSettings(options: SettingsOptions): Promise<LoadedSett
     items.push(item)
     return trusted(item.id, item.digest)
   }
-  const given = [options.config ?? []].flat() as (Config | string)[]
-  const sources = await fromFiles(options, given, agreed, diagnostics)
+  const configs = [options.config ?? []].flat() as (Config | string)[]
+  const sources = await fromFiles(options, configs, agreed, diagnostics)
   const files = sources.map(({ file }) => file)
-  sources.push(...(await fromCalls(env, given)))
+  sources.push(...(await fromCalls(env, configs)))
   for (const source of sources) source.trusted = (key, value) => agreed(itemForValue(source.file, key, value, workspace))
-  // Into what came of them, whose origins are not to be looked at yet.
+  // The merged object is extended, not copied: a copy would compute its origins.
   return Object.assign(laidOver(sources, options, diagnostics), { files, items })
 }
 
-/** The settings files of all layers, the lowest first. `agreed` tells whether the user agreed to what a workspace would run. */
-async function fromFiles(options: SettingsOptions, given: (Config | string)[], agreed: (item: TrustItem) => boolean, diagnostics: Diagnostic[]): Promise<SettingsSource[]> {
+/** The settings files of all layers, the lowest first. `agreed` tells whether the user agreed to an item of the workspace. */
+async function fromFiles(options: SettingsOptions, configs: (Config | string)[], agreed: (item: TrustItem) => boolean, diagnostics: Diagnostic[]): Promise<SettingsSource[]> {
   const { workspace, home, admin = '/etc/vtcode', env, mode } = options
   const circumstances = { cwd: workspace, env, ...(mode && { mode }) }
   const { wait = usualWaits.settings } = options
@@ -86,7 +86,7 @@ async function fromFiles(options: SettingsOptions, given: (Config | string)[], a
     sources.push(await fromData('user', adopted, { shelf }))
   }
 
-  const instead = given.findLast((one) => typeof one === 'string' && !one.includes('='))
+  const instead = configs.findLast((one) => typeof one === 'string' && !one.includes('='))
   if (typeof instead === 'string') {
     const hint = 'Name a file that exists, or a single setting: --config key=value.'
     if (!existsSync(instead)) throw problem('VT_CONFIG_INVALID', { problem: `There is no settings file '${instead}'.` }, { hint, details: { files: [resolve(instead)] } })
@@ -103,14 +103,14 @@ async function fromFiles(options: SettingsOptions, given: (Config | string)[], a
   return sources
 }
 
-/** What variables and options say, in this order. */
-async function fromCalls(env: SettingsOptions['env'], given: (Config | string)[]): Promise<SettingsSource[]> {
+/** The settings from variables and options, in this order. */
+async function fromCalls(env: SettingsOptions['env'], configs: (Config | string)[]): Promise<SettingsSource[]> {
   const sources: SettingsSource[] = []
   for (const [name, text] of Object.entries(env)) {
     if (!name.startsWith('VTCODE__') || text === undefined) continue
     sources.push(await fromCall(name, assign(name.slice(8).toLowerCase().split('__'), text)))
   }
-  for (const one of given) {
+  for (const one of configs) {
     const equals = typeof one === 'string' ? one.indexOf('=') : -1
     if (typeof one !== 'string') sources.push(await fromCall('options', one))
     else if (equals >= 0) sources.push(await fromCall(`--config ${one}`, assign(one.slice(0, equals).split('.'), one.slice(equals + 1))))
@@ -119,8 +119,8 @@ async function fromCalls(env: SettingsOptions['env'], given: (Config | string)[]
 }
 
 /**
- * The settings that come of these sources, with the mode that was asked for. Most starts find none: they take the defaults as the
- * build wrote them, and who said what is worked out when it is asked.
+ * The settings from these sources, in the requested mode. Most starts have no source: they take the defaults that the build
+ * wrote, and the origins are computed on first use.
  */
 function laidOver(sources: SettingsSource[], { mode, default_mode }: SettingsOptions, diagnostics: Diagnostic[]): Pick<LoadedSettings, 'settings' | 'origins' | 'diagnostics'> {
   const unset = sources.length === 0
@@ -137,19 +137,19 @@ function laidOver(sources: SettingsSource[], { mode, default_mode }: SettingsOpt
   return { settings: deepFreeze(settings) as Settings, origins, diagnostics: [...diagnostics, ...ignored] }
 }
 
-/** Where the user keeps what they have taken over from the settings of this workspace; nothing where they never did that anywhere. */
+/** The file of the settings that the user adopted from this workspace; nothing where the user never adopted any. */
 export function adoptedFile(home: string, workspace: string, how: { make?: true } = {}): string | undefined {
   const folder = join(home, 'workspaces')
   if (!how.make && !existsSync(folder)) return undefined
   return join(folder, sha256(identityOf(workspace)).slice(0, 16), 'policy.json')
 }
 
-/** The settings of someone who has set nothing. */
+/** The settings of a user who has set nothing. */
 export function defaults(): Settings {
   return JSON.parse(readFileSync(programFile('manifests/schema/_defaults.json'), 'utf8'))
 }
 
-/** What is wrong with one settings file, by line; nothing when it may be used. Code runs in a process of its own. */
+/** The faults of one settings file, by line; none when the file may be used. A file in code runs in a process of its own. */
 export async function validateConfigFile(file: string): Promise<Diagnostic[]> {
   const path = resolve(file)
   try {
@@ -163,8 +163,8 @@ export async function validateConfigFile(file: string): Promise<Diagnostic[]> {
   }
 }
 
-/** Every file that says a setting, an agreement or a lock, there or not. */
-export function settingsPlaces({ workspace, home, admin = '/etc/vtcode' }: { workspace: string; home: string; admin?: string }): string[] {
+/** Every file with settings, consents or locks, whether it exists or not. */
+export function settingsLocations({ workspace, home, admin = '/etc/vtcode' }: { workspace: string; home: string; admin?: string }): string[] {
   const folder = join(workspace, '.vtcode')
   const stems = [join(admin, 'vtcode.config'), join(home, 'vtcode.config'), join(workspace, 'vtcode.config'), join(folder, 'config'), join(folder, 'config.local')]
   const others = [join(folder, 'tool-policy.json'), join(home, 'trust.json'), join(home, 'plugins.lock.json'), join(folder, 'plugins.lock.json')]
@@ -173,13 +173,13 @@ export function settingsPlaces({ workspace, home, admin = '/etc/vtcode' }: { wor
 
 const named = (stem: string, endings: readonly string[]): string[] => endings.map((end) => `${stem}.${end}`)
 
-/** The settings files of a workspace, the later over the earlier. The user's own folder is not read twice. */
+/** The settings files of a workspace; a later file overrides an earlier one. The user's own folder is not read twice. */
 function workspaceFiles(workspace: string, home: string): string[] {
   const folder = join(workspace, '.vtcode')
   const root = named(join(workspace, 'vtcode.config'), [...codeEnds, ...dataEnds])
   const below = (stem: string) => (sameFolder(folder, home) ? [] : named(join(folder, stem), dataEnds))
-  const places = [[...root, ...below('config')], below('config.local')]
-  return places.map(only).filter((file) => file !== undefined)
+  const stems = [[...root, ...below('config')], below('config.local')]
+  return stems.map(only).filter((file) => file !== undefined)
 }
 
 /** The one of these files that exists. Throws VT_CONFIG_AMBIGUOUS when there are two. */
@@ -195,7 +195,7 @@ function sameFolder(a: string, b: string): boolean {
   return one.dev === other.dev && one.ino === other.ino
 }
 
-/** In the place of the folder of settings lies one that we may look into, or nothing: all that looks into it later may count on that. */
+/** The settings folder is a real folder or missing; later reads may rely on that. */
 function requireFolder(path: string): void {
   const wrong = (what: string, hint: string) => problem('VT_CONFIG_INVALID', { problem: `${path} ${what}` }, { details: { files: [path] }, hint })
   try {
@@ -208,7 +208,7 @@ function requireFolder(path: string): void {
   }
 }
 
-/** What decides what runs is nobody else's to write. Throws VT_CONFIG_EXPOSED: to go on without it would lose its rules too. */
+/** Only the user may write a settings file, because it decides what runs. Throws VT_CONFIG_EXPOSED: going on without the file would lose its rules too. */
 function requireOwn(paths: string[]): void {
   const foreign = paths.find((path) => {
     const { uid, mode } = statSync(path)

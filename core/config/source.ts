@@ -4,15 +4,15 @@ import { forbidden, loadOpened, parseAgain, parseData, readBytes, type Data, typ
 import { conform, type ContractFault } from '../schema/index.js'
 import type { EvaluationInput } from './evaluate.js'
 
-/** What one file, variable or option says. */
+/** The settings of one file, variable or option. */
 export interface SettingsSource {
   layer: Layer
-  /** Absolute file, or the name of what said it. */
+  /** The absolute file, or the name of the variable or option. */
   file: string
   value: JsonObject
   /** 1-based line of a value in `file`. */
   line?(path: readonly string[]): number
-  /** May this value of a workspace count, which needs the user's consent? Asked once for each key that says `x-workspace: trusted`. */
+  /** Whether the user consented to this value of a workspace. Called once for each key with `x-workspace: trusted`. */
   trusted?(path: string, value: unknown): boolean
 }
 
@@ -20,7 +20,7 @@ export const dataEnds = ['json', 'yaml', 'yml']
 export const codeEnds = ['ts', 'mts', 'js', 'mjs']
 export const isCode = (file: string): boolean => codeEnds.includes(extname(file).slice(1))
 
-/** A settings file in a data format, below `within` if that is given; one that the shelf knows is not checked again. Throws VT_CONFIG_INVALID. */
+/** A settings file in a data format, below `within` if that is set; a file that the cache knows is not checked again. Throws VT_CONFIG_INVALID. */
 export async function fromData(layer: Layer, file: string, { within, shelf }: { within?: string; shelf?: ParseCache | undefined } = {}): Promise<SettingsSource> {
   const json = extname(file) === '.json'
   const sort = json ? 'settings_json' : 'settings_yaml'
@@ -36,14 +36,14 @@ export async function fromData(layer: Layer, file: string, { within, shelf }: { 
   return source
 }
 
-/** A settings file in code, run in this program or, with `wait`, for at most so many milliseconds in a process of its own. Throws VT_CONFIG_INVALID. */
+/** A settings file in code, run in this program or, with `wait`, in a process of its own for at most so many milliseconds. Throws VT_CONFIG_INVALID. */
 export async function fromCode(layer: Layer, file: string, circumstances: EvaluationInput, wait?: number): Promise<SettingsSource> {
   const { evaluate, evaluateAside } = await import('./evaluate.js')
   const value = await reading(file, () => (wait === undefined ? evaluate(file, circumstances) : evaluateAside(file, circumstances, wait)))
   return check({ layer, file, value: value as JsonObject })
 }
 
-/** Settings of the call: what a variable or an option says. Throws VT_CONFIG_INVALID. */
+/** Settings of the call, from a variable or an option. Throws VT_CONFIG_INVALID. */
 export async function fromCall(name: string, value: JsonObject): Promise<SettingsSource> {
   try {
     return check({ layer: 'call', file: name, value })
@@ -59,12 +59,12 @@ export function assign(path: readonly string[], text: string): JsonObject {
   try {
     value = JSON.parse(text)
   } catch {
-    // It is text.
+    // The value is text.
   }
   return path.reduceRight<unknown>((inner, key) => Object.fromEntries([[key, inner]]), value) as JsonObject
 }
 
-/** Whatever goes wrong while reading is a fault of the settings. */
+/** Every error while reading becomes a fault of the settings. */
 async function reading<T>(file: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read()
@@ -76,7 +76,7 @@ async function reading<T>(file: string, read: () => Promise<T>): Promise<T> {
 
 const invalid = (text: string, files: string[]): VtError => problem('VT_CONFIG_INVALID', { problem: text }, { details: { files } })
 
-/** The source with its value as plain, frozen data that fits the schema, which one that was `flawless` before still does. Throws VT_CONFIG_INVALID with every fault and its line. */
+/** The source with its value as plain, frozen data that fits the schema; a `flawless` source is not checked again. Throws VT_CONFIG_INVALID with every fault and its line. */
 function check(source: SettingsSource, data?: Data, flawless = false): SettingsSource {
   const { file } = source
   let value: JsonObject
@@ -96,13 +96,13 @@ function check(source: SettingsSource, data?: Data, flawless = false): SettingsS
   return { ...source, value, ...(data && { line: (path: readonly string[]) => Number(/:(\d+):\d+$/.exec(data.at(path))?.[1]) }) }
 }
 
-/** Entries of a list that is joined by name, of which one would silently take the place of the other. */
+/** Entries of the same name in a list that is joined by name: one would silently replace the other. */
 function twins(value: JsonObject, key: string): ContractFault[] {
   const names = ((value[key] ?? []) as { name: string }[]).map(({ name }) => name)
   return names.flatMap((name, index) => (names.indexOf(name) === index ? [] : [{ path: [key, index, 'name'], problem: `'${key}.${index}.name' is '${name}', as in an entry before it.` }]))
 }
 
-/** `null` takes a setting back and so fits everywhere. */
+/** `null` unsets a setting, so that it fits every schema. */
 function withoutNulls(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).flatMap(([key, item]) => (item === null ? [] : [[key, withoutNulls(item)]])))

@@ -3,7 +3,7 @@ import { loadDocument } from '../documents/index.js'
 import { conform } from '../schema/index.js'
 import { fromCall, type SettingsSource } from './source.js'
 
-/** `.vtcode/tool-policy.json`: what is done with a tool, and the limits of its input. */
+/** `.vtcode/tool-policy.json`: the verdict for each tool, and the limits of its input. */
 interface ToolPolicy {
   policies?: Record<string, 'allow' | 'prompt' | 'deny'>
   constraints?: Record<string, JsonObject>
@@ -27,7 +27,7 @@ export async function fromToolPolicy(file: string, workspace: string, diagnostic
     if (verdict === 'allow') diagnostics.push(report('VT_POLICY_ALLOW_IGNORED', { file, name }, [data.at(['policies', name])], 'info'))
   }
   const rules = (verdict: string) =>
-    Object.entries(policies).flatMap(([name, said]) => (said === verdict ? [{ rule: name, reason: `.vtcode/tool-policy.json says ${verdict} for '${name}'.` }] : []))
+    Object.entries(policies).flatMap(([name, declared]) => (declared === verdict ? [{ rule: name, reason: `.vtcode/tool-policy.json says ${verdict} for '${name}'.` }] : []))
   const value = { policy: { ask: rules('prompt'), deny: rules('deny'), constraints } }
   const line = (path: readonly string[]) => Number(/:(\d+):\d+$/.exec(data.at(path[1] === 'constraints' ? path.slice(1) : []))?.[1])
   return { ...(await fromCall(file, value)), layer: 'workspace', line }

@@ -1,11 +1,11 @@
 import type { Layer } from '../base/index.js'
 
-/** Where a settings value came from, and what it overrode or why it was ignored. */
+/** The origin of a settings value, and the values that it overrode or that were ignored. */
 export interface Origin {
   /** Keys joined by `.`; items of a list that layers extend have their index at the end. */
   path: string
   layer: Layer
-  /** Absolute file, or what else said it: `VTCODE__POLICY__MODE`, `options`, `defaults`. */
+  /** The absolute file, or another source: `VTCODE__POLICY__MODE`, `options`, `defaults`. */
   file: string
   line?: number
   value: unknown

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { programFile, report, type Contribution, type Mode } from '../base/index.js'
 import type { LoadedSettings } from './settings.js'
 
-/** What the manifest of a verb says of the mode it works in. */
+/** The mode that the manifest of a verb declares. */
 export interface VerbModes {
   mode?: Mode
   default_mode?: Mode
@@ -12,7 +12,7 @@ type Load = (modes: VerbModes) => Promise<LoadedSettings>
 const order: readonly Mode[] = ['plan', 'ask', 'auto', 'full-auto']
 const looser = (mode: Mode, { settings }: LoadedSettings): boolean => order.indexOf(mode) > order.indexOf(settings.policy.mode)
 
-/** What our own manifest of a verb says; known before any manifest is read, because settings come first. */
+/** The mode of our own manifest of a verb; known before any manifest is read, because settings come first. */
 export function builtinModes(verb: string | undefined): VerbModes {
   if (verb === undefined) return {}
   const modes = JSON.parse(readFileSync(programFile('manifests/_verbs.json'), 'utf8')) as Record<string, VerbModes>
@@ -20,8 +20,8 @@ export function builtinModes(verb: string | undefined): VerbModes {
 }
 
 /**
- * The settings as they are for a verb that a plugin brings. Its `mode` only tightens. Its `default_mode` stands below all settings, and
- * that of a plugin of the workspace only tightens too: a cloned repository does not decide how much is done unasked.
+ * The settings for a verb that a plugin adds. Its `mode` only tightens. Its `default_mode` stands below all settings, and
+ * that of a plugin of the workspace only tightens too: a cloned repository does not decide how much is done without a question.
  */
 export async function settingsFor({ layer, file, manifest: { mode, default_mode } }: Contribution, load: Load): Promise<LoadedSettings> {
   let loaded = await load({})

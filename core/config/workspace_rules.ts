@@ -1,23 +1,23 @@
 import type { Schema } from '../base/index.js'
 
-/** What a workspace may do with a setting: the nearest `x-workspace` of the schema, and whether the user agreed to it. */
+/** The right of a workspace to a setting: the nearest `x-workspace` of the schema, and whether the user agreed to the value. */
 export interface WorkspaceRule {
   may: 'free' | 'tighten' | 'trusted' | 'own'
   agreed: boolean
 }
 export type WorkspaceObjection = 'VT_CONFIG_OWN_ONLY' | 'VT_CONFIG_CONSENT' | 'VT_CONFIG_LOOSENS'
 
-/** Why a workspace may not say `value` where the user's own layers say `own`. */
+/** Why a workspace may not set `value` where the user's own layers set `own`. */
 export function workspaceObjection(node: Schema, value: unknown, own: unknown, { may, agreed }: WorkspaceRule): WorkspaceObjection | undefined {
   if (may === 'own') return 'VT_CONFIG_OWN_ONLY'
   if (may === 'tighten') return tightens(node, own, value) ? undefined : 'VT_CONFIG_LOOSENS'
   if (may === 'free' || (Object.hasOwn(node, 'x-free-value') && node['x-free-value'] === value)) return undefined
   if (!agreed) return 'VT_CONFIG_CONSENT'
-  // A binding may have been a restriction: no consent to a workspace lifts what the user has set.
+  // The user's binding may be a restriction: no consent to a workspace lifts the user's own setting.
   return node['x-keeps-own'] === true && own !== undefined ? 'VT_CONFIG_OWN_ONLY' : undefined
 }
 
-/** Is `after` as strict as `before`, or stricter? Values without an order never are. */
+/** Whether `after` is as strict as `before`, or stricter. Values without an order never are. */
 export function tightens(node: Schema, before: unknown, after: unknown): boolean {
   if (after === null) return false
   if (same(before, after)) return true
@@ -26,7 +26,7 @@ export function tightens(node: Schema, before: unknown, after: unknown): boolean
   if (order) return order.includes(after) && (before === undefined || order.indexOf(after) <= order.indexOf(before))
   if (typeof after === 'boolean') return String(after) === (way ?? 'false')
   if (typeof after === 'number') {
-    // No limit at all is the loosest value there is.
+    // The absence of a limit is the loosest value.
     const rank = (value: unknown) => (value === undefined || value === node['x-unlimited'] ? Infinity : (value as number))
     return way === 'higher' ? before === undefined || after >= (before as number) : rank(after) <= rank(before)
   }

@@ -3,13 +3,13 @@ import { dirname, join } from 'node:path'
 import { inside, programFile, sha256, version, writeStateSync, type Manifest } from '../base/index.js'
 
 /**
- * Files that were read, checked and found flawless before, by the digest of their bytes: an unchanged one is not checked again. JSON and
- * YAML take different texts; of settings, which may hold what is nobody's business, only is known that they are flawless.
+ * Files that were read and checked without a fault before, by the digest of their bytes: an unchanged file is not checked again. JSON and
+ * YAML are kept apart, because they take different texts. Of settings, which may be private, only the digest is kept.
  */
 export interface ParseCache {
   get<S extends Sort>(sort: S, bytes: Uint8Array): Kept[S] | undefined
   put<S extends Sort>(sort: S, bytes: Uint8Array, value: Kept[S]): void
-  /** Keeps what is new for the next program. What cannot be written is merely read anew then. */
+  /** Keeps new entries for the next program. A cache that cannot be written costs a new check, nothing else. */
   save(): void
 }
 
@@ -22,14 +22,14 @@ interface Kept {
 export type Sort = keyof Kept
 const letters: Record<Sort, string> = { json: 'j', yaml: 'y', settings_json: 's', settings_yaml: 't' }
 
-/** What the file may weigh; what was used last is kept. */
+/** The largest size of the cache file; the most recently used entries are kept. */
 const LIMIT = 4 * 1_048_576
-/** How many are held while a program runs. */
+/** The number of entries held while a program runs. */
 const HELD = 10_000
 
 const shelves = new Map<string, ParseCache>()
 
-/** The shelf of a user, whose `.vtcode` folder is `home`. One that lies in the workspace is what others may have put there. */
+/** The cache of a user, whose `.vtcode` folder is `home`. A cache inside the workspace is not used, because other people may have written it. */
 export function openShelf(home: string, workspace: string): ParseCache | undefined {
   if (inside(workspace, home) || (lstatSync(home, { throwIfNoEntry: false }) && inside(workspace, realpathSync(home)))) return undefined
   if (!shelves.has(home)) shelves.set(home, makeShelf(join(home, 'cache', 'manifests')))
@@ -66,13 +66,13 @@ function makeShelf(path: string): ParseCache {
   }
 }
 
-/** Another build may check otherwise. */
+/** The key of the build, because another build may check otherwise. */
 function stamp(): string {
   const { mtimeMs, size } = statSync(programFile('manifests/_catalogue.json'))
   return `${version} ${mtimeMs} ${size}`
 }
 
-/** The lines of the file by their key; none where it is not wholly ours: another user's, another build's, or damaged. */
+/** The lines of the file by their key; none where the file is another user's, another build's, or damaged. */
 function read(path: string): Map<string, string> {
   const lines = new Map<string, string>()
   try {
@@ -82,7 +82,7 @@ function read(path: string): Map<string, string> {
     if (text.slice(0, end) !== `${stamp()} ${sha256(body)}`) return lines
     for (const line of body.split('\n')) if (line) lines.set(line.slice(0, 65), line.slice(66))
   } catch {
-    // It is not there, or nobody may know it: it is made anew.
+    // The file is missing or unreadable: it is made anew.
   }
   return lines
 }

@@ -7,13 +7,13 @@ import { inside, problem, type Code } from '../base/index.js'
 /** One untrusted document as plain frozen JSON. `at` names the place of a value, or of its nearest parent, as `file:line:column`. */
 export interface Data {
   readonly value: unknown
-  /** What it was read from. */
+  /** The file that the document was read from. */
   readonly bytes: Uint8Array
   at(path: readonly (string | number)[]): string
 }
 
 export const limits = { bytes: 256 * 1024, flow: 64, indent: 200, aliases: 64, depth: 32, nodes: 20_000, text: 64 * 1024 }
-/** Keys that could reach the prototype of something. */
+/** Keys that could change an object's prototype. */
 export const forbidden: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 const strict = {
   version: '1.2', schema: 'core', merge: false, uniqueKeys: true, resolveKnownTags: false, strict: true,
@@ -22,7 +22,7 @@ const strict = {
 
 const refuse = (code: Code, text: string, at: string) => problem(code, { problem: text }, { details: { files: [at] } })
 
-/** Does it belong to root, and may nobody else write it? */
+/** Whether root owns the file and nobody else may write it. */
 export function closedToOthers(path: string): boolean {
   const { uid, mode } = statSync(path)
   return uid === 0 && (mode & 0o022) === 0
@@ -32,7 +32,7 @@ export function closedToOthers(path: string): boolean {
 export type RealPath = (path: string) => string
 const realPath: RealPath = (path) => realpathSync.native(path)
 
-/** Real paths for reading many files at once: each folder is resolved once, and a file only where it is a link itself. */
+/** Real paths for many files at once: each folder is resolved once, and a file only where the file itself is a link. */
 export function realPaths(): RealPath {
   const folders = new Map<string, string>()
   const folderOf = (folder: string) => {
@@ -45,7 +45,7 @@ export function realPaths(): RealPath {
 
 /**
  * The bytes of a regular file; pipes and devices are refused without waiting for them. With `within`, links may lead to any
- * place below that folder and nowhere else. Throws VT_MANIFEST_LIMIT, VT_MANIFEST_INVALID and what the system says.
+ * file below that folder and nowhere else. Throws VT_MANIFEST_LIMIT, VT_MANIFEST_INVALID and system errors.
  */
 export function readBytes(file: string, { within, limit = limits.bytes, real = realPath }: { within?: string | undefined; limit?: number; real?: RealPath } = {}): Buffer {
   const path = real(file)
@@ -76,7 +76,7 @@ export async function parseData(bytes: Uint8Array, file: string): Promise<Data> 
 
 const require = createRequire(import.meta.url)
 
-/** A JSON document that `parseData` found flawless before; its places are looked for when one is asked for. */
+/** A JSON document that `parseData` accepted before; positions are computed on the first request for one. */
 export function parseAgain(bytes: Uint8Array, file: string): Data {
   let data: Data | undefined
   return { value: JSON.parse(decode(bytes, file)), bytes, at: (path) => (data ??= parseText(require('yaml'), decode(bytes, file), bytes, file)).at(path) }
@@ -91,7 +91,7 @@ export function parseText(yaml: typeof import('yaml'), text: string, bytes: Uint
 
   checkNesting(text, yaml.Lexer, file)
   const tree = yaml.parseDocument(text, { ...strict, lineCounter: lines })
-  // A warning is a tag or directive that would be guessed at.
+  // A warning is a tag or directive that the parser would have to guess at.
   const first = [...tree.errors, ...tree.warnings].sort((a, b) => a.pos[0] - b.pos[0])[0]
   if (first?.code === 'MULTIPLE_DOCS') throw wrong('The file holds several documents; write one per file.', first.pos[0])
   if (first) throw wrong(`${first.message}.`.replace(/\.+$/, '.'), first.pos[0])
@@ -132,7 +132,7 @@ export function parseText(yaml: typeof import('yaml'), text: string, bytes: Uint
   return { value, bytes, at: (path) => place(offsetOf(tree, path, yaml)) }
 }
 
-/** The text of a document. Throws VT_MANIFEST_LIMIT for one that is too large, no UTF-8, or holds a NUL. */
+/** The text of a document. Throws VT_MANIFEST_LIMIT for a text that is too large, is no UTF-8, or contains a NUL. */
 export function decode(bytes: Uint8Array, file: string): string {
   if (bytes.length > limits.bytes) throw refuse('VT_MANIFEST_LIMIT', `${file} is larger than ${limits.bytes / 1024} KiB.`, file)
   let text: string

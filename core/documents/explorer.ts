@@ -2,7 +2,7 @@ import type { LoaderSync, PublicExplorerSync } from 'cosmiconfig'
 import { problem, programFile } from '../base/index.js'
 import { decode, parseText, readBytes, type Data } from './document.js'
 
-/** Files that are run and not parsed. */
+/** Files that are run, not parsed. */
 const code = /\.[cm]?[jt]s$/
 
 let explorer: Promise<PublicExplorerSync> | undefined
@@ -31,8 +31,8 @@ export async function loadCode<T>(file: string, run: (text: string) => Promise<T
 }
 
 /**
- * Cosmiconfig opens the file a second time, without our care for pipes, sizes and links: so ours comes first, and what it read counts
- * only where it is what we read. `take` gets its text, nothing where there is none.
+ * Cosmiconfig opens the file a second time, without our checks of pipes, sizes and links: so our read comes first, and the text that
+ * cosmiconfig read is accepted only where it equals ours. `take` receives the text, or nothing for an empty file.
  */
 async function read<T>(file: string, bytes: Buffer, take: (text?: string) => T): Promise<T> {
   const found = (await (explorer ??= build())).load(file)
@@ -44,7 +44,7 @@ async function read<T>(file: string, bytes: Buffer, take: (text?: string) => T):
   return take(text?.replace(/^\ufeff/, ''))
 }
 
-/** One explorer for every file; a synchronous one costs a tenth of the other a file. */
+/** One explorer for every file; a synchronous explorer takes a tenth of the time of an asynchronous one. */
 async function build(): Promise<PublicExplorerSync> {
   const { cosmiconfigSync } = await import('cosmiconfig')
   const hand: LoaderSync = (_, text) => {

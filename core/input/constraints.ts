@@ -63,10 +63,10 @@ export interface Constrained {
 }
 
 /**
- * The input with the limits and defaults of a constraint; a smaller number is never raised. `said` is what the caller said of
- * modes in the words of an alias. Throws VT_POLICY_DENIED for a mode or an address that is not allowed.
+ * The input with the limits and defaults of a constraint; a smaller number is never raised. `declared` is the caller's input, which names
+ * modes in the terms of the alias. Throws VT_POLICY_DENIED for a mode or an address that is not allowed.
  */
-export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObject, given: JsonObject, said: JsonObject = given): Constrained {
+export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObject, given: JsonObject, declared: JsonObject = given): Constrained {
   const properties = slot.input['properties'] as Record<string, JsonObject>
   const knows = (name: string) => Object.hasOwn(properties, name)
   const result: Constrained = { input: { ...input }, notices: [], silent: [] }
@@ -86,7 +86,7 @@ export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObj
     }
   }
   if (constraint.default_response_format && knows('response_format')) result.input['response_format'] ??= constraint.default_response_format
-  if (constraint.allowed_modes) allowMode(constraint.allowed_modes, slot, { input: result.input, given, said })
+  if (constraint.allowed_modes) allowMode(constraint.allowed_modes, slot, { input: result.input, given, declared })
   if (typeof input['url'] === 'string') allowAddress(constraint, slot, input['url'])
   return result
 }
@@ -95,10 +95,10 @@ export function constrain(constraint: Constraint, slot: SlotInfo, input: JsonObj
 const ttyModes = new Map<unknown, readonly string[]>([[true, ['pty']], [false, ['terminal', 'streaming']]])
 
 /** A mode that is said must be allowed; a default that is not gives way to the first that is. */
-function allowMode(allowed: readonly string[], { slot, input: schema }: SlotInfo, { input, given, said }: Record<'input' | 'given' | 'said', JsonObject>): void {
+function allowMode(allowed: readonly string[], { slot, input: schema }: SlotInfo, { input, given, declared }: Record<'input' | 'given' | 'declared', JsonObject>): void {
   const refuse = (mode: unknown) => denied(`The policy allows ${slot} the modes ${allowed.join(', ') || '(none)'}, not '${String(mode)}'.`, allowed.length > 0 ? `Use mode: ${allowed.join(' or ')}.` : '')
   const properties = schema['properties'] as JsonObject
-  if (said !== given && typeof said['mode'] === 'string' && !allowed.includes(said['mode'])) throw refuse(said['mode'])
+  if (declared !== given && typeof declared['mode'] === 'string' && !allowed.includes(declared['mode'])) throw refuse(declared['mode'])
   if (Object.hasOwn(properties, 'mode')) {
     if (allowed.includes(String(input['mode']))) return
     if (given['mode'] !== undefined || allowed.length === 0) throw refuse(input['mode'])

@@ -6,9 +6,9 @@ import { compile, type Check } from '../schema/index.js'
 export async function infer(tool: Tool, raw: JsonObject): Promise<{ slot: Slot; raw: JsonObject }> {
   const key = Object.keys(raw).find((name) => foldKey(name) === 'action')
   const { [key ?? '']: word, ...rest } = raw
-  const given = typeof word === 'string' && word.trim() !== '' ? word.trim() : undefined
-  const slot = given === undefined ? await decide(tool, rest) : await named(tool, given, rest)
-  return { slot, raw: await preset(slot, rest, given) }
+  const declared = typeof word === 'string' && word.trim() !== '' ? word.trim() : undefined
+  const slot = declared === undefined ? await decide(tool, rest) : await named(tool, declared, rest)
+  return { slot, raw: await preset(slot, rest, declared) }
 }
 
 async function named(tool: Tool, word: string, raw: JsonObject): Promise<Slot> {

@@ -81,9 +81,9 @@ function collect(input: JsonObject, shape: InputShape): JsonObject {
 }
 
 /** Values in the types of the schema: text that is exactly JSON of a wanted type, one item for a list, enums in any case. */
-export function coerce(given: JsonObject, shape: InputShape): JsonObject {
+export function coerce(input: JsonObject, shape: InputShape): JsonObject {
   const result: JsonObject = {}
-  for (const name in given) result[name] = coerceValue(given[name], shape.properties[name] ?? {}, shape.types.get(name))
+  for (const name in input) result[name] = coerceValue(input[name], shape.properties[name] ?? {}, shape.types.get(name))
   return result
 }
 
@@ -117,8 +117,8 @@ function jsonOf(text: string, wanted: ReadonlySet<string>): unknown {
 const enumOf = (schema: Schema): unknown[] | undefined => schema['enum'] as unknown[] | undefined
 
 /** Lowers numbers to their maximum, each with a notice, and fills in defaults. */
-export function limit(given: JsonObject, shape: InputShape): { input: JsonObject; notices: Notice[] } {
-  const input = { ...given }
+export function limit(declared: JsonObject, shape: InputShape): { input: JsonObject; notices: Notice[] } {
+  const input = { ...declared }
   const notices: Notice[] = []
   for (const [name, maximum] of shape.maxima) {
     const value = input[name]

@@ -26,8 +26,8 @@ export async function resolve({ slots, tools, routes }: Registry, name: string, 
   }
   const only = 'info' in found ? found : found.only
   const isKnown = (key: string) => (only ? only.shape.names.has(key) : key === 'action')
-  const said = read(sent, wanted, isKnown, only)
-  const input = only?.info.action !== undefined && said['action'] === only.info.action && !isKnown('action') ? withoutAction(said) : said
+  const unwrapped = read(sent, wanted, isKnown, only)
+  const input = only?.info.action !== undefined && unwrapped['action'] === only.info.action && !isKnown('action') ? withoutAction(unwrapped) : unwrapped
   // A tool of another vocabulary may have the name of one that has actions; the name of one action never leads to another.
   const acts = only && only.info.action === undefined && !isKnown('action') && only.tool.actions.has(String(input['action']))
   const { slot, raw } = only && !acts ? { slot: only, raw: input } : await infer(acts ? only.tool : (found as Tool), input)
@@ -117,10 +117,10 @@ async function prepare(slot: Slot): Promise<Check> {
 /** A property nobody knows here: one of a sister action, or a slip of the pen. */
 function strange(slot: Slot, field: string, example: string): Error {
   // A slot may have more to say about fields that it does not know.
-  const told = [slot.info.errors['VT_INPUT_UNKNOWN']?.hint, example].filter(Boolean).join(' ')
+  const advice = [slot.info.errors['VT_INPUT_UNKNOWN']?.hint, example].filter(Boolean).join(' ')
   const owner = [...slot.tool.actions.values()].find((other) => other !== slot && other.shape.names.has(foldKey(field)))
-  if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, example: told })
+  if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, example: advice })
   const names = Object.keys(slot.shape.properties)
   const like = nearest(field, names)
-  return problem('VT_INPUT_UNKNOWN', { field, nearest: like ? `, meant: ${like}` : '', valid: names.join(', '), example: told })
+  return problem('VT_INPUT_UNKNOWN', { field, nearest: like ? `, meant: ${like}` : '', valid: names.join(', '), example: advice })
 }

@@ -29,8 +29,8 @@ export function speak(text: string, words: Words): string {
   held += text.slice(at)
   const clauses = held.split(/(?<=[.;])\s+/)
   const left = clauses.filter((clause) => [...clause.matchAll(/\0(\d+)\0/g)].every(([, index]) => named[Number(index)] !== undefined))
-  const said = left.length === clauses.length ? held : closed(left, clauses[0] === left[0])
-  return said.replace(/\0(\d+)\0/g, (_, index: string) => named[Number(index)]!)
+  const spoken = left.length === clauses.length ? held : closed(left, clauses[0] === left[0])
+  return spoken.replace(/\0(\d+)\0/g, (_, index: string) => named[Number(index)]!)
 }
 
 /** Where a name ends, with the input that stands behind it; nothing where it is none after all. */
@@ -92,9 +92,9 @@ function byAlias({ slots }: Registry, id: string, { input, alone }: Parameters<W
     const whole = alias.primary.manifest.input === undefined
     const back = Object.fromEntries(Object.entries((block['rename'] ?? {}) as Record<string, string>).map(([theirs, ours]) => [ours, theirs]))
     const given = Object.fromEntries(Object.entries(input ?? {}).map(([name, value]) => [back[name] ?? name, value]))
-    const meant = translate(block, given, whole)
-    if (meant.to !== id) continue
-    const says = Object.entries(input ?? {}).every(([name, value]) => meant.input[name] === value)
+    const intended = translate(block, given, whole)
+    if (intended.to !== id) continue
+    const says = Object.entries(input ?? {}).every(([name, value]) => intended.input[name] === value)
     const needs = ((alias.info.input['required'] ?? []) as string[]).every((name) => name in given)
     const name = alias.info.slot.replace('/', ' ')
     found.push({ text: alone || !says || !needs ? name : call(name, input && given), rank: Number(says) * 2 + Number(needs) })

@@ -4,7 +4,7 @@ import { effectsOf, type Registry } from '../registry/index.js'
 import type { AdapterContext } from './plugin_types.js'
 import type { OnFault } from './uncaught.js'
 
-export interface AdapterGround {
+export interface AdapterContextSources {
   settings: Settings
   workspace: string
   home: string
@@ -14,20 +14,20 @@ export interface AdapterGround {
   report: OnFault
   renew: () => void
   found: Found
-  /** What became of it, once it is bound. */
+  /** The state of the contribution, once it is bound. */
   registry: () => Registry
   log: (level: string, message: string) => void
 }
 
-/** What was found for a generation, of which adapters set something aside. */
+/** The found contributions of a generation, of which adapters disable some. */
 interface Found {
   contributions: Contribution[]
   invalid: ContributionInfo[]
   diagnostics: Diagnostic[]
 }
 
-/** What the adapters of one generation stand on, and its end. */
-export function premisesOf({ settings, workspace, home, inspecting, env, waits, report, renew, found, registry, log }: AdapterGround): { of(adapter: Contribution): AdapterContext; end(): Promise<void> } {
+/** The contexts of the adapters of one generation, and the end of the generation. */
+export function adapterContextsOf({ settings, workspace, home, inspecting, env, waits, report, renew, found, registry, log }: AdapterContextSources): { of(adapter: Contribution): AdapterContext; end(): Promise<void> } {
   const endings = new Set<() => void | Promise<void>>()
   let ended = false
   const shared: Omit<AdapterContext, 'settings' | 'log'> = {
@@ -61,7 +61,7 @@ export function premisesOf({ settings, workspace, home, inspecting, env, waits, 
   }
 }
 
-/** Shown of whatever shared the process that is left alone: the modules of one plugin. */
+/** Sets the state of every contribution of a quarantined process: the modules of one plugin. */
 function quarantined({ infos }: Registry, all: readonly Contribution[], failed: Contribution, reason: string): void {
   const { plugin, layer, manifest } = failed
   const shares = plugin === layer || moduleOf(manifest) === undefined ? [failed] : all.filter((one) => one.plugin === plugin && moduleOf(one.manifest) !== undefined)
@@ -71,7 +71,7 @@ function quarantined({ infos }: Registry, all: readonly Contribution[], failed: 
   }
 }
 
-/** A plugin is one process, so that it has the rights of all its actions together; a loose manifest stands for itself. */
+/** A plugin is one process, so it has the rights of all its actions together; a loose manifest is a plugin of its own. */
 function rightsOf({ slots, adapters }: Registry, all: readonly Contribution[], { id, plugin, layer }: Contribution): Effect[] {
   const own = all.filter((one) => (plugin === layer ? one.id === id : one.plugin === plugin) && one.slot !== undefined)
   return [...new Set(own.flatMap((one) => [...effectsOf(one, adapters), ...(slots.get(one.slot!)?.info.effects ?? [])]))]
@@ -82,6 +82,6 @@ function setAside(found: Found, contribution: Contribution, state: ContributionI
   found.contributions = found.contributions.filter((other) => other !== contribution)
   found.invalid.push({ id, kind, layer, file, state, reason: error.message })
   const diagnostic = fromError(error, file)
-  // What the user switched off is nothing to fix; a value that is not set is.
+  // The user switched the contribution off, so there is nothing to fix; a missing value can be fixed.
   found.diagnostics.push({ ...diagnostic, ...(state === 'inactive' && { severity: diagnostic.code === 'VT_MCP_START' ? ('info' as const) : ('warning' as const) }) })
 }

@@ -7,7 +7,7 @@ import type { Approved, Explanation } from './types.js'
 
 export const failed = (...of: Parameters<typeof problem>): Failure => ({ ok: false, error: problem(...of).problem })
 
-/** The failure a verdict means, after asking where it asks; nothing when the call may run. */
+/** The failure for a verdict, after the question where the verdict is `ask`; nothing when the call may run. */
 export async function judge(registry: Registry, call: Call, run: CallRun, verdict: Verdict | undefined, standIn: Pipelines['answer']): Promise<Failure | undefined> {
   const missing = unavailable(registry, call)
   run.judged = missing ? 'denied' : 'run'
@@ -26,14 +26,14 @@ export async function judge(registry: Registry, call: Call, run: CallRun, verdic
 function refusal(run: CallRun, verdict: Verdict, answer?: Reply): Failure {
   run.judged = 'deny' in verdict ? 'denied' : 'asked'
   const [code, reason] = 'deny' in verdict ? ([codeOf(verdict.code), verdict.deny] as const) : (['VT_POLICY_NEEDS_APPROVAL', verdict.ask] as const)
-  // Somebody was asked and said no: asking again would only be a nuisance.
+  // `refused` records that a person said no, so that the same question is not put again.
   const refused = answer?.decision === 'deny'
   const details: JsonObject = { not_applied: true, ...(refused && { refused }), ...verdict.details }
   const way = answer?.followup ? `The user says: ${answer.followup}` : verdict.hint
   return failed(code, { reason, way }, { details, ...(verdict.next && { next: verdict.next }) })
 }
 
-/** While a policy waits for consent only what reads is done. */
+/** While a policy waits for consent, only calls that read are made. */
 function unavailable({ missing: [missing] }: Registry, call: Call): Failure | undefined {
   if (!missing || call.effects.every((effect) => effect === 'read')) return undefined
   return { ok: false, error: notApplied(problem('VT_POLICY_UNAVAILABLE', { id: missing.id, reason: missing.reason }).problem) }
@@ -60,7 +60,7 @@ async function approval(request: Approval, { options, cancel }: CallRun): Promis
   }
 }
 
-/** Asks every policy in turn, also behind a denial, so that each is heard. */
+/** Asks every policy in turn, also after a denial, so that the explanation contains each verdict. */
 export async function explanation(registry: Registry, judges: readonly Judge[], call: Call, notes: NonNullable<CallRun['notes']>): Promise<Explanation> {
   const chain: Explanation['chain'] = []
   let worst: Verdict | undefined
@@ -68,8 +68,8 @@ export async function explanation(registry: Registry, judges: readonly Judge[], 
   for (const { policy, covers, judge } of judges) {
     if (!covers(call)) continue
     const verdict = await judge(call)
-    const said = notes.filter((one) => one.policy === policy).map(({ note }) => note)
-    chain.push({ policy, ...wordOf(verdict), notes: said })
+    const own = notes.filter((one) => one.policy === policy).map(({ note }) => note)
+    chain.push({ policy, ...wordOf(verdict), notes: own })
     const after = worse(worst, verdict)
     if (after !== worst) [worst, decided_by] = [after, policy]
   }

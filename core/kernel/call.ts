@@ -19,7 +19,7 @@ export interface CallerOptions {
   sessions: KernelSessions
   surface: string
   report: OnFault
-  /** The generation that a call which begins now belongs to. */
+  /** The generation that a new call belongs to. */
   current: () => Generation
 }
 export interface Caller {
@@ -27,33 +27,33 @@ export interface Caller {
   call(tool: string, input: unknown, options: CallOptions): Promise<Result>
   /** Contract: never rejects. */
   explain(tool: string, input: unknown, options: CallOptions): Promise<Explanation>
-  /** Resolves when no call of a generation is left; those that take longer than a minute are aborted. */
+  /** Resolves when no call of a generation is left; calls that take longer than a minute are aborted. */
   retire(generation: Generation): Promise<void>
-  /** Aborts what runs and refuses what comes. */
+  /** Aborts running calls and refuses new ones. */
   close(): void
 }
 
-/** What the calls of one kernel share. */
+/** The state that the calls of one kernel share. */
 interface Calls extends CallerOptions {
   readonly running: Map<LazyAbort, Generation>
   readonly runs: WeakMap<Call, CallRun>
   readonly pipelines: WeakMap<Generation, Pipelines>
-  /** How many there were. */
+  /** The number of calls so far. */
   count: number
   closed: boolean
 }
-/** One call as it was asked for. `again`: it stands for another one that a policy wants with this input; under an alias its answer is still the alias's. */
+/** One requested call. `again`: it replaces a call whose input a policy changed; under an alias its answer is still in the terms of the alias. */
 interface Asked {
   readonly tool: string
   readonly sent: unknown
   readonly options: CallOptions
   readonly depth: number
   readonly again?: Pick<CallTarget, 'alias'>
-  /** Those of whoever made the call that this one is a part of. */
+  /** The names of tools for the outer call that this call is a part of. */
   readonly words?: Words
 }
 
-/** The way of all calls of one kernel. */
+/** The calls of one kernel. */
 export function createCaller(options: CallerOptions): Caller {
   const calls: Calls = { ...options, running: new Map(), runs: new WeakMap(), pipelines: new WeakMap(), count: 0, closed: false }
   return {
@@ -75,7 +75,7 @@ export function createCaller(options: CallerOptions): Caller {
   }
 }
 
-/** The one way of a call: resolve → check → pre-policy → execute → post-compaction. Nothing goes back. */
+/** The stages of a call: resolve → check → pre-policy → execute → post-compaction. No stage runs twice. */
 async function invoke(calls: Calls, asked: Asked): Promise<Result> {
   const { tool, sent, again } = asked
   const generation = calls.current()
@@ -97,8 +97,8 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
     if (!refused && run.cancel.aborted) throw problem('VT_CALL_ABORTED')
     begun = true
     const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
-    const said = target.alias ? await translated(generation, target.alias, result) : result
-    const whole = withNotices(said, isCut(said) ? [...checked.notices, ...checked.silent] : checked.notices)
+    const answered = target.alias ? await translated(generation, target.alias, result) : result
+    const whole = withNotices(answered, isCut(answered) ? [...checked.notices, ...checked.silent] : checked.notices)
     return await postCompaction.promise(worded(whole, inWords().words), call)
   } catch (error) {
     const result = asFailure(error, !begun && couldChange(generation, tool, target), target)
@@ -112,7 +112,7 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
   }
 }
 
-/** The call with the input that a policy wants instead, as if it had been made so; whoever made it is told. */
+/** Repeats the call with the input that a policy requires, as if the caller had sent it; a notice tells the caller. */
 async function reissued(calls: Calls, { slot: { info }, alias }: CallTarget, input: JsonObject, asked: Asked): Promise<Result> {
   const sent = { ...(info.action !== undefined && { action: info.action }), ...input }
   const result = await invoke(calls, { ...asked, tool: info.tool, sent, again: { ...(alias && { alias }) } })
@@ -120,7 +120,7 @@ async function reissued(calls: Calls, { slot: { info }, alias }: CallTarget, inp
   return withNotices(result, [{ code: 'VT_CALL_REISSUED', message }])
 }
 
-/** Every policy's word on a call that is not made. */
+/** The verdict of every policy on a call, without making the call. */
 async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
   const { tool, sent } = asked
   const generation = calls.current()
@@ -135,9 +135,9 @@ async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
     const { judges } = calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
     const { info, chain } = target.slot
     const would = chain[0] && (await generation.loader.render(chain[0], call.input, info))
-    const told = await explanation(generation.registry, judges, call, notes)
-    const hint = told.hint && speak(told.hint, wordsFor(generation.registry, target))
-    return { ...told, ...(hint && { hint }), ...(would && { would }) }
+    const explained = await explanation(generation.registry, judges, call, notes)
+    const hint = explained.hint && speak(explained.hint, wordsFor(generation.registry, target))
+    return { ...explained, ...(hint && { hint }), ...(would && { would }) }
   } catch (error) {
     const { error: { message, hint } } = worded(asFailure(error, couldChange(generation, tool, target), target), wordsFor(generation.registry, target)) as Failure
     return { mode: generation.settings.policy.mode, verdict: 'refused', reason: message, hint, chain: [] }
@@ -147,15 +147,15 @@ async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
   }
 }
 
-/** A call that never came to be one, for the compactors: what was refused is shortened and recorded like any other answer. */
+/** A call that was refused before it was checked, for the compactors: its answer is shortened and recorded like any other. */
 function unchecked(calls: Calls, target: CallTarget | undefined, generation: Generation, { tool, sent, options, depth }: Asked): Call {
   const { slot } = target ?? {}
-  const said = readable(sent)
+  const input = readable(sent)
   return deepFreeze({
     id: nextId(calls),
     slot: slot?.info.slot ?? toolName(String(tool)).slice(0, 80),
-    input: said,
-    given: said,
+    input,
+    given: input,
     effects: slot?.info.effects ?? [],
     mode: generation.settings.policy.mode,
     session: options.session ?? 'main',
@@ -212,45 +212,45 @@ function start(calls: Calls, generation: Generation, slot: SlotInfo, call: Call,
 /** Built on the first call of a generation: a program that only lists never loads tapable. */
 async function pipelinesOf({ pipelines, runs, report }: Calls, generation: Generation): Promise<Pipelines> {
   const { buildPipelines } = await import('./pipelines.js')
-  const built = pipelines.get(generation) ?? buildPipelines(generation.registry, execution(generation, (call) => runs.get(call)!, report), generation.lending.host.waits)
+  const built = pipelines.get(generation) ?? buildPipelines(generation.registry, execution(generation, (call) => runs.get(call)!, report), generation.services.host.waits)
   pipelines.set(generation, built)
   return built
 }
 
-/** Whether an answer stops before its end. */
+/** Whether an answer was cut. */
 const isCut = (result: Result): boolean => result.ok && (result.output['truncated'] === true || result.output['next'] !== undefined)
 
 const withNotices = (result: Result, notices: Notice[]): Result =>
   notices.length ? { ...result, notices: [...notices, ...(result.notices ?? [])] } : result
 
-/** The last step of execute for a call through an alias: its answer in the words of the alias. */
+/** The last step of execute for a call through an alias: its answer in the terms of the alias. */
 async function translated({ loader }: Generation, { slot, part, given }: NonNullable<CallTarget['alias']>, result: Result): Promise<Result> {
   if (!moduleOf(slot.primary.manifest) || !result.ok) return answerAs(part, result, given)
   const reword = loader.loaded(slot.primary) ?? (await loader.load(slot.primary))
   return toJson(await reword(result, given), { bytes: 32 * 1_048_576 }) as Result
 }
 
-/** The input of a refused call as far as it is data of a size worth keeping. */
+/** The input of a refused call where it is plain data of a moderate size, else an empty object. */
 function readable(sent: unknown): JsonObject {
   try {
-    const said = toJson(sent, { bytes: 65_536 })
-    return typeof said === 'object' && said !== null && !Array.isArray(said) ? (said as JsonObject) : {}
+    const value = toJson(sent, { bytes: 65_536 })
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
   } catch {
     return {}
   }
 }
 
-/** The contract of a name that nobody serves. */
+/** The contract of a name without a slot. */
 const nobody = (slot: string): SlotInfo => ({ slot, tool: slot, description: '', effects: [], input: {}, detailed: [], errors: {}, chain: [], names: [slot], aliases: [] })
 
-/** Whether a call could have changed something: of one that came to no slot, by all that its tool can do. */
+/** Whether a call could have changed something: a call without a slot is judged by all effects of its tool. */
 function couldChange({ registry }: Generation, name: string, target: CallTarget | undefined): boolean {
   const tool = registry.tools.get(toolName(String(name)))
   const slots = target ? [target.slot] : tool ? slotsOf(tool) : []
   return slots.some(({ info }) => info.effects.some((effect) => effect === 'write' || effect === 'exec'))
 }
 
-/** What was thrown on the way to the slot, as a value; the example is one of the name that was called. A change was then `prevented`. */
+/** An error from before the slot ran, as a failure; its example uses the name that was called. A possible change was then `prevented`. */
 function asFailure(error: unknown, prevented: boolean, target?: CallTarget): Failure {
   const { slot, alias } = target ?? {}
   const known = failure(withExample(error, alias?.slot ?? slot)) ?? failed('VT_CALL_FAILED', { plugin: 'kernel', reason: firstLine(error) })

@@ -5,11 +5,11 @@ import { findSkills, type SkillSettings } from '../skills/index.js'
 import { itemFor, itemForSkill, needsConsent, treesOnce, type Trust, type TrustItem } from '../trust/index.js'
 
 /**
- * Everything in a workspace that needs the user's consent before it counts, whether given or not, without running any of it:
- * settings in code are looked into only when they are trusted already. What cannot be hashed is left out: it is never trusted.
+ * Everything in a workspace that needs the user's consent, given or not, without running any of it: settings
+ * in code are read only when they are trusted already. An item that cannot be hashed is left out: it is never trusted.
  */
 export async function consentItems({ user, trust, ...options }: SettingsOptions & { user: string; trust: Trust }): Promise<TrustItem[]> {
-  // Data that waits for consent may name more manifests, so it is followed as if consent were given.
+  // Data that waits for consent may name more manifests, so the search treats its consent as given.
   const loaded = await loadSettings({ ...options, trusted: (id, digest) => id.includes('#') || trust.isTrusted({ id, digest }) })
   const { contributions, packages } = await discoverManifests({ ...options, user, loaded })
   const found = new Map(loaded.items.map((item) => [item.id, item]))
@@ -20,14 +20,14 @@ export async function consentItems({ user, trust, ...options }: SettingsOptions 
       const item = itemFor(contribution, options.workspace, tree)
       found.set(item.id, item)
     } catch {
-      // It stays untrusted, which `doctor` reports.
+      // The contribution stays untrusted, which `doctor` reports.
     }
   }
   const settings = loaded.settings['skills'] as SkillSettings
-  const said = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
-  const skills = findSkills({ ...options, cwd: process.cwd(), user, plugins: pluginsOf({ contributions, packages }), settings, said, trusted: () => false })
+  const declaredBy = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
+  const skills = findSkills({ ...options, cwd: process.cwd(), user, plugins: pluginsOf({ contributions, packages }), settings, declaredBy, trusted: () => false })
   for (const skill of skills.all.filter(({ layer }) => layer === 'workspace')) {
-    // Consent decides whether it is listed, takes a name that another layer has, or brings tools.
+    // Consent decides whether the skill is listed, takes a name from another layer, or adds tools.
     const brings = markers(skill.folder).map((name) => join(skill.folder, name))
     const rival = skill.state === 'shadowed' && skills.find(skill.name)?.layer !== 'workspace'
     if (skill.state === 'inactive' || (skill.state !== 'untrusted' && !rival && brings.length === 0)) continue
@@ -35,7 +35,7 @@ export async function consentItems({ user, trust, ...options }: SettingsOptions 
       const item = itemForSkill(skill.folder, options.workspace, brings)
       found.set(item.id, item)
     } catch {
-      // It cannot be hashed, and is never trusted.
+      // The skill cannot be hashed, and is never trusted.
     }
   }
   return [...found.values()]

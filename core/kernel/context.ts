@@ -48,39 +48,39 @@ export interface CallRun {
   readonly depth: number
   readonly nest: (tool: string, input: JsonObject) => Promise<Result>
   readonly end: () => void
-  /** Collects what policies say of themselves when a call is only explained. */
+  /** Collects the notes of policies when a call is only explained. */
   readonly notes: { policy: string; note: JsonObject }[] | undefined
   over: boolean
   judged?: Judged
 }
 
-/** What a generation lends to every context. */
+/** The services that a generation supplies to every context. */
 export interface ContextServices {
   readonly settings: Settings
   readonly workspace: Workspace
-  /** The workspace without what rules hide: the one that tools get. */
-  readonly seen: Workspace
+  /** The workspace without the files that rules hide from tools: handlers get this one. */
+  readonly filtered: Workspace
   readonly host: Host
   readonly log: (level: string, message: string) => void
   readonly changed: (uri: string) => void
   readonly dataOf: (contribution: Contribution) => string
 }
 
-/** Reports that may come at once; one more for every tenth of a second. */
+/** The number of reports that may come at once; one more is allowed for every tenth of a second. */
 const BURST = 10
 const REFILL_MS = 100
 
 /** The context of one contribution within one call. */
-export function contextOf(lending: ContextServices, contribution: Contribution, run: CallRun): Context {
-  return new CallContext(lending, contribution, run, grantOf(lending, contribution))
+export function contextOf(services: ContextServices, contribution: Contribution, run: CallRun): Context {
+  return new CallContext(services, contribution, run, grantOf(services, contribution))
 }
 
-/** Getters, so that what nobody reads is never made and what is read may be taken apart: `({ input }, { call, signal })`. */
+/** Members are getters, so that an unused value is never computed and the context can be destructured: `({ input }, { call, signal })`. */
 class CallContext implements Context {
   private last = 0
   private spare = BURST
   constructor(
-    private readonly lending: ContextServices,
+    private readonly services: ContextServices,
     private readonly contribution: Contribution,
     private readonly run: CallRun,
     private readonly grant: Grant,
@@ -99,13 +99,13 @@ class CallContext implements Context {
     return this.run.slot
   }
   get workspace() {
-    return this.contribution.kind === 'policy' || this.contribution.kind === 'compactor' ? this.lending.workspace : this.lending.seen
+    return this.contribution.kind === 'policy' || this.contribution.kind === 'compactor' ? this.services.workspace : this.services.filtered
   }
   get session() {
     return this.run.session
   }
   get host() {
-    return this.lending.host
+    return this.services.host
   }
   get explain() {
     const { notes } = this.run
@@ -135,12 +135,12 @@ class CallContext implements Context {
   }
   get log() {
     return (level: LogLevel, message: string) => {
-      this.lending.log(level, `${this.contribution.id}: ${message}`)
+      this.services.log(level, `${this.contribution.id}: ${message}`)
       if (!this.run.over) this.run.options.onLog?.(level, redactText(message))
     }
   }
   get changed() {
-    return this.lending.changed
+    return this.services.changed
   }
 }
 
@@ -150,7 +150,7 @@ interface Grant {
 }
 const grants = new WeakMap<Contribution, { of: Settings; grant: Grant }>()
 
-/** What of the settings a contribution sees: its own options, and the blocks its manifest names. */
+/** The settings that a contribution can read: its own options, and the blocks that its manifest names. */
 function grantOf({ settings, dataOf }: ContextServices, contribution: Contribution): Grant {
   const known = grants.get(contribution)
   if (known?.of === settings) return known.grant
@@ -160,7 +160,7 @@ function grantOf({ settings, dataOf }: ContextServices, contribution: Contributi
   return grant
 }
 
-/** How a call of this run looks to policies and compactors. */
+/** The call of this run as policies and compactors receive it. */
 export const callerOf = (run: Pick<CallRun, 'options' | 'depth'>, surface: string, alias?: string): Call['caller'] => ({
   surface: run.options.surface ?? surface,
   depth: run.depth,

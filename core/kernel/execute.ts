@@ -9,9 +9,9 @@ const DEFAULT_SECONDS = 60
 const DEFAULT_CONCURRENCY = 8
 const RESULT_BYTES = 32 * 1_048_576
 
-/** The functions behind the taps of one generation: loaded on first use, bounded in time, their answers checked. */
+/** The functions behind the taps of one generation: loaded on first use, limited in time, their answers checked. */
 export function execution(generation: Generation, runOf: (call: Call) => CallRun, report: OnFault): Taps {
-  const { loader, lending } = generation
+  const { loader, services } = generation
   const gates = new Map<Contribution, Semaphore>()
 
   const mainOf = (contribution: Contribution) => loader.loaded(contribution) ?? loader.load(contribution)
@@ -19,14 +19,14 @@ export function execution(generation: Generation, runOf: (call: Call) => CallRun
   return {
     async handle(contribution, call) {
       const run = runOf(call)
-      // Nested calls pass: they would wait for the place their own caller holds.
+      // Nested calls take no place: they would wait for the place that their own caller holds.
       const gate = run.depth > 0 ? undefined : gateOf(gates, contribution)
       const turn = gate?.enter()
       if (turn) await turn
       try {
         if (call.caller.sandbox === 'strict' && contribution.layer !== 'builtin' && run.slot.effects.includes('exec')) throw unconfined(contribution)
         const main = loader.loaded(contribution) ?? (await loader.load(contribution))
-        const work = main(call, contextOf(lending, contribution, run)) as ReturnType<Handler>
+        const work = main(call, contextOf(services, contribution, run)) as ReturnType<Handler>
         const result = isPromise(work) ? await bounded(work, run, secondsOf(generation, contribution, call)) : work
         return result === undefined ? undefined : answer(result, contribution, run)
       } catch (error) {
@@ -38,23 +38,23 @@ export function execution(generation: Generation, runOf: (call: Call) => CallRun
       }
     },
     judge(contribution, call) {
-      const ask = (main: Policy) => main(call, contextOf(lending, contribution, runOf(call)))
+      const ask = (main: Policy) => main(call, contextOf(services, contribution, runOf(call)))
       const main = mainOf(contribution)
       return isPromise(main) ? main.then(ask) : ask(main as Policy)
     },
     async answer(contribution, request) {
-      const said = (await loader.exported(contribution, 'answer')) as Answerer | undefined
-      return said?.(request, contextOf(lending, contribution, runOf(request.call)))
+      const answerer = (await loader.exported(contribution, 'answer')) as Answerer | undefined
+      return answerer?.(request, contextOf(services, contribution, runOf(request.call)))
     },
     shrink(contribution, result, call) {
-      const ask = (main: Compactor) => main(result, call, contextOf(lending, contribution, runOf(call)))
+      const ask = (main: Compactor) => main(result, call, contextOf(services, contribution, runOf(call)))
       const main = mainOf(contribution)
       return isPromise(main) ? main.then(ask) : ask(main as Compactor)
     },
   }
 }
 
-/** Where commands run in a sandbox or not at all, ours do; what a plugin starts, nothing confines. */
+/** Where the settings require a sandbox, our own commands run in it; programs that a plugin starts are not confined. */
 const unconfined = ({ id }: Contribution): VtError =>
   problem('VT_PLUGIN_REQUIRES', { id, needs: 'to run commands outside of the sandbox, and here nothing runs outside of it' }, { hint: '{tool:unified_exec/run} runs commands in the sandbox.' })
 
@@ -76,7 +76,7 @@ function secondsOf({ registry, settings }: Generation, contribution: Contributio
   )
 }
 
-/** Settles with the work, the time limit or the caller's abort, whichever is first; the handler is told by its signal. */
+/** Settles with the work, the time limit or the caller's abort, whichever is first; its signal aborts the handler. */
 function bounded<T>(work: Promise<T>, { cancel, slot }: CallRun, seconds: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
@@ -99,7 +99,7 @@ function bounded<T>(work: Promise<T>, { cancel, slot }: CallRun, seconds: number
   })
 }
 
-/** A handler's answer, once it is what a handler may answer. Foreign answers are copied: getters, cycles and functions end here. */
+/** Checks a handler's answer. Foreign answers are copied, so that they hold no getters, cycles or functions. */
 function answer(result: Result, contribution: Contribution, run: CallRun): Result {
   let checked = result
   const bad = (what: string) => complete(problem('VT_CALL_BAD_RESULT', { plugin: contribution.id, what }).problem, contribution, run)
@@ -121,12 +121,12 @@ function answer(result: Result, contribution: Contribution, run: CallRun): Resul
   return complete(checked.error, contribution, run, checked)
 }
 
-/** A failure with the hint and retryability that the slot declares, saying that nothing was done where the plugin vouches for it. */
+/** A failure with the hint and retryability that the slot declares; `not_applied` only where the plugin may vouch for it. */
 function complete(error: Problem, { manifest }: Contribution, { slot }: CallRun, result?: Failure): Failure {
   const declared = slot.errors[error.code]
   const whole = { ...error, hint: error.hint || declared?.hint || '', retryable: error.retryable || declared?.retryable === true }
   return { ...result, ok: false, error: manifest.atomic && !halfWay.has(error.code) ? notApplied(whole) : whole }
 }
 
-/** The handler did not get to say how far it came. */
+/** The handler ended without telling how far it came. */
 const halfWay = new Set(['VT_CALL_TIMEOUT', 'VT_CALL_ABORTED', 'VT_CALL_FAILED', 'VT_CALL_BAD_RESULT'])

@@ -3,10 +3,10 @@ import type { Contribution, ContributionInfo, Diagnostic, Layer, PluginFolder } 
 import { builtinSource, setAsideUnfit, pluginsOf, readPlaces, serverSource, sourceAt } from '../manifests/index.js'
 import { findSkills, type Skill } from '../skills/index.js'
 
-/** What lies in a folder, as the plugin it would be. */
+/** The content of a folder, read as a plugin. */
 export interface Inspection extends Omit<PluginFolder, 'layer'> {
   contributions: Contribution[]
-  /** What cannot be used, with the reason. */
+  /** The parts that cannot be used, with the reason. */
   invalid: ContributionInfo[]
   diagnostics: Diagnostic[]
   skills: Skill[]
@@ -15,26 +15,26 @@ export interface InspectOptions {
   workspace: string
   home: string
   env: Record<string, string | undefined>
-  /** Keys that adapters elsewhere serve. */
+  /** Keys that adapters of other plugins serve. */
   adapters?: readonly string[]
 }
 
 const forms: Partial<Record<string, string>> = { file: 'manifest', package: 'MCP servers' }
 
-/** Reads a folder, or one file, as if it were installed under this name in this layer; nothing of it runs. Throws what the system says. */
+/** Reads a folder, or one file, as if it were installed under this name in this layer; nothing of it runs. Throws system errors. */
 export async function inspect(path: string, options: InspectOptions, { name, layer = 'user' }: { name?: string; layer?: Layer } = {}): Promise<Inspection> {
   const servers = serverSource(options.workspace)
   const source = path === servers.path ? servers : sourceAt(path, layer)
   if (name !== undefined && source.plugin !== source.layer) source.plugin = name
-  // Our own manifests say who reads packages of other programs.
+  // Our own manifests name the readers of foreign packages.
   const found = await readPlaces({ sources: [builtinSource, source], removals: [], diagnostics: [], looked: [] }, options)
-  // What is missing here deserves a word; what it would do once that is here is shown all the same.
+  // Missing requirements become diagnostics; the contributions are shown all the same.
   await setAsideUnfit({ ...found, invalid: [] }, options)
   const ours = <T extends { layer: string }>(all: readonly T[]): T[] => all.filter((one) => one.layer === source.layer)
   const { root, plugin } = source
   const format = found.plugins.at(-1)?.format ?? forms[source.form] ?? 'manifests'
   const settings = { roots: [], pin: [], disable: [], claude_folders: false, workspace: 'off' as const, bundled: false }
-  const skills = findSkills({ ...options, cwd: options.workspace, user: options.home, plugins: ours(pluginsOf(found)), settings, said: () => undefined, trusted: () => false })
+  const skills = findSkills({ ...options, cwd: options.workspace, user: options.home, plugins: ours(pluginsOf(found)), settings, declaredBy: () => undefined, trusted: () => false })
   const own = skills.all.filter(({ id }) => id.startsWith(`${plugin}:`))
   const diagnostics = [...found.diagnostics, ...skills.diagnostics.filter(({ files }) => files.some((file) => file.startsWith(root)))]
   return { name: plugin === source.layer ? basename(source.path) : plugin, root, format, contributions: ours(found.contributions), invalid: ours(found.invalid), diagnostics, skills: own }

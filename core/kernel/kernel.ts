@@ -11,7 +11,7 @@ import { complete, offersOf, providersOf } from './resources.js'
 import { begin, close, diagnosticsOf, endSession, reload } from './running.js'
 import type { CallOptions, Kernel, KernelOptions, SurfaceMain } from './types.js'
 
-/** A kernel on one workspace. Throws VT_CONFIG_* when a settings file that may be read is wrong. */
+/** A kernel on one workspace. Throws VT_CONFIG_* when a readable settings file has a fault. */
 export async function createKernel(options: KernelOptions = {}): Promise<Kernel> {
   const workspace = openWorkspace(options.workspace ? resolve(options.workspace) : findRoot(process.cwd(), homeOf(options)))
   const running = await begin(options, workspace)
@@ -30,7 +30,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     call: (tool: string, input?: unknown, options: CallOptions = {}) => running.caller.call(tool, input, options),
     resolve: (tool, input) => resolution(current().registry, tool, input),
     explain: (tool, input, options = {}) => running.caller.explain(tool, input, options),
-    list: () => current().lending.host.slots(),
+    list: () => current().services.host.slots(),
     describe: (name) => described(current(), name),
     tools: () => listTools(current().registry).flatMap((tool) => shown(current(), tool) ?? []),
     contributions: () => current().registry.infos,
@@ -56,11 +56,11 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
 }
 
 function described(generation: Generation, name: string): ReturnType<Kernel['describe']> {
-  const tool = generation.lending.host.describe(name)
+  const tool = generation.services.host.describe(name)
   return tool && shown(generation, tool)
 }
 
-/** A tool as a model is shown it. */
+/** A tool in the form for a model. */
 const shown = (generation: Generation, tool: ToolInfo): ToolInfo | undefined => withSkills(tool, generation, (text) => speak(text, wordsFor(generation.registry, undefined)))
 
 async function surfaceOf({ registry, loader }: Generation, verb: string): Promise<SurfaceMain | undefined> {
@@ -68,18 +68,18 @@ async function surfaceOf({ registry, loader }: Generation, verb: string): Promis
   return contribution && ((await loader.load(contribution)) as SurfaceMain)
 }
 
-/** Loads every module, or those of one plugin, so that what is wrong with them is known. */
+/** Loads every module, or those of one plugin, so that their faults are reported. */
 async function loadAll({ registry, loader }: Generation, plugin: string | undefined): Promise<void> {
   const { slots, policies, compactors, surfaces, adapters, providers } = registry
   const chains = [...slots.values()].flatMap(({ chain }) => chain)
-  // What is data alone has nothing to load.
+  // A contribution of data alone has nothing to load.
   const all = [...chains, ...policies, ...compactors, ...surfaces.values(), ...adapters.values(), ...providers.values()]
   const loadable = all.filter(({ manifest }) => !(manifest.alias || manifest.provider) || moduleOf(manifest) !== undefined)
   const asked = loadable.filter((one) => plugin === undefined || one.plugin === plugin || one.id === plugin)
   await Promise.allSettled(asked.map(loader.load))
 }
 
-/** Adds one who is to be told; the answer takes it away again. */
+/** Adds a listener; the returned function removes it. */
 function subscribed<T>(all: Set<T>, one: T): () => void {
   all.add(one)
   return () => all.delete(one)

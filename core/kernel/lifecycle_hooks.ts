@@ -2,18 +2,18 @@ import { nearest, report, type Contribution, type Diagnostic, type JsonObject, t
 import type { Withheld } from '../registry/index.js'
 import { readContract } from '../schema/index.js'
 
-/** Lifecycle event to groups of hooks; those of plugins say in `layer` and `by` whose they are. */
+/** Lifecycle event to groups of hooks; `layer` and `by` of a plugin's group name its layer and its plugin. */
 export type HookGroups = Readonly<Record<string, readonly JsonObject[]>>
 
 export interface Consent {
-  /** What nobody has agreed to; hooks of a plugin that has changed are put there. */
+  /** Contributions without consent; hooks of a changed plugin are added to them. */
   withheld: Map<string, Withheld>
-  /** Rejects for a plugin that is not what was agreed to. */
+  /** Rejects for a plugin whose files differ from those that the user agreed to. */
   verify(contribution: Contribution): Promise<void>
   dataOf(contribution: Contribution): string
 }
 
-/** The lifecycle hooks of the settings and, after them, those of plugins that somebody has agreed to as they are now. */
+/** The lifecycle hooks of the settings and, after them, those of plugins whose present files the user agreed to. */
 export async function hooksOf(settings: Settings, contributions: readonly Contribution[], { withheld, verify, dataOf }: Consent): Promise<HookGroups> {
   const block: Record<string, readonly JsonObject[]> = { ...(settings['hooks'] as HookGroups) }
   for (const one of contributions.filter(({ kind, id }) => kind === 'hooks' && !withheld.has(id))) {
@@ -28,7 +28,7 @@ export async function hooksOf(settings: Settings, contributions: readonly Contri
   return block
 }
 
-/** Hooks for what never happens: a slip in the name leaves a guard standing beside the door. */
+/** Hooks for events that never happen: a misspelt event name would leave a guard without effect. */
 export function unknownEvents(block: HookGroups): Diagnostic[] {
   const named = Object.keys(block)
   if (named.length === 0) return []

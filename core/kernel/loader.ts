@@ -10,31 +10,31 @@ import { watchUncaught, type OnFault } from './uncaught.js'
 type Export = (...args: any[]) => any
 
 export interface Loader {
-  /** The function, once it is there. */
+  /** The function, once it is loaded. */
   loaded(contribution: Contribution): Export | undefined
   /** The function behind a contribution, imported on first use. Throws VT_PLUGIN_IMPORT, the same error again until the next generation. */
   load(contribution: Contribution): Promise<Export>
-  /** Another function of its module, where there is one. */
+  /** Another export of the contribution's module, where there is one. */
   exported(contribution: Contribution, name: string): Promise<Export | undefined>
-  /** What the adapter of a manifest would do with an input, without doing it; nothing for a module. Throws as the call would. */
+  /** The effect that the adapter of a manifest would have for an input, without carrying it out; nothing for a module. Throws as the call would. */
   render(contribution: Contribution, input: JsonObject, slot: SlotInfo): Promise<JsonObject | undefined>
 }
 
 export interface LoaderOptions {
   adapters: ReadonlyMap<string, Contribution>
-  /** What an adapter is given besides the manifest. */
-  premises: (adapter: Contribution) => AdapterContext
-  /** Does its module run in a process of its own? */
+  /** The adapter's second argument, beside the manifest. */
+  contextFor: (adapter: Contribution) => AdapterContext
+  /** Whether the contribution's module runs in a process of its own. */
   isolates: (contribution: Contribution) => boolean
   /** Milliseconds that importing one module may take. */
   limit: number
-  /** Contract: throws when the files of the contribution are no longer those that were agreed to. */
+  /** Contract: throws when the files of the contribution differ from those that the user agreed to. */
   verify: (contribution: Contribution) => Promise<void>
   report: OnFault
 }
 
-/** One manifest → one function: its module's default export, or what the adapter of its kind makes of the manifest. */
-export function createLoader({ adapters, premises, isolates, limit, verify, report }: LoaderOptions): Loader {
+/** Loads a manifest's function: its module's default export, or the function that the adapter of its key makes. */
+export function createLoader({ adapters, contextFor, isolates, limit, verify, report }: LoaderOptions): Loader {
   const loading = new Map<Contribution, Promise<Export>>()
   const loaded = new Map<Contribution, Export>()
   const modules = new Map<Contribution, Record<string, unknown>>()
@@ -46,11 +46,11 @@ export function createLoader({ adapters, premises, isolates, limit, verify, repo
     if (path === undefined) {
       const adapter = adapterOf(contribution, adapters)
       if (!adapter) throw importError(contribution, 'has no module and no adapter serves it')
-      return ((await load(adapter)) as Adapter)(contribution, premises(adapter))
+      return ((await load(adapter)) as Adapter)(contribution, contextFor(adapter))
     }
     const aside = isolates(contribution) ? adapters.get('module') : undefined
     if (aside) {
-      const main = await ((await load(aside)) as Adapter)(contribution, premises(aside))
+      const main = await ((await load(aside)) as Adapter)(contribution, contextFor(aside))
       modules.set(contribution, main as unknown as Record<string, unknown>)
       return main
     }
@@ -86,7 +86,7 @@ export function createLoader({ adapters, premises, isolates, limit, verify, repo
   }
   async function render(contribution: Contribution, input: JsonObject, slot: SlotInfo): Promise<JsonObject | undefined> {
     const adapter = adapterOf(contribution, adapters)
-    return adapter && ((await load(adapter)) as Adapter).render?.(contribution, input, premises(adapter), slot)
+    return adapter && ((await load(adapter)) as Adapter).render?.(contribution, input, contextFor(adapter), slot)
   }
   return { load, render, loaded: (contribution) => loaded.get(contribution), exported }
 }
@@ -100,7 +100,7 @@ async function importModule(contribution: Contribution, path: string, limit: num
   return withTimeout(importForeign(path), limit, () => importError(contribution, `does not finish its import within ${limit / 1000} s; a top-level await hangs`))
 }
 
-/** A foreign module, `x.ts` where there is no `x.js`; the names `vtcode` and `vtcode/test` are this program there. */
+/** A foreign module, `x.ts` where there is no `x.js`; it can import the names `vtcode` and `vtcode/test`, which are this program. */
 export async function importForeign(path: string): Promise<unknown> {
   const { file, version } = source(path)
   if (/\.m?ts$/.test(file)) {

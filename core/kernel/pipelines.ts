@@ -10,7 +10,7 @@ export interface Pipelines {
   postCompaction: AsyncSeriesWaterfallHook<[Result, Call]>
   /** The policies one by one, as the pipeline asks them. */
   judges: Judge[]
-  /** What policies answer in the place of a person. Contract: never rejects. */
+  /** The answers that policies give instead of a person. Contract: never rejects. */
   answer(request: Approval): Promise<Answer | undefined>
 }
 export interface Judge {
@@ -19,19 +19,19 @@ export interface Judge {
   judge(call: Call): Promise<Verdict | undefined>
 }
 
-/** How a tap reaches the function behind its contribution. Contract: `handle` never rejects, `judge` and `shrink` may. */
+/** How a tap calls the function behind its contribution. Contract: `handle` never rejects, `judge` and `shrink` may. */
 export interface Taps {
   handle(contribution: Contribution, call: Call): Promise<Result | undefined>
   judge(contribution: Contribution, call: Call): ReturnType<Policy> | Promise<ReturnType<Policy>>
-  /** Nothing for a policy without `answer`. */
+  /** Returns nothing for a policy without `answer`. */
   answer(contribution: Contribution, request: Approval): Promise<Awaited<ReturnType<Answerer>>>
   shrink(contribution: Contribution, result: Result, call: Call): ReturnType<Compactor> | Promise<ReturnType<Compactor>>
 }
 
-/** How much notices may weigh: they are remarks beside the result. */
+/** The largest size of all notices of a result. */
 const NOTICES = 65_536
 
-/** One that starts programs says in its manifest how long they may take. */
+/** A policy or compactor that starts programs declares its time limit in its manifest. */
 const limitOf = ({ timeout_secs }: Contribution['manifest'], usual: number): number => (timeout_secs === undefined ? usual : timeout_secs * 1000)
 
 export function buildPipelines(registry: Registry, taps: Taps, waits: Waits): Pipelines {
@@ -54,7 +54,7 @@ export function buildPipelines(registry: Registry, taps: Taps, waits: Waits): Pi
   })
   for (const { policy, covers, judge } of judges) {
     prePolicy.tapPromise(policy, async (verdict, call) => {
-      // Nothing is worse than a denial.
+      // No verdict is stricter than a denial.
       if ((verdict && 'deny' in verdict) || !covers(call)) return verdict
       return worse(verdict, await judge(call))
     })
@@ -70,9 +70,9 @@ export function buildPipelines(registry: Registry, taps: Taps, waits: Waits): Pi
     let yes: Answer | undefined
     for (const { policy, covers } of answering) {
       if (!covers(request.call.slot)) continue
-      const said = await answerOf(policy, waits.policy, () => taps.answer(policy, request))
-      if (said && 'deny' in said) return said
-      if (policy.layer !== 'workspace') yes ??= said
+      const answered = await answerOf(policy, waits.policy, () => taps.answer(policy, request))
+      if (answered && 'deny' in answered) return answered
+      if (policy.layer !== 'workspace') yes ??= answered
     }
     return yes
   }
@@ -81,16 +81,16 @@ export function buildPipelines(registry: Registry, taps: Taps, waits: Waits): Pi
 
 async function answerOf({ manifest }: Contribution, usual: number, ask: () => ReturnType<Taps['answer']>): Promise<Answer | undefined> {
   try {
-    const said = await withTimeout(ask(), limitOf(manifest, usual), () => new Error('it does not answer'))
-    if (typeof said !== 'object' || said === null) return undefined
-    if ('deny' in said) return typeof said.deny === 'string' ? said : undefined
-    return ['once', 'session', 'always'].includes(said.allow) ? said : undefined
+    const value = await withTimeout(ask(), limitOf(manifest, usual), () => new Error('it does not answer'))
+    if (typeof value !== 'object' || value === null) return undefined
+    if ('deny' in value) return typeof value.deny === 'string' ? value : undefined
+    return ['once', 'session', 'always'].includes(value.allow) ? value : undefined
   } catch {
     return undefined
   }
 }
 
-/** A policy that throws, hangs or talks nonsense denies. */
+/** A policy that throws, hangs or returns no verdict denies. */
 async function verdictOf({ id, manifest }: Contribution, usual: number, judge: () => ReturnType<Taps['judge']>): Promise<Verdict | undefined> {
   let verdict: Verdict | undefined
   try {
@@ -104,7 +104,7 @@ async function verdictOf({ id, manifest }: Contribution, usual: number, judge: (
   return typeof reason === 'string' ? verdict : { deny: `The policy ${id} answers neither nothing nor { ask } nor { deny }.` }
 }
 
-/** A compactor that throws, hangs, grows the result or changes its outcome is passed over and named in a notice. */
+/** A compactor that throws, hangs, grows the result or changes its outcome is skipped and named in a notice. */
 async function shrunk({ id, manifest }: Contribution, usual: number, before: Result, shrink: () => ReturnType<Taps['shrink']>): Promise<Result> {
   try {
     const work = shrink()

@@ -3,17 +3,17 @@ import { firstLine } from '../base/index.js'
 import type { Generation } from './generation.js'
 
 /**
- * Why the next generation may not take the place of the one before: something that judges or stands before others would be gone or
- * broken, and its slot left to what is weaker. What a user takes away by the settings or by `vtcode plugins remove` may go.
+ * Why the next generation may not replace the present one: a policy or an override would be missing or
+ * broken, and a weaker contribution would serve its slot. The user may remove one by the settings or by `vtcode plugins remove`.
  */
 export async function reloadObjection(next: Generation, { registry, settings }: Generation): Promise<string | undefined> {
-  const said = JSON.stringify(next.settings.manifests) === JSON.stringify(settings.manifests)
+  const unchanged = JSON.stringify(next.settings.manifests) === JSON.stringify(settings.manifests)
   const overrides = [...registry.slots.values()].flatMap(({ chain }) => chain.filter(({ stage }) => stage === 'override'))
   for (const one of [...registry.policies, ...overrides].filter(({ layer }) => layer !== 'builtin')) {
     const now = next.registry.infos.find(({ id }) => id === one.id) ?? next.registry.infos.find(({ file, state }) => file === one.file && state === 'invalid')
     if (now && (now.state === 'invalid' || now.state === 'unlocked')) return `${one.id} cannot be loaded any more: ${now.reason ?? now.state}`
-    const meant = next.seals.holds(one.root) ? next.seals.entryOf(one.root) !== undefined : said
-    if (!now && !existsSync(one.file) && meant) return `the file of ${one.id}, ${one.file}, is gone`
+    const intended = next.lockVerifier.holds(one.root) ? next.lockVerifier.entryOf(one.root) !== undefined : unchanged
+    if (!now && !existsSync(one.file) && intended) return `the file of ${one.id}, ${one.file}, is gone`
   }
   for (const policy of next.registry.policies.filter(({ layer }) => layer !== 'builtin')) {
     try {
@@ -25,7 +25,7 @@ export async function reloadObjection(next: Generation, { registry, settings }: 
   return undefined
 }
 
-/** A contribution that was whole before and is not now: perhaps its file is only half written. */
+/** A contribution that was valid before and is not now: its file may be half written. */
 export function newlyBroken(next: Generation, { registry }: Generation): string | undefined {
   const before = new Set(registry.infos.filter(({ state }) => state === 'invalid').map(({ file }) => file))
   const broken = next.registry.infos.find(({ state, file }) => state === 'invalid' && !before.has(file))

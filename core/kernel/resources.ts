@@ -7,34 +7,34 @@ import type { Complete, Offer, Provider } from './plugin_types.js'
 const MAX_VALUES = 100
 const LIMIT = 2_000
 
-/** Everything of a kind that may be shown. */
+/** Every listed resource or prompt. */
 export function offersOf({ slots }: Registry, kind: 'resource' | 'prompt'): Offer[] {
   return [...slots.values()].flatMap(({ primary, refusal, info: { slot, description } }) => {
     if (primary.kind !== kind || refusal) return []
     const { title, uri, template, mime_type, arguments: texts } = primary.manifest
     const shown = { title, uri, template, mime_type: kind === 'resource' ? (mime_type ?? 'text/plain') : undefined, arguments: texts }
-    const said = Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined))
-    return [{ slot, name: primary.name, description, ...said }]
+    const declared = Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined))
+    return [{ slot, name: primary.name, description, ...declared }]
   })
 }
 
-/** Everything of kind provider that may be used. */
-export const providersOf = ({ registry, loader, lending }: Place): Provider[] =>
-  [...registry.providers].map(([name, contribution]) => ({ name, contribution, options: optionsOf(lending.settings, contribution), load: () => loader.load(contribution) }))
+/** Every usable provider. */
+export const providersOf = ({ registry, loader, services }: Place): Provider[] =>
+  [...registry.providers].map(([name, contribution]) => ({ name, contribution, options: optionsOf(services.settings, contribution), load: () => loader.load(contribution) }))
 
 interface Place {
   registry: Registry
   loader: Loader
-  lending: ContextServices
+  services: ContextServices
 }
 
-/** What the module of an offer suggests; nothing when it has no `complete`, throws or takes too long. */
-export async function complete({ registry, loader, lending }: Place, slot: string, argument: string, value: string, session: string): Promise<string[]> {
+/** The suggestions of a resource's or prompt's module; none when it has no `complete`, throws or takes too long. */
+export async function complete({ registry, loader, services }: Place, slot: string, argument: string, value: string, session: string): Promise<string[]> {
   const found = registry.slots.get(slot)
   if (!found || found.refusal || !offeredInput(found.primary.manifest)) return []
   try {
     const ask = (await loader.exported(found.primary, 'complete')) as Complete | undefined
-    const { seen: workspace, host } = lending
+    const { filtered: workspace, host } = services
     const late = () => new Error('no suggestions in time')
     const values = ask && (await withTimeout(Promise.resolve(ask(argument, value, { workspace, host, session })), LIMIT, late))
     return Array.isArray(values) ? values.filter((one) => typeof one === 'string').slice(0, MAX_VALUES) : []

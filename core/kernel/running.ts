@@ -12,10 +12,10 @@ import type { Kernel, KernelOptions } from './types.js'
 import { quietMs, watchFiles } from './watcher.js'
 
 const MAX_FAULTS = 200
-/** Generations with calls in flight, the present one counted; a further reload waits. */
+/** The number of generations with calls in flight, the present one included; a further reload waits. */
 const MAX_ALIVE = 3
 
-/** What a kernel holds while it runs. */
+/** The state of a kernel while it runs. */
 export interface Running {
   readonly options: KernelOptions
   readonly workspace: OpenWorkspace
@@ -23,22 +23,22 @@ export interface Running {
   readonly skills: ActivatedSkills
   readonly caller: Caller
   readonly surroundings: GenerationSources
-  /** By message, what went wrong since the generation began. */
+  /** By message, the diagnostics since the generation began. */
   readonly faults: Map<string, Diagnostic>
-  /** Who is told of a new generation, and who of a resource that changed. */
+  /** Listeners for new generations, and for changed resources. */
   readonly listeners: Set<() => void>
   readonly watchers: Set<(uri: string) => void>
-  /** Generations whose last calls are still to end. */
+  /** Former generations with unfinished calls. */
   readonly retiring: Set<Promise<void>>
   generation: Generation
-  /** The end of the last that was asked to be made: one generation is made after the other. */
+  /** Settles with the last requested generation: generations are built one after the other. */
   turn: Promise<unknown>
   closed: boolean
   stopWatching?: (() => void) | undefined
 }
 type Reload = Awaited<ReturnType<Kernel['reload']>>
 
-/** Repairs what a killed program left of the workspace's files and builds the first generation. Throws VT_CONFIG_*. */
+/** Completes workspace changes that a killed process left unfinished, and builds the first generation. Throws VT_CONFIG_*. */
 export async function begin(options: KernelOptions, workspace: OpenWorkspace): Promise<Running> {
   const sessions = new KernelSessions()
   const current = () => running.generation
@@ -52,7 +52,7 @@ export async function begin(options: KernelOptions, workspace: OpenWorkspace): P
     watchers: new Set(),
     retiring: new Set(),
     closed: false,
-    // Both are there before anything here is used.
+    // `generation` and `turn` are set before anything here is used.
     generation: undefined!,
     turn: undefined!,
     caller: createCaller({ workspace, sessions, surface: options.surface ?? 'library', report, current }),
@@ -71,14 +71,14 @@ export async function begin(options: KernelOptions, workspace: OpenWorkspace): P
     running.faults.set(message, { code, severity: 'error', message, hint, files: [join(workspace.root, '.vtcode/journal')] })
   })
   const made = build(running, 1)
-  // A server may ask for the next generation while the first is made: that waits, for ever where there is none.
+  // A server may request the next generation while the first is built: the request waits, for ever where there is no first.
   running.turn = made.catch(() => new Promise(() => {}))
   running.generation = await made
   followFiles(running)
   return running
 }
 
-/** What is wrong with the generation as it was found, and what went wrong since. */
+/** The diagnostics of the generation, and those since it began. */
 export const diagnosticsOf = ({ generation, faults }: Running): Diagnostic[] => [...generation.registry.diagnostics, ...faults.values()]
 
 function noteFault({ faults }: Running, { id, file }: Contribution, error: unknown): void {
@@ -89,21 +89,21 @@ function noteFault({ faults }: Running, { id, file }: Contribution, error: unkno
 
 const build = ({ surroundings, skills }: Running, number: number, more: readonly Skill[] = []): Promise<Generation> => buildGeneration(surroundings, number, [...skills.all(), ...more])
 
-/** One generation is made after the other. Contract: `run` does not reject. */
+/** Generations are built one after the other. Contract: `run` does not reject. */
 function inTurn<T>(running: Running, run: () => Promise<T>): Promise<T> {
   const next = running.turn.then(run)
   running.turn = next
   return next
 }
 
-/** Makes and enters the next generation, once there is room for one more. */
+/** Builds and enters the next generation, once the number of generations allows it. */
 export async function reload(running: Running): Promise<Reload> {
-  // Not in the turn: a call that brings a skill waits for its own, and a generation for its calls.
+  // Outside of the turn: a call that activates a skill waits for its own turn, and a generation for its calls.
   while (running.retiring.size >= MAX_ALIVE - 1) await Promise.race(running.retiring)
   return inTurn(running, () => swap(running))
 }
 
-/** A generation that cannot be built, or would leave something unguarded, leaves the one before in place. */
+/** A generation that cannot be built, or would lose a guard, leaves the present one in place. */
 async function swap(running: Running): Promise<Reload> {
   if (running.closed) return { ok: false, generation: running.generation.number, diagnostics: [] }
   const refused = (reason: string): Reload => ({ ok: false, generation: running.generation.number, diagnostics: [refusal(reason)] })
@@ -121,7 +121,7 @@ async function swap(running: Running): Promise<Reload> {
   return { ok: true, generation: running.generation.number, diagnostics: diagnosticsOf(running) }
 }
 
-/** What a change of files means: one that breaks something may be half written, so it is looked at once more and then left alone. */
+/** Reloads after a change of files. A change that breaks something may be half written, so it is tried once more and then left alone. */
 async function follow(running: Running): Promise<void> {
   const complain = (reason: string) => void running.faults.set('reload', refusal(reason))
   for (const last of [false, true]) {
@@ -150,14 +150,14 @@ function enter(running: Running, next: Generation): true {
   return true
 }
 
-/** Calls in flight finish on theirs; then what adapters hold for it is let go of. */
+/** Calls in flight finish in their generation; then what adapters hold for it is released. */
 function retire({ caller, retiring }: Running, old: Generation): void {
   const gone = caller.retire(old).then(old.end)
   retiring.add(gone)
   void gone.then(() => retiring.delete(gone))
 }
 
-/** Begins or ends to look after files, as the settings of the generation say. */
+/** Starts or stops watching files, by the settings of the generation. */
 function followFiles(running: Running): void {
   const { watch = false } = (running.generation.settings['plugins'] ?? {}) as { watch?: boolean }
   if (!watch) {
@@ -166,13 +166,13 @@ function followFiles(running: Running): void {
   } else running.stopWatching ??= watchFiles(() => running.generation.watched, () => inTurn(running, () => follow(running)))
 }
 
-/** Ends a session, with the tools of the skills that it alone had loaded. */
+/** Ends a session and removes the tools of skills that only this session had loaded. */
 export async function endSession(running: Running, id: string): Promise<void> {
   await running.sessions.end(id)
   if (running.skills.leave(id)) await inTurn(running, () => swap(running))
 }
 
-/** Aborts what runs, refuses what comes and lets go of everything. */
+/** Aborts running calls, refuses new ones and releases all resources. */
 export async function close(running: Running): Promise<void> {
   running.closed = true
   running.stopWatching?.()

@@ -4,18 +4,18 @@ import { treeDigest } from '../trust/index.js'
 import type { Generation } from './generation.js'
 import type { SkillActivation } from './plugin_types.js'
 
-/** What bringing needs of the kernel, in whose turn it runs. */
+/** The parts of the kernel that activating a skill needs. */
 export interface Turn {
   current(): Generation
-  /** The next generation, with these skills beside those that take part already. */
+  /** Builds the next generation, with these skills beside the active ones. */
   build(more: readonly Skill[]): Promise<Generation>
   /** Contract: false, and the generation is not entered, when the kernel has been closed. */
   enter(next: Generation): boolean
 }
 
-/** The skills whose manifests take part. */
+/** The skills whose manifests are active. */
 export class ActivatedSkills {
-  /** By folder: the sessions that loaded it, and its files as they were then. */
+  /** By folder: the sessions that loaded the skill, and the digest of its files at that time. */
   private readonly known = new Map<string, { skill: Skill; sessions: Set<string>; digest: string }>()
   constructor(private readonly turn: Turn) {}
 
@@ -23,7 +23,7 @@ export class ActivatedSkills {
     return [...this.known.values()].map(({ skill }) => skill)
   }
 
-  /** Where anything of the skill waits for consent, the next generation is built and not entered: it tells what that would be. */
+  /** Where a part of the skill waits for consent, the next generation is built but not entered: it shows what the skill would add. */
   async bring(skill: Skill, session: string): Promise<SkillActivation> {
     try {
       const digest = treeDigest(skill.folder)
@@ -46,7 +46,7 @@ export class ActivatedSkills {
     }
   }
 
-  /** Forgets what this session alone had loaded. Was there anything? */
+  /** Removes the skills that only this session had loaded. Returns whether there were any. */
   leave(session: string): boolean {
     const idle = [...this.known].filter(([, { sessions }]) => sessions.delete(session) && sessions.size === 0)
     return idle.filter(([folder]) => this.known.delete(folder)).length > 0

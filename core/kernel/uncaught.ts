@@ -1,6 +1,6 @@
 import type { Contribution } from '../base/index.js'
 
-/** Told of a failure outside a call: which contribution, and what was thrown. */
+/** Called for a failure outside a call, with the contribution and the error. */
 export type OnFault = (contribution: Contribution, error: unknown) => void
 
 interface Suspect {
@@ -14,7 +14,7 @@ let listening = false
 let end: ((error: unknown) => void) | undefined
 let ended = false
 
-/** What nobody caught and no plugin threw ends the program this way. */
+/** Ends the program for an uncaught error that no plugin threw. */
 export function endBy(way: (error: unknown) => void): void {
   end = way
   listen()
@@ -26,7 +26,7 @@ function listen(): void {
 }
 
 /**
- * From now on, what a foreign module throws outside a call, from a timer or a promise nobody waits for, is put down to it
+ * From now on, an error that a foreign module throws outside a call, from a timer or an unawaited promise, is reported for that module
  * instead of ending the process. The stack names the file; async context would know more, at twice the price of every call.
  */
 export function watchUncaught(file: string, contribution: Contribution, report: OnFault): void {
@@ -39,7 +39,7 @@ function blame(event: string, error: unknown): void {
   const all = [...suspects]
   const named = all.filter(([file]) => stack.includes(file))
   const near = named.length > 0 ? named : all.filter(([, { contribution }]) => stack.includes(contribution.root))
-  // A value without a stack may be anybody's; every plugin that could have thrown it is told.
+  // A value without a stack names no module; every plugin that could have thrown it is reported.
   const found = near.length > 0 ? near : stack ? [] : all
   for (const [, { contribution, report }] of found) report(contribution, error)
   if (found.length > 0) return
@@ -49,7 +49,7 @@ function blame(event: string, error: unknown): void {
     return
   }
   if (process.listenerCount(event) > 1) return
-  // As Node would have done without us.
+  // Node's own behaviour for uncaught errors.
   console.error(error)
   process.exit(1)
 }

@@ -2,14 +2,14 @@ import { readdirSync, statSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Nothing has changed for this long before anybody is told. */
+/** A change is reported when no further one has followed for this long. */
 export const quietMs = 200
 const MAX_FILES = 20_000
 
 /**
- * Looks at these files and folders again and again and tells when they have changed and are quiet. Looking costs a fraction of the
- * events of the system, needs none of its limited handles and sees every way of writing a file; how often depends on what it costs.
- * Contract: `tell` does not reject; it is not called while it runs. The answer ends it.
+ * Polls these files and folders and reports a change once they are quiet. Polling costs a fraction of the
+ * system's events, needs none of its limited handles and sees every way of writing a file; the interval depends on the cost.
+ * Contract: `tell` does not reject; it is not called while it runs. The returned function ends the watch.
  */
 export function watchFiles(paths: () => readonly string[], tell: () => Promise<unknown>): () => void {
   const stop = new AbortController()
@@ -35,21 +35,21 @@ export function watchFiles(paths: () => readonly string[], tell: () => Promise<u
   return () => stop.abort()
 }
 
-/** Changes with every file below these paths; hidden ones and `node_modules` are passed over. */
+/** A digest that changes with every file below these paths; hidden files and `node_modules` are skipped. */
 function signatureOf(paths: readonly string[]): string {
-  const seen: string[] = []
+  const versions: string[] = []
   const look = (path: string) => {
     const stat = statOf(path)
-    if (seen.length >= MAX_FILES) return
-    seen.push(stat ? `${path}\0${stat.ino}\0${stat.isDirectory() ? 0 : `${stat.mtimeMs}\0${stat.size}`}` : path)
+    if (versions.length >= MAX_FILES) return
+    versions.push(stat ? `${path}\0${stat.ino}\0${stat.isDirectory() ? 0 : `${stat.mtimeMs}\0${stat.size}`}` : path)
     if (!stat?.isDirectory()) return
     for (const name of namesIn(path)) if (!name.startsWith('.') && name !== 'node_modules') look(join(path, name))
   }
   for (const path of paths) look(path)
-  return seen.join('\n')
+  return versions.join('\n')
 }
 
-/** What vanishes while it is looked at is not there. */
+/** A file that vanishes during the poll counts as missing. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })

@@ -60,8 +60,8 @@ export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode'
   const own = [join(home, 'plugins'), join(user, '.agents', 'plugins')]
   const theirs = [join(workspace, '.vtcode', 'plugins'), join(workspace, '.agents', 'plugins')]
   const looked = [...own, ...theirs, serverSource(workspace).path]
-  for (const [index, said] of loaded.settings.manifests.entries()) {
-    const entry = typeof said === 'string' ? { from: said } : said
+  for (const [index, declared] of loaded.settings.manifests.entries()) {
+    const entry = typeof declared === 'string' ? { from: declared } : declared
     if (entry.from === 'builtin') {
       builtin.push(builtinSource)
       continue

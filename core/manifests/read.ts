@@ -45,29 +45,29 @@ export async function readManifest(file: string, place: ManifestPlace, shelf?: P
   }
   const wrong = (code: Code, values: Values, path: (string | number)[]) => reading.diagnostics.push(report(code, values, [data.at(path)]))
 
-  const said = data.value as Manifest | null
-  if (typeof said === 'object' && said !== null && !Array.isArray(said)) {
-    reading.kind = Object.hasOwn(keysOf(), said.kind ?? 'action') ? (said.kind ?? 'action') : 'unknown'
-    reading.name = nameOf(said) ?? reading.name
-    if (nameOf(said) !== undefined) Object.assign(reading, servedBy(said))
+  const raw = data.value as Manifest | null
+  if (typeof raw === 'object' && raw !== null && !Array.isArray(raw)) {
+    reading.kind = Object.hasOwn(keysOf(), raw.kind ?? 'action') ? (raw.kind ?? 'action') : 'unknown'
+    reading.name = nameOf(raw) ?? reading.name
+    if (nameOf(raw) !== undefined) Object.assign(reading, servedBy(raw))
   }
-  const version = /manifest[.:](\d+)/.exec(String(said?.['$schema'] ?? ''))?.[1] ?? '1'
+  const version = /manifest[.:](\d+)/.exec(String(raw?.['$schema'] ?? ''))?.[1] ?? '1'
   if (version !== '1') {
     wrong('VT_MANIFEST_INVALID', { problem: `It is made for manifest version ${version}; this program reads version 1.` }, ['$schema'])
     return reading
   }
   const keys = keysOf()[reading.kind] ?? keysOf()['action']!
-  const served = reading.kind === 'action' ? adapters.find((key) => Object.hasOwn(said!, key)) : undefined
-  for (const { path, problem } of conform('manifest.1.json', inOurWords(said, served), [...keys, ...adapters])) wrong('VT_MANIFEST_INVALID', { problem }, path)
-  const other = served !== undefined && waysOf('action').find((way) => Object.hasOwn(said!, way))
+  const served = reading.kind === 'action' ? adapters.find((key) => Object.hasOwn(raw!, key)) : undefined
+  for (const { path, problem } of conform('manifest.1.json', inOurWords(raw, served), [...keys, ...adapters])) wrong('VT_MANIFEST_INVALID', { problem }, path)
+  const other = served !== undefined && waysOf('action').find((way) => Object.hasOwn(raw!, way))
   if (other) wrong('VT_MANIFEST_INVALID', { problem: `${other} and ${served} exclude each other.` }, [served])
-  if (reading.kind === 'adapter' && isTaken(said!.key)) wrong('VT_MANIFEST_INVALID', { problem: `'key' is '${said!.key}', which has a meaning in manifests already.` }, ['key'])
+  if (reading.kind === 'adapter' && isTaken(raw!.key)) wrong('VT_MANIFEST_INVALID', { problem: `'key' is '${raw!.key}', which has a meaning in manifests already.` }, ['key'])
   if (reading.diagnostics.length > 0) {
-    const strange = reading.kind === 'action' && Object.keys(Object(said)).some((one) => !keys.includes(one))
+    const strange = reading.kind === 'action' && Object.keys(Object(raw)).some((one) => !keys.includes(one))
     return { ...reading, ...(strange && adapters.length === 0 && { again: (others) => readManifest(file, place, shelf, others) }) }
   }
 
-  const manifest = sanitize(said as Manifest)
+  const manifest = sanitize(raw as Manifest)
   for (const schema of ['input', 'output', 'options', 'effectless'] as const) {
     const why = manifest[schema] && tooMuch(manifest[schema])
     if (why) wrong('VT_SCHEMA_INVALID', { id: reading.name, reason: `${schema} ${why}` }, [schema])
@@ -75,7 +75,7 @@ export async function readManifest(file: string, place: ManifestPlace, shelf?: P
   if (reading.diagnostics.length > 0) return reading
 
   // Our own texts have been read by us.
-  if (manifest === said) {
+  if (manifest === raw) {
     // What it means depends on the adapters that are there.
     if (served === undefined) shelf?.put(sortOf(file), bytes, manifest)
   } else if (place.layer !== 'builtin') reading.diagnostics.push(report('VT_TEXT_CLEANED', { id: reading.name }, [file], 'warning'))
@@ -98,9 +98,9 @@ export async function readHooks(file: string, { root }: ManifestPlace): Promise<
   const reading: ManifestReading = { name: 'lifecycle_hooks', kind: 'hooks', diagnostics: [] }
   try {
     const data = await loadDocument(file, root)
-    const said = data.value as JsonObject | null
-    const inner = Object.hasOwn(said ?? {}, 'hooks')
-    const hooks = inner ? said!['hooks'] : said
+    const raw = data.value as JsonObject | null
+    const inner = Object.hasOwn(raw ?? {}, 'hooks')
+    const hooks = inner ? raw!['hooks'] : raw
     const faults = conform('config.1.json', { hooks }, ['hooks'])
     for (const { path, problem } of faults) reading.diagnostics.push(report('VT_MANIFEST_INVALID', { problem }, [data.at(inner ? path : path.slice(1))]))
     if (faults.length === 0) reading.manifest = { name: reading.name, kind: 'hooks', hooks: hooks as NonNullable<Manifest['hooks']> }
@@ -144,8 +144,8 @@ export function manifestFiles(dir: string, depth = 4): string[] {
 }
 
 const nameOf = ({ name, action, slot }: Manifest): string | undefined => {
-  const said = name ?? action ?? slot
-  return typeof said === 'string' ? said.replaceAll('/', '_') : undefined
+  const called = name ?? action ?? slot
+  return typeof called === 'string' ? called.replaceAll('/', '_') : undefined
 }
 /** The slot an action, a resource or a prompt serves, and where it stands there. */
 const servedBy = ({ kind = 'action', name, action, slot, stage = 'primary' }: Manifest): { slot?: string; stage?: Stage } =>
@@ -180,9 +180,9 @@ function modulePath(file: string, module: string, root: string, real: RealPath =
 }
 
 /** The manifest as the schema can check it: to the schema what an adapter of others does is a command. */
-function inOurWords(said: Manifest | null, served: string | undefined): unknown {
-  if (served === undefined) return said
-  const { [served]: _, ...rest } = said!
+function inOurWords(raw: Manifest | null, served: string | undefined): unknown {
+  if (served === undefined) return raw
+  const { [served]: _, ...rest } = raw!
   return waysOf('action').some((way) => way in rest) ? rest : { ...rest, run: [served] }
 }
 

@@ -195,9 +195,9 @@ function unboundChain(binding: Binding, id: string, primary: Contribution, chain
 function boundChain(binding: Binding, id: string, primary: Contribution, chain: Contribution[], bound: NonNullable<Settings['use'][string]>): Claim | undefined {
   const names = bound === false ? [] : bound === 'builtin' ? chain.filter((c) => c.plugin === 'builtin').map((c) => c.id) : [bound].flat()
   // A bare name that several have names none of them.
-  const meant = names.map((name) => chain.filter((c) => c.id === name || c.name === name))
-  const several = meant.filter((found) => found.length > 1).flat()
-  const serving = meant.map((found) => (found.length === 1 ? found[0] : undefined))
+  const matches = names.map((name) => chain.filter((c) => c.id === name || c.name === name))
+  const several = matches.filter((found) => found.length > 1).flat()
+  const serving = matches.map((found) => (found.length === 1 ? found[0] : undefined))
   for (const c of chain) if (!serving.includes(c)) binding.states.set(c, ['standby', `use binds ${id}`])
   if (bound === false) return undefined
   const absent = names.filter((_, i) => !serving[i])

@@ -15,15 +15,15 @@ const NOT_SHOWN = /^(?:x-|default$)/
  * them say, so that it never forbids what one of them takes; each action checks its own input in full.
  */
 export function flatten(parts: readonly ActionInput[]): Schema {
-  const said = new Map<string, { action: string; schema: Schema }[]>()
+  const byName = new Map<string, { action: string; schema: Schema }[]>()
   for (const { action, properties, defs } of parts) {
     for (const [name, schema] of Object.entries(properties)) {
-      if (!said.has(name)) said.set(name, [])
-      said.get(name)!.push({ action, schema: defs ? qualified(schema, action) : schema })
+      if (!byName.has(name)) byName.set(name, [])
+      byName.get(name)!.push({ action, schema: defs ? qualified(schema, action) : schema })
     }
   }
   const properties: JsonObject = { action: { type: 'string', enum: parts.map(({ action }) => action) } }
-  for (const [name, variants] of said) properties[name] = alike(variants)
+  for (const [name, variants] of byName) properties[name] = alike(variants)
   const $defs = Object.fromEntries(
     parts.flatMap(({ action, defs = {} }) => Object.entries(defs).map(([name, def]): [string, unknown] => [`${action}.${name}`, qualified(def, action)])),
   )

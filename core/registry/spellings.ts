@@ -71,13 +71,13 @@ export function policyNames({ policy, automation }: Settings, registry: Named): 
   const { allowed_tools = [] } = ((automation as JsonObject | undefined)?.['full_auto'] ?? {}) as { allowed_tools?: Entry[] }
   const rules = [...rulesIn(policy['deny'], false), ...rulesIn(policy['ask'], false), ...rulesIn(policy['allow'], true)]
   const all = [...constraints, ...rules.filter(({ name }) => !effects.includes(name) && !name.startsWith('mcp__'))]
-  const told = all.flatMap((named) => {
-    const meant = behind(named.name)
-    return meant.length === 0 ? unknown(named, [...byName.keys()]) : oneSpelling(named, meant)
+  const diagnostics = all.flatMap((named) => {
+    const slots = behind(named.name)
+    return slots.length === 0 ? unknown(named, [...byName.keys()]) : oneSpelling(named, slots)
   })
   // What full-auto may do unasked names tools that may come later; a name too many opens nothing.
-  told.push(...rulesIn(allowed_tools, true).flatMap((named) => oneSpelling(named, behind(named.name))))
-  return [...new Map(told.map((one) => [one.message, one])).values()]
+  diagnostics.push(...rulesIn(allowed_tools, true).flatMap((named) => oneSpelling(named, behind(named.name))))
+  return [...new Map(diagnostics.map((one) => [one.message, one])).values()]
 }
 
 type Entry = string | { rule: string }
@@ -105,8 +105,8 @@ function unknown({ name }: Mention, known: readonly string[]): Diagnostic[] {
 }
 
 /** What allows an alias allows calls by that name only: the alias may stand for a part of the slot. A property of the alias is none of the slot. */
-function oneSpelling({ name, opens, property }: Mention, meant: readonly SlotInfo[]): Diagnostic[] {
-  const behind = meant.filter((info) => !isOwnName(name, info))
+function oneSpelling({ name, opens, property }: Mention, infos: readonly SlotInfo[]): Diagnostic[] {
+  const behind = infos.filter((info) => !isOwnName(name, info))
   if (behind.length === 0) return []
   const slots = behind.map(({ slot }) => slot).join(', ')
   const strange = property !== undefined && !behind.some(({ input }) => Object.hasOwn((input['properties'] ?? {}) as object, property))

@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv'
 import { problem, type Schema } from '../base/index.js'
 import { issuesOf, type Issue } from './explain.js'
 
-/** Answers every issue of a value, at most 8; none means it fits. */
+/** Returns every issue of a value, at most 8; an empty list means that the value fits. */
 export type Check = (value: unknown) => Issue[]
 
 type Compile = (schema: Schema) => (value: unknown) => true | ErrorObject[]
@@ -26,12 +26,12 @@ export async function compile(schema: Schema, id = 'a schema'): Promise<Check> {
 
 async function load(): Promise<Compile> {
   const [{ Ajv2020 }, formats, { RE2JS }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats'), import('re2js')])
-  // A pattern of a plugin's schema runs on every call: linear time or not at all.
+  // A pattern of a plugin's schema runs on every call, so it has to run in linear time.
   const linear = Object.assign(
     (pattern: string) => {
       try {
         const regex = RE2JS.compile(pattern)
-        // ajv keeps one regex per text of it.
+        // ajv keeps one regex per pattern text.
         return { test: (text: string) => text.length <= 65_536 && regex.matcher(text).find(), toString: () => pattern }
       } catch (error) {
         throw problem('VT_SCHEMA_PATTERN', { pattern, reason: String((error as Error).message) })
@@ -52,7 +52,7 @@ async function load(): Promise<Compile> {
   for (const ours of ['workspace-path', 'workspace-glob', 'command']) ajv.addFormat(ours, true)
   return (schema) => {
     const validate = ajv.compile(schema)
-    // The instance would keep every schema of every generation.
+    // An ajv instance would keep every schema of every generation.
     ajv.removeSchema(schema)
     return (value) => validate(value) || (validate.errors ?? [])
   }

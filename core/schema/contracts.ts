@@ -13,9 +13,9 @@ export function readContract(name: Contract): Schema {
 
 const require = createRequire(import.meta.url)
 
-/** Checks a document against one of our schemas; `known` are the keys its top may have where the schema does not list them in one place. */
+/** Checks a document against one of our schemas; `known` are the keys that its top may have where the schema does not list them in one place. */
 export function conform(name: Contract, value: unknown, known?: readonly string[]): ContractFault[] {
-  // Compiling a schema takes longer than starting Node; the build has done it.
+  // Compiling a schema takes longer than starting Node, so the build compiles it.
   const validate = require(programFile(`manifests/schema/_${name.slice(0, -'.json'.length)}.cjs`)) as ValidateFunction
   return validate(value) ? [] : faultsOf(validate.errors ?? [], known).slice(0, 8)
 }
@@ -25,7 +25,7 @@ export async function compileContract(name: Contract): Promise<string> {
   const [{ Ajv2020 }, { default: standalone }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv/dist/standalone/index.js')])
   const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true, verbose: true, logger: false, inlineRefs: false, code: { source: true } })
   ajv.addVocabulary(['x-workspace', 'x-merge', 'x-tightens', 'x-unlimited', 'x-free-value', 'x-keeps-own', 'x-moved', 'x-fired', 'x-said-by'])
-  // A provider is the same thing in a manifest and in the settings.
+  // A provider has the same schema in a manifest and in the settings.
   if (name === 'manifest.1.json') ajv.addSchema(readContract('config.1.json'))
   return standalone.default(ajv, ajv.compile(readContract(name)))
 }
@@ -42,14 +42,14 @@ export function keysOf(): Record<string, string[]> {
   keys = Object.fromEntries(kinds.map((kind) => [kind, [...Object.keys(common), ...Object.keys(defs[kind]!.properties)]]))
   return keys
 }
-/** The keys of which a manifest of a kind has exactly one: how its work is done. */
+/** The keys of which a manifest of a kind has exactly one: they select the adapter or the module. */
 export const waysOf = (kind: Kind): string[] => (keysOf(), ways[kind] ?? [])
 
-/** Does a key mean something in manifests that is not the work of an adapter? */
+/** Whether manifests give a key a meaning of their own, so that no adapter may take it. */
 export const isTaken = (key: string | undefined): boolean =>
   Object.values(keysOf()).flat().includes(key!) && !(['action', 'policy', 'compactor'] as const).some((kind) => key !== 'alias' && waysOf(kind).includes(key!))
 
-/** The keys of an action that an adapter serves, whether or not there is one. */
+/** The keys of an action that an adapter can serve, whether or not that adapter is installed. */
 export function dataKeys(manifest: Manifest): string[] {
   const data = waysOf('action').filter((way) => way !== 'module' && way !== 'alias')
   return Object.keys(manifest).filter((key) => data.includes(key) || !keysOf()['action']!.includes(key))

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv'
 import { nearest, type JsonObject, type Schema } from '../base/index.js'
 
-// What ajv finds wrong in our words: of the input of a call as issues, for a model that is to correct it, and of a document as
+// Explains ajv's errors: errors of a call's input as issues, for a model that is to correct the input, and errors of a document as
 // faults, for a person who looks for the line.
 
 /** One thing that is wrong with an input: `field` as the schema spells it, `allowed` at most 30 values. */
@@ -12,13 +12,13 @@ export interface Issue {
   allowed?: unknown[]
   got?: unknown
 }
-/** What is wrong with one value of a document, and where. */
+/** One fault of a document and its path. */
 export interface ContractFault {
   path: (string | number)[]
   problem: string
 }
 
-/** The errors of an input, at most 8: what is wrong, what was given, what is allowed. */
+/** The errors of an input, at most 8, each with the problem, the received value and the allowed values. */
 export function issuesOf(errors: readonly ErrorObject[]): Issue[] {
   const alternatives = new Map<string, string[]>()
   const issues: Issue[] = []
@@ -39,12 +39,12 @@ export function issuesOf(errors: readonly ErrorObject[]): Issue[] {
   return (unique.length ? unique : errors.slice(0, 1).map(issueOf)).slice(0, 8)
 }
 
-/** The errors of a document, one per mistake; `known` are the keys its top may have where the schema does not list them in one place. */
+/** The errors of a document, one per mistake; `known` are the keys that its top may have where the schema does not list them in one place. */
 export function faultsOf(errors: readonly ErrorObject[], known: readonly string[] = []): ContractFault[] {
   const nothing = errors.find(({ instancePath, keyword }) => instancePath === '' && keyword === 'type')
   if (nothing) return [{ path: [], problem: faultText([nothing], known)! }]
   const choices = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
-  // Where a value may be of several kinds each of them objects to it, and what lies below it; they speak as one.
+  // Where a value may be of several kinds, every kind reports errors for the value and for its members; these errors become one fault.
   const places = choices.filter((choice) => !isRequired(choice)).map(({ instancePath }) => instancePath)
   const outer = [...new Set(places)].filter((place) => !places.some((other) => place.startsWith(`${other}/`)))
   const groups = outer.map((place) => errors.filter(({ instancePath }) => instancePath === place || instancePath.startsWith(`${place}/`)))
@@ -108,7 +108,7 @@ function issueOf(error: ErrorObject): Issue {
   }
 }
 
-/** `alike`: what one or several kinds say of the same thing in the same words. */
+/** The text of one fault; `alike` are the errors that one or several kinds report for the same mistake. */
 function faultText(alike: ErrorObject[], known: readonly string[]): string | undefined {
   const [error] = alike as [ErrorObject]
   const { keyword, params, schema, data, propertyName } = error
@@ -134,8 +134,8 @@ function faultText(alike: ErrorObject[], known: readonly string[]): string | und
     case 'anyOf':
     case 'oneOf': {
       const keys = (schema as Schema[]).flatMap((branch) => branch['required'] as string[])
-      const given = keys.filter((key) => Object.hasOwn(data as object, key))
-      return given.length > 1 ? `${given.join(' and ')} exclude each other.` : `One of ${keys.join(', ')} is needed.`
+      const present = keys.filter((key) => Object.hasOwn(data as object, key))
+      return present.length > 1 ? `${present.join(' and ')} exclude each other.` : `One of ${keys.join(', ')} is needed.`
     }
     case 'pattern':
       return `${subject} is ${quote(data)}, which does not match ${params['pattern']}`
@@ -144,7 +144,7 @@ function faultText(alike: ErrorObject[], known: readonly string[]): string | und
   }
 }
 
-/** Of a key that nobody knows: what it is called here, or what may have been meant. */
+/** The text for an unknown key: its present name, or the nearest known key. */
 function strangeKey(alike: ErrorObject[], field: string, known: readonly string[]): string | undefined {
   const [error] = alike as [ErrorObject]
   const { keyword, parentSchema } = error
@@ -158,7 +158,7 @@ function strangeKey(alike: ErrorObject[], field: string, known: readonly string[
   return `Unknown key '${field ? `${field}.` : ''}${key}'; ${advice}`.replace(/(?<!\?)$/, '.')
 }
 
-/** Of all that the kinds object to what lies deepest: it shows which kind was meant. What several say of one thing comes together. */
+/** The deepest errors of all kinds: they show which kind the author intended. Equal errors of several kinds are grouped. */
 function deepest(group: ErrorObject[]): ErrorObject[][] {
   const depth = ({ instancePath }: ErrorObject) => instancePath.split('/').length
   const most = Math.max(...group.map(depth))
@@ -172,10 +172,10 @@ function deepest(group: ErrorObject[]): ErrorObject[][] {
   return [...alike.values()]
 }
 
-/** Alternatives that differ only in which key must be there. */
+/** Alternatives that differ only in their required key. */
 const isRequired = (choice: ErrorObject): boolean => (choice.schema as Schema[]).every((branch) => Object.keys(branch).join() === 'required')
 
-/** The key that an error is about, where it is about one. */
+/** The key that an error names, if it names one. */
 const extra = ({ params, propertyName }: ErrorObject): string[] => [propertyName ?? params['additionalProperty'] ?? params['unevaluatedProperty'] ?? []].flat()
 
 /** "has 0 items, 1 to 3 allowed": both ends of a range, so that one refusal teaches all of it. */

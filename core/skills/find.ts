@@ -1,15 +1,15 @@
 import { basename, dirname } from 'node:path'
 import { deepFreeze, report, wildcard } from '../base/index.js'
 import { treesOnce } from '../trust/index.js'
-import { rootsOf, type SkillPlaces } from './locations.js'
+import { rootsOf, type SkillLocations } from './locations.js'
 import { scanRoot, stopwatch, type SkillScan, type FoundSkill, type SkillCache } from './scan.js'
 import type { Skill, Skills } from './types.js'
 
 /** Finds the skills in all places, in the order of precedence. One bad file never hides another; none disappears silently. */
-export function findSkills(places: SkillPlaces, cache: SkillCache = new Map()): Skills {
-  const { settings, trusted } = places
+export function findSkills(locations: SkillLocations, cache: SkillCache = new Map()): Skills {
+  const { settings, trusted } = locations
   const finding: SkillScan = { all: [], skipped: [], diagnostics: [], late: stopwatch() }
-  for (const root of rootsOf(places, finding.diagnostics)) scanRoot(root, finding, cache)
+  for (const root of rootsOf(locations, finding.diagnostics)) scanRoot(root, finding, cache)
   identify(finding.all)
   for (const skill of finding.all) {
     const pattern = settings.disable.find((pattern) => wildcard(pattern)(skill.id) || wildcard(pattern)(skill.name))
@@ -79,8 +79,8 @@ function indexOf({ all, skipped, diagnostics }: SkillScan, pins: string[]): Skil
   const usable = all.filter(({ state }) => state === 'active' || state === 'shadowed')
   const byName = new Map(usable.map((skill) => [skill.id, skill]))
   for (const skill of usable) if (skill.state === 'active') byName.set(skill.name, skill)
-  const told = usable.filter(({ state, hidden }) => state === 'active' && !hidden)
-  const pinned = new Set(pins.flatMap((pin) => told.find(({ name, id }) => name === pin || id === pin) ?? []))
-  const catalogue = [...pinned, ...told.filter((skill) => !pinned.has(skill))]
+  const offered = usable.filter(({ state, hidden }) => state === 'active' && !hidden)
+  const pinned = new Set(pins.flatMap((pin) => offered.find(({ name, id }) => name === pin || id === pin) ?? []))
+  const catalogue = [...pinned, ...offered.filter((skill) => !pinned.has(skill))]
   return Object.freeze({ all: deepFreeze(all), skipped: deepFreeze(skipped), diagnostics: deepFreeze(diagnostics), find: (name: string) => byName.get(name), catalogue: deepFreeze(catalogue) })
 }

@@ -1,6 +1,6 @@
 export { withSkills } from './catalog.js'
 export { findSkills } from './find.js'
-export type { SkillPlaces, SkillSettings } from './locations.js'
+export type { SkillLocations, SkillSettings } from './locations.js'
 export { parseCommand, parseSkill, type SkillText } from './parse.js'
 export { compileSkills, type SkillCache } from './scan.js'
 export type { PackageSkills, PackageText, Skill, Skills } from './types.js'

@@ -34,14 +34,14 @@ export function readKeyValues(block: string): Fields | undefined {
   function entries(lines: string): Fields | undefined {
     const found: Fields = {}
     let indent: string | undefined
-    for (const [, blanks, name, said] of lines.matchAll(entry)) {
-      if (blanks !== (indent ??= blanks) || !put(found, name!, bare(said!))) return undefined
+    for (const [, blanks, name, raw] of lines.matchAll(entry)) {
+      if (blanks !== (indent ??= blanks) || !put(found, name!, bare(raw!))) return undefined
     }
     return found
   }
 }
 
-const bare = (said: string): string => (/^["']/.test(said) ? said.slice(1, -1) : said)
+const bare = (raw: string): string => (/^["']/.test(raw) ? raw.slice(1, -1) : raw)
 
 /** Lines of one indentation as one text. */
 function unfold(lines: string, style: string): string | undefined {

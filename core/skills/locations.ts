@@ -11,7 +11,7 @@ export interface SkillSettings {
   workspace: 'on' | 'trusted' | 'off'
   bundled: boolean
 }
-export interface SkillPlaces {
+export interface SkillLocations {
   workspace: string
   /** Folder the program works in, for nested folders of skills. */
   cwd: string
@@ -23,7 +23,7 @@ export interface SkillPlaces {
   plugins: readonly { name: string; root: string; layer: Layer; skills?: () => PackageSkills; fault?: Diagnostic }[]
   settings: SkillSettings
   /** Who said the i-th entry of `skills.roots`, and in which file. */
-  said: (index: number) => { layer: Layer; file: string } | undefined
+  declaredBy: (index: number) => { layer: Layer; file: string } | undefined
   /** Has the user agreed to a skill of the workspace as its files stand? */
   trusted: (folder: string) => boolean
 }
@@ -41,10 +41,10 @@ export interface Root {
 }
 
 /** The folders that exist, in the order of precedence; what is left out is reported. */
-export function rootsOf(places: SkillPlaces, diagnostics: Diagnostic[]): Root[] {
-  const { workspace, cwd, home, user, plugins, settings } = places
+export function rootsOf(locations: SkillLocations, diagnostics: Diagnostic[]): Root[] {
+  const { workspace, cwd, home, user, plugins, settings } = locations
   const claude = settings.claude_folders ? ['.claude'] : []
-  const roots: Root[] = settings.roots.flatMap((entry, index) => root(entry, index, places, diagnostics) ?? [])
+  const roots: Root[] = settings.roots.flatMap((entry, index) => root(entry, index, locations, diagnostics) ?? [])
   for (let folder = inside(workspace, cwd) ? cwd : workspace; ; folder = dirname(folder)) {
     const way = relative(workspace, folder)
     const prefix = way === '' ? 'workspace' : `workspace/${way}`
@@ -79,8 +79,8 @@ export function rootsOf(places: SkillPlaces, diagnostics: Diagnostic[]): Root[] 
   return [...real.values(), ...texts]
 }
 
-function root(entry: string, index: number, { workspace, user, said }: SkillPlaces, diagnostics: Diagnostic[]): Root | undefined {
-  const { layer = 'call', file = '' } = said(index) ?? {}
+function root(entry: string, index: number, { workspace, user, declaredBy }: SkillLocations, diagnostics: Diagnostic[]): Root | undefined {
+  const { layer = 'call', file = '' } = declaredBy(index) ?? {}
   const base = isAbsolute(file) ? dirname(file) : workspace
   const path = resolve(base, entry.startsWith('~/') ? join(user, entry.slice(2)) : entry)
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return { path, layer, prefix: `root${index + 1}` }

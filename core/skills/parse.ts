@@ -57,8 +57,8 @@ export function parseCommand(bytes: Uint8Array, file: string, name: string): Ski
     const { text: whole } = decodeSkill(bytes, true)
     const { fields, body }: { fields: Fields; body: string } = /^---[ \t]*\n/.test(whole) ? readFrontmatter(whole) : { fields: {}, body: whole }
     const first = body.split('\n').map((line) => line.replace(/^#+\s*/, '').trim()).find(Boolean)
-    const said = { ...fields, name, description: text(fields['description'])?.trim() || first }
-    const skill = skillOf(said, name, () => 2, (code, values, line) => void diagnostics.push(report(code, values, [`${file}:${line}`], 'warning')))
+    const declared = { ...fields, name, description: text(fields['description'])?.trim() || first }
+    const skill = skillOf(declared, name, () => 2, (code, values, line) => void diagnostics.push(report(code, values, [`${file}:${line}`], 'warning')))
     return { skill, body, diagnostics }
   } catch (error) {
     if (!(error instanceof FrontmatterError)) throw error
@@ -114,8 +114,8 @@ function skillOf(fields: Fields, folder: string, line: (key: string) => number, 
     hidden,
     prompt: invocable === undefined ? hidden : yes.test(invocable),
   }
-  for (const [key, said] of [['license', 'license'], ['compatibility', 'compatibility'], ['when_to_use', 'when_to_use'], ['argument_hint', 'argument-hint']] as const) {
-    const value = optional(said)
+  for (const [key, field] of [['license', 'license'], ['compatibility', 'compatibility'], ['when_to_use', 'when_to_use'], ['argument_hint', 'argument-hint']] as const) {
+    const value = optional(field)
     if (value !== undefined) skill[key] = value
   }
   return skill
@@ -148,9 +148,9 @@ function nameOf(declared: unknown, folder: string, line: () => number, say: Say)
   if (!valid(name)) throw new FrontmatterError(`The name ${JSON.stringify(name.slice(0, 64))} is not made of at most 64 lower-case letters, digits and single hyphens.`, line())
   return name
 
-  function byFolder(problem: string, said: string): string {
-    if (!valid(own) || dangerous(own)) throw new FrontmatterError(`The name ${JSON.stringify(said.slice(0, 64))} ${problem}, and the folder '${own}' is no name either.`, line())
-    say('VT_SKILL_NAME', { name: JSON.stringify(Array.from(said).slice(0, 64).join('')), problem, folder: own }, line())
+  function byFolder(problem: string, declared: string): string {
+    if (!valid(own) || dangerous(own)) throw new FrontmatterError(`The name ${JSON.stringify(declared.slice(0, 64))} ${problem}, and the folder '${own}' is no name either.`, line())
+    say('VT_SKILL_NAME', { name: JSON.stringify(Array.from(declared).slice(0, 64).join('')), problem, folder: own }, line())
     return own
   }
 }
@@ -172,9 +172,9 @@ function metadataOf(value: unknown, shape: (key: string, problem: string) => voi
 
 /** Words such as `Bash(git log:*)`, which keep their blanks in parentheses. */
 function toolsOf(value: unknown, shape: (key: string, problem: string) => void): string[] {
-  const said = Array.isArray(value) ? value.filter((item) => typeof item === 'string').join(' ') : (text(value) ?? '')
+  const words = Array.isArray(value) ? value.filter((item) => typeof item === 'string').join(' ') : (text(value) ?? '')
   if (value !== undefined && typeof value !== 'string') shape('allowed-tools', Array.isArray(value) ? 'is a list; the open format has words with blanks between them' : 'is not text and was left out')
-  return (said.slice(0, 4096).match(/[^\s,()]+(?:\([^)]*\))?/g) ?? []).slice(0, 128).map((word) => cleaned(word, 256))
+  return (words.slice(0, 4096).match(/[^\s,()]+(?:\([^)]*\))?/g) ?? []).slice(0, 128).map((word) => cleaned(word, 256))
 }
 
 /** Lines of the top-level keys. */

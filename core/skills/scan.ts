@@ -120,20 +120,20 @@ function visit(root: Root, folder: string, { name, link }: Named, finding: Skill
 
 /** The first bytes of a regular file, and a name for this version of it; none for one so young that it may change unseen. */
 function head(file: string): { version: string; whole: boolean; bytes: () => Buffer } {
-  const seen = lstatSync(file, { bigint: true })
-  if (!seen.isFile()) throw new Error('it is not a regular file')
-  if (seen.size > skillLimits.bytes) throw new Error(`it is larger than ${skillLimits.bytes / 1024} KiB`)
-  const version = Date.now() - Number(seen.mtimeMs) > 2000 ? `${seen.dev}:${seen.ino}:${seen.size}:${seen.mtimeNs}:${seen.ctimeNs}` : ''
+  const stats = lstatSync(file, { bigint: true })
+  if (!stats.isFile()) throw new Error('it is not a regular file')
+  if (stats.size > skillLimits.bytes) throw new Error(`it is larger than ${skillLimits.bytes / 1024} KiB`)
+  const version = Date.now() - Number(stats.mtimeMs) > 2000 ? `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}` : ''
   const bytes = () => {
     const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
-      const buffer = Buffer.allocUnsafe(Math.min(Number(seen.size), skillLimits.head))
+      const buffer = Buffer.allocUnsafe(Math.min(Number(stats.size), skillLimits.head))
       return buffer.subarray(0, readSync(fd, buffer, 0, buffer.length, 0))
     } finally {
       closeSync(fd)
     }
   }
-  return { version, whole: seen.size <= skillLimits.head, bytes }
+  return { version, whole: stats.size <= skillLimits.head, bytes }
 }
 
 function skip(finding: SkillScan, path: string, reason: string): void {

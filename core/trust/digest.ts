@@ -4,28 +4,28 @@ import { byBytes, inside, moduleOf, problem, sha256, type Contribution } from '.
 import { readBytes } from '../documents/index.js'
 import { dataKeys } from '../schema/index.js'
 
-/** One thing of a workspace that may run code or change what runs; `digest` changes with every byte of it. */
+/** One item of a workspace that may run code or change what runs; `digest` changes with every byte of it. */
 export interface TrustItem {
   id: string
   title: string
   files: string[]
   digest: string
-  /** What of a settings file it is about; the rest of that file is not. */
+  /** The part of a settings file that the item covers; the rest of that file does not count. */
   value?: unknown
 }
 
 const MAX_FILES = 100
 const MAX_ENTRIES = 20_000
 const MAX_BYTES = 256 * 1_048_576
-/** Of a module, whose text is searched for what it imports. */
+/** A contribution with a module, whose text is searched for imports. */
 const MAX_SOURCE = 16 * 1_048_576
 
 const refuse = (text: string, file: string) => problem('VT_MANIFEST_LIMIT', { problem: text }, { details: { files: [file] } })
 
-/** Does it come with the workspace, and runs or connects? What the settings say was agreed to with them. */
+/** Whether a contribution of the workspace runs code or connects. Contributions from the settings were agreed to with them. */
 export const needsConsent = (contribution: Contribution): boolean => contribution.layer === 'workspace' && !contribution.said && runsCode(contribution)
 
-/** An action does, whether by a module or by an adapter that its data tells what to do. */
+/** Every action does, by a module or by an adapter. */
 export const runsCode = ({ kind, manifest }: Contribution): boolean => kind === 'action' || ['module', 'provider', 'hooks'].some((key) => key in manifest)
 
 /** A plugin folder as a whole, by the digest that `tree` gives; a loose manifest with its module, its imports and the files its command names. Throws VT_MANIFEST_LIMIT. */
@@ -48,7 +48,7 @@ export function itemForConfig(file: string, workspace: string): TrustItem {
   return item(id, `The settings in ${id}, which are code`, files, workspace)
 }
 
-/** A value of the settings with the workspace files that its words name. */
+/** A value of the settings with the workspace files that it names. */
 export function itemForValue(file: string, key: string, value: unknown, workspace: string): TrustItem {
   const id = `${relative(workspace, file)}#${key}`
   return { ...item(id, `'${key}' in ${relative(workspace, file)}`, filesIn(value, workspace), workspace, canonicalJson(value)), value }
@@ -70,7 +70,7 @@ function item(id: string, title: string, files: string[], workspace: string, dat
   return { id, title, files: unique, digest: sha256(`${data}\0${records.join('')}`) }
 }
 
-/** An absent file has a hash too: when it appears, what imports it has changed. */
+/** An absent file has a hash too: when it appears, the importing module has changed. */
 function contentHash(file: string): string {
   return statSync(file, { throwIfNoEntry: false })?.isFile() ? sha256(readBytes(file, { limit: MAX_BYTES })) : 'absent'
 }
@@ -79,7 +79,7 @@ const specifier = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"`])([^'"`\n]+)\1/g
 const typeOnly = /\b(?:import|export)\s+type\b[^'"`;]*?from\s*(['"`])[^'"`\n]+\1/g
 
 /**
- * A module with the files it imports by relative path, and the packages it names; a path that is computed is not seen.
+ * A module with the files that it imports by relative path, and the packages that it names; a computed path is not found.
  * Over 100 files throws VT_MANIFEST_LIMIT.
  */
 function closure(entry: string): { files: string[]; packages: string[] } {
@@ -96,7 +96,7 @@ function closure(entry: string): { files: string[]; packages: string[] } {
       else packages.add(name!)
     }
   }
-  // The written name counts even where another file stands for it: should it appear, it would be loaded instead.
+  // The imported name counts even where another file is loaded for it: a file of that name would be loaded instead.
   for (const target of candidates(entry)) visit(target)
   return { files: [...files], packages: [...packages] }
 }
@@ -107,7 +107,7 @@ function candidates(path: string): string[] {
   return [path, ...others.filter((other) => statSync(other, { throwIfNoEntry: false })?.isFile())]
 }
 
-/** Files of the workspace that words of a value name. */
+/** Files of the workspace that the words of a value name. */
 function filesIn(value: unknown, workspace: string): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => filesIn(item, workspace))
   if (typeof value === 'object' && value !== null) return Object.values(value).flatMap((item) => filesIn(item, workspace))
@@ -135,7 +135,7 @@ export interface Tree {
 
 export const treeDigest = (root: string): string => readTree(root).digest
 
-/** The digests of folders that are asked for again and again in one go; one that cannot be read throws each time. */
+/** Digests of folders that are requested repeatedly in one pass; an unreadable folder throws each time. */
 export function treesOnce(): (root: string) => string {
   const known = new Map<string, string | { error: unknown }>()
   return (root) => {
@@ -154,7 +154,7 @@ export function treesOnce(): (root: string) => string {
 }
 
 /**
- * Reads all files and links below a folder but `.git`. Throws VT_MANIFEST_LIMIT for pipes, devices, names that fall together on
+ * Reads all files and links below a folder except `.git`. Throws VT_MANIFEST_LIMIT for pipes, devices, names that are equal on
  * other systems, over 20,000 entries or 256 MiB.
  */
 export function readTree(root: string): Tree {
@@ -189,7 +189,7 @@ export function readTree(root: string): Tree {
   return { digest: `tree1:sha256-${sha256(lines.join(''), 'base64')}`, files: Object.fromEntries(records.map(named)) }
 }
 
-/** Names a folder by what it is: its real path, device and inode. */
+/** The identity of a folder: its real path, device and inode. */
 export function identityOf(folder: string): string {
   const real = realpathSync(folder)
   const { dev, ino } = statSync(real, { bigint: true })

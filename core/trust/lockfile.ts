@@ -20,15 +20,15 @@ export interface Installed {
   format: string
   version?: string
   source: PluginSource
-  /** `tree1` over everything that was agreed to; a plugin that is linked to is not hashed. */
+  /** `tree1` of all files that the user agreed to; a linked plugin is not hashed. */
   tree?: string
-  /** Every file with its hash: what is only listed is checked by these, without reading the rest, and what has changed is named by them. */
+  /** Every file with its hash: a listing checks single files by them, and they name the changed files. */
   files: Record<string, string>
-  /** Hash of what was shown for consent. */
+  /** Hash of the text that was shown for consent. */
   executes: string
-  /** Were its dependencies brought too? Then they are with every update. */
+  /** Whether its dependencies were installed too; then every update installs them. */
   deps?: boolean
-  /** Does it bring a policy? Then nothing is done in its absence. */
+  /** Whether the plugin has a policy; then no call is made while the plugin is missing. */
   judges?: boolean
 }
 
@@ -61,25 +61,25 @@ const lockOf = (folder: string): string => join(folder, 'plugins.lock.json')
 
 const hashOf = (file: string): string => `sha256-${sha256(readBytes(file, { limit: MAX_BYTES }), 'base64')}`
 
-/** What the locks of one generation say about plugins that lie in the user's or the workspace's plugin folders. */
+/** The locks of one generation, for plugins in the user's and the workspace's plugin folders. */
 export interface LockVerifier {
-  /** Why nothing of a contribution counts, as far as its manifest shows it. */
+  /** The reason why a contribution is disabled, as far as its manifest shows one. */
   objection(contribution: Contribution): VtError | undefined
-  /** Hashes the whole plugin, once. Throws VT_PLUGIN_LOCK where it is not what was agreed to. */
+  /** Hashes the whole plugin, once. Throws VT_PLUGIN_LOCK where its files differ from those that the user agreed to. */
   verify(contribution: Contribution): void
-  /** Why nothing that lies in the folder of a plugin counts; what was never installed may lie there and be read. */
+  /** The reason why a plugin folder is disabled; a folder that was never installed may be present and be read. */
   fault(root: string): VtError | undefined
-  /** What the user has installed and is not there any more. */
+  /** The plugins that the user installed and that are missing. */
   gone(): { name: string; error: VtError; judges: boolean }[]
   /** The entry of a plugin. */
   entryOf(root: string): Installed | undefined
-  /** Does a plugin lie in one of the folders for plugins? */
+  /** Whether a plugin lies in one of the plugin folders. */
   holds(root: string): boolean
 }
 
-/** The folders for plugins, each with its lock; in one that is `sealed` lies only what was installed. */
+/** The plugin folders, each with its lock; a `sealed` folder contains only installed plugins. */
 function pluginFolders({ home, user, workspace }: { home: string; user: string; workspace: string }): { folder: string; lock: string; sealed: boolean }[] {
-  // A link in the place of one of these folders is the user's business, as it is for finding what lies in them.
+  // A link in the place of one of these folders is the user's own choice, here as in the search for plugins.
   const real = (folder: string) => (existsSync(folder) ? realpathSync(folder) : folder)
   return [
     { folder: real(join(home, 'plugins')), lock: home, sealed: true },
@@ -89,7 +89,7 @@ function pluginFolders({ home, user, workspace }: { home: string; user: string; 
   ]
 }
 
-/** The lock in a folder, read once, or why it cannot be used. */
+/** The lock of a folder, read once, or the error that it has. */
 function locksOnce(): (folder: string) => Record<string, Installed> | VtError {
   const locks = new Map<string, Record<string, Installed> | VtError>()
   return (folder) => {
@@ -106,13 +106,13 @@ function locksOnce(): (folder: string) => Record<string, Installed> | VtError {
   }
 }
 
-/** `whole`: what is only listed is compared whole too, for who asks what is wrong. */
+/** `whole` hashes listed plugins completely too, for a surface that reports faults. */
 export function openLockVerifier({ home, user, workspace, whole = false }: { home: string; user: string; workspace: string; whole?: boolean }): LockVerifier {
   const places = pluginFolders({ home, user, workspace })
   const lockAt = locksOnce()
   const checked = new Map<string, VtError | undefined>()
 
-  /** The entry of a plugin in the folder it lies in; an error where there has to be one. */
+  /** The entry of a plugin in its folder; an error where the entry is required and missing. */
   function sealOf(id: string, root: string): Installed | VtError | undefined {
     const place = places.find(({ folder }) => folder === dirname(root))
     if (!place) return undefined
@@ -120,7 +120,7 @@ export function openLockVerifier({ home, user, workspace, whole = false }: { hom
     if (lock instanceof VtError) return lock
     return lock[basename(root)] ?? (place.sealed ? broken(id, root, 'was not installed: nobody has agreed to what it may do') : undefined)
   }
-  /** Compares everything, once a generation. */
+  /** Compares all files, once a generation. */
   function tampering(root: string, seal: Installed): VtError | undefined {
     if (!checked.has(root)) {
       const changes = seal.source.type === 'link' ? undefined : changesOf(root, seal)
@@ -132,7 +132,7 @@ export function openLockVerifier({ home, user, workspace, whole = false }: { hom
     objection(contribution) {
       const { id, root, file } = contribution
       const seal = sealOf(id, root)
-      // What runs nothing may lie there without anybody's consent.
+      // A plugin that runs nothing needs no consent.
       if (seal === undefined || seal instanceof VtError) return runsCode(contribution) ? (seal as VtError | undefined) : undefined
       if (whole) return tampering(root, seal)
       if (seal.source.type === 'link' || seal.files[relative(root, file)] === hashOf(file)) return undefined
@@ -166,7 +166,7 @@ export function openLockVerifier({ home, user, workspace, whole = false }: { hom
 
 const NAMED = 5
 
-/** What is no longer as it was installed; nothing where all of it is. A folder that cannot be hashed is none that was agreed to. */
+/** The difference from the installed files; nothing where there is none. A folder that cannot be hashed counts as changed. */
 function changesOf(root: string, { tree, files }: Installed): string | undefined {
   let now: Tree
   try {

@@ -10,19 +10,19 @@ let cp = process.platform === 'linux' ? findProgram('cp', ['/usr/bin', '/bin', '
  */
 export async function copyAttributes(from: number, to: number): Promise<boolean> {
   if (cp === undefined) return true
-  const { code, said } = await run(cp, from, to)
+  const { code, stderr } = await run(cp, from, to)
   if (code === 0) return true
-  if (code === undefined || /(unrecogni[sz]ed|invalid|unknown) option/.test(said)) cp = undefined
+  if (code === undefined || /(unrecogni[sz]ed|invalid|unknown) option/.test(stderr)) cp = undefined
   return cp === undefined
 }
 
-function run(file: string, from: number, to: number): Promise<{ code?: number | null; said: string }> {
+function run(file: string, from: number, to: number): Promise<{ code?: number | null; stderr: string }> {
   return new Promise((resolve) => {
-    let said = ''
+    let stderr = ''
     const args = ['--attributes-only', '--preserve=mode,xattr', '--', '/proc/self/fd/3', '/proc/self/fd/4']
     const child = start({ file, args, cwd: '/', env: { LC_ALL: 'C' } }, ['ignore', 'ignore', 'pipe', from, to])
-    child.stderr!.on('data', (chunk: Buffer) => (said += chunk.toString()))
-    child.once('error', () => resolve({ said }))
-    child.once('close', (code) => resolve({ code, said }))
+    child.stderr!.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+    child.once('error', () => resolve({ stderr }))
+    child.once('close', (code) => resolve({ code, stderr }))
   })
 }

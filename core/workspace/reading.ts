@@ -19,17 +19,17 @@ export class WorkspaceReading {
   }
 
   /** Hides files from whoever is given this view. */
-  protected hidden?: (path: string) => boolean
+  protected isHidden?: (path: string) => boolean
 
   /** The same workspace for readers who do not see some files: they are not opened, not named and not carried elsewhere. */
-  seen(hidden: (path: string) => boolean): this {
+  filtered(isHidden: (path: string) => boolean): this {
     const view = Object.create(this) as this
-    view.hidden = hidden
+    view.isHidden = isHidden
     return view
   }
 
   sees(path: string): boolean {
-    return this.hidden?.(path) !== true
+    return this.isHidden?.(path) !== true
   }
 
   normalize(path: string): string {
@@ -95,7 +95,7 @@ export class WorkspaceReading {
     const names = directory.names()
     const shown = ({ name }: { name: string }) =>
       [directory.path, directory.resolved].every((folder) => this.shows(folder === '.' ? name : `${folder}/${name}`))
-    return this.hidden ? names.filter(shown) : names
+    return this.isHidden ? names.filter(shown) : names
   }
 
   /** What the program keeps for itself it always finds; calls that name it are judged by the policies. */
@@ -105,7 +105,7 @@ export class WorkspaceReading {
 
   /** Under another name what is hidden would be open. */
   protected refuseHidden({ resolved, directory, name, entry }: Spot): void {
-    if (!this.hidden) return
+    if (!this.isHidden) return
     if (!this.shows(resolved)) throw unseen(resolved)
     if (!entry?.stats.isDirectory()) return
     for (const below of readdirSync(directory.at(name), { recursive: true, encoding: 'utf8' })) {

@@ -15,7 +15,7 @@ import { writeFile } from './writer.js'
 
 /** A workspace with the end of its life: `close` lets go of the root. */
 export interface OpenWorkspace extends Workspace {
-  seen(hidden: (path: string) => boolean): OpenWorkspace
+  filtered(isHidden: (path: string) => boolean): OpenWorkspace
   /** Completes changes of several files that a process left unfinished. Throws VT_PATCH_RECOVERY. */
   recover(): Promise<void>
   close(): void

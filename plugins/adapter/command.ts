@@ -11,16 +11,16 @@ import { commandSettings, type CommandSettings } from './command/settings.js'
 import { parseTemplate, type ArgvTemplate, type TemplateValues } from './command/template.js'
 
 /** Turns a manifest with `run` into a handler: argv only, no shell, a short environment, limits on time and output. */
-const command: Adapter = (contribution, premises) => {
+const command: Adapter = (contribution, adapterContext) => {
   const settings = commandSettings(contribution.manifest)
   let template: ArgvTemplate | undefined
   return async (call, context) => {
     template ??= parseTemplate(contribution.manifest.run!, context.slot.input, settings.allow_dash)
     await confined(call, context)
-    const values = valuesOf(contribution, call.input, premises)
+    const values = valuesOf(contribution, call.input, adapterContext)
     const args = template.render(values)
     const file = programOf(template.program, contribution, context.workspace.root)
-    const env = await toolEnvironment(values, { contribution, premises, input: call.input, signal: context.signal })
+    const env = await toolEnvironment(values, { contribution, adapterContext, input: call.input, signal: context.signal })
     await mkdir(values.plugin_data, { recursive: true, mode: 0o700 })
     await using folder = await folderOf(settings, call, context)
     const stdout = new Capture(context, contribution.name, settings.max_output_bytes)
@@ -48,24 +48,24 @@ const command: Adapter = (contribution, premises) => {
     }
   }
 }
-command.render = (contribution, input, premises, slot) => {
+command.render = (contribution, input, adapterContext, slot) => {
   const { manifest } = contribution
   const { stdin, allow_dash } = commandSettings(manifest)
   const { program, render } = parseTemplate(manifest.run!, slot.input, allow_dash)
   const text = inputOf(stdin, input).input
-  return { argv: [program, ...render(valuesOf(contribution, input, premises))], ...(text && { stdin: text.toString('utf8') }), env: manifest['env'] ?? {} }
+  return { argv: [program, ...render(valuesOf(contribution, input, adapterContext))], ...(text && { stdin: text.toString('utf8') }), env: manifest['env'] ?? {} }
 }
 export default command
 
-const valuesOf = (contribution: Contribution, input: Readonly<JsonObject>, premises: AdapterContext): TemplateValues => ({
+const valuesOf = (contribution: Contribution, input: Readonly<JsonObject>, adapterContext: AdapterContext): TemplateValues => ({
   input,
-  workspace: premises.workspace,
+  workspace: adapterContext.workspace,
   plugin_root: contribution.root,
-  plugin_data: premises.dataOf(contribution),
-  options: premises.optionsOf(contribution),
+  plugin_data: adapterContext.dataOf(contribution),
+  options: adapterContext.optionsOf(contribution),
 })
 
-/** A program that follows a link would leave the workspace where we cannot see it: each path is opened before it is handed on. */
+/** A program that follows a link would leave the workspace unnoticed: each path is opened before the program receives it. */
 async function confined(call: Call, context: Context): Promise<void> {
   for (const [name, schema] of Object.entries((context.slot.input.properties ?? {}) as Record<string, Schema>)) {
     const items = schema.items as Schema | undefined

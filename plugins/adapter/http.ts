@@ -8,15 +8,15 @@ import { invalidHttp, httpSettings, type HttpSettings } from './http/settings.js
 const MAX_WAIT_SECS = 10
 
 /** Turns a manifest with `http` into a handler: one origin, values in their places, secrets resolved when they are sent. */
-const http: Adapter = (contribution, premises) => {
+const http: Adapter = (contribution, adapterContext) => {
   const settings = httpSettings(contribution)
-  const web = webOf(settings, premises)
+  const web = webOf(settings, adapterContext)
   return async (call, context) => {
     const request = compose(settings, call.input)
     requireSafe(request.url, settings)
-    await authorize(request, settings, { contribution, premises, field: 'http', input: call.input, signal: context.signal })
+    await authorize(request, settings, { contribution, adapterContext, field: 'http', input: call.input, signal: context.signal })
     const page = await send(request, settings, web, context.signal).catch((error: unknown) => {
-      throw told(error, call.slot, settings)
+      throw failureOf(error, call.slot, settings)
     })
     return httpResult(settings, page)
   }
@@ -28,7 +28,7 @@ http.render = (contribution, input) => {
 }
 export default http
 
-/** Plain http says everything to everybody on the way; only this machine, or a manifest of the user's that says so, may. */
+/** Plain http can be read by everybody on the way; only this machine, or a manifest of the user's own that allows it, may use it. */
 function requireSafe(url: URL, { network }: HttpSettings): void {
   const local = /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(hostOf(url))
   if (url.protocol === 'http:' && !local && !network.http) throw invalidHttp(`${url.origin} is plain http; \`network: { http: true }\` in a manifest of your own allows it.`)
@@ -40,13 +40,13 @@ function webOf({ network, redirects, timeout_secs, max_response_bytes }: HttpSet
   return { ...web, enabled: true, private_hosts: network.private ? ['*'] : [], fetch: { max_bytes: max_response_bytes, timeout_secs, max_redirects: redirects } }
 }
 
-async function authorize({ url, headers }: Composed, { query, headers: said, auth }: HttpSettings, asking: ValueScope): Promise<void> {
+async function authorize({ url, headers }: Composed, { query, headers: declared, auth }: HttpSettings, asking: ValueScope): Promise<void> {
   const typed = (values: JsonObject) => Object.entries(values).filter(([, value]) => typeof value === 'object')
   for (const [name, value] of typed(query)) {
     const text = await resolveValue(value, { ...asking, field: `http.query.${name}` })
     if (text !== undefined) url.searchParams.append(name, text)
   }
-  for (const [name, value] of typed(said)) {
+  for (const [name, value] of typed(declared)) {
     const text = await resolveValue(value, { ...asking, field: `http.headers.${name}` })
     if (text !== undefined) headers[name.toLowerCase()] = headerText(name, text)
   }
@@ -110,7 +110,7 @@ const codes: Record<string, string> = {
 }
 
 /** The fetcher's failures in the codes of this kind of tool. */
-function told(error: unknown, slot: string, { timeout_secs }: HttpSettings): unknown {
+function failureOf(error: unknown, slot: string, { timeout_secs }: HttpSettings): unknown {
   if (!(error instanceof VtError)) return error
   if (error.code === 'VT_WEB_TIMEOUT') return problem('VT_CALL_TIMEOUT', { slot, seconds: timeout_secs })
   const code = codes[error.code]

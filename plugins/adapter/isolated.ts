@@ -3,27 +3,27 @@ import type { Adapter, Contribution, AdapterContext, Result } from '../../core/i
 import { PluginProcess } from './isolated/plugin_process.js'
 
 /** One process for each plugin of a generation; loose manifests are plugins of their own. */
-const wards = new WeakMap<AdapterContext, Map<string, PluginProcess>>()
+const processes = new WeakMap<AdapterContext, Map<string, PluginProcess>>()
 
 /** Turns a manifest with a foreign `module` into a function that is called in the process of its plugin. */
-const isolated: Adapter = async (contribution, premises) => {
-  const ward = wardOf(contribution, premises)
+const isolated: Adapter = async (contribution, adapterContext) => {
+  const owner = processOf(contribution, adapterContext)
   const module = contribution.manifest.module ?? String(contribution.manifest.alias?.['module'])
-  const { file, complete } = await ward.load(contribution, resolve(dirname(contribution.file), module))
-  const main = (...args: unknown[]) => ward.call(contribution, file, 'default', args) as Promise<Result | undefined>
-  return complete ? Object.assign(main, { complete: (...args: unknown[]) => ward.call(contribution, file, 'complete', args) }) : main
+  const { file, complete } = await owner.load(contribution, resolve(dirname(contribution.file), module))
+  const main = (...args: unknown[]) => owner.call(contribution, file, 'default', args) as Promise<Result | undefined>
+  return complete ? Object.assign(main, { complete: (...args: unknown[]) => owner.call(contribution, file, 'complete', args) }) : main
 }
 export default isolated
 
-function wardOf(contribution: Contribution, premises: AdapterContext): PluginProcess {
+function processOf(contribution: Contribution, adapterContext: AdapterContext): PluginProcess {
   const { id, plugin, layer } = contribution
-  const known = wards.get(premises) ?? new Map<string, PluginProcess>()
-  wards.set(premises, known)
+  const known = processes.get(adapterContext) ?? new Map<string, PluginProcess>()
+  processes.set(adapterContext, known)
   const key = plugin === layer ? id : plugin
-  let ward = known.get(key)
-  if (!ward) {
-    known.set(key, (ward = new PluginProcess(contribution, premises)))
-    premises.onEnd(() => ward!.end())
+  let owner = known.get(key)
+  if (!owner) {
+    known.set(key, (owner = new PluginProcess(contribution, adapterContext)))
+    adapterContext.onEnd(() => owner!.end())
   }
-  return ward
+  return owner
 }

@@ -7,14 +7,14 @@ import { holdServer } from './mcp_client/pool.js'
 import type { Connection } from './mcp_client/server.js'
 
 /** Turns a manifest with `mcp` into a handler that calls one tool of a server. */
-const mcp: Adapter = (contribution, premises) => {
-  const found = definitionOf(contribution, premises)
+const mcp: Adapter = (contribution, adapterContext) => {
+  const found = definitionOf(contribution, adapterContext)
   if (!found) throw startFailure(contribution.id, `no server '${String(contribution.manifest.mcp!['server'])}' stands under mcp.servers`)
   const { server, definition } = found
   const { tool, pin } = contribution.manifest.mcp as { tool: string; pin?: string }
-  const { max_argument_bytes = 1_048_576 } = (premises.settings['mcp'] ?? {}) as { max_argument_bytes?: number }
+  const { max_argument_bytes = 1_048_576 } = (adapterContext.settings['mcp'] ?? {}) as { max_argument_bytes?: number }
   const seconds = definition.tool_timeout_secs ?? 120
-  const running = holdServer(definition, contribution, premises)
+  const running = holdServer(definition, contribution, adapterContext)
 
   return async (call, context) => {
     const args = argumentsOf(call, contribution.manifest.input ?? {})
@@ -31,7 +31,7 @@ const mcp: Adapter = (contribution, premises) => {
 mcp.expand = expand
 export default mcp
 
-/** Only what the tool knows: properties that compactors add are ours. */
+/** The properties that the tool declares: properties that compactors add are ours. */
 function argumentsOf({ input }: Call, { properties = {} }: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(input).filter(([name]) => Object.hasOwn(properties as object, name)))
 }

@@ -4,11 +4,11 @@ import { factsOf, hit, rulesOfSettings, type Blocks, type Rule } from '../lib/ru
 type Said = Pick<NonNullable<Blocks['policy']>, 'deny' | 'ask' | 'commands'>
 
 /** Turns a policy in data into a judge: its rules deny or ask, in the words of the settings, and none of them allows anything. */
-const rules: Adapter<Policy> = (contribution, premises) => {
-  const said = contribution.manifest['rules'] as Said
-  const lifting = said.commands?.find(({ verdict }) => verdict === 'allow')
+const rules: Adapter<Policy> = (contribution, adapterContext) => {
+  const declared = contribution.manifest['rules'] as Said
+  const lifting = declared.commands?.find(({ verdict }) => verdict === 'allow')
   if (lifting) throw problem('VT_MANIFEST_INVALID', { problem: `${contribution.id} allows commands (${lifting.id}); a policy only denies or asks, what is allowed stands in the settings.` })
-  const { deny, ask } = rulesOfSettings({ policy: { ...said } }, 'ask', premises.workspace)
+  const { deny, ask } = rulesOfSettings({ policy: { ...declared } }, 'ask', adapterContext.workspace)
   const reasonOf = ({ text, reason }: Rule, word: string): string => reason ?? `The rule '${text}' of ${contribution.id} ${word} this.`
   const hint = `It is a rule of the policy ${contribution.id}, in ${contribution.file}.`
   return async (call, context) => {

@@ -11,15 +11,15 @@ interface Shrink {
 }
 type Edit = (text: string) => string
 
-/** Turns a compactor in data into a function: texts are covered and cut line by line, members left out. */
+/** Turns a compactor in data into a function that redacts and shortens texts and drops members. */
 const shrink: Adapter<Compactor> = (contribution) => {
-  const said = contribution.manifest['shrink'] as Shrink
-  const cover = covering(said.redact ?? [], contribution.id)
-  const cut = shortening(said)
+  const declared = contribution.manifest['shrink'] as Shrink
+  const cover = covering(declared.redact ?? [], contribution.id)
+  const cut = shortening(declared)
   return (result) => {
     if (!result.ok) return { ...result, error: { ...result.error, message: cover(result.error.message), ...(result.error.details && { details: each(result.error.details, cover) }) } }
-    const output = (said.drop ?? []).reduce(without, each(result.output, (text) => cut(cover(text))))
-    const shown = result.text === undefined ? {} : { text: within(cut(cover(result.text)), said.max_text_bytes) }
+    const output = (declared.drop ?? []).reduce(without, each(result.output, (text) => cut(cover(text))))
+    const shown = result.text === undefined ? {} : { text: within(cut(cover(result.text)), declared.max_text_bytes) }
     return { ...result, output, ...shown } satisfies Result
   }
 }
@@ -30,7 +30,7 @@ function covering(redact: NonNullable<Shrink['redact']>, id: string): Edit {
   const edits = redact.map(({ pattern, replace = '…' }): Edit => {
     try {
       const compiled = RE2JS.compile(pattern)
-      // What stands for a match is text, not a reference to its groups.
+      // The replacement is literal text, not a reference to groups.
       return (text) => compiled.matcher(text).replaceAll(RE2JS.quoteReplacement(replace))
     } catch (error) {
       throw problem('VT_SCHEMA_PATTERN', { pattern: `${pattern} of ${id}`, reason: (error as Error).message })

@@ -2,10 +2,10 @@ import type { Call, Compactor, Context, JsonObject, Notice, Result } from '../..
 import { cutHookText, hookRemarks, hooksFor, hooksIn, runHooks, specific, type Ran } from '../lib/hooks/index.js'
 
 /** PostToolUse and PostToolUseFailure: programs of the user see what came of a call, remark on it and may replace the output; `ok` stays. */
-const hook_results: Compactor = (result, call, context) => (hooksIn(context) ? told(result, call, context) : result)
+const hook_results: Compactor = (result, call, context) => (hooksIn(context) ? withHookResults(result, call, context) : result)
 export default hook_results
 
-async function told(result: Result, call: Call, context: Context): Promise<Result> {
+async function withHookResults(result: Result, call: Call, context: Context): Promise<Result> {
   const before = hookRemarks(context.session).take(call)
   // What was refused has not been used.
   const used = result.ok || result.error.details?.not_applied !== true
@@ -19,17 +19,17 @@ async function told(result: Result, call: Call, context: Context): Promise<Resul
 
 const extra = (result: Result, call: Call): JsonObject => ({ ...(result.ok ? { tool_response: result.output } : { error: result.error.message }), duration_ms: Date.now() - call.at })
 
-function remarksOf({ said }: Ran): Notice[] {
-  if (said.kind === 'failed') return [{ code: 'VT_HOOK_FAILED', message: said.reason }]
-  const { json } = said
-  const blocked = said.kind === 'block' ? said.reason : json['decision'] === 'block' ? String(json['reason'] ?? 'A lifecycle hook objects.') : undefined
+function remarksOf({ output }: Ran): Notice[] {
+  if (output.kind === 'failed') return [{ code: 'VT_HOOK_FAILED', message: output.reason }]
+  const { json } = output
+  const blocked = output.kind === 'block' ? output.reason : json['decision'] === 'block' ? String(json['reason'] ?? 'A lifecycle hook objects.') : undefined
   const context = [specific(json)['additionalContext'], json['systemMessage']].filter((text) => typeof text === 'string')
   return [...(blocked === undefined ? [] : [{ code: 'VT_HOOK_BLOCKED', message: cutHookText(blocked) }]), ...context.map((text) => ({ code: 'VT_HOOK_CONTEXT', message: cutHookText(text) }))]
 }
 
 /** Text stands for the text, an object for the output. */
-function replace(result: Result & { ok: true }, { said }: Ran): Result & { ok: true } {
-  const updated = said.kind === 'failed' ? undefined : specific(said.json)['updatedToolOutput']
+function replace(result: Result & { ok: true }, { output }: Ran): Result & { ok: true } {
+  const updated = output.kind === 'failed' ? undefined : specific(output.json)['updatedToolOutput']
   if (typeof updated === 'string') return { ...result, text: updated }
   if (typeof updated !== 'object' || updated === null || Array.isArray(updated)) return result
   const { text: _, ...rest } = result

@@ -9,10 +9,10 @@ const memoryMs = 60_000
 const duplicate_calls: Policy = (call, context) => {
   const { session, settings } = context
   const repeats = repeatsOf(session)
-  const seen = repeats.find(call, settings)
-  if (!seen) return undefined
-  if (seen.refusal) {
-    const { message, hint, next } = seen.refusal
+  const earlier = repeats.find(call, settings)
+  if (!earlier) return undefined
+  if (earlier.refusal) {
+    const { message, hint, next } = earlier.refusal
     return {
       deny: `The same call was refused before: ${message}`,
       code: 'VT_POLICY_REPEATED',
@@ -21,21 +21,21 @@ const duplicate_calls: Policy = (call, context) => {
     }
   }
   const limit = (settings.tools as { max_repeated_tool_calls?: number } | undefined)?.max_repeated_tool_calls ?? 2
-  if (limit === 0 || call.at - seen.at > memoryMs) return undefined
-  if (seen.failures >= 3 && seen.successes === repeats.successes) {
+  if (limit === 0 || call.at - earlier.at > memoryMs) return undefined
+  if (earlier.failures >= 3 && earlier.successes === repeats.successes) {
     return {
-      deny: `The same call failed ${seen.failures} times with ${seen.code}.`,
+      deny: `The same call failed ${earlier.failures} times with ${earlier.code}.`,
       code: 'VT_GUARD_DUPLICATE',
       hint: 'Change the input, or make another call first.',
     }
   }
-  if (seen.times <= limit * 2) return undefined
+  if (earlier.times <= limit * 2) return undefined
   const verdict = {
-    deny: `The same call gave the same answer ${seen.times} times; the first was ${seen.first}.`,
+    deny: `The same call gave the same answer ${earlier.times} times; the first was ${earlier.first}.`,
     code: 'VT_GUARD_DUPLICATE',
     hint: 'Use the answer you have, ask for another page, or change the input.',
   }
-  return touched(call, context, seen.at).then((changed) => (changed ? undefined : verdict))
+  return touched(call, context, earlier.at).then((changed) => (changed ? undefined : verdict))
 }
 export default duplicate_calls
 

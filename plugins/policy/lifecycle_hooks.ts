@@ -21,22 +21,22 @@ export const answer: Answerer = async ({ call, covers }, context) => {
   const chosen = await hooksFor('PermissionRequest', call, context)
   const permission_suggestions = covers === undefined ? [] : [{ type: 'addRules', behavior: 'allow', destination: 'session', covers }]
   const ran = await runHooks('PermissionRequest', chosen, call, context, { permission_suggestions })
-  const answers = ran.map((one) => ({ one, said: permissionIn(one.said) }))
-  const no = answers.find(({ said }) => said && 'deny' in said)
-  if (no) return no.said
-  for (const { one, said } of answers) {
-    if (one.said.kind === 'failed') remarks(call, context.session)('VT_HOOK_FAILED', one.said.reason)
+  const answers = ran.map((one) => ({ one, permission: permissionIn(one.output) }))
+  const no = answers.find(({ permission }) => permission && 'deny' in permission)
+  if (no) return no.permission
+  for (const { one, permission } of answers) {
+    if (one.output.kind === 'failed') remarks(call, context.session)('VT_HOOK_FAILED', one.output.reason)
     const own = one.group.layer !== 'workspace' && !one.group.by
-    if (said && own) return said
-    if (said) remarks(call, context.session)('VT_HOOK_IGNORED', 'A lifecycle hook of the workspace or of a plugin allows the call; only those of the user answer for a person.')
+    if (permission && own) return permission
+    if (permission) remarks(call, context.session)('VT_HOOK_IGNORED', 'A lifecycle hook of the workspace or of a plugin allows the call; only those of the user answer for a person.')
   }
   return undefined
 }
 
-function permissionIn(said: HookOutput): Awaited<ReturnType<Answerer>> {
-  if (said.kind === 'block') return { deny: said.reason }
-  if (said.kind === 'failed') return undefined
-  const { behavior, message, updatedInput, updatedPermissions } = (specific(said.json)['decision'] ?? {}) as JsonObject
+function permissionIn(output: HookOutput): Awaited<ReturnType<Answerer>> {
+  if (output.kind === 'block') return { deny: output.reason }
+  if (output.kind === 'failed') return undefined
+  const { behavior, message, updatedInput, updatedPermissions } = (specific(output.json)['decision'] ?? {}) as JsonObject
   if (behavior === 'deny') return { deny: cutHookText(String(message ?? 'A lifecycle hook refuses.')) }
   // What a person would agree to is this call; another input has to come as a call of its own.
   if (behavior !== 'allow' || updatedInput !== undefined) return undefined
@@ -46,17 +46,17 @@ function permissionIn(said: HookOutput): Awaited<ReturnType<Answerer>> {
 
 const remarks = (call: Call, session: Session) => (code: string, message: string): void => hookRemarks(session).add(call, { code, message: cutHookText(message) })
 
-function verdictOf({ entry, group, said }: Ran, call: Call, session: Session): Verdict | undefined {
+function verdictOf({ entry, group, output }: Ran, call: Call, session: Session): Verdict | undefined {
   const remark = remarks(call, session)
-  if (said.kind === 'block') return { deny: said.reason }
-  if (said.kind === 'failed') {
-    remark('VT_HOOK_FAILED', said.reason)
+  if (output.kind === 'block') return { deny: output.reason }
+  if (output.kind === 'failed') {
+    remark('VT_HOOK_FAILED', output.reason)
     // Programs written for others end with 1 when they merely failed, and their users do not expect that to stop anything.
-    const usual = group.dialect === undefined || group.dialect === 'unified' ? 'deny' : said.exited ? 'allow' : 'ask'
+    const usual = group.dialect === undefined || group.dialect === 'unified' ? 'deny' : output.exited ? 'allow' : 'ask'
     const word = entry.on_error ?? entry.onError ?? usual
-    return word === 'allow' ? undefined : word === 'ask' ? { ask: said.reason } : { deny: said.reason }
+    return word === 'allow' ? undefined : word === 'ask' ? { ask: output.reason } : { deny: output.reason }
   }
-  const { json } = said
+  const { json } = output
   const own = specific(json)
   const reason = cutHookText(String(own['permissionDecisionReason'] ?? json['reason'] ?? json['stopReason'] ?? 'A lifecycle hook objects.'))
   if (typeof own['additionalContext'] === 'string') remark('VT_HOOK_CONTEXT', own['additionalContext'])
@@ -72,8 +72,8 @@ function verdictOf({ entry, group, said }: Ran, call: Call, session: Session): V
 /** The input that the hooks agree on, where it is another than the caller's. */
 function anotherInput(ran: readonly Ran[], call: Call): Verdict | undefined {
   const wanted: JsonObject[] = []
-  for (const { said, word } of ran) {
-    const input = said.kind === 'said' ? specific(said.json)['updatedInput'] : undefined
+  for (const { output, word } of ran) {
+    const input = output.kind === 'said' ? specific(output.json)['updatedInput'] : undefined
     if (typeof input !== 'object' || input === null || Array.isArray(input)) continue
     if (!word.back) return { deny: `A lifecycle hook wants another input for ${word.tool_name}, which is only a part of this call.` }
     wanted.push(word.back(input as JsonObject))

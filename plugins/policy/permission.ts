@@ -49,13 +49,13 @@ async function worstOf(facts: CallFacts, rules: RuleSet): Promise<Objection | un
 /** What stands against one effect of the call, `undefined` when nothing does. */
 async function object(facts: CallFacts, effect: Effect, rules: RuleSet): Promise<Objection | undefined> {
   const { call } = facts
-  const said = word(call.mode, effect)
-  if (said === 'run') return undefined
+  const verdict = word(call.mode, effect)
+  if (verdict === 'run') return undefined
   if (rulesLift(call.mode) && (await allowed(facts, effect, rules.allow))) return undefined
   if (effect === 'write' && call.mode === 'plan' && (await onlyPlans(facts))) return undefined
   const commands = effect === 'exec' && facts.hasCommand ? await judgeCommands(facts, rulesLift(call.mode) ? rules : { ...rules, allow: [] }) : undefined
   if (commands?.free === 'allowed' || (commands?.free === 'read' && call.mode !== 'full-auto')) return undefined
-  return { word: said, effect, reason: reasons[said](call, effect) + (commands?.reason ? `: ${commands.reason}.` : '.') }
+  return { word: verdict, effect, reason: reasons[verdict](call, effect) + (commands?.reason ? `: ${commands.reason}.` : '.') }
 }
 
 /** An allow rule without a spec answers for its effect, one with paths only when the rules together cover every path, as given and as resolved. */

@@ -15,7 +15,7 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
       workspace.close()
     }
   }
-  const answer = (token: string, said: NonNullable<PendingApproval['answer']>) =>
+  const answer = (token: string, value: NonNullable<PendingApproval['answer']>) =>
     within(async (workspace) => {
       const refuse = (why: string) => {
         say(io, 'error', why)
@@ -26,15 +26,15 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
       const waiting = await approvalOf(workspace, token)
       if (!waiting) return refuse(`Nothing waits under '${oneLine(token)}'; \`vtcode approvals list\` shows what does.`)
       if (Date.parse(waiting.expires_at) < Date.now()) return refuse('The time of this question is over.')
-      if (said.scope === 'session' && waiting.covers === undefined) return refuse('A yes to this call can only be given once.')
-      await writeApproval(workspace, { ...waiting, answer: said })
+      if (value.scope === 'session' && waiting.covers === undefined) return refuse('A yes to this call can only be given once.')
+      await writeApproval(workspace, { ...waiting, answer: value })
     })
   const command = verb('approvals', 'Lists the calls that wait for somebody, and answers them.', io)
   command.command('list', { isDefault: true }).option('--json').action(({ json }: { json?: true }) =>
     within(async (workspace) => {
       const all = await approvalsIn(workspace)
       if (json) io.stdout.write(`${JSON.stringify(all)}\n`)
-      else io.stdout.write(all.length === 0 ? 'Nothing waits.\n' : columns(all.map((one) => [one.token, standing(one), one.tool, oneLine(`${JSON.stringify(one.input)}  ${one.reason}`)])))
+      else io.stdout.write(all.length === 0 ? 'Nothing waits.\n' : columns(all.map((one) => [one.token, statusOf(one), one.tool, oneLine(`${JSON.stringify(one.input)}  ${one.reason}`)])))
     }),
   )
   command
@@ -48,7 +48,7 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
   return runCommand(command, argv, () => code)
 }
 
-function standing({ answer, expires_at }: PendingApproval): string {
+function statusOf({ answer, expires_at }: PendingApproval): string {
   if (answer) return answer.decision === 'allow' ? 'approved' : 'rejected'
   return Date.parse(expires_at) < Date.now() ? 'expired' : `until ${expires_at}`
 }

@@ -54,10 +54,10 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
 
 /** What a user would want to fix; what only waits for consent is one line, however much it is. */
 function remarks(kernel: Kernel, io: Io): void {
-  const said = kernel.diagnostics().filter(({ severity }) => severity !== 'info')
-  const waiting = said.filter(({ code }) => waits.has(code))
+  const diagnostics = kernel.diagnostics().filter(({ severity }) => severity !== 'info')
+  const waiting = diagnostics.filter(({ code }) => waits.has(code))
   if (waiting.length > 0) say(io, 'warning', `Left out until you agree: ${waiting.length} of what this workspace brings; \`vtcode trust\` shows it and asks.`)
-  for (const { code, severity, message, hint } of said) if (!waits.has(code)) say(io, severity, hint ? `${message} ${hint}` : message)
+  for (const { code, severity, message, hint } of diagnostics) if (!waits.has(code)) say(io, severity, hint ? `${message} ${hint}` : message)
 }
 const waits = new Set(['VT_CONFIG_CONSENT', 'VT_CONFIG_UNTRUSTED', 'VT_PLUGIN_UNTRUSTED'])
 

@@ -49,15 +49,15 @@ interface ShowFlags {
 function show(kernel: Kernel, { origins, all, json }: ShowFlags, io: Io): void {
   if (json) return void io.stdout.write(`${JSON.stringify({ settings: kernel.settings, ...(origins && { origins: kernel.origins() }) })}\n`)
   const { dim, bold } = paint(io.stdout, io.env)
-  const said = kernel.origins().filter(({ layer, overridden }) => all || layer !== 'builtin' || overridden.length > 0)
-  for (const origin of said) {
+  const chosen = kernel.origins().filter(({ layer, overridden }) => all || layer !== 'builtin' || overridden.length > 0)
+  for (const origin of chosen) {
     io.stdout.write(`${bold(oneLine(origin.path))} = ${oneLine(JSON.stringify(origin.value) ?? 'unset')}${origins ? dim(`  ${where(origin)}`) : ''}\n`)
     for (const lost of origins ? origin.overridden : []) {
       const reason = lost.reason ? `: ${oneLine(lost.reason)}` : ''
       io.stdout.write(dim(`    not ${oneLine(JSON.stringify(lost.value) ?? 'unset')}  ${where(lost)}${reason}\n`))
     }
   }
-  if (!all) io.stderr.write(dim(said.length === 0 ? 'Nothing is set; --all shows the defaults.\n' : 'The rest is as by default; --all shows it.\n'))
+  if (!all) io.stderr.write(dim(chosen.length === 0 ? 'Nothing is set; --all shows the defaults.\n' : 'The rest is as by default; --all shows it.\n'))
 }
 
 const where = ({ layer, file, line }: Pick<Origin, 'layer' | 'file'> & { line?: number }): string => `${layer} ${oneLine(file)}${line === undefined ? '' : `:${line}`}`

@@ -99,16 +99,16 @@ function found(kernel: Kernel) {
   return { plugins: kernel.plugins().map((plugin) => ({ ...plugin, contributions: countOf(plugin.name) })), contributions }
 }
 
-async function info(kernel: Kernel, said: string, json: boolean, io: Io): Promise<number> {
-  const folder = kernel.plugins().find(({ name }) => name === said) ?? ownerOf(kernel, said)
+async function info(kernel: Kernel, wanted: string, json: boolean, io: Io): Promise<number> {
+  const folder = kernel.plugins().find(({ name }) => name === wanted) ?? ownerOf(kernel, wanted)
   if (!folder) {
     const known = kernel.plugins().map((plugin) => plugin.name)
-    say(io, 'error', `There is no plugin '${oneLine(said)}'; there are: ${known.join(', ') || 'none'}. \`vtcode plugins list\` shows the ids of what they bring.`)
+    say(io, 'error', `There is no plugin '${oneLine(wanted)}'; there are: ${known.join(', ') || 'none'}. \`vtcode plugins list\` shows the ids of what they bring.`)
     return 1
   }
   const { name } = folder
   if (folder.layer === 'builtin') {
-    say(io, 'error', `${oneLine(said)} is part of vtcode itself, and no plugin that somebody brought. \`vtcode plugins list\` shows its state, \`vtcode tools\` what can be called.`)
+    say(io, 'error', `${oneLine(wanted)} is part of vtcode itself, and no plugin that somebody brought. \`vtcode plugins list\` shows its state, \`vtcode tools\` what can be called.`)
     return 1
   }
   const inspection = await inspect(folder.root, surroundings({ kernel, io }), { name, layer: folder.layer })

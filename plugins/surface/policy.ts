@@ -36,7 +36,7 @@ async function explain(kernel: Kernel, words: string[], json: boolean, io: Io): 
   if (words.length === 0) throw new CallUsageError('Name a command line, or a tool with its input.')
   const isTool = (word: string) => kernel.tools().some(({ name }) => name === word) || (!/\s/.test(word) && kernel.list().some((info) => concerns(word, info)))
   const line = words.length === 1 && !isTool(words[0]!) ? words[0]! : undefined
-  const said = await (line === undefined
+  const raw = await (line === undefined
     ? kernel.explain(takeTool(words), await readInput(words, io), { surface: 'call' })
     : kernel.explain('unified_exec', { action: 'run', command: line }, { surface: 'call' }))
   const rules = rulesOf(kernel)
@@ -44,17 +44,17 @@ async function explain(kernel: Kernel, words: string[], json: boolean, io: Io): 
     const origin = rules.find(({ rule }) => rule === note.rule)
     return origin ? { ...note, layer: origin.layer, file: origin.place } : note
   }
-  const told: Explanation = { ...said, chain: said.chain.map((link) => ({ ...link, notes: link.notes.map((note) => known(withRules(note, known))) })) }
-  io.stdout.write(json ? `${JSON.stringify(told)}\n` : render(told, io))
-  return said.verdict === 'refused' ? 1 : 0
+  const explanation: Explanation = { ...raw, chain: raw.chain.map((link) => ({ ...link, notes: link.notes.map((note) => known(withRules(note, known))) })) }
+  io.stdout.write(json ? `${JSON.stringify(explanation)}\n` : render(explanation, io))
+  return raw.verdict === 'refused' ? 1 : 0
 }
 
 const withRules = (note: JsonObject, known: (note: JsonObject) => JsonObject): JsonObject =>
   Array.isArray(note.commands) ? { ...note, commands: (note.commands as JsonObject[]).map(known) } : note
 
-function render(told: Explanation, io: Io): string {
+function render(explanation: Explanation, io: Io): string {
   const { bold, dim } = paint(io.stdout, io.env)
-  const { call, mode, verdict, decided_by, reason, hint, chain } = told
+  const { call, mode, verdict, decided_by, reason, hint, chain } = explanation
   const head = `${bold(verdict)}${call ? `  ${call.slot} in mode ${mode}` : ''}${decided_by ? `, decided by ${decided_by}` : ''}\n`
   const why = [reason, hint].flatMap((text) => (text ? [`  ${oneLine(text)}\n`] : [])).join('')
   const commands = chain.flatMap(({ notes }) => notes.flatMap((note) => (note.commands ?? []) as Part[]))

@@ -6,7 +6,7 @@ type Sessions = typeof import('../agent/cli/index.js')
 type Store = Awaited<ReturnType<Sessions['openStore']>>
 
 /** What the commands share: the workspace they look at, and the exit code they leave. */
-interface Surroundings {
+interface SessionCommand {
   readonly kernel: Kernel
   readonly io: Io
   readonly sessions: Sessions
@@ -15,7 +15,7 @@ interface Surroundings {
 
 /** `vtcode sessions`: the conversations of this workspace. */
 export default async function sessions(kernel: Kernel, argv: string[], io: Io): Promise<number> {
-  const here: Surroundings = { kernel, io, sessions: await import('../agent/cli/index.js'), code: 0 }
+  const here: SessionCommand = { kernel, io, sessions: await import('../agent/cli/index.js'), code: 0 }
   const command = verb('sessions', 'Lists the sessions of this workspace; shows, names, flags, fixes and deletes them.', io)
   const marked = (id: string, mark: object) =>
     holding(here, id, async (store) => store.write('manifest.json', JSON.stringify({ ...(JSON.parse((await store.read('manifest.json')) ?? '{}') as object), ...mark })))
@@ -41,7 +41,7 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
   return runCommand(command, argv, () => here.code)
 }
 
-async function inWorkspace(here: Surroundings, what: (workspace: Workspace) => Promise<void>): Promise<void> {
+async function inWorkspace(here: SessionCommand, what: (workspace: Workspace) => Promise<void>): Promise<void> {
   const workspace = openWorkspace(here.kernel.workspace)
   try {
     await what(workspace)
@@ -53,7 +53,7 @@ async function inWorkspace(here: Surroundings, what: (workspace: Workspace) => P
 }
 
 /** Holds the session while it is changed, so that nobody else uses it. */
-const holding = (here: Surroundings, id: string, what: (store: Store) => Promise<void>): Promise<void> =>
+const holding = (here: SessionCommand, id: string, what: (store: Store) => Promise<void>): Promise<void> =>
   inWorkspace(here, async (workspace) => {
     const store = await here.sessions.openStore(workspace, id, { must_exist: true })
     try {
@@ -63,7 +63,7 @@ const holding = (here: Surroundings, id: string, what: (store: Store) => Promise
     }
   })
 
-const list = (here: Surroundings, { json, all }: { json?: true; all?: true }): Promise<void> =>
+const list = (here: SessionCommand, { json, all }: { json?: true; all?: true }): Promise<void> =>
   inWorkspace(here, async (workspace) => {
     const { sessions, io } = here
     const found = all ? await sessions.allSessions(workspace.root, io.env) : await sessions.listSessions(workspace)
@@ -73,7 +73,7 @@ const list = (here: Surroundings, { json, all }: { json?: true; all?: true }): P
     else io.stdout.write(found.length === 0 ? 'There are no sessions.\n' : columns(found.map(row)))
   })
 
-const show = (here: Surroundings, id: string): Promise<void> =>
+const show = (here: SessionCommand, id: string): Promise<void> =>
   inWorkspace(here, async (workspace) => {
     const one = (await here.sessions.listSessions(workspace)).find(({ session_id }) => session_id === id)
     if (!one) await here.sessions.findSession(workspace, id, here.io.env)

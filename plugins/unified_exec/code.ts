@@ -55,9 +55,9 @@ export default (async (call, context) => {
     }).catch((error: unknown) => {
       throw error instanceof VtError && error.code === 'VT_EXEC_NOT_FOUND' ? withoutInterpreter(language) : error
     })
-    const { calls, ...told } = await follow(session)
-    const result = told.result && { result: told.result.value }
-    const remark = told.result && `[result] ${JSON.stringify(told.result.value)}`
+    const { calls, ...output } = await follow(session)
+    const result = output.result && { result: output.result.value }
+    const remark = output.result && `[result] ${JSON.stringify(output.result.value)}`
     return await deliver(session, {
       max_output_tokens: input.max_output_tokens ?? settings.max_output_tokens,
       more: { language, ...result, calls },
@@ -68,11 +68,11 @@ export default (async (call, context) => {
   }
 
   async function follow(session: Awaited<ReturnType<typeof startCommand>>) {
-    const told = serve(session.transport.channel!, context)
+    const output = serve(session.transport.channel!, context)
     const stop = reportProgress(session, context)
     try {
       await session.wait(undefined, context.signal)
-      return told
+      return output
     } catch (error) {
       await sessionsOf(context).forget(session)
       throw error

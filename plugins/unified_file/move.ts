@@ -22,9 +22,9 @@ export default (async (call, context) => {
   const step = { op: 'rename' as const, from: entry.at, to: at, ...(there?.content && { before: there.content }), made }
   await recorded(call, context, [step], () => workspace.rename(from, to, { replace: there !== undefined }))
   const reads = readsOf(context.session)
-  const seen = reads.get(entry.at)
+  const lastRead = reads.get(entry.at)
   reads.forget(entry.at)
   reads.forget(at)
-  if (seen) reads.remember(at, seen)
+  if (lastRead) reads.remember(at, lastRead)
   return ok({ from, to, kind: entry.kind, overwritten: there !== undefined }, { text: `moved ${from} -> ${to}` })
 }) satisfies Handler<MoveInput>

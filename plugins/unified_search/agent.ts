@@ -68,9 +68,9 @@ async function engines({ workspace, signal }: Context): Promise<Record<string, E
 }
 
 async function programVersion(file: string | undefined, missing: string, signal: AbortSignal): Promise<Engine> {
-  const said = tail()
-  const ended = file === undefined || !existsSync(file) ? undefined : await runProgram({ file, args: ['--version'], cwd: '/' }, { signal, seconds: 5 }, said.take)
-  const [number] = /\d+\.\d+\.\d+/.exec(said.text()) ?? []
+  const errors = tail()
+  const ended = file === undefined || !existsSync(file) ? undefined : await runProgram({ file, args: ['--version'], cwd: '/' }, { signal, seconds: 5 }, errors.take)
+  const [number] = /\d+\.\d+\.\d+/.exec(errors.text()) ?? []
   return ended?.exit_code === 0 ? { available: true, ...(number !== undefined && { version: number }) } : { available: false, reason: missing }
 }
 

@@ -23,21 +23,21 @@ const framing = /^(?:host|content-length|transfer-encoding|connection)$/i
 
 /** Throws VT_MANIFEST_INVALID. */
 export function httpSettings({ manifest, layer }: Contribution): HttpSettings {
-  const said = manifest.http as Partial<HttpSettings> & { url: string }
-  const wrong = Object.keys(said.headers ?? {}).find((name) => framing.test(name) || !/^[\w!#$%&'*+.^`|~-]+$/.test(name))
+  const declared = manifest.http as Partial<HttpSettings> & { url: string }
+  const wrong = Object.keys(declared.headers ?? {}).find((name) => framing.test(name) || !/^[\w!#$%&'*+.^`|~-]+$/.test(name))
   if (wrong !== undefined) throw invalidHttp(`http.headers may not hold ${JSON.stringify(wrong)}.`)
-  if (said.network && layer === 'workspace') throw invalidHttp('http.network counts in your own manifests only.')
+  if (declared.network && layer === 'workspace') throw invalidHttp('http.network counts in your own manifests only.')
   return {
-    ...said,
-    method: said.method ?? 'GET',
-    query: said.query ?? {},
-    headers: said.headers ?? {},
-    timeout_secs: said.timeout_secs ?? 30,
-    max_response_bytes: said.max_response_bytes ?? 1_048_576,
-    redirects: said.redirects ?? 3,
-    status: { ok: ['2xx'], empty: [], map: {}, ...said.status },
-    retry: { attempts: 0, on: [429, 502, 503, 504], ...said.retry },
-    network: said.network ?? {},
+    ...declared,
+    method: declared.method ?? 'GET',
+    query: declared.query ?? {},
+    headers: declared.headers ?? {},
+    timeout_secs: declared.timeout_secs ?? 30,
+    max_response_bytes: declared.max_response_bytes ?? 1_048_576,
+    redirects: declared.redirects ?? 3,
+    status: { ok: ['2xx'], empty: [], map: {}, ...declared.status },
+    retry: { attempts: 0, on: [429, 502, 503, 504], ...declared.retry },
+    network: declared.network ?? {},
   }
 }
 

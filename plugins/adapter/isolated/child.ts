@@ -21,7 +21,7 @@ async function take(frame: Frame): Promise<void> {
   try {
     send({ t: 'done', n: number, ...(await act(frame, number)) })
   } catch (error) {
-    send({ t: 'done', n: number, error: told(error) })
+    send({ t: 'done', n: number, error: plainError(error) })
   } finally {
     running.delete(number)
   }
@@ -56,7 +56,7 @@ async function call({ id, file, name, args, context }: Frame, number: number): P
   }
 }
 
-function told(error: unknown): object {
+function plainError(error: unknown): object {
   const { message, stack, problem: known } = (error instanceof Error ? error : { message: String(error) }) as { message: string; stack?: string; problem?: Problem }
   return { message: String(message), ...(stack && { stack: String(stack) }), ...(known && { problem: known }) }
 }

@@ -10,7 +10,7 @@ export interface Described {
   asks: boolean
   client?: object
 }
-/** A context with the line to the program that its methods speak on. */
+/** A context with the functions that send its methods' requests to the program. */
 export interface Link {
   context: object
   take(frame: Frame): void
@@ -24,7 +24,7 @@ const sessions = new Map<string, Kept>()
 const asked = ['normalize', 'stat', 'read', 'text', 'names', 'measure', 'write', 'remove', 'rename', 'copy']
 
 /**
- * What a handler gets in a process of its own. Everything that touches files, tools or people is asked of the program and so returns a
+ * The context of a handler in a process of its own. Every method that touches files, tools or people is a request to the program and returns a
  * promise, `normalize` and the methods of `host` too; the state of a session lives as long as this process. There is no `fd` and no `ref`.
  */
 export function remoteContext(described: Described | undefined, send: (frame: Frame) => void): Link {
@@ -51,7 +51,7 @@ export function remoteContext(described: Described | undefined, send: (frame: Fr
 type Ask = (method: string, ...args: unknown[]) => Promise<unknown>
 
 function make({ plugin, settings, slot, session, workspace, asks, client }: Described, signal: AbortSignal, ask: Ask, send: (frame: Frame) => void): object {
-  let said = 0
+  let reports = 0
   const files = Object.fromEntries(asked.map((name) => [name, (...args: unknown[]) => ask(`workspace.${name}`, ...args)]))
   const opened = ['open', 'openFile', 'openDirectory'].map((name) => [name, async (path: string) => handle((await ask(`workspace.${name}`, path)) as Opened, ask)])
   return {
@@ -67,9 +67,9 @@ function make({ plugin, settings, slot, session, workspace, asks, client }: Desc
     call: (tool: string, input: unknown) => ask('call', tool, input),
     progress: (update: unknown) => send({ t: 'progress', update }),
     log(level: string, message: string) {
-      // As often as the program listens; what waits in the pipe beyond that would only fill the memory.
-      if (Date.now() - said < 10) return
-      said = Date.now()
+      // Logs are sent no more often than the program reads them; more would only fill the pipe.
+      if (Date.now() - reports < 10) return
+      reports = Date.now()
       send({ t: 'log', level, message: String(message).slice(0, 2_000) })
     },
     changed: (uri: string) => send({ t: 'changed', uri: String(uri).slice(0, 2_000) }),
@@ -101,7 +101,7 @@ function stateOf(session: string, key: string, begin: () => unknown): unknown {
   return state.get(key)
 }
 
-/** Runs what was to be run when these sessions close, of this process all of them, and forgets their state. */
+/** Runs the closing functions of these sessions, or of all sessions, and forgets their state. */
 export async function closeSessions(ids: Iterable<string> = [...sessions.keys()]): Promise<void> {
   const closing = [...ids].flatMap((id) => {
     const kept = sessions.get(id)
@@ -111,7 +111,7 @@ export async function closeSessions(ids: Iterable<string> = [...sessions.keys()]
   await Promise.allSettled(closing.map(async (run) => run()))
 }
 
-/** An error of the program looks here as it does there: plugins go by its `code`. */
+/** An error of the program has the same form here as there: plugins read its `code`. */
 function failure({ message, problem }: { message: string; problem?: { code: string } }): Error {
   return Object.assign(new Error(message), problem && { name: problem.code, code: problem.code, problem })
 }

@@ -1,6 +1,6 @@
 import { problem, type Call, type Client, type Context, type Contribution, type Handle, type JsonObject, type Over, type Progress } from '../../../core/index.js'
 
-/** One call of a plugin's process under way, and what it holds open. */
+/** One call under way in a plugin's process, and its open handles. */
 export class ContextBridge {
   private readonly handles = new Map<number, Handle>()
   private last = 0
@@ -10,7 +10,7 @@ export class ContextBridge {
     private readonly context: Context,
   ) {}
 
-  /** What a plugin asks of its context. Only what stands here crosses the border; each path goes through the workspace. */
+  /** The requests that a plugin may make of its context. No other request is answered; each path goes through the workspace. */
   async answer(method: string, args: unknown[]): Promise<unknown> {
     const { workspace, host } = this.context
     const [first, second, third] = args
@@ -66,7 +66,7 @@ export class ContextBridge {
     }
   }
 
-  /** A plugin that talks without end is not listened to without end. */
+  /** Limits how often a plugin logs. */
   log(level: string, message: string): void {
     const now = Date.now()
     if (now - this.last < 10) return

@@ -1,13 +1,13 @@
 import type { Duplex } from 'node:stream'
 import { jsonLines } from '../../lib/process/index.js'
 
-/** What the two sides say to each other: one JSON document a line, on a pipe that nothing else writes to. */
+/** The messages between program and plugin: one JSON document a line, on a pipe of their own. */
 export type Frame = { t: string; [key: string]: unknown }
 
 /** A result is at most 32 MiB; what is larger than any frame is nonsense or an attack. */
 const MAX_FRAME = 48 * 1_048_576
 
-/** Sends and receives frames. Contract: `take` must not throw; `broken` is told once when the other side sends what is no frame. */
+/** Sends and receives frames. Contract: `take` must not throw; `broken` is called once when the other side sends an invalid frame. */
 export function frames(pipe: Duplex, take: (frame: Frame) => void, broken: (reason: string) => void): { send(frame: Frame): void } {
   let over = false
   const fail = (reason: string): void => {

@@ -31,15 +31,15 @@ const child = programFile('plugins/adapter/isolated/child.js')
 const MAX_LOG = 262_144
 const START_MS = 30_000
 const IDLE_MS = 300_000
-/** What a handler may take to stop once it was told to. */
+/** The time for a handler to stop after an abort. */
 const STOP_MS = 2_000
 const END_MS = 5_000
 const MEMORY_MS = 500
-/** A process of Node without anything in it. */
+/** The memory of a Node process without a plugin. */
 const BASE_MB = 96
 const FAULTS_MS = 600_000
 
-/** The process of one plugin: started when it is needed, ended when it is idle, harmful or no longer wanted. */
+/** The process of one plugin: started on first use, ended when it is idle, harmful or no longer wanted. */
 export class PluginProcess {
   #process: ChildProcess | undefined
   #send: (frame: Frame) => void = () => {}
@@ -58,9 +58,9 @@ export class PluginProcess {
 
   constructor(
     private readonly contribution: Contribution,
-    private readonly premises: AdapterContext,
+    private readonly adapterContext: AdapterContext,
   ) {
-    this.#limits = (premises.settings['plugins'] ?? {}) as Limits
+    this.#limits = (adapterContext.settings['plugins'] ?? {}) as Limits
   }
 
   /** Imports a module in the process. Throws VT_PLUGIN_IMPORT, VT_PLUGIN_QUARANTINED. */
@@ -84,14 +84,14 @@ export class PluginProcess {
   /** Calls an export of a module; the last argument is the context. Throws VT_PLUGIN_CRASHED, VT_PLUGIN_QUARANTINED and what the module throws. */
   async call(contribution: Contribution, file: string, name: string, args: unknown[]): Promise<unknown> {
     this.#requireTrusted()
-    // A process that has ended has forgotten its modules.
+    // A new process has no modules yet.
     await this.load(contribution, file)
     const context = isContext(args.at(-1)) ? (args.at(-1) as Context) : undefined
     if (context) this.#follow(context.session)
     const data = context ? args.slice(0, -1) : args
     const call = data.find((arg): arg is Call => typeof (arg as Call | undefined)?.slot === 'string')
     const visit = context && new ContextBridge(contribution, call, context)
-    const asked = this.#ask({ t: 'call', id: contribution.id, file, name, args: data, ...(context && { context: described(context, this.premises) }) }, visit)
+    const asked = this.#ask({ t: 'call', id: contribution.id, file, name, args: data, ...(context && { context: described(context, this.adapterContext) }) }, visit)
     const stop = context && this.#stopping(context.signal, asked.number)
     try {
       const { value, none } = await asked
@@ -103,7 +103,7 @@ export class PluginProcess {
     }
   }
 
-  /** Passes the end of a session on. Who takes long over it is not waited for. */
+  /** Tells the process that a session has ended, and waits for a limited time. */
   #follow(session: Session): void {
     const { id } = session
     if (this.#sessions.has(id)) return
@@ -116,7 +116,7 @@ export class PluginProcess {
     })
   }
 
-  /** Tells the modules that it is over, then ends what is left. */
+  /** Lets the modules dispose of their state, then kills the process group. */
   async end(): Promise<void> {
     const { pid } = this.#process ?? {}
     if (pid === undefined) return
@@ -131,7 +131,7 @@ export class PluginProcess {
     return new Promise((resolve) => (running ? running.once('close', () => resolve()) : resolve()))
   }
 
-  /** One process, however many call at once. */
+  /** One process for all concurrent calls. */
   #started(): Promise<void> {
     this.#starting ??= this.#start().catch((error: unknown) => {
       this.#starting = undefined
@@ -141,20 +141,20 @@ export class PluginProcess {
   }
 
   async #start(): Promise<void> {
-    const { contribution, premises } = this
+    const { contribution, adapterContext } = this
     const { max_memory_mb: memory = 512, settings = {} } = this.#limits
-    const data = premises.dataOf(contribution)
+    const data = adapterContext.dataOf(contribution)
     mkdirSync(data, { recursive: true, mode: 0o700 })
-    const said = { ...settings[contribution.plugin]?.env, ...settings[contribution.id]?.env }
-    const own = await resolveValues(said, { contribution: { ...contribution, layer: 'user' }, premises, field: 'plugins.settings.env', signal: AbortSignal.timeout(10_000) })
-    const env = { ...environment(), VTCODE_WORKSPACE: premises.workspace, ...own, PLUGIN_ROOT: contribution.root, PLUGIN_DATA: data }
+    const declared = { ...settings[contribution.plugin]?.env, ...settings[contribution.id]?.env }
+    const own = await resolveValues(declared, { contribution: { ...contribution, layer: 'user' }, adapterContext, field: 'plugins.settings.env', signal: AbortSignal.timeout(10_000) })
+    const env = { ...environment(), VTCODE_WORKSPACE: adapterContext.workspace, ...own, PLUGIN_ROOT: contribution.root, PLUGIN_DATA: data }
     const args = [`--max-old-space-size=${memory}`, '--no-warnings', child]
-    const launch = await sandboxedLaunch({ file: process.execPath, args, cwd: data, env }, contribution, premises)
+    const launch = await sandboxedLaunch({ file: process.execPath, args, cwd: data, env }, contribution, adapterContext)
     const running = start(launch, ['ignore', 'pipe', 'pipe', 'pipe'])
     this.#process = running
     this.#reason = undefined
     this.#stderr = tail(MAX_LOG)
-    // What it prints is kept for whoever looks for the reason of its end; nothing else reads it.
+    // The output is kept to explain the end of the process; nothing else reads it.
     running.stdout!.resume()
     running.stderr!.on('data', this.#stderr.take)
     const pipe = running.stdio[3] as Duplex
@@ -165,7 +165,7 @@ export class PluginProcess {
     running.unref()
     for (const stream of [running.stdout, running.stderr, pipe]) (stream as unknown as { unref?: () => void }).unref?.()
     this.#watch(running, memory)
-    // What a busy machine takes to start Node is not the plugin's time.
+    // The time that a busy machine needs to start Node does not count as the plugin's.
     await settles(new Promise<void>((resolve) => (this.#ready = resolve)), START_MS)
   }
 
@@ -204,7 +204,7 @@ export class PluginProcess {
     }
   }
 
-  /** Passes an abort on; who does not stop is stopped. */
+  /** Passes an abort on; a handler that does not stop is killed with its process. */
   #stopping(signal: AbortSignal, number: number): () => void {
     let late: NodeJS.Timeout | undefined
     const abort = (): void => {
@@ -236,7 +236,7 @@ export class PluginProcess {
     this.#pending.clear()
     const planned = code === 0 && left.length === 0 && this.#reason === undefined
     if (planned) return
-    // Nothing it started outlives it.
+    // No child of the process outlives it.
     if (process.pid !== undefined) signalGroup(process.pid, 'SIGKILL')
     const reason = this.#reason ?? `${endOf(code, signal)}${lastLine(this.#stderr.text())}`
     this.#reason = reason
@@ -249,8 +249,8 @@ export class PluginProcess {
     const { quarantine_after: most = 3 } = this.#limits
     const now = Date.now()
     this.#faults = [...this.#faults.filter((at) => now - at < FAULTS_MS), now]
-    this.premises.report(this.contribution, error)
-    if (this.#faults.length >= most) this.premises.quarantine(this.contribution, error.message)
+    this.adapterContext.report(this.contribution, error)
+    if (this.#faults.length >= most) this.adapterContext.quarantine(this.contribution, error.message)
   }
 
   #requireTrusted(): void {
@@ -264,7 +264,7 @@ export class PluginProcess {
     })
   }
 
-  /** Buffers lie outside the heap that Node limits, so that what the system counts is looked at too. */
+  /** Buffers lie outside the heap that Node limits, so the memory that the system counts is checked too. */
   #watch({ pid }: ChildProcess, memory: number): void {
     this.#watching = setInterval(() => {
       void residentMb(pid).then((mb) => {

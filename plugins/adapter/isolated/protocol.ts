@@ -3,7 +3,7 @@ import { VtError, type Context, type AdapterContext, type Problem } from '../../
 
 export const isContext = (value: unknown): boolean => typeof value === 'object' && value !== null && 'workspace' in value && 'signal' in value
 
-/** What of a context is data; the rest is asked for. */
+/** The data of a context; the process requests everything else. */
 export const described = ({ plugin, settings, slot, session, ask, client }: Context, { workspace }: AdapterContext): object => ({
   plugin,
   settings,
@@ -20,7 +20,7 @@ export function thrown(error: unknown): Error {
   return Object.assign(new Error(String(message)), stack ? { stack: String(stack) } : {})
 }
 
-/** A sandbox tells the signal that ended the plugin as an exit code, in the way of shells. */
+/** A sandbox reports the signal that ended the plugin as an exit code, as shells do. */
 export function endOf(code: number | null, signal: NodeJS.Signals | null): string {
   const [name] = Object.entries(constants.signals).find(([, number]) => code === 128 + number) ?? []
   return (signal ?? name) ? `its process was ended by ${signal ?? name}` : `its process ended with exit code ${code}`

@@ -2,24 +2,24 @@ import { existsSync, realpathSync } from 'node:fs'
 import { problem, programFile, type Contribution, type Launch, type AdapterContext } from '../../../core/index.js'
 import { confined, sandbox, type SandboxSettings } from '../../lib/process/index.js'
 
-/** The program, as far as the process of a plugin is made of it. */
+/** The files of the program that a plugin's process needs. */
 const program = ['.', '../package.json', '../node_modules'].map((path) => programFile(path))
 
 /**
- * The process of a plugin as the settings want it kept: behind bubblewrap it sees the workspace, its own files and its data, and of the
- * rest what its effects say. Throws VT_PLUGIN_IMPORT where a sandbox is required and does not hold.
+ * The launch of a plugin's process under the sandbox settings: inside bubblewrap it sees the workspace, its own files and its data; its
+ * effects decide about the rest. Throws VT_PLUGIN_IMPORT where a sandbox is required and does not hold.
  */
-export async function sandboxedLaunch(launch: Launch, contribution: Contribution, premises: AdapterContext): Promise<Launch> {
-  const { plugins: use = 'auto', ...said } = premises.settings['sandbox'] as SandboxSettings & { plugins?: 'auto' | 'required' | 'off' }
+export async function sandboxedLaunch(launch: Launch, contribution: Contribution, adapterContext: AdapterContext): Promise<Launch> {
+  const { plugins: use = 'auto', ...limits } = adapterContext.settings['sandbox'] as SandboxSettings & { plugins?: 'auto' | 'required' | 'off' }
   if (use === 'off') return launch
   const found = await sandbox()
   if ('missing' in found) {
     if (use === 'auto') return launch
     throw problem('VT_PLUGIN_IMPORT', { id: contribution.id, module: contribution.root, problem: `is not run without the sandbox that the settings require: ${found.missing}` })
   }
-  const rights = premises.rightsOf(contribution)
-  const settings = { ...said, network: rights.includes('net'), writable: [...said.writable, launch.cwd] }
-  const where = { workspace: premises.workspace, writable: rights.includes('write'), programs: rights.includes('exec'), cwd: launch.cwd, settings }
+  const rights = adapterContext.rightsOf(contribution)
+  const settings = { ...limits, network: rights.includes('net'), writable: [...limits.writable, launch.cwd] }
+  const where = { workspace: adapterContext.workspace, writable: rights.includes('write'), programs: rights.includes('exec'), cwd: launch.cwd, settings }
   return confined(found.tools, launch, { ...where, shown: [...program.filter((path) => existsSync(path)), contribution.root].map(shelf) })
 }
 

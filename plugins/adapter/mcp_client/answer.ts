@@ -5,24 +5,24 @@ import { ok, VtError, type ContentBlock, type JsonObject, type Result } from '..
 export function toolResult({ content = [], structuredContent, isError }: CallToolResult, name: string): Result {
   const texts: string[] = []
   const others: ContentBlock[] = []
-  const told: JsonObject[] = []
+  const blocks: JsonObject[] = []
   for (const block of content) {
     const text = block.type === 'text' ? block.text : block.type === 'resource' && 'text' in block.resource ? block.resource.text : undefined
     if (text !== undefined) texts.push(text)
     if (block.type === 'image' || block.type === 'audio') others.push({ type: block.type, data: block.data, mimeType: block.mimeType })
     if (block.type === 'resource_link') others.push({ type: 'resource_link', uri: block.uri, name: block.name, ...(block.mimeType && { mimeType: block.mimeType }) })
-    told.push(briefly(block as unknown as JsonObject))
+    blocks.push(briefly(block as unknown as JsonObject))
   }
   const text = texts.join('\n')
   if (isError) throw toolError(text || `${name} says that it failed, and nothing else.`)
-  return ok((structuredContent as JsonObject | undefined) ?? { content: told }, { text, ...(others.length > 0 && { content: others }) })
+  return ok((structuredContent as JsonObject | undefined) ?? { content: blocks }, { text, ...(others.length > 0 && { content: others }) })
 }
 
-/** What the tool says went wrong. */
+/** The error text of the tool. */
 export const toolError = (text: string): VtError =>
   new VtError({ code: 'VT_MCP_TOOL_ERROR', message: text.slice(0, 4_000), hint: 'Read what it says and correct the call.', retryable: false })
 
-/** A block without its bytes: those stand in the content of the result. */
+/** A block without its bytes, which are in the content of the result. */
 function briefly(block: JsonObject): JsonObject {
   const { data, ...rest } = block
   if (typeof data === 'string') return { ...rest, bytes: Math.floor((data.length * 3) / 4) }

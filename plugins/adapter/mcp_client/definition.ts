@@ -29,56 +29,56 @@ export interface ServerAddress {
   type: 'streamable-http' | 'sse'
   url: URL
   headers: Record<string, string>
-  /** How to sign in, where the server wants that. */
+  /** The sign-in, where the server requires one. */
   login?: LoginOptions
 }
 
-/** The definition a contribution stands for: its own, or the one of the settings that it names. */
+/** The definition of a contribution: its own, or the one in the settings that it names. */
 export function definitionOf({ name, manifest }: Contribution, { settings }: AdapterContext): { server: string; definition: Definition } | undefined {
-  const said = manifest.mcp!['server']
-  if (typeof said === 'object' && said !== null) return { server: name, definition: said as Definition }
+  const declared = manifest.mcp!['server']
+  if (typeof declared === 'object' && declared !== null) return { server: name, definition: declared as Definition }
   const { servers = {} } = (settings['mcp'] ?? {}) as { servers?: Record<string, Definition> }
-  return Object.hasOwn(servers, String(said)) ? { server: String(said), definition: servers[String(said)]! } : undefined
+  return Object.hasOwn(servers, String(declared)) ? { server: String(declared), definition: servers[String(declared)]! } : undefined
 }
 
 export const isRemote = ({ type, url }: Definition): boolean => type === 'streamable-http' || type === 'sse' || (type === undefined && url !== undefined)
 
-/** Set for every server that we start; one that is this program starts none in turn, or a file that names itself would start without end. */
+/** A variable of every server that we start; a server that is this program starts no servers itself, because a file that names itself would start servers without end. */
 const startedByUs = 'VTCODE_MCP_SERVER'
 
-/** Why a server is left alone though it is wanted, where it would lead back to this program. */
+/** Why a requested server is not started: it would be this program. */
 export function circle(definition: Definition, { env }: AdapterContext): string | undefined {
   if (isRemote(definition)) return undefined
   if (isOwnServer(definition.command, definition.args)) return 'it is this program, whose tools are here already'
   return env[startedByUs] === undefined ? undefined : 'this program is itself a server that another vtcode started'
 }
 
-/** Names one running server: the same definition on the same ground is the same server. */
+/** The key of a running server: an equal definition of the same plugin and layer is the same server. */
 export function keyOf(definition: Definition, { plugin, layer, root }: Contribution, { workspace }: AdapterContext): string {
   return sha256(JSON.stringify([definition, plugin, layer, root, layer === 'workspace' ? workspace : '']))
 }
 
-interface Standing {
+interface LaunchContext {
   contribution: Contribution
-  premises: AdapterContext
+  adapterContext: AdapterContext
   signal: AbortSignal
 }
 
-/** What starts a server, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
-export async function launchOf(definition: Definition, { contribution, premises, signal }: Standing): Promise<Launch> {
+/** The program of a server, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
+export async function launchOf(definition: Definition, { contribution, adapterContext, signal }: LaunchContext): Promise<Launch> {
   const { command = '', args = [], cwd, env } = definition
-  const expand = expander(contribution, premises)
-  const data = premises.dataOf(contribution)
-  const base = contribution.said ? premises.workspace : contribution.root
-  const asking = (field: string): ValueScope => ({ contribution, premises, field: `mcp.${field}`, signal })
+  const expand = expander(contribution, adapterContext)
+  const data = adapterContext.dataOf(contribution)
+  const base = contribution.said ? adapterContext.workspace : contribution.root
+  const asking = (field: string): ValueScope => ({ contribution, adapterContext, field: `mcp.${field}`, signal })
   const values = await resolveValues(env, asking('env'))
   const expanded = Object.fromEntries(Object.entries(values).map(([name, text]) => [name, typeof env![name] === 'string' ? expand(text, `env.${name}`) : text]))
   const folder = await resolveValue(cwd ?? '', asking('cwd'))
   return {
-    file: programOf((await resolveValue(command, asking('command'))) ?? '', base, contribution, premises),
+    file: programOf((await resolveValue(command, asking('command'))) ?? '', base, contribution, adapterContext),
     args: (await resolveWords(args, asking('args'))).map((arg) => expand(arg, 'args')),
     cwd: resolve(base, expand(folder ?? '', 'cwd')),
-    env: { ...environment(), VTCODE_WORKSPACE: premises.workspace, ...expanded, [startedByUs]: '1', PLUGIN_ROOT: contribution.root, PLUGIN_DATA: data },
+    env: { ...environment(), VTCODE_WORKSPACE: adapterContext.workspace, ...expanded, [startedByUs]: '1', PLUGIN_ROOT: contribution.root, PLUGIN_DATA: data },
   }
 }
 
@@ -93,11 +93,11 @@ function programOf(command: string, base: string, { id, layer, said }: Contribut
   return resolve(base, command)
 }
 
-/** Where a server is reached, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
-export async function addressOf(definition: Definition, { contribution, premises, signal }: Standing): Promise<ServerAddress> {
+/** The address of a server, its values resolved. Throws VT_MCP_START, VT_SECRET_*, VT_CONFIG_ENV. */
+export async function addressOf(definition: Definition, { contribution, adapterContext, signal }: LaunchContext): Promise<ServerAddress> {
   const { type, url = '', headers, auth } = definition
-  const expand = expander(contribution, premises)
-  const asking: ValueScope = { contribution, premises, field: 'mcp.headers', signal }
+  const expand = expander(contribution, adapterContext)
+  const asking: ValueScope = { contribution, adapterContext, field: 'mcp.headers', signal }
   const text = expand((await resolveValue(url, { ...asking, field: 'mcp.url' })) ?? '', 'url')
   if (!URL.canParse(text)) throw startFailure(contribution.id, `'${text}' is not a URL`)
   const target = new URL(text)
@@ -110,7 +110,7 @@ export async function addressOf(definition: Definition, { contribution, premises
   if (auth?.type === 'oauth') {
     const { client_id, client_secret, scopes } = auth
     const secret = client_secret === undefined ? undefined : await resolveValue(client_secret, { ...asking, field: 'mcp.auth.client_secret' })
-    const login = { server: contribution.id, url: target, premises, client_secret: secret, ...(client_id !== undefined && { client_id }), ...(scopes && { scopes }) }
+    const login = { server: contribution.id, url: target, adapterContext, client_secret: secret, ...(client_id !== undefined && { client_id }), ...(scopes && { scopes }) }
     return { type: kind, url: target, headers: sent, login }
   }
   await authorize(auth, target, sent, asking)
@@ -128,16 +128,16 @@ async function authorize(auth: Definition['auth'], url: URL, headers: Record<str
   else throw startFailure(asking.contribution.id, `\`auth\` is none of bearer, basic, header, query, oauth: ${String(type)}`)
 }
 
-/** `${NAME}` counts in the settings; in manifests the text is as it is written. */
-function expander(contribution: Contribution, premises: AdapterContext): (text: string, field: string) => string {
-  return (text, field) => (contribution.said ? expandVariables(text, { contribution, premises, field: `mcp.servers.${contribution.name}.${field}` }) : text)
+/** `${NAME}` is expanded in the settings; in manifests the text stays as it is. */
+function expander(contribution: Contribution, adapterContext: AdapterContext): (text: string, field: string) => string {
+  return (text, field) => (contribution.said ? expandVariables(text, { contribution, adapterContext, field: `mcp.servers.${contribution.name}.${field}` }) : text)
 }
 
-/** VT_MCP_START for a server that nobody tried to start. */
+/** VT_MCP_START for a server that was not started. */
 export const leftAlone = (id: string, reason: string): VtError =>
   new VtError({ code: 'VT_MCP_START', message: `The MCP server ${id} is not started: ${reason}.`, hint: 'Nothing is wrong with it.', retryable: false })
 
-/** VT_MCP_START, with the end of what the server said. */
+/** VT_MCP_START, with the end of the server's standard error. */
 export const startFailure = (id: string, reason: string, stderr_tail = ''): VtError =>
   new VtError({
     code: 'VT_MCP_START',

@@ -19,62 +19,62 @@ interface Limits {
   max_connections?: number
 }
 
-/** The tools of every server that a manifest or the settings bring, one contribution each. Servers are asked at the same time. */
-export async function expand(contributions: readonly Contribution[], premises: AdapterContext): Promise<Contribution[]> {
-  const offers = await Promise.all(contributions.map((contribution) => offersOf(contribution, premises)))
-  const all = offers.flat()
+/** The tools of every server of a manifest or the settings, one contribution each. All servers are asked at the same time. */
+export async function expand(contributions: readonly Contribution[], adapterContext: AdapterContext): Promise<Contribution[]> {
+  const expansions = await Promise.all(contributions.map((contribution) => offersOf(contribution, adapterContext)))
+  const all = expansions.flat()
   const names = wireNames(all)
-  return all.flatMap((offer, at) => contributionOf(offer, names[at]!, premises))
+  return all.flatMap((offer, at) => contributionOf(offer, names[at]!, adapterContext))
 }
 
-async function offersOf(contribution: Contribution, premises: AdapterContext): Promise<Offer[]> {
-  const found = definitionOf(contribution, premises)
+async function offersOf(contribution: Contribution, adapterContext: AdapterContext): Promise<Offer[]> {
+  const found = definitionOf(contribution, adapterContext)
   if (!found) {
-    premises.refuse(contribution, 'invalid', startFailure(contribution.id, `no server '${String(contribution.manifest.mcp!['server'])}' stands under mcp.servers`))
+    adapterContext.refuse(contribution, 'invalid', startFailure(contribution.id, `no server '${String(contribution.manifest.mcp!['server'])}' stands under mcp.servers`))
     return []
   }
   const { server, definition } = found
-  const limits = (premises.settings['mcp'] ?? {}) as Limits
-  const off = definition.enabled === false ? '`enabled` is false' : (excluded(server, limits) ?? circle(definition, premises))
+  const limits = (adapterContext.settings['mcp'] ?? {}) as Limits
+  const off = definition.enabled === false ? '`enabled` is false' : (excluded(server, limits) ?? circle(definition, adapterContext))
   if (off !== undefined) {
-    premises.refuse(contribution, 'inactive', leftAlone(contribution.id, off))
+    adapterContext.refuse(contribution, 'inactive', leftAlone(contribution.id, off))
     return []
   }
-  if (premises.inspecting && !new Pins(server, definition, contribution, premises).read()) {
-    premises.refuse(contribution, 'inactive', leftAlone(contribution.id, 'its tools are not known yet, and nobody needs them now; the next call or `vtcode tools` asks for them'))
+  if (adapterContext.inspecting && !new Pins(server, definition, contribution, adapterContext).read()) {
+    adapterContext.refuse(contribution, 'inactive', leftAlone(contribution.id, 'its tools are not known yet, and nobody needs them now; the next call or `vtcode tools` asks for them'))
     return []
   }
   try {
-    const tools = await toolsOf(server, definition, contribution, premises, limits)
+    const tools = await toolsOf(server, definition, contribution, adapterContext, limits)
     const { include = definition.include, exclude = definition.exclude } = contribution.manifest.mcp as { include?: string[]; exclude?: string[] }
     const wanted = ({ name }: Tool) => (!include || globs(include, name)) && !globs(exclude ?? [], name) && allowed(`${server}/${name}`, server, limits)
     const prefix = contribution.plugin === contribution.layer ? server : `plugin_${contribution.plugin}_${server}`
     return tools.filter(wanted).map((pinned) => ({ server: prefix, tool: pinned.name, id: `${contribution.id}/${pinned.name}`, contribution, definition, pinned }))
   } catch (error) {
     if (definition.required) throw problem('VT_RELOAD_REFUSED', { reason: `the MCP server ${server} is required: ${(error as Error).message}` })
-    // A value that is not there yet is no fault of the server.
+    // A missing value is no fault of the server.
     const unset = error instanceof VtError && ['VT_SECRET_MISSING', 'VT_CONFIG_ENV'].includes(error.code)
-    premises.refuse(contribution, unset ? 'inactive' : 'invalid', error as Error)
+    adapterContext.refuse(contribution, unset ? 'inactive' : 'invalid', error as Error)
     return []
   }
 }
 
-/** The tools as agreed to, which is as first seen. A server whose tools are known is not started for a list. Throws VT_MCP_START. */
-async function toolsOf(server: string, definition: Definition, contribution: Contribution, premises: AdapterContext, { max_connections = 16 }: Limits): Promise<Tool[]> {
+/** The tools as first listed, which the user agreed to. A server with known tools is not started for a list. Throws VT_MCP_START. */
+async function toolsOf(server: string, definition: Definition, contribution: Contribution, adapterContext: AdapterContext, { max_connections = 16 }: Limits): Promise<Tool[]> {
   if (width() >= max_connections) throw startFailure(contribution.id, `${max_connections} servers are there already, which is mcp.max_connections`)
-  const running = holdServer(definition, contribution, premises)
-  const pins = new Pins(server, definition, contribution, premises)
+  const running = holdServer(definition, contribution, adapterContext)
+  const pins = new Pins(server, definition, contribution, adapterContext)
   let pinned = pins.read()
-  if (!pinned || (definition.lazy === false && !premises.inspecting)) await running.connect()
+  if (!pinned || (definition.lazy === false && !adapterContext.inspecting)) await running.connect()
   const live = running.tools && [...running.tools.values()]
   if (!pinned) pins.write((pinned = live ?? []))
-  const seen = view(live ?? pinned)
+  const listed = view(live ?? pinned)
   running.onList((tools) => {
-    if (view(tools) !== seen) premises.renew()
+    if (view(tools) !== listed) adapterContext.renew()
   })
   if (live) {
     for (const { name } of live.filter((tool) => !pinned.some((known) => digest(known) === digest(tool)))) {
-      premises.remark(contribution, changed(server, name, pinned.some((known) => known.name === name) ? 'is not what it was when it was agreed to' : 'is new'))
+      adapterContext.remark(contribution, changed(server, name, pinned.some((known) => known.name === name) ? 'is not what it was when it was agreed to' : 'is new'))
     }
   }
   return pinned.filter(({ name }) => !live || live.some((tool) => tool.name === name))
@@ -99,13 +99,13 @@ function excluded(server: string, { allow = [], deny = [], enforce_allow = false
 const allowed = (tool: string, server: string, { allow = [], deny = [], enforce_allow = false }: Limits): boolean =>
   !globs(deny, tool) && (!enforce_allow || globs(allow, tool) || globs(allow, server))
 
-/** One tool as a contribution. Its description and schema are foreign: they are taken as far as they make sense here. */
-function contributionOf({ contribution, definition, pinned }: Offer, name: string, premises: AdapterContext): Contribution[] {
+/** One tool as a contribution. Its description and schema are foreign: they are reduced to the parts that the kernel supports. */
+function contributionOf({ contribution, definition, pinned }: Offer, name: string, adapterContext: AdapterContext): Contribution[] {
   const { description, title, inputSchema } = pinned
   const input = foreignSchema(inputSchema as JsonObject)
   const reason = unfit(input)
   if (reason !== undefined) {
-    premises.remark(contribution, problem('VT_SCHEMA_INVALID', { id: name, reason }))
+    adapterContext.remark(contribution, problem('VT_SCHEMA_INVALID', { id: name, reason }))
     return []
   }
   const manifest = {
@@ -123,7 +123,7 @@ function contributionOf({ contribution, definition, pinned }: Offer, name: strin
   return [{ ...rest, bringer: contribution, id: `${contribution.plugin}:${name}`, name: contribution.name, slot: name, stage: 'primary', manifest }]
 }
 
-/** Texts are cleaned where they are shown; a name cannot be, because the server wants it as it is. */
+/** Texts are cleaned where they are shown; a name cannot be cleaned, because the server needs it unchanged. */
 function unfit(input: JsonObject): string | undefined {
   let hidden = false
   const text = JSON.stringify(input, (key, value: unknown) => {
@@ -134,7 +134,7 @@ function unfit(input: JsonObject): string | undefined {
   return hidden ? 'the name of a property holds control or invisible characters' : undefined
 }
 
-/** What a tool may do at worst: what the definition says of it, else everything a server of its kind can do. */
+/** The effects of a tool: those in the definition, else all that a server of its kind can have. */
 function effectsOf({ name, annotations }: Tool, definition: Definition, { layer }: Contribution): Effect[] {
   for (const [pattern, effects] of Object.entries(definition.effects ?? {})) if (globs([pattern], name)) return effects
   if (definition.trust_annotations && layer !== 'workspace' && annotations?.readOnlyHint) return ['read', 'net']

@@ -5,7 +5,7 @@ import { TokenStore } from '../../lib/state/index.js'
 
 interface Kept {
   port?: number
-  /** By the issuer: what one server granted is never shown to another. */
+  /** By issuer: a grant of one server is never sent to another. */
   clients: Record<string, StoredOAuthClientInformation>
   tokens: Record<string, StoredOAuthTokens>
   latest?: string
@@ -14,7 +14,7 @@ export interface LoginOptions {
   /** Names the server to the user. */
   server: string
   url: URL
-  premises: Pick<AdapterContext, 'home' | 'env' | 'workspace'>
+  adapterContext: Pick<AdapterContext, 'home' | 'env' | 'workspace'>
   client_id?: string
   client_secret?: string | undefined
   scopes?: string[]
@@ -41,9 +41,9 @@ export class Login implements OAuthClientProvider {
     this.#way = way
   }
 
-  /** Listens for the browser's way back, on the port of the last time where it is free: some servers know that one only. */
+  /** Listens for the browser's redirect, on the previous port where it is free: some servers accept that port only. */
   static async open(options: LoginOptions): Promise<Login> {
-    const store = new TokenStore<Kept>(options.premises.home, 'mcp-logins', { to: options.url.href, digits: 32 }, options.server)
+    const store = new TokenStore<Kept>(options.adapterContext.home, 'mcp-logins', { to: options.url.href, digits: 32 }, options.server)
     const kept: Kept = { clients: {}, tokens: {}, ...store.read() }
     const way = await WayBack.open(kept.port)
     if (kept.port !== undefined && kept.port !== way.port) kept.clients = {}
@@ -103,10 +103,10 @@ export class Login implements OAuthClientProvider {
   }
 
   async redirectToAuthorization(url: URL): Promise<void> {
-    showPage(url, this.#options.server, this.#options.premises)
+    showPage(url, this.#options.server, this.#options.adapterContext)
   }
 
-  /** What the browser came back with, once the user has signed in. */
+  /** The parameters of the browser's redirect, once the user has signed in. */
   answer(signal: AbortSignal): Promise<URLSearchParams> {
     return this.#way.answer(signal)
   }

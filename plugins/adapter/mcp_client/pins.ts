@@ -8,14 +8,14 @@ import { keyOf, type Definition } from './definition.js'
 const most = 16 * 1_048_576
 
 /**
- * The tools of a server as they were when they were first seen. They are what the user agreed to, and what is listed while the server
- * is not needed.
+ * The tools of a server as first listed. The user agreed to these, and they are listed while the server
+ * is not running.
  */
 export class Pins {
   readonly #file: string
-  constructor(server: string, definition: Definition, contribution: Contribution, premises: AdapterContext) {
+  constructor(server: string, definition: Definition, contribution: Contribution, adapterContext: AdapterContext) {
     const name = server.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64)
-    this.#file = join(premises.home, 'mcp', `${name}-${keyOf(definition, contribution, premises).slice(0, 12)}.json`)
+    this.#file = join(adapterContext.home, 'mcp', `${name}-${keyOf(definition, contribution, adapterContext).slice(0, 12)}.json`)
   }
 
   read(): Tool[] | undefined {
@@ -37,6 +37,6 @@ export class Pins {
   }
 }
 
-/** Changes with everything a model or a caller is told of a tool. */
+/** A digest that changes with every part of a tool that a model or a caller can see. */
 export const digest = ({ name, title, description, inputSchema, outputSchema, annotations }: Tool): string =>
   sha256(JSON.stringify([name, title, description, inputSchema, outputSchema, annotations]))

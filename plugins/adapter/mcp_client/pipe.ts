@@ -26,7 +26,7 @@ export class Pipe implements Transport {
     private readonly data: string,
   ) {}
 
-  /** The end of what the server said on its standard error. */
+  /** The end of the server's standard error. */
   get log(): string {
     return this.#stderr.text().trim()
   }
@@ -53,7 +53,7 @@ export class Pipe implements Transport {
 
   readonly #take = jsonLines(MAX_FRAME, {
     value: (message) => this.onmessage?.(message as JSONRPCMessage),
-    // Servers that print greetings are common; what is no message is no news.
+    // Many servers print greetings; a line that is no message is ignored.
     other: (line) => this.#stderr.take(Buffer.from(`${line.slice(0, 400)}\n`)),
     tooLong: () => {
       this.onerror?.(new Error('The server sent a message of more than 32 MiB.'))
@@ -67,7 +67,7 @@ export class Pipe implements Transport {
     if (!stdin.write(`${JSON.stringify(message)}\n`)) await Promise.race([new Promise((resolve) => stdin.once('drain', resolve)), this.#closed])
   }
 
-  /** Closes its input, then asks it to end, then ends it with all it started. */
+  /** Closes the server's input, then signals it to end, then kills its process group. */
   async close(): Promise<void> {
     const child = this.#child
     if (child?.pid === undefined) return

@@ -6,9 +6,9 @@ import type { JsonObject, Schema } from '../../../core/index.js'
  * our annotations, and no pattern that could take for ever, which then is the server's to enforce.
  */
 export function foreignSchema(schema: Schema | undefined): Schema {
-  const said = modern(schema ?? {}) as JsonObject
-  const { $schema: _, $id: __, ...rest } = said
-  return { ...rest, type: 'object', properties: (said['properties'] as JsonObject | undefined) ?? {} }
+  const converted = modern(schema ?? {}) as JsonObject
+  const { $schema: _, $id: __, ...rest } = converted
+  return { ...rest, type: 'object', properties: (converted['properties'] as JsonObject | undefined) ?? {} }
 }
 
 function modern(value: unknown, named = false): unknown {

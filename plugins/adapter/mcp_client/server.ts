@@ -6,51 +6,51 @@ import { addressOf, isRemote, launchOf, startFailure, type Definition } from './
 import { Login } from './login.js'
 import { Pipe } from './pipe.js'
 
-/** A server that answers: its client and the tools it offers now. */
+/** A connected server: its client and the tools that it offers now. */
 export interface Connection {
   client: Client
   transport: Transport
   tools: ReadonlyMap<string, Tool>
 }
-export interface ServerGround {
+export interface ServerDefinition {
   definition: Definition
   contribution: Contribution
-  premises: AdapterContext
+  adapterContext: AdapterContext
 }
 
-/** Times a sign-in counts for one call or connection; the page is opened once more before it is known that it did not help. */
+/** The number of sign-ins for one call or connection; the page is opened a second time before the sign-in counts as failed. */
 const mostLogins = 2
 
-/** How much longer each start in a row waits than the second one. */
+/** How many seconds longer each start in a row waits than the second one. */
 const pauses = [0, 1, 2, 4, 8, 16]
 
 /**
- * One server, connected when it is first needed and again after it was lost, each time after a longer pause; after six failures in a
- * row it is left alone until somebody reloads.
+ * One server, connected on first use and again after a lost connection, each time after a longer pause; after six failures in a
+ * row it is not started until the next reload.
  */
 export class Server {
-  #standing!: ServerGround
+  #source!: ServerDefinition
   #listed: (tools: readonly Tool[]) => void = () => {}
   readonly #ending = new AbortController()
-  /** Those who can be asked, by the calls under way; the last one is asked. */
+  /** The askers of the calls under way; the server's question goes to the last one. */
   readonly #askers = new Set<Asker>()
   #connection: Promise<Connection> | undefined
   #live: Connection | undefined
   #failures = 0
   #login: Login | undefined
 
-  /** The latest who hold it say what it stands on. */
-  standOn(standing: ServerGround): void {
-    // Who reloads wants it tried again.
-    if (this.#standing && standing.premises !== this.#standing.premises) this.#failures = 0
-    this.#standing = standing
+  /** The newest generation that uses this server supplies its definition. */
+  setDefinition(source: ServerDefinition): void {
+    // After a reload the server may be started again.
+    if (this.#source && source.adapterContext !== this.#source.adapterContext) this.#failures = 0
+    this.#source = source
   }
-  /** Told of the tools at every connection and whenever the server says that they changed. */
+  /** Calls `run` with the tools at every connection and whenever the server reports that they changed. */
   onList(run: (tools: readonly Tool[]) => void): void {
     this.#listed = run
   }
 
-  /** The tools as the server last listed them; nothing while it is not connected. */
+  /** The tools as the server last listed them; nothing while it is disconnected. */
   get tools(): ReadonlyMap<string, Tool> | undefined {
     return this.#live?.tools
   }
@@ -64,7 +64,7 @@ export class Server {
     return this.#connection
   }
 
-  /** Work with the server; `ask` answers what it asks its user meanwhile. Throws VT_MCP_START, VT_MCP_DISCONNECTED. */
+  /** Runs work with the server; `ask` answers the server's questions meanwhile. Throws VT_MCP_START, VT_MCP_DISCONNECTED. */
   async use<T>(ask: Asker | undefined, work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.connect()
     if (ask) this.#askers.add(ask)
@@ -91,8 +91,8 @@ export class Server {
     this.#failures++
     this.#connection = undefined
     this.#live = undefined
-    const { contribution, premises } = this.#standing
-    if (this.#failures === pauses.length) premises.quarantine(contribution.bringer ?? contribution, this.#abandoned)
+    const { contribution, adapterContext } = this.#source
+    if (this.#failures === pauses.length) adapterContext.quarantine(contribution.bringer ?? contribution, this.#abandoned)
   }
 
   get #abandoned(): string {
@@ -100,17 +100,17 @@ export class Server {
   }
 
   async #start(): Promise<Connection> {
-    const { definition, contribution, premises } = this.#standing
+    const { definition, contribution, adapterContext } = this.#source
     if (this.#failures >= pauses.length) throw startFailure(contribution.id, this.#abandoned)
-    await pause(pauses[this.#failures]! * premises.waits.restart, this.#ending.signal)
+    await pause(pauses[this.#failures]! * adapterContext.waits.restart, this.#ending.signal)
     const seconds = definition.startup_timeout_secs ?? 30
     const signal = AbortSignal.any([this.#ending.signal, AbortSignal.timeout(seconds * 1000)])
     if (!isRemote(definition)) {
-      const launch = await launchOf(definition, { contribution, premises, signal })
-      // Servers of the first eras end or fall silent when they are asked what they do not know, so that the old greeting comes first.
-      return this.#handshake(() => new Pipe(launch, premises.dataOf(contribution)), ['legacy', 'auto'], signal, seconds)
+      const launch = await launchOf(definition, { contribution, adapterContext, signal })
+      // Servers of the first protocol revisions end or fall silent at an unknown request, so the old handshake comes first.
+      return this.#handshake(() => new Pipe(launch, adapterContext.dataOf(contribution)), ['legacy', 'auto'], signal, seconds)
     }
-    const { type, url, headers, login } = await addressOf(definition, { contribution, premises, signal })
+    const { type, url, headers, login } = await addressOf(definition, { contribution, adapterContext, signal })
     this.#login?.close()
     this.#login = login && (await Login.open(login))
     const { StreamableHTTPClientTransport, SSEClientTransport } = await import('@modelcontextprotocol/client')
@@ -120,7 +120,7 @@ export class Server {
   }
 
   async #handshake(open: () => Transport, eras: ('legacy' | 'auto')[], signal: AbortSignal, seconds: number): Promise<Connection> {
-    const { contribution } = this.#standing
+    const { contribution } = this.#source
     let failure: unknown
     for (const era of eras) {
       const transport = open()
@@ -137,22 +137,22 @@ export class Server {
   }
 
   async #greet(transport: Transport, era: 'legacy' | 'auto', signal: AbortSignal): Promise<Connection> {
-    const { premises } = this.#standing
+    const { adapterContext } = this.#source
     const { Client } = await import('@modelcontextprotocol/client')
     const client = new Client(
       { name: 'vtcode', version },
       {
         capabilities: { roots: {}, elicitation: { form: {} } },
         versionNegotiation: { mode: era },
-        // What a server answers is judged by the kernel.
+        // The kernel checks the server's answers.
         jsonSchemaValidator: { getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }) },
       },
     )
-    client.setRequestHandler('roots/list', () => ({ roots: [{ uri: pathToFileURL(premises.workspace).href, name: 'workspace' }] }))
+    client.setRequestHandler('roots/list', () => ({ roots: [{ uri: pathToFileURL(adapterContext.workspace).href, name: 'workspace' }] }))
     client.setRequestHandler('elicitation/create', async ({ params }) => answerForm(params, [...this.#askers].at(-1), this.#ending.signal))
     await client.connect(transport, { signal })
     const connection: Connection = { client, transport, tools: new Map() }
-    const { request_timeout_secs: seconds = 30 } = (premises.settings['mcp'] ?? {}) as { request_timeout_secs?: number }
+    const { request_timeout_secs: seconds = 30 } = (adapterContext.settings['mcp'] ?? {}) as { request_timeout_secs?: number }
     const list = async (): Promise<void> => {
       const { tools } = await client.listTools({}, { signal: this.#ending.signal, timeout: seconds * 1000 }).catch((error: { code?: unknown }) => {
         throw error.code === 'REQUEST_TIMEOUT' ? new Silence(`it did not list its tools within ${seconds} s`) : error
@@ -171,7 +171,7 @@ export class Server {
     return connection
   }
 
-  /** Work that may find out that the user has to sign in first, or once more for more rights; then it is begun anew. */
+  /** Runs work that may need the user to sign in first, or to grant more rights; after that the work starts again. */
   async #signingIn<T>(transport: Transport, work: (again: boolean) => Promise<T>): Promise<T> {
     for (let round = 0; ; round++) {
       try {
@@ -184,7 +184,7 @@ export class Server {
   }
 
   #disconnected(): VtError {
-    const { id } = this.#standing.contribution
+    const { id } = this.#source.contribution
     return new VtError({
       code: 'VT_MCP_DISCONNECTED',
       message: `The MCP server ${id} ended the connection in the middle of the call.`,
@@ -194,7 +194,7 @@ export class Server {
   }
 }
 
-/** A server that greeted us and then says nothing; it is not greeted otherwise for that. */
+/** The error of a server that completed the handshake and then fell silent; no other handshake is tried. */
 class Silence extends Error {}
 
 const reasonOf = (error: unknown, signal: AbortSignal, seconds: number): string => {

@@ -36,9 +36,9 @@ export function readAgentPlugin(found: Package, manifest: JsonObject): boolean {
 }
 
 /** The manifests for this program, in `dev.vtcode/`, and what `extensions` says of them. */
-function readOwnPart(found: Package, said: unknown, file: string): void {
-  const { vtcode, options = {} } = isObject(said) ? said : {}
-  if (said !== undefined && (!isObject(said) || (vtcode !== undefined && typeof vtcode !== 'string') || !isObject(options) || !Object.values(options).every(isObject))) {
+function readOwnPart(found: Package, raw: unknown, file: string): void {
+  const { vtcode, options = {} } = isObject(raw) ? raw : {}
+  if (raw !== undefined && (!isObject(raw) || (vtcode !== undefined && typeof vtcode !== 'string') || !isObject(options) || !Object.values(options).every(isObject))) {
     return found.invalid(`${file}: 'extensions.dev.vtcode' holds a range \`vtcode\` and \`options\` by the names of contributions; as it is not, the folder dev.vtcode is left out.`, file)
   }
   const folder = found.folder('dev.vtcode')
@@ -86,12 +86,12 @@ function readServers(found: Package): void {
     return found.invalid(`${file} does not keep to its schema; no server of it is used.`, file)
   }
   const variables = { PLUGIN_ROOT: found.place.root, PLUGIN_DATA: found.place.data }
-  for (const [name, said] of Object.entries(mcpServers)) {
-    const wrong = isObject(said) ? faultOfServer(said, found) : 'it is no object'
+  for (const [name, raw] of Object.entries(mcpServers)) {
+    const wrong = isObject(raw) ? faultOfServer(raw, found) : 'it is no object'
     if (wrong !== undefined) found.invalid(`${file}: the server ${name} is left out: ${wrong}.`, file)
     else {
-      const { args, env, cwd, ...rest } = said as JsonObject
-      found.bring(name, { mcp: { server: { ...rest, ...fill({ ...(args !== undefined && { args }), ...(env !== undefined && { env }), ...(cwd !== undefined && { cwd }) } as JsonObject, variables) } } }, file)
+      const { args, env, cwd, ...rest } = raw as JsonObject
+      found.addManifest(name, { mcp: { server: { ...rest, ...fill({ ...(args !== undefined && { args }), ...(env !== undefined && { env }), ...(cwd !== undefined && { cwd }) } as JsonObject, variables) } } }, file)
     }
   }
 }
@@ -113,10 +113,10 @@ function faultOfAddress({ url, headers }: JsonObject): string | undefined {
   if (username || password || url.includes('#')) return 'its URL holds a user name, a password or a fragment'
   const local = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
   if (protocol !== 'https:' && !(protocol === 'http:' && local)) return 'its URL is not https, and not of this machine'
-  const said = Object.entries((headers ?? {}) as Record<string, string>)
-  const names = said.map(([name]) => name.toLowerCase())
+  const declared = Object.entries((headers ?? {}) as Record<string, string>)
+  const names = declared.map(([name]) => name.toLowerCase())
   if (new Set(names).size < names.length) return 'a header stands there twice'
-  return said.some(([name, text]) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) ? 'a header is none of HTTP' : undefined
+  return declared.some(([name, text]) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) ? 'a header is none of HTTP' : undefined
 }
 
 function faultOfProgram({ command, args, env, cwd }: JsonObject, found: Package): string | undefined {

@@ -41,10 +41,10 @@ export function readClaudePlugin(found: Package, manifest: JsonObject, file: str
 }
 
 /** What a manifest says of a part: in itself, in files that it names, or in those where it usually lies. */
-function documents(found: Package, said: unknown, usual: readonly string[], file: string): HookDocument[] {
-  const parts = [said].flat()
+function documents(found: Package, raw: unknown, usual: readonly string[], file: string): HookDocument[] {
+  const parts = [raw].flat()
   const named = parts.filter((part) => typeof part === 'string')
-  const paths = [...new Set([...(said === undefined ? usual : []), ...named])]
+  const paths = [...new Set([...(raw === undefined ? usual : []), ...named])]
   return [
     ...parts.filter(isObject).map((document) => ({ document, file })),
     ...paths.map((path) => ({ document: found.read(path), file: `${found.place.root}/${path.replace(/^\.\//, '')}` })),
@@ -54,8 +54,8 @@ function documents(found: Package, said: unknown, usual: readonly string[], file
 /** `{ mcpServers: {…} }` or the bare map. */
 export function readServers(found: Package, document: JsonObject, file: string): void {
   const names = { literals: foldersOf(found.place), environment: true }
-  for (const [name, said] of Object.entries(isObject(document['mcpServers']) ? document['mcpServers'] : document)) {
-    const server = isObject(said) ? serverOf(said) : undefined
+  for (const [name, raw] of Object.entries(isObject(document['mcpServers']) ? document['mcpServers'] : document)) {
+    const server = isObject(raw) ? serverOf(raw) : undefined
     if (server) addServer(found, name, server, names, file)
     else found.invalid(`${file}: the server ${name} has neither a command nor a URL of a type that is spoken here.`, file)
   }

@@ -16,8 +16,8 @@ export function readGeminiExtension(found: Package, manifest: JsonObject): boole
   const names = { literals, environment: true }
   found.needs = settingsOf(manifest['settings'])
   found.variable = (key) => key
-  for (const [name, said] of Object.entries(isObject(manifest['mcpServers']) ? manifest['mcpServers'] : {})) {
-    const { command, args, env, cwd, httpUrl, url, headers, includeTools, excludeTools, timeout } = isObject(said) ? said : {}
+  for (const [name, raw] of Object.entries(isObject(manifest['mcpServers']) ? manifest['mcpServers'] : {})) {
+    const { command, args, env, cwd, httpUrl, url, headers, includeTools, excludeTools, timeout } = isObject(raw) ? raw : {}
     const more = {
       ...(Array.isArray(includeTools) && { include: includeTools.map(String) }),
       ...(Array.isArray(excludeTools) && { exclude: excludeTools.map(String) }),
@@ -46,5 +46,5 @@ export function readGeminiExtension(found: Package, manifest: JsonObject): boole
 }
 
 /** What the user is asked for there, by the variable under which programs find it. */
-const settingsOf = (said: unknown) =>
-  needsOf(Object.fromEntries((Array.isArray(said) ? said : []).flatMap((field) => (isObject(field) && typeof field['envVar'] === 'string' ? [[field['envVar'], { ...field, title: field['name'] }]] : []))))
+const settingsOf = (raw: unknown) =>
+  needsOf(Object.fromEntries((Array.isArray(raw) ? raw : []).flatMap((field) => (isObject(field) && typeof field['envVar'] === 'string' ? [[field['envVar'], { ...field, title: field['name'] }]] : []))))

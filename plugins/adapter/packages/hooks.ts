@@ -43,7 +43,7 @@ export function addHooks(found: Package, sources: readonly HookDocument[], manne
       }
     }
   }
-  if (from !== undefined) found.bring('lifecycle_hooks', { kind: 'hooks', hooks: block }, from)
+  if (from !== undefined) found.addManifest('lifecycle_hooks', { kind: 'hooks', hooks: block }, from)
   found.unsupported({ 'Lifecycle hooks for what never happens here': [...never], 'Lifecycle hooks of types that nobody runs here': [...types] }, sources[0]!.file)
 }
 
@@ -63,8 +63,8 @@ function entryOf(found: Package, entry: unknown, file: string, { names, units = 
       return { type, command: words[0], args: words.slice(1), ...shared }
     }
     if (type === 'http' && typeof url === 'string') {
-      const said = Object.entries(isObject(headers) ? headers : {}).map(([name, text]) => [name, word(text)])
-      return { type, url, headers: Object.fromEntries(said), ...(Array.isArray(allowedEnvVars) && { allowedEnvVars: allowedEnvVars.map(String) }), ...shared }
+      const values = Object.entries(isObject(headers) ? headers : {}).map(([name, text]) => [name, word(text)])
+      return { type, url, headers: Object.fromEntries(values), ...(Array.isArray(allowedEnvVars) && { allowedEnvVars: allowedEnvVars.map(String) }), ...shared }
     }
     if (type === 'command' || type === 'http') throw new Error(`it has no ${type === 'http' ? 'url' : 'command'}`)
     types.add(String(type))

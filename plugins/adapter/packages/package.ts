@@ -23,7 +23,7 @@ export class Package {
   ) {}
 
   /** A part of it as a manifest that brings it. */
-  bring(name: string, manifest: Manifest, file: string): void {
+  addManifest(name: string, manifest: Manifest, file: string): void {
     if (!/^[^\p{Cc}\p{Cf}]{1,128}$/u.test(name)) {
       return this.invalid(`${file}: the name ${JSON.stringify(name.slice(0, 40))} is empty, over 128 characters long or holds what cannot be seen.`, file)
     }
@@ -38,8 +38,8 @@ export class Package {
   }
   /** Each part that is there and not honoured, with how much of it there is, or what. */
   unsupported(parts: Record<string, number | readonly string[]>, file: string): void {
-    for (const [part, said] of Object.entries(parts)) {
-      const [count, names] = typeof said === 'number' ? [said, ''] : [said.length, `: ${said.slice(0, 8).join(', ')}${said.length > 8 ? ' …' : ''}`]
+    for (const [part, values] of Object.entries(parts)) {
+      const [count, names] = typeof values === 'number' ? [values, ''] : [values.length, `: ${values.slice(0, 8).join(', ')}${values.length > 8 ? ' …' : ''}`]
       // It was shown when the user agreed to the package, and nobody can fix it.
       if (count > 0) this.say('VT_FORMAT_UNSUPPORTED', 'info', `${part} of the ${this.format} package ${this.place.plugin} (${count}${names}) are not honoured here.`, 'The other parts work.', file)
     }

@@ -10,12 +10,12 @@ const most = { depth: 6, entries: 5_000 }
 
 export function readPi(found: Package, document: JsonObject): boolean {
   const file = join(found.place.root, 'package.json')
-  const said = document['omp'] ?? document['pi']
-  if (!isObject(said)) {
+  const raw = document['omp'] ?? document['pi']
+  if (!isObject(raw)) {
     found.invalid(`${file}: '${'omp' in document ? 'omp' : 'pi'}' is no object.`, file)
     return false
   }
-  const list = (key: string): string[] | undefined => (said[key] === undefined ? undefined : [said[key]].flat().map(String))
+  const list = (key: string): string[] | undefined => (raw[key] === undefined ? undefined : [raw[key]].flat().map(String))
   found.skills = () => {
     const paths = walk(found)
     const skills = chosen(paths, list('skills') ?? ['skills']).filter((path) => basename(path) === 'SKILL.md').map((path) => dirname(path))

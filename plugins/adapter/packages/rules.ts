@@ -28,7 +28,7 @@ export function addRules(found: Package, excluded: readonly string[], file: stri
       add(rule, path)
     }
   }
-  if (deny.length + ask.length > 0) found.bring('rules', { kind: 'policy', rules: { ...(deny.length > 0 && { deny: [...new Set(deny)] }), ...(ask.length > 0 && { ask: [...new Set(ask)] }) } }, from)
+  if (deny.length + ask.length > 0) found.addManifest('rules', { kind: 'policy', rules: { ...(deny.length > 0 && { deny: [...new Set(deny)] }), ...(ask.length > 0 && { ask: [...new Set(ask)] }) } }, from)
   found.unsupported({ 'Rules with more than a tool and the beginning of a command': unclear }, file)
 
   /** A rule that says less than ours can is asked about wherever it might have meant the call. */

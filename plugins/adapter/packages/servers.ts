@@ -43,7 +43,7 @@ export function addServer(found: Package, name: string, { command, args, env, cw
             ...(typeof cwd === 'string' && { cwd: open(cwd, 'its folder') }),
           }
         : { type, url: open(url, 'its address'), ...(isObject(headers) && { headers: each(headers) }) }
-    found.bring(name, { mcp: { server: { ...definition, ...more } }, ...(requires && { requires }) }, file)
+    found.addManifest(name, { mcp: { server: { ...definition, ...more } }, ...(requires && { requires }) }, file)
   } catch (error) {
     found.invalid(`${file}: the server ${name} is left out: ${(error as Error).message}.`, file)
   }

@@ -21,9 +21,9 @@ const reference = /\$\{(?:user_config\.([\w-]+)|([A-Za-z_]\w*|\/)(?::-([^}]*))?)
 const types = new Set(['string', 'number', 'boolean'])
 
 /** `userConfig` of Claude Code and `user_config` of a bundle: key to field. */
-export function needsOf(said: unknown, literals: Readonly<Record<string, string>> = {}): Needs {
+export function needsOf(raw: unknown, literals: Readonly<Record<string, string>> = {}): Needs {
   const needs: Needs = { options: {}, required: [], secrets: {} }
-  for (const [key, field] of Object.entries(isObject(said) ? said : {})) {
+  for (const [key, field] of Object.entries(isObject(raw) ? raw : {})) {
     if (!isObject(field)) continue
     const { type, title, description, sensitive, required, multiple } = field
     const about = [title, description].filter((text) => typeof text === 'string').join(': ')

@@ -52,10 +52,10 @@ export async function signInOf(kernel: Kernel, name: string, providers: AgentPro
 
 /** Resolves the values of an entry with the rights of the contribution that declares it. */
 function resolver(kernel: Kernel, { entry, from, options }: ProviderSource, { env }: AgentProviders): Resolve {
-  const premises = { settings: kernel.settings, env, workspace: kernel.workspace, optionsOf: () => options }
+  const adapterContext = { settings: kernel.settings, env, workspace: kernel.workspace, optionsOf: () => options }
   return async (value, field) => {
     try {
-      const text = await resolveValue(value, { contribution: from, premises, field, signal: new AbortController().signal })
+      const text = await resolveValue(value, { contribution: from, adapterContext, field, signal: new AbortController().signal })
       if (text) return text
     } catch (error) {
       if (!(error instanceof VtError)) throw error

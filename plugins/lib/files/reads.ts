@@ -30,11 +30,11 @@ export class Reads {
   }
 
   /** Remembers how `path` was, and the bytes themselves while there is room. A part of the same version adds nothing. */
-  remember(path: string, seen: Remembered): void {
+  remember(path: string, version: Remembered): void {
     const known = this.files.get(path)
-    if (seen.hash === undefined && seen.stat && known?.stat && sameVersion(known.stat, seen.stat)) return
+    if (version.hash === undefined && version.stat && known?.stat && sameVersion(known.stat, version.stat)) return
     this.forget(path)
-    const { bytes, ...rest } = seen
+    const { bytes, ...rest } = version
     if (!bytes || bytes.length > keptBytes) {
       this.files.set(path, rest)
       return

@@ -42,16 +42,16 @@ export function refuseStale(path: string, target: FileTarget | undefined, expect
     if (target?.version.sha256.startsWith(expected.toLowerCase())) return
     throw stale(path, { path, expected_hash: expected, disk_hash: disk ?? null })
   }
-  const seen = target && readsOf(session).get(target.resolved)
-  if (!seen || (seen.hash ? seen.hash === disk : !seen.stat || sameVersion(seen.stat, target.version.stat))) return
-  const diff = seen.bytes && diffTexts(path, seen.bytes, target.bytes, { lines: 40, bytes: 8192 })
-  throw stale(path, { path, ...(seen.hash && { read_hash: seen.hash }), disk_hash: disk, ...(diff && { diff }) })
+  const lastRead = target && readsOf(session).get(target.resolved)
+  if (!lastRead || (lastRead.hash ? lastRead.hash === disk : !lastRead.stat || sameVersion(lastRead.stat, target.version.stat))) return
+  const diff = lastRead.bytes && diffTexts(path, lastRead.bytes, target.bytes, { lines: 40, bytes: 8192 })
+  throw stale(path, { path, ...(lastRead.hash && { read_hash: lastRead.hash }), disk_hash: disk, ...(diff && { diff }) })
 }
 
 /** The same for a file whose content is not looked at. */
 export function refuseOther(path: string, stat: EntryStat, { session, workspace }: Context): void {
-  const seen = readsOf(session).get(workspace.resolve(path, { follow: false }))
-  if (seen?.stat && !sameVersion(seen.stat, stat)) throw stale(path, { path })
+  const lastRead = readsOf(session).get(workspace.resolve(path, { follow: false }))
+  if (lastRead?.stat && !sameVersion(lastRead.stat, stat)) throw stale(path, { path })
 }
 
 const stale = (path: string, details: Record<string, unknown>): VtError =>

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { optionsOf, type JsonObject } from '../../../core/base/index.js'
 import { expandVariables, resolveValue, resolveValues, resolveWords, type ValueScope } from '../values/index.js'
-import type { HookGround, HookEntry, HookGroup } from './entries.js'
+import type { HookEnvironment, HookEntry, HookGroup } from './entries.js'
 
 /** A hook that can be run: every place for a value is filled. */
 export interface Ready {
@@ -16,16 +16,16 @@ export interface Ready {
 }
 
 /** Looks up what a hook waits for, now that it is used. Throws VT_SECRET_MISSING, VT_SECRET_REFUSED, VT_CONFIG_ENV. */
-export async function ready({ command = '', args, url = '', headers = {} }: HookEntry, { by, env, cwd, layer = 'user' }: HookGroup, { root, settings, signal }: HookGround): Promise<Ready> {
-  const premises: ValueScope['premises'] = { settings, env: process.env, workspace: root, optionsOf: (one) => optionsOf(settings, one) }
-  const asking = (field: string): ValueScope => ({ contribution: by ?? { id: 'hooks', plugin: layer, layer, file: root, manifest: {} }, premises, field: `hooks.${field}`, signal })
+export async function ready({ command = '', args, url = '', headers = {} }: HookEntry, { by, env, cwd, layer = 'user' }: HookGroup, { root, settings, signal }: HookEnvironment): Promise<Ready> {
+  const adapterContext: ValueScope['adapterContext'] = { settings, env: process.env, workspace: root, optionsOf: (one) => optionsOf(settings, one) }
+  const asking = (field: string): ValueScope => ({ contribution: by ?? { id: 'hooks', plugin: layer, layer, file: root, manifest: {} }, adapterContext, field: `hooks.${field}`, signal })
   const words = await resolveWords(args ?? [], asking('args'))
   // In the settings `${NAME}` is a variable; a package has said what its texts mean.
-  const given = by ? words : words.map((word) => expandVariables(word, asking('args')))
+  const expanded = by ? words : words.map((word) => expandVariables(word, asking('args')))
   if (by) mkdirSync(by.data, { recursive: true, mode: 0o700 })
   return {
     command: (await resolveValue(command, asking('command'))) ?? '',
-    ...(args && { args: given }),
+    ...(args && { args: expanded }),
     url,
     headers: await resolveValues(headers, asking('headers')),
     env: { ...(await resolveValues(env, asking('env'))), ...(by && { PLUGIN_ROOT: by.root, PLUGIN_DATA: by.data }) },

@@ -1,6 +1,6 @@
 import type { Call, JsonObject } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
-import { groupsFor, matches, type HookGround, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
+import { groupsFor, matches, type HookEnvironment, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
 import { hookInput, runHook, type HookOutput } from './run.js'
 import { hookWordsFor, type HookWord } from './words.js'
 
@@ -11,7 +11,7 @@ export interface ChosenHook {
   word: HookWord
 }
 export interface Ran extends ChosenHook {
-  said: HookOutput
+  output: HookOutput
 }
 
 export const hooksIn = ({ settings }: Pick<Context, 'settings'>): HookBlock | undefined => {
@@ -46,10 +46,10 @@ async function concerned({ if: text }: HookEntry, call: Call, context: Context):
 
 /** Runs hooks side by side with the event as their input; answers in their order. Those that are `async` are started and not waited for. */
 export function runHooks(event: HookEvent, chosen: readonly ChosenHook[], call: Call, context: Context, extra: JsonObject): Promise<Ran[]> {
-  const ground: HookGround = { root: context.workspace.root, session: call.session, mode: call.mode, settings: context.settings, signal: context.signal }
+  const environment: HookEnvironment = { root: context.workspace.root, session: call.session, mode: call.mode, settings: context.settings, signal: context.signal }
   const waiting = chosen.flatMap((one) => {
     const { tool_name, tool_input } = one.word
-    const work = runHook(one.entry, one.group, hookInput(event, ground, { tool_name, tool_input, tool_use_id: call.id, ...extra }), ground).then((said) => ({ ...one, said }))
+    const work = runHook(one.entry, one.group, hookInput(event, environment, { tool_name, tool_input, tool_use_id: call.id, ...extra }), environment).then((output) => ({ ...one, output }))
     if (one.entry.async !== true || event === 'PreToolUse' || event === 'PermissionRequest') return [work]
     work.catch(() => undefined)
     return []

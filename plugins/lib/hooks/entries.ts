@@ -78,7 +78,7 @@ export async function matches(matcher: string | undefined, names: readonly strin
 }
 
 /** Where hooks run, and for whom. */
-export interface HookGround {
+export interface HookEnvironment {
   root: string
   session: string
   mode: Mode

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../core/base/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { hookBlocks } from './brought.js'
-import { groupsFor, matches, type HookGround, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
+import { groupsFor, matches, type HookEnvironment, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
 import { cutHookText, hookInput, runHook, specific, type HookOutput } from './run.js'
 
 /** Events that are no part of a call; surfaces and the agent fire them. */
@@ -32,44 +32,44 @@ const informative: readonly Occasion[] = ['SessionStart', 'UserPromptSubmit', 'S
  * nothing unless its `on_error` says so. Contract: never rejects; with no hooks it costs a look at the settings.
  */
 export async function fire(kernel: Kernel, event: Occasion, { session, matched = '', extra = {}, signal = new AbortController().signal }: EventInput): Promise<HookAnswer> {
-  const told: HookAnswer = { context: [], remarks: [] }
+  const answer: HookAnswer = { context: [], remarks: [] }
   const groups = groupsFor(kernel.hooks as HookBlock, event)
-  if (groups.length === 0) return told
-  const ground: HookGround = { root: kernel.workspace, session, mode: kernel.settings.policy.mode, settings: hookBlocks(kernel.settings), signal }
+  if (groups.length === 0) return answer
+  const environment: HookEnvironment = { root: kernel.workspace, session, mode: kernel.settings.policy.mode, settings: hookBlocks(kernel.settings), signal }
   const entries = new Map<string, { entry: HookEntry; group: HookGroup }>()
   for (const group of groups) {
     const { matcher, hooks = [], by } = group
     if (matched === '' || (await matches(matcher, [matched]))) for (const entry of hooks) entries.set(JSON.stringify([by?.id, entry]), { entry, group })
   }
-  const input = hookInput(event, ground, extra)
+  const input = hookInput(event, environment, extra)
   const waiting = [...entries.values()].flatMap(({ entry, group }) => {
-    const work = runHook(entry, group, input, ground).then(
-      (said): [HookEntry, HookOutput] => [entry, said],
+    const work = runHook(entry, group, input, environment).then(
+      (output): [HookEntry, HookOutput] => [entry, output],
       (error: Error): [HookEntry, HookOutput] => [entry, { kind: 'failed', reason: error.message }],
     )
     return entry.async === true ? [] : [work]
   })
-  for (const [entry, said] of await Promise.all(waiting)) hear(told, event, entry, said)
-  return told
+  for (const [entry, output] of await Promise.all(waiting)) hear(answer, event, entry, output)
+  return answer
 }
 
-function hear(told: HookAnswer, event: Occasion, entry: HookEntry, said: HookOutput): void {
+function hear(answer: HookAnswer, event: Occasion, entry: HookEntry, output: HookOutput): void {
   const block = (reason: unknown): void => {
-    if (blockable.includes(event)) told.block ??= cutHookText(String(reason ?? 'A lifecycle hook objects.'))
+    if (blockable.includes(event)) answer.block ??= cutHookText(String(reason ?? 'A lifecycle hook objects.'))
   }
-  if (said.kind === 'block') return block(said.reason)
-  if (said.kind === 'failed') {
-    told.remarks.push({ code: 'VT_HOOK_FAILED', message: said.reason })
-    if ((entry.on_error ?? entry.onError) === 'deny') block(said.reason)
+  if (output.kind === 'block') return block(output.reason)
+  if (output.kind === 'failed') {
+    answer.remarks.push({ code: 'VT_HOOK_FAILED', message: output.reason })
+    if ((entry.on_error ?? entry.onError) === 'deny') block(output.reason)
     return
   }
-  const { json, text } = said
+  const { json, text } = output
   const { additionalContext } = specific(json)
   if (json['decision'] === 'block') block(json['reason'])
   else if (json['continue'] === false) block(json['stopReason'])
   const known = [text, additionalContext].filter((one): one is string => typeof one === 'string' && one !== '')
-  if (informative.includes(event)) told.context.push(...known.map(cutHookText))
-  if (typeof json['systemMessage'] === 'string') told.remarks.push({ code: 'VT_HOOK_CONTEXT', message: cutHookText(json['systemMessage']) })
+  if (informative.includes(event)) answer.context.push(...known.map(cutHookText))
+  if (typeof json['systemMessage'] === 'string') answer.remarks.push({ code: 'VT_HOOK_CONTEXT', message: cutHookText(json['systemMessage']) })
 }
 
 /** Tells hooks that the user is waited for. Nobody waits for them. */

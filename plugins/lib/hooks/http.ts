@@ -1,12 +1,12 @@
 import { keepSecret } from '../../../core/base/index.js'
 import { fetchPage, hostOf, type WebSettings } from '../net/index.js'
-import type { HookGround, HookEntry } from './entries.js'
+import type { HookEnvironment, HookEntry } from './entries.js'
 
 /**
  * Posts an event through the fetcher that everything else goes through; a host that is not public is one the user has named in
  * `web.private_hosts`. Answers the JSON that came, or what is wrong.
  */
-export async function post(entry: HookEntry, body: string, { settings, signal }: HookGround, limits: { seconds: number; max_bytes: number }): Promise<{ text: string; wrong?: string }> {
+export async function post(entry: HookEntry, body: string, { settings, signal }: HookEnvironment, limits: { seconds: number; max_bytes: number }): Promise<{ text: string; wrong?: string }> {
   const wrong = (reason: string) => ({ text: '', wrong: reason })
   if (!URL.canParse(entry.url!)) return wrong('has an address that is none')
   const url = new URL(entry.url!)

@@ -3,7 +3,7 @@ import { findProgram, searchPath, VtError, type JsonObject } from '../../../core
 import { spoken } from '../base/index.js'
 import { runShort } from '../process/index.js'
 import { ready, type Ready } from './brought.js'
-import { inGemini, type HookGround, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
+import { inGemini, type HookEnvironment, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
 
 /** What a hook said. `block` is its exit code 2; what went wrong is `failed`, `exited` when it is only an exit code. */
 export type HookOutput =
@@ -15,28 +15,28 @@ const permissionModes = { plan: 'plan', ask: 'default', auto: 'acceptEdits', 'fu
 const largest = { answer: 1024 * 1024, text: 10_000 }
 
 /** The event as every hook gets it: one JSON object. */
-export function hookInput(event: HookEvent, { root, session, mode }: HookGround, extra: JsonObject): JsonObject {
+export function hookInput(event: HookEvent, { root, session, mode }: HookEnvironment, extra: JsonObject): JsonObject {
   return { session_id: session, cwd: root, hook_event_name: event, transcript_path: join(root, '.vtcode/sessions', session, 'calls.jsonl'), permission_mode: permissionModes[mode], ...extra }
 }
 
 /** Tells one hook of an event and reads what it says. Contract: rejects only when it was aborted. */
-export async function runHook(entry: HookEntry, group: HookGroup, told: JsonObject, ground: HookGround): Promise<HookOutput> {
-  const event = told['hook_event_name'] as HookEvent
-  const input = group.dialect === 'gemini' ? { ...told, hook_event_name: inGemini(event) } : told
+export async function runHook(entry: HookEntry, group: HookGroup, payload: JsonObject, environment: HookEnvironment): Promise<HookOutput> {
+  const event = payload['hook_event_name'] as HookEvent
+  const input = group.dialect === 'gemini' ? { ...payload, hook_event_name: inGemini(event) } : payload
   const seconds = Math.min(600, Math.max(1, entry.timeout_secs ?? entry.timeout ?? (event === 'SessionEnd' ? 2 : 60)))
   const failed = (reason: string, how: { exited?: true } = {}): HookOutput => ({ kind: 'failed', reason: `The hook \`${shownHook(entry)}\` ${reason}.`, ...how })
   const type = entry.type ?? 'command'
   try {
-    if (type === 'command' && entry.command) return await command(await ready(entry, group, ground), input, ground, seconds, failed)
+    if (type === 'command' && entry.command) return await command(await ready(entry, group, environment), input, environment, seconds, failed)
     if (type === 'http' && entry.url) {
       const { post } = await import('./http.js')
-      const { url, headers } = await ready(entry, group, ground)
-      const answer = await post({ ...entry, url, headers }, JSON.stringify(input), ground, { seconds, max_bytes: largest.answer })
+      const { url, headers } = await ready(entry, group, environment)
+      const answer = await post({ ...entry, url, headers }, JSON.stringify(input), environment, { seconds, max_bytes: largest.answer })
       return answer.wrong === undefined ? readAnswer(0, answer.text, '', failed) : failed(answer.wrong)
     }
     return failed(`is of the type ${JSON.stringify(type)}, which is not served`)
   } catch (error) {
-    if (ground.signal.aborted) throw error
+    if (environment.signal.aborted) throw error
     const way = error instanceof VtError ? ` ${error.problem.hint}` : ''
     return failed(`failed: ${(error as Error).message}${way}`.replace(/\.$/, ''))
   }
@@ -44,8 +44,8 @@ export async function runHook(entry: HookEntry, group: HookGroup, told: JsonObje
 
 type Failed = (reason: string, how?: { exited?: true }) => HookOutput
 
-async function command({ command, args: said, env, cwd, base }: Ready, input: JsonObject, { root, signal }: HookGround, seconds: number, failed: Failed): Promise<HookOutput> {
-  const [name, args] = said ? [command, said] : ['sh', ['-c', command]]
+async function command({ command, args: declared, env, cwd, base }: Ready, input: JsonObject, { root, signal }: HookEnvironment, seconds: number, failed: Failed): Promise<HookOutput> {
+  const [name, args] = declared ? [command, declared] : ['sh', ['-c', command]]
   const file = isAbsolute(name) ? name : name.includes('/') ? join(base, name) : findProgram(name, searchPath(process.env.PATH, root))
   if (file === undefined) return failed('is not found')
   const own = { PROJECT_DIR: root, SESSION_ID: String(input['session_id']), HOOK_EVENT: String(input['hook_event_name']), TRANSCRIPT_PATH: String(input['transcript_path']) }

@@ -17,11 +17,11 @@ export interface HookWord {
 export function hookWordsFor(call: Call, slot: SlotInfo, dialect: Dialect, root: string): HookWord[] {
   if (dialect === 'unified') return [{ ...ours(call, slot), names: [...ours(call, slot).names, ...foreignNames(call.slot)] }]
   const tool = Object.hasOwn(tools, call.slot) ? tools[call.slot]! : undefined
-  const said = tool?.(call.given, (path) => join(root, path)) ?? []
-  if (said.length === 0) return [ours(call, slot)]
-  return said.map(([name, tool_input, back]) => {
+  const calls = tool?.(call.given, (path) => join(root, path)) ?? []
+  if (calls.length === 0) return [ours(call, slot)]
+  return calls.map(([name, tool_input, back]) => {
     const tool_name = dialect === 'gemini' ? (gemini[name] ?? name) : name
-    return { tool_name, tool_input, names: [tool_name], ...(back && said.length === 1 && { back }) }
+    return { tool_name, tool_input, names: [tool_name], ...(back && calls.length === 1 && { back }) }
   })
 }
 
@@ -39,7 +39,7 @@ type Teller = (given: Readonly<JsonObject>, absolute: (path: string) => string) 
 /** Fields by their name there; what was not said stays unsaid. */
 function renamed(name: string, fields: Record<string, string>, convert: Record<string, { to: (value: any) => unknown; back: (value: any) => unknown }> = {}): Teller {
   return (given, absolute) => {
-    const told = Object.entries(fields).flatMap(([own, theirs]) => {
+    const entries = Object.entries(fields).flatMap(([own, theirs]) => {
       const value = given[own]
       if (value === undefined) return []
       if (theirs === 'file_path') return [[theirs, absolute(String(value))]]
@@ -50,7 +50,7 @@ function renamed(name: string, fields: Record<string, string>, convert: Record<s
       ...kept,
       ...Object.fromEntries(Object.entries(fields).flatMap(([own, theirs]) => (input[theirs] === undefined ? [] : [[own, convert[own] ? convert[own].back(input[theirs]) : input[theirs]]]))),
     })
-    return [[name, Object.fromEntries(told) as JsonObject, back]]
+    return [[name, Object.fromEntries(entries) as JsonObject, back]]
   }
 }
 

@@ -121,12 +121,12 @@ async function read(answer: HttpAnswer, url: URL, redirects: string[], { max_byt
   const location = one(headers['location'])
   if (status >= 300 && status < 400 && location !== undefined) return { ...page, location: readUrl(location, url.href) }
   if (status >= 400 && !accepts?.(status)) throw refused(status, url, retry_after)
-  const said = readContentType(one(headers['content-type']))
-  if (said.type && !isTextType(said.type)) throw wrongType(url, said.type, said.type)
+  const declared = readContentType(one(headers['content-type']))
+  if (declared.type && !isTextType(declared.type)) throw wrongType(url, declared.type, declared.type)
   const { bytes, truncated } = await readResponseBody(answer, max_bytes)
-  if (isBinaryBody(bytes, said)) throw wrongType(url, isPdf(bytes) ? 'application/pdf' : said.type ? `sent as ${said.type} and binary` : 'binary', said.type)
-  const text = decodeText(bytes, said)
-  const content_type = said.type || (/^\s*<(?:!doctype html|html|head|body)\b/i.test(text) ? 'text/html' : 'text/plain')
+  if (isBinaryBody(bytes, declared)) throw wrongType(url, isPdf(bytes) ? 'application/pdf' : declared.type ? `sent as ${declared.type} and binary` : 'binary', declared.type)
+  const text = decodeText(bytes, declared)
+  const content_type = declared.type || (/^\s*<(?:!doctype html|html|head|body)\b/i.test(text) ? 'text/html' : 'text/plain')
   return { ...page, content_type, text, bytes: bytes.length, truncated }
 }
 

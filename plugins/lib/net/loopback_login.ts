@@ -50,11 +50,11 @@ export class WayBack {
   /** What the browser came back with, once the user has signed in. */
   async answer(signal: AbortSignal): Promise<URLSearchParams> {
     const late = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)])
-    const given = new Promise<never>((_, reject) => late.addEventListener('abort', () => reject(new Error('nobody signed in')), { once: true }))
+    const timedOut = new Promise<never>((_, reject) => late.addEventListener('abort', () => reject(new Error('nobody signed in')), { once: true }))
     // Meanwhile nothing else may keep the process alive.
     this.listener.ref()
     try {
-      return await Promise.race([this.#back ?? given, given])
+      return await Promise.race([this.#back ?? timedOut, timedOut])
     } finally {
       this.listener.unref()
       this.#state = ''

@@ -24,10 +24,10 @@ export function watchBurden(pid: number, most: Burden, exceeded: () => void): ()
 
 /** Nothing of a program that has ended. */
 function burdenOf(pid: number): Burden {
-  return { read: told(`/proc/${pid}/io`, /^rchar: (\d+)/m), resident: told(`/proc/${pid}/status`, /^RssAnon:\s*(\d+)/m) * 1024 }
+  return { read: readFigure(`/proc/${pid}/io`, /^rchar: (\d+)/m), resident: readFigure(`/proc/${pid}/status`, /^RssAnon:\s*(\d+)/m) * 1024 }
 }
 
-function told(file: string, figure: RegExp): number {
+function readFigure(file: string, figure: RegExp): number {
   try {
     return Number(figure.exec(readFileSync(file, 'latin1'))?.[1] ?? 0)
   } catch {

@@ -48,7 +48,7 @@ function profile({ workspace, writable, shown, settings, programs = true }: Conf
     ...(programs ? ['--ro-bind', '/', '/'] : [...essentials, process.execPath, env, prlimit].flatMap((path) => ['--ro-bind-try', path, path])),
     ...['--dev', '/dev', '--proc', '/proc'],
     ...['--size', '268435456', '--tmpfs', '/tmp', '--size', '67108864', '--tmpfs', '/dev/shm'],
-    ...(programs ? [...secrets, ...settings.deny_read].map(fromHome).filter((path) => !settings.readable.includes(path)).flatMap(hidden) : []),
+    ...(programs ? [...secrets, ...settings.deny_read].map(fromHome).filter((path) => !settings.readable.includes(path)).flatMap(hiding) : []),
     ...[writable ? '--bind' : '--ro-bind', workspace, workspace],
     ...(writable ? foldersOf(guarded, workspace).flatMap((path) => ['--bind', path, path]) : []),
     ...settings.writable.map(fromHome).flatMap((path) => ['--bind-try', path, path]),
@@ -100,7 +100,7 @@ const secrets = [
 ]
 const fromHome = (path: string): string => (isAbsolute(path) ? path : join(homedir(), path.replace(/^~\//, '')))
 
-function hidden(path: string): string[] {
+function hiding(path: string): string[] {
   const stat = statSync(path, { throwIfNoEntry: false })
   if (!stat) return []
   return stat.isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path]
@@ -126,11 +126,11 @@ async function probe(tools: Tools): Promise<Sandbox> {
     const where: Confinement = { workspace: outside, writable: false, cwd: '/', shown: [], settings }
     const known = { PATH: '/usr/bin:/bin', PROBE: outside, OUTSIDE_PID: String(process.pid) }
     const program = confined(tools, { file: '/bin/sh', args: ['-c', attempts], cwd: '/', env: known }, where)
-    const said = { out: tail(), err: tail() }
-    const ended = await runProgram(program, { signal: new AbortController().signal, seconds: 10 }, said.out.take, said.err.take)
-    const held = ended?.exit_code === 0 && said.out.text() === 'held\n' && (await readdir(outside)).length === 0
+    const output = { out: tail(), err: tail() }
+    const ended = await runProgram(program, { signal: new AbortController().signal, seconds: 10 }, output.out.take, output.err.take)
+    const held = ended?.exit_code === 0 && output.out.text() === 'held\n' && (await readdir(outside)).length === 0
     if (held) return { tools }
-    const why = (said.out.text() + said.err.text()).trim().slice(0, 200)
+    const why = (output.out.text() + output.err.text()).trim().slice(0, 200)
     return { missing: `bubblewrap does not hold here: ${why || 'it does not start'}` }
   } finally {
     await rm(outside, { recursive: true, force: true })

@@ -12,9 +12,9 @@ export interface Examples {
 
 /** Tries a rule on its own examples. Throws VT_CONFIG_INVALID for the first one on which it says something else. */
 export function tryExamples(rule: Rule, verdict: 'deny' | 'ask' | 'allow', { match = [], not_match = [] }: Examples): void {
-  const wrong = match.find((example) => !meant(rule, verdict, example))
+  const wrong = match.find((example) => !applies(rule, verdict, example))
   if (wrong !== undefined) throw wrongExample(rule, 'match', wrong)
-  const over = not_match.find((example) => meant(rule, verdict, example))
+  const over = not_match.find((example) => applies(rule, verdict, example))
   if (over !== undefined) throw wrongExample(rule, 'not_match', over)
 }
 
@@ -22,7 +22,7 @@ const wrongExample = (rule: Rule, list: string, example: unknown) =>
   problem('VT_CONFIG_INVALID', { problem: `The rule '${rule.text}' ${list === 'match' ? 'does not match' : 'matches'} its example ${JSON.stringify(example)} under ${list}.` })
 
 /** An example is a command line, a path, an address or the input of a call. */
-function meant(rule: Rule, verdict: 'deny' | 'ask' | 'allow', example: unknown): boolean {
+function applies(rule: Rule, verdict: 'deny' | 'ask' | 'allow', example: unknown): boolean {
   const text = typeof example === 'string' ? example : JSON.stringify(example)
   if (rule.command) return verdict === 'allow' ? frees(rule, text) : readCommand(text).commands.some((argv) => rule.command!.hits(argv))
   if (rule.path) return rule.path(text.replace(/^\.\//, ''))

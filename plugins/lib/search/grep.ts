@@ -155,7 +155,7 @@ async function look(engine: SearchEngine, context: Context, pattern: Pattern, pa
 
 /** Adds what is found in open files. False when the engine cannot be started. */
 async function add(engine: SearchEngine, context: Context, pattern: Pattern, files: (Part & WantedMatches)[], input: GrepInput, shown: Shown): Promise<boolean> {
-  const known = await Promise.all(files.map(told))
+  const known = await Promise.all(files.map(positionsIn))
   const others = files.filter((_, index) => !known[index])
   const looked = others.length === 0 ? [] : await engine.places(context, pattern, others)
   if (!looked) return false
@@ -169,7 +169,7 @@ async function add(engine: SearchEngine, context: Context, pattern: Pattern, fil
 }
 
 /** The places that the search told of, if the file that was opened holds them. */
-async function told({ places, source, skip, limit }: Part & WantedMatches): Promise<MatchPosition[] | undefined> {
+async function positionsIn({ places, source, skip, limit }: Part & WantedMatches): Promise<MatchPosition[] | undefined> {
   const wanted = places?.slice(skip, skip + limit).flatMap((place) => place()) ?? []
   for (const place of wanted) if (!(await holdsMatch(source, place))) return undefined
   return wanted.length === limit ? wanted : undefined

@@ -96,9 +96,9 @@ export async function countMatches(context: Context, query: SearchQuery): Promis
 async function answered(state: Search): Promise<Counts | undefined> {
   const { query, target } = state
   const tellable = query.where && (target.kind === 'directory' ? quick(target) : target.stat.bytes <= largestTold)
-  const told = tellable ? await tell(state) : 'many'
-  if (told === 'vast') remember(target)
-  return typeof told === 'string' ? count(state, query.patterns) : told
+  const counted = tellable ? await tell(state) : 'many'
+  if (counted === 'vast') remember(target)
+  return typeof counted === 'string' ? count(state, query.patterns) : counted
 }
 
 /** One run that tells every match; `many` where they are, or where a file that was named is no text. */

@@ -22,23 +22,23 @@ const kept = 500
 
 /** The memory behind the guard against calls that go in a circle. */
 export class Repeats {
-  private readonly seen = new Map<string, Seen>()
+  private readonly repeats = new Map<string, Seen>()
   private settings: unknown
   successes = 0
 
   /** What is known of this call, while these settings count: what other rules refused is worth asking again. */
   find(call: Call, settings: unknown): Seen | undefined {
-    if (this.settings !== settings) for (const one of this.seen.values()) delete one.refusal
+    if (this.settings !== settings) for (const one of this.repeats.values()) delete one.refusal
     this.settings = settings
-    return this.seen.get(identity(call))
+    return this.repeats.get(identity(call))
   }
 
   private note(call: Call): Seen {
     const key = identity(call)
-    const seen = this.seen.get(key) ?? { first: call.id, times: 0, at: 0, failures: 0, successes: 0 }
-    this.seen.delete(key)
-    this.seen.set(key, seen)
-    if (this.seen.size > kept) this.seen.delete(this.seen.keys().next().value!)
+    const seen = this.repeats.get(key) ?? { first: call.id, times: 0, at: 0, failures: 0, successes: 0 }
+    this.repeats.delete(key)
+    this.repeats.set(key, seen)
+    if (this.repeats.size > kept) this.repeats.delete(this.repeats.keys().next().value!)
     return seen
   }
 
@@ -63,7 +63,7 @@ export class Repeats {
     seen.failures = 0
     if (call.effects.some((effect) => effect === 'write' || effect === 'exec')) {
       // Something may have changed: what was read before is worth reading again, and a guard that looks at files may say otherwise now.
-      for (const other of this.seen.values()) {
+      for (const other of this.repeats.values()) {
         other.times = 0
         if (other.refusal?.byPerson === false) delete other.refusal
       }

@@ -20,9 +20,9 @@ async function ask(io: Io, questions: readonly Question[], signal: AbortSignal):
       answers[question.id] = { selected: [chosen as string] }
       continue
     }
-    const said = await text({ ...common, message: question.options ? 'Your answer' : message })
-    if (isCancel(said)) return undefined
-    answers[question.id] = { selected: [], ...(said && { other: said }) }
+    const answer = await text({ ...common, message: question.options ? 'Your answer' : message })
+    if (isCancel(answer)) return undefined
+    answers[question.id] = { selected: [], ...(answer && { other: answer }) }
   }
   return answers
 }

@@ -9,7 +9,7 @@ import { printed as programOutput } from '../process/index.js'
 /** Who asks for a value, and what the forms `option` and `input` look into. */
 export interface ValueScope {
   contribution: Pick<Contribution, 'id' | 'plugin' | 'layer' | 'file' | 'manifest'>
-  premises: Pick<AdapterContext, 'settings' | 'env' | 'workspace'> & { optionsOf(contribution: ValueScope['contribution']): Readonly<JsonObject> }
+  adapterContext: Pick<AdapterContext, 'settings' | 'env' | 'workspace'> & { optionsOf(contribution: ValueScope['contribution']): Readonly<JsonObject> }
   /** Names the place of the value in error texts: `http.auth.value`. */
   field: string
   input?: Readonly<JsonObject>
@@ -25,16 +25,16 @@ const forms = ['env', 'file', 'command', 'keychain', 'secret', 'option', 'input'
  */
 export async function resolveValue(value: unknown, asking: ValueScope): Promise<string | undefined> {
   if (typeof value === 'string') return value
-  const said = (value ?? {}) as JsonObject
-  const [form = '', ...others] = forms.filter((name) => Object.hasOwn(said, name))
+  const declared = (value ?? {}) as JsonObject
+  const [form = '', ...others] = forms.filter((name) => Object.hasOwn(declared, name))
   if (others.length > 0 || form === '') throw refused(asking, `it is none of: text, ${forms.slice(0, -1).map((name) => `{ ${name} }`).join(', ')}`)
   const own = asking.contribution.layer !== 'workspace'
   if (!own && (form === 'file' || form === 'keychain')) throw refused(asking, `{ ${form} } counts in your own settings and manifests only`)
-  if (form === 'option') return textOf(option(String(said['option']), asking), asking)
-  if (form === 'join') return (await Promise.all((said['join'] as unknown[]).map((part) => resolveValue(part, asking)))).join('')
-  if (form === 'input') return textOf(asking.input?.[String(said['input'])], asking)
-  if (form === 'secret') return secret(String(said['secret']), asking)
-  return outside(form, said, asking)
+  if (form === 'option') return textOf(option(String(declared['option']), asking), asking)
+  if (form === 'join') return (await Promise.all((declared['join'] as unknown[]).map((part) => resolveValue(part, asking)))).join('')
+  if (form === 'input') return textOf(asking.input?.[String(declared['input'])], asking)
+  if (form === 'secret') return secret(String(declared['secret']), asking)
+  return outside(form, declared, asking)
 }
 
 /** Every value of a map; absent ones are left out. */
@@ -59,8 +59,8 @@ export async function resolveWords(values: readonly unknown[], asking: ValueScop
 }
 
 /** What the user set for the plugin. Throws VT_SECRET_MISSING for what it cannot do without. */
-function option(key: string, { contribution, premises, field }: ValueScope): unknown {
-  const options = premises.optionsOf(contribution)
+function option(key: string, { contribution, adapterContext, field }: ValueScope): unknown {
+  const options = adapterContext.optionsOf(contribution)
   const value = Object.hasOwn(options, key) ? options[key] : undefined
   if (value !== undefined || !(contribution.manifest.options?.['required'] as string[] | undefined)?.includes(key)) return value
   const way = `Write to ~/.vtcode/vtcode.config.yaml: plugins: { settings: { '${contribution.plugin}': { options: { ${JSON.stringify(key)}: … } } } }`
@@ -69,11 +69,11 @@ function option(key: string, { contribution, premises, field }: ValueScope): unk
 
 /** A need that the manifest names and the user binds in `secrets`. */
 async function secret(key: string, asking: ValueScope): Promise<string | undefined> {
-  const { contribution, premises } = asking
+  const { contribution, adapterContext } = asking
   const needs = (contribution.manifest['secrets'] ?? {}) as Record<string, { required?: boolean }>
   if (!Object.hasOwn(needs, key)) throw refused(asking, `the manifest does not name the secret '${key}' under \`secrets\``)
   const name = `${contribution.plugin}:${key}`
-  const bound = (premises.settings['secrets'] as JsonObject | undefined)?.[name]
+  const bound = (adapterContext.settings['secrets'] as JsonObject | undefined)?.[name]
   if (bound === undefined) {
     if (needs[key]?.required === false) return undefined
     const way = `Write to ~/.vtcode/vtcode.config.yaml: secrets: { '${name}': { env: NAME } }`
@@ -85,16 +85,16 @@ async function secret(key: string, asking: ValueScope): Promise<string | undefin
   return text
 }
 
-async function outside(form: string, said: JsonObject, asking: ValueScope): Promise<string> {
-  if (form === 'env') return variable(String(said['env']), asking, said['default'])
-  const text = form === 'file' ? await fileText(String(said['file']), asking) : await printed(form, said, asking)
+async function outside(form: string, declared: JsonObject, asking: ValueScope): Promise<string> {
+  if (form === 'env') return variable(String(declared['env']), asking, declared['default'])
+  const text = form === 'file' ? await fileText(String(declared['file']), asking) : await printed(form, declared, asking)
   keepSecret(text, asking.field)
   return text
 }
 
 /** Packages may say what counts where the variable is not set. */
-function variable(name: string, { premises, contribution, field }: ValueScope, byDefault: unknown): string {
-  const text = premises.env[name]
+function variable(name: string, { adapterContext, contribution, field }: ValueScope, byDefault: unknown): string {
+  const text = adapterContext.env[name]
   if (text === undefined) {
     if (typeof byDefault === 'string') return byDefault
     throw problem('VT_SECRET_MISSING', { field, id: contribution.id, what: `the variable ${name}`, way: `Set ${name} where the program is started.` })
@@ -104,7 +104,7 @@ function variable(name: string, { premises, contribution, field }: ValueScope, b
 }
 
 async function fileText(path: string, asking: ValueScope): Promise<string> {
-  const home = asking.premises.env['HOME'] ?? homedir()
+  const home = asking.adapterContext.env['HOME'] ?? homedir()
   const file = path.startsWith('~/') ? join(home, path.slice(2)) : isAbsolute(path) ? path : resolve(dirname(asking.contribution.file), path)
   // Opened without waiting for a writer, so that a pipe is refused instead of waited for.
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
@@ -125,18 +125,18 @@ async function fileText(path: string, asking: ValueScope): Promise<string> {
 const printedBefore = new Map<string, { text: string; until: number }>()
 
 /** What a program prints: one of the user's own, or the keeper of secrets of the system. */
-async function printed(form: string, said: JsonObject, asking: ValueScope): Promise<string> {
-  const argv = form === 'command' ? said['command'] : keeper(said['keychain'] as { service: string; account: string })
+async function printed(form: string, declared: JsonObject, asking: ValueScope): Promise<string> {
+  const argv = form === 'command' ? declared['command'] : keeper(declared['keychain'] as { service: string; account: string })
   if (!Array.isArray(argv) || argv.length === 0 || !argv.every((word) => typeof word === 'string')) throw refused(asking, '{ command } is a list of words')
-  const { timeout_secs = 10, refresh_secs = 0 } = said as { timeout_secs?: number; refresh_secs?: number }
+  const { timeout_secs = 10, refresh_secs = 0 } = declared as { timeout_secs?: number; refresh_secs?: number }
   const key = JSON.stringify(argv)
   const before = printedBefore.get(key)
   if (before && before.until > Date.now()) return before.text
   const [name, ...args] = argv as [string, ...string[]]
-  const { contribution, premises, signal } = asking
+  const { contribution, adapterContext, signal } = asking
   const cwd = dirname(contribution.file)
   const program = name.includes('/') ? resolve(cwd, name) : name
-  const text = await programOutput({ program, args, cwd, path: premises.env['PATH'], workspace: premises.workspace, seconds: timeout_secs, signal }).catch((error: unknown) => {
+  const text = await programOutput({ program, args, cwd, path: adapterContext.env['PATH'], workspace: adapterContext.workspace, seconds: timeout_secs, signal }).catch((error: unknown) => {
     throw error instanceof VtError ? error : refused(asking, `the program ${name} ${(error as Error).message}`)
   })
   if (refresh_secs > 0) printedBefore.set(key, { text, until: Date.now() + refresh_secs * 1000 })
@@ -164,13 +164,13 @@ const reference = /\$\$|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g
  * `${NAME}` and `${NAME:-text}` in a text of the settings, in one pass; `$$` is a dollar. What a workspace file may name the user
  * lists in `trust.workspace_env`. Throws VT_CONFIG_ENV.
  */
-export function expandVariables(text: string, asking: Pick<ValueScope, 'premises' | 'contribution' | 'field'>): string {
-  const { premises, contribution } = asking
-  const allowed = (premises.settings['trust'] as { workspace_env?: string[] } | undefined)?.workspace_env ?? []
+export function expandVariables(text: string, asking: Pick<ValueScope, 'adapterContext' | 'contribution' | 'field'>): string {
+  const { adapterContext, contribution } = asking
+  const allowed = (adapterContext.settings['trust'] as { workspace_env?: string[] } | undefined)?.workspace_env ?? []
   return text.replace(reference, (whole, name: string | undefined, fallback: string | undefined) => {
     if (name === undefined) return '$'
     const closed = contribution.layer === 'workspace' && !allowed.includes(name)
-    const value = closed ? undefined : premises.env[name]
+    const value = closed ? undefined : adapterContext.env[name]
     if (value !== undefined && looksSecret(name)) keepSecret(value, name)
     if (value !== undefined || fallback !== undefined) return value ?? fallback!
     throw problem('VT_CONFIG_ENV', { field: asking.field, name, reason: closed ? 'is not among `trust.workspace_env`' : 'is not set' })

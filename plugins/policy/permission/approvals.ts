@@ -85,8 +85,8 @@ async function stored(scope: Scope, context: Context): Promise<boolean> {
   try {
     const { seal } = JSON.parse(await context.workspace.text(`${folder}/${nameOf(scope)}`, { max_bytes: 65_536 })) as { seal?: unknown }
     const expected = Buffer.from(sealOf(await readFile(keyFile(context)), scope, context.workspace.root))
-    const given = Buffer.from(String(seal))
-    return given.length === expected.length && timingSafeEqual(given, expected)
+    const presented = Buffer.from(String(seal))
+    return presented.length === expected.length && timingSafeEqual(presented, expected)
   } catch {
     return false
   }

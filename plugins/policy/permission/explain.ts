@@ -11,13 +11,13 @@ export async function explainCommands(facts: CallFacts, rules: RuleSet): Promise
       commands.push({ argv: argv.map(({ text }) => text), dynamic: argv.some(({ kind }) => kind === 'dynamic' || kind === 'variable'), ...(await wordOn(argv, places, facts, rules)) })
     }
   }
-  const told = (name: string, items: string[]) => (items.length > 0 ? { [name]: items } : {})
+  const listed = (name: string, items: string[]) => (items.length > 0 ? { [name]: items } : {})
   return {
     commands,
-    ...told('unknown', lines.flatMap(({ unknown }) => unknown ?? [])),
-    ...told('writes', lines.flatMap(({ writes }) => writes.map(({ text }) => text))),
-    ...told('inputs', lines.flatMap(({ inputs }) => inputs.map(({ text }) => text))),
-    ...told('assigned', lines.flatMap(({ assigned }) => assigned)),
+    ...listed('unknown', lines.flatMap(({ unknown }) => unknown ?? [])),
+    ...listed('writes', lines.flatMap(({ writes }) => writes.map(({ text }) => text))),
+    ...listed('inputs', lines.flatMap(({ inputs }) => inputs.map(({ text }) => text))),
+    ...listed('assigned', lines.flatMap(({ assigned }) => assigned)),
   }
 }
 

@@ -29,8 +29,8 @@ export function resourceAnswer(result: Success, uri: string, { mime_type: mimeTy
 
 /** A success as a prompt: its own `messages`, or what it shows, said by the user. */
 export function promptAnswer(result: Success, { description }: Offer): GetPromptResult {
-  const said = result.output['messages']
-  const messages = Array.isArray(said) ? said : blocksOf(result).map((content) => ({ role: 'user', content }))
+  const own = result.output['messages']
+  const messages = Array.isArray(own) ? own : blocksOf(result).map((content) => ({ role: 'user', content }))
   return { description, messages: messages as GetPromptResult['messages'] }
 }
 

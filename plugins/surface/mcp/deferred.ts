@@ -19,13 +19,13 @@ export function shelve(kernel: Kernel): ShownTools {
   const own = new Set(kernel.contributions().flatMap(({ kind, layer, slot }) => (kind === 'action' && layer === 'builtin' && slot ? [slot.split('/')[0]!, slot.replace('/', '_')] : [])))
   const all = kernel.tools()
   const tools = all.filter(({ name }) => own.has(name))
-  const hidden = all.length - tools.length
-  return hidden === 0 ? { tools } : { tools, more: callTool(hidden) }
+  const deferred = all.length - tools.length
+  return deferred === 0 ? { tools } : { tools, more: callTool(deferred) }
 }
 
-const callTool = (hidden: number): Tool => ({
+const callTool = (deferred: number): Tool => ({
   name: CALL,
-  description: `Calls one of ${hidden} more tools that this server has. Find one by words with the action tools of unified_search; its detail_level full shows the input that a tool takes.`,
+  description: `Calls one of ${deferred} more tools that this server has. Find one by words with the action tools of unified_search; its detail_level full shows the input that a tool takes.`,
   inputSchema: {
     type: 'object',
     required: ['tool'],
@@ -36,6 +36,6 @@ const callTool = (hidden: number): Tool => ({
 })
 
 /** The call that a call of `call_tool` means; nothing when it is none. */
-export function meant(name: string, input: Record<string, unknown>): { name: string; input: unknown } | undefined {
+export function unwrapCall(name: string, input: Record<string, unknown>): { name: string; input: unknown } | undefined {
   return name === CALL ? { name: typeof input['tool'] === 'string' ? input['tool'] : '', input: input['input'] ?? {} } : undefined
 }

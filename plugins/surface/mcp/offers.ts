@@ -34,10 +34,10 @@ const variablesOf = ({ template = '' }: Offer): string[] => [...template.matchAl
 /** The resource behind a URI, with the input it means. */
 export function findResource(kernel: Kernel, uri: string): { offer: Offer; input: Record<string, string> } | undefined {
   if (uri.length > MAX_URI) return undefined
-  const offers = kernel.offers('resource')
-  const fixed = offers.find((offer) => offer.uri === uri)
+  const resources = kernel.offers('resource')
+  const fixed = resources.find((offer) => offer.uri === uri)
   if (fixed) return { offer: fixed, input: {} }
-  for (const offer of offers) {
+  for (const offer of resources) {
     const input = offer.template !== undefined && match(offer.template, uri)
     if (input) return { offer, input: Object.fromEntries(Object.entries(input).map(([name, value]) => [name, decode(value)])) }
   }
@@ -76,13 +76,13 @@ function decode(text: string): string {
 export interface Prompt {
   offer: Offer
   tool: string
-  input: (said: Texts) => Texts
-  finish: (answer: GetPromptResult, said: Texts) => GetPromptResult
+  input: (values: Texts) => Texts
+  finish: (answer: GetPromptResult, values: Texts) => GetPromptResult
 }
 type Texts = Record<string, string>
 
 export function promptsOf(kernel: Kernel): Prompt[] {
-  const own = kernel.offers('prompt').map((offer): Prompt => ({ offer, tool: offer.slot, input: (said) => said, finish: (answer) => answer }))
+  const own = kernel.offers('prompt').map((offer): Prompt => ({ offer, tool: offer.slot, input: (values) => values, finish: (answer) => answer }))
   const taken = new Set(own.map(({ offer }) => offer.name))
   const skills = kernel.skills().all.filter(({ prompt, state, name }) => prompt && state === 'active' && !taken.has(name))
   return [...own, ...skills.map(fromSkill)]
@@ -95,10 +95,10 @@ function fromSkill({ id, name, description, argument_hint }: Skill): Prompt {
     tool: 'load_skill',
     input: () => ({ name: id }),
     // As Claude Code fills them in: in their place, or behind the text that names none.
-    finish({ messages: [first, ...rest], ...answer }, { arguments: said = '' }) {
+    finish({ messages: [first, ...rest], ...answer }, { arguments: declared = '' }) {
       if (first?.content.type !== 'text') return { ...answer, messages: [...(first ? [first] : []), ...rest] }
       const { text } = first.content
-      const filled = text.includes('$ARGUMENTS') ? text.replaceAll('$ARGUMENTS', () => said) : said && `${text}\n\nARGUMENTS: ${said}`
+      const filled = text.includes('$ARGUMENTS') ? text.replaceAll('$ARGUMENTS', () => declared) : declared && `${text}\n\nARGUMENTS: ${declared}`
       return { ...answer, messages: [{ ...first, content: { ...first.content, text: filled || text } }, ...rest] }
     },
   }

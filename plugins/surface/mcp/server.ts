@@ -3,7 +3,7 @@ import { version, type Kernel, type ToolInfo } from '../../../core/index.js'
 import { isOwnName } from '../../../core/registry/index.js'
 import { toolAnswer } from './answer.js'
 import { codecOf, paged, requestError, run, type ClientConnection } from './connection.js'
-import { meant, shelve } from './deferred.js'
+import { unwrapCall, shelve } from './deferred.js'
 import type { Sdk } from './sdk.js'
 import { serveCompletion, servePrompts, serveResources } from './serve_offers.js'
 
@@ -59,7 +59,7 @@ function serveTools(connection: ClientConnection, deferred: boolean): void {
     return { tools: shown, ...next }
   })
   server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) => {
-    const inner = deferred ? meant(name, input) : undefined
+    const inner = deferred ? unwrapCall(name, input) : undefined
     return run(connection, inner?.name ?? name, inner ? inner.input : input, context, {
       surface: 'mcp',
       answer(result) {

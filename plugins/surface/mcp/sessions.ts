@@ -38,25 +38,25 @@ export function createSessions({ kernel, sdk, deferred, onerror }: SessionsOptio
     for (const { transport, used } of open.values()) if (Date.now() - used > IDLE) void transport.close()
   }, 60_000).unref()
 
-  async function beginning({ request, said }: WebRequest): Promise<Response> {
+  async function beginning({ request, parsed }: WebRequest): Promise<Response> {
     const id = request.headers.get('mcp-session-id')
     if (id !== null && ++forged > MAX_FORGED) return refusal(429, 'Too many sessions that do not exist; begin one with initialize.', { 'retry-after': '60' })
     if (id !== null) return refusal(404, 'There is no such session; begin a new one with initialize.')
-    const opens = request.method === 'POST' && sdk.isInitializeRequest(said.parsedBody)
+    const opens = request.method === 'POST' && sdk.isInitializeRequest(parsed.parsedBody)
     if (!opens) return request.method === 'POST' ? refusal(400, 'Begin with initialize, then send its mcp-session-id.') : refusal(400, 'The header mcp-session-id is missing.')
     if (open.size >= MAX_SESSIONS) return refusal(503, `There are ${MAX_SESSIONS} sessions already; end one or wait.`)
-    return (await begin({ kernel, sdk, deferred }, open)).handleRequest(request, said)
+    return (await begin({ kernel, sdk, deferred }, open)).handleRequest(request, parsed)
   }
 
   return {
     async handle(asked: WebRequest): Promise<Response> {
-      const { request, said } = asked
+      const { request, parsed } = asked
       const known = open.get(request.headers.get('mcp-session-id') ?? '')
       if (known) {
         known.used = Date.now()
-        return known.transport.handleRequest(request, said)
+        return known.transport.handleRequest(request, parsed)
       }
-      return (await sdk.isLegacyRequest(request, said.parsedBody)) ? beginning(asked) : modern.fetch(request, said)
+      return (await sdk.isLegacyRequest(request, parsed.parsedBody)) ? beginning(asked) : modern.fetch(request, parsed)
     },
     async close(): Promise<void> {
       clearInterval(sweep)

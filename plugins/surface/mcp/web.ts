@@ -18,7 +18,7 @@ export async function readRequestBody(message: IncomingMessage, limit: number): 
 /** A request as the SDK takes it: what its body says is read once, by us, where it is JSON at all. */
 export interface WebRequest {
   request: Request
-  said: { parsedBody?: unknown }
+  parsed: { parsedBody?: unknown }
 }
 
 /** Node's request as a web-standard one, aborted when the client goes away. */
@@ -28,13 +28,13 @@ export function toRequest({ headers, method, url }: IncomingMessage, response: S
     if (!response.writableFinished) gone.abort()
   })
   const list = Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((one): [string, string] => [name, one]))
-  const said = method === 'POST' ? parse(body) : {}
+  const parsed = method === 'POST' ? parse(body) : {}
   // A body that is no JSON is left to the SDK, which says so.
-  const content = method === 'POST' && !('parsedBody' in said) ? { body: new Uint8Array(body) } : {}
-  return { request: new Request(`http://${headers.host}${url}`, { method: method!, headers: list, signal: gone.signal, ...content }), said }
+  const content = method === 'POST' && !('parsedBody' in parsed) ? { body: new Uint8Array(body) } : {}
+  return { request: new Request(`http://${headers.host}${url}`, { method: method!, headers: list, signal: gone.signal, ...content }), parsed }
 }
 
-function parse(body: Buffer): WebRequest['said'] {
+function parse(body: Buffer): WebRequest['parsed'] {
   try {
     return { parsedBody: JSON.parse(body.toString('utf8')) }
   } catch {

@@ -38,13 +38,13 @@ export function pluginsFolder({ kernel, io, here = false }: Pick<Installing, 'ke
 }
 
 /** Installs a plugin and answers with its name. Throws Refusal; what was there before is there still. */
-export async function addPlugin(said: string, options: AddOptions): Promise<string> {
+export async function addPlugin(address: string, options: AddOptions): Promise<string> {
   const { kernel, io, link = false, inPlace = false } = options
   return changing(options, async (folder, staging) => {
     const plugins = join(folder, 'plugins')
     const before = readInstalled(folder)
     if (inPlace) {
-      const root = resolve(said)
+      const root = resolve(address)
       const places = [plugins, join(io.env['HOME'] ?? '', '.agents', 'plugins')].filter((place) => existsSync(place))
       if (!existsSync(root) || !places.some((place) => realpathSync(place) === realpathSync(dirname(root)))) throw new UserError(`--in-place is for what lies in ${plugins} already`)
       const inspection = await usable(root, basename(root), options)
@@ -52,7 +52,7 @@ export async function addPlugin(said: string, options: AddOptions): Promise<stri
       writeInstalled(folder, { ...before, [basename(root)]: entryOf(inspection, before[basename(root)]?.source ?? { type: 'path', path: root }) })
       return basename(root)
     }
-    const fetched: Fetched = link ? linkedTo(said) : await fetchSource(said, { kernel, io, into: staging, ref: options.ref, sha256: options.sha256 })
+    const fetched: Fetched = link ? linkedTo(address) : await fetchSource(address, { kernel, io, into: staging, ref: options.ref, sha256: options.sha256 })
     const name = nameOf(fetched, options.name)
     const target = join(plugins, name)
     if (lstatSync(target, { throwIfNoEntry: false })) throw new UserError(`there is a plugin ${name} already; \`vtcode plugins update ${name}\` brings a newer one, --name takes another name`)
@@ -202,16 +202,16 @@ async function agree(inspection: Inspection, { io, yes = false }: Installing): P
   if (!(await confirmed(io, `May ${inspection.name} do this with your rights?`))) throw new UserError('you did not agree')
 }
 
-function linkedTo(said: string): Fetched {
-  if (!statSync(resolve(said), { throwIfNoEntry: false })?.isDirectory()) throw new UserError(`'${said}' is no folder, which --link needs`)
-  const root = realpathSync(resolve(said))
+function linkedTo(address: string): Fetched {
+  if (!statSync(resolve(address), { throwIfNoEntry: false })?.isDirectory()) throw new UserError(`'${address}' is no folder, which --link needs`)
+  const root = realpathSync(resolve(address))
   return { root, source: { type: 'link', path: root }, name: basename(root) }
 }
 
 function nameOf({ root, name }: Fetched, wanted: string | undefined): string {
-  const said = wanted ?? facts(root).name ?? name.toLowerCase().replace(/[^a-z0-9.-]+/g, '-').replace(/^[.-]+|[.-]+$/g, '')
-  if (!nameRule.test(said) || reserved.test(said)) throw new UserError(`'${said}' can be no plugin's name: lower-case letters, digits, and between them single hyphens or dots; say another with --name`)
-  return said
+  const chosen = wanted ?? facts(root).name ?? name.toLowerCase().replace(/[^a-z0-9.-]+/g, '-').replace(/^[.-]+|[.-]+$/g, '')
+  if (!nameRule.test(chosen) || reserved.test(chosen)) throw new UserError(`'${chosen}' can be no plugin's name: lower-case letters, digits, and between them single hyphens or dots; say another with --name`)
+  return chosen
 }
 
 /** What the package says of itself, where it says it in a way that can be used. */

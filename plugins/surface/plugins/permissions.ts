@@ -67,9 +67,9 @@ function deedsOf(contribution: Contribution, root: string): string[] {
 
 function serverDeed(server: unknown, root: string): string {
   if (typeof server !== 'object' || server === null) return `calls the server ${String(server)} of the settings`
-  const { command, args, env: said, cwd, url } = server as JsonObject
+  const { command, args, env: variables, cwd, url } = server as JsonObject
   if (url !== undefined) return `connects to the server ${spoken(url)}`
-  return `starts the server ${JSON.stringify([command, ...((args ?? []) as unknown[])].map(spoken))} in ${spoken(cwd ?? root)}${env(said)}`
+  return `starts the server ${JSON.stringify([command, ...((args ?? []) as unknown[])].map(spoken))} in ${spoken(cwd ?? root)}${env(variables)}`
 }
 
 function hookDeeds(block: Contribution['manifest']['hooks'] = {}): string[] {
@@ -84,8 +84,8 @@ function hookDeeds(block: Contribution['manifest']['hooks'] = {}): string[] {
 }
 
 const about = (slots: string[] | undefined): string => (slots ? `calls of ${slots.join(', ')}` : 'every call')
-const env = (said: unknown): string => {
-  const names = Object.keys((said ?? {}) as object)
+const env = (declared: unknown): string => {
+  const names = Object.keys((declared ?? {}) as object)
   return names.length > 0 ? ` with ${names.join(', ')} in its environment` : ''
 }
 
@@ -102,8 +102,8 @@ const valued = ({ examples: _examples, example: _example, input: _input, output:
 function references(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(references)
   if (typeof value !== 'object' || value === null) return []
-  const [[key, said] = ['', undefined], ...others] = Object.entries(value)
-  if (others.length === 0 && ['env', 'file', 'keychain'].includes(key) && typeof said !== 'object') return [`${key === 'env' ? 'the variable' : `the ${key}`} ${String(said)}`]
-  if (key === 'command' && Array.isArray(said)) return [`what ${JSON.stringify(said)} prints`]
+  const [[key, item] = ['', undefined], ...others] = Object.entries(value)
+  if (others.length === 0 && ['env', 'file', 'keychain'].includes(key) && typeof item !== 'object') return [`${key === 'env' ? 'the variable' : `the ${key}`} ${String(item)}`]
+  if (key === 'command' && Array.isArray(item)) return [`what ${JSON.stringify(item)} prints`]
   return Object.values(value).flatMap(references)
 }

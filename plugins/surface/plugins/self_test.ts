@@ -18,8 +18,8 @@ const failed = (reason: string): SelfTestOutcome => ({ outcome: 'failed', reason
 /** What only a call shows. */
 const results = ['ok', 'code', 'output', 'text_includes', 'notices']
 
-export async function runExample(contribution: Contribution, said: JsonObject, trial: SelfTestContext): Promise<SelfTestOutcome> {
-  const example = said as Example
+export async function runExample(contribution: Contribution, declared: JsonObject, trial: SelfTestContext): Promise<SelfTestOutcome> {
+  const example = declared as Example
   const folders = searchPath(trial.io.env['PATH'], trial.path)
   if (example.skip_without?.some((name) => !findProgram(name, folders))) return { outcome: 'skipped' }
   const key = foreignKey(contribution)
@@ -38,9 +38,9 @@ export async function runExample(contribution: Contribution, said: JsonObject, t
 
 function acted({ slot = '' }: Contribution, { files = {}, input = {}, invalid = false, expect = {} }: Example, trial: SelfTestContext): Promise<SelfTestOutcome> {
   const [tool, action] = slot.split('/') as [string, string?]
-  const given = { ...(action !== undefined && { action }), ...input }
+  const sent = { ...(action !== undefined && { action }), ...input }
   return onBench(trial, files, {}, async (kernel) => {
-    const explained = await kernel.explain(tool, given)
+    const explained = await kernel.explain(tool, sent)
     const refused = explained.verdict === 'refused'
     if (invalid) return refused ? passed : failed('the input was to be refused and is taken')
     // What is refused before it reaches the plugin can be called without running anything of it.
@@ -48,7 +48,7 @@ function acted({ slot = '' }: Contribution, { files = {}, input = {}, invalid = 
     const difference = rendered(explained, expect)
     if (difference !== undefined) return failed(difference)
     if (!results.some((key) => key in expect)) return passed
-    return trial.run || refused ? compared(await kernel.call(tool, given), expect) : notRun
+    return trial.run || refused ? compared(await kernel.call(tool, sent), expect) : notRun
   })
 }
 
@@ -76,8 +76,8 @@ function compared(result: Result, { ok, code, output, text_includes, notices }: 
     if (difference !== undefined) return failed(difference)
   }
   if (text_includes !== undefined && !(result.ok && (result.text ?? '').includes(String(text_includes)))) return failed(`the text does not include ${JSON.stringify(text_includes)}`)
-  const told = (result.notices ?? []).map((notice) => notice.code)
-  const missing = ((notices ?? []) as string[]).filter((name) => !told.includes(name))
+  const codes = (result.notices ?? []).map((notice) => notice.code)
+  const missing = ((notices ?? []) as string[]).filter((name) => !codes.includes(name))
   return missing.length > 0 ? failed(`there is no notice ${missing.join(', ')}`) : passed
 }
 
@@ -87,8 +87,8 @@ function judged({ id, name }: Contribution, { files = {}, call, expect = {} }: E
     const { verdict, chain, reason } = await kernel.explain(call.tool, call.input ?? {})
     if (verdict === 'refused') return failed(`the call is refused before any policy is asked: ${reason ?? ''}`)
     const word = chain.find(({ policy }) => policy === id || policy.endsWith(`:${name}`))
-    const said = word?.verdict ?? 'none'
-    return said === expect['verdict'] ? passed : failed(`the verdict is ${said}${word?.reason ? ` (${word.reason})` : ''} instead of ${String(expect['verdict'])}`)
+    const actual = word?.verdict ?? 'none'
+    return actual === expect['verdict'] ? passed : failed(`the verdict is ${actual}${word?.reason ? ` (${word.reason})` : ''} instead of ${String(expect['verdict'])}`)
   })
 }
 

@@ -11,14 +11,14 @@ export function consentText(inspection: Inspection, io: Io): string {
   const { bold, dim, yellow } = paint(io.stderr, io.env)
   const { name, format, contributions, skills, diagnostics, root } = inspection
   const powers = permissionsOf(inspection)
-  const hidden = contributions.filter(({ file }) => diagnostics.some(({ code, files }) => code === 'VT_TEXT_CLEANED' && files.includes(file)))
+  const cleaned = contributions.filter(({ file }) => diagnostics.some(({ code, files }) => code === 'VT_TEXT_CLEANED' && files.includes(file)))
   return [
     `${bold(oneLine(name))}  ${dim(`${format}, ${contributions.length} contributions, ${skills.length} skills`)}`,
     ...powers.flatMap((power) => powerLines(power)),
     ...(powers.some(({ does }) => does.length > 0) ? [] : ['  runs nothing']),
     ...diagnostics.map(({ severity, message }) => `  ${yellow(severity)} ${oneLine(message)}`),
     // What a reader is shown differs from what stands there, so the file is shown as it stands.
-    ...hidden.flatMap(({ file }) => [dim(`── ${oneLine(relative(root, file))}, as it stands`), printable(readBytes(file).toString()).trimEnd()]),
+    ...cleaned.flatMap(({ file }) => [dim(`── ${oneLine(relative(root, file))}, as it stands`), printable(readBytes(file).toString()).trimEnd()]),
     '',
   ].join('\n')
 }

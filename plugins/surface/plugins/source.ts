@@ -31,18 +31,18 @@ const packageSpec = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~<>=|*+-]+)
 const gitUrl = /^(?:(?:git\+)?(?:https|ssh|file):\/\/\S+|[\w.-]+@[\w.-]+:\S+)$/
 
 /** Brings a source into a folder of our own. Throws Refusal. */
-export async function fetchSource(said: string, fetching: Fetching): Promise<Fetched> {
-  const [place, hash] = said.split('#') as [string, string?]
+export async function fetchSource(address: string, fetching: Fetching): Promise<Fetched> {
+  const [place, hash] = address.split('#') as [string, string?]
   const ref = fetching.ref ?? hash
   const github = /^github:([\w.-]+)\/([\w.-]+?)(?:\.git)?(?:\/(.+))?$/.exec(place)
   if (github) return fromGit({ url: `https://github.com/${github[1]}/${github[2]}.git`, ref, subdir: github[3] }, fetching)
-  if (said.startsWith('npm:')) return fromNpm(said.slice(4), fetching)
+  if (address.startsWith('npm:')) return fromNpm(address.slice(4), fetching)
   if (/^https?:\/\//.test(place) && archives.test(new URL(place).pathname)) return fromUrl(place, fetching)
   if (gitUrl.test(place) && (place.startsWith('git') || /\.git\/?$/.test(place))) return fromGit({ url: place.replace(/^git\+/, ''), ref }, fetching)
-  const path = resolve(said.replace(/^~(?=\/)/, () => fetching.io.env['HOME'] ?? '~'))
-  if (!existsSync(path)) throw new UserError(`'${said}' is neither a folder or an archive here, nor git, github:, npm: or an archive of the web`)
+  const path = resolve(address.replace(/^~(?=\/)/, () => fetching.io.env['HOME'] ?? '~'))
+  if (!existsSync(path)) throw new UserError(`'${address}' is neither a folder or an archive here, nor git, github:, npm: or an archive of the web`)
   if (statSync(path).isDirectory()) return fromFolder(path, fetching)
-  if (!archives.test(path)) throw new UserError(`'${said}' is neither a folder nor an archive (.tar.gz, .tgz, .tar, .zip, .mcpb); a single manifest is named in \`manifests\` of your settings`)
+  if (!archives.test(path)) throw new UserError(`'${address}' is neither a folder nor an archive (.tar.gz, .tgz, .tar, .zip, .mcpb); a single manifest is named in \`manifests\` of your settings`)
   return fromArchive(readBytes(path, { limit: mostUnpackedBytes }), { type: 'archive', path }, fetching)
 }
 
@@ -73,8 +73,8 @@ async function fromArchive(bytes: Buffer, source: PluginSource, { into, sha256: 
   return { root: onlyFolder(root), source: { ...source, integrity }, name }
 }
 
-const matchesHash = (bytes: Buffer, said: string): boolean =>
-  said.startsWith('sha256-') ? `sha256-${sha256(bytes, 'base64')}` === said : sha256(bytes) === said.toLowerCase()
+const matchesHash = (bytes: Buffer, expected: string): boolean =>
+  expected.startsWith('sha256-') ? `sha256-${sha256(bytes, 'base64')}` === expected : sha256(bytes) === expected.toLowerCase()
 
 /** Most archives hold one folder that holds everything. */
 function onlyFolder(root: string): string {

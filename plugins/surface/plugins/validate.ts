@@ -48,8 +48,8 @@ function rowsOf({ root, contributions, invalid, diagnostics }: Inspection): Row[
   const textOf = ({ message, files: [file] }: Diagnostic) => (file ? `${relative(root, file)}: ${message}` : message)
   const good = contributions.map(({ id, file }) => ({ ...empty(id), warnings: about(file).filter((one) => levelOf(one) !== 'info').map(textOf) }))
   const bad = invalid.map(({ id, file, state, reason = '' }) => {
-    const said = about(file).map(textOf)
-    const texts = said.length > 0 ? said : [reason]
+    const warnings = about(file).map(textOf)
+    const texts = warnings.length > 0 ? warnings : [reason]
     // What this machine lacks is no fault of the plugin.
     return state === 'invalid' ? { ...empty(id), errors: texts } : { ...empty(id), warnings: texts }
   })

@@ -11,13 +11,13 @@ interface Suggestion {
 
 /** Rules that would have spared questions which were asked, most often asked first; nothing is changed. */
 export async function suggest(kernel: Kernel, json: boolean, io: Io): Promise<number> {
-  const said = new Set((kernel.settings.policy['allow'] as (string | { rule: string })[]).map((entry) => (typeof entry === 'string' ? entry : entry.rule)))
+  const allowed = new Set((kernel.settings.policy['allow'] as (string | { rule: string })[]).map((entry) => (typeof entry === 'string' ? entry : entry.rule)))
   const found = new Map<string, Suggestion>()
   const workspace = openWorkspace(kernel.workspace)
   try {
     for await (const entry of recordedCalls(workspace)) {
       const rule = entry.verdict === 'asked' || entry.verdict === 'allowed' ? ruleFor(entry) : undefined
-      if (rule === undefined || said.has(rule)) continue
+      if (rule === undefined || allowed.has(rule)) continue
       const known = found.get(rule) ?? { rule, asked: 0, agreed: 0 }
       known.asked += 1
       if (entry.verdict === 'allowed') known.agreed += 1

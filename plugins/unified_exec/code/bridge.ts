@@ -21,22 +21,22 @@ const most = { calls: 100, result: 256 * 1024 }
 
 /** Answers the calls that a snippet makes over its private line: ordinary calls of this session, each judged like any other. */
 export function serve(line: Duplex, context: Context): SnippetOutput {
-  const told: SnippetOutput = { calls: [] }
+  const output: SnippetOutput = { calls: [] }
   const reader = lines((text) => {
     const message = parsed(text)
     if (message && 'tool' in message) void answer(message as unknown as Question)
-    else if (message && 'result' in message && text.length <= most.result) told.result = { value: message.result }
+    else if (message && 'result' in message && text.length <= most.result) output.result = { value: message.result }
   })
   line.on('data', (chunk: Buffer) => void reader.take(chunk))
   // A snippet that ends while it is answered is no error of ours.
   line.on('error', () => {})
-  return told
+  return output
 
   async function answer({ id, tool, input }: Question): Promise<void> {
     const began = Date.now()
     const call: NestedCall = { tool: String(tool), ok: false, duration_ms: 0 }
     if (typeof input?.action === 'string') call.action = input.action
-    if (told.calls.length < most.calls) told.calls.push(call)
+    if (output.calls.length < most.calls) output.calls.push(call)
     else return reply(id, { error: tooMany().problem })
     const error = await refused(call.tool, input ?? {}, context)
     const result = error ? { ok: false as const, error: error.problem } : await context.call(call.tool, input ?? {})

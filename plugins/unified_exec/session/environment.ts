@@ -19,7 +19,7 @@ const loaders = /^(LD_.*|DYLD_.*|NODE_OPTIONS|BASH_ENV|ENV|IFS|PYTHONSTARTUP|PER
 
 /** All of the environment of a command. Throws VT_INPUT_INVALID. */
 export function commandEnvironment(
-  given: Record<string, string>,
+  declared: Record<string, string>,
   { workspace, configured, tty, mark }: { workspace: string; configured: Record<string, string>; tty: boolean; mark: string },
 ): Record<string, string> {
   const own: Record<string, string> = {}
@@ -38,7 +38,7 @@ export function commandEnvironment(
     GIT_TERMINAL_PROMPT: '0',
     ...(tty ? { TERM: 'xterm-256color' } : { TERM: 'dumb', NO_COLOR: '1' }),
     ...configured,
-    ...checked(given),
+    ...checked(declared),
     VTCODE: '1',
     [markName]: mark,
   }
@@ -53,13 +53,13 @@ function outsidePath(path: string, workspace: string): string {
   return outside
 }
 
-function checked(given: Record<string, string>): Record<string, string> {
-  for (const [name, value] of Object.entries(given)) {
+function checked(declared: Record<string, string>): Record<string, string> {
+  for (const [name, value] of Object.entries(declared)) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw refuse(name, 'is no name of a variable')
     if (loaders.test(name)) throw refuse(name, 'changes which programs run and cannot be given in a call')
     if (/\0|\p{Cs}/u.test(value)) throw refuse(name, 'holds what no environment can hold')
   }
-  return given
+  return declared
 }
 
 const refuse = (name: string, why: string) => problem('VT_INPUT_INVALID', { problem: `'env.${name.slice(0, 80)}' ${why}.` })
@@ -69,6 +69,6 @@ export function configuredVariables(context: Context): Promise<Record<string, st
   const file = join(homedir(), 'exec.env')
   // Only the user's own settings have this key; a path in it that is relative is so to the home folder.
   const contribution = { id: 'the settings', plugin: 'settings', layer: 'user', file, manifest: {} } as const
-  const premises = { settings: {}, env: process.env, workspace: context.workspace.root, optionsOf: () => ({}) }
-  return resolveValues(execSettings(context).env, { contribution, premises, field: 'exec.env', signal: context.signal })
+  const adapterContext = { settings: {}, env: process.env, workspace: context.workspace.root, optionsOf: () => ({}) }
+  return resolveValues(execSettings(context).env, { contribution, adapterContext, field: 'exec.env', signal: context.signal })
 }

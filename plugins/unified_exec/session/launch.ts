@@ -14,12 +14,12 @@ export interface Command {
 const longest = 128 * 1024
 
 /** What was asked for as a model sees it: the string of a shell, or the words of a program. */
-export const said = ({ command, args }: Command): string | string[] =>
+export const commandParts = ({ command, args }: Command): string | string[] =>
   args || Array.isArray(command) ? [command, args ?? []].flat() : command
 
 /** The program and its arguments. Throws VT_INPUT_INVALID, VT_INPUT_TOO_LARGE, VT_EXEC_NOT_FOUND. */
 export function programOf(command: Command, folder: Handle, path: string, preferred: string): { file: string; args: string[] } {
-  const wanted = said(command)
+  const wanted = commandParts(command)
   const words = [wanted].flat()
   for (const word of words) {
     if (/\0|\p{Cs}/u.test(word)) throw invalid("'command' has a NUL character or half of a surrogate pair; no program can be given that.")

@@ -5,7 +5,7 @@ import { slotRefusal } from '../../lib/base/index.js'
 import { confined, confinement, execSettings, loose, sandbox, sandboxSettings } from '../../lib/process/index.js'
 import { gitAlone, looksWithGit } from '../../lib/rules/index.js'
 import { configuredVariables, commandEnvironment } from './environment.js'
-import { notFound, programOf, said, type Command } from './launch.js'
+import { commandParts, notFound, programOf, type Command } from './launch.js'
 import { startPipe } from './pipe.js'
 import { CommandSession, type SessionFacts } from './session.js'
 import { sessionsOf } from './sessions.js'
@@ -46,13 +46,13 @@ export async function startCommand(context: Context, call: Pick<Call, 'mode' | '
   try {
     const mark = randomUUID()
     const known = { workspace: context.workspace.root, configured: await configuredVariables(context), tty: wanted.tty !== undefined, mark }
-    const looks = looksWithGit(said(wanted), context.workspace.root)
+    const looks = looksWithGit(commandParts(wanted), context.workspace.root)
     const env = { ...commandEnvironment(wanted.env ?? {}, known), ...(looks && gitAlone) }
     const program = programOf(wanted, folder, env.PATH!, settings.shell)
     const { launch, ...where } = await executor(context, call, wanted, folder, { ...program, cwd: folder.ref, env })
     const { limit, background = false } = wanted
     return (session = await sessionsOf(context).add(wanted.session_id, settings.max_sessions, (id) => {
-      const command = wanted.shown ?? said(wanted)
+      const command = wanted.shown ?? commandParts(wanted)
       const facts: SessionFacts = { id, command, cwd: folder.path, ...where, background, tty: wanted.tty, mark, limit }
       return CommandSession.start(facts, context, (sink) => connect(launch, wanted, sink))
     }))

@@ -8,16 +8,16 @@ import type { StructuralCall } from './types.js'
 /** What ast-grep's refusal of a pattern, kind or language means to the caller; `undefined` if it did not refuse. */
 export function refused({ exit_code, stderr }: Answered, title: string, call: StructuralCall): VtError | undefined {
   if (exit_code !== 2 && exit_code !== 8) return undefined
-  const said = { details: { stderr: reasons(stderr) } }
+  const extra = { details: { stderr: reasons(stderr) } }
   const kind = /Kind `(.*?)` is invalid/.exec(stderr)?.[1]
-  if (kind !== undefined) return slotRefusal('VT_SEARCH_KIND', `'${kind}' is no node kind of ${title}.`, said)
+  if (kind !== undefined) return slotRefusal('VT_SEARCH_KIND', `'${kind}' is no node kind of ${title}.`, extra)
   if (/is not supported!/.test(stderr)) {
-    return slotRefusal('VT_SEARCH_LANG', `The language '${call.input.lang}' is not served; served: ${languages.map(({ id }) => id).join(' ')}.`, said)
+    return slotRefusal('VT_SEARCH_LANG', `The language '${call.input.lang}' is not served; served: ${languages.map(({ id }) => id).join(' ')}.`, extra)
   }
   const regex = /regex parse error:\s+(.*)\s[\s^]*error: (.*)/.exec(stderr)
-  if (regex) return slotRefusal('VT_SEARCH_PATTERN', `'${regex[1]}' of fix_config is no regular expression: ${regex[2]!.replace(/\.$/, '')}.`, { ...said, hint: 'Correct the regular expression of the expansion.' })
+  if (regex) return slotRefusal('VT_SEARCH_PATTERN', `'${regex[1]}' of fix_config is no regular expression: ${regex[2]!.replace(/\.$/, '')}.`, { ...extra, hint: 'Correct the regular expression of the expansion.' })
   const why = [...stderr.matchAll(/╰▻ (.*)/g)].at(-1)?.[1]?.replace(/\. Please.*$/, '') ?? 'it does not parse'
-  return patternRefusal('VT_SEARCH_PATTERN', `${quoted(call)} is no valid ${title} code of one node: ${why}.`, call, said)
+  return patternRefusal('VT_SEARCH_PATTERN', `${quoted(call)} is no valid ${title} code of one node: ${why}.`, call, extra)
 }
 
 /** A pattern that parses only with errors in it; whoever asked how it is read is told so all the same. */

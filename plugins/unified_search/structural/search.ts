@@ -97,7 +97,7 @@ export class Search {
     } catch (error) {
       if (error instanceof VtError) throw error
       // The library says the same as the program, in other punctuation.
-      return this.heed({ exit_code: 8, timed_out: false, stopped: false, stderr: (error as Error).message.replaceAll('|->', '╰▻ ') }, language)
+      return this.apply({ exit_code: 8, timed_out: false, stopped: false, stderr: (error as Error).message.replaceAll('|->', '╰▻ ') }, language)
     }
   }
 
@@ -135,7 +135,7 @@ export class Search {
       if (!answered) return this.refuse(language, engineMissing(missing))
       for (const [, name, why] of answered.stderr.matchAll(/^ERROR: (\S+): (.*)$/gm)) looked.unread.push(`${pathOf(name!)}: ${why}`)
       this.take(looked)
-      return this.heed(answered, language, opened)
+      return this.apply(answered, language, opened)
     })
   }
 
@@ -149,7 +149,7 @@ export class Search {
     for (const match of sound) this.matches.push(match)
   }
 
-  private heed(answered: Answered, language: Language, files: readonly Opened[] = []): boolean {
+  private apply(answered: Answered, language: Language, files: readonly Opened[] = []): boolean {
     const { input } = this.call
     if (answered.timed_out && this.matches.length === 0) {
       // Nothing narrower is left to ask for.

@@ -62,9 +62,9 @@ export async function structuralSubjects(context: Context, input: StructuralInpu
   }
   if (lost.length > 0 && lost.length === new Set(input.paths).size) throw lost[0]
   if (strange.length > 0) {
-    const said = `The language of ${some(strange.map((path) => `'${path}'`))} is not known by its name`
-    if (files.size === 0) throw slotRefusal('VT_SEARCH_LANG', `${said}; give lang, one of ${languages.map(({ id }) => id).join(' ')}.`, { hint: 'Give the language of the file as lang.' })
-    notices.push(notice('VT_SEARCH_LANG_SKIPPED', `${said}; give lang to have it searched.`))
+    const problem = `The language of ${some(strange.map((path) => `'${path}'`))} is not known by its name`
+    if (files.size === 0) throw slotRefusal('VT_SEARCH_LANG', `${problem}; give lang, one of ${languages.map(({ id }) => id).join(' ')}.`, { hint: 'Give the language of the file as lang.' })
+    notices.push(notice('VT_SEARCH_LANG_SKIPPED', `${problem}; give lang to have it searched.`))
   }
   if (lost.length > 0) notices.push(notice('VT_SEARCH_PARTIAL', `Not there, left out: ${some(lost.map((error) => error.problem.message))}`))
   const all = inPathOrder(files, ([path]) => path).map(([path, language]) => ({ path, language }))

@@ -38,7 +38,7 @@ const readers: Record<string, RegExp> = {
   use: /settings\.use\b/,
   plugins: /\['plugins'\]/,
   secrets: /settings\['secrets'\]/,
-  skills: /SkillSettings|SkillPlaces|settings\['skills'\]/,
+  skills: /SkillSettings|SkillLocations|settings\['skills'\]/,
   policy: /settings\.policy|\{ policy\b|RuleSet/,
   'policy.constraints': /['.]constraints\b/,
   'policy.commands': /CommandEntry|RuleSet/,

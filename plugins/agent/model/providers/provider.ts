@@ -76,8 +76,8 @@ export function sayer(kernel: Kernel, id: string, name: string, file: string | u
 }
 
 function expanded(kernel: Kernel, env: Env, entry: ProviderEntry, contribution: Contribution, place: () => string): ProviderEntry {
-  const premises = { settings: kernel.settings, env, workspace: kernel.workspace, optionsOf: () => ({}) }
-  const text = (value: string, field: string) => expandVariables(value, { premises, contribution, get field() { return `${place()}: ${field}` } })
+  const adapterContext = { settings: kernel.settings, env, workspace: kernel.workspace, optionsOf: () => ({}) }
+  const text = (value: string, field: string) => expandVariables(value, { adapterContext, contribution, get field() { return `${place()}: ${field}` } })
   const headers = Object.entries(entry.headers ?? {}).map(([name, value]) => [name, typeof value === 'string' ? text(value, `headers.${name}`) : value])
   return { ...entry, ...(entry.base_url !== undefined && { base_url: text(entry.base_url, 'base_url') }), ...(entry.headers && { headers: Object.fromEntries(headers) as JsonObject }) }
 }
