@@ -1,9 +1,13 @@
+import { statSync } from 'node:fs'
 import type { LoaderSync, PublicExplorerSync } from 'cosmiconfig'
 import { problem, programFile } from '../base/index.js'
 import { decode, parseText, readBytes, type Data } from './document.js'
 
 /** Files that are run, not parsed. */
 const code = /\.[cm]?[jt]s$/
+
+/** No document is larger, be it data or code. */
+const largest = 16 * 1_048_576
 
 let explorer: Promise<PublicExplorerSync> | undefined
 
@@ -26,7 +30,7 @@ export async function loadOpened(file: string, bytes: Buffer): Promise<Data> {
 
 /** Opens a settings file in code and has `run` run the text of it that cosmiconfig read. Throws as `loadOpened` does. */
 export async function loadCode<T>(file: string, run: (text: string) => Promise<T>): Promise<T> {
-  const bytes = readBytes(file, { limit: 16 * 1_048_576 })
+  const bytes = readBytes(file, { limit: largest })
   return read(file, bytes, (text = '') => run(text))
 }
 
@@ -35,12 +39,15 @@ export async function loadCode<T>(file: string, run: (text: string) => Promise<T
  * cosmiconfig read is accepted only where it equals ours. `take` receives the text, or nothing for an empty file.
  */
 async function read<T>(file: string, bytes: Buffer, take: (text?: string) => T): Promise<T> {
-  const found = (await (explorer ??= build())).load(file)
+  const cosmiconfig = await (explorer ??= build())
+  const stale = () => problem('VT_FILE_STALE', { path: file }, { hint: 'Load it again when nobody is writing it.', details: { files: [file] } })
+  // Loading the parsers takes a while: a pipe put there meanwhile would be waited for, and a huge file read.
+  const stat = statSync(file)
+  if (!stat.isFile() || stat.size > largest) throw stale()
+  const found = cosmiconfig.load(file)
   const text = found?.isEmpty ? undefined : (found?.config as () => string)()
   const ours = bytes.toString('utf8')
-  if (text === undefined ? ours.trim() !== '' : text !== ours) {
-    throw problem('VT_FILE_STALE', { path: file }, { hint: 'Load it again when nobody is writing it.', details: { files: [file] } })
-  }
+  if (text === undefined ? ours.trim() !== '' : text !== ours) throw stale()
   return take(text?.replace(/^\ufeff/, ''))
 }
 

@@ -1,4 +1,4 @@
-import { nearest, problem, type Effect, type JsonObject, type Schema } from '../base/index.js'
+import { moduleOf, nearest, problem, type Effect, type JsonObject, type Schema } from '../base/index.js'
 import { foldKey, type Slot, type Tool } from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 
@@ -56,10 +56,10 @@ async function preset(slot: Slot, raw: JsonObject, word: string | undefined): Pr
   return result
 }
 
-/** What a call can do at worst: nothing where the slot's only plugin says so of this input. */
+/** What a call can do at worst: nothing where the slot's only plugin says so of this input. What an adapter says of all that it runs, no manifest takes back. */
 export async function effectsIn({ info, primary, chain }: Slot, input: JsonObject): Promise<readonly Effect[]> {
   const { effectless } = primary.manifest
-  return effectless && chain.length === 1 && (await holds(effectless, input)) ? [] : info.effects
+  return effectless && chain.length === 1 && moduleOf(primary.manifest) !== undefined && (await holds(effectless, input)) ? [] : info.effects
 }
 
 const checks = new WeakMap<Schema, Promise<Check>>()

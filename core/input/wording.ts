@@ -11,6 +11,8 @@ export type Words = (slot: string, how: { input?: JsonObject; alone?: boolean })
 /** What a text names: `{slot:tool/action}`, `{slot:tool/action {"field":"value"}}`, or `{tool:tool/action}` for the tool alone. */
 const naming = /\{(slot|tool):([a-z][a-z0-9_]*(?:\/[a-z0-9_]+)?)/g
 const longest = 8192
+/** A text that names more is none of ours: what every name costs, others may not multiply. */
+const mostNames = 32
 
 /** A text with every tool that it names in these words; a clause about one that is not served is left out. */
 export function speak(text: string, words: Words): string {
@@ -18,8 +20,10 @@ export function speak(text: string, words: Words): string {
   const named: (string | undefined)[] = []
   let held = ''
   let at = 0
+  let tried = 0
   for (const match of text.matchAll(naming)) {
     if (match.index < at) continue
+    if (++tried > mostNames) return text
     const end = endOf(text, match.index + match[0].length)
     if (!end) continue
     named.push(words(match[2]!, { ...(end.input && { input: end.input }), alone: match[1] === 'tool' }))
@@ -37,12 +41,22 @@ export function speak(text: string, words: Words): string {
 function endOf(text: string, from: number): { at: number; input?: JsonObject } | undefined {
   if (text[from] === '}') return { at: from + 1 }
   if (text.slice(from, from + 2) !== ' {') return undefined
-  for (let brace = text.indexOf('}}', from); brace >= 0; brace = text.indexOf('}}', brace + 1)) {
-    try {
-      return { at: brace + 2, input: JSON.parse(text.slice(from + 1, brace + 1)) as JsonObject }
-    } catch {
-      // This brace belongs to a value.
-    }
+  const end = closingBrace(text, from + 1)
+  if (end === undefined || text[end] !== '}') return undefined
+  try {
+    return { at: end + 1, input: JSON.parse(text.slice(from + 1, end)) as JsonObject }
+  } catch {
+    return undefined
+  }
+}
+
+/** The place behind the brace that closes the one at `from`; those in texts of JSON do not count. One pass: whose text it is, is not known. */
+function closingBrace(text: string, from: number): number | undefined {
+  const next = /[^"{}]*(?:"(?:[^"\\]|\\.)*"|([{}]))/sy
+  next.lastIndex = from
+  for (let depth = 0, found = next.exec(text); found; found = next.exec(text)) {
+    depth += found[1] === '{' ? 1 : found[1] === '}' ? -1 : 0
+    if (depth === 0) return next.lastIndex
   }
   return undefined
 }
@@ -102,9 +116,12 @@ function byAlias({ slots }: Registry, id: string, { input, alone }: Parameters<W
   return found.sort((a, b) => b.rank - a.rank)[0]?.text
 }
 
+/** Of more, a plugin has its own words. */
+const mostNotices = 32
+
 /** An answer with what it says of tools in these words. What is quoted or was read stays as it is. */
 export function worded(result: Result, words: Words): Result {
-  const notices = result.notices?.map((notice): Notice => ({ ...notice, message: speak(notice.message, words) }))
+  const notices = result.notices?.map((notice, at): Notice => (at < mostNotices ? { ...notice, message: speak(notice.message, words) } : notice))
   const rest = notices && { notices }
   if (result.ok) return rest ? { ...result, ...rest } : result
   const { error } = result

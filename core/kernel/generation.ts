@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { dataFolder, InFlight, nearest, problem, redactText, report, usualWaits, type Contribution, type Diagnostic, type Mode, type PluginFolder, type Settings, type VtError, type Waits } from '../base/index.js'
 import { builtinModes, homeOf, loadSettings, settingsFor, settingsLocations, type LoadedSettings, type Origin, type VerbModes } from '../config/index.js'
 import { sanitize } from '../documents/index.js'
-import { joinConstraints, resolution, type Constraint } from '../input/index.js'
+import { joinConstraints, type Constraint } from '../input/index.js'
 import { configuredContributions, discoverManifests, fromError, pluginsOf } from '../manifests/index.js'
 import { bind, isListed, policyNames, slotsOf, toolInfo, type Registry, type Withheld } from '../registry/index.js'
 import type { Skill } from '../skills/index.js'
@@ -47,6 +47,8 @@ export interface GenerationSources {
   /** Requests the next generation. */
   renew: () => void
   bring: Host['bring']
+  /** By the generation that a call made now would belong to. */
+  resolve: Host['resolve']
 }
 
 const modes: Mode[] = ['plan', 'ask', 'auto', 'full-auto']
@@ -194,12 +196,12 @@ function bound(prepared: Preparation, hooks: HookGroups): Registry {
 
 /** The host interface for plugins. */
 function hostOf({ sources, waits, locations: { home } }: Preparation, registry: Registry, skills: Host['skills']): Host {
-  const { diagnostics, bring } = sources
+  const { diagnostics, bring, resolve } = sources
   return {
     home,
     waits,
     slots: () => [...registry.slots.values()].filter(isListed).map(({ info }) => info),
-    resolve: (tool, input) => resolution(registry, tool, input),
+    resolve,
     describe: (name) => {
       const tool = registry.tools.get(name)
       return tool && slotsOf(tool).some(isListed) ? toolInfo(tool) : undefined

@@ -2,13 +2,13 @@ import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { moduleOf, type ToolInfo } from '../base/index.js'
 import { homeOf } from '../config/index.js'
-import { resolution, speak, wordsFor } from '../input/index.js'
+import { speak, wordsFor } from '../input/index.js'
 import { listTools } from '../registry/index.js'
 import { withSkills } from '../skills/index.js'
 import { openWorkspace } from '../workspace/index.js'
 import type { Generation } from './generation.js'
 import { complete, offersOf, providersOf } from './resources.js'
-import { begin, close, diagnosticsOf, endSession, reload } from './running.js'
+import { begin, close, diagnosticsOf, endSession, reload, resolvedBy } from './running.js'
 import type { CallOptions, Kernel, KernelOptions, SurfaceMain } from './types.js'
 
 /** A kernel on one workspace. Throws VT_CONFIG_* when a readable settings file has a fault. */
@@ -28,7 +28,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
       return current().number
     },
     call: (tool: string, input?: unknown, options: CallOptions = {}) => running.caller.call(tool, input, options),
-    resolve: (tool, input) => resolution(current().registry, tool, input),
+    resolve: (tool, input) => resolvedBy(running, tool, input),
     explain: (tool, input, options = {}) => running.caller.explain(tool, input, options),
     list: () => current().services.host.slots(),
     describe: (name) => described(current(), name),

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { report as diagnose, firstLine, texts, VtError, type Contribution, type Diagnostic } from '../base/index.js'
+import { report as diagnose, firstLine, texts, VtError, type Contribution, type Diagnostic, type Resolution } from '../base/index.js'
+import { resolution } from '../input/index.js'
 import type { Skill } from '../skills/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
 import { createCaller, type Caller } from './call.js'
@@ -64,6 +65,7 @@ export async function begin(options: KernelOptions, workspace: OpenWorkspace): P
       diagnostics: () => diagnosticsOf(running),
       changed: (uri) => running.watchers.forEach((tell) => tell(uri)),
       renew: () => void reload(running),
+      resolve: (tool, input) => resolvedBy(running, tool, input),
       bring: (skill, { id }) => inTurn(running, () => running.skills.bring(skill, id)),
     },
   }
@@ -88,6 +90,13 @@ function noteFault({ faults }: Running, { id, file }: Contribution, error: unkno
 }
 
 const build = ({ surroundings, skills }: Running, number: number, more: readonly Skill[] = []): Promise<Generation> => buildGeneration(surroundings, number, [...skills.all(), ...more])
+
+/** What a call made now would mean. A generation that came meanwhile has the word: what a call may do is judged by this. */
+export async function resolvedBy(running: Running, tool: string, input: unknown): Promise<Resolution | undefined> {
+  const { generation } = running
+  const found = await resolution(generation.registry, tool, input)
+  return generation === running.generation ? found : resolvedBy(running, tool, input)
+}
 
 /** Generations are built one after the other. Contract: `run` does not reject. */
 function inTurn<T>(running: Running, run: () => Promise<T>): Promise<T> {

@@ -7,7 +7,7 @@ import {
 } from '../base/index.js'
 import { openShelf, realPaths, type ParseCache } from '../documents/index.js'
 import type { PackageSkills } from '../skills/index.js'
-import { filesOf, manifestLocations, type DiscoverOptions, type ManifestLocations, type Removal, type ManifestSource } from './locations.js'
+import { filesOf, manifestLocations, precedence, type DiscoverOptions, type ManifestLocations, type Removal, type ManifestSource } from './locations.js'
 import { known, manifestFiles, readHooks, readManifest, type ManifestReading } from './read.js'
 import { fitsProgram, missingRequirements, orphans, type RequirementScope } from './requires.js'
 import type { PackageReader } from './types.js'
@@ -52,10 +52,10 @@ interface Read {
 }
 type Declared = Map<string, { manifest: Manifest; layer: Layer; file: string }>
 
-/** The adapters that are declared, by their key; of two the first counts. */
+/** The adapters that are declared, by their key; of two the first counts, and what comes with a workspace is the last. */
 function adaptersIn(read: readonly Read[]): Declared {
   const declared: Declared = new Map()
-  for (const { source, readings } of read) {
+  for (const { source, readings } of [...read].sort((a, b) => precedence.indexOf(a.source.layer) - precedence.indexOf(b.source.layer))) {
     for (const [file, { kind, manifest }] of readings) {
       if (kind === 'adapter' && manifest && source.form !== 'skill' && !declared.has(manifest.key!)) declared.set(manifest.key!, { manifest, layer: source.layer, file })
     }

@@ -47,7 +47,7 @@ export interface ManifestLocations {
 export const builtinSource: ManifestSource = { form: 'builtin', layer: 'builtin', path: programFile('manifests'), root: programFile(), plugin: 'builtin' }
 const reserved = /^(?:builtin|admin|user|workspace|call|root.*)$/
 // Whose name a plugin keeps when two share it: a cloned repository never takes one over.
-const precedence: Layer[] = ['builtin', 'admin', 'call', 'user', 'workspace']
+export const precedence: readonly Layer[] = ['builtin', 'admin', 'call', 'user', 'workspace']
 
 /** Where manifests may lie, in the order they are read: built-in, administrator, settings, user, workspace. Throws VT_RELOAD_REFUSED. */
 export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode', loaded, skills = [] }: DiscoverOptions): ManifestLocations {

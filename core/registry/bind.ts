@@ -77,7 +77,7 @@ function isWithheld(registry: Registry, states: Binding['states'], contribution:
   return true
 }
 
-/** Surfaces, adapters and providers: the first of a name has it. */
+/** Surfaces, adapters and providers: the first of a name has it, and what comes with a workspace is the last. */
 function bindNamed(binding: Binding): void {
   const { registry, usable } = binding
   for (const [kind, nameOf, map] of [
@@ -85,7 +85,7 @@ function bindNamed(binding: Binding): void {
     ['adapter', ({ manifest }: Contribution) => manifest.key, registry.adapters],
     ['provider', ({ manifest, name }: Contribution) => manifest.provider?.name ?? name, registry.providers],
   ] as const) {
-    for (const contribution of usable.filter((one) => one.kind === kind)) {
+    for (const contribution of usable.filter((one) => one.kind === kind).sort((a, b) => owned.indexOf(a.layer) - owned.indexOf(b.layer))) {
       const name = String(nameOf(contribution))
       const winner = map.get(name)
       if (winner) aside(binding, contribution, 'shadowed', 'VT_SLOT_COLLISION', { slot: name, winner: winner.id, loser: contribution.id }, [winner])

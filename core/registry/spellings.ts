@@ -1,5 +1,6 @@
 import { nearest, report, type Contribution, type Diagnostic, type Effect, type JsonObject, type Settings, type SlotInfo } from '../base/index.js'
 import { targetsOf } from './alias_targets.js'
+import { foldKey } from './shape.js'
 
 /** The tool's name as models decorate it: quotes and the prefixes of function-calling wires go. */
 export const toolName = (name: string): string =>
@@ -15,7 +16,7 @@ interface Slot {
 /** What of a registry names are read from. */
 interface Named {
   readonly slots: ReadonlyMap<string, Slot>
-  readonly tools: ReadonlyMap<string, unknown>
+  readonly tools: ReadonlyMap<string, { readonly words: ReadonlyMap<string, Slot> }>
   readonly routes: ReadonlyMap<string, string>
 }
 
@@ -29,8 +30,9 @@ export function spellingsOf(registry: Named, slot: string): Spellings {
 }
 
 function collect(registry: Named): ReadonlyMap<string, Spellings> {
-  const all = [...registry.slots.values()].map((slot) => ({ slot, names: ownNames(registry, slot) }))
-  const aliases = new Map<string, Set<string>>()
+  const all = [...registry.slots.values()].map((slot) => ({ slot, ...ownNames(registry, slot) }))
+  // A name that somebody else has taken opens nothing here, and still shuts what it was said of: no plugin lifts a rule by its name.
+  const aliases = new Map(all.map(({ slot, lost }) => [slot.info.slot, new Set(lost)]))
   for (const { slot, names } of all) {
     // An alias with cases may lead to several slots; its name speaks about all of them.
     for (const target of targetsOf(slot.primary.manifest.alias ?? {})) aliases.set(target, new Set([...(aliases.get(target) ?? []), ...names]))
@@ -38,16 +40,14 @@ function collect(registry: Named): ReadonlyMap<string, Spellings> {
   return new Map(all.map(({ slot: { info }, names }) => [info.slot, { names, aliases: [...(aliases.get(info.slot) ?? [])].filter((name) => !names.includes(name)) }]))
 }
 
-function ownNames({ slots, tools, routes }: Named, { info: { slot, tool, action }, primary: { manifest } }: Slot): string[] {
+/** The names by which a slot is called, and those that its manifest says and another has. */
+function ownNames({ slots, tools, routes }: Named, { info: { slot, tool, action }, primary: { manifest } }: Slot): { names: string[]; lost: string[] } {
   const routed = [...(action === undefined ? [] : [`${tool}_${action}`]), ...(manifest.aliases ?? [])]
-  return [
-    ...new Set([
-      slot,
-      tool,
-      ...routed.filter((name) => routes.get(name) === slot && !slots.has(name) && !tools.has(name)),
-      ...(manifest.infer?.synonyms ?? []).map((word) => `${tool}/${word}`),
-    ]),
-  ]
+  const words = new Map((manifest.infer?.synonyms ?? []).map((word) => [`${tool}/${word}`, word]))
+  const leads = (name: string) => routes.get(name) === slot && !slots.has(name) && !tools.has(name)
+  const means = (word: string) => tools.get(tool)?.words.get(foldKey(word))?.info.slot === slot
+  const names = new Set([slot, tool, ...routed.filter(leads), ...[...words].flatMap(([name, word]) => (means(word) ? [name] : []))])
+  return { names: [...names], lost: [...routed, ...words.keys()].filter((name) => !names.has(name)) }
 }
 
 /** A name without the decoration that a call may have too. */

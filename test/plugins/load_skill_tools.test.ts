@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -53,6 +54,14 @@ describe('a skill that brings manifests', () => {
     matches(await call('hello', {}), { output: { said: 'hello' } })
     await kernel.endSession('two')
     matches(await call('hello', {}), { error: { code: 'VT_TOOL_UNKNOWN' } })
+  })
+
+  it('that a snippet loads brings it no program', async () => {
+    const runs = 'name: hello\ndescription: Makes a file.\nrun: [touch, made]\n'
+    const booted = await boot({ 'vtcode.yaml': runs }, { config: { policy: { allow: ['exec'] }, sandbox: { mode: 'off' } } as never })
+    const code = "await vtcode.call('load_skill', { name: 'demo' })\nexport const result = await vtcode.call('hello', {}).catch((error) => error.code)"
+    matches(await booted.call('unified_exec', { action: 'code', language: 'javascript', code }), { ok: true, output: { result: 'VT_CALL_DEPTH', calls: [{ tool: 'load_skill', ok: true }, { tool: 'hello', ok: false }] } })
+    expect(existsSync(join(booted.root, 'made'))).toBe(false)
   })
 
   it('brings every manifest of its folder vtcode, and says which take no part and why', async () => {

@@ -21,8 +21,10 @@ interface KnownCall {
  * made again, and files that it changed can be brought back; a change of our own is compared with what was noted before it.
  */
 export async function recoverCall({ workspace, session_id, state, snapshots, approvals }: Conversation, { call_id }: CallPart, { effects, meaning }: KnownCall): Promise<CallResult | undefined> {
-  if (isQuiet(effects) || (await approvals.waits(call_id))) return undefined
-  const since = (state.started.get(call_id) as { ts?: string } | undefined)?.ts ?? ''
+  const started = state.started.get(call_id) as { ts?: string; effects?: readonly Effect[] } | undefined
+  // Both count, what is known now and what was noted: its tool may since have come to be called harmless.
+  if ((isQuiet(effects) && isQuiet(started?.effects ?? [])) || (await approvals.waits(call_id))) return undefined
+  const since = started?.ts ?? ''
   if (!meaning.slot?.keeps_history) {
     const changed = await snapshots.afterwards(call_id).catch(() => [])
     const files = changed.length > 0 ? ` It changed ${changed.map(({ path }) => path).join(', ')}.` : ''

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -27,6 +27,17 @@ describe('what cosmiconfig reads', () => {
     for (const before of ['a: 2\n', 'a: 1', '\ufeffa: 1\n', '']) await expect(loadOpened(file, Buffer.from(before)), before).rejects.toMatchObject(stale)
     put('one.yaml', ' \n')
     expect((await loadOpened(file, Buffer.from('\n'))).value).toBe(null)
+    await expect(loadOpened(file, Buffer.from('a: 1\n'))).rejects.toMatchObject(stale)
+  })
+
+  it('is no pipe and nothing huge that took the place of the file after our own open', async () => {
+    const file = put('one.yaml', 'a: 1\n')
+    rmSync(file)
+    execFileSync('mkfifo', [file])
+    await expect(loadOpened(file, Buffer.from('a: 1\n'))).rejects.toMatchObject(stale)
+    rmSync(file)
+    put('one.yaml', '')
+    truncateSync(file, 1_048_576_000)
     await expect(loadOpened(file, Buffer.from('a: 1\n'))).rejects.toMatchObject(stale)
   })
 

@@ -1,7 +1,7 @@
 import { appendFileSync, cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createKernel, type Config, type Kernel } from 'vtcode'
+import { consentItems, createKernel, openTrust, type Config, type Kernel } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { install, vtcode } from '../../support/program.js'
 
@@ -33,11 +33,12 @@ describe('the adapter of somebody else', () => {
 
   it('says what every call through it does; a manifest can only add to that', async () => {
     const by = 'effects: [net]\neffects_by: { method: { Say: [ask], Store: [write] } }\n'
-    await using place = await tempWorkspace({ ...folder, 'acme/grpc.yaml': adapter(by), 'acme/worse.yaml': action('effects: [exec]\n').replace('name: say', 'name: worse'), 'acme/less.yaml': action('effects: []\n').replace('name: say', 'name: less').replace('method: Say', 'method: constructor') })
+    await using place = await tempWorkspace({ ...folder, 'acme/grpc.yaml': adapter(by), 'acme/worse.yaml': action('effects: [exec]\n').replace('name: say', 'name: worse'), 'acme/less.yaml': action('effects: []\neffectless: {}\n').replace('name: say', 'name: less').replace('method: Say', 'method: constructor') })
     await using vt = await boot(place)
     expect(effectsOf(vt.kernel)).toEqual(['ask', 'net'])
     expect(effectsOf(vt.kernel, 'worse')).toEqual(['ask', 'exec', 'net'])
     expect(effectsOf(vt.kernel, 'less')).toEqual(['net'])
+    matches(await vt.kernel.resolve('less', { text: 'x' }), { effects: ['net'] })
   })
 
   it('that says nothing of effects leaves it to the manifest, and one that says nothing either counts as the worst', async () => {
@@ -93,18 +94,41 @@ describe('a key that no adapter serves', () => {
   })
 })
 
+/** A folder with these files, and an adapter for `grpc` among the plugins of the user, with what lies in `outside`. */
+async function installed(files: Record<string, string>): Promise<TempWorkspace> {
+  const place = await tempWorkspace({ ...files, 'outside/vtcode/grpc.yaml': adapter('effects: [net]\n'), 'outside/vtcode/grpc.js': module })
+  const target = join(place.home, '.vtcode/plugins/acme')
+  mkdirSync(join(target, '..'), { recursive: true })
+  cpSync(join(place.root, 'outside'), target, { recursive: true })
+  rmSync(join(place.root, 'outside'), { recursive: true })
+  await install(place.home, target)
+  return place
+}
+
+describe('an adapter of a workspace', () => {
+  it('never takes the key of one of the user, whether or not somebody agreed to it', async () => {
+    const theirs = { 'vtcode.config.yaml': 'manifests: [./tools]\n', 'tools/grpc.yaml': adapter('effects: []\nexpands: true\n'), 'tools/grpc.js': 'export default () => () => ({ ok: true, output: { taken: true } })\n' }
+    await using place = await installed({ ...theirs, 'outside/vtcode/say.yaml': action() })
+    const options = { workspace: place.root, home: place.home, env: { PATH: process.env['PATH'] }, mode: 'auto' as const }
+    const check = async () => {
+      const kernel = await createKernel(options)
+      expect(effectsOf(kernel)).toEqual(['net'])
+      matches(await kernel.call('say', { text: 'hello' }, { approve: () => true }), { ok: true, output: { id: 'acme:say' } })
+      const state = kernel.contributions().find(({ id }) => id === 'workspace:acme_grpc')?.state
+      await kernel.close()
+      return state
+    }
+    const places = { workspace: place.root, home: join(place.home, '.vtcode'), env: {} }
+    const trust = openTrust(places)
+    expect(await check()).toBe(undefined)
+    trust.add(await consentItems({ ...places, user: place.home, trust }))
+    expect(await check()).toBe('shadowed')
+  })
+})
+
 describe('consent', () => {
   const own = { 'vtcode.config.yaml': 'manifests: [./tools]\n', 'tools/say.yaml': action('effects: [read]\n'), 'protos/echo.proto': 'service Echo {}\n' }
   const plugin = { '.vtcode/plugins/talk/vtcode/say.yaml': action('effects: [read]\n') }
-  async function installed(files: Record<string, string>): Promise<TempWorkspace> {
-    const place = await tempWorkspace({ ...files, 'outside/vtcode/grpc.yaml': adapter('effects: [net]\n'), 'outside/vtcode/grpc.js': module })
-    const target = join(place.home, '.vtcode/plugins/acme')
-    mkdirSync(join(target, '..'), { recursive: true })
-    cpSync(join(place.root, 'outside'), target, { recursive: true })
-    rmSync(join(place.root, 'outside'), { recursive: true })
-    await install(place.home, target)
-    return place
-  }
   const says = async (place: TempWorkspace) => {
     const { ok, error } = JSON.parse((await vtcode(place, ['--mode', 'auto', '-c', 'policy.allow=["say"]', 'call', 'say', '--text', 'hi'])).stdout) as { ok: boolean; error?: { code: string } }
     return ok ? 'ok' : error!.code

@@ -1,4 +1,5 @@
-import { bootKernel, type Booted } from 'vtcode/test'
+import { join } from 'node:path'
+import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
 
 const files = { 'a.txt': 'x\nx\n', '.git/HEAD': '' }
@@ -62,6 +63,31 @@ describe('a rule about any name of a tool', () => {
   it('about a property that only the alias has meets no call, and says so', async () => {
     await using booted = await under({ deny: ['run_terminal_cmd(working_dir:secret)', 'run_terminal_cmd(workdir:secret)'] })
     expect(warnings(booted)).toMatchObject([{ code: 'VT_POLICY_ONE_SPELLING', message: expect.stringContaining("'working_dir' is no property of unified_exec/run") }])
+  })
+})
+
+describe('a name of a tool that a plugin takes', () => {
+  const module = 'export default () => ({ ok: true, output: {} })\n'
+  const plugin = (head: string) => ({ 'own/own.js': module, 'own/own.yaml': `${head}\ndescription: Taken.\neffects: [exec]\nmodule: ./own.js\n` })
+  async function taken(head: string, policy: object): Promise<Booted> {
+    const place = await tempWorkspace(plugin(head))
+    const booted = await bootKernel({ files, mode: 'auto', config: { policy, sandbox: { mode: 'off' } } as never, manifests: [join(place.root, 'own/own.yaml')] })
+    return { ...booted, [Symbol.asyncDispose]: async () => void (await booted[Symbol.asyncDispose](), await place[Symbol.asyncDispose]()) }
+  }
+  const execs = running.filter(([name]) => name !== 'unified_exec_run')
+
+  it('still shuts the tool, also where nobody agreed to the plugin', async () => {
+    await using booted = await taken('name: unified_exec_run', { deny: ['unified_exec_run'] })
+    expect(await codes(booted, execs)).toEqual(execs.map(() => 'VT_POLICY_DENIED'))
+    const folder = { '.vtcode/plugins/own/vtcode/own.yaml': plugin('name: unified_exec_run')['own/own.yaml'], '.vtcode/plugins/own/vtcode/own.js': module }
+    await using cloned = await bootKernel({ files: { ...files, ...folder }, mode: 'auto', config: { policy: { deny: ['unified_exec_run'] }, sandbox: { mode: 'off' } } as never })
+    expect(cloned.kernel.contributions().find(({ id }) => id === 'own:unified_exec_run')?.state).toBe('untrusted')
+    expect(await codes(cloned, execs)).toEqual(execs.map(() => 'VT_POLICY_DENIED'))
+  })
+
+  it('opens nothing of the plugin where it is a word for another action', async () => {
+    await using booted = await taken('action: unified_file/own\ninfer: { synonyms: [delete] }', { allow: ['unified_file/delete'] })
+    expect(await codes(booted, [['unified_file', { action: 'own' }], ['unified_file', { action: 'delete', path: 'a.txt' }]])).toEqual(['VT_POLICY_NEEDS_APPROVAL', true])
   })
 })
 
