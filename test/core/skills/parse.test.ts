@@ -15,6 +15,10 @@ describe('a skill', () => {
       { numRuns: runs(500) },
     )
   })
+  it('has a description that can be seen', () => {
+    const read = (description: string) => parseSkill(Buffer.from(`---\nname: demo\ndescription: "${description}"\n---\n`), '/s/demo/SKILL.md').skill?.description
+    expect([read('\\u200b\\u200e'), read('\\u200bDo it.')]).toEqual([undefined, 'Do it.'])
+  })
   it('never has a name that leads elsewhere, whatever it says of itself', () => {
     const named = (name: string) => parseSkill(Buffer.from(`---\nname: ${JSON.stringify(name)}\ndescription: d\n---\nBody.`), '/s/demo/SKILL.md').skill?.name
     // A slip of the pen is set right by the folder; what could lead elsewhere is refused.

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { briefly, Events } from '../../../../build/plugins/agent/events/index.js'
-import { fc } from '../../../support/property.js'
+import { fc, runs } from '../../../support/property.js'
 
 type Body = Parameters<Events['emit']>[0]
 const clock = { now: () => 0, sleep: async () => {} }
@@ -32,7 +32,7 @@ describe('the events of a thread', () => {
         expect(sent.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))).toEqual(failing < waits.length ? [failing] : [])
         expect(events.count).toBe(before + waits.length)
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     )
   })
   it('end what is still open, the last first and once, and hold no secret', async () => {
