@@ -90,7 +90,9 @@ type Say = (code: Code, values: Values, line: number) => void
 
 function skillOf(fields: Fields, folder: string, line: (key: string) => number, say: Say): SkillText {
   const description = text(fields['description'])?.trim()
-  if (!description) throw new FrontmatterError('The skill has no description.', line('description'))
+  // One of invisible characters only says nothing either.
+  const shown = description && cleaned(description, 1024)
+  if (!description || !shown) throw new FrontmatterError('The skill has no description.', line('description'))
   const name = nameOf(fields['name'], folder, () => line('name'), say)
   const shape = (key: string, problem: string) => say('VT_SKILL_MENDED', { problem: `'${key}' ${problem}.` }, line(key))
   const others = Object.keys(fields).filter((key) => !standard.has(key))
@@ -108,7 +110,7 @@ function skillOf(fields: Fields, folder: string, line: (key: string) => number, 
   const invocable = text(fields['user-invocable'])
   const skill: { -readonly [K in keyof SkillText]: SkillText[K] } = {
     name,
-    description: cleaned(description, 1024),
+    description: shown,
     metadata: metadataOf(fields['metadata'], shape),
     allowed_tools: toolsOf(fields['allowed-tools'], shape),
     hidden,

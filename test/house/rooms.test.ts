@@ -101,6 +101,21 @@ describe('imports', () => {
   })
 })
 
+describe('every room', () => {
+  const tests = filesOf('test', '.test.ts')
+  const rooms = [...new Set(sources.filter((file) => addressOf(file).isDoor).map((file) => file.replace(/\/?index\.ts$/, '')))].filter((room) => !['core', 'plugins/agent'].includes(room))
+  const testsOf = (room: string): string[] => tests.filter((file) => file.startsWith(`test/${room}/`))
+
+  it('has a folder of tests at its place', () => {
+    expect(rooms.filter((room) => testsOf(room).length === 0)).toEqual([])
+  })
+  it('is tested at its door, without a kernel or a process', () => {
+    // The door of the kernel is that of strangers: its tests make kernels as they do.
+    const atDoor = (room: string): boolean => room === 'core/kernel' || testsOf(room).some((file) => importsOf(file).some(({ name }) => name === `build/${room}/index.ts`))
+    expect(rooms.filter((room) => !atDoor(room))).toEqual([])
+  })
+})
+
 describe('sizes', () => {
   const linesOf = (file: string): number => textOf(file).split('\n').length - 1
   const isGenerated = (file: string): boolean => textOf(file).startsWith('// Generated from ')

@@ -1,3 +1,5 @@
 export { ContextWindow } from './context_window.js'
+export { dedupe } from './dedupe.js'
 export { Segments } from './segment.js'
 export { instructionText, systemPrompt } from './system_prompt.js'
+export { tokenBudget } from './token_budget.js'

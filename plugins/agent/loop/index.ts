@@ -1,5 +1,7 @@
 export { Approvals } from './approvals.js'
+export { readArguments } from './arguments.js'
 export { deferredFor } from './deferred_approvals.js'
 export { LifecycleHooks, type StartReason } from './lifecycle_hooks.js'
 export { ModelRequests } from './model_requests.js'
 export { runTurn, type LoopConversation, type TurnEnd } from './turn.js'
+export { TurnLimits } from './turn_limits.js'

@@ -34,7 +34,8 @@ export function readJournal(text: string): Journal {
 }
 
 function parsed(line: string, n: number): JournalRecord | undefined {
-  const match = /^(.*),"crc":"([0-9a-f]{8})"\}$/.exec(line)
+  // Text of others may hold line separators of Unicode, which JSON leaves as they are.
+  const match = /^(.*),"crc":"([0-9a-f]{8})"\}$/s.exec(line)
   if (!match || sum(`${match[1]}}`) !== match[2]) return undefined
   try {
     const record = JSON.parse(line) as JournalRecord

@@ -5,6 +5,8 @@ export { historyFolder, historyOf, missingParents, mostKept, recorded, type Step
 export { missingPath } from './missing.js'
 export { nearTo } from './near.js'
 export { applyPatch } from './patch/apply.js'
+export { parsePatch } from './patch/parse.js'
+export { place } from './patch/place.js'
 export { readFile, type ReadInput } from './read.js'
 export { readsOf, sameVersion } from './reads.js'
 export { replace } from './replace.js'

@@ -1,5 +1,5 @@
 export { hooksFor, hooksIn, runHooks, type Ran } from './call.js'
-export { eventOf, type Dialect } from './entries.js'
+export { eventOf, matches, type Dialect } from './entries.js'
 export { fire, notify, type EventInput, type Occasion, type HookAnswer } from './fire.js'
 export { hookRemarks } from './remarks.js'
 export { cutHookText, shownHook, specific, type HookOutput } from './run.js'

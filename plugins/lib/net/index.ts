@@ -1,5 +1,6 @@
 export { decodeEntities, markupText } from './entities.js'
 export { fetchPage, type FetchedPage } from './fetch.js'
+export { decodeText } from './fetch/charset.js'
 export { download } from './fetch/download.js'
 export { networkFailure, webFailure } from './fetch/failure.js'
 export { addressesOf, checkHost, readUrl } from './fetch/guard.js'

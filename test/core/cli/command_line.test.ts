@@ -1,0 +1,37 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { CommandLineError, readCommandLine } from '../../../build/core/cli/index.js'
+import { fc } from '../../support/property.js'
+
+describe('the flags of the program', () => {
+  const flags = fc.constantFrom<[words: string[], option: object]>([['--mode', 'plan'], { options: { mode: 'plan' } }], [['--home=/h'], { options: { home: '/h' }, env: { HOME: '/h' } }], [['--dialect', 'a,b'], { options: { dialects: ['a', 'b'] } }], [['--quiet'], { quiet: true }], [['--no-color'], { env: { NO_COLOR: '1' } }])
+
+  it('may stand anywhere before the input, and all else is for the verb, in its order', () => {
+    const word = fc.constantFrom('a', '-x', '--other', '--other=1', 'mode', '-')
+    fc.assert(
+      fc.property(fc.array(word, { maxLength: 5 }), flags, fc.nat({ max: 6 }), (rest, [words, said], at) => {
+        const place = at % (rest.length + 2)
+        const argv = ['verb', ...rest]
+        argv.splice(place, 0, ...words)
+        expect(readCommandLine(argv)).toMatchObject({ verb: 'verb', rest, ...said })
+      }),
+    )
+  })
+  it('end behind the tool of a call, and at two dashes: what follows is input, whatever it looks like', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('--mode', '--quiet', '--home=/x', '--', 'a'), { maxLength: 5 }), flags, (input, [words, said]) => {
+        expect(readCommandLine([...words, 'call', 'tool', ...input])).toMatchObject({ verb: 'call', rest: ['tool', ...input], ...said })
+        expect(readCommandLine([...words, 'verb', '--', ...input])).toMatchObject({ verb: 'verb', rest: ['--', ...input], ...said })
+      }),
+    )
+    expect(readCommandLine(['call', '--session', 'ses_1', '--quiet', 'tool', '--quiet'])).toMatchObject({ quiet: true, rest: ['--session', 'ses_1', 'tool', '--quiet'] })
+  })
+  it('that make no sense are errors of usage that say why', () => {
+    for (const argv of [['--mode'], ['--mode='], ['--mode', 'bold'], ['--log-level', 'loud'], ['--workspace', join(tmpdir(), 'nothing-here')], ['--allowed-tools', ' , '], ['--allowed-tools', 'Bash(x)'], ['--disallowed-tools', 'a b']]) {
+      expect(() => readCommandLine(argv), argv.join(' ')).toThrow(CommandLineError)
+    }
+    const denied = (list: string) => (readCommandLine(['--disallowed-tools', list]).options.config as { policy: { deny: { rule: string }[] } }[])[0]!.policy.deny.map(({ rule }) => rule)
+    expect([denied('Bash(a, b),Read'), denied('x')]).toEqual([['Bash(a, b)', 'Read'], ['x']])
+  })
+})

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest'
+import { earlierResult, idMaker, LoopDetector, seeded, textOfResult, uuidOf } from '../../../../build/plugins/agent/base/index.js'
+import { fc, runs } from '../../../support/property.js'
+
+describe('ids', () => {
+  it('sort by the time they were made at, and come again from the same chance', () => {
+    const time = fc.integer({ min: 0, max: 2 ** 47 })
+    fc.assert(
+      fc.property(fc.uniqueArray(time, { minLength: 2, maxLength: 6 }), fc.integer(), (times, seed) => {
+        const make = () => {
+          let now = 0
+          const id = idMaker({ now: () => now, sleep: async () => {} }, seeded(seed))
+          return times.map((time) => ((now = time), id('th')))
+        }
+        const ids = make()
+        expect(ids).toEqual(make())
+        for (const id of ids) expect(id).toMatch(/^th_[0-9A-HJKMNP-TV-Z]{26}$/)
+        const inOrder = [...times].sort((a, b) => a - b).map((time) => ids[times.indexOf(time)]!)
+        expect([...ids].sort()).toEqual(inOrder)
+      }),
+    )
+    expect(uuidOf(seeded(1))).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  })
+})
+
+describe('the loop detector', () => {
+  const writes = { quiet: false, write: true }
+  const runsOnly = { quiet: false, write: false }
+  const quiet = { quiet: true, write: false }
+
+  it('lets every call through whose result is new', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.constantFrom(writes, runsOnly, quiet)), { maxLength: 60 }), (calls) => {
+        const detector = new LoopDetector()
+        calls.forEach(([identity, effects], index) => {
+          expect(detector.objection(identity)).toBeUndefined()
+          expect(detector.note(identity, `result ${index}`, effects)).toBeUndefined()
+        })
+      }),
+      { numRuns: runs(200) },
+    )
+  })
+  it('warns of the fourth same result and refuses behind the eighth, unless something was changed in between', () => {
+    const detector = new LoopDetector()
+    const remarks = Array.from({ length: 8 }, () => [detector.objection('a'), detector.note('a', 'same', runsOnly)])
+    expect(remarks.map(([objection, remark]) => [objection, remark !== undefined])).toEqual(Array.from({ length: 8 }, (_, n) => [undefined, n === 3]))
+    expect(detector.objection('a')).toContain('8 times')
+    expect(detector.objection('b')).toBeUndefined()
+    detector.note('b', 'x', writes)
+    expect(detector.objection('a')).toBeUndefined()
+  })
+  it('refuses a circle of two to six calls after four rounds, and lets go where one result differs', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 6 }), fc.option(fc.nat({ max: 23 })), (period, other) => {
+        const detector = new LoopDetector()
+        const round = Array.from({ length: period * 4 }, (_, index) => `call ${index % period}`)
+        round.forEach((identity, index) => {
+          expect(detector.objection(identity)).toBeUndefined()
+          detector.note(identity, index === other ? 'another' : `of ${identity}`, quiet)
+        })
+        const broken = other !== null && other < round.length
+        expect(detector.objection('call 0') === undefined).toBe(broken)
+        expect(detector.objection('something else')).toBeUndefined()
+      }),
+      { numRuns: runs(200) },
+    )
+  })
+})
+
+describe('a result as the model reads it', () => {
+  it('names the code, the hint and the next step of a failure, and the remarks', () => {
+    const { text, is_error } = textOfResult({ ok: false, error: { code: 'VT_X', message: 'm', hint: 'h', retryable: false, next: { tool: 't', input: { a: 1 } } }, notices: [{ code: 'VT_N', message: 'n' }] })
+    expect([is_error, text.split('\n')]).toEqual([true, ['ERROR VT_X: m', 'Hint: h', 'Next: {"tool":"t","input":{"a":1}}', '[VT_N] n']])
+    expect(textOfResult({ ok: true, output: { spool_path: '.vtcode/spool/a' }, text: 't' })).toEqual({ text: 't', is_error: false, spool_path: '.vtcode/spool/a' })
+  })
+  it('refers to an earlier one only where that is long, whole and the same', () => {
+    const long = 'x'.repeat(200)
+    const message = (text: string, is_error = false) => [{ role: 'tool' as const, parts: [{ type: 'tool_result' as const, call_id: 'c', tool_call_id: 'c', name: 't', text, is_error }] }]
+    const found = (before: string, now: string, is_error = false, same = new Set(['c'])) => earlierResult(message(before, is_error), same, now)?.call_id
+    expect([found(long, long), found(long, `${long}\n[VT_N] n`)]).toEqual(['c', 'c'])
+    expect([found(long, `${long}x`), found(long, `y${long}`), found(long.slice(1), long.slice(1)), found(long, long, true), found(long, long, false, new Set())]).toEqual(Array(5).fill(undefined))
+  })
+})

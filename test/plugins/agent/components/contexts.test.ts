@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest'
+import { runContextOf, runContexts } from '../../../../build/plugins/agent/components/index.js'
+
+it('a context can only be made stricter', () => {
+  const allowed = (verb: 'interactive' | 'exec', env = {}) =>
+    runContexts.filter((asked) => {
+      try {
+        return runContextOf(verb, asked, env) === asked
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'VT_CONFIG_INVALID', message: expect.stringContaining(`--context ${asked} is looser`) })
+        return false
+      }
+    })
+  expect(allowed('interactive')).toEqual(['interactive', 'exec', 'ci', 'bench', 'worker'])
+  expect(allowed('exec')).toEqual(['exec', 'ci', 'bench', 'worker'])
+  expect(allowed('exec', { CI: 'true' })).toEqual(['ci', 'worker'])
+  expect([runContextOf('exec', undefined, {}), runContextOf('exec', undefined, { CI: '1' }), runContextOf('exec', undefined, { CI: 'false' }), runContextOf('interactive', undefined, { CI: '1' })]).toEqual(['exec', 'ci', 'exec', 'interactive'])
+})

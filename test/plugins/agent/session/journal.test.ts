@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest'
+import { apply, callsIn, emptyState, lineOf, memoryStore, messageText, Queue, readJournal, replay, unanswered } from '../../../../build/plugins/agent/session/index.js'
+import { seeded } from '../../../../build/plugins/agent/base/index.js'
+import { fc, runs } from '../../../support/property.js'
+
+type Fact = Parameters<typeof lineOf>[0]
+const word = fc.string({ unit: fc.constantFrom('a', 'é', '"', '\\', '\n', '\u2028', '😀', ',"crc":"'), maxLength: 6 })
+const said = (role: 'user' | 'assistant' | 'tool', text: string) => ({ role, parts: [{ type: 'text' as const, text }] })
+const summary = emptyState().summary
+
+/** A journal as a run writes it: turns of steps, with compactions and reverts between them. */
+const journal = fc
+  .array(fc.record({ prompt: word, steps: fc.array(word, { maxLength: 3 }), then: fc.constantFrom('nothing', 'nothing', 'compaction', 'conversation', 'code'), back: fc.nat({ max: 5 }) }), { maxLength: 5 })
+  .map((plan) => {
+    const records: { fact: Fact; turn: number }[] = []
+    let turn = 0
+    const add = (fact: Fact) => void records.push({ fact, turn })
+    plan.forEach(({ prompt, steps, then, back }, index) => {
+      turn += 1
+      add({ kind: 'turn_start', turn_id: `tn_${turn}`, input: said('user', `${index} ${prompt}`) })
+      for (const text of steps) add({ kind: 'message', message: said('assistant', text), cost_usd: 1 })
+      add({ kind: 'turn_end', status: 'completed' })
+      if (then === 'compaction') add({ kind: 'compaction', keep_from: 1, inserted: [said('user', 'summary')], history_path: `h${turn}`, summary })
+      if (then !== 'conversation' && then !== 'code') return
+      turn += 1
+      add({ kind: 'revert', to_turn: 1 + (back % (turn - 1)), scope: then })
+    })
+    return records
+  })
+const textOf = (records: { fact: Fact; turn: number }[]) => records.map(({ fact, turn }, index) => lineOf(fact, index + 1, turn, '2026-01-01T00:00:00.000Z')).join('')
+
+describe('a journal', () => {
+  it('is read as it was written, and cut anywhere it is what was whole before', () => {
+    fc.assert(
+      fc.property(journal, fc.nat(), (records, at) => {
+        const text = textOf(records)
+        const whole = readJournal(text)
+        expect(whole).toMatchObject({ bytes: Buffer.byteLength(text), torn: false })
+        expect(whole.records).toMatchObject(records.map(({ fact, turn }) => ({ ...fact, turn })))
+        expect(whole.damaged).toBeUndefined()
+        const cut = text.slice(0, at % (text.length + 1))
+        const lines = cut.split('\n').length - 1
+        expect(readJournal(cut)).toEqual({ records: whole.records.slice(0, lines), bytes: Buffer.byteLength(cut.slice(0, cut.lastIndexOf('\n') + 1)), torn: !cut.endsWith('\n') && cut !== '' })
+      }),
+    )
+  })
+  it('with one changed character, or a line that is lost, doubled or moved, ends before it', () => {
+    fc.assert(
+      fc.property(journal.filter(({ length }) => length > 2), fc.nat(), fc.nat(), (records, which, at) => {
+        const lines = textOf(records).split('\n').slice(0, -1)
+        const index = which % (lines.length - 1)
+        const line = lines[index]!
+        const place = at % line.length
+        const changed = line.slice(0, place) + (line[place] === 'x' ? 'y' : 'x') + line.slice(place + 1)
+        const damages = [[changed], [], [line, line], [lines[index + 1]!, line]]
+        for (const [kind, by] of damages.entries()) {
+          const read = readJournal([...lines.slice(0, index), ...by, ...lines.slice(index + (kind === 3 ? 2 : 1)), ''].join('\n'))
+          const good = kind === 2 ? index + 1 : index
+          expect([kind, read.records.length]).toEqual([kind, good])
+          expect([kind, read.damaged ?? (read.torn && good + 1)]).toEqual([kind, good + 1])
+        }
+      }),
+      { numRuns: runs(200) },
+    )
+  })
+  it('describes the conversation that took place: what was reverted is gone, all else counts on', () => {
+    fc.assert(
+      fc.property(journal, (records) => {
+        const state = replay(readJournal(textOf(records)).records)
+        // The same by hand: what was there when each turn began.
+        let messages: string[] = []
+        const begun = new Map<number, string[]>()
+        for (const { fact, turn } of records) {
+          if (fact.kind === 'turn_start' || fact.kind === 'revert') begun.set(turn, messages)
+          if (fact.kind === 'turn_start') messages = [...messages, messageText(fact.input)]
+          if (fact.kind === 'message') messages = [...messages, messageText(fact.message)]
+          if (fact.kind === 'compaction') messages = ['summary', ...messages.slice(fact.keep_from)]
+          if (fact.kind === 'revert' && fact.scope === 'conversation') messages = begun.get(fact.to_turn)!
+        }
+        expect(state.messages.map(messageText)).toEqual(messages)
+        const steps = records.filter(({ fact }) => fact.kind === 'message').length
+        expect([state.turn, state.steps, state.cost, state.open]).toEqual([records.at(-1)?.turn ?? 0, steps, steps, undefined])
+      }),
+      { numRuns: runs(300) },
+    )
+  })
+})
+
+it('calls of the last step are unanswered until the results of all of them are there', () => {
+  const call = (id: string) => ({ type: 'tool_call' as const, call_id: id, tool_call_id: id, name: 't', input: { path: id } })
+  const state = emptyState()
+  apply(state, { kind: 'turn_start', turn_id: 'tn_1', input: said('user', 'go') }, 1)
+  apply(state, { kind: 'message', message: { role: 'assistant', parts: [call('a'), call('b')] } }, 1)
+  apply(state, { kind: 'call_start', call_id: 'a', name: 't', input: { path: 'a' }, effects: [] }, 1)
+  apply(state, { kind: 'call_end', call_id: 'a', text: '', is_error: false, changed: ['x', 'y'] }, 1)
+  expect([unanswered(state).map(({ call_id }) => call_id), [...state.ended.keys()], state.touched, state.named]).toEqual([['a', 'b'], ['a'], ['x', 'y'], ['a']])
+  apply(state, { kind: 'message', message: { role: 'tool', parts: [] } }, 1)
+  expect([unanswered(state), state.ended.size, callsIn(state.messages).length, state.steps]).toEqual([[], 0, 2, 1])
+})
+
+describe('inputs that wait', () => {
+  const clock = { now: () => 0, sleep: async () => {} }
+
+  it('are each taken once, in their order, however often the process is lost and whoever sends them again', async () => {
+    const step = fc.oneof(fc.record({ kind: fc.constant('add' as const), id: fc.constantFrom('a', 'b', 'c', 'd', 'e'), first: fc.boolean() }), fc.constantFrom({ kind: 'take' as const }, { kind: 'lose' as const }))
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+        const store = memoryStore()
+        const open = async () => {
+          const queue = new Queue(store, clock, seeded(1))
+          await queue.load([])
+          return queue
+        }
+        let queue = await open()
+        let [waiting, taken]: string[][] = [[], []]
+        for (const one of steps) {
+          if (one.kind === 'lose') queue = await open()
+          if (one.kind === 'add') {
+            await queue.add(`text ${one.id}`, { id: one.id, first: one.first })
+            if (!waiting!.includes(one.id) && !taken!.includes(one.id)) waiting = one.first ? [one.id, ...waiting!] : [...waiting!, one.id]
+          }
+          if (one.kind === 'take') {
+            const message = await queue.next()
+            expect(message?.intent_id).toBe(waiting![0])
+            if (!message) continue
+            await queue.applied(message.intent_id!)
+            taken = [...taken!, waiting![0]!]
+            waiting = waiting!.slice(1)
+          }
+          expect(queue.pending.map(({ id }) => id)).toEqual(waiting)
+        }
+        expect(new Set(taken).size).toBe(taken!.length)
+      }),
+    )
+  })
+  it('that the journal has are not taken again, and a damaged list is an error and not empty', async () => {
+    const store = memoryStore()
+    const before = new Queue(store, clock, seeded(1))
+    await before.add('one', { id: 'a' })
+    await before.add('two', { id: 'b' })
+    const after = new Queue(store, clock, seeded(1))
+    await after.load(['a'])
+    expect([after.pending.map(({ id }) => id), await after.add('again', { id: 'a' }), after.pending.length]).toEqual([['b'], 'a', 1])
+    for (const text of ['', '{}', '{"pending":[{}],"applied":[]}', '{"pending":[]}']) {
+      await store.write('queue.json', text)
+      await expect(new Queue(store, clock, seeded(1)).load([])).rejects.toMatchObject({ code: 'VT_SESSION_CORRUPT' })
+    }
+    const full = new Queue(memoryStore(), clock, seeded(1))
+    for (let n = 0; n < 16; n++) await full.add('x')
+    await expect(full.add('x')).rejects.toMatchObject({ code: 'VT_LOOP_QUEUE_FULL' })
+  })
+})

@@ -1,0 +1,136 @@
+import { applyPatch } from 'diff'
+import { describe, expect, it } from 'vitest'
+import { Changes, countLines, diffOf, diffTexts, lineAt, linesChanged, parsePatch, place } from '../../../../build/plugins/lib/files/index.js'
+import { fc, runs } from '../../../support/property.js'
+
+const room = { lines: 10_000, bytes: 1_000_000 }
+const line = fc.constantFrom('a', 'b', '', ' x', 'é', '--', '+a', '\\ no')
+/** A text of lines, often with lines that occur twice; the last may be open. */
+const text = fc.tuple(fc.array(line, { minLength: 1, maxLength: 12 }), fc.boolean()).map(([lines, open]) => lines.join('\n') + (open && lines.at(-1) !== '' ? '' : '\n'))
+const spans = (length: number) =>
+  fc.array(fc.tuple(fc.nat({ max: length }), fc.nat({ max: length }), fc.constantFrom('', 'n', '\n', 'new\nlines\n')), { maxLength: 4 }).map((all) => {
+    const points = all.flatMap(([start, end]) => [start, end]).sort((a, b) => a - b)
+    return all.map(([, , by], index) => ({ start: points[2 * index]!, end: points[2 * index + 1]!, by: Buffer.from(by) }))
+  })
+
+describe('changes of a text', () => {
+  /** Texts of one byte a character, changed in two rounds. */
+  const changed = fc.string({ unit: fc.constantFrom('a', 'b', '\n'), maxLength: 40 }).chain((before) => {
+    const first = spans(before.length)
+    return first.chain((one) => {
+      const changes = new Changes(Buffer.from(before))
+      changes.replace(one)
+      return fc.tuple(fc.constant(before), fc.constant(one), spans(changes.bytes.length))
+    })
+  })
+
+  it('know the pieces that differ: all else is as it was', () => {
+    fc.assert(
+      fc.property(changed, ([before, one, two]) => {
+        const changes = new Changes(Buffer.from(before))
+        changes.replace(one)
+        changes.replace(two)
+        let [rebuilt, from] = ['', 0]
+        for (const { oldStart, oldEnd, start, end } of changes.all) {
+          rebuilt += before.slice(from, oldStart)
+          expect(rebuilt.length).toBe(start)
+          rebuilt += changes.bytes.toString('latin1', start, end)
+          from = oldEnd
+        }
+        expect(rebuilt + before.slice(from)).toBe(changes.bytes.toString())
+      }),
+      { numRuns: runs(500) },
+    )
+  })
+  it('are shown as a diff that makes the new text of the old one', () => {
+    fc.assert(
+      fc.property(changed, ([before, one, two]) => {
+        const changes = new Changes(Buffer.from(before))
+        changes.replace(one)
+        changes.replace(two)
+        expect(applyPatch(before, diffOf('f', changes, room))).toBe(changes.bytes.toString())
+      }),
+      { numRuns: runs(500) },
+    )
+  })
+  it('count lines as they are numbered', () => {
+    fc.assert(
+      fc.property(text, (text) => {
+        const bytes = Buffer.from(text)
+        expect(countLines(bytes)).toBe(lineAt(bytes, bytes.length - 1))
+        expect(countLines(bytes)).toBe(text.replace(/\n$/, '').split('\n').length)
+      }),
+    )
+  })
+})
+
+describe('a diff of ours', () => {
+  it('is a patch that we read, and it makes the new text of the old one', () => {
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        fc.pre(before !== after)
+        const diff = diffTexts('dir/f', Buffer.from(before), Buffer.from(after), room)!
+        const [section, ...others] = parsePatch(diff)
+        expect([section, others]).toMatchObject([{ op: 'update', path: 'dir/f' }, []])
+        if (section?.op !== 'update') return
+        const { spans, added, removed } = place('dir/f', Buffer.from(before), section.hunks)
+        const changes = new Changes(Buffer.from(before))
+        changes.replace(spans)
+        expect(changes.bytes.toString()).toBe(after)
+        expect({ added, removed }).toEqual(linesChanged(Buffer.from(before), Buffer.from(after)))
+      }),
+      { numRuns: runs(500) },
+    )
+  })
+  it('that has no room says how many lines are missing, and stays within its room', () => {
+    fc.assert(
+      fc.property(text, text, fc.integer({ min: 3, max: 12 }), (before, after, lines) => {
+        fc.pre(before !== after)
+        const whole = diffTexts('f', Buffer.from(before), Buffer.from(after), room)!
+        const cut = diffTexts('f', Buffer.from(before), Buffer.from(after), { lines, bytes: room.bytes })!
+        if (cut === whole) return
+        const shown = cut.split('\n').slice(0, -2)
+        expect(shown.length + 1).toBeLessThanOrEqual(lines)
+        expect(whole.split('\n').slice(0, shown.length)).toEqual(shown)
+        expect(cut.split('\n').at(-2)).toBe(`[${whole.split('\n').length - 1 - shown.length} more lines of the diff]`)
+      }),
+    )
+  })
+})
+
+describe('a patch', () => {
+  const update = (...lines: string[]) => {
+    const [section] = parsePatch(['*** Begin Patch', '*** Update File: f', ...lines, '*** End Patch'].join('\n'))
+    return section?.op === 'update' ? section.hunks : []
+  }
+  const applied = (before: string, ...lines: string[]) => {
+    const placed = place('f', Buffer.from(before), update(...lines))
+    const changes = new Changes(Buffer.from(before))
+    changes.replace(placed.spans)
+    return { after: changes.bytes.toString(), fuzzy: placed.fuzzy }
+  }
+
+  it('is read or refused by its syntax, whatever it is', () => {
+    const lines = fc.array(fc.constantFrom('*** Begin Patch', '*** End Patch', '*** Update File: f', '*** Add File: g', '*** Delete File: h', '*** Move to: i', '*** End of File', '@@', '@@ -1 +1 @@', '--- a/f', '+++ b/f', '+a', '-a', ' a', '', '```'), { maxLength: 9 })
+    fc.assert(
+      fc.property(lines, (lines) => {
+        try {
+          for (const { path } of parsePatch(lines.join('\n'))) expect(['f', 'g', 'h']).toContain(path)
+        } catch (error) {
+          expect(error).toMatchObject({ name: 'VT_PATCH_SYNTAX' })
+        }
+      }),
+      { numRuns: runs(500) },
+    )
+  })
+  it('finds its place exactly first, then without the white space, and never guesses between two', () => {
+    expect(applied('  a\na\n', '@@', '-a', '+b')).toEqual({ after: '  a\nb\n', fuzzy: [] })
+    expect(applied('x\n  a\n', '@@', '-a', '+b')).toEqual({ after: 'x\n  b\n', fuzzy: [{ line: 2, pass: 3 }] })
+    expect(applied('a\n“q”\n', '@@', ' a', '-"q"', '+z')).toEqual({ after: 'a\nz\n', fuzzy: [{ line: 1, pass: 4 }] })
+    const code = (run: () => unknown) => { try { run() } catch (error) { return (error as Error).name } return undefined }
+    expect(code(() => applied('a\nb\na\n', '@@', '-a', '+c'))).toBe('VT_PATCH_AMBIGUOUS')
+    expect(code(() => applied('a\n', '@@', '-z', '+c'))).toBe('VT_PATCH_CONTEXT')
+    expect(code(() => applied('a\nb\n', '@@', '-a', '+c', '@@', '-a', '+d'))).toBe('VT_PATCH_OVERLAP')
+    expect(applied('a\nb\na\n', '@@ b', '-a', '+c').after).toBe('a\nb\nc\n')
+  })
+})

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import { addressesOf, checkHost, decodeEntities, decodeText, hostOf, readUrl } from '../../../../build/plugins/lib/net/index.js'
+import { fc, runs } from '../../../support/property.js'
+
+type WebSettings = Parameters<typeof checkHost>[1]
+const settings = (more: Partial<WebSettings> = {}) => ({ enabled: true, deny_hosts: [], private_hosts: [], ...more }) as unknown as WebSettings
+/** Whether a URL is refused before anything is asked, and whether its address would be when it is connected to. */
+const refused = (url: string, more?: Partial<WebSettings>): boolean => {
+  try {
+    checkHost(readUrl(url), settings(more))
+    return false
+  } catch (error) {
+    expect(error).toMatchObject({ name: expect.stringContaining('VT_WEB_') })
+    return true
+  }
+}
+const octet = fc.nat({ max: 255 })
+const dotted = (...parts: fc.Arbitrary<number>[]) => fc.tuple(...parts).map((bytes) => bytes.join('.'))
+const is = (value: number) => fc.constant(value)
+const inside = fc.oneof(
+  dotted(is(127), octet, octet, octet), dotted(is(10), octet, octet, octet), dotted(is(172), fc.integer({ min: 16, max: 31 }), octet, octet), dotted(is(192), is(168), octet, octet),
+  dotted(is(169), is(254), octet, octet), dotted(is(100), fc.integer({ min: 64, max: 127 }), octet, octet), dotted(is(0), octet, octet, octet), dotted(fc.integer({ min: 224, max: 255 }), octet, octet, octet),
+)
+const numberOf = (address: string) => address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
+const hex = (address: string) => [0, 2].map((at) => address.split('.').slice(at, at + 2).map((part) => Number(part).toString(16).padStart(2, '0')).join('')).join(':')
+/** One address in the many ways that a URL may spell it, and inside an IPv6 address. */
+const spellings = (address: string) => [
+  address, `${address}.`, String(numberOf(address)), `0x${numberOf(address).toString(16)}`, `0${numberOf(address).toString(8)}`, address.split('.').map((part) => `0x${Number(part).toString(16)}`).join('.'),
+  `[::ffff:${address}]`, `[::ffff:${hex(address)}]`, `[64:ff9b::${hex(address)}]`, `[2002:${hex(address)}::1]`, `[::${hex(address)}]`,
+]
+
+describe('an address that is not public', () => {
+  it('is refused however it is spelt or wrapped, and opened only by who names it', async () => {
+    await fc.assert(
+      fc.asyncProperty(inside, async (address) => {
+        for (const host of spellings(address)) expect([host, refused(`http://${host}/`)]).toEqual([host, true])
+        for (const rule of [address, `${address}/32`, `${address}/8`, '*']) expect([rule, refused(`http://${address}/`, { private_hosts: [rule] })]).toEqual([rule, false])
+        // The neighbour is not meant.
+        const other = address.replace(/\d+$/, (last) => String(Number(last) ^ 1))
+        expect(refused(`http://${address}/`, { private_hosts: [other, `${other}/32`, `[${address}]`, '::/0'] })).toBe(true)
+        await expect(addressesOf(address, settings())).rejects.toMatchObject({ name: 'VT_WEB_BLOCKED' })
+      }),
+      { numRuns: runs(200) },
+    )
+    for (const host of ['[::1]', '[fe80::1]', '[fc00::1]', '[ff02::1]', '[2001:db8::1]', '[4000::1]', 'localhost', 'LOCALHOST.', 'a.localhost', 'printer.local', 'x.home.arpa']) {
+      expect([host, refused(`http://${host}/`)]).toEqual([host, true])
+    }
+    for (const host of ['8.8.8.8', '[2606:4700::1111]', 'localhost.example.org', 'local.example.org']) expect([host, refused(`http://${host}/`)]).toEqual([host, false])
+  })
+})
+
+describe('a rule about hosts', () => {
+  it('means whole labels: a longer or shorter name is another', () => {
+    const label = fc.stringMatching(/^[a-z]{1,4}$/)
+    fc.assert(
+      fc.property(label, label, label, (a, b, c) => {
+        const denied = (rule: string, host: string) => refused(`https://${host}/`, { deny_hosts: [rule] })
+        const site = `${b}.${c}x`
+        expect([site, `${site}.`, site.toUpperCase()].map((host) => denied(site.toUpperCase(), host))).toEqual([true, true, true])
+        expect([`${a}.${site}`, `${a}${site}`, `${c}x`].map((host) => denied(site, host))).toEqual([false, false, false])
+        expect([`${a}.${site}`, `${a}.${a}.${site}`].map((host) => denied(`*.${site}`, host))).toEqual([true, true])
+        expect([site, `${a}${site}`, `${site}.${a}`].map((host) => denied(`*.${site}`, host))).toEqual([false, false, false])
+        // What is denied stays so, whatever is allowed.
+        expect(refused(`https://${site}/`, { allow_hosts: ['*'], deny_hosts: [site] })).toBe(true)
+        expect(refused(`https://${site}/`, { allow_hosts: [`*.${site}`] })).toBe(true)
+      }),
+    )
+    expect(hostOf(new URL('http://[2606:4700::1111]:8080/'))).toBe('2606:4700::1111')
+  })
+  it('of ports lets through those of web servers', () => {
+    expect([80, 443, 8080, 3000].map((port) => refused(`https://example.org:${port}/`))).toEqual([false, false, false, false])
+    expect([22, 25, 1, 3306, 6379, 27017].map((port) => refused(`https://example.org:${port}/`))).toEqual([true, true, true, true, true, true])
+  })
+})
+
+describe('the bytes of a page', () => {
+  it('become the text that was written, by mark, header or the document itself', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'é', 'ß', ' ', '<', '\n'), maxLength: 40 })
+    fc.assert(
+      fc.property(text, (said) => {
+        const utf16 = Buffer.from(said, 'utf16le')
+        const swapped = Buffer.from(utf16).swap16()
+        const html = (charset: string) => `<meta charset="${charset}">${said}`
+        expect(decodeText(Buffer.concat([Buffer.from([0xff, 0xfe]), utf16]), { type: 'text/html', charset: 'windows-1252' })).toBe(said)
+        expect(decodeText(Buffer.concat([Buffer.from([0xfe, 0xff]), swapped]), { type: 'text/plain' })).toBe(said)
+        expect(decodeText(Buffer.from(said, 'latin1'), { type: 'text/plain', charset: 'iso-8859-1' })).toBe(said)
+        expect(decodeText(Buffer.from(html('latin1'), 'latin1'), { type: 'text/html' })).toBe(html('latin1'))
+        expect(decodeText(Buffer.from(said), { type: 'text/plain', charset: 'no-such-charset' })).toBe(said)
+        // A charset that is said in a text that is no markup is a part of the text.
+        expect(decodeText(Buffer.from(html('utf-16')), { type: 'text/plain' })).toBe(html('utf-16'))
+      }),
+    )
+  })
+  it('cut within a character keep every whole one', () => {
+    const bytes = Buffer.from('aé😀')
+    for (let end = 0; end <= bytes.length; end++) expect('aé😀'.startsWith(decodeText(bytes.subarray(0, end), { type: 'text/plain' }))).toBe(true)
+  })
+})
+
+it('character references are read once, and never become half a character', () => {
+  const written = (text: string) => Array.from(text, (char, index) => (index % 2 ? `&#x${char.codePointAt(0)!.toString(16)};` : `&#${char.codePointAt(0)};`)).join('')
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom('a', '&', '<', ';', '#', 'é', '😀') }), (text) => {
+      expect(decodeEntities(written(text))).toBe(text)
+    }),
+  )
+  expect(decodeEntities('&amp;lt; &#0; &#xD800; &#1114112; &nothing; &constructor; &lt')).toBe('&lt; \ufffd \ufffd \ufffd &nothing; &constructor; &lt')
+})

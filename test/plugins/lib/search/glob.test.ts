@@ -1,0 +1,98 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { glob, ignoreRules, isGlob, linesAfter, linesBefore } from '../../../../build/plugins/lib/search/index.js'
+import { fc, runs } from '../../../support/property.js'
+
+const name = fc.string({ unit: fc.constantFrom('a', 'b', '.', 'é'), minLength: 1, maxLength: 4 }).filter((text) => !/^\.+$/.test(text))
+const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'))
+const part = fc.array(fc.constantFrom('a', 'b', '.', 'é', '*', '?', '[ab]', '[!a]', '{a,b.}'), { minLength: 1, maxLength: 4 }).map((bits) => bits.join('').replace(/\*+/g, '*'))
+
+describe('a glob', () => {
+  /** The same as an expression of JavaScript's, which may take its time. */
+  const expression = (pattern: string): RegExp => {
+    const pieces: Record<string, string> = { '{': '(?:', '}': ')', ',': '|', '*': '[^/]*', '?': '[^/]', '.': '\\.' }
+    const segment = (text: string) => text.replace(/\[!?\w+\]|[{},*?.]/g, (piece) => pieces[piece] ?? piece.replace('[!', '[^/'))
+    const segments = pattern.replace(/^\//, '').split('/')
+    // `**` is any number of segments, and at least one at the end.
+    const body = segments.map((text, index) => (index === segments.length - 1 ? (text === '**' ? '.+' : segment(text)) : text === '**' ? '(?:[^/]+/)*' : `${segment(text)}/`)).join('')
+    return new RegExp(`^${pattern.includes('/') ? '' : '(?:.*/)?'}${body}$`, 'u')
+  }
+  it('matches what it says, segment by segment', () => {
+    const pattern = fc.tuple(fc.constantFrom('', '/', '**/'), fc.array(fc.oneof({ weight: 4, arbitrary: part }, { weight: 1, arbitrary: fc.constant('**') }), { minLength: 1, maxLength: 3 })).map(([lead, parts]) => lead + parts.join('/'))
+    let hits = 0
+    fc.assert(
+      fc.property(pattern.filter((text) => !/\*\*\/\*\*|^\/?\*\*$/.test(text)), path, (pattern, path) => {
+        const expected = expression(pattern).test(path)
+        if (expected) hits += 1
+        expect([pattern, path, glob(pattern, true)(path)]).toEqual([pattern, path, expected])
+      }),
+      { numRuns: runs(2000) },
+    )
+    expect(hits).toBeGreaterThan(runs(50))
+  })
+  it('without a special character is the name itself, and an escape makes any name one', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('a', '*', '?', '[', ']', '{', '}', ',', '!', '-', '\\'), minLength: 1, maxLength: 6 }), name, (text, other) => {
+        const escaped = text.replace(/[\\*?[\]{},!-]/g, '\\$&')
+        expect([glob(escaped, true)(text), glob(escaped, true)(`x/${text}`), glob(escaped, true)(`${text}x`)]).toEqual([true, true, false])
+        if (!isGlob(other)) expect(glob(other, true)(other)).toBe(true)
+        expect(glob(other.toUpperCase(), false)(other)).toBe(true)
+      }),
+    )
+  })
+  it('takes time by its length, whatever is in it, and refuses to grow beyond 1,000 alternatives', () => {
+    const started = performance.now()
+    expect(glob(`${'a*'.repeat(200)}b`, true)('a'.repeat(5000))).toBe(false)
+    expect(glob(`${'**/a/'.repeat(50)}b`, true)('a/'.repeat(2000))).toBe(false)
+    expect(performance.now() - started).toBeLessThan(5000)
+    expect(() => glob('{a,b}'.repeat(10), true)).toThrow(RangeError)
+    expect(() => glob('{a,b}'.repeat(9), true)).not.toThrow()
+  })
+})
+
+describe('rules of what is ignored', () => {
+  it('mean what git takes them to mean', () => {
+    const repository = mkdtempSync(join(tmpdir(), 'rules-'))
+    spawnSync('git', ['init', '-q', repository])
+    const segment = fc.array(fc.constantFrom('a', 'b', '*', '?', '[ab]', '[!a]'), { minLength: 1, maxLength: 3 }).map((bits) => bits.join('').replace(/\*+/g, '*'))
+    const rule = fc
+      .tuple(fc.constantFrom('', '', '!'), fc.constantFrom('', '', '/', '**/'), fc.array(segment, { minLength: 1, maxLength: 2 }), fc.constantFrom('', '', '/', '/**', ' '))
+      .map(([keep, lead, parts, end]) => keep + lead + parts.join('/') + end)
+    const file = fc.array(fc.oneof({ weight: 5, arbitrary: rule }, fc.constantFrom('# a', '', '\\#a')), { minLength: 1, maxLength: 4 }).map((lines) => lines.join('\n'))
+    const paths = ['a', 'b', 'ab', 'ba', 'aa', 'bab'].flatMap((first) => [first, `${first}/a`, `${first}/ab`, `${first}/b/a`])
+    let ignored = 0
+    fc.assert(
+      fc.property(file, (text) => {
+        writeFileSync(join(repository, '.gitignore'), text)
+        const said = spawnSync('git', ['check-ignore', '--no-index', '--stdin'], { cwd: repository, input: paths.join('\n'), encoding: 'utf8' }).stdout.split('\n').filter(Boolean)
+        const rules = ignoreRules(text)
+        // What lies in a folder that is ignored cannot be kept again.
+        const ours = paths.filter((path) => path.split('/').some((name, index, names) => rules(names.slice(0, index + 1).join('/'), name, index < names.length - 1) === 'ignore'))
+        ignored += said.length
+        expect([text, ours]).toEqual([text, said])
+      }),
+      { numRuns: runs(150) },
+    )
+    expect(ignored).toBeGreaterThan(runs(100))
+  })
+})
+
+describe('lines around a place', () => {
+  it('are the whole lines before and behind it, without their ends', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(fc.constantFrom('', 'a', 'é', 'long line'), fc.constantFrom('\n', '\r\n')), { minLength: 1, maxLength: 8 }), fc.nat({ max: 8 }), fc.nat({ max: 10 }), fc.boolean(), async (lines, at, count, open) => {
+        const whole = lines.map(([text, end], index) => text + (open && index === lines.length - 1 && text !== '' ? '' : end))
+        const bytes = Buffer.from(whole.join(''))
+        const source = { bytes: bytes.length, read: async (offset: number, length: number) => bytes.subarray(offset, offset + length) }
+        const index = Math.min(at, lines.length)
+        const offset = Buffer.byteLength(whole.slice(0, index).join(''))
+        const texts = lines.map(([text]) => text)
+        expect((await linesBefore(source, offset, count)).map(String)).toEqual(count === 0 ? [] : texts.slice(0, index).slice(-count))
+        expect((await linesAfter(source, offset, count)).map(String)).toEqual(texts.slice(index, index + count))
+      }),
+    )
+  })
+})

@@ -1,0 +1,112 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openWorkspace } from '../../../../build/core/workspace/index.js'
+import { openSpool, ownFolder, readOwn, spool, spooled, TokenStore, tempFolder } from '../../../../build/plugins/lib/state/index.js'
+
+const folder = () => mkdtempSync(join(tmpdir(), 'state-'))
+const modeOf = (path: string) => statSync(path).mode & 0o777
+const contextOf = (workspace: Awaited<ReturnType<typeof openWorkspace>>, id: string) => ({ workspace, session: { id, onClose: () => {} } }) as unknown as Parameters<typeof openSpool>[0]
+
+describe('a file of our own', () => {
+  it('is read where it is one; a link, a pipe, a folder or a device is refused and not waited for', async () => {
+    const place = folder()
+    const at = (name: string) => join(place, name)
+    writeFileSync(at('file'), 'text')
+    symlinkSync('file', at('link'))
+    symlinkSync('nowhere', at('dangling'))
+    mkdirSync(at('folder'))
+    spawnSync('mkfifo', [at('pipe')])
+    expect([await readOwn(at('file')), await readOwn(at('none'))]).toEqual(['text', undefined])
+    for (const [name, why] of [['link', 'a link'], ['dangling', 'a link'], ['pipe', 'no regular file'], ['folder', 'no regular file'], ['../../../../../../../../dev/null', 'no regular file']] as const) {
+      await expect(readOwn(join(place, name)), name).rejects.toThrow(why)
+    }
+  })
+  it('lies in a folder that git ignores and only this user can enter; nothing is made behind a link', async () => {
+    const [root, outside] = [folder(), folder()]
+    const workspace = await openWorkspace(root)
+    await using first = await ownFolder(workspace, '.vtcode/spool')
+    expect(first.resolved).toBe('.vtcode/spool')
+    expect([modeOf(join(root, '.vtcode')), modeOf(join(root, '.vtcode/spool')), readFileSync(join(root, '.vtcode/spool/.gitignore'), 'utf8')]).toEqual([0o700, 0o700, '*\n'])
+    symlinkSync('spool', join(root, '.vtcode/inside'))
+    await expect(ownFolder(workspace, '.vtcode/inside')).rejects.toMatchObject({ name: 'VT_PATH_OUTSIDE' })
+    symlinkSync(outside, join(root, '.vtcode/away'))
+    await expect(ownFolder(workspace, '.vtcode/away/below')).rejects.toMatchObject({ name: 'VT_PATH_OUTSIDE' })
+    expect(readdirSync(outside)).toEqual([])
+  })
+})
+
+describe('a text that is put aside', () => {
+  it('belongs to the conversation that wrote it, whatever its label is, and only this user can read it', async () => {
+    const root = folder()
+    const workspace = await openWorkspace(root)
+    const written: [session: string, path: string, text: string][] = []
+    for (const session of ['ses_1', 'ses_1-2', 'ses_../../x', 'loose']) {
+      for (const label of ['run', '../../etc', 'a-b c', '']) {
+        const text = `${session} ${label}`
+        written.push([session, await spool(contextOf(workspace, session), label, text), text])
+      }
+    }
+    expect(new Set(written.map(([, path]) => path)).size).toBe(written.length)
+    for (const [, path, text] of written) {
+      expect(path).toMatch(/^\.vtcode\/spool\/[\w-]+\.txt$/)
+      expect([readFileSync(join(root, path), 'utf8'), modeOf(join(root, path))]).toEqual([text, 0o600])
+    }
+    const pathsOf = (session: string) => written.filter(([owner]) => owner === session).map(([, path]) => path).sort()
+    for (const session of ['ses_1', 'ses_1-2', 'ses_../../x']) expect((await spooled(workspace, session)).map(({ path }) => path).sort()).toEqual(pathsOf(session))
+    expect((await spooled(workspace)).length).toBe(written.length)
+  })
+  it('grows as it is written, and what was written can be put right', async () => {
+    const root = folder()
+    const file = await openSpool(contextOf(await openWorkspace(root), 'ses_1'), 'run', 'log')
+    await file.write('one ')
+    file.writeNow(Buffer.from('two'))
+    await file.replace(0, Buffer.from('ONE'))
+    await file.write('!')
+    await file.close()
+    expect(readFileSync(join(root, file.path), 'utf8')).toBe('ONE two!')
+  })
+})
+
+it('a temporary folder is this process\'s; those of processes that are gone go with the next one', () => {
+  const before = process.env['TMPDIR']
+  const [place, other] = [folder(), folder()]
+  process.env['TMPDIR'] = place
+  try {
+    const gone = spawnSync('true').pid
+    const [, realm] = /^vtcode-first-\d+-([0-9a-f]{8})-\w{6}$/.exec(tempFolder('first').slice(place.length + 1)) ?? []
+    // The sweep is once for each place, so another place shows it.
+    process.env['TMPDIR'] = other
+    const names = { gone: `vtcode-code-${gone}-${realm}-abcdef`, alive: `vtcode-code-${process.pid}-${realm}-abcdef`, elsewhere: `vtcode-code-${gone}-00000000-abcdef`, foreign: `other-code-${gone}-${realm}-abcdef` }
+    for (const name of Object.values(names)) mkdirSync(join(other, name))
+    symlinkSync(place, join(other, `vtcode-link-${gone}-${realm}-abcdef`))
+    const made = tempFolder('second')
+    expect(modeOf(made)).toBe(0o700)
+    expect(Object.entries(names).filter(([, name]) => existsSync(join(other, name))).map(([which]) => which)).toEqual(['alive', 'elsewhere', 'foreign'])
+    expect(readdirSync(place)).toHaveLength(1)
+  } finally {
+    process.env['TMPDIR'] = before
+  }
+})
+
+it('what a sign-in was granted is kept for that server only, for this user only, and nothing damaged is read', () => {
+  const home = folder()
+  const store = (to: string) => new TokenStore<{ access_token: string }>(home, 'mcp-logins', { to, digits: 16 }, 'a server')
+  store('https://a/').write({ access_token: 'secret-of-a' })
+  expect([store('https://a/').read(), store('https://b/').read()]).toEqual([{ access_token: 'secret-of-a' }, undefined])
+  const [name] = readdirSync(join(home, 'mcp-logins'))
+  const file = join(home, 'mcp-logins', name!)
+  expect(modeOf(file)).toBe(0o600)
+  linkSync(file, `${file}.kept`)
+  store('https://a/').write({ access_token: 'another' })
+  // Replaced in one step: who holds the old file has it whole.
+  expect(readFileSync(`${file}.kept`, 'utf8')).toContain('secret-of-a')
+  for (const text of ['', '[]', 'null', '{"access_token":']) {
+    writeFileSync(file, text)
+    expect(store('https://a/').read()).toBeUndefined()
+  }
+  store('https://a/').forget()
+  expect(existsSync(file)).toBe(false)
+})
