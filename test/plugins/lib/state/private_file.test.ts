@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openWorkspace } from '../../../../build/core/workspace/index.js'
-import { openSpool, ownFolder, readOwn, spool, spooled, TokenStore, tempFolder } from '../../../../build/plugins/lib/state/index.js'
+import { tempFolder } from '../../../../build/plugins/lib/base/index.js'
+import { openSpool, ownFolder, readOwn, spool, spooled, TokenStore } from '../../../../build/plugins/lib/state/index.js'
 
 const folder = () => mkdtempSync(join(tmpdir(), 'state-'))
 const modeOf = (path: string) => statSync(path).mode & 0o777

@@ -64,7 +64,7 @@ describe('references in a text', () => {
 
 describe('variables in a text', () => {
   const asking = (layer: 'user' | 'workspace', settings: object = {}) =>
-    ({ field: 'f', contribution: { id: 'x', layer, file: '/x', plugin: 'x', manifest: {} }, premises: { env: { A: '${B}$$', B: 'b' }, settings, workspace: '/' } }) as unknown as Parameters<typeof expandVariables>[1]
+    ({ field: 'f', contribution: { id: 'x', layer, file: '/x', plugin: 'x', manifest: {} }, adapterContext: { env: { A: '${B}$$', B: 'b' }, settings, workspace: '/' } }) as unknown as Parameters<typeof expandVariables>[1]
 
   it('are put in once: what a value brings is never read again', () => {
     expect(expandVariables('$${A} ${A} $A ${C:-${B}} ${C:-}', asking('user'))).toBe('${A} ${B}$$ $A ${B} ')
