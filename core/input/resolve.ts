@@ -1,4 +1,4 @@
-import { nearest, toJson, problem, VtError, type JsonObject, type Notice, type Resolution } from '../base/index.js'
+import { nearest, toJson, problem, VtError, type Effect, type JsonObject, type Notice, type Resolution } from '../base/index.js'
 import { foldKey, isListed, slotsOf, toolName, type AliasPart, type Registry, type Slot, type Tool } from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 import { translate } from './alias.js'
@@ -15,10 +15,10 @@ export interface CallTarget {
 }
 
 /** Tool name and action → slot; an alias → its target. Throws VT_TOOL_UNKNOWN, VT_ACTION_*, VT_SLOT_UNBOUND, VT_PLUGIN_UNTRUSTED. */
-export async function resolve({ slots, tools, routes }: Registry, name: string, sent: unknown): Promise<CallTarget> {
+export async function resolve(registry: Registry, name: string, sent: unknown): Promise<CallTarget> {
+  const { slots, tools, routes } = registry
   const wanted = toolName(String(name))
-  const known = (text: string) => slots.get(text) ?? tools.get(text) ?? slots.get(routes.get(text) ?? '')
-  const found = known(wanted) ?? known(wanted.toLowerCase().replace(/[- ]/g, '_'))
+  const found = named(registry, wanted)
   if (!found) {
     const names = [...tools.values()].flatMap((tool) => (slotsOf(tool).some(isListed) ? [tool.name] : [])).sort()
     const like = nearest(wanted, [...names, ...routes.keys()])
@@ -41,6 +41,22 @@ export async function resolve({ slots, tools, routes }: Registry, name: string, 
   if (!next || next.primary.manifest.alias) throw problem('VT_SLOT_UNBOUND', { slot: slot.info.slot, ids: to, reason: 'an alias stands for a slot, never for another alias' })
   if (next.refusal) throw next.refusal
   return { slot: next, raw: translated, alias: { slot, part, given } }
+}
+
+/** The slot or the tool of a name, however the name is decorated or spelt. */
+function named({ slots, tools, routes }: Registry, name: string): Slot | Tool | undefined {
+  const known = (text: string) => slots.get(text) ?? tools.get(text) ?? slots.get(routes.get(text) ?? '')
+  return known(name) ?? known(name.toLowerCase().replace(/[- ]/g, '_'))
+}
+
+/** A name that led to no slot, for a record: without its decoration, at most 80 characters. */
+export const recordedName = (name: unknown): string => toolName(String(name)).slice(0, 80)
+
+/** All that a call by this name could have done, whatever its input; nothing for a name that stands for nothing. */
+export function effectsOfName(registry: Registry, name: unknown): Effect[] {
+  const found = named(registry, toolName(String(name)))
+  const slots = !found ? [] : 'info' in found ? [found] : slotsOf(found)
+  return [...new Set(slots.flatMap(({ info }) => info.effects))]
 }
 
 /** The slot behind a call, for whoever has to know it beforehand. Contract: never rejects; nothing where the call leads to no slot. */

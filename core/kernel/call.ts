@@ -1,6 +1,6 @@
 import { LazyAbort, failure, firstLine, deepFreeze, moduleOf, notApplied, toJson, problem, texts, type Call, type Failure, type JsonObject, type Notice, type Result, type SlotInfo } from '../base/index.js'
-import { answerAs, confine, constraintOf, effectsIn, resolve, speak, spell, withExample, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
-import { renamed, slotsOf, toolName } from '../registry/index.js'
+import { answerAs, confine, constraintOf, effectsIn, effectsOfName, recordedName, resolve, speak, spell, withExample, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
+import { renamed } from '../registry/index.js'
 import type { Workspace } from '../workspace/index.js'
 import { explanation, failed, judge } from './approve.js'
 import { callerOf, type CallRun, type KernelSessions } from './context.js'
@@ -153,7 +153,7 @@ function unchecked(calls: Calls, target: CallTarget | undefined, generation: Gen
   const input = readable(sent)
   return deepFreeze({
     id: nextId(calls),
-    slot: slot?.info.slot ?? toolName(String(tool)).slice(0, 80),
+    slot: slot?.info.slot ?? recordedName(tool),
     input,
     given: input,
     effects: slot?.info.effects ?? [],
@@ -245,9 +245,8 @@ const nobody = (slot: string): SlotInfo => ({ slot, tool: slot, description: '',
 
 /** Whether a call could have changed something: a call without a slot is judged by all effects of its tool. */
 function couldChange({ registry }: Generation, name: string, target: CallTarget | undefined): boolean {
-  const tool = registry.tools.get(toolName(String(name)))
-  const slots = target ? [target.slot] : tool ? slotsOf(tool) : []
-  return slots.some(({ info }) => info.effects.some((effect) => effect === 'write' || effect === 'exec'))
+  const effects = target ? target.slot.info.effects : effectsOfName(registry, name)
+  return effects.some((effect) => effect === 'write' || effect === 'exec')
 }
 
 /** An error from before the slot ran, as a failure; its example uses the name that was called. A possible change was then `prevented`. */

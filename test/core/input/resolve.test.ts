@@ -36,6 +36,10 @@ describe('kernel.resolve', () => {
     for (const [tool, input] of [['nope', {}], ['unified_exec', { action: 'nope' }], ['', undefined], ['unified_exec_run', '{"broken']] as const) expect(await booted.kernel.resolve(tool, input)).toBeUndefined()
   })
 
+  it.each(['unified_file', 'Unified-File', 'functions.unified_file'])('a call of %s that comes to no slot says that nothing was changed, however the tool is spelt', async (tool) => {
+    expect(await booted.call(tool, { action: 'nope' })).toMatchObject({ ok: false, error: { code: 'VT_ACTION_UNKNOWN', details: { not_applied: true } } })
+  })
+
   it('says what the manifests say of a slot', async () => {
     const of = async (tool: string, input: object) => (await booted.kernel.resolve(tool, input))!.slot
     expect(await of('write_file', { path: 'a', content: '' })).toMatchObject({ reports_changes: true, keeps_history: true })
