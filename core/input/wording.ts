@@ -78,8 +78,13 @@ export const plainWords: Words = (slot, { input, alone }) => {
 /** A text for whoever reads it outside of a call. */
 export const plainly = (text: string): string => speak(text, plainWords)
 
-/** The words of a caller: those of the dialect that they called by, else what is shown to them. */
+/** The words of a caller: those of the dialect that they called by, else what is shown to them. Worked out when a text first needs them. */
 export function wordsFor(registry: Registry, called: { slot: Slot; alias?: { slot: Slot } } | undefined): Words {
+  let made: Words | undefined
+  return (id, how) => (made ??= wordsOf(registry, called))(id, how)
+}
+
+function wordsOf(registry: Registry, called: { slot: Slot; alias?: { slot: Slot } } | undefined): Words {
   const dialects = [called?.alias?.slot.primary.manifest.dialect ?? []].flat()
   const named: Words = (id, how) => {
     const split = registry.each ? splitName(registry, registry.slots.get(id)!) : undefined

@@ -83,7 +83,9 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
   let call: Call | undefined
   let run: CallRun | undefined
   let begun = false
-  const inWords = (): Asked & { words: Words } => ({ ...asked, words: asked.words ?? wordsFor(generation.registry, target) })
+  // Made once, when the target is known or cannot be.
+  let framed: (Asked & { words: Words }) | undefined
+  const inWords = () => (framed ??= { ...asked, words: asked.words ?? wordsFor(generation.registry, target) })
   generation.life.enter()
   try {
     target = { ...(await resolve(generation.registry, tool, sent)), ...again }
