@@ -1,5 +1,4 @@
 export { consentItems } from './consent.js'
-export type { Generation } from './generation.js'
 export { inspect, type Inspection } from './inspect.js'
 export { createKernel } from './kernel.js'
 export { importForeign } from './loader.js'
