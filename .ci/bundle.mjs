@@ -14,14 +14,14 @@ const require = createRequire(import.meta.url)
 /** What stays in node_modules: it is compiled for a machine or brings wasm, or it is required and hardly ever met. All of it is a dependency. */
 const apart = /^(?:node:|@(?:ast-grep|lydell|vscode)\/|(?:gray-matter|node-pty|typescript|web-tree-sitter)(?:$|\/))/
 /** What runs in a thread or process of its own. */
-const aside = ['core/kernel/module_hooks.js', 'plugins/adapter/isolated/child.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js']
+const aside = ['core/trust/module_hooks.js', 'plugins/adapter/isolated/child.js', 'plugins/unified_search/outline_tree_sitter/worker.js', 'plugins/unified_search/web/worker.js']
 const doors = ['core/index.js', 'core/bin.js', 'plugins/agent/index.js']
 /** What a run of the agent, or a call, needs in any case. Libraries have folders of such names too. */
 const groups = [
-  { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|cli|config\/evaluate|kernel\/module_hooks)/ },
+  { name: 'kernel', test: /^(?!.*\/node_modules\/).*\/core\/(?!bin|cli|config\/evaluate|trust\/module_hooks)/ },
   { name: 'lib', test: /\/plugins\/lib\/(?:base|process|state|values)\/(?!sandbox)/ },
   { name: 'agent', test: /\/plugins\/agent\// },
-  { name: 'policies', test: /\/plugins\/(?:policy|compaction|lib\/rules)\// },
+  { name: 'policies', test: /\/plugins\/(?:policy|compaction|lib\/(?:rules|git|steering))\// },
 ]
 
 /**
@@ -43,7 +43,8 @@ export async function bundleProgram(catalogue) {
     resolve: {
       extensionAlias: { '.js': ['.ts', '.js'] },
       // A canvas that somebody has installed is nothing a page may draw on.
-      alias: { canvas: here('../node_modules/linkedom/commonjs/canvas-shim.cjs') },
+      // What `main` of jsonc-parser names asks for its own files in a way that no bundler follows.
+      alias: { canvas: here('../node_modules/linkedom/commonjs/canvas-shim.cjs'), 'jsonc-parser': here('../node_modules/jsonc-parser/lib/esm/main.js') },
     },
     transform: { target: 'es2022' },
     // That some part is loaded lazily by one and at once by another is no mistake here; linkedom's CSS parser evaluates names of errors.

@@ -1,12 +1,17 @@
 #!/usr/bin/env node
-import { firstLine, nearest, problem, redactText, version, VtError, type Problem } from './base/index.js'
-import { leaveReport, levels, readCommandLine, CommandLineError } from './cli/index.js'
+import { firstLine, nearest, problem, redactText, version, visible, visibleLine, VtError, type Problem } from './base/index.js'
+import { guarded, leaveReport, levels, readCommandLine, CommandLineError } from './cli/index.js'
 import { homeOf } from './config/index.js'
 import { plainly } from './input/index.js'
 import { createKernel, endBy, type Io, type Kernel, type KernelOptions, type LogLevel } from './kernel/index.js'
 
 const interrupted = 130
+/** Verbs that say by themselves what is wrong with plugins. */
+const tells = new Set(['call', 'doctor', 'help', 'plugins', 'trust'])
 const stop = new AbortController()
+// Text of others goes to a person through these; what a program reads from a pipe is data.
+const screen = guarded(process.stderr)
+if (process.stdout.isTTY) guarded(process.stdout)
 /** The time for programs, servers and sessions to end when the program ends abnormally. */
 const closing_ms = 2000
 
@@ -66,17 +71,28 @@ async function main(argv: string[]): Promise<number> {
   // A person without a verb gets the chat; a program without a verb gets an error.
   const intended = verb ?? (rest.includes('--help') || rest.includes('-h') ? 'help' : process.stdin.isTTY ? 'chat' : undefined)
   const env = { ...process.env, ...extraEnv }
-  const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, env, signal: stop.signal, quiet, interrupts: (handler) => void (instead = handler) }
-  const kernel = await createKernel({ ...options, env, ...(intended !== undefined && { verb: intended }), surface: intended ?? 'help', ...(log && { log: logFrom(log) }) })
+  const io: Io = { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr, screen, env, signal: stop.signal, quiet, interrupts: (handler) => void (instead = handler) }
+  const kernel = await createKernel({ ...options, env, ...(intended !== undefined && { verb: intended }), surface: intended ?? 'help', signal: stop.signal, ...(log && { log: logFrom(log) }) })
   close = kernel.close
   try {
+    if (stop.signal.aborted) return interrupted
+    const isSilent = intended !== undefined && !tells.has(intended)
+    // A plugin that is no longer what was agreed to is left out, its guards with it: whoever starts something here is told.
+    if (isSilent) say(kernel, 'VT_PLUGIN_LOCK')
     const surface = intended === undefined ? undefined : await kernel.surface(intended)
     const code = surface ? await surface(kernel, rest, io) : usage(kernel, verb)
+    if (isSilent) say(kernel, 'VT_STATE_FOREIGN')
     if (intended !== verb && code === 3) process.stderr.write('See `vtcode help` for what else there is.\n')
     return code
   } finally {
     await kernel.close()
   }
+}
+
+/** What the kernel has found of one kind, for a person who started something else. */
+function say(kernel: Kernel, wanted: string): void {
+  const texts = kernel.diagnostics().flatMap(({ code, message, hint }) => (code === wanted ? [plainly(`${message} ${hint}`)] : []))
+  for (const text of new Set(texts)) process.stderr.write(`vtcode: warning: ${text.replace(/\p{Cc}+/gu, ' ')}\n`)
 }
 
 function usage(kernel: Kernel, verb = ''): number {
@@ -90,7 +106,7 @@ function usage(kernel: Kernel, verb = ''): number {
 /** The logs of plugins, from this level on. */
 function logFrom(least: LogLevel): NonNullable<KernelOptions['log']> {
   return (level, message) => {
-    if (levels.indexOf(level as LogLevel) >= levels.indexOf(least)) process.stderr.write(`vtcode: ${level}: ${message.replace(/\p{Cc}+/gu, ' ')}\n`)
+    if (levels.indexOf(level as LogLevel) >= levels.indexOf(least)) process.stderr.write(`vtcode: ${level}: ${visibleLine(message.replace(/\p{Cc}+/gu, ' '))}\n`)
   }
 }
 
@@ -98,7 +114,7 @@ function logFrom(least: LogLevel): NonNullable<KernelOptions['log']> {
 function report(error: unknown): number {
   const wrong = error instanceof CommandLineError
   const { code, message, hint } = wrong ? { code: '', message: error.message, hint: 'See `vtcode help`.' } : error instanceof VtError ? error.problem : internal(error)
-  process.stderr.write(redactText(`vtcode: error: ${message}\n${wrong ? '' : '  '}${plainly(hint)}\n`))
+  process.stderr.write(visible(redactText(`vtcode: error: ${message}\n${wrong ? '' : '  '}${plainly(hint)}\n`)))
   return wrong ? 2 : code.startsWith('VT_CONFIG_') ? 3 : 1
 }
 

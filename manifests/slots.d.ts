@@ -346,6 +346,8 @@ export interface BuiltinSlots {
       stdout_bytes: number
       stderr_bytes: number
       spool_path?: string
+      /** Where standard error lies whole; standard output is in spool_path. */
+      stderr_spool_path?: string
       spool_truncated?: true
       /** Where the next answer begins. */
       cursor: number
@@ -396,6 +398,8 @@ export interface BuiltinSlots {
       stdout_bytes: number
       stderr_bytes: number
       spool_path?: string
+      /** Where standard error lies whole; standard output is in spool_path. */
+      stderr_spool_path?: string
       spool_truncated?: true
       /** Where the next answer begins. */
       cursor: number

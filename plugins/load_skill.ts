@@ -1,4 +1,4 @@
-import { fail, ok, VtError, type SkillActivation, type Handler, type Notice } from '../core/index.js'
+import { block, fail, ok, visibleLine, VtError, type SkillActivation, type Handler, type Notice } from '../core/index.js'
 import { findSkill, loadedIn, openFolder, pathOf, readSkill, resourcesOf, unknownSkill } from './lib/skills/index.js'
 
 const longest = 256 * 1024
@@ -54,8 +54,8 @@ interface Loaded {
 function wrap({ name, instructions, resources, tools_added, compatibility }: Loaded, folder: string): string {
   const tools = tools_added.length === 0 ? '' : `Tools that can be called now: ${tools_added.join(', ')}\n`
   const needs = compatibility === undefined ? '' : `Needs: ${compatibility}\n`
-  const listed = resources.length === 0 ? '' : `<skill_resources>\n${resources.join('\n')}\n</skill_resources>\n`
-  return `<skill_content name="${name}">\n${instructions.replace(/\n*$/, '\n')}${needs}${tools}Skill directory: ${folder}\n${listed}</skill_content>`
+  const listed = resources.length === 0 ? '' : `\n${block('skill_resources', resources.map(visibleLine).join('\n'))}`
+  return block('skill_content', `${instructions.replace(/\n*$/, '\n')}${needs}${tools}Skill directory: ${visibleLine(folder)}${listed}`, { name })
 }
 
 /** What the skill would have had other programs do, and what of its tools was left out. */

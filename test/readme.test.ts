@@ -50,7 +50,7 @@ describe('the README', () => {
   })
 })
 
-describe.each(['README.md', 'AGENTS.md', 'core/README.md', 'manifests/README.md', 'test/bench/README.md'])('%s', (name) => {
+describe.each(['README.md', 'AGENTS.md', 'docs/security.md', 'core/README.md', 'manifests/README.md', 'test/bench/README.md'])('%s', (name) => {
   const text = readFileSync(join(project, name), 'utf8')
   const from = dirname(join(project, name))
 

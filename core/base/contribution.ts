@@ -6,9 +6,15 @@ import type { JsonObject, Settings } from './types.js'
 /** The module of a manifest: of an action its handler; of an alias `(result, input) => result`, for what a template cannot say. */
 export const moduleOf = ({ module, alias }: Manifest): string | undefined => module ?? (alias?.['module'] as string | undefined)
 
-/** The blocks of the settings that a manifest names. */
-export const blocksOf = (settings: Settings, { manifest }: Contribution): JsonObject =>
-  Object.fromEntries((manifest.settings ?? []).map((name) => [name, settings[name]]))
+/** Blocks without keys, headers, addresses and paths of the user. */
+const harmless = new Set(['output', 'tools', 'context', 'checkpoints', 'sessions', 'policy'])
+
+/** The blocks of the settings that a manifest is given: those it names, of a stranger the harmless ones among them. */
+export const grantedBlocks = ({ manifest, layer }: Pick<Contribution, 'manifest' | 'layer'>): string[] =>
+  (manifest.settings ?? []).filter((name) => layer === 'builtin' || harmless.has(name))
+
+export const blocksOf = (settings: Settings, contribution: Contribution): JsonObject =>
+  Object.fromEntries(grantedBlocks(contribution).map((name) => [name, settings[name]]))
 
 /** The user's settings for a contribution: its defaults, its entry in `manifests`, its plugin's, its own; the last one wins. */
 export function optionsOf(settings: Readonly<JsonObject>, { id, plugin, options, manifest }: Pick<Contribution, 'id' | 'plugin' | 'manifest' | 'options'>): JsonObject {
@@ -23,3 +29,9 @@ export function dataFolder({ plugin, layer }: Pick<Contribution, 'plugin' | 'lay
   const instance = sha256(layer === 'workspace' ? workspace : 'user').slice(0, 12)
   return join(home, 'plugin-data', `${plugin}-${instance}`)
 }
+
+/**
+ * What every program of a plugin finds in its environment. Python keeps what it compiles in the data folder and uses nothing compiled that lies
+ * among the plugin's files, so those stay as they were agreed to.
+ */
+export const pluginVariables = (root: string, data: string): Record<string, string> => ({ PLUGIN_ROOT: root, PLUGIN_DATA: data, PYTHONPYCACHEPREFIX: join(data, 'pycache') })

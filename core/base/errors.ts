@@ -1,4 +1,5 @@
 import { redactText } from './secrets.js'
+import { inert, inertJson, visibleLine } from './visible.js'
 import type { Diagnostic, JsonObject, Next, Problem } from './types.js'
 
 type Row = [message: string, hint: string, retryable?: true]
@@ -22,6 +23,7 @@ export const codes = {
   VT_INPUT_CAPPED: ['{field} {value} was lowered to its maximum {maximum}.', 'Continue with `next` for more.'],
   VT_POLICY_CAPPED: ['{field} is at most {maximum} a call, by the policy for {slot}.', 'Continue with `next` for more.'],
   VT_POLICY_ALLOW_IGNORED: ['{file} allows {name}; a workspace may only tighten, so that was ignored.', 'Allow it in ~/.vtcode/vtcode.config.yaml under policy.allow.'],
+  VT_POLICY_NO_MATCH: ['The policy allows {name}, which can match nothing: a name with * is allowed only as mcp__<server>__* or <tool>/*{nearest}.', 'Write the name out, or deny and ask by it: they take any *.'],
   VT_POLICY_UNKNOWN_TOOL: ['The policy names {name}, a tool that is not there{nearest}.', 'Correct the name; what it says about this name changes nothing.'],
   VT_POLICY_ONE_SPELLING: ['The policy names {name}, one name of {slots} among others: {reason}.', 'Name {slots} instead.'],
   VT_POLICY_UNUSED: ["'{key}' in {file} is not used.", 'Remove it; approvals are never taken from a workspace.'],
@@ -35,6 +37,7 @@ export const codes = {
   VT_HOOK_NEVER: ["'hooks' names {event}, an event that is never fired here{nearest}.", 'Correct the name; its hooks do not run.'],
   VT_CALL_REISSUED: ['A lifecycle hook changed the input; {slot} ran with {input}.', 'Judge the answer by this input.'],
   VT_CALL_ABORTED: ['The call was aborted by the caller.', 'Call again when the result is wanted.'],
+  VT_CALL_INTERRUPTED: ['The call was cut short after it had begun: what it did until then stays.', 'Look at the state of things before you go on.'],
   VT_CALL_FAILED: ['The plugin {plugin} failed: {reason}', 'See `vtcode doctor`; the other tools still work.'],
   VT_CALL_TIMEOUT: ['{slot} did not answer within {seconds} s.', 'Ask for less, or raise timeout_secs of the plugin in the settings.', true],
   VT_CALL_BAD_RESULT: ['The plugin {plugin} returned {what}.', 'A handler returns { ok: true, output } or { ok: false, error } made of plain JSON data, or undefined to decline.'],
@@ -52,6 +55,10 @@ export const codes = {
   VT_PATCH_RECOVERY: [
     "An unfinished change of several files cannot be completed: '{path}' was changed by others meanwhile.",
     "Compare it with the new content in '{journal}', settle it by hand, then delete that folder. Nothing was written.",
+  ],
+  VT_STATE_FOREIGN: [
+    "'{path}' bears no seal of this user: this program did not write it, not here.",
+    "It was put aside as '{aside}' and is not used; a repository may have brought it, or an older version made it. Look at it, then delete it.",
   ],
   VT_FILE_STALE: ["'{path}' changed since it was read.", 'Read it again and redo the change on the fresh text.'],
   VT_FILE_IO: ["'{path}': {reason}.", 'The operating system reports an error; check the disk and try again.', true],
@@ -109,9 +116,14 @@ export const codes = {
 export type Code = keyof typeof codes
 export type Values = Record<string, string | number | undefined>
 
-// Values between quotes are escaped as JSON.
-const fill = (text: string, values: Values): string =>
-  text.replace(/"\{(\w+)\}"/g, (_, key: string) => JSON.stringify(String(values[key] ?? ''))).replace(/\{(\w+)\}/g, (_, key: string) => String(values[key] ?? '')).trim()
+// These are templates of ours and of plugins themselves; every other value may hold text of others, which is never rendered as one.
+const templates = new Set(['example', 'way'])
+const fill = (text: string, values: Values): string => {
+  const shown = (key: string): string => (key === 'path' || key === 'similar' ? visibleLine(String(values[key] ?? '')) : String(values[key] ?? ''))
+  const valueOf = (key: string): string => (templates.has(key) ? shown(key) : inert(shown(key)))
+  // Values between quotes are escaped as JSON.
+  return text.replace(/"\{(\w+)\}"/g, (_, key: string) => inertJson(JSON.stringify(String(values[key] ?? '')))).replace(/\{(\w+)\}/g, (_, key: string) => valueOf(key)).trim()
+}
 
 /** The texts of a code; an unknown code has none. */
 export function texts(code: string, values: Values = {}): { message: string; hint: string; retryable: boolean } | undefined {

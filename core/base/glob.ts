@@ -21,6 +21,40 @@ export function matchSequence<P, T>(
   return at === pattern.length
 }
 
+/**
+ * Follows every place in the pattern at once, item for item: `ends` is told after each of them whether the pattern as far as it goes, or a
+ * part of it, matches what came so far. So neither a pattern of stars nor a long text takes longer than the product of the two lengths.
+ */
+function followPattern<P, T>(pattern: readonly P[], items: readonly T[], any: (element: P) => boolean, one: (element: P, item: T) => boolean, ends: (places: Uint8Array, isLast: boolean) => boolean): boolean {
+  let places = new Uint8Array(pattern.length + 1)
+  places[0] = 1
+  for (let index = 0; index < items.length; index += 1) {
+    const next = new Uint8Array(pattern.length + 1)
+    let isAlive = false
+    for (let at = 0; at < pattern.length; at += 1) {
+      if (places[at] === 0) continue
+      const element = pattern[at]!
+      if (any(element)) next[at] = places[at + 1] = 1
+      else if (one(element, items[index]!)) next[at + 1] = 1
+      else continue
+      isAlive = true
+    }
+    if (!isAlive) return false
+    for (let at = 0; at < pattern.length; at += 1) if (next[at] === 1 && any(pattern[at]!)) next[at + 1] = 1
+    places = next
+    if (ends(places, index === items.length - 1)) return true
+  }
+  return false
+}
+
+/** Whether the whole pattern matches some beginning of the items. */
+export const matchesBeginning = <P, T>(pattern: readonly P[], items: readonly T[], any: (element: P) => boolean, one: (element: P, item: T) => boolean): boolean =>
+  followPattern(pattern, items, any, one, (places) => places[pattern.length] === 1)
+
+/** Whether some beginning of the pattern matches all items. */
+export const isBegunBy = <P, T>(pattern: readonly P[], items: readonly T[], any: (element: P) => boolean, one: (element: P, item: T) => boolean): boolean =>
+  followPattern(pattern, items, any, one, (places, isLast) => isLast && places.indexOf(1, 1) > 0)
+
 type Token = '*' | ((char: string) => boolean)
 
 /** A word with `*` for any characters; with `classes` also `?` and `[a-z]`, as gitignore has them. */
@@ -60,12 +94,7 @@ export function pathPattern(pattern: string, machine?: { root: string; home: str
   const segments = anchored.replace(/\/$/, '').split('/')
   const bare = anchored === pattern && segments.length === 1
   const elements = [...(bare ? ['**'] : []), ...segments].map((segment) => (segment === '**' ? segment : wildcard(segment, true)))
-  const matchesWhole = (parts: string[]): boolean =>
-    matchSequence(elements, parts, (element) => element === '**', (element, part) => typeof element === 'function' && element(part))
-  return (path) => {
-    const parts = path.split('/')
-    return parts.some((_, index) => matchesWhole(parts.slice(0, index + 1)))
-  }
+  return (path) => matchesBeginning(elements, path.split('/'), (element) => element === '**', (element, part) => typeof element === 'function' && element(part))
 }
 
 /** A host name; a leading `*.` means subdomains only, any other `*` stays inside one label. */

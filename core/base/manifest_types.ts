@@ -55,6 +55,7 @@ export interface Manifest {
   default_mode?: Mode
   /** Of a surface: it tells what is there; a server whose tools are not known yet is not started to ask for them. */
   inspects?: boolean
+  starts_later?: boolean
   /** Adapter: the manifest key it serves, such as `run`. */
   key?: string
   /** Provider: what it provides, as data. */
@@ -130,6 +131,8 @@ export interface Contribution {
   readonly bringer?: Contribution
   /** Said by the settings, which have their own consent, rather than by a manifest. */
   readonly said?: true
+  /** The hash of the bytes that the manifest was read from: consent to its files is consent to those. */
+  readonly read?: string
 }
 export type State = 'active' | 'standby' | 'shadowed' | 'inactive' | 'untrusted' | 'unlocked' | 'invalid' | 'quarantined'
 export interface ContributionInfo {

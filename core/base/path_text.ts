@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { isAbsolute, posix, relative, sep, win32 } from 'node:path'
 import { problem } from './errors.js'
+import { visibleLine } from './visible.js'
 
 /** Is the real path `file` the folder `root` or something in it? */
 export function inside(root: string, file: string): boolean {
@@ -34,7 +35,7 @@ export const segments = (path: string): string[] => path.split('/').filter((name
 
 /** `path` for a message: control characters escaped, at most 120 code points. */
 export function shownPath(path: string): string {
-  const clean = path.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`)
+  const clean = visibleLine(path).replace(/[\t\p{Cs}]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`)
   const chars = Array.from(clean)
   return chars.length > 120 ? `${chars.slice(0, 120).join('')}…` : clean
 }

@@ -1,8 +1,10 @@
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, readFileSync, statSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { inside } from './path_text.js'
 import type { Launch } from './types.js'
+import { watcherScript } from './watcher_script.js'
 
 /** Folders where programs are looked for: those of PATH, without relative ones and without anything of the workspace. */
 export function searchPath(path: string | undefined, workspace: string): string[] {
@@ -37,8 +39,25 @@ export function environment(env: Record<string, string | undefined> = process.en
  * are thrown. It is for sessions, engines and servers, which are hot or long-lived. A short program that is not hot runs by execa, which kills no
  * group (sindresorhus/execa#96) and waits beyond its own time limit for any process that holds a pipe; `runShort` of the plugins adds both.
  */
-export function start({ file, args, cwd, env }: Launch, stdio: StdioOptions): ChildProcess {
-  return spawn(file, args, { cwd, env, detached: true, stdio, windowsHide: true })
+export function start({ file, args, cwd, env }: Launch, stdio: StdioOptions, lifetime: Lifetime = 'ours'): ChildProcess {
+  const child = spawn(file, args, { cwd, env, detached: true, stdio, windowsHide: true })
+  if (lifetime !== 'own') endWithUs(child, lifetime)
+  return child
+}
+
+/** `ours`: ends with us, however we end. `brief`: so does what runs longer than a moment. `own`: a program of the user's, which stays. */
+export type Lifetime = 'ours' | 'brief' | 'own'
+
+const momentMs = 200
+
+/** Puts the group that a child leads on the list of what ends with us, for as long as somebody of it runs. */
+export function endWithUs(child: ChildProcess, lifetime: Exclude<Lifetime, 'own'>): void {
+  const { pid } = child
+  if (pid === undefined) return
+  child.once('exit', () => leaderEnded(pid))
+  if (lifetime === 'ours') return watchGroup(pid)
+  const timer = setTimeout(watchGroup, momentMs, pid).unref()
+  child.once('exit', () => clearTimeout(timer))
 }
 
 /** Signals the process group that `pid` leads; false when no process of the group is left. Signal 0 only checks. */
@@ -47,5 +66,71 @@ export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
     return process.kill(process.platform === 'win32' ? pid : -pid, signal)
   } catch {
     return false
+  }
+}
+
+let watcher: ChildProcess | undefined
+/** Groups on the list, by their leaders: the start time of each. */
+const watched = new Map<number, string>()
+/** Groups whose leader has ended while somebody of them runs. */
+const leaderless = new Set<number>()
+
+/** From now on the group that `pid` leads ends with us. */
+export function watchGroup(pid: number): void {
+  if (process.platform === 'win32') return
+  for (const left of leaderless) if (!groupIsThere(left)) drop(left)
+  watched.set(pid, startOf(pid))
+  if (watcher) tell(`+ ${pid} ${watched.get(pid)}\n`)
+  else begin()
+}
+
+/** The leader has ended. Who is left of its group stays on the list; a number that is free again leaves it. */
+export function leaderEnded(pid: number): void {
+  if (!watched.has(pid)) return
+  if (groupIsThere(pid)) leaderless.add(pid)
+  else drop(pid)
+}
+
+function drop(pid: number): void {
+  leaderless.delete(pid)
+  if (watched.delete(pid)) tell(`- ${pid}\n`)
+}
+
+function begin(): void {
+  const child = spawn('/bin/sh', ['-c', watcherScript], { cwd: '/', env: { PATH: '/usr/bin:/bin' }, detached: true, stdio: ['pipe', 'ignore', 'ignore'], windowsHide: true })
+  watcher = child
+  const forget = (): void => {
+    if (watcher === child) watcher = undefined
+  }
+  child.once('error', forget)
+  // Somebody ended it: the next group starts another, which gets the whole list.
+  child.once('exit', forget)
+  child.stdin!.on('error', forget)
+  // It never keeps us alive.
+  child.unref()
+  ;(child.stdin as Socket).unref()
+  tell([...watched].map(([pid, began]) => `+ ${pid} ${began}\n`).join(''))
+}
+
+/** Written at once: a pipe with room takes it before we go on, and we may be killed next. */
+function tell(text: string): void {
+  if (watcher?.stdin?.writable && text !== '') watcher.stdin.write(text)
+}
+
+function groupIsThere(pid: number): boolean {
+  try {
+    return process.kill(-pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** When a process began, in the clock of the system; 0 where that is not told. */
+function startOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '0'
+  } catch {
+    return '0'
   }
 }

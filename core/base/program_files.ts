@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -8,3 +8,6 @@ while (!existsSync(join(folder, 'manifests/schema')) && folder !== dirname(folde
 
 /** A file or folder of the built program: `core/bin.js`, `manifests/schema/config.1.json`. The build joins modules, so only this module knows the root. */
 export const programFile = (path = ''): string => join(folder, path)
+
+/** The program's version. */
+export const version: string = JSON.parse(readFileSync(programFile('../package.json'), 'utf8')).version

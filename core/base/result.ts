@@ -1,5 +1,6 @@
 import { texts, VtError, type Extra } from './errors.js'
-import type { Failure, JsonObject, Notice, Problem, Success } from './types.js'
+import { inert, visible, visibleText } from './visible.js'
+import type { ContentBlock, Failure, JsonObject, Notice, Problem, Result, Success } from './types.js'
 
 /** A success: `output` is the structured value, `extra.text` what a model reads. */
 export function ok<Output extends object = JsonObject>(output: Output, extra: Omit<Success, 'ok' | 'output'> = {}): Success<Output> {
@@ -23,6 +24,26 @@ export function failure(error: unknown): Failure | undefined {
 export function notApplied(error: Problem): Problem {
   if (error.details?.['not_applied'] !== undefined) return error
   const [next = ''] = error.hint.split(/\.(?: |$)|; |\n/)
-  const say = `Not applied. ${error.message.replace(/\.$/, '')}${next && `; next action: ${next}`}.`
+  const say = `Not applied. ${inert(error.message).replace(/\.$/, '')}${next && `; next action: ${next}`}.`
   return { ...error, details: { ...error.details, not_applied: true, say } }
+}
+
+/** A result as it leaves the program: everything that is read as text is visible; what is data stays exact. */
+export function visibleResult(result: Result): Result {
+  const notices = result.notices?.map(({ code, message }): Notice => ({ code, message: visible(message) }))
+  const rest = notices && { notices }
+  if (result.ok) {
+    const { text, content } = result
+    return { ...result, ...(typeof text === 'string' && { text: visibleText(text) }), ...(Array.isArray(content) && { content: content.map(visibleBlock) }), ...rest }
+  }
+  const { error } = result
+  const { say } = error.details ?? {}
+  const details = typeof say === 'string' && { details: { ...error.details, say: visible(say) } }
+  return { ...result, error: { ...error, message: visible(error.message), hint: visible(error.hint), ...details }, ...rest }
+}
+
+function visibleBlock(shown: ContentBlock): ContentBlock {
+  if (shown.type === 'text') return { ...shown, text: visibleText(shown.text) }
+  if (shown.type === 'resource_link') return { ...shown, name: visible(shown.name) }
+  return shown.type === 'resource' && 'text' in shown.resource ? { ...shown, resource: { ...shown.resource, text: visibleText(shown.resource.text) } } : shown
 }

@@ -8,6 +8,16 @@ export type Effect = 'read' | 'write' | 'exec' | 'net' | 'ask'
 /** How much the program may do unasked, strictest first. */
 export type Mode = 'plan' | 'ask' | 'auto' | 'full-auto'
 
+/** A path of a call, and where it led when the call was checked. Links count as they were then. */
+export interface Place {
+  /** Workspace-relative, as the call says it. */
+  readonly given: string
+  /** Every link followed; the path itself where it leads nowhere that may be used. */
+  readonly resolved: string
+  /** The same for the entry of that name, a link in the last segment not followed. */
+  readonly entry: string
+}
+
 /** Frozen: what was approved is what runs. */
 export interface Call<Input = JsonObject> {
   readonly id: string
@@ -18,6 +28,8 @@ export interface Call<Input = JsonObject> {
   /** What the caller said after normalisation, without defaults: the base of a `next`. */
   readonly given: Readonly<JsonObject>
   readonly effects: readonly Effect[]
+  /** Every path that the call names, in its properties or in a patch. Policies judge these, and its workspace leads to these only. */
+  readonly places: readonly Place[]
   readonly mode: Mode
   readonly session: string
   /** When it began, in milliseconds since the epoch. */
@@ -188,4 +200,8 @@ export interface Waits {
   restart: number
   /** Nobody reads an answer and asks again faster than this. */
   reading: number
+  /** Until a call that changed something and was aborted is left behind. */
+  commit: number
+  /** A plugin in a process of its own that leaves its answers unread. */
+  unread: number
 }

@@ -9,4 +9,6 @@ export const usualWaits: Readonly<Waits> = {
   parse: 20_000,
   restart: 1_000,
   reading: 500,
+  commit: 30_000,
+  unread: 10_000,
 }

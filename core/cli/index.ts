@@ -1,2 +1,3 @@
 export { leaveReport } from './crash.js'
+export { guarded } from './guard.js'
 export { CommandLineError, levels, readCommandLine } from './flags.js'

@@ -250,7 +250,7 @@ export type Config = {
       enabled?: boolean
       /** Default: `100`. */
       max_turns?: number
-      /** Default: `["unified_search","unified_file","unified_exec","apply_patch","task_tracker"]`. */
+      /** Default: `["unified_search","unified_file","unified_exec","apply_patch"]`. */
       allowed_tools?: string[]
     }
   }

@@ -1,5 +1,6 @@
-import { environment, programFile, signalGroup, start, type Mode } from '../base/index.js'
+import { environment, signalGroup, start, type Mode } from '../base/index.js'
 import { loadCode } from '../documents/index.js'
+import { compilerFor } from '../trust/index.js'
 
 /** The argument of a settings file that exports a function. */
 export interface EvaluationInput {
@@ -9,9 +10,8 @@ export interface EvaluationInput {
 }
 
 /** The default export of a TypeScript or JavaScript settings file, called when it is a function. Runs the file in this program. */
-export async function evaluate(file: string, circumstances: EvaluationInput): Promise<unknown> {
-  const { createJiti } = await import('jiti')
-  const jiti = createJiti(import.meta.url, { fsCache: false, moduleCache: false, interopDefault: false, alias: { vtcode: programFile('core/index.js') } })
+export async function evaluate(file: string, circumstances: EvaluationInput, alone?: true): Promise<unknown> {
+  const jiti = await compilerFor(file, { ...(alone && { alone }) }, { interopDefault: false })
   const module = (await loadCode(file, async (text) => jiti.evalModule(text, { filename: file, async: true, forceTranspile: true }))) as object
   if (!('default' in module)) throw new Error('it has no default export')
   const value = module.default
@@ -22,7 +22,7 @@ const script = `
 const [module, file, circumstances] = process.argv.slice(1)
 const { evaluate } = await import(module)
 try {
-  process.send({ value: JSON.stringify(await evaluate(file, JSON.parse(circumstances))) }, () => process.exit())
+  process.send({ value: JSON.stringify(await evaluate(file, JSON.parse(circumstances), true)) }, () => process.exit())
 } catch (error) {
   process.send({ error: String(error?.message ?? error) }, () => process.exit())
 }`
@@ -31,7 +31,7 @@ try {
 export async function evaluateAside(file: string, { cwd, env, mode }: EvaluationInput, limit: number): Promise<unknown> {
   const clean = { ...environment(env), VTCODE_WORKSPACE: cwd }
   const args = ['--input-type=module', '-e', script, import.meta.url, file, JSON.stringify({ cwd, env: clean, mode })]
-  const child = start({ file: process.execPath, args, cwd, env: clean }, ['ignore', 'ignore', 'ignore', 'ipc'])
+  const child = start({ file: process.execPath, args, cwd, env: clean }, ['ignore', 'ignore', 'ignore', 'ipc'], 'brief')
   try {
     const answer = await new Promise<{ value?: string; error?: string }>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`it did not finish within ${limit / 1000} s.`)), limit)

@@ -1,5 +1,7 @@
 export { defaultsOf, merge } from './merge.js'
-export { adoptedFile, defaults, defineConfig, homeOf, loadSettings, settingsLocations, validateConfigFile, type LoadedSettings, type SettingsOptions } from './settings.js'
+export { withoutLiterals } from './literal_secrets.js'
+export { adoptedFile, defaults, defineConfig, loadSettings, settingsLocations, validateConfigFile, type LoadedSettings, type SettingsOptions } from './settings.js'
+export { homeOf } from '../base/index.js'
 export type { SettingsSource } from './source.js'
 export type { Config } from './config_types.js'
 export type { Origin } from './types.js'

@@ -1,7 +1,7 @@
 import { isObject, report, type Diagnostic, type JsonObject, type Schema } from '../base/index.js'
 import type { SettingsSource } from './source.js'
 import type { Origin } from './types.js'
-import { has, workspaceObjection, type WorkspaceObjection, type WorkspaceRule } from './workspace_rules.js'
+import { among, workspaceObjection, type WorkspaceObjection, type WorkspaceRule } from './workspace_rules.js'
 
 type Sayer = Omit<SettingsSource, 'value'>
 export interface Merged {
@@ -78,6 +78,7 @@ function lay(laid: Laid, source: SettingsSource, value: unknown, spot: Spot): vo
   if (value === undefined) return
   const { node, path, target, key, own } = spot
   const rule = standingOf(source, value, spot)
+  if (isObject(value) && mixesAuthors(laid, source, value, spot)) return ignore(laid, source, path, value, 'VT_CONFIG_OWN_ONLY')
   if (isMap(node) && (isObject(value) || value === null)) {
     // null unsets every present member.
     const members = value ?? Object.fromEntries(Object.keys(Object(target[key])).map((member) => [member, null]))
@@ -98,6 +99,21 @@ function lay(laid: Laid, source: SettingsSource, value: unknown, spot: Spot): vo
   record(laid, node, after, path, source, { value, before })
 }
 
+/**
+ * Whether a workspace would add to an entry of the user's own, and so be sent what the user meant for another server. The other way round an
+ * entry of a later layer of the user's own stands alone: that of the workspace goes.
+ */
+function mixesAuthors({ origins }: Laid, { layer }: SettingsSource, value: JsonObject, { node, path, target, key, own }: Spot): boolean {
+  const members = node['x-one-author'] as string[] | undefined
+  if (!members?.some((member) => member in value)) return false
+  if (layer === 'workspace') return own !== undefined
+  const inside = [...origins].filter(([name]) => name.startsWith(`${path.join('.')}.`))
+  if (!inside.some(([, origin]) => origin.layer === 'workspace')) return false
+  for (const [name] of inside) origins.delete(name)
+  delete target[key]
+  return false
+}
+
 function standingOf({ layer, trusted }: SettingsSource, value: unknown, { node, path, rule }: Spot): WorkspaceRule {
   const may = node['x-workspace'] as WorkspaceRule['may'] | undefined
   if (may === undefined) return rule
@@ -113,8 +129,9 @@ function record(laid: Laid, node: Schema, value: unknown, path: string[], source
   note(laid, path, value, source, path)
   if (node['x-merge'] === undefined || !Array.isArray(value)) return
   const extended = node['x-merge'] === 'concat' && Array.isArray(change?.before) && change.value !== null ? change.before.length : 0
+  const isChanged = Array.isArray(change?.value) ? among(change.value) : undefined
   value.forEach((item, index) => {
-    if (index < extended || (Array.isArray(change?.value) && !has(change.value, item))) return
+    if (index < extended || isChanged?.(item) === false) return
     note(laid, [...path, String(index)], item, source, [...path, String(index - extended)])
   })
   for (let index = value.length; laid.origins.delete([...path, String(index)].join('.')); index++);

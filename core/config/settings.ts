@@ -1,10 +1,9 @@
 import { accessSync, constants, existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { deepFreeze, problem, programFile, report, sha256, usualWaits, VtError, type Diagnostic, type Mode, type Settings } from '../base/index.js'
 import { closedToOthers, openShelf } from '../documents/index.js'
 import { readContract } from '../schema/index.js'
-import { identityOf, itemForConfig, itemForValue, type TrustItem } from '../trust/index.js'
+import { copyOf, identityOf, inCopy, itemForConfig, itemForValue, type TrustItem } from '../trust/index.js'
 import type { Config } from './config_types.js'
 import { merge } from './merge.js'
 import { assign, codeEnds, dataEnds, fromCall, fromCode, fromData, isCode, type SettingsSource } from './source.js'
@@ -93,8 +92,9 @@ async function fromFiles(options: SettingsOptions, configs: (Config | string)[],
     sources.push(await own('call', resolve(instead)))
   } else {
     for (const file of workspaceFiles(workspace, home)) {
-      if (!isCode(file)) sources.push(await fromData('workspace', file, { within: workspace, shelf }))
-      else if (agreed(itemForConfig(file, workspace))) sources.push(await fromCode('workspace', file, circumstances, wait))
+      const item = isCode(file) ? itemForConfig(file, workspace) : undefined
+      if (!item) sources.push(await fromData('workspace', file, { within: workspace, shelf }))
+      else if (agreed(item)) sources.push(await fromCode('workspace', file, circumstances, { wait, from: inCopy(copyOf(home, item.agreed!), item.agreed!, file) }))
       else diagnostics.push(report('VT_CONFIG_UNTRUSTED', { file }, [file], 'warning'))
     }
   }
@@ -153,7 +153,7 @@ export function defaults(): Settings {
 export async function validateConfigFile(file: string): Promise<Diagnostic[]> {
   const path = resolve(file)
   try {
-    if (isCode(path)) await fromCode('call', path, { cwd: process.cwd(), env: process.env }, usualWaits.settings)
+    if (isCode(path)) await fromCode('call', path, { cwd: process.cwd(), env: process.env }, { wait: usualWaits.settings })
     else await fromData('call', path)
     return []
   } catch (error) {
@@ -221,9 +221,4 @@ function ownedByRoot(paths: string[], diagnostics: Diagnostic[]): boolean {
   const open = paths.find((path) => !closedToOthers(path))
   if (open !== undefined) diagnostics.push(report('VT_CONFIG_FOREIGN', { file: open }, [open], 'warning'))
   return open === undefined
-}
-
-/** Where the settings, plugins and the trust store of the user live. */
-export function homeOf({ home, env = process.env }: { home?: string | undefined; env?: Readonly<Record<string, string | undefined>> | undefined }): string {
-  return env['VTCODE_HOME'] ?? join(home ?? env['HOME'] ?? homedir(), '.vtcode')
 }

@@ -3,6 +3,7 @@ import { toJson, problem, VtError, type JsonObject, type Layer } from '../base/i
 import { forbidden, loadOpened, parseAgain, parseData, readBytes, type Data, type ParseCache } from '../documents/index.js'
 import { conform, type ContractFault } from '../schema/index.js'
 import type { EvaluationInput } from './evaluate.js'
+import { keepLiterals } from './literal_secrets.js'
 
 /** The settings of one file, variable or option. */
 export interface SettingsSource {
@@ -36,10 +37,13 @@ export async function fromData(layer: Layer, file: string, { within, shelf }: { 
   return source
 }
 
-/** A settings file in code, run in this program or, with `wait`, in a process of its own for at most so many milliseconds. Throws VT_CONFIG_INVALID. */
-export async function fromCode(layer: Layer, file: string, circumstances: EvaluationInput, wait?: number): Promise<SettingsSource> {
+/**
+ * A settings file in code, run in this program or, with `wait`, in a process of its own for at most so many milliseconds; `from` is the copy of
+ * it that was agreed to. Throws VT_CONFIG_INVALID.
+ */
+export async function fromCode(layer: Layer, file: string, circumstances: EvaluationInput, { wait, from = file }: { wait?: number; from?: string } = {}): Promise<SettingsSource> {
   const { evaluate, evaluateAside } = await import('./evaluate.js')
-  const value = await reading(file, () => (wait === undefined ? evaluate(file, circumstances) : evaluateAside(file, circumstances, wait)))
+  const value = await reading(file, () => (wait === undefined ? evaluate(from, circumstances) : evaluateAside(from, circumstances, wait)))
   return check({ layer, file, value: value as JsonObject })
 }
 
@@ -85,6 +89,8 @@ function check(source: SettingsSource, data?: Data, flawless = false): SettingsS
   } catch (error) {
     throw invalid(`${file}: ${(error as Error).message}`, [file])
   }
+  // What a workspace writes is in the open already, and could put down words that the user has to see.
+  if (source.layer !== 'workspace') keepLiterals(value)
   const key = forbiddenIn(value)
   if (key) throw invalid(`${file}: The key '${key}' is not allowed.`, [file])
   const faults = flawless ? [] : conform('config.1.json', withoutNulls(value))

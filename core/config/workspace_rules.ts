@@ -32,9 +32,13 @@ export function tightens(node: Schema, before: unknown, after: unknown): boolean
   }
   if (!Array.isArray(after)) return false
   const list = before as unknown[] | undefined
-  if (way === 'shorter') return list === undefined || after.every((item) => has(list, item))
-  return way === 'longer' && (node['x-merge'] === 'concat' || (list ?? []).every((item) => has(after, item)))
+  if (way === 'shorter') return list === undefined || after.every(among(list))
+  return way === 'longer' && (node['x-merge'] === 'concat' || (list ?? []).every(among(after)))
 }
 
 export const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
-export const has = (list: readonly unknown[], item: unknown): boolean => list.some((other) => same(other, item))
+/** Whether an item is in a list: each is turned to text once, for a list may have thousands. */
+export function among(list: readonly unknown[]): (item: unknown) => boolean {
+  const texts = new Set(list.map((item) => JSON.stringify(item)))
+  return (item) => texts.has(JSON.stringify(item))
+}

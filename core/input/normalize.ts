@@ -2,8 +2,11 @@ import { problem, texts, type JsonObject, type Notice, type Schema } from '../ba
 import { foldKey, typesOf, type InputShape } from '../registry/index.js'
 import type { Workspace } from '../workspace/index.js'
 
+// Function-calling wires and the programs between them add one wrapper each; more than a few are no wrappers.
+const mostWrappers = 4
+
 /** The input as an object: JSON text is parsed, a sole wrapper (`arguments`, `args`, `params`, `input`) comes off, `tool` is dropped. */
-export function unwrapInput(input: unknown, tool: string, known: (key: string) => boolean): JsonObject {
+export function unwrapInput(input: unknown, tool: string, known: (key: string) => boolean, wrappers = mostWrappers): JsonObject {
   if (input === undefined || input === null || input === '') return {}
   const value = typeof input === 'string' ? parse(input) : input
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -11,10 +14,10 @@ export function unwrapInput(input: unknown, tool: string, known: (key: string) =
   }
   const object = value as JsonObject
   const [key, ...others] = Object.keys(object)
-  if (key && others.length === 0 && ['arguments', 'args', 'params', 'input'].includes(key) && !known(key)) {
+  if (key && others.length === 0 && wrappers > 0 && ['arguments', 'args', 'params', 'input'].includes(key) && !known(key)) {
     const inner = object[key]
     if (typeof inner === 'string' ? inner.trimStart().startsWith('{') : typeof inner === 'object' && inner !== null && !Array.isArray(inner)) {
-      return unwrapInput(inner, tool, known)
+      return unwrapInput(inner, tool, known, wrappers - 1)
     }
   }
   if (object['tool'] === tool && !known('tool')) {
@@ -116,7 +119,7 @@ function jsonOf(text: string, wanted: ReadonlySet<string>): unknown {
 
 const enumOf = (schema: Schema): unknown[] | undefined => schema['enum'] as unknown[] | undefined
 
-/** Lowers numbers to their maximum, each with a notice, and fills in defaults. */
+/** Lowers numbers to their maximum, each with a notice, and fills in defaults. Throws VT_INPUT_TOO_LARGE for texts beyond `x-max-bytes`. */
 export function limit(declared: JsonObject, shape: InputShape): { input: JsonObject; notices: Notice[] } {
   const input = { ...declared }
   const notices: Notice[] = []
@@ -125,6 +128,10 @@ export function limit(declared: JsonObject, shape: InputShape): { input: JsonObj
     if (typeof value !== 'number' || value <= maximum) continue
     input[name] = maximum
     notices.push({ code: 'VT_INPUT_CAPPED', message: texts('VT_INPUT_CAPPED', { field: name, value, maximum })!.message })
+  }
+  for (const [name, most] of shape.sizes) {
+    const size = [input[name] ?? []].flat().reduce<number>((sum, text) => sum + (typeof text === 'string' ? Buffer.byteLength(text) : 0), 0)
+    if (size > most) throw problem('VT_INPUT_TOO_LARGE', { size: `'${name}' of ${size} bytes`, limit: `${most} bytes` })
   }
   for (const [name, value] of shape.defaults) if (input[name] === undefined) input[name] = value
   return { input, notices }

@@ -1,4 +1,4 @@
-import type { Failure, JsonObject, Notice, Result } from '../base/index.js'
+import { inertJson, type Failure, type JsonObject, type Result } from '../base/index.js'
 import { isListed, splitName, type Registry, type Slot } from '../registry/index.js'
 import { translate } from './alias.js'
 
@@ -67,7 +67,7 @@ function closed(clauses: string[], whole: boolean): string {
   return whole ? text : text.replace(/^[a-z]/, (letter) => letter.toUpperCase())
 }
 
-const call = (name: string, input: JsonObject | undefined): string => (input ? `${name} ${JSON.stringify(input)}` : name)
+const call = (name: string, input: JsonObject | undefined): string => (input ? `${name} ${inertJson(JSON.stringify(input))}` : name)
 
 /** A slot by its own name. */
 export const plainWords: Words = (slot, { input, alone }) => {
@@ -121,16 +121,11 @@ function byAlias({ slots }: Registry, id: string, { input, alone }: Parameters<W
   return found.sort((a, b) => b.rank - a.rank)[0]?.text
 }
 
-/** Of more, a plugin has its own words. */
-const mostNotices = 32
-
-/** An answer with what it says of tools in these words. What is quoted or was read stays as it is. */
+/** A failure with its hint in these words. Messages and notices quote names and texts of others, so they are no templates and stay as they are. */
 export function worded(result: Result, words: Words): Result {
-  const notices = result.notices?.map((notice, at): Notice => (at < mostNotices ? { ...notice, message: speak(notice.message, words) } : notice))
-  const rest = notices && { notices }
-  if (result.ok) return rest ? { ...result, ...rest } : result
+  if (result.ok) return result
   const { error } = result
   const { say } = error.details ?? {}
   const details = typeof say === 'string' ? { details: { ...error.details, say: speak(say, words) } } : {}
-  return { ...result, error: { ...error, hint: speak(error.hint, words), ...details }, ...rest } satisfies Failure
+  return { ...result, error: { ...error, hint: speak(error.hint, words), ...details } } satisfies Failure
 }

@@ -9,6 +9,8 @@ export interface AdapterContextSources {
   workspace: string
   home: string
   inspecting: boolean
+  /** Where what adapters leave for later is kept; absent where they leave nothing. */
+  later: (() => Promise<void>)[] | undefined
   env: Record<string, string | undefined>
   waits: Waits
   report: OnFault
@@ -27,13 +29,15 @@ interface Found {
 }
 
 /** The contexts of the adapters of one generation, and the end of the generation. */
-export function adapterContextsOf({ settings, workspace, home, inspecting, env, waits, report, renew, found, registry, log }: AdapterContextSources): { of(adapter: Contribution): AdapterContext; end(): Promise<void> } {
+export function adapterContextsOf(sources: AdapterContextSources): { of(adapter: Contribution): AdapterContext; end(): Promise<void> } {
+  const { settings, workspace, home, inspecting, later, env, waits, report, renew, found, registry, log } = sources
   const endings = new Set<() => void | Promise<void>>()
   let ended = false
   const shared: Omit<AdapterContext, 'settings' | 'log'> = {
     workspace,
     home,
     inspecting,
+    ...(later && { later: (work: () => Promise<void>) => void later.push(work) }),
     env,
     waits,
     report,
@@ -71,9 +75,9 @@ function quarantined({ infos }: Registry, all: readonly Contribution[], failed: 
   }
 }
 
-/** A plugin is one process, so it has the rights of all its actions together; a loose manifest is a plugin of its own. */
-function rightsOf({ slots, adapters }: Registry, all: readonly Contribution[], { id, plugin, layer }: Contribution): Effect[] {
-  const own = all.filter((one) => (plugin === layer ? one.id === id : one.plugin === plugin) && one.slot !== undefined)
+/** A plugin is one process, so it has the rights of all its actions together; a loose manifest is a plugin of its own, unless its folder is meant. */
+export function rightsOf({ slots, adapters }: Registry, all: readonly Contribution[], { id, plugin, layer, root }: Contribution, ofFolder = false): Effect[] {
+  const own = all.filter((one) => one.slot !== undefined && (plugin !== layer ? one.plugin === plugin : ofFolder ? one.plugin === plugin && one.root === root : one.id === id))
   return [...new Set(own.flatMap((one) => [...effectsOf(one, adapters), ...(slots.get(one.slot!)?.info.effects ?? [])]))]
 }
 

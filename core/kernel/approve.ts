@@ -1,4 +1,4 @@
-import { codes, notApplied, problem, type Call, type Code, type Failure, type JsonObject } from '../base/index.js'
+import { codes, inert, notApplied, problem, questionText, quotedReason, type Call, type Code, type Failure, type JsonObject } from '../base/index.js'
 import type { Registry } from '../registry/index.js'
 import type { CallRun } from './context.js'
 import { worse, type Judge, type Pipelines } from './pipelines.js'
@@ -8,12 +8,16 @@ import type { Approved, Explanation } from './types.js'
 export const failed = (...of: Parameters<typeof problem>): Failure => ({ ok: false, error: problem(...of).problem })
 
 /** The failure for a verdict, after the question where the verdict is `ask`; nothing when the call may run. */
-export async function judge(registry: Registry, call: Call, run: CallRun, verdict: Verdict | undefined, standIn: Pipelines['answer']): Promise<Failure | undefined> {
+export async function judge(registry: Registry, call: Call, run: CallRun, judged: Verdict | undefined, standIn: Pipelines['answer']): Promise<Failure | undefined> {
   const missing = unavailable(registry, call)
+  const verdict = worse(judged, lost(registry))
   run.judged = missing ? 'denied' : 'run'
   if (missing || !verdict) return missing
   if ('deny' in verdict) return refusal(run, verdict)
-  const request = { call, reasons: [verdict.ask], ...(verdict.lasting && { covers: verdict.lasting.covers }) }
+  // What somebody is asked about is what is used afterwards.
+  void call.places
+  const question = questionText(call, run.slot, verdict.asks ?? [quotedReason(verdict.ask, verdict.by)])
+  const request = { call, reasons: [quotedReason(verdict.ask)], question, ...(verdict.lasting && { covers: verdict.lasting.covers }) }
   const stood = await standIn(request)
   if (stood && 'deny' in stood) return refusal(run, { deny: stood.deny })
   const answer = stood ? { decision: 'allow' as const, scope: stood.allow } : await approval(request, run)
@@ -29,14 +33,21 @@ function refusal(run: CallRun, verdict: Verdict, answer?: Reply): Failure {
   // `refused` records that a person said no, so that the same question is not put again.
   const refused = answer?.decision === 'deny'
   const details: JsonObject = { not_applied: true, ...(refused && { refused }), ...verdict.details }
-  const way = answer?.followup ? `The user says: ${answer.followup}` : verdict.hint
+  const way = answer?.followup ? `The user says: ${inert(answer.followup)}` : verdict.hint
   return failed(code, { reason, way }, { details, ...(verdict.next && { next: verdict.next }) })
 }
 
 /** While a policy waits for consent, only calls that read are made. */
-function unavailable({ missing: [missing] }: Registry, call: Call): Failure | undefined {
+function unavailable(registry: Registry, call: Call): Failure | undefined {
+  const missing = registry.missing.find(({ agreed }) => !agreed)
   if (!missing || call.effects.every((effect) => effect === 'read')) return undefined
   return { ok: false, error: notApplied(problem('VT_POLICY_UNAVAILABLE', { id: missing.id, reason: missing.reason }).problem) }
+}
+
+/** What a policy covered that changed since the user agreed to it nobody knows. */
+function lost({ missing }: Registry): Verdict | undefined {
+  const changed = missing.find(({ agreed }) => agreed)
+  return changed && { ask: changed.reason }
 }
 
 const codeOf = (named: string | undefined): Code => (named !== undefined && Object.hasOwn(codes, named) ? (named as Code) : 'VT_POLICY_DENIED')
@@ -74,9 +85,11 @@ export async function explanation(registry: Registry, judges: readonly Judge[], 
     if (after !== worst) [worst, decided_by] = [after, policy]
   }
   const missing = unavailable(registry, call)
+  const changed = lost(registry)
+  if (worse(worst, changed) !== worst) [worst, decided_by] = [changed, registry.missing.find(({ agreed }) => agreed)!.id]
   const { slot, input, effects, mode, caller } = call
   const about = { call: { slot, input, effects, ...(caller.alias !== undefined && { alias: caller.alias }) }, mode, chain }
-  if (missing) return { ...about, verdict: 'deny', decided_by: registry.missing[0]!.id, reason: missing.error.message, hint: missing.error.hint }
+  if (missing) return { ...about, verdict: 'deny', decided_by: registry.missing.find(({ agreed }) => !agreed)!.id, reason: missing.error.message, hint: missing.error.hint }
   if (!worst) return { ...about, verdict: 'run' }
   const { verdict, reason } = wordOf(worst) as { verdict: 'ask' | 'deny'; reason: string }
   return { ...about, verdict, decided_by: decided_by!, reason, ...(worst.hint && { hint: worst.hint }) }

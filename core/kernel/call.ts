@@ -1,9 +1,9 @@
-import { LazyAbort, failure, firstLine, deepFreeze, moduleOf, notApplied, toJson, problem, texts, type Call, type Failure, type JsonObject, type Notice, type Result, type SlotInfo } from '../base/index.js'
-import { answerAs, confine, constraintOf, effectsIn, effectsOfName, recordedName, resolve, speak, spell, withExample, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
+import { LazyAbort, failure, firstLine, deepFreeze, moduleOf, notApplied, toJson, problem, texts, visibleResult, type Call, type Failure, type JsonObject, type Notice, type Result, type SlotInfo } from '../base/index.js'
+import { answerAs, confine, constraintOf, effectsIn, placesOf, effectsOfName, recordedName, resolve, speak, spell, withExample, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
 import { renamed } from '../registry/index.js'
-import type { Workspace } from '../workspace/index.js'
+import type { OpenWorkspace } from '../workspace/index.js'
 import { explanation, failed, judge } from './approve.js'
-import { callerOf, type CallRun, type KernelSessions } from './context.js'
+import { callerOf, type CallRun, type Held, type KernelSessions } from './context.js'
 import { execution } from './execute.js'
 import type { Generation } from './generation.js'
 import type { Pipelines } from './pipelines.js'
@@ -15,7 +15,7 @@ const RETIRE_MS = 60_000
 const ABORT_MS = 2_000
 
 export interface CallerOptions {
-  workspace: Workspace
+  workspace: OpenWorkspace
   sessions: KernelSessions
   surface: string
   report: OnFault
@@ -49,8 +49,16 @@ interface Asked {
   readonly options: CallOptions
   readonly depth: number
   readonly again?: Pick<CallTarget, 'alias'>
+  /** A plugin that this call is a part of: it does nothing that the plugin may not. */
+  readonly held?: Held
   /** The names of tools for the outer call that this call is a part of. */
   readonly words?: Words
+}
+
+interface Checked extends Pick<Spelt, 'notices' | 'silent'> {
+  readonly call: Call
+  /** The places of the call if anybody has looked at them. */
+  readonly judged: () => Call['places'] | undefined
 }
 
 /** The calls of one kernel. */
@@ -59,7 +67,7 @@ export function createCaller(options: CallerOptions): Caller {
   return {
     async call(tool, input, options) {
       const { registry } = calls.current()
-      const result = await invoke(calls, { tool, sent: input, options, depth: 0 })
+      const result = visibleResult(await invoke(calls, { tool, sent: input, options, depth: 0 }))
       return registry.each ? renamed(registry, result) : result
     },
     explain: (tool, sent, options) => explain(calls, { tool, sent, options, depth: 0 }),
@@ -91,12 +99,14 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
     target = { ...(await resolve(generation.registry, tool, sent)), ...again }
     const checked = await check(calls, generation, target, asked)
     call = checked.call
-    run = start(calls, generation, target.slot.info, call, inWords())
+    run = start(calls, generation, target.slot.info, checked, inWords())
     const { prePolicy, execute, postCompaction, answer } = calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
     const verdict = await prePolicy.promise(undefined, call)
     if (verdict && 'deny' in verdict && verdict.instead && !again) return await reissued(calls, target, verdict.instead, inWords())
     const refused = await judge(generation.registry, call, run, verdict, answer)
     if (!refused && run.cancel.aborted) throw problem('VT_CALL_ABORTED')
+    const beyond = refused ? undefined : asked.held && call.effects.find((effect) => !asked.held!.effects.includes(effect))
+    if (beyond) throw problem('VT_PLUGIN_EFFECT', { id: asked.held!.id, effect: beyond })
     begun = true
     const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
     const answered = target.alias ? await translated(generation, target.alias, result) : result
@@ -105,7 +115,7 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
   } catch (error) {
     const result = asFailure(error, !begun && couldChange(generation, tool, target), target)
     call ??= unchecked(calls, target, generation, asked)
-    run ??= start(calls, generation, target?.slot.info ?? nobody(call.slot), call, inWords())
+    run ??= start(calls, generation, target?.slot.info ?? nobody(call.slot), { call, judged: () => [] }, inWords())
     const { postCompaction } = calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
     return await postCompaction.promise(worded(result, inWords().words), call)
   } finally {
@@ -131,9 +141,10 @@ async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
   generation.life.enter()
   try {
     target = await resolve(generation.registry, tool, sent)
-    const { call } = await check(calls, generation, target, asked)
+    const checked = await check(calls, generation, target, asked)
+    const { call } = checked
     const notes: NonNullable<CallRun['notes']> = []
-    run = start(calls, generation, target.slot.info, call, asked, notes)
+    run = start(calls, generation, target.slot.info, checked, asked, notes)
     const { judges } = calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
     const { info, chain } = target.slot
     const would = chain[0] && (await generation.loader.render(chain[0], call.input, info))
@@ -159,6 +170,7 @@ function unchecked(calls: Calls, target: CallTarget | undefined, generation: Gen
     input,
     given: input,
     effects: slot?.info.effects ?? [],
+    places: [],
     mode: generation.settings.policy.mode,
     session: options.session ?? 'main',
     at: Date.now(),
@@ -168,25 +180,34 @@ function unchecked(calls: Calls, target: CallTarget | undefined, generation: Gen
 
 const nextId = (calls: Calls): string => `c${(++calls.count).toString(36)}`
 
-async function check(calls: Calls, generation: Generation, { slot, raw, alias }: CallTarget, { options, depth }: Asked): Promise<{ call: Call } & Pick<Spelt, 'notices' | 'silent'>> {
+async function check(calls: Calls, generation: Generation, { slot, raw, alias }: CallTarget, { options, depth }: Asked): Promise<Checked> {
   if (depth > MAX_DEPTH) throw problem('VT_CALL_DEPTH', { limit: MAX_DEPTH, slot: slot.info.slot })
+  calls.workspace.refuseMoved()
   const constraint = constraintOf(generation.settings, slot.info)
   const { given, input, notices, silent } = await spell(slot, raw, { example: (alias?.slot ?? slot).example, constraint, said: alias?.given })
+  const confined = confine(input, slot.shape, calls.workspace)
+  const effects = await effectsIn(slot, input)
+  let places: Call['places'] | undefined
   const call: Call = {
     id: nextId(calls),
     slot: slot.info.slot,
-    input: confine(input, slot.shape, calls.workspace),
-    given: confine(given, slot.shape, calls.workspace),
-    effects: await effectsIn(slot, input),
+    input: deepFreeze(confined),
+    given: deepFreeze(confine(given, slot.shape, calls.workspace)),
+    effects: deepFreeze(effects),
+    // The first look is the only one, and most reads are judged by nothing that looks.
+    get places() {
+      return (places ??= deepFreeze(placesOf(confined, slot.shape, effects, calls.workspace)))
+    },
     mode: generation.settings.policy.mode,
     session: options.session ?? 'main',
     at: Date.now(),
-    caller: callerOf({ options, depth }, calls.surface, alias?.slot.info.slot),
+    caller: deepFreeze(callerOf({ options, depth }, calls.surface, alias?.slot.info.slot)),
   }
-  return { call: deepFreeze(call), notices, silent }
+  if (effects.some((effect) => effect !== 'read')) void call.places
+  return { call: Object.freeze(call), judged: () => places, notices, silent }
 }
 
-function start(calls: Calls, generation: Generation, slot: SlotInfo, call: Call, { options, depth, words }: Asked, notes?: CallRun['notes']): CallRun {
+function start(calls: Calls, generation: Generation, slot: SlotInfo, { call, judged }: Pick<Checked, 'call' | 'judged'>, { options, depth, words, held }: Asked, notes?: CallRun['notes']): CallRun {
   const cancel = new LazyAbort()
   const abort = () => cancel.abort()
   if (options.signal?.aborted || calls.closed) abort()
@@ -200,7 +221,14 @@ function start(calls: Calls, generation: Generation, slot: SlotInfo, call: Call,
     depth,
     notes,
     over: false,
-    nest: (tool, input) => invoke(calls, { tool, sent: input, options: { ...options, session: call.session, signal: cancel.signal }, depth: depth + 1, ...(words && { words }) }),
+    held,
+    places: judged,
+    committed: false,
+    nest: (tool, input, by = held) => invoke(calls, { tool, sent: input, options: { ...options, session: call.session, signal: cancel.signal }, depth: depth + 1, ...(by && { held: by }), ...(words && { words }) }),
+    commit(how) {
+      if (cancel.aborted && !run.committed) throw problem('VT_CALL_ABORTED')
+      run.committed ||= how === 'changing'
+    },
     end() {
       run.over = true
       calls.running.delete(cancel)

@@ -18,7 +18,8 @@ export async function consentItems({ user, trust, ...options }: SettingsOptions 
     if (!needsConsent(contribution)) continue
     try {
       const item = itemFor(contribution, options.workspace, tree)
-      found.set(item.id, item)
+      const uncovered = [...new Set([...(found.get(item.id)?.uncovered ?? []), ...(item.uncovered ?? [])])]
+      found.set(item.id, { ...item, ...(uncovered.length > 0 && { uncovered }) })
     } catch {
       // The contribution stays untrusted, which `doctor` reports.
     }

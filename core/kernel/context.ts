@@ -1,5 +1,6 @@
-import { blocksOf, deepFreeze, optionsOf, redactText, type Call, type LazyAbort, type Contribution, type JsonObject, type Result, type Settings, type SlotInfo } from '../base/index.js'
-import type { Workspace } from '../workspace/index.js'
+import { blocksOf, deepFreeze, optionsOf, redactText, visible, visibleAsker, visibleClient, visibleText } from '../base/index.js'
+import type { Call, LazyAbort, Contribution, Effect, JsonObject, Result, Settings, SlotInfo } from '../base/index.js'
+import type { OpenWorkspace, Workspace } from '../workspace/index.js'
 import type { Context, Host, Judged, LogLevel, Progress, Session } from './plugin_types.js'
 import type { CallOptions } from './types.js'
 
@@ -46,24 +47,36 @@ export interface CallRun {
   readonly cancel: LazyAbort
   readonly options: CallOptions
   readonly depth: number
-  readonly nest: (tool: string, input: JsonObject) => Promise<Result>
+  readonly nest: (tool: string, input: JsonObject, held?: Held) => Promise<Result>
+  readonly held: Held | undefined
   readonly end: () => void
   /** Collects the notes of policies when a call is only explained. */
   readonly notes: { policy: string; note: JsonObject }[] | undefined
   over: boolean
   judged?: Judged
+  /** What policies have judged, or a person was asked about. */
+  readonly places: () => Call['places'] | undefined
+  /** The workspace of its handlers, made on first use. */
+  workspace?: Workspace
+  /** `begun`: a handler that may change something was called. `committed`: it changed something, or is about to: from then on the call is not aborted but ends. */
+  begun?: boolean
+  committed: boolean
+  /** Called before each change, and with `preparing` on the way to one. Throws VT_CALL_ABORTED for a call that nobody waits for any more. */
+  commit(how: 'preparing' | 'changing'): void
 }
 
 /** The services that a generation supplies to every context. */
 export interface ContextServices {
   readonly settings: Settings
-  readonly workspace: Workspace
+  readonly workspace: OpenWorkspace
   /** The workspace without the files that rules hide from tools: handlers get this one. */
-  readonly filtered: Workspace
+  readonly filtered: OpenWorkspace
   readonly host: Host
   readonly log: (level: string, message: string) => void
   readonly changed: (uri: string) => void
   readonly dataOf: (contribution: Contribution) => string
+  /** The worst that it and what lies with it may do. */
+  readonly rightsOf: (contribution: Contribution) => readonly Effect[]
 }
 
 /** The number of reports that may come at once; one more is allowed for every tenth of a second. */
@@ -99,7 +112,9 @@ class CallContext implements Context {
     return this.run.slot
   }
   get workspace() {
-    return this.contribution.kind === 'policy' || this.contribution.kind === 'compactor' ? this.services.workspace : this.services.filtered
+    if (this.contribution.kind === 'policy' || this.contribution.kind === 'compactor') return this.services.workspace
+    const { run } = this
+    return (run.workspace ??= this.services.filtered.holding(run.places(), run.commit))
   }
   get session() {
     return this.run.session
@@ -115,13 +130,20 @@ class CallContext implements Context {
     return this.run.judged
   }
   get ask() {
-    return this.run.options.ask
+    return visibleAsker(this.run.options.ask)
   }
   get client() {
-    return this.run.options.client
+    return visibleClient(this.run.options.client)
   }
   get call() {
-    return this.run.nest
+    const { run, contribution } = this
+    return contribution.layer === 'builtin' ? run.nest : (tool: string, input: JsonObject) => run.nest(tool, input, this.held)
+  }
+  /** Through other slots a stranger looks, asks, and does what its plugin is known for, and no more than whoever called it. */
+  private get held(): Held {
+    const { services, contribution, run } = this
+    const own = new Set<Effect>(['read', 'ask', ...services.rightsOf(contribution)])
+    return { id: contribution.id, effects: [...own].filter((effect) => !run.held || run.held.effects.includes(effect)) }
   }
   get progress() {
     return (update: Progress) => {
@@ -130,19 +152,22 @@ class CallContext implements Context {
       this.last = now
       if (this.run.over || this.spare < 1) return
       this.spare--
-      this.run.options.onProgress?.(update)
+      this.run.options.onProgress?.(typeof update?.text === 'string' ? { ...update, text: visibleText(update.text) } : update)
     }
   }
   get log() {
     return (level: LogLevel, message: string) => {
       this.services.log(level, `${this.contribution.id}: ${message}`)
-      if (!this.run.over) this.run.options.onLog?.(level, redactText(message))
+      if (!this.run.over) this.run.options.onLog?.(level, visible(redactText(message)))
     }
   }
   get changed() {
     return this.services.changed
   }
 }
+
+/** A plugin that holds the calls below it to these effects. */
+export type Held = { readonly id: string; readonly effects: readonly Effect[] }
 
 interface Grant {
   plugin: Context['plugin']

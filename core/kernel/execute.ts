@@ -24,10 +24,13 @@ export function execution(generation: Generation, runOf: (call: Call) => CallRun
       const turn = gate?.enter()
       if (turn) await turn
       try {
+        if (turn && run.cancel.aborted) throw problem('VT_CALL_ABORTED')
         if (call.caller.sandbox === 'strict' && contribution.layer !== 'builtin' && run.slot.effects.includes('exec')) throw unconfined(contribution)
         const main = loader.loaded(contribution) ?? (await loader.load(contribution))
+        run.begun ||= call.effects.some((effect) => effect === 'write' || effect === 'exec')
         const work = main(call, contextOf(services, contribution, run)) as ReturnType<Handler>
-        const result = isPromise(work) ? await bounded(work, run, secondsOf(generation, contribution, call)) : work
+        if (isPromise(work)) counted(generation, work)
+        const result = isPromise(work) ? await bounded(work, run, secondsOf(generation, contribution, call), services.host.waits.commit) : work
         return result === undefined ? undefined : answer(result, contribution, run)
       } catch (error) {
         if (error instanceof VtError) return complete(error.problem, contribution, run)
@@ -76,18 +79,30 @@ function secondsOf({ registry, settings }: Generation, contribution: Contributio
   )
 }
 
-/** Settles with the work, the time limit or the caller's abort, whichever is first; its signal aborts the handler. */
-function bounded<T>(work: Promise<T>, { cancel, slot }: CallRun, seconds: number): Promise<T> {
+function counted({ handling }: Generation, work: Promise<unknown>): void {
+  const leave = () => handling.leave()
+  handling.enter()
+  work.then(leave, leave)
+}
+
+/**
+ * Settles with the work, the time limit or the caller's abort, whichever is first; its signal aborts the handler. Once something was
+ * changed neither ends the call: what the work comes to is the answer, and only work that does not come to an end is left behind.
+ */
+function bounded<T>(work: Promise<T>, run: CallRun, seconds: number, patience: number): Promise<T> {
+  const { cancel, slot } = run
+  const late = () => problem('VT_CALL_TIMEOUT', { slot: slot.slot, seconds }, run.committed ? { retryable: false, hint: 'It had begun to change something: look at what is there before you call again.' } : {})
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      end()
-      reject(problem('VT_CALL_TIMEOUT', { slot: slot.slot, seconds }))
+    let timer = setTimeout(() => {
+      stop(late())
       cancel.abort()
     }, seconds * 1000)
-    const forget = cancel.on(() => {
+    const stop = (error: VtError) => {
       clearTimeout(timer)
-      reject(problem('VT_CALL_ABORTED'))
-    })
+      if (!run.committed) reject(error)
+      else timer = setTimeout(() => reject(late()), patience)
+    }
+    const forget = cancel.on(() => stop(problem('VT_CALL_ABORTED')))
     const end = () => {
       clearTimeout(timer)
       forget()
@@ -113,20 +128,21 @@ function answer(result: Result, contribution: Contribution, run: CallRun): Resul
   if (checked.ok) return typeof checked.output === 'object' && checked.output !== null ? checked : bad('a success without output')
   if (typeof checked.error?.code !== 'string' || typeof checked.error.message !== 'string') return bad('a failure without code and message')
   const { code, message } = checked.error
-  const allowed = texts(code) ?? run.slot.errors[code] ?? contribution.manifest.errors?.[code]
-  if (!allowed) {
-    const reason = `${code}, a code nobody declares: ${message}`
-    return complete(problem('VT_CALL_FAILED', { plugin: contribution.id, reason }).problem, contribution, run)
+  if (!(texts(code) ?? run.slot.errors[code] ?? contribution.manifest.errors?.[code])) {
+    return complete(problem('VT_CALL_FAILED', { plugin: contribution.id, reason: `${code}, a code nobody declares: ${message}` }).problem, contribution, run)
   }
   return complete(checked.error, contribution, run, checked)
 }
 
-/** A failure with the hint and retryability that the slot declares; `not_applied` only where the plugin may vouch for it. */
-function complete(error: Problem, { manifest }: Contribution, { slot }: CallRun, result?: Failure): Failure {
+/** A failure with the hint and retryability that the slot declares. An abort means that nothing changed, else it says that it had begun; `not_applied` only where the plugin, or its workspace, may vouch for it. */
+function complete(told: Problem, { manifest: { atomic, keeps_history } }: Contribution, { slot, begun, committed }: CallRun, result?: Failure): Failure {
+  const error = told.code === 'VT_CALL_ABORTED' && begun && !(keeps_history && !committed) ? problem('VT_CALL_INTERRUPTED').problem : told
   const declared = slot.errors[error.code]
+  // What keeps what it replaces changes files through its workspace alone, which knows whether it came to that.
+  const vouched = atomic && (!halfWay.has(error.code) || (keeps_history === true && !committed))
   const whole = { ...error, hint: error.hint || declared?.hint || '', retryable: error.retryable || declared?.retryable === true }
-  return { ...result, ok: false, error: manifest.atomic && !halfWay.has(error.code) ? notApplied(whole) : whole }
+  return { ...result, ok: false, error: vouched ? notApplied(whole) : whole }
 }
 
 /** The handler ended without telling how far it came. */
-const halfWay = new Set(['VT_CALL_TIMEOUT', 'VT_CALL_ABORTED', 'VT_CALL_FAILED', 'VT_CALL_BAD_RESULT'])
+const halfWay = new Set(['VT_CALL_TIMEOUT', 'VT_CALL_ABORTED', 'VT_CALL_INTERRUPTED', 'VT_CALL_FAILED', 'VT_CALL_BAD_RESULT'])

@@ -1,14 +1,17 @@
 import { homedir } from 'node:os'
-import { dataFolder, InFlight, nearest, problem, redactText, report, usualWaits, type Contribution, type Diagnostic, type Mode, type PluginFolder, type Settings, type VtError, type Waits } from '../base/index.js'
+import {
+  dataFolder, InFlight, moduleOf, nearest, problem, redactText, report, usualWaits, type Contribution, type Diagnostic, type Mode, type PluginFolder,
+  type Settings, type VtError, type Waits,
+} from '../base/index.js'
 import { builtinModes, homeOf, loadSettings, settingsFor, settingsLocations, type LoadedSettings, type Origin, type VerbModes } from '../config/index.js'
 import { sanitize } from '../documents/index.js'
 import { joinConstraints, type Constraint } from '../input/index.js'
 import { configuredContributions, discoverManifests, fromError, pluginsOf } from '../manifests/index.js'
 import { bind, isListed, policyNames, slotsOf, toolInfo, type Registry, type Withheld } from '../registry/index.js'
 import type { Skill } from '../skills/index.js'
-import { needsConsent, openLockVerifier, openTrust, type LockVerifier, type Trust } from '../trust/index.js'
+import { copyOf, inCopy, needsConsent, openLockVerifier, openTrust, type LockVerifier, type Trust } from '../trust/index.js'
 import { hiddenBy, type OpenWorkspace } from '../workspace/index.js'
-import { adapterContextsOf } from './adapter_context.js'
+import { adapterContextsOf, rightsOf } from './adapter_context.js'
 import { consentItems } from './consent.js'
 import type { ContextServices } from './context.js'
 import { hooksOf, unknownEvents, type HookGroups } from './lifecycle_hooks.js'
@@ -32,8 +35,12 @@ export interface Generation {
   /** The files and folders that the generation was built from. */
   readonly watched: readonly string[]
   readonly lockVerifier: LockVerifier
+  /** What adapters left for later. */
+  readonly later: (() => Promise<void>)[]
   /** The calls that belong to the generation. */
   readonly life: InFlight
+  /** Its handlers at work, also those of calls that were aborted. */
+  readonly handling: InFlight
   /** Releases what adapters hold for the generation. Called once, when its last call has ended. */
   end(): Promise<void>
 }
@@ -44,6 +51,8 @@ export interface GenerationSources {
   report: OnFault
   diagnostics: () => Diagnostic[]
   changed: (uri: string) => void
+  /** Aborts when nobody waits for a generation any more: what is being started for it is given up. */
+  stopping: AbortSignal
   /** Requests the next generation. */
   renew: () => void
   bring: Host['bring']
@@ -64,6 +73,8 @@ interface Preparation {
   readonly found: Found
   /** The surface only inspects the workspace. */
   readonly inspecting: boolean
+  /** What adapters leave for later; absent where the surface waits for them. */
+  readonly later?: (() => Promise<void>)[]
   readonly lockVerifier: LockVerifier
   readonly withheld: Map<string, Withheld>
   /** The settings with the limits of policies. */
@@ -81,23 +92,29 @@ export async function buildGeneration(sources: GenerationSources, number: number
   const prepared = await prepare(sources, loadedSkills)
   const { locations, trust, loaded, found, lockVerifier, withheld, settings, effective, dataOf, log } = prepared
   const verify = (contribution: Contribution) => verified(prepared, contribution)
-  const hooks = await hooksOf(settings, found.contributions, { withheld, verify, dataOf })
+  const hooks = await hooksOf(settings, found.contributions, { withheld, verify, dataOf, lockVerifier })
   const adapterContexts = adapterContextsFor(prepared)
   const adapters = new Map<string, Contribution>()
   const { import_timeout_secs: seconds = 10 } = (settings['plugins'] ?? {}) as { import_timeout_secs?: number }
   const loader = createLoader({ adapters, contextFor: adapterContexts.of, isolates: isolating(settings), limit: seconds * 1000, verify, report: sources.report })
   let registry: Registry
+  const giveUp = () => void adapterContexts.end()
+  if (sources.stopping.aborted) giveUp()
+  else sources.stopping.addEventListener('abort', giveUp, { once: true })
   try {
     await expand(found, withheld, loader, adapterContexts.of, verify)
     registry = bound(prepared, hooks)
   } catch (error) {
     await adapterContexts.end()
     throw error
+  } finally {
+    sources.stopping.removeEventListener('abort', giveUp)
   }
   for (const [key, adapter] of registry.adapters) adapters.set(key, adapter)
   const skills = skillFinder({ ...locations, plugins: pluginsOf(found), loaded, trust, lockVerifier })
   const { workspace, changed } = sources
   const isHidden = hiddenBy(settings, workspace.root)
+  const filtered = isHidden ? workspace.filtered(isHidden) : workspace
   return {
     number,
     settings: effective,
@@ -111,8 +128,10 @@ export async function buildGeneration(sources: GenerationSources, number: number
     lockVerifier,
     loader,
     skills,
+    later: prepared.later ?? [],
     life: new InFlight(),
-    services: { settings: { ...settings, hooks }, workspace, filtered: isHidden ? workspace.filtered(isHidden) : workspace, host: hostOf(prepared, registry, skills), log, changed, dataOf },
+    handling: new InFlight(),
+    services: { settings: { ...settings, hooks }, workspace, filtered, host: hostOf(prepared, registry, skills), log, changed, dataOf, rightsOf: (one) => rightsOf(registry, found.contributions, one, true) },
     end: adapterContexts.end,
   }
 }
@@ -133,7 +152,8 @@ async function prepare(sources: GenerationSources, loadedSkills: readonly Skill[
   const found = await discoverManifests({ ...locations, env, loaded: before, skills: loadedSkills })
   found.contributions.push(...configuredContributions(found.contributions.filter(({ kind }) => kind === 'adapter'), before, workspace.root))
   // A workspace may not set this: it could keep servers from a verb that needs them.
-  const inspecting = found.contributions.some(({ layer, manifest: { verb, inspects } }) => inspects && verb === options.surface && layer !== 'workspace')
+  const says = (key: 'inspects' | 'starts_later') => found.contributions.some(({ layer, manifest }) => manifest[key] && manifest.verb === options.surface && layer !== 'workspace')
+  const inspecting = says('inspects')
   const lockVerifier = openLockVerifier({ ...locations, whole: inspecting })
   const withheld = withheldOf(found, trust, lockVerifier)
   const surface = found.contributions.find(({ id, kind, manifest }) => kind === 'surface' && manifest.verb === options.verb && !withheld.has(id))
@@ -143,7 +163,7 @@ async function prepare(sources: GenerationSources, loadedSkills: readonly Skill[
   const effective = { ...settings, policy: { ...settings.policy, mode: permitted(settings, mode) } }
   const dataOf = (contribution: Contribution) => dataFolder(contribution, home, workspace.root)
   const log: Preparation['log'] = (level, message) => options.log?.(level as 'info', redactText(message))
-  return { sources, env, waits, locations, trust, loaded, found, inspecting, lockVerifier, withheld, settings, effective, dataOf, log }
+  return { sources, env, waits, locations, trust, loaded, found, inspecting, ...(says('starts_later') && { later: [] }), lockVerifier, withheld, settings, effective, dataOf, log }
 }
 
 /** The contributions that may not run, by id: their files differ from the lock, or the user has not agreed to them. */
@@ -153,7 +173,7 @@ function withheldOf({ contributions }: Found, trust: Trust, lockVerifier: LockVe
   for (const contribution of contributions) {
     const { id } = contribution
     const unlocked = lockVerifier.objection(contribution)
-    if (unlocked) withheld.set(id, { state: 'unlocked', error: unlocked })
+    if (unlocked) withheld.set(id, { state: 'unlocked', error: unlocked, agreed: lockVerifier.entryOf(contribution.root) !== undefined })
     else if (needsConsent(contribution) && !trusted.has(contribution)) withheld.set(id, { state: 'untrusted', error: problem('VT_PLUGIN_UNTRUSTED', { id }) })
   }
   return withheld
@@ -165,18 +185,26 @@ function requirePolicies({ invalid }: Found): void {
   if (broken) throw problem('VT_RELOAD_REFUSED', { reason: `the policy ${broken.id} in ${broken.file} cannot be loaded: ${broken.reason ?? 'invalid'}` })
 }
 
-/** Checks that a contribution's present files are those that the user agreed to. Throws VT_PLUGIN_UNTRUSTED, VT_PLUGIN_LOCK. */
-async function verified({ trust, lockVerifier }: Preparation, contribution: Contribution): Promise<void> {
+/**
+ * Checks that a contribution's present files are those that the user agreed to, and answers with it where its code is loaded from: what was
+ * agreed to lies in a copy, what needs no consent lies where it is. Throws VT_PLUGIN_UNTRUSTED, VT_PLUGIN_LOCK, VT_FILE_STALE.
+ */
+async function verified({ trust, lockVerifier, locations: { home } }: Preparation, contribution: Contribution): Promise<Contribution> {
   const answerable = contribution.bringer ?? contribution
-  if (needsConsent(answerable) && !trust.trusted([answerable]).has(answerable)) throw problem('VT_PLUGIN_UNTRUSTED', { id: contribution.id })
-  lockVerifier.verify(answerable)
+  const item = needsConsent(answerable) ? trust.trusted([answerable]).get(answerable) : undefined
+  if (needsConsent(answerable) && !item) throw problem('VT_PLUGIN_UNTRUSTED', { id: contribution.id })
+  const locked = lockVerifier.verify(answerable)
+  const agreed = item?.agreed ?? locked
+  if (!agreed || moduleOf(contribution.manifest) === undefined) return contribution
+  const copy = copyOf(home, agreed)
+  return { ...contribution, root: inCopy(copy, agreed, contribution.root), file: inCopy(copy, agreed, contribution.file) }
 }
 
 /** The contexts of adapters. Adapters change the found and bound contributions, so they read the registry at the time of use. */
 function adapterContextsFor(prepared: Preparation): ReturnType<typeof adapterContextsOf> {
-  const { sources, env, waits, locations, found, settings, inspecting, log } = prepared
+  const { sources, env, waits, locations, found, settings, inspecting, later, log } = prepared
   const { report, renew } = sources
-  return adapterContextsOf({ ...locations, settings, inspecting, env, waits, report, renew, log, found, registry: () => prepared.registry! })
+  return adapterContextsOf({ ...locations, settings, inspecting, later, env, waits, report, renew, log, found, registry: () => prepared.registry! })
 }
 
 /** Binds the found contributions and collects all diagnostics. Throws VT_CONFIG_INVALID. */
@@ -188,16 +216,17 @@ function bound(prepared: Preparation, hooks: HookGroups): Registry {
   requireDialects(found.contributions, dialects)
   for (const { name, error, judges } of lockVerifier.gone()) {
     registry.diagnostics.push(fromError(error, home))
-    if (judges) registry.missing.push({ id: name, reason: error.message })
+    if (judges) registry.missing.push({ id: name, reason: `${error.message} ${error.problem.hint}`, agreed: true })
   }
   registry.diagnostics.push(...policyNames(settings, registry), ...unknownEvents(hooks))
   return (prepared.registry = registry)
 }
 
 /** The host interface for plugins. */
-function hostOf({ sources, waits, locations: { home } }: Preparation, registry: Registry, skills: Host['skills']): Host {
+function hostOf({ sources, waits, loaded, locations: { home } }: Preparation, registry: Registry, skills: Host['skills']): Host {
   const { diagnostics, bring, resolve } = sources
   return {
+    origins: () => loaded.origins,
     home,
     waits,
     slots: () => [...registry.slots.values()].filter(isListed).map(({ info }) => info),
@@ -235,7 +264,7 @@ function isolating(settings: Settings): (contribution: Contribution) => boolean 
 type Found = Awaited<ReturnType<typeof discoverManifests>>
 
 /** Adds the tools that expanding adapters, such as the MCP client, find on their servers. */
-async function expand(found: Found, withheld: Map<string, Withheld>, { load }: Loader, contextFor: (adapter: Contribution) => AdapterContext, verify: (contribution: Contribution) => Promise<void>): Promise<void> {
+async function expand(found: Found, withheld: Map<string, Withheld>, { load }: Loader, contextFor: (adapter: Contribution) => AdapterContext, verify: (contribution: Contribution) => Promise<unknown>): Promise<void> {
   const usable = found.contributions.filter(({ id }) => !withheld.has(id))
   for (const adapter of usable.filter(({ kind, manifest }) => kind === 'adapter' && manifest.expands)) {
     const bringing: Contribution[] = []

@@ -1,7 +1,6 @@
 export { consentItems } from './consent.js'
 export { inspect, type Inspection } from './inspect.js'
 export { createKernel } from './kernel.js'
-export { importForeign } from './loader.js'
 export type {
   Adapter, Answer, Answerer, Answers, Approval, Asker, SkillActivation, Client, ClientRequest, Compactor, Complete, Context, Handler, Host, Judged,
   Lasting, LogLevel, Offer, Policy, AdapterContext, Progress, Provider, Question, Session, Verdict,

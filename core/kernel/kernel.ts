@@ -8,16 +8,19 @@ import { withSkills } from '../skills/index.js'
 import { openWorkspace } from '../workspace/index.js'
 import type { Generation } from './generation.js'
 import { complete, offersOf, providersOf } from './resources.js'
-import { begin, close, diagnosticsOf, endSession, reload, resolvedBy } from './running.js'
+import { begin, close, diagnosticsOf, endSession, reload, resolvedBy, settle, settleFor } from './running.js'
 import type { CallOptions, Kernel, KernelOptions, SurfaceMain } from './types.js'
 
 /** A kernel on one workspace. Throws VT_CONFIG_* when a readable settings file has a fault. */
 export async function createKernel(options: KernelOptions = {}): Promise<Kernel> {
-  const workspace = openWorkspace(options.workspace ? resolve(options.workspace) : findRoot(process.cwd(), homeOf(options)))
+  const home = homeOf(options)
+  const workspace = openWorkspace(options.workspace ? resolve(options.workspace) : findRoot(process.cwd(), home), { home })
   const running = await begin(options, workspace)
   const current = (): Generation => running.generation
   return {
     workspace: workspace.root,
+    home,
+    foreign: workspace.foreign,
     get settings() {
       return current().settings
     },
@@ -27,7 +30,11 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     get generation() {
       return current().number
     },
-    call: (tool: string, input?: unknown, options: CallOptions = {}) => running.caller.call(tool, input, options),
+    call(tool: string, input?: unknown, options: CallOptions = {}) {
+      const { generation, settling, caller } = running
+      if (generation.later.length === 0 && !settling) return caller.call(tool, input, options)
+      return settleFor(running, tool, input, options.signal).then(() => caller.call(tool, input, options))
+    },
     resolve: (tool, input) => resolvedBy(running, tool, input),
     explain: (tool, input, options = {}) => running.caller.explain(tool, input, options),
     list: () => current().services.host.slots(),
@@ -42,6 +49,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     origins: () => current().origins,
     skills: (how) => current().skills(how),
     reload: () => reload(running),
+    settle: () => settle(running),
     surface: (verb) => surfaceOf(current(), verb),
     async probe(plugin) {
       await loadAll(current(), plugin)
@@ -49,7 +57,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     },
     onReload: (run) => subscribed(running.listeners, run),
     onChange: (run) => subscribed(running.watchers, run),
-    elsewhere: (root) => createKernel({ ...options, workspace: root }),
+    elsewhere: (root, how) => createKernel({ ...options, ...how, workspace: root }),
     endSession: (id) => endSession(running, id),
     close: () => close(running),
   }

@@ -1,9 +1,8 @@
-import { statSync } from 'node:fs'
-import { register } from 'node:module'
 import { dirname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { firstLine, moduleOf, problem, programFile, VtError, withTimeout, type Contribution, type JsonObject, type SlotInfo } from '../base/index.js'
+import { firstLine, moduleOf, problem, VtError, withTimeout, type Contribution, type JsonObject, type SlotInfo } from '../base/index.js'
 import { adapterOf } from '../registry/index.js'
+import { importForeign } from '../trust/index.js'
 import type { Adapter, AdapterContext } from './plugin_types.js'
 import { watchUncaught, type OnFault } from './uncaught.js'
 
@@ -28,8 +27,11 @@ export interface LoaderOptions {
   isolates: (contribution: Contribution) => boolean
   /** Milliseconds that importing one module may take. */
   limit: number
-  /** Contract: throws when the files of the contribution differ from those that the user agreed to. */
-  verify: (contribution: Contribution) => Promise<void>
+  /**
+   * The contribution as its code is loaded: from the copy of what the user agreed to, where it took consent. Contract: throws when its files
+   * differ from those.
+   */
+  verify: (contribution: Contribution) => Promise<Contribution>
   report: OnFault
 }
 
@@ -40,8 +42,11 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
   const modules = new Map<Contribution, Record<string, unknown>>()
 
   async function start(contribution: Contribution): Promise<Export> {
-    const { manifest, file } = contribution
-    await verify(contribution)
+    const placed = await verify(contribution)
+    return open(contribution, placed).catch((error: unknown) => Promise.reject(placed === contribution ? error : inPlace(error, placed.root, contribution.root)))
+  }
+  async function open(contribution: Contribution, placed: Contribution): Promise<Export> {
+    const { manifest, file } = placed
     const path = moduleOf(manifest)
     if (path === undefined) {
       const adapter = adapterOf(contribution, adapters)
@@ -50,11 +55,11 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
     }
     const aside = isolates(contribution) ? adapters.get('module') : undefined
     if (aside) {
-      const main = await ((await load(aside)) as Adapter)(contribution, contextFor(aside))
+      const main = await ((await load(aside)) as Adapter)(placed, contextFor(aside))
       modules.set(contribution, main as unknown as Record<string, unknown>)
       return main
     }
-    const module = (await importModule(contribution, resolve(dirname(file), path), limit, report)) as Record<string, unknown>
+    const module = (await importModule(placed, resolve(dirname(file), path), limit, report)) as Record<string, unknown>
     modules.set(contribution, module)
     const main = module['default']
     if (typeof main !== 'function') throw importError(contribution, main === undefined ? 'has no default export' : `exports a ${typeof main}, not a function`)
@@ -94,38 +99,15 @@ export function createLoader({ adapters, contextFor, isolates, limit, verify, re
 const importError = ({ id, manifest, file }: Contribution, text: string): VtError =>
   problem('VT_PLUGIN_IMPORT', { id, module: moduleOf(manifest) ?? file, problem: text })
 
+/** What went wrong in a copy, in the words of the folder that it is a copy of. */
+function inPlace(error: unknown, copy: string, root: string): unknown {
+  const said = (text: string) => text.replaceAll(copy, root).replace(/Cannot find (?:module|package)/, 'Among the files that were agreed to there is no module')
+  if (error instanceof VtError) return new VtError({ ...error.problem, message: said(error.message) })
+  return error instanceof Error ? Object.assign(error, { message: said(error.message) }) : error
+}
+
 async function importModule(contribution: Contribution, path: string, limit: number, report: OnFault): Promise<unknown> {
   if (contribution.layer === 'builtin') return import(pathToFileURL(path).href)
   watchUncaught(path, contribution, report)
   return withTimeout(importForeign(path), limit, () => importError(contribution, `does not finish its import within ${limit / 1000} s; a top-level await hangs`))
-}
-
-/** A foreign module, `x.ts` where there is no `x.js`; it can import the names `vtcode` and `vtcode/test`, which are this program. */
-export async function importForeign(path: string): Promise<unknown> {
-  const { file, version } = source(path)
-  if (/\.m?ts$/.test(file)) {
-    const { createJiti } = await import('jiti')
-    const alias = { 'vtcode/test': programFile('test/kit.js'), vtcode: programFile('core/index.js') }
-    return createJiti(import.meta.url, { fsCache: false, moduleCache: false, alias }).import(file)
-  }
-  resolveOurName()
-  return import(`${pathToFileURL(file).href}?v=${version}`)
-}
-
-/** `x.js`, or `x.ts` where only that exists: one manifest serves source and build. The version makes a changed file a new module. */
-function source(path: string): { file: string; version: string } {
-  for (const file of [path, path.replace(/\.(m?)js$/, '.$1ts')]) {
-    const stat = statSync(file, { throwIfNoEntry: false })
-    if (stat) return { file, version: `${stat.mtimeMs}-${stat.size}` }
-  }
-  throw new Error('the file does not exist')
-}
-
-let registered = false
-
-/** Lets modules anywhere import `vtcode` and get the running program. */
-function resolveOurName(): void {
-  if (registered) return
-  registered = true
-  register(pathToFileURL(programFile('core/kernel/module_hooks.js')))
 }

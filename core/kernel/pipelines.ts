@@ -1,5 +1,5 @@
 import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, HookMap } from 'tapable'
-import { firstLine, texts, jsonSize, withTimeout, type Call, type Contribution, type Result, type Waits } from '../base/index.js'
+import { firstLine, texts, jsonSize, VtError, withTimeout, type Call, type Contribution, type Result, type Waits } from '../base/index.js'
 import { slotsCovered, type Registry } from '../registry/index.js'
 import type { Answer, Answerer, Approval, Compactor, Policy, Verdict } from './plugin_types.js'
 
@@ -91,17 +91,20 @@ async function answerOf({ manifest }: Contribution, usual: number, ask: () => Re
 }
 
 /** A policy that throws, hangs or returns no verdict denies. */
-async function verdictOf({ id, manifest }: Contribution, usual: number, judge: () => ReturnType<Taps['judge']>): Promise<Verdict | undefined> {
+async function verdictOf({ id, layer, manifest }: Contribution, usual: number, judge: () => ReturnType<Taps['judge']>): Promise<Verdict | undefined> {
   let verdict: Verdict | undefined
   try {
     const work = judge()
     verdict = await (work instanceof Promise ? withTimeout(work, limitOf(manifest, usual), () => new Error('it does not answer')) : work)
   } catch (error) {
+    // Its files are other ones than the user agreed to.
+    if (error instanceof VtError && error.code === 'VT_PLUGIN_LOCK') return { ask: `${error.message} ${error.problem.hint}` }
     return { deny: `The policy ${id} failed: ${firstLine(error)}.` }
   }
   if (verdict === undefined) return undefined
   const reason = typeof verdict === 'object' && verdict !== null ? ('deny' in verdict ? verdict.deny : verdict.ask) : undefined
-  return typeof reason === 'string' ? verdict : { deny: `The policy ${id} answers neither nothing nor { ask } nor { deny }.` }
+  if (typeof reason === 'string') return layer === 'builtin' ? verdict : { ...verdict, by: `plugin ${id}`, asks: undefined }
+  return { deny: `The policy ${id} answers neither nothing nor { ask } nor { deny }.` }
 }
 
 /** A compactor that throws, hangs, grows the result or changes its outcome is skipped and named in a notice. */

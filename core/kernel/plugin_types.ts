@@ -2,6 +2,7 @@ import type {
   Call, CallTool, Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Next, PromptArgument, Resolution, Result, SlotInfo,
   State, ToolInfo, Waits,
 } from '../base/index.js'
+import type { Origin } from '../config/index.js'
 import type { Skill, Skills } from '../skills/index.js'
 import type { Workspace } from '../workspace/index.js'
 
@@ -13,6 +14,10 @@ export type Verdict = ({ deny: string; code?: string } | { ask: string }) & {
   hint?: string
   next?: Next
   details?: JsonObject
+  /** Whose words the reason is, where it is not the program's own; of a plugin's policy the kernel says it. */
+  by?: string
+  /** With a question of ours: its reasons apart, each with its author. */
+  asks?: readonly string[] | undefined
   /** With a denial: the input with which the call is issued once more, from its beginning. A second one in a row is a denial. */
   instead?: JsonObject
   /** With a question: what an answer may be remembered for. */
@@ -72,6 +77,11 @@ export interface AdapterContext {
   onEnd(run: () => void | Promise<void>): void
   /** Somebody only looks at what is there: nothing of a plugin may be started to find out more. */
   readonly inspecting: boolean
+  /**
+   * Present where nobody waits for what has to be started to be known: the work is run when it is needed, and then the next generation is built.
+   * Contract: the work must not reject.
+   */
+  later?(work: () => Promise<void>): void
   /** A failure outside a call, put down to a contribution. */
   report(contribution: Contribution, error: unknown): void
   /** Sets a contribution aside while the generation is built. */
@@ -169,6 +179,7 @@ export interface Host {
   describe(tool: string): ToolInfo | undefined
   contributions(): ContributionInfo[]
   diagnostics(): Diagnostic[]
+  origins(): Origin[]
   skills(how?: { fresh?: boolean }): Skills
   /**
    * Lets the manifests in the folder of a skill take part, in a new generation and until the last session that asked ends. Where the
@@ -209,6 +220,8 @@ export interface Provider {
 export interface Approval {
   call: Call
   reasons: string[]
+  /** The whole question as text, the same at every face: reasons with their authors, then what would be done. Nothing in it draws a line of its own. */
+  question: string
   /** What a yes for the session or for always would cover; absent when it can only be given once. */
   covers?: string
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { report as diagnose, firstLine, texts, VtError, type Contribution, type Diagnostic, type Resolution } from '../base/index.js'
+import { quietMs, watchFiles } from '../documents/index.js'
 import { resolution } from '../input/index.js'
 import type { Skill } from '../skills/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
@@ -10,9 +11,10 @@ import { buildGeneration, type Generation, type GenerationSources } from './gene
 import { newlyBroken, reloadObjection } from './reload_guard.js'
 import { ActivatedSkills } from './skill_tools.js'
 import type { Kernel, KernelOptions } from './types.js'
-import { quietMs, watchFiles } from './watcher.js'
 
 const MAX_FAULTS = 200
+/** The time for handlers of aborted calls to clear up when the kernel closes. */
+const SETTLE_MS = 500
 /** The number of generations with calls in flight, the present one included; a further reload waits. */
 const MAX_ALIVE = 3
 
@@ -35,6 +37,12 @@ export interface Running {
   /** Settles with the last requested generation: generations are built one after the other. */
   turn: Promise<unknown>
   closed: boolean
+  /** A requested generation has not been begun. */
+  renewing: boolean
+  /** Aborted when the kernel is closed, or nobody waits for its first generation any more. */
+  readonly stopping: AbortController
+  /** Settles when what adapters left for later has been done; absent when nothing of it is under way. */
+  settling?: Promise<void> | undefined
   stopWatching?: (() => void) | undefined
 }
 type Reload = Awaited<ReturnType<Kernel['reload']>>
@@ -42,6 +50,7 @@ type Reload = Awaited<ReturnType<Kernel['reload']>>
 /** Completes workspace changes that a killed process left unfinished, and builds the first generation. Throws VT_CONFIG_*. */
 export async function begin(options: KernelOptions, workspace: OpenWorkspace): Promise<Running> {
   const sessions = new KernelSessions()
+  const stopping = new AbortController()
   const current = () => running.generation
   const report: GenerationSources['report'] = (contribution, error) => noteFault(running, contribution, error)
   const running: Running = {
@@ -53,6 +62,8 @@ export async function begin(options: KernelOptions, workspace: OpenWorkspace): P
     watchers: new Set(),
     retiring: new Set(),
     closed: false,
+    renewing: false,
+    stopping,
     // `generation` and `turn` are set before anything here is used.
     generation: undefined!,
     turn: undefined!,
@@ -64,7 +75,8 @@ export async function begin(options: KernelOptions, workspace: OpenWorkspace): P
       report,
       diagnostics: () => diagnosticsOf(running),
       changed: (uri) => running.watchers.forEach((tell) => tell(uri)),
-      renew: () => void reload(running),
+      stopping: stopping.signal,
+      renew: () => void renew(running),
       resolve: (tool, input) => resolvedBy(running, tool, input),
       bring: (skill, { id }) => inTurn(running, () => running.skills.bring(skill, id)),
     },
@@ -72,7 +84,10 @@ export async function begin(options: KernelOptions, workspace: OpenWorkspace): P
   await workspace.recover().catch(({ problem: { code, message, hint } }: VtError) => {
     running.faults.set(message, { code, severity: 'error', message, hint, files: [join(workspace.root, '.vtcode/journal')] })
   })
-  const made = build(running, 1)
+  const giveUp = () => stopping.abort()
+  if (options.signal?.aborted) giveUp()
+  else options.signal?.addEventListener('abort', giveUp, { once: true })
+  const made = build(running, 1).finally(() => options.signal?.removeEventListener('abort', giveUp))
   // A server may request the next generation while the first is built: the request waits, for ever where there is no first.
   running.turn = made.catch(() => new Promise(() => {}))
   running.generation = await made
@@ -81,7 +96,11 @@ export async function begin(options: KernelOptions, workspace: OpenWorkspace): P
 }
 
 /** The diagnostics of the generation, and those since it began. */
-export const diagnosticsOf = ({ generation, faults }: Running): Diagnostic[] => [...generation.registry.diagnostics, ...faults.values()]
+export const diagnosticsOf = ({ generation, faults, workspace }: Running): Diagnostic[] => [...generation.registry.diagnostics, ...faults.values(), ...foreignIn(workspace)]
+
+/** What was put aside among our own state. */
+const foreignIn = ({ root, foreign }: OpenWorkspace): Diagnostic[] =>
+  [...foreign].map(([path, aside]) => diagnose('VT_STATE_FOREIGN', { path, aside }, [join(root, aside)], 'warning'))
 
 function noteFault({ faults }: Running, { id, file }: Contribution, error: unknown): void {
   const known = error instanceof VtError ? error.problem : { code: 'VT_PLUGIN_CRASHED', ...texts('VT_PLUGIN_CRASHED', { id, reason: firstLine(error) })! }
@@ -106,10 +125,39 @@ function inTurn<T>(running: Running, run: () => Promise<T>): Promise<T> {
 }
 
 /** Builds and enters the next generation, once the number of generations allows it. */
-export async function reload(running: Running): Promise<Reload> {
+export async function reload(running: Running, begun = (): unknown => undefined): Promise<Reload> {
   // Outside of the turn: a call that activates a skill waits for its own turn, and a generation for its calls.
   while (running.retiring.size >= MAX_ALIVE - 1) await Promise.race(running.retiring)
-  return inTurn(running, () => swap(running))
+  return inTurn(running, () => {
+    begun()
+    return swap(running)
+  })
+}
+
+/** Requests the next generation; requests that come before it is begun are one. */
+async function renew(running: Running): Promise<void> {
+  if (running.renewing) return
+  running.renewing = true
+  await reload(running, () => (running.renewing = false))
+}
+
+/** Does what adapters left for later, and builds the next generation from what was found. */
+export function settle(running: Running): Promise<void> {
+  const works = running.generation.later.splice(0)
+  if (works.length === 0) return running.settling ?? Promise.resolve()
+  const settled = Promise.all([running.settling, ...works.map((work) => work())])
+    .then(() => reload(running))
+    .then(() => {
+      if (running.settling === settled) running.settling = undefined
+    })
+  return (running.settling = settled)
+}
+
+/** A call of a name that nobody has waits for what may bring it; any other call waits for nothing. */
+export async function settleFor(running: Running, tool: string, input: unknown, signal: AbortSignal | undefined): Promise<void> {
+  if (await resolvedBy(running, tool, input)) return
+  const aborted = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }))
+  if (!signal?.aborted) await Promise.race([settle(running), aborted])
 }
 
 /** A generation that cannot be built, or would lose a guard, leaves the present one in place. */
@@ -184,9 +232,12 @@ export async function endSession(running: Running, id: string): Promise<void> {
 /** Aborts running calls, refuses new ones and releases all resources. */
 export async function close(running: Running): Promise<void> {
   running.closed = true
+  running.stopping.abort()
   running.stopWatching?.()
   running.caller.close()
   await running.turn
+  // What was aborted still clears up behind it.
+  await running.generation.handling.over(SETTLE_MS)
   await running.sessions.endAll()
   await Promise.all([...running.retiring, running.generation.end()])
   running.workspace.close()

@@ -12,6 +12,8 @@ export interface Io {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean }
   stdout: NodeJS.WritableStream & { isTTY?: boolean }
   stderr: NodeJS.WritableStream & { isTTY?: boolean }
+  /** The terminal behind stderr as it is, for what moves its cursor; every other stream makes controls visible. */
+  screen?: NodeJS.WritableStream
   env: Record<string, string | undefined>
   /** Aborted by SIGINT, SIGTERM and SIGHUP. */
   signal: AbortSignal
@@ -75,11 +77,17 @@ export interface KernelOptions {
   env?: Record<string, string | undefined>
   surface?: string
   log?: (level: string, message: string) => void
+  /** Gives up what is being started for the first generation, such as a server that does not answer; the kernel comes without it. */
+  signal?: AbortSignal
   /** Shorter waits than are shipped, for tests; nothing but this sets them. */
   waits?: Partial<Waits>
 }
 export interface Kernel {
   readonly workspace: string
+  /** The `.vtcode` folder of the user. */
+  readonly home: string
+  /** What was put aside among our own state in the workspace: where it was and where it is now. */
+  readonly foreign: Map<string, string>
   readonly settings: Readonly<Settings>
   /** Lifecycle event to groups of hooks: those of the settings and, after them, of plugins. */
   readonly hooks: Readonly<Record<string, readonly JsonObject[]>>
@@ -106,6 +114,8 @@ export interface Kernel {
   skills(how?: { fresh?: boolean }): Skills
   /** Builds the next generation aside and swaps it in; calls in flight finish on theirs. */
   reload(): Promise<{ ok: boolean; generation: number; diagnostics: Diagnostic[] }>
+  /** Starts what nobody waited for so far, and builds the next generation with what it brings. A call of a name that nobody has does so by itself. */
+  settle(): Promise<void>
   /** Runs the surface with this verb. */
   surface(verb: string): Promise<SurfaceMain | undefined>
   /** Loads every module that may run, or those of one plugin, as its first call would; what fails is among the diagnostics. */
@@ -114,8 +124,8 @@ export interface Kernel {
   onReload(run: () => void): () => void
   /** Called with the URI of a resource that a plugin says has changed. */
   onChange(run: (uri: string) => void): () => void
-  /** Another kernel with the same options in another workspace, which is closed by itself. */
-  elsewhere(workspace: string): Promise<Kernel>
+  /** Another kernel with the same options in another workspace, or in another mode, which is closed by itself. */
+  elsewhere(workspace: string, how?: Pick<KernelOptions, 'mode'>): Promise<Kernel>
   endSession(id: string): Promise<void>
   close(): Promise<void>
 }

@@ -104,16 +104,16 @@ export function pluginsOf({ contributions, packages }: Pick<Discovery, 'contribu
 async function* packageReadings(source: ManifestSource, found: Discovery, before: readonly Read[], options: Reader, shelf: ParseCache | undefined): AsyncGenerator<[file: string, reading: ManifestReading]> {
   const reader = adaptersIn(before).get('package')
   if (reader?.layer !== 'builtin') return
-  const { default: read } = (await import(pathToFileURL(resolve(dirname(reader.file), reader.manifest.module!)).href)) as { default: PackageReader }
+  const { default: readPackage } = (await import(pathToFileURL(resolve(dirname(reader.file), reader.manifest.module!)).href)) as { default: PackageReader }
   const { root, path, plugin, layer, entry } = source
   const { workspace, home, env } = options
   const place = { root, plugin, layer, workspace, env, data: dataFolder({ plugin, layer }, home, workspace), options: (entry?.options ?? {}) as JsonObject }
-  const { format, manifests, native, diagnostics, skills, usable = true } = read({ ...place, ...(root !== path && { file: basename(path) }) })
+  const { format, manifests, native, diagnostics, skills, usable = true } = readPackage({ ...place, ...(root !== path && { file: basename(path) }) })
   found.diagnostics.push(...diagnostics)
   const folder = found.plugins.at(-1)
   if (folder?.root === path) found.plugins[found.plugins.length - 1] = { ...folder, format }
   if (usable && root === path) found.packages.push({ name: plugin, root, layer, ...(skills && { skills }) })
-  for (const { file, manifest } of manifests.slice(0, MAX_MANIFESTS)) yield [file, known(manifest)]
+  for (const { file, manifest, read } of manifests.slice(0, MAX_MANIFESTS)) yield [file, { ...known(manifest), ...(read !== undefined && { read }) }]
   if (manifests.length > MAX_MANIFESTS) found.diagnostics.push(tooMany(root, manifests.length))
   if (usable && native) yield* nativeReadings(source, native, shelf)
 }
@@ -170,7 +170,8 @@ function admit(source: ManifestSource, file: string, reading: ManifestReading, {
     const options = (reading.options ?? entry?.options) && { options: { ...reading.options, ...(entry?.options as JsonObject) } }
     const isolate = entry?.isolate && layer !== 'workspace' && { isolate: entry.isolate }
     const skill = source.form === 'skill' && { skill: true as const }
-    found.contributions.push({ id, name, plugin, kind: kind as Kind, layer, file, root, manifest, ...skill, ...served, ...options, ...isolate })
+    const read = reading.read !== undefined && { read: reading.read }
+    found.contributions.push({ id, name, plugin, kind: kind as Kind, layer, file, root, manifest, ...skill, ...served, ...options, ...isolate, ...read })
   }
 }
 

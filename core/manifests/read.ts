@@ -5,7 +5,8 @@ import {
   type Stage, type Values,
 } from '../base/index.js'
 import { sanitize, loadDocument, loadOpened, readBytes, type Data, type RealPath, type ParseCache } from '../documents/index.js'
-import { conform, isTaken, keysOf, waysOf } from '../schema/index.js'
+import { conform, isTaken, keysOf, schemaObjection, waysOf } from '../schema/index.js'
+import { fileHash } from '../trust/index.js'
 
 /** What one manifest file turned out to be; without `manifest` it is invalid and `diagnostics` say why. */
 export interface ManifestReading {
@@ -18,6 +19,8 @@ export interface ManifestReading {
   /** Values for its options, where the package that brings it says some. */
   options?: JsonObject
   diagnostics: Diagnostic[]
+  /** The hash of the bytes that it was read from. */
+  read?: string
   /** It has keys that its kind does not know: reads it again, knowing those that adapters of others serve. */
   again?: (adapters: readonly string[]) => Promise<ManifestReading>
 }
@@ -37,7 +40,8 @@ export async function readManifest(file: string, place: ManifestPlace, shelf?: P
   try {
     bytes = readBytes(file, { within: place.root, ...(place.real && { real: place.real }) })
     const checked = shelf?.get(sortOf(file), bytes)
-    if (checked) return placed(known(checked), file, place)
+    if (place.layer !== 'builtin') reading.read = fileHash(bytes)
+    if (checked) return placed({ ...known(checked), ...(reading.read !== undefined && { read: reading.read }) }, file, place)
     data = await loadOpened(file, bytes)
   } catch (error) {
     reading.diagnostics.push(fromError(error, file))
@@ -98,6 +102,7 @@ export async function readHooks(file: string, { root }: ManifestPlace): Promise<
   const reading: ManifestReading = { name: 'lifecycle_hooks', kind: 'hooks', diagnostics: [] }
   try {
     const data = await loadDocument(file, root)
+    reading.read = fileHash(data.bytes)
     const raw = data.value as JsonObject | null
     const inner = Object.hasOwn(raw ?? {}, 'hooks')
     const hooks = inner ? raw!['hooks'] : raw
@@ -205,5 +210,7 @@ function tooMuch(schema: Schema): string | undefined {
     }
     return undefined
   }
-  return JSON.stringify(schema).length > 65_536 ? 'is larger than 64 KiB' : walk(schema, 0)
+  const text = JSON.stringify(schema)
+  // Without references a schema of that size multiplies to nothing.
+  return text.length > 65_536 ? 'is larger than 64 KiB' : (walk(schema, 0) ?? (text.includes('"$ref"') ? schemaObjection(schema) : undefined))
 }

@@ -16,7 +16,8 @@ export interface PackagePlace {
 /** Contract: runs nothing of the package and does not throw; what cannot be used is a diagnostic. */
 export type PackageReader = (place: PackagePlace) => {
   format: string
-  manifests: readonly { file: string; manifest: Manifest }[]
+  /** `read` is the hash of the bytes in `file` that a manifest was made from. */
+  manifests: readonly { file: string; manifest: Manifest; read?: string }[]
   /** Manifests in our own form that it brings for this program. */
   native?: { folder: string; vtcode?: string; options: Readonly<Record<string, JsonObject>> }
   diagnostics: readonly Diagnostic[]

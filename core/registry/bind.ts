@@ -23,6 +23,8 @@ export interface BindInput {
 export interface Withheld {
   state: 'untrusted' | 'unlocked'
   error: VtError
+  /** Whether the user agreed to another state of it. */
+  agreed?: boolean
 }
 
 const stageOf = ({ stage }: Contribution): Stage => stage ?? 'primary'
@@ -73,9 +75,11 @@ function isWithheld(registry: Registry, states: Binding['states'], contribution:
   if (!why) return false
   states.set(contribution, [why.state, why.error.message])
   registry.diagnostics.push({ ...fromError(why.error, contribution.file), severity: 'warning' })
-  if (contribution.kind === 'policy') registry.missing.push({ id: contribution.id, reason: why.error.message })
+  if (contribution.kind === 'policy') registry.missing.push({ id: contribution.id, reason: saidOf(why), agreed: why.agreed === true })
   return true
 }
+
+const saidOf = ({ agreed, error: { message, problem } }: Withheld): string => (agreed ? `${message} ${problem.hint}` : message)
 
 /** Surfaces, adapters and providers: the first of a name has it, and what comes with a workspace is the last. */
 function bindNamed(binding: Binding): void {

@@ -44,8 +44,8 @@ export interface Registry {
   readonly surfaces: Map<string, Contribution>
   readonly adapters: Map<string, Contribution>
   readonly providers: Map<string, Contribution>
-  /** Policies that nobody agreed to as they stand. */
-  readonly missing: { id: string; reason: string }[]
+  /** Policies that nobody agreed to as they stand; `agreed`: to another state of them somebody did. */
+  readonly missing: { id: string; reason: string; agreed?: boolean }[]
   readonly infos: ContributionInfo[]
   readonly diagnostics: Diagnostic[]
 }

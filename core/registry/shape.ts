@@ -6,6 +6,8 @@ export interface InputShape {
   /** Folded spelling or alias → property. */
   readonly names: ReadonlyMap<string, string>
   readonly maxima: readonly (readonly [name: string, maximum: number])[]
+  /** How many bytes a text, or all texts of a list, may have. */
+  readonly sizes: readonly (readonly [name: string, most: number])[]
   readonly defaults: readonly (readonly [name: string, value: unknown])[]
   readonly paths: readonly (readonly [name: string, format: string])[]
   readonly types: ReadonlyMap<string, ReadonlySet<string>>
@@ -22,15 +24,22 @@ export function inputShape(schema: Schema): InputShape {
   }
   for (const name of Object.keys(properties)) names.set(foldKey(name), name)
   const all = Object.entries(properties)
-  const formatOf = (schema: Schema) => schema['format'] ?? (schema['items'] as Schema | undefined)?.['format']
   return {
     properties,
     names,
     maxima: all.flatMap(([name, { maximum }]) => (typeof maximum === 'number' ? [[name, maximum] as const] : [])),
+    sizes: all.flatMap(([name, { 'x-max-bytes': most }]) => (typeof most === 'number' ? [[name, most] as const] : [])),
     defaults: all.flatMap(([name, schema]) => (schema['default'] === undefined ? [] : [[name, deepFreeze(schema['default'])] as const])),
     paths: all.flatMap(([name, schema]) => (String(formatOf(schema)).startsWith('workspace-') ? [[name, String(formatOf(schema))] as const] : [])),
     types: new Map(all.map(([name, schema]) => [name, typesOf(schema)])),
   }
+}
+
+/** The format of a value, of its items, or of one of its alternatives. */
+function formatOf(schema: Schema | undefined): unknown {
+  if (!schema) return undefined
+  const choices = [schema['anyOf'] ?? schema['oneOf'] ?? []].flat() as Schema[]
+  return schema['format'] ?? formatOf(schema['items'] as Schema | undefined) ?? choices.map(formatOf).find((format) => format !== undefined)
 }
 
 export function typesOf(schema: Schema): Set<string> {

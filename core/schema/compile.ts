@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv'
 import { problem, type Schema } from '../base/index.js'
+import { excessOf, schemaObjection } from './cost.js'
 import { issuesOf, type Issue } from './explain.js'
 
 /** Returns every issue of a value, at most 8; an empty list means that the value fits. */
@@ -8,8 +9,14 @@ export type Check = (value: unknown) => Issue[]
 type Compile = (schema: Schema) => (value: unknown) => true | ErrorObject[]
 let compiler: Promise<Compile> | undefined
 
-/** Compiles a JSON Schema (2020-12). ajv is loaded by the first call. Throws VT_SCHEMA_INVALID, VT_SCHEMA_PATTERN. */
+/**
+ * Compiles a JSON Schema (2020-12). ajv is loaded by the first call. Whoever wrote the schema, a check ends: what would take too many steps is refused,
+ * here where every value would, by the check where this value does. Throws VT_SCHEMA_INVALID, VT_SCHEMA_PATTERN; the check throws VT_INPUT_TOO_LARGE.
+ */
 export async function compile(schema: Schema, id = 'a schema'): Promise<Check> {
+  const objection = schemaObjection(schema)
+  if (objection !== undefined) throw problem('VT_SCHEMA_INVALID', { id, reason: `it ${objection}` })
+  const excess = excessOf(schema)
   compiler ??= load()
   const make = await compiler
   let validate: ReturnType<Compile>
@@ -19,6 +26,8 @@ export async function compile(schema: Schema, id = 'a schema'): Promise<Check> {
     throw error instanceof Error && error.name.startsWith('VT_') ? error : problem('VT_SCHEMA_INVALID', { id, reason: String((error as Error).message) })
   }
   return (value) => {
+    const over = excess(value)
+    if (over) throw problem('VT_INPUT_TOO_LARGE', { size: `${over.steps} steps to check against the schema of ${id}`, limit: `${over.limit}` })
     const errors = validate(value)
     return errors === true ? [] : issuesOf(errors)
   }
@@ -49,7 +58,9 @@ async function load(): Promise<Compile> {
     code: { regExp: linear, optimize: false },
   })
   formats.default.default(ajv)
-  for (const ours of ['workspace-path', 'workspace-glob', 'command']) ajv.addFormat(ours, true)
+  for (const ours of ['workspace-path', 'workspace-glob']) ajv.addFormat(ours, true)
+  // No program can be given anything else, and no policy can judge it.
+  ajv.addFormat('command', (text: string) => !/[\0\p{Cs}]/u.test(text))
   return (schema) => {
     const validate = ajv.compile(schema)
     // An ajv instance would keep every schema of every generation.

@@ -24,7 +24,7 @@ export function conform(name: Contract, value: unknown, known?: readonly string[
 export async function compileContract(name: Contract): Promise<string> {
   const [{ Ajv2020 }, { default: standalone }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv/dist/standalone/index.js')])
   const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true, verbose: true, logger: false, inlineRefs: false, code: { source: true } })
-  ajv.addVocabulary(['x-workspace', 'x-merge', 'x-tightens', 'x-unlimited', 'x-free-value', 'x-keeps-own', 'x-moved', 'x-fired', 'x-said-by'])
+  ajv.addVocabulary(['x-workspace', 'x-merge', 'x-tightens', 'x-unlimited', 'x-free-value', 'x-keeps-own', 'x-one-author', 'x-moved', 'x-fired', 'x-said-by'])
   // A provider has the same schema in a manifest and in the settings.
   if (name === 'manifest.1.json') ajv.addSchema(readContract('config.1.json'))
   return standalone.default(ajv, ajv.compile(readContract(name)))

@@ -60,6 +60,8 @@ export function faultsOf(errors: readonly ErrorObject[], known: readonly string[
 /** The keys and indexes that lead to the value an error is about. */
 const stepsOf = ({ instancePath }: ErrorObject): string[] => instancePath.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
 
+const unfit: Record<string, string> = { command: 'has a NUL character or half of a surrogate pair; no program can be given that' }
+
 function issueOf(error: ErrorObject): Issue {
   const path = stepsOf(error)
   const field = path.map((part, at) => (at === 0 ? part : /^\d+$/.test(part) ? `[${part}]` : `.${part}`)).join('') || 'the input'
@@ -104,7 +106,7 @@ function issueOf(error: ErrorObject): Issue {
       return invalid(`is ${got}, which is not allowed here`)
     }
     default:
-      return invalid(outOfRange(error) ?? `is ${got}; it ${error.message ?? 'does not fit'}`)
+      return invalid(outOfRange(error) ?? unfit[String(params['format'])] ?? `is ${got}; it ${error.message ?? 'does not fit'}`)
   }
 }
 

@@ -68,7 +68,7 @@ function digester(): (folder: string) => string | undefined {
   const tree = treesOnce()
   return (folder) => {
     try {
-      return tree(folder)
+      return tree(folder).digest
     } catch {
       return undefined
     }

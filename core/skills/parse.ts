@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { basename } from 'node:path'
-import { report, type Code, type Diagnostic, type Values } from '../base/index.js'
-import { invisible } from '../documents/index.js'
+import { report, withoutInvisible, type Code, type Diagnostic, type Values } from '../base/index.js'
 import { FrontmatterError, readFrontmatter } from './frontmatter.js'
 import type { Fields } from './keyvalue.js'
 import type { Skill } from './types.js'
@@ -131,8 +130,7 @@ const honoured = new Set(['disable-model-invocation', 'user-invocable', 'argumen
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 const cleaned = (value: string, most: number): string => {
-  // Nearly every text is plain, and finding that out is cheap.
-  const text = (/[^ -~]/.test(value) ? value.replace(invisible, '') : value).trim()
+  const text = withoutInvisible(value).trim()
   // No text has more characters than UTF-16 units.
   const chars = text.length > most ? Array.from(text) : []
   return chars.length > most ? `${chars.slice(0, most - 1).join('')}…` : text

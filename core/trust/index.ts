@@ -1,3 +1,6 @@
-export { canonicalJson, digestOf, identityOf, itemFor, itemForConfig, itemForSkill, itemForValue, needsConsent, readTree, treeDigest, treesOnce, type Tree, type TrustItem } from './digest.js'
+export { copyOf, inCopy } from './copy.js'
+export { canonicalJson, digestOf, itemFor, itemForConfig, itemForSkill, itemForValue, needsConsent, type AgreedFiles, type TrustItem } from './digest.js'
+export { compilerFor, importForeign } from './foreign.js'
 export { openLockVerifier, readInstalled, writeInstalled, type Installed, type PluginSource, type LockVerifier } from './lockfile.js'
-export { openTrust, type Trust } from './store.js'
+export { noteConsents, openTrust, type Trust } from './store.js'
+export { fileHash, identityOf, readTree, treeDigest, treesOnce, type Tree } from './tree.js'

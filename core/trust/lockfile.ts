@@ -1,8 +1,9 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { problem, sha256, VtError, writeStateSync, type Contribution } from '../base/index.js'
+import { problem, VtError, writeStateSync, type Contribution } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
-import { readTree, runsCode, type Tree } from './digest.js'
+import { runsCode, requireSame, type AgreedFiles } from './digest.js'
+import { fileHash, readTree, type Tree } from './tree.js'
 
 /** Where an installed plugin came from, so that it can be fetched again. */
 export interface PluginSource {
@@ -30,6 +31,8 @@ export interface Installed {
   deps?: boolean
   /** Whether the plugin has a policy; then no call is made while the plugin is missing. */
   judges?: boolean
+  /** Whether lifecycle hooks of the plugin may stop a call; then every call is asked about while they are missing. */
+  guards?: boolean
 }
 
 const MAX_BYTES = 16 * 1_048_576
@@ -59,18 +62,23 @@ export function writeInstalled(folder: string, plugins: Readonly<Record<string, 
 
 const lockOf = (folder: string): string => join(folder, 'plugins.lock.json')
 
-const hashOf = (file: string): string => `sha256-${sha256(readBytes(file, { limit: MAX_BYTES }), 'base64')}`
+const hashOf = (file: string): string => fileHash(readBytes(file, { limit: MAX_BYTES }))
 
 /** The locks of one generation, for plugins in the user's and the workspace's plugin folders. */
 export interface LockVerifier {
   /** The reason why a contribution is disabled, as far as its manifest shows one. */
   objection(contribution: Contribution): VtError | undefined
-  /** Hashes the whole plugin, once. Throws VT_PLUGIN_LOCK where its files differ from those that the user agreed to. */
-  verify(contribution: Contribution): void
+  /**
+   * Hashes the whole plugin, once, and answers with the files that the user agreed to; nothing for one that is not locked. Throws VT_PLUGIN_LOCK
+   * where its files differ from those.
+   */
+  verify(contribution: Contribution): AgreedFiles | undefined
   /** The reason why a plugin folder is disabled; a folder that was never installed may be present and be read. */
   fault(root: string): VtError | undefined
   /** The plugins that the user installed and that are missing. */
   gone(): { name: string; error: VtError; judges: boolean }[]
+  /** The plugins whose lifecycle hooks may stop a call, as they were installed, by name. */
+  guards(): { name: string; root: string }[]
   /** The entry of a plugin. */
   entryOf(root: string): Installed | undefined
   /** Whether a plugin lies in one of the plugin folders. */
@@ -87,6 +95,28 @@ function pluginFolders({ home, user, workspace }: { home: string; user: string; 
     { folder: real(join(workspace, '.vtcode', 'plugins')), lock: join(workspace, '.vtcode'), sealed: false },
     { folder: real(join(workspace, '.agents', 'plugins')), lock: join(workspace, '.vtcode'), sealed: false },
   ]
+}
+
+type LockAt = ReturnType<typeof locksOnce>
+type Place = ReturnType<typeof pluginFolders>[number]
+
+/** The plugins with guards that the locks of these folders record; the first folder of a lock stands for one that lies in neither. */
+function guardsIn(places: readonly Place[], lockAt: LockAt): { name: string; root: string }[] {
+  return places.flatMap(({ folder, lock }, index) => {
+    const entries = lockAt(lock)
+    if (entries instanceof VtError) return []
+    const others = places.filter((place) => place.lock === lock)
+    const owns = (name: string) => existsSync(join(folder, name)) || (others[0] === places[index] && !others.some((place) => existsSync(join(place.folder, name))))
+    return Object.entries(entries).flatMap(([name, { guards }]) => (guards && owns(name) ? [{ name, root: join(folder, name) }] : []))
+  })
+}
+
+/** The installed plugins of a lock whose folders are gone. */
+function goneFrom(places: readonly Place[], home: string, lock: ReturnType<LockAt>): ReturnType<LockVerifier['gone']> {
+  if (lock instanceof VtError) return []
+  const folders = places.filter((place) => place.lock === home).map(({ folder }) => folder)
+  const missing = Object.entries(lock).filter(([name]) => !folders.some((folder) => existsSync(join(folder, name))))
+  return missing.map(([name, { judges = false }]) => ({ name, judges, error: lost(name, join(folders[0]!, name)) }))
 }
 
 /** The lock of a folder, read once, or the error that it has. */
@@ -110,7 +140,7 @@ function locksOnce(): (folder: string) => Record<string, Installed> | VtError {
 export function openLockVerifier({ home, user, workspace, whole = false }: { home: string; user: string; workspace: string; whole?: boolean }): LockVerifier {
   const places = pluginFolders({ home, user, workspace })
   const lockAt = locksOnce()
-  const checked = new Map<string, VtError | undefined>()
+  const checked = new Map<string, VtError | Tree>()
 
   /** The entry of a plugin in its folder; an error where the entry is required and missing. */
   function sealOf(id: string, root: string): Installed | VtError | undefined {
@@ -120,13 +150,18 @@ export function openLockVerifier({ home, user, workspace, whole = false }: { hom
     if (lock instanceof VtError) return lock
     return lock[basename(root)] ?? (place.sealed ? broken(id, root, 'was not installed: nobody has agreed to what it may do') : undefined)
   }
-  /** Compares all files, once a generation. */
-  function tampering(root: string, seal: Installed): VtError | undefined {
+  /** All files, compared once a generation; nothing for a linked plugin. */
+  function treeOf(root: string, seal: Installed): VtError | Tree | undefined {
+    if (seal.source.type === 'link') return undefined
     if (!checked.has(root)) {
-      const changes = seal.source.type === 'link' ? undefined : changesOf(root, seal)
-      checked.set(root, changes === undefined ? undefined : broken(basename(root), root, `is not what was installed: ${changes}`))
+      const now = changesOf(root, seal)
+      checked.set(root, typeof now === 'string' ? broken(basename(root), root, `is not what was installed: ${now}`) : now)
     }
     return checked.get(root)
+  }
+  function tampering(root: string, seal: Installed): VtError | undefined {
+    const tree = treeOf(root, seal)
+    return tree instanceof VtError ? tree : undefined
   }
   return {
     objection(contribution) {
@@ -135,27 +170,25 @@ export function openLockVerifier({ home, user, workspace, whole = false }: { hom
       // A plugin that runs nothing needs no consent.
       if (seal === undefined || seal instanceof VtError) return runsCode(contribution) ? (seal as VtError | undefined) : undefined
       if (whole) return tampering(root, seal)
-      if (seal.source.type === 'link' || seal.files[relative(root, file)] === hashOf(file)) return undefined
+      if (seal.source.type === 'link' || seal.files[relative(root, file)] === (contribution.read ?? hashOf(file))) return undefined
       return tampering(root, seal)
     },
     verify(contribution) {
       const { id, root } = contribution
-      if (!runsCode(contribution)) return
+      if (!runsCode(contribution)) return undefined
       const seal = sealOf(id, root)
-      const error = seal === undefined || seal instanceof VtError ? seal : tampering(root, seal)
-      if (error) throw error
+      const tree = seal === undefined || seal instanceof VtError ? seal : treeOf(root, seal)
+      if (tree instanceof VtError) throw tree
+      if (tree === undefined) return undefined
+      requireSame(contribution, { root, tree })
+      return { root, tree }
     },
     fault(root) {
       const seal = sealOf(basename(root), root)
       return seal === undefined || seal instanceof VtError ? undefined : tampering(root, seal)
     },
-    gone() {
-      const lock = lockAt(home)
-      if (lock instanceof VtError) return []
-      const folders = places.filter((place) => place.lock === home).map(({ folder }) => folder)
-      const missing = Object.entries(lock).filter(([name]) => !folders.some((folder) => existsSync(join(folder, name))))
-      return missing.map(([name, { judges = false }]) => ({ name, judges, error: lost(name, join(folders[0]!, name)) }))
-    },
+    gone: () => goneFrom(places, home, lockAt(home)),
+    guards: () => guardsIn(places, lockAt),
     holds: (root) => places.some(({ folder }) => folder === dirname(root)),
     entryOf(root) {
       const seal = sealOf('', root)
@@ -166,21 +199,23 @@ export function openLockVerifier({ home, user, workspace, whole = false }: { hom
 
 const NAMED = 5
 
-/** The difference from the installed files; nothing where there is none. A folder that cannot be hashed counts as changed. */
-function changesOf(root: string, { tree, files }: Installed): string | undefined {
+/** The difference from the installed files, or the files where there is none. A folder that cannot be hashed counts as changed. */
+function changesOf(root: string, { tree, files }: Installed): string | Tree {
   let now: Tree
   try {
-    now = readTree(root)
+    now = readTree(root, { outward: true })
   } catch (error) {
     return (error as Error).message.replace(/\.$/, '')
   }
-  if (now.digest === tree) return undefined
-  const were = Object.keys(files)
+  if (now.digest === tree) return now
+  const were = Object.keys(files).filter((path) => !/(?:^|\/)__pycache__\//.test(path))
   const changes = [
     ...were.filter((path) => path in now.files && now.files[path] !== files[path]).map((path) => `${path} was changed`),
     ...were.filter((path) => !(path in now.files)).map((path) => `${path} is gone`),
     ...Object.keys(now.files).filter((path) => !Object.hasOwn(files, path)).map((path) => `${path} is new`),
   ]
+  // An entry of before that names compiled modules too, which count no longer.
+  if (changes.length === 0 && were.length < Object.keys(files).length) return now
   const more = changes.length > NAMED ? [`and ${changes.length - NAMED} more`] : []
   return [...changes.slice(0, NAMED), ...more].join(', ') || 'its lock does not fit itself'
 }

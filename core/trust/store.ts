@@ -2,15 +2,16 @@ import { closeSync, constants, fstatSync, fsyncSync, lstatSync, mkdirSync, openS
 import { dirname, join, resolve } from 'node:path'
 import { inside, problem, VtError, writeStateSync, type Contribution } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
-import { digestOf, identityOf, itemFor, treesOnce, type TrustItem } from './digest.js'
+import { digestOf, itemFor, type TrustItem } from './digest.js'
+import { identityOf, treesOnce } from './tree.js'
 
 /** What the user agreed to in one workspace. */
 export interface Trust {
   /** Why nothing is trusted, when the store cannot be used. */
   readonly fault?: VtError
   isTrusted(item: Pick<TrustItem, 'id' | 'digest'>): boolean
-  /** Are they trusted as their files stand now? The folder of a plugin is hashed once, however much it brings; what cannot be hashed is not trusted. */
-  trusted(contributions: readonly Contribution[]): Set<Contribution>
+  /** Those that are trusted as their files stand now, with what was agreed to. The folder of a plugin is hashed once, however much it brings; what cannot be hashed is not trusted. */
+  trusted(contributions: readonly Contribution[]): Map<Contribution, TrustItem>
   /** Trusts exactly these items for the life of this process if VTCODE_TRUST is their digest. */
   accept(items: readonly TrustItem[]): void
   /** Throws VT_TRUST_STORE, and VT_TRUST_REFUSED in a program that vtcode started. */
@@ -27,7 +28,7 @@ export interface Granted {
   at: string
 }
 /** What was agreed to in one workspace, by id. */
-type Grants = Record<string, Omit<Granted, 'id'>>
+export type Grants = Record<string, Omit<Granted, 'id'>>
 interface Store {
   version: 1
   /** By real path, device and inode: neither a parent nor another spelling grants anything. */
@@ -72,11 +73,12 @@ export function openTrust(options: TrustOptions): Trust {
     isTrusted,
     trusted(contributions) {
       const tree = treesOnce()
-      return new Set(contributions.filter((contribution) => {
+      return new Map(contributions.flatMap((contribution) => {
         try {
-          return isTrusted(itemFor(contribution, workspace, tree))
+          const item = itemFor(contribution, workspace, tree)
+          return isTrusted(item) ? [[contribution, item]] : []
         } catch {
-          return false
+          return []
         }
       }))
     },
@@ -132,13 +134,18 @@ function changeStore(options: TrustOptions, here: string, edit: (grants: Grants)
   const before = Object.hasOwn(store.workspaces, here) ? store.workspaces[here]! : {}
   const after = { ...before }
   edit(after)
-  try {
-    if (audit !== undefined) appendAll(resolve(home, audit), changesOf(before, after, realpathSync(workspace)))
-  } catch (error) {
-    throw unusable(options, `trust.audit_log cannot be written (${(error as Error).message})`)
-  }
+  noteConsents({ home, audit, workspace: realpathSync(workspace) }, before, after)
   writeStateSync(fileOf(options), JSON.stringify({ ...store, workspaces: { ...store.workspaces, [here]: after } }, null, 2))
   return after
+}
+
+/** Notes consents that lie elsewhere than in the store, such as those to installed plugins, before they count; without `audit` nothing. Throws VT_TRUST_STORE. */
+export function noteConsents({ home, audit, workspace }: Pick<TrustOptions, 'home' | 'audit' | 'workspace'>, before: Grants, after: Grants): void {
+  try {
+    if (audit !== undefined) appendAll(resolve(home, audit), changesOf(before, after, workspace))
+  } catch (error) {
+    throw unusable({ home, workspace, env: {} }, `trust.audit_log cannot be written (${(error as Error).message})`)
+  }
 }
 
 /** What an edit of the grants of a workspace gives and takes, a line each. */

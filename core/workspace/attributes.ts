@@ -20,7 +20,7 @@ function run(file: string, from: number, to: number): Promise<{ code?: number | 
   return new Promise((resolve) => {
     let stderr = ''
     const args = ['--attributes-only', '--preserve=mode,xattr', '--', '/proc/self/fd/3', '/proc/self/fd/4']
-    const child = start({ file, args, cwd: '/', env: { LC_ALL: 'C' } }, ['ignore', 'ignore', 'pipe', from, to])
+    const child = start({ file, args, cwd: '/', env: { LC_ALL: 'C' } }, ['ignore', 'ignore', 'pipe', from, to], 'brief')
     child.stderr!.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
     child.once('error', () => resolve({ stderr }))
     child.once('close', (code) => resolve({ code, stderr }))

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { problem, systemRefusal, sha256, shownPath, VtError } from '../base/index.js'
-import type { Operation, Version, Workspace, Written } from './types.js'
+import { isTemp } from './temp.js'
+import type { CommitPoint, Operation, Version, Workspace, Written } from './types.js'
 
 // Several files change as one: what they become is put aside, then a mark, then the changes, then all of it goes. Without the mark
 // nothing has happened yet; with it everything will, be it in the next process.
@@ -9,7 +10,11 @@ const folder = '.vtcode/journal'
 const key = `${folder}/lock`
 
 /** `hold` is a lock that nothing is completed for: the journal takes it to do so. */
-type Files = Pick<Workspace, 'write' | 'remove' | 'read' | 'names' | 'stat' | 'openFile'> & { hold: Workspace['lock'] }
+type Files = Pick<Workspace, 'write' | 'remove' | 'read' | 'names' | 'stat' | 'openFile' | 'seal'> & {
+  hold: Workspace['lock']
+  /** Puts away what lies among our own state and is not ours. */
+  setAside: (path: string) => Promise<void>
+}
 /** One operation as the plan on disk says it; `staged` is the file that holds the new content. */
 interface Planned {
   path: string
@@ -20,19 +25,25 @@ interface Planned {
 }
 
 /** Carries out all operations or none. Throws VT_FILE_STALE, VT_PATH_EXISTS, VT_PATCH_RECOVERY and whatever writing throws. */
-export async function transact(files: Files, operations: readonly Operation[]): Promise<Written[]> {
+export async function transact(files: Files, whole: Files, operations: readonly Operation[], passCommit: CommitPoint): Promise<Written[]> {
   await using _ = await files.hold([key])
-  await recoverAll(files)
+  await recoverAll(whole)
   const [only] = operations
   if (only && operations.length === 1) return [await carryOut(files, only)].filter((done) => done !== undefined)
-  const home = `${folder}/${process.pid}-${randomBytes(6).toString('hex')}`
+  const own = `${process.pid}-${randomBytes(6).toString('hex')}`
+  const home = `${folder}/${own}-${files.seal.nameMark('journal', own)}`
   try {
     const plan: Planned[] = []
-    for (const [index, operation] of operations.entries()) plan.push(await stage(files, operation, `${home}/${index}`))
+    for (const [index, operation] of operations.entries()) {
+      passCommit('preparing')
+      plan.push(await stage(files, operation, `${home}/${index}`))
+    }
     await ignored(files)
-    await files.write(`${home}/plan.json`, Buffer.from(JSON.stringify(plan)), 'nothing')
+    const text = JSON.stringify(plan)
+    await files.write(`${home}/plan.json`, Buffer.from(text), 'nothing')
     for (const { path, over } of operations) await refuseOther(files, path, over)
-    await files.write(`${home}/commit`, Buffer.alloc(0), 'nothing')
+    passCommit('changing')
+    await files.write(`${home}/commit`, Buffer.from(files.seal.mark('plan', home, text)), 'nothing')
   } catch (error) {
     await files.remove(home, { recursive: true }).catch(() => {})
     throw error
@@ -125,9 +136,18 @@ async function refuseOther(files: Files, path: string, over: 'nothing' | Version
   if (over !== 'nothing' && now !== over.sha256) throw problem('VT_FILE_STALE', { path: shownPath(path) })
 }
 
+/** The journals of ours. What else lies there may have come with a repository: it is completed and dropped by nobody, and stops nobody. */
 async function journals(files: Files): Promise<string[]> {
-  if (!(await files.stat(folder))) return []
-  return (await files.names(folder)).flatMap(({ name, kind }) => (kind === 'directory' ? [name] : []))
+  const stat = await files.stat(folder)
+  if (!stat) return []
+  if (stat.kind !== 'directory') return files.setAside(folder).then(() => [])
+  const ours: string[] = []
+  for (const { name } of await files.names(folder)) {
+    const [, own, mark] = /^(\d+-[0-9a-f]{12})-([0-9a-f]{12})$/.exec(name) ?? []
+    if (own !== undefined && mark === files.seal.nameMark('journal', own)) ours.push(name)
+    else if (name !== '.gitignore' && !isTemp(name)) await files.setAside(`${folder}/${name}`)
+  }
+  return ours
 }
 
 /** Whoever holds the lock sees only what nobody works on any more. */
@@ -137,7 +157,9 @@ async function recoverAll(files: Files): Promise<void> {
 
 async function recoverOne(files: Files, home: string): Promise<void> {
   if (await files.stat(`${home}/commit`)) {
-    const plan = JSON.parse((await files.read(`${home}/plan.json`)).toString()) as Planned[]
+    const [text, mark] = [(await files.read(`${home}/plan.json`)).toString(), (await files.read(`${home}/commit`)).toString()]
+    if (mark !== files.seal.mark('plan', home, text)) return files.setAside(home)
+    const plan = JSON.parse(text) as Planned[]
     for (const { path } of plan) if (!(await isOurs(files, path))) throw unfinished(path, home)
     const states = await Promise.all(plan.map(({ path }) => hashAt(files, path)))
     const foreign = plan.find(({ before, after }, index) => states[index] !== before && states[index] !== after)
@@ -145,15 +167,22 @@ async function recoverOne(files: Files, home: string): Promise<void> {
     for (const [index, { path, after, mode, staged }] of plan.entries()) {
       if (states[index] === after) continue
       if (staged === undefined) await files.remove(path)
-      else await files.write(path, await files.read(staged), 'anything', mode === undefined ? {} : { mode })
+      else await files.write(path, await content(files, staged, after, path, home), 'anything', mode === undefined ? {} : { mode })
     }
   }
   await files.remove(home, { recursive: true })
 }
 
+/** What was put aside for a file, if it is still that. */
+async function content(files: Files, staged: string, after: string | null, path: string, home: string): Promise<Buffer> {
+  const bytes = await files.read(staged)
+  if (sha256(bytes) !== after) throw unfinished(path, home)
+  return bytes
+}
+
 /**
- * Whether a plan of ours could name this path. A plan may as well have come with a repository, and what no tool may write, git's
- * and our own files, is not written for it either; nor anything through a link.
+ * Whether this may still be written without asking: not what no tool may write, git's and our own files, nor anything through a link,
+ * which may have come since.
  */
 async function isOurs(files: Files, path: string): Promise<boolean> {
   const names = path.toLowerCase().split('/')

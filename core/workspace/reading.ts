@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer'
-import { readdirSync } from 'node:fs'
-import { nearest, normalizePath, problem, shownPath, VtError } from '../base/index.js'
-import { openRoot } from './directory.js'
+import { lstatSync, readdirSync } from 'node:fs'
+import { nearest, normalizePath, problem, sealOf, shownPath, VtError, type Place, type Seal } from '../base/index.js'
+import { openRoot, statOf } from './directory.js'
 import { openSpot, toStat } from './handle.js'
-import type { EntryKind, EntryStat, Handle } from './types.js'
+import type { CommitPoint, EntryKind, EntryStat, Handle } from './types.js'
+import { isOwnState, isReserved, JudgedPlaces, turned } from './places.js'
 import { walk, type Spot } from './walk.js'
 
 const largest = 64 * 1024 * 1024
@@ -11,11 +12,17 @@ const largest = 64 * 1024 * 1024
 /** The reading half of a workspace. */
 export class WorkspaceReading {
   protected readonly directory
+  private readonly identity
+  readonly seal: Seal
   constructor(
     readonly root: string,
     protected readonly roots: readonly [string, ...string[]],
+    home: string,
   ) {
     this.directory = openRoot(root)
+    this.identity = statOf(this.directory)
+    // A folder that is moved stays itself; a copy of it, or a clone, is another.
+    this.seal = sealOf(home, String(this.identity.ino))
   }
 
   /** Hides files from whoever is given this view. */
@@ -28,6 +35,41 @@ export class WorkspaceReading {
     return view
   }
 
+  /** What the call of this view named. */
+  protected judged?: JudgedPlaces
+  /** Where something but our own state is changed. */
+  protected passCommit?: CommitPoint
+
+  /** What this is a view of for one call: what another call left unfinished is completed through it, whatever this one named. */
+  protected whole?: this
+
+  /** The same workspace for one call: what the call named leads where it led when it was judged, or nowhere. */
+  holding(places: readonly Place[] | undefined, passCommit: CommitPoint): this {
+    const view = Object.create(this) as this
+    view.whole = this
+    if (places) view.judged = new JudgedPlaces(places)
+    view.passCommit = passCommit
+    return view
+  }
+
+  /** Throws VT_FILE_STALE once another folder has the name of the root: it is not followed. */
+  refuseMoved(): void {
+    const now = lstatSync(this.root, { bigint: true, throwIfNoEntry: false })
+    if (now?.ino === this.identity.ino && now.dev === this.identity.dev) return
+    throw problem('VT_FILE_STALE', { path: this.root }, { hint: 'The folder of the workspace was moved or replaced, and what has its name now is another one. Start the program anew.' })
+  }
+
+  /**
+   * The commit point of a change at `path`: our own state is put aside before it and cleared away behind it. Throws VT_CALL_ABORTED, and
+   * VT_FILE_STALE for a path that nobody judged though the call named others.
+   */
+  protected committing(path: string): void {
+    const named = this.judged?.names(path)
+    if (!named && path.startsWith('.vtcode/')) return
+    if (named === false) throw turned(path)
+    this.passCommit?.('changing')
+  }
+
   sees(path: string): boolean {
     return this.isHidden?.(path) !== true
   }
@@ -37,7 +79,12 @@ export class WorkspaceReading {
   }
 
   resolve(path: string, { follow = true }: { follow?: boolean } = {}): string {
-    return this.reached(this.normalize(path), follow, ({ resolved }) => resolved)
+    const asked = this.normalize(path)
+    const resolved = this.reached(asked, follow, (spot) => spot.resolved)
+    const expected = this.judged?.expected(asked, follow)
+    // What is not there is only walked as far as it goes.
+    if (expected?.left === 0 && expected.at !== resolved) throw turned(asked)
+    return resolved
   }
 
   async open(path: string): Promise<Handle> {
@@ -114,7 +161,18 @@ export class WorkspaceReading {
   }
 
   protected walk(path: string, follow: boolean): Spot {
-    return walk(this.directory, path, this.roots, follow)
+    const spot = walk(this.directory, path, this.roots, follow, this.judged?.expected(path, follow))
+    if (spot.resolved === path || !this.isAstray(path, spot.resolved)) return spot
+    spot.close()
+    throw isOwnState(path) ? problem('VT_PATH_OUTSIDE', { path: shownPath(path) }) : turned(path)
+  }
+
+  /** Whether links lead a path to where it may not lead: out of our own state, or for a call to what is git's or ours and was not judged. */
+  private isAstray(path: string, resolved: string): boolean {
+    // The folder of all of it may be a link of the user's.
+    const folder = resolved.slice(0, Math.max(0, resolved.length - path.length + '.vtcode'.length))
+    if (isOwnState(path)) return resolved !== folder + path.slice('.vtcode'.length) || isReserved(`${folder}/x`)
+    return this.judged !== undefined && isReserved(resolved) && !isReserved(path) && !this.judged.knows(resolved)
   }
 
   /** What `use` says of the last spot on a path where something can be, followed by the names that are not there. */

@@ -1,5 +1,5 @@
 import { linkSync, renameSync, unlinkSync } from 'node:fs'
-import { errno } from '../base/index.js'
+import { errno, problem, shownPath } from '../base/index.js'
 import { syncDirectory, type Directory, type DirectoryEntry } from './directory.js'
 import type { Temp } from './temp.js'
 import type { Spot } from './walk.js'
@@ -61,4 +61,11 @@ export function syncNames(directories: readonly Directory[], undo: () => void, a
     undo()
     throw error
   }
+}
+
+/** Throws VT_PATH_EXISTS for a name that is in use and may not be replaced. */
+export function refuseTaken(target: Spot, replace: boolean, path: string): void {
+  if (!target.entry) return
+  if (replace && !target.entry.stats.isDirectory()) return
+  throw problem('VT_PATH_EXISTS', { path: shownPath(path) })
 }

@@ -1,3 +1,5 @@
+import type { Seal } from '../base/index.js'
+
 export type EntryKind = 'file' | 'directory' | 'link' | 'other'
 export interface EntryStat {
   kind: EntryKind
@@ -33,6 +35,8 @@ export interface Handle extends AsyncDisposable {
 export interface Workspace {
   /** Real path of the root. */
   readonly root: string
+  /** Marks what this program keeps below `.vtcode/`: a repository may bring such files, too. */
+  readonly seal: Seal
   /** Text only: the workspace-relative form of a path, or VT_PATH_OUTSIDE. Touches no disk. */
   normalize(path: string): string
   /** Where a path leads, through links in the last name too unless `follow` is false; nothing need be there yet. */
@@ -108,3 +112,5 @@ export interface Extent {
   entries: number
   bytes: number
 }
+/** Is told before a call changes something, and while it prepares to. Throws VT_CALL_ABORTED for a call that is to change nothing any more. */
+export type CommitPoint = (how: 'preparing' | 'changing') => void

@@ -2,6 +2,7 @@ import { readlinkSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { encodeName, errno, problem, systemRefusal, segments, shownPath } from '../base/index.js'
 import type { Directory, DirectoryEntry } from './directory.js'
+import { turned, type Expected } from './places.js'
 
 /** Where a path leads: an entry of a directory that is being stood in. Close it after use. */
 export interface Spot {
@@ -35,13 +36,16 @@ function leaveAll(way: Way): void {
 /**
  * Walks a normalised path from the root, name by name, so that nothing swapped on the way leads elsewhere. Links are read and
  * walked themselves, which keeps them inside; one in the last segment only with `follow`. `roots` are the absolute spellings of
- * the root that a link may begin with. Throws VT_PATH_OUTSIDE, VT_PATH_LOOP, VT_PATH_NOT_FOUND, VT_PATH_NOT_DIRECTORY and the like.
+ * the root that a link may begin with. Throws VT_FILE_STALE where the way is not as `expected`, VT_PATH_OUTSIDE, VT_PATH_LOOP,
+ * VT_PATH_NOT_FOUND, VT_PATH_NOT_DIRECTORY and the like.
  */
-export function walk(root: Directory, path: string, roots: readonly string[], follow: boolean): Spot {
+export function walk(root: Directory, path: string, roots: readonly string[], follow: boolean, expected?: Expected): Spot {
   const way: Way = { root, path, roots, stack: [], links: 0 }
   let todo = segments(path)
   try {
     for (;;) {
+      // A link only adds names: so few are left when the part of the path that was judged is behind.
+      if (expected && todo.length === expected.left && namesOf(way) !== expected.at) throw turned(path)
       const name = todo[0] ?? '.'
       const rest = todo.slice(1)
       if (name === '.' && rest.length > 0) {
@@ -58,7 +62,7 @@ export function walk(root: Directory, path: string, roots: readonly string[], fo
         } else todo = linked(way, name, rest)
       } else {
         const entry = here(way).peek(name)
-        if (!follow || !entry?.stats.isSymbolicLink()) return arrive(way, name, entry)
+        if (!follow || !entry?.stats.isSymbolicLink()) return arrive(way, name, entry, expected)
         entry.close()
         todo = linked(way, name, rest)
       }
@@ -69,12 +73,16 @@ export function walk(root: Directory, path: string, roots: readonly string[], fo
   }
 }
 
-function arrive(way: Way, name: string, entry: DirectoryEntry | undefined): Spot {
-  const names = [...way.stack.map((step) => step.name), name].filter((part) => part !== '.')
+function arrive(way: Way, name: string, entry: DirectoryEntry | undefined, expected: Expected | undefined): Spot {
+  const resolved = namesOf(way, name)
+  if (expected?.left === 0 && resolved !== expected.at) {
+    entry?.close()
+    throw turned(way.path)
+  }
   return {
     directory: here(way),
     name,
-    resolved: names.join('/') || '.',
+    resolved,
     entry,
     close() {
       entry?.close()
@@ -82,6 +90,9 @@ function arrive(way: Way, name: string, entry: DirectoryEntry | undefined): Spot
     },
   }
 }
+
+/** How the place that a way has come to is called, and an entry in it. */
+const namesOf = ({ stack }: Way, name = '.'): string => [...stack.map((step) => step.name), name].filter((part) => part !== '.').join('/') || '.'
 
 /** What is left to walk through the link `name`; an absolute one begins at the root again. What is a link no more is looked at once more. */
 function linked(way: Way, name: string, rest: string[]): string[] {

@@ -1,31 +1,42 @@
 import { mkdirSync, readlinkSync, realpathSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { errno, problem, systemRefusal, shownPath, VtError } from '../base/index.js'
+import { errno, homeOf, problem, systemRefusal, shownPath, VtError, type Place } from '../base/index.js'
+import { clearOwnFolders, putAside } from './aside.js'
 import { statOf, syncDirectory, type Directory } from './directory.js'
 import { recover, transact } from './journal.js'
 import { lock } from './lock.js'
+import { isOwnState } from './places.js'
 import { WorkspaceReading } from './reading.js'
-import { syncNames, moveInto, secondName } from './rename.js'
-import { dropTemps, endNote, noteTemps, sweepTemps, tempIn } from './temp.js'
+import { syncNames, moveInto, refuseTaken, secondName } from './rename.js'
+import { attempt, dropTemps, endNote, noteTemps, sweepTemps, tempIn } from './temp.js'
 import { copyTree, measure } from './tree.js'
-import type { Extent, Operation, Over, Workspace, Written } from './types.js'
+import type { CommitPoint, Extent, Operation, Over, Workspace, Written } from './types.js'
 import type { Spot } from './walk.js'
 import { writeFile } from './writer.js'
 
 /** A workspace with the end of its life: `close` lets go of the root. */
 export interface OpenWorkspace extends Workspace {
   filtered(isHidden: (path: string) => boolean): OpenWorkspace
+  /** A view for one call: its `places`, if anybody judged them, lead where they led then. Throws VT_FILE_STALE later. */
+  holding(places: readonly Place[] | undefined, passCommit: CommitPoint): OpenWorkspace
+  /** What lay among our own state and was put aside: where it was and where it is now. */
+  readonly foreign: Map<string, string>
+  /** Throws VT_FILE_STALE when another folder has taken the name of the root. */
+  refuseMoved(): void
   /** Completes changes of several files that a process left unfinished. Throws VT_PATCH_RECOVERY. */
   recover(): Promise<void>
   close(): void
 }
 
-/** The one way to the files below `root`. Throws VT_PATH_NOT_FOUND, VT_PATH_NOT_DIRECTORY, VT_PATH_PERMISSION. */
-export function openWorkspace(root: string): OpenWorkspace {
+/**
+ * The one way to the files below `root`. `home` is the `.vtcode` folder of the user, whose key seals what is kept; `foreign` is filled
+ * with what is put aside, for somebody who has the same folder open and tells. Throws VT_PATH_NOT_FOUND, VT_PATH_NOT_DIRECTORY, VT_PATH_PERMISSION.
+ */
+export function openWorkspace(root: string, { home = homeOf({}), foreign = new Map() }: { home?: string; foreign?: Map<string, string> } = {}): OpenWorkspace {
   try {
     const real = realpathSync(root)
-    return new Confined(real, [real, resolve(root)])
+    return new Confined(real, [real, resolve(root)], home, foreign)
   } catch (error) {
     throw systemRefusal(error, root)
   }
@@ -37,13 +48,13 @@ const largestCopy = { entries: 20_000, bytes: 1024 ** 3 }
 class Confined extends WorkspaceReading implements OpenWorkspace {
   private readonly noted = new Set<string>()
 
-  constructor(root: string, roots: readonly [string, ...string[]]) {
-    super(root, roots)
-    this.inNotes((folder) => sweepTemps(folder, (path) => this.stand(path)))
+  constructor(root: string, roots: readonly [string, ...string[]], home: string, readonly foreign: Map<string, string>) {
+    super(root, roots, home)
+    this.inNotes((folder) => sweepTemps(folder, this.seal, (path) => this.stand(path)))
   }
 
   async lock(paths: readonly string[], signal?: AbortSignal): Promise<AsyncDisposable> {
-    await recover(this)
+    await this.recover()
     return this.hold(paths, signal)
   }
 
@@ -58,21 +69,28 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
 
   write(path: string, bytes: Uint8Array, over: Over, how: { mode?: number } = {}): Promise<Written> {
     return this.into(path, true, async (spot, asked) => {
-      const { stat, lost } = await writeFile(spot, asked, bytes, over, how.mode)
+      const { stat, lost } = await writeFile(spot, asked, { bytes, over, mode: how.mode, commit: () => this.committing(asked) })
       return { resolved: spot.resolved, stat, created: !spot.entry, lost }
     })
   }
 
   transact(operations: readonly Operation[]): Promise<Written[]> {
-    return transact(this, operations)
+    return transact(this, this.whole ?? this, operations, (how) => this.passCommit?.(how))
   }
 
-  recover(): Promise<void> {
-    return recover(this)
+  async recover(): Promise<void> {
+    const whole = this.whole ?? this
+    await clearOwnFolders(whole)
+    await recover(whole)
+  }
+
+  setAside(path: string): Promise<void> {
+    return putAside(this, path)
   }
 
   async remove(path: string, { recursive = false }: { recursive?: boolean } = {}): Promise<void> {
     await this.from(path, async (spot, asked) => {
+      this.committing(asked)
       if (spot.entry!.stats.isDirectory() && !recursive) rmdirSync(spot.directory.at(spot.name))
       else this.takeAway(spot, asked)
     })
@@ -84,6 +102,7 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
       return this.into(to, false, async (target, asked) => {
         refuseTaken(target, replace, asked)
         if (!aside && source.entry!.stats.isSymbolicLink()) this.refuseLink(readlinkSync(source.directory.at(source.name), 'utf8'), target)
+        this.committing(from)
         try {
           moveInto(source, target, replace, target.entry && this.tempBeside(target))
         } catch (error) {
@@ -100,7 +119,7 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
       const extent = measure(source.directory, source.name, asked, largestCopy)
       return this.into(to, false, async (target, path) => {
         refuseTaken(target, replace, path)
-        await this.copyInto(source, target, replace)
+        await this.copyInto(source, target, replace, undefined, () => this.committing(path))
         return extent
       })
     })
@@ -129,7 +148,7 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
 
   close(): void {
     dropTemps(this.directory)
-    if (this.noted.size > 0) this.inNotes(endNote)
+    if (this.noted.size > 0) this.inNotes((folder) => endNote(folder, this.seal))
     this.directory.close()
   }
 
@@ -186,6 +205,8 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
 
   /** Throws VT_PATH_OUTSIDE for a link that leads out: it is not touched, be it as a link. */
   private refuseLeading(link: string): void {
+    // A link that was put aside is judged where it is put back.
+    if (isOwnState(link)) return
     try {
       this.walk(link, true).close()
     } catch (error) {
@@ -204,11 +225,12 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
     temp.drop()
   }
 
-  /** `after` belongs to it: where that fails there is no copy. */
-  private async copyInto(source: Spot, target: Spot, replace: boolean, after?: () => void): Promise<void> {
+  /** `after` belongs to it: where that fails there is no copy. `commit` comes when all but the name is there. */
+  private async copyInto(source: Spot, target: Spot, replace: boolean, after?: () => void, commit?: () => void): Promise<void> {
     const temp = this.tempBeside(target)
     try {
       await copyTree(source.directory, source.name, target.directory, temp.name, (text) => this.refuseLink(text, target))
+      commit?.()
       moveInto({ ...target, name: temp.name, entry: source.entry }, target, replace, target.entry && this.tempBeside(target), after)
     } finally {
       temp.drop()
@@ -237,7 +259,7 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
     })
     this.inNotes((folder) => {
       attempt(() => writeFileSync(folder.at('.gitignore'), '*\n', { flag: 'wx', mode: 0o600 }))
-      noteTemps(folder, path)
+      noteTemps(folder, this.seal, path)
     })
   }
 
@@ -270,20 +292,6 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
   }
 }
 
-function refuseTaken(target: Spot, replace: boolean, path: string): void {
-  if (!target.entry) return
-  if (replace && !target.entry.stats.isDirectory()) return
-  throw problem('VT_PATH_EXISTS', { path: shownPath(path) })
-}
-
 function refuseRoot(path: string): void {
   if (path === '.') throw problem('VT_INPUT_INVALID', { problem: "'.' is the workspace itself; name something inside it." })
-}
-
-function attempt(run: () => void): void {
-  try {
-    run()
-  } catch {
-    // Done as far as it can be: nothing depends on it.
-  }
 }

@@ -13,6 +13,14 @@ import type { Spot } from './walk.js'
 /** The file as it is now, and what of the old one could not be carried over. */
 type Put = Pick<Written, 'stat' | 'lost'>
 
+interface FileWrite {
+  bytes: Uint8Array
+  over: Over
+  mode: number | undefined
+  /** Called when the new content is on disk and has no name yet. What it throws leaves the old file as it was. */
+  commit: () => void
+}
+
 const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
 const syncFile = promisify(fsync)
 const writeSome = promisify(write)
@@ -21,7 +29,7 @@ const writeSome = promisify(write)
  * The one writer: a temporary file in the same directory with its final mode before any content, every byte written and on disk,
  * what is replaced looked at once more, then one rename, and the directory on disk. Any failure leaves the old file as it was.
  */
-export async function writeFile(spot: Spot, path: string, bytes: Uint8Array, over: Over, mode?: number): Promise<Put> {
+export async function writeFile(spot: Spot, path: string, { bytes, over, mode, commit }: FileWrite): Promise<Put> {
   const { directory, entry: old } = spot
   if (old && over === 'nothing') throw problem('VT_PATH_EXISTS', { path: shownPath(path) })
   if (old?.stats.isDirectory()) throw problem('VT_PATH_IS_DIRECTORY', { path: shownPath(path) })
@@ -43,7 +51,7 @@ export async function writeFile(spot: Spot, path: string, bytes: Uint8Array, ove
         fchmodSync(fd, final)
       }
       await syncFile(fd)
-      publish(spot, temp.name, path, over)
+      publish(spot, temp.name, path, over, commit)
       return { stat: toStat(fstatSync(fd, { bigint: true })), lost }
     } finally {
       closeSync(fd)
@@ -54,15 +62,17 @@ export async function writeFile(spot: Spot, path: string, bytes: Uint8Array, ove
 }
 
 /** Gives `temp` the name of the spot if what is there is what may be replaced, and puts that back if the disk does not confirm it. */
-function publish({ directory, name, entry }: Spot, temp: string, path: string, over: Over): void {
+function publish({ directory, name, entry }: Spot, temp: string, path: string, over: Over, commit: () => void): void {
   const [from, to] = [directory.at(temp), directory.at(name)]
   if (over === 'nothing') {
+    commit()
     take(from, to, directory.peek(name))
     return syncNames([directory], () => unlinkSync(to))
   }
   const spare = tempIn(directory)
   try {
     if (over !== 'anything') refuseChanged(directory.peek(name), over, path)
+    commit()
     const kept = entry && secondName(to, directory.at(spare.name))
     renameSync(from, to)
     syncNames([directory], () => {

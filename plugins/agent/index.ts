@@ -7,7 +7,7 @@ import { chooseComponents, type RunContext } from './components/index.js'
 import { copyTo } from './events/index.js'
 import { checkPrice } from './ledger/index.js'
 import { connect } from './model/index.js'
-import { asManifest, closeUnfinished, findSession, finished, finishRevert, fork, lastSession, noteSession, restore, tidy, validId } from './session/index.js'
+import { asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork, lastSession, noteSession, restore, tidy, validId } from './session/index.js'
 import { Thread } from './thread.js'
 
 // What is published keeps its short names; inside, each name has one meaning in the whole project.
@@ -60,7 +60,7 @@ export interface Agent {
   run(task?: string, how?: { signal?: AbortSignal }): Promise<RunOutcome>
   /** Shortens the conversation now, keeping above all what `focus` names; `false` when there is nothing to win. */
   compact(focus?: string, how?: { signal?: AbortSignal }): Promise<boolean>
-  /** Queues an input for the next idle boundary; returns its id. Throws VT_LOOP_QUEUE_FULL. */
+  /** Queues an input for the next idle boundary; returns its id. Throws VT_LOOP_QUEUE_FULL, VT_SESSION_CLOSED. */
   followUp(text: string, id?: string): Promise<string>
   /** Ends the turn under way, if there is one, and goes on with this, before all that waits; returns its id. Throws VT_LOOP_QUEUE_FULL. */
   steer(text: string, id?: string): Promise<string>
@@ -69,7 +69,7 @@ export interface Agent {
   /** Holds before the next request to the model, until `resume`. */
   pause(): void
   resume(): void
-  /** Waits for all that is still being written. Rejects with VT_SESSION_WRITE where that could not be. */
+  /** Waits for all that is still being written; a second time it is over already, and `run` says so from then on. Rejects with VT_SESSION_WRITE where that could not be. */
   close(): Promise<void>
 }
 
@@ -80,30 +80,40 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     throw new AgentError('VT_CONFIG_INVALID', 'createAgent needs a kernel as its first argument.', { hint: 'createAgent(await createKernel({ workspace }), { model })' })
   }
   const { thread, close } = await openThread(kernel, options)
+  let closed: Promise<void> | undefined
+  /** What is asked of an agent that is closed fails like anything else, and touches nothing any more. */
+  const whileOpen = async <T>(use: () => Promise<T>): Promise<T> => {
+    if (closed) throw closedError(thread.session_id)
+    return use()
+  }
   return {
     session_id: thread.session_id,
     model: thread.connection.model.id,
     async run(task, { signal = new AbortController().signal } = {}) {
+      if (closed) return thread.refused(closedError(thread.session_id))
       await thread.start()
       await thread.run(task === undefined ? undefined : { role: 'user', parts: [{ type: 'text', text: task }], origin: 'prompt' }, signal)
       return thread.finish()
     },
-    async compact(focus, { signal = new AbortController().signal } = {}) {
-      await thread.start()
-      try {
-        return await thread.context.compact({ trigger: 'manual', ...(focus !== undefined && { focus }) }, signal)
-      } finally {
-        await thread.finish()
-      }
-    },
-    followUp: (text, id) => thread.queue.add(text, id === undefined ? {} : { id }),
-    steer: (text, id) => thread.steer(text, id),
-    takeBack: () => thread.queue.takeBack(),
+    compact: (focus, { signal = new AbortController().signal } = {}) =>
+      whileOpen(async () => {
+        await thread.start()
+        try {
+          return await thread.context.compact({ trigger: 'manual', ...(focus !== undefined && { focus }) }, signal)
+        } finally {
+          await thread.finish()
+        }
+      }),
+    followUp: (text, id) => whileOpen(() => thread.queue.add(text, id === undefined ? {} : { id })),
+    steer: (text, id) => whileOpen(() => thread.steer(text, id)),
+    takeBack: () => whileOpen(() => thread.queue.takeBack()),
     pause: () => thread.requests.pause(),
     resume: () => thread.requests.resume(),
-    close,
+    close: () => (closed ??= close()),
   }
 }
+
+const closedError = (id: string): AgentError => new AgentError('VT_SESSION_CLOSED', `The agent of the session ${id} is closed.`)
 
 /** The id of a session that is yet to be. Throws VT_SESSION_EXISTS and, for one that is none, VT_CONFIG_INVALID. */
 async function free(workspace: Workspace, id: string): Promise<string> {
@@ -120,13 +130,14 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
   const connection = await connect(kernel, options.model ?? env['VTCODE_MODEL'] ?? settings.agent.model, providers)
   checkPrice(connection.model, agentSettings(kernel, options.limits).harness)
   const newId = idMaker(providers.clock, providers.random)
-  const workspace = openWorkspace(kernel.workspace)
+  const workspace = openWorkspace(kernel.workspace, kernel)
   try {
-    const from = options.resume === 'last' ? await lastSession(workspace) : options.resume
+    const from = options.resume === 'last' ? await lastSession(workspace, env) : options.resume
     if (from !== undefined) await findSession(workspace, from, env)
     const session_id = from === undefined || options.fork ? await free(workspace, options.session_id ?? newId('ses')) : from
     if (from !== undefined && options.fork) await fork(workspace, from, session_id, options.fork, providers.clock)
     const must_exist = from !== undefined
+    const before = providers.session.kept ? undefined : await foldersThere(workspace)
     const store = await providers.session.open(workspace, session_id, { must_exist })
     const restored = must_exist ? await restore(store, session_id).catch((error: unknown) => store.close().then(() => Promise.reject(error))) : undefined
     if (providers.session.kept && session_id !== from) await noteSession(session_id, workspace.root, env)
@@ -159,7 +170,8 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
       try {
         await thread.close()
         // Old sessions make room for new ones; that is no reason for a run to fail.
-        if (!must_exist && providers.session.kept) await tidy(workspace, settings, providers.clock.now(), session_id).catch(() => [])
+        if (!must_exist && providers.session.kept) await tidy(workspace, settings, { now: providers.clock.now(), env, current: session_id }).catch(() => [])
+        if (before) await forgetSession(workspace, session_id, before)
       } finally {
         workspace.close()
       }

@@ -94,6 +94,8 @@ export class Thread implements LoopConversation {
     const { session_id, connection, kernel } = this
     this.costs.run = noCost
     this.turns = 0
+    this.corrections = 0
+    this.escalation.refused_change = false
     this.began = this.providers.clock.now()
     const { parent_thread_id } = this.manifestWriter
     const forked = parent_thread_id === undefined ? {} : { parent_thread_id }
@@ -107,7 +109,9 @@ export class Thread implements LoopConversation {
    */
   commit(fact: Fact, durable = false): Promise<void> {
     const turn = fact.kind === 'turn_start' ? this.state.turn + 1 : this.state.turn
-    const line = lineOf(fact, ++this.written, turn, new Date(this.providers.clock.now()).toISOString())
+    const line = lineOf(fact, this.written + 1, turn, new Date(this.providers.clock.now()).toISOString(), this.store.mark)
+    // A fact that no line can hold takes no number: the journal has no gap.
+    this.written += 1
     this.context.changed(fact)
     this.tail = this.tail.then(async () => {
       await this.store.append('messages.jsonl', line)
@@ -117,9 +121,9 @@ export class Thread implements LoopConversation {
     return this.tail
   }
 
-  /** Adds a message of the harness to the conversation. */
-  say(text: string): Promise<void> {
-    return this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin: 'harness' } })
+  async inject(text: string, origin: 'harness' | 'instructions' = 'harness'): Promise<void> {
+    await this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin } })
+    await this.events.say({ id: this.newId('it'), type: 'user_message', text, origin })
   }
   /** Tells a person something that ends nothing. */
   remark(code: string, message: string): Promise<void> {
@@ -205,6 +209,14 @@ export class Thread implements LoopConversation {
       this.last = { outcome: 'failed', text: '', failure: error }
       return this.outcomeOf('failed')
     }
+  }
+
+  /** The outcome of a run that cannot begin. */
+  refused(failure: AgentError): RunOutcome {
+    this.costs.run = noCost
+    this.turns = 0
+    this.last = { outcome: 'failed', text: '', failure }
+    return this.outcomeOf('failed')
   }
 
   private outcomeOf(code: OutcomeCode): RunOutcome {

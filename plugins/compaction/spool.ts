@@ -1,29 +1,49 @@
-import type { Compactor } from '../../core/index.js'
-import { spool as keep } from '../lib/state/index.js'
+import type { Compactor, Context, JsonObject } from '../../core/index.js'
+import { spool as keep, spoolFolder } from '../lib/state/index.js'
 
 // What these answer is a page already; cutting it once more would make reading on impossible.
 const pages = ['unified_file/read', 'unified_exec/inspect', 'load_skill', 'load_skill_resource', 'unified_search/skill']
 
-/** Text over the limit goes to a file; the reader gets its beginning, its end, its size and how to read on. */
+/**
+ * Text over the limit goes to a file; the reader gets its beginning, its end, its size and how to read on. What a slot has put aside
+ * itself is named as it is and not put aside once more: that file holds the whole, and the text only a part of it.
+ */
 const spool: Compactor = async (result, call, context) => {
   const { output, context: live } = context.settings as { output?: { max_text_bytes?: number }; context?: { dynamic?: { enabled: boolean; tool_output_threshold: number } } }
   const earlier = live?.dynamic?.enabled ? live.dynamic.tool_output_threshold : 0
   const limit = Math.min(output?.max_text_bytes ?? 8192, earlier || Infinity)
   if (!result.ok || result.text === undefined || pages.includes(call.slot)) return result
   if (result.text.length <= limit / 3 || Buffer.byteLength(result.text) <= limit) return result
-  const path = await keep(context, call.slot, result.text)
-  return { ...result, text: shortened(result.text, limit, path) }
+  // Of a command the end says what came of it.
+  const head_share = 'exit_code' in result.output ? 1 / 4 : 3 / 4
+  const files = await filesOf(result.output, context)
+  if (files.length === 0) files.push({ path: await keep(context, call.slot, result.text), bytes: Buffer.byteLength(result.text) })
+  return { ...result, text: shortened(result.text, limit, { files, head_share }) }
 }
 export default spool
 
-function shortened(text: string, limit: number, path: string): string {
+interface Kept {
+  path: string
+  bytes: number
+}
+
+/** The files in which a slot has put aside what it answers, with their sizes. */
+async function filesOf({ spool_path, stderr_spool_path }: JsonObject, { workspace }: Context): Promise<Kept[]> {
+  const paths = [spool_path, stderr_spool_path].filter((path) => typeof path === 'string' && path.startsWith(`${spoolFolder}/`)) as string[]
+  const stats = await Promise.all(paths.map(async (path) => ({ path, bytes: (await workspace.stat(path))?.bytes })))
+  return stats.flatMap(({ path, bytes }) => (bytes === undefined ? [] : [{ path, bytes }]))
+}
+
+function shortened(text: string, limit: number, { files, head_share }: { files: readonly Kept[]; head_share: number }): string {
   const bytes = Buffer.from(text)
-  const next = `unified_file {"action":"read","path":"${path}"}`
-  const note = (left: number): string => `\n… ${left} of ${bytes.length} bytes left out; the whole text is in ${path}, read it with ${next}\n…`
-  const room = Math.max(0, limit - Buffer.byteLength(note(bytes.length)))
-  const head = toLine(beginning(bytes.subarray(0, Math.floor((room * 3) / 4))))
-  const tail = fromLine(end(bytes.subarray(bytes.length - Math.floor(room / 4))))
-  return head + note(bytes.length - Buffer.byteLength(head) - Buffer.byteLength(tail)) + tail
+  const whole = files.reduce((sum, { bytes }) => sum + bytes, 0)
+  const next = `unified_file {"action":"read","path":"${files[0]!.path}"}`
+  const where = files.map(({ path, bytes }) => (files.length > 1 ? `${path} (${bytes} bytes)` : path)).join(' and ')
+  const note = (left: number): string => `\n… ${left} of ${whole} bytes left out; the whole text is in ${where}, read it with ${next}\n…`
+  const room = Math.max(0, limit - Buffer.byteLength(note(whole)))
+  const head = toLine(beginning(bytes.subarray(0, Math.floor(room * head_share))))
+  const tail = fromLine(end(bytes.subarray(bytes.length - Math.floor(room * (1 - head_share)))))
+  return head + note(Math.max(0, whole - Buffer.byteLength(head) - Buffer.byteLength(tail))) + tail
 }
 
 // A cut may leave half a character: a streaming decoder keeps it back, and at the start it shows by its continuation bytes.

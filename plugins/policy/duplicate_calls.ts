@@ -1,5 +1,6 @@
 import type { Call, Context, Policy } from '../../core/index.js'
-import { callPaths } from '../lib/rules/index.js'
+import { canonicalJson } from '../../core/trust/index.js'
+import { whatRuns } from '../lib/rules/index.js'
 import { repeatsOf } from '../lib/state/index.js'
 
 // What was seen longer ago proves nothing about now: somebody else may have changed what the call is about.
@@ -7,12 +8,11 @@ const memoryMs = 60_000
 
 /** Ends a circle: what was refused is not asked again, what keeps failing or answering the same is not run again. */
 const duplicate_calls: Policy = (call, context) => {
-  const { session, settings } = context
+  const { session, settings, slot } = context
   const repeats = repeatsOf(session)
-  const earlier = repeats.find(call, settings)
-  if (!earlier) return undefined
-  if (earlier.refusal) {
-    const { message, hint, next } = earlier.refusal
+  const refusal = repeats.refused(call, () => canonicalJson(whatRuns(call, slot)), settings)
+  if (refusal) {
+    const { message, hint, next } = refusal
     return {
       deny: `The same call was refused before: ${message}`,
       code: 'VT_POLICY_REPEATED',
@@ -20,6 +20,8 @@ const duplicate_calls: Policy = (call, context) => {
       ...(next && { next }),
     }
   }
+  const earlier = call.caller.depth > 0 ? undefined : repeats.find(call)
+  if (!earlier) return undefined
   const limit = (settings.tools as { max_repeated_tool_calls?: number } | undefined)?.max_repeated_tool_calls ?? 2
   if (limit === 0 || call.at - earlier.at > memoryMs) return undefined
   if (earlier.failures >= 3 && earlier.successes === repeats.successes) {
@@ -41,7 +43,7 @@ export default duplicate_calls
 
 /** Whether a file that the call names has changed since. */
 async function touched(call: Call, context: Context, since: number): Promise<boolean> {
-  for (const { resolved } of await callPaths(call, context)) {
+  for (const { resolved } of call.places) {
     const stat = await context.workspace.stat(resolved).catch(() => undefined)
     if (!stat || stat.mtime_ms >= since) return true
   }

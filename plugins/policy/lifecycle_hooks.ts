@@ -54,7 +54,7 @@ function verdictOf({ entry, group, output }: Ran, call: Call, session: Session):
     // Programs written for others end with 1 when they merely failed, and their users do not expect that to stop anything.
     const usual = group.dialect === undefined || group.dialect === 'unified' ? 'deny' : output.exited ? 'allow' : 'ask'
     const word = entry.on_error ?? entry.onError ?? usual
-    return word === 'allow' ? undefined : word === 'ask' ? { ask: output.reason } : { deny: output.reason }
+    return word === 'allow' ? undefined : word === 'ask' ? { ask: output.reason, by: authorOf(group) } : { deny: output.reason }
   }
   const { json } = output
   const own = specific(json)
@@ -63,11 +63,13 @@ function verdictOf({ entry, group, output }: Ran, call: Call, session: Session):
   if (typeof json['systemMessage'] === 'string') remark('VT_HOOK_CONTEXT', json['systemMessage'])
   const decision = own['permissionDecision'] ?? (['block', 'deny'].includes(String(json['decision'])) || json['continue'] === false ? 'deny' : json['decision'] === 'ask' ? 'ask' : undefined)
   if (decision === undefined) return undefined
-  if (decision === 'ask' || decision === 'defer') return { ask: reason }
+  if (decision === 'ask' || decision === 'defer') return { ask: reason, by: authorOf(group) }
   // Only an answer of a person lifts a question, and nothing lifts a denial.
   if (decision === 'allow') return void remark('VT_HOOK_IGNORED', 'A lifecycle hook allows the call; hooks only tighten, so the other policies decided.')
   return { deny: decision === 'deny' ? reason : `A lifecycle hook decides ${JSON.stringify(decision)}, which is no decision.` }
 }
+
+const authorOf = ({ layer, by }: Ran['group']): string => (by ? `plugin ${by.plugin}` : layer === 'workspace' ? "a lifecycle hook of the workspace" : 'a lifecycle hook of yours')
 
 /** The input that the hooks agree on, where it is another than the caller's. */
 function anotherInput(ran: readonly Ran[], call: Call): Verdict | undefined {

@@ -1,5 +1,6 @@
+import { inert } from '../../core/base/index.js'
 import type { Call, Context, Effect, Policy, Verdict } from '../../core/index.js'
-import { factsOf, hit, judgeCommands, parseRule, rulesOfSettings, type Blocks, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'
+import { factsOf, hiddenFrom, hit, judgeCommands, namesOfPlaces, parseRule, rulesOfSettings, type Blocks, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'
 import { approvalsFor } from './permission/approvals.js'
 import { explainCommands } from './permission/explain.js'
 import { inspection } from './permission/inspections.js'
@@ -23,18 +24,27 @@ const permission: Policy = async (call, context) => {
 }
 export default permission
 
-function byRule(call: Call, kind: 'deny' | 'ask', rule: Rule, { explain }: Context): Verdict {
+function byRule(call: Call, kind: 'deny' | 'ask', rule: Rule, { explain, host }: Context): Verdict {
   explain?.({ rule: rule.text, list: kind })
   // A rule that denies or asks is stronger than any that allows.
-  const change = `the user changes the rule '${rule.text}'`
+  const change = `the user changes the rule '${inert(rule.text)}'`
   const way = kind === 'deny' ? change : `the user answers the question, or ${change.replace('the user ', '')}`
-  return verdict(call, { kind, reason: rule.reason ?? `The rule '${rule.text}' ${kind === 'deny' ? 'denies' : 'asks before'} this.`, way })
+  return verdict(call, { kind, reason: rule.reason ?? `The rule '${rule.text}' ${kind === 'deny' ? 'denies' : 'asks before'} this.`, way, ...(rule.reason !== undefined && { by: authorOf(rule, kind, host) }) })
+}
+
+/** Whose words the reason of a rule is. */
+function authorOf({ text, reason }: Rule, kind: 'deny' | 'ask', host: Context['host']): string {
+  const said = (value: unknown): boolean => JSON.stringify(value) !== undefined && (value as { rule?: unknown }).rule === text && (value as { reason?: unknown }).reason === reason
+  const layers = host.origins().filter(({ path, value }) => path.startsWith(`policy.${kind}`) && [value].flat().some(said)).map(({ layer }) => layer)
+  return layers.length > 0 && !layers.includes('workspace') ? 'your policy' : "the workspace's policy"
 }
 
 interface Objection {
   word: ModeWord
   effect: Effect
   reason: string
+  /** What would let it pass, where no rule on its slot does. */
+  way?: string
 }
 
 async function worstOf(facts: CallFacts, rules: RuleSet): Promise<Objection | undefined> {
@@ -51,29 +61,30 @@ async function object(facts: CallFacts, effect: Effect, rules: RuleSet): Promise
   const { call } = facts
   const verdict = word(call.mode, effect)
   if (verdict === 'run') return undefined
-  if (rulesLift(call.mode) && (await allowed(facts, effect, rules.allow))) return undefined
-  if (effect === 'write' && call.mode === 'plan' && (await onlyPlans(facts))) return undefined
+  if (rulesLift(call.mode) && allowed(facts, effect, rules.allow)) {
+    const hidden = effect === 'exec' ? hiddenFrom(facts, rules) : undefined
+    return hidden === undefined ? undefined : { word: verdict, effect, reason: `What the command starts cannot be told from its text: ${hidden}.`, way: plainly[verdict] }
+  }
+  if (effect === 'write' && call.mode === 'plan' && onlyPlans(facts)) return undefined
   const commands = effect === 'exec' && facts.hasCommand ? await judgeCommands(facts, rulesLift(call.mode) ? rules : { ...rules, allow: [] }) : undefined
   if (commands?.free === 'allowed' || (commands?.free === 'read' && call.mode !== 'full-auto')) return undefined
   return { word: verdict, effect, reason: reasons[verdict](call, effect) + (commands?.reason ? `: ${commands.reason}.` : '.') }
 }
 
 /** An allow rule without a spec answers for its effect, one with paths only when the rules together cover every path, as given and as resolved. */
-async function allowed(facts: CallFacts, effect: Effect, allow: readonly Rule[]): Promise<boolean> {
+function allowed(facts: CallFacts, effect: Effect, allow: readonly Rule[]): boolean {
   const speaking = allow.filter((rule) => rule.applies(facts) && (rule.lifts === undefined || rule.lifts === effect))
   if (speaking.some((rule) => !rule.path && !rule.command && !rule.host && !rule.input)) return true
   if (speaking.some((rule) => rule.host?.(facts.host() ?? '') || rule.input?.(facts.call))) return true
   const paths = speaking.flatMap((rule) => rule.path ?? [])
   if (paths.length === 0) return false
-  const places = await facts.places()
-  const covers = (path: string): boolean => paths.some((matches) => matches(path))
-  return places.length > 0 && places.every(({ given, resolved }) => covers(given) && covers(resolved))
+  const names = namesOfPlaces(facts.call)
+  return names.length > 0 && names.every((name) => paths.some((matches) => matches(name)))
 }
 
-async function onlyPlans(facts: CallFacts): Promise<boolean> {
-  const places = await facts.places()
-  const below = (path: string): boolean => path.startsWith('.vtcode/plans/')
-  return places.length > 0 && places.every(({ given, resolved }) => below(given) && below(resolved))
+function onlyPlans({ call }: CallFacts): boolean {
+  const names = namesOfPlaces(call)
+  return names.length > 0 && names.every((name) => name.startsWith('.vtcode/plans/'))
 }
 
 const does: Record<Effect, string> = {
@@ -101,7 +112,14 @@ async function narrowest(facts: CallFacts, rules: RuleSet): Promise<string> {
   return rule && !(await worstOf(facts, { ...rules, allow: [...rules.allow, rule] })) ? rule.text : facts.call.slot
 }
 
-async function refuse(facts: CallFacts, rules: RuleSet, { word: kind, effect, reason }: Objection): Promise<Verdict> {
+/** A rule on the slot would not do. */
+const plainly: Record<ModeWord, string> = {
+  run: '',
+  ask: 'the user answers the question, or the command names every program in plain words',
+  deny: 'name every program of the command in plain words',
+}
+
+async function refuse(facts: CallFacts, rules: RuleSet, { word: kind, effect, reason, way }: Objection): Promise<Verdict> {
   const next = effect === 'exec' ? inspection(facts) : undefined
-  return verdict(facts.call, { kind: kind === 'deny' ? 'deny' : 'ask', reason, rule: await narrowest(facts, rules), ...(next && { next }) })
+  return verdict(facts.call, { kind: kind === 'deny' ? 'deny' : 'ask', reason, ...(way === undefined ? { rule: await narrowest(facts, rules) } : { way }), ...(next && { next }) })
 }

@@ -1,4 +1,5 @@
 import { Option } from 'commander'
+import { shortLine } from '../../core/base/index.js'
 import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
 import type { PendingApproval } from '../agent/cli/index.js'
 import { columns, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
@@ -8,7 +9,7 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
   const { approvalOf, approvalsIn, writeApproval } = await import('../agent/cli/index.js')
   let code = 0
   const within = async (what: (workspace: Workspace) => Promise<void>) => {
-    const workspace = openWorkspace(kernel.workspace)
+    const workspace = openWorkspace(kernel.workspace, kernel)
     try {
       await what(workspace)
     } finally {
@@ -34,7 +35,7 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
     within(async (workspace) => {
       const all = await approvalsIn(workspace)
       if (json) io.stdout.write(`${JSON.stringify(all)}\n`)
-      else io.stdout.write(all.length === 0 ? 'Nothing waits.\n' : columns(all.map((one) => [one.token, statusOf(one), one.tool, oneLine(`${JSON.stringify(one.input)}  ${one.reason}`)])))
+      else io.stdout.write(all.length === 0 ? 'Nothing waits.\n' : all.map(shown).join(''))
     }),
   )
   command
@@ -46,6 +47,12 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
     .option('--message <text>', 'what the model is told')
     .action((token: string, { message }: { message?: string }) => answer(token, { decision: 'deny', ...(message !== undefined && { followup: message }) }))
   return runCommand(command, argv, () => code)
+}
+
+/** A row, and below it the question as everybody is asked it. */
+function shown(one: PendingApproval): string {
+  const lines = (one.question ?? JSON.stringify(one.input)).split('\n')
+  return columns([[one.token, statusOf(one), one.tool, shortLine(one.reason, 400)]]) + lines.map((line) => `    ${shortLine(line, 4000)}\n`).join('')
 }
 
 function statusOf({ answer, expires_at }: PendingApproval): string {

@@ -29,7 +29,12 @@ export default async function ask(kernel: Kernel, argv: string[], io: Io): Promi
   return runCommand(command, argv, () => code)
 }
 
-function answer(kernel: Kernel, question: string, flags: Flags, io: Io): Promise<number> {
+async function answer(kernel: Kernel, question: string, flags: Flags, io: Io): Promise<number> {
+  const { mode } = kernel.settings.policy
+  if (mode !== 'plan') {
+    say(io, 'error', `vtcode ask changes nothing, so it works in mode plan and in no other; --mode ${mode} does not belong to it. What changes something is \`vtcode exec --mode ${mode} "<task>"\`.`)
+    return 2
+  }
   const { tools, outputFormat, json, code, context } = flags
   return withAgent(kernel, io, { verb: 'exec', ...definedOnly({ asked: context }) }, { surface: 'ask', ...sessionOptions(flags), tools, quiet: true }, async (agent) => {
     const { text, usage, total_cost_usd: cost_usd, session_id, error, exit_code } = await agent.run(question, { signal: io.signal })
@@ -38,7 +43,7 @@ function answer(kernel: Kernel, question: string, flags: Flags, io: Io): Promise
     if (json || outputFormat === 'json') {
       const [provider, ...name] = agent.model.split('/')
       io.stdout.write(`${JSON.stringify({ response, provider, model: name.join('/'), usage, cost_usd, session_id })}\n`)
-    } else if (!error) io.stdout.write(fitTerminal(io, response.endsWith('\n') ? response : `${response}\n`))
+    } else if (response !== '' && response !== error?.message) io.stdout.write(fitTerminal(io, response.endsWith('\n') ? response : `${response}\n`))
     return exit_code
   })
 }

@@ -1,3 +1,4 @@
+import { visibleJson } from '../../core/base/index.js'
 import type { Approval, Io, JsonObject, Kernel } from '../../core/index.js'
 import { approver, asker, interactive, readInput, say, takeTool, CallUsageError } from '../lib/terminal/index.js'
 
@@ -34,7 +35,8 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
     return 2
   }
 
-  remarks(kernel, io)
+  const told = new Set<string>()
+  remarks(kernel, io, told)
   const approve = approver(io)
   const asked = async (request: Approval) => {
     const { notify } = await import('../lib/hooks/index.js')
@@ -47,14 +49,18 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
     ...(session !== undefined && { session }),
     ...(interactive(io) && { approve: asked, ask: asker(io) }),
   })
+  // A call of a name that was not known may have started servers.
+  remarks(kernel, io, told, !result.ok && result.error.code === 'VT_TOOL_UNKNOWN')
   for (const { code, message } of result.notices ?? []) say(io, 'info', `${code}: ${message}`)
-  io.stdout.write(`${JSON.stringify(result, null, io.stdout.isTTY ? 2 : 0)}\n`)
+  io.stdout.write(`${visibleJson(JSON.stringify(result, null, io.stdout.isTTY ? 2 : 0))}\n`)
   return result.ok ? 0 : 1
 }
 
-/** What a user would want to fix; what only waits for consent is one line, however much it is. */
-function remarks(kernel: Kernel, io: Io): void {
-  const diagnostics = kernel.diagnostics().filter(({ severity }) => severity !== 'info')
+/** What a user would want to fix and was not told yet, and where a name is unknown why a server may not have brought it; what only waits for consent is one line, however much it is. */
+function remarks(kernel: Kernel, io: Io, told: Set<string>, servers = false): void {
+  const wanted = kernel.diagnostics().filter(({ severity, code }) => severity !== 'info' || (servers && code === 'VT_MCP_START'))
+  const diagnostics = wanted.filter(({ message }) => !told.has(message))
+  for (const { message } of diagnostics) told.add(message)
   const waiting = diagnostics.filter(({ code }) => waits.has(code))
   if (waiting.length > 0) say(io, 'warning', `Left out until you agree: ${waiting.length} of what this workspace brings; \`vtcode trust\` shows it and asks.`)
   for (const { code, severity, message, hint } of diagnostics) if (!waits.has(code)) say(io, severity, hint ? `${message} ${hint}` : message)

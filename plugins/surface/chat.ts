@@ -68,13 +68,15 @@ async function listen(talk: Talk, io: Io): Promise<void> {
 
 /** What the model says, before its calls and at the end of its turn, and what of the person's it takes up by then. */
 function conversation(io: Io): (event: ThreadEvent) => void {
-  let failure = ''
+  let texts: string[] = []
   return (event) => {
     const item = event.type === 'item.started' || event.type === 'item.completed' ? event.item : undefined
     if (event.type === 'item.started' && item?.type === 'user_message' && item.origin === 'queue') io.stderr.write(`> ${oneLine(item.text)}\n`)
-    if (event.type === 'item.completed' && item?.type === 'agent_message' && item.status === 'completed') failure += item.text
+    if (event.type === 'item.completed' && item?.type === 'agent_message' && item.status === 'completed') texts.push(item.text)
     const due = event.type === 'turn.completed' || (event.type === 'item.started' && item?.type === 'tool_invocation')
-    if (due && failure.trim() !== '') io.stdout.write(`${fitTerminal(io, failure)}\n`)
-    if (due || event.type === 'turn.failed') failure = ''
+    // The last text of a turn that failed is the reason, which is told otherwise; an answer that was cut stands before it.
+    const said = (event.type === 'turn.failed' ? (event.code === 'VT_LLM_LENGTH' ? texts.slice(0, -1) : []) : texts).join('')
+    if ((due || event.type === 'turn.failed') && said.trim() !== '') io.stdout.write(`${fitTerminal(io, said)}\n`)
+    if (due || event.type === 'turn.failed') texts = []
   }
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { homeOf, readContract, validateConfigFile, type Diagnostic, type Io, type Kernel, type Origin } from '../../core/index.js'
+import { withoutLiterals } from '../../core/config/index.js'
+import { createKernel, homeOf, readContract, validateConfigFile, type Diagnostic, type Io, type Kernel, type Origin } from '../../core/index.js'
 import { oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode config`: what the settings are, who said so, and whether a file is right. */
@@ -23,7 +24,7 @@ export default async function config(kernel: Kernel, argv: string[], io: Io): Pr
     .description('Whether a settings file is right; without a file, those in use.')
     .argument('[file]')
     .action(async (file?: string) => {
-      code = verdict(file === undefined ? kernel.diagnostics().filter(({ code }) => code.startsWith('VT_CONFIG_')) : await validateConfigFile(resolve(file)), io)
+      code = verdict(file === undefined ? saidOfSettings(kernel) : await saidOfFile(kernel, resolve(file), io), io)
     })
   command
     .command('path')
@@ -40,6 +41,21 @@ export default async function config(kernel: Kernel, argv: string[], io: Io): Pr
   return runCommand(command, argv, () => code)
 }
 
+const saidOfSettings = (kernel: Kernel): Diagnostic[] => kernel.diagnostics().filter(({ code }) => /^VT_(CONFIG|POLICY)_/.test(code))
+
+/** What is wrong with a file, and which of its rules can match nothing: of one that is not in use too, as if it were that of the workspace. */
+async function saidOfFile(kernel: Kernel, file: string, io: Io): Promise<Diagnostic[]> {
+  const wrong = await validateConfigFile(file)
+  if (wrong.length > 0 || files(kernel).includes(file)) return wrong.length > 0 ? wrong : saidOfSettings(kernel)
+  const known = new Set(saidOfSettings(kernel).map(({ message }) => message))
+  const tried = await createKernel({ workspace: kernel.workspace, env: io.env, config: file, verb: 'config' })
+  try {
+    return saidOfSettings(tried).filter(({ message }) => !known.has(message))
+  } finally {
+    await tried.close()
+  }
+}
+
 interface ShowFlags {
   origins?: true
   all?: true
@@ -47,9 +63,9 @@ interface ShowFlags {
 }
 
 function show(kernel: Kernel, { origins, all, json }: ShowFlags, io: Io): void {
-  if (json) return void io.stdout.write(`${JSON.stringify({ settings: kernel.settings, ...(origins && { origins: kernel.origins() }) })}\n`)
+  if (json) return void io.stdout.write(`${JSON.stringify({ settings: withoutLiterals(kernel.settings), ...(origins && { origins: kernel.origins().map(shown) }) })}\n`)
   const { dim, bold } = paint(io.stdout, io.env)
-  const chosen = kernel.origins().filter(({ layer, overridden }) => all || layer !== 'builtin' || overridden.length > 0)
+  const chosen = kernel.origins().map(shown).filter(({ layer, overridden }) => all || layer !== 'builtin' || overridden.length > 0)
   for (const origin of chosen) {
     io.stdout.write(`${bold(oneLine(origin.path))} = ${oneLine(JSON.stringify(origin.value) ?? 'unset')}${origins ? dim(`  ${where(origin)}`) : ''}\n`)
     for (const lost of origins ? origin.overridden : []) {
@@ -58,6 +74,13 @@ function show(kernel: Kernel, { origins, all, json }: ShowFlags, io: Io): void {
     }
   }
   if (!all) io.stderr.write(dim(chosen.length === 0 ? 'Nothing is set; --all shows the defaults.\n' : 'The rest is as by default; --all shows it.\n'))
+}
+
+/** An origin without the secrets that stand in it: those of a layer that was overridden too. */
+function shown(origin: Origin): Origin {
+  const path = origin.path.split('.')
+  const overridden = origin.overridden.map((lost) => ({ ...lost, value: withoutLiterals(lost.value, path) }))
+  return { ...origin, value: withoutLiterals(origin.value, path), overridden } as Origin
 }
 
 const where = ({ layer, file, line }: Pick<Origin, 'layer' | 'file'> & { line?: number }): string => `${layer} ${oneLine(file)}${line === undefined ? '' : `:${line}`}`
@@ -70,14 +93,15 @@ function get(kernel: Kernel, key: string, io: Io): number {
     say(io, 'error', `'${key}' is not set; \`vtcode config show --all\` lists what is.`)
     return 1
   }
-  io.stdout.write(`${JSON.stringify(value)}\n`)
+  io.stdout.write(`${JSON.stringify(withoutLiterals(value, key.split('.')))}\n`)
   return 0
 }
 
 function verdict(problems: Diagnostic[], io: Io): number {
-  for (const { severity, message, hint, files } of problems) say(io, severity, `${files.join(', ')}: ${message} ${hint ?? ''}`)
+  for (const { severity, message, hint, files } of problems) say(io, severity, `${files.length > 0 ? `${files.join(', ')}: ` : ''}${message} ${hint ?? ''}`)
   const wrong = problems.some(({ severity }) => severity === 'error')
-  if (!wrong) io.stdout.write('The settings are right.\n')
+  const idle = problems.some(({ severity }) => severity === 'warning')
+  if (!wrong) io.stdout.write(idle ? 'The settings can be read; what the warnings name has no effect.\n' : 'The settings are right.\n')
   return wrong ? 3 : 0
 }
 

@@ -1,8 +1,9 @@
 import { Option } from 'commander'
-import { findProgram, searchPath } from '../../core/base/index.js'
+import { findProgram, redact, searchPath } from '../../core/base/index.js'
 import { homeOf, openTrust, consentItems, version, type ContributionInfo, type Diagnostic, type Io, type Kernel } from '../../core/index.js'
 import { runContexts, type RunContext } from '../agent/cli/index.js'
-import { sandbox, type SandboxSettings } from '../lib/process/index.js'
+import { leftProcesses, type SandboxSettings } from '../lib/process/index.js'
+import { examineSandbox, sandbox } from '../lib/sandbox/index.js'
 import { oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** Programs that tools make use of when they are there. */
@@ -15,9 +16,14 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
     .option('--json', 'everything as one JSON document')
     .option('--probe', 'import each module that may run, to find those that throw, hang or export nothing')
     .option('--retry <plugin>', 'import the modules of one plugin that was left alone; what runs takes it up when it reloads')
+    .option('--sandbox', 'attempt in the sandbox what it has to prevent, and say of each whether it held; ends with 1 when something is open')
     .option('--providers', 'show instead what an agent would stand on here, and who chose it')
     .addOption(new Option('--context <context>', 'with --providers: as in another place').choices(runContexts))
-    .action(async ({ json, probe, retry, providers, context }: { json?: true; probe?: true; retry?: string; providers?: true; context?: RunContext }) => {
+    .action(async ({ json, probe, retry, providers, context, sandbox: attempt }: Options) => {
+      if (attempt) {
+        code = await attemptAll(kernel, json ?? false, io)
+        return
+      }
       if (providers) {
         const { printComponents } = await import('../agent/cli/index.js')
         code = await printComponents(kernel, context, json ?? false, io)
@@ -28,12 +34,42 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
         code = 2
         return
       }
-      const diagnostics = [...(probe || retry !== undefined ? await kernel.probe(retry) : kernel.diagnostics()), ...kernel.skills().diagnostics]
-      const document = await examine(kernel, diagnostics, io)
+      const said = [...(probe || retry !== undefined ? await kernel.probe(retry) : kernel.diagnostics()), ...kernel.skills().diagnostics]
+      // A plugin that was changed is missed by its skills as by its tools; it is one thing to fix.
+      const errors = new Set(said.filter(({ severity }) => severity === 'error').map(({ message }) => message))
+      const diagnostics = said.filter(({ severity, message, code }) => code !== 'VT_PLUGIN_LOCK' || severity === 'error' || !errors.has(message))
+      const document = redact(await examine(kernel, diagnostics, io))
       io.stdout.write(json ? `${JSON.stringify(document)}\n` : render(document, io))
       code = verdict(diagnostics)
     })
   return runCommand(command, argv, () => code)
+}
+
+interface Options {
+  json?: true
+  probe?: true
+  retry?: string
+  providers?: true
+  context?: RunContext
+  sandbox?: true
+}
+
+/** Runs every attempt to break the sandbox of commands, and prints a line for each. */
+async function attemptAll(kernel: Kernel, json: boolean, io: Io): Promise<number> {
+  const { mode: _, ...settings } = kernel.settings['sandbox'] as unknown as SandboxSettings
+  const attempts = await examineSandbox(kernel.workspace, settings)
+  const { green, red } = paint(io.stdout, io.env)
+  if ('missing' in attempts) {
+    io.stdout.write(json ? `${JSON.stringify({ held: false, missing: attempts.missing, attempts: [] })}\n` : `${red('open')}  everything: ${oneLine(attempts.missing)}\n`)
+    return 1
+  }
+  const held = attempts.every((attempt) => attempt.held)
+  const lines = attempts.map((attempt) => {
+    const found = attempt.found ? `: ${attempt.found.map(oneLine).join(', ')}` : ''
+    return `${attempt.held ? green('held') : red('open')}  ${attempt.name}${found}\n`
+  })
+  io.stdout.write(json ? `${JSON.stringify({ held, attempts })}\n` : lines.join(''))
+  return held ? 0 : 1
 }
 
 type Examination = Awaited<ReturnType<typeof examine>>
@@ -57,6 +93,7 @@ async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
     trust: items.map(({ id, digest }) => ({ id, trusted: store.isTrusted({ id, digest }) })),
     web: { private_hosts: (kernel.settings['web'] as { private_hosts: string[] }).private_hosts },
     sandbox: await sandboxOf(kernel.settings['sandbox'] as unknown as Parameters<typeof sandboxOf>[0]),
+    left: leftProcesses(),
     slots: kernel.list().map(({ slot, chain }) => ({ slot, chain: chain.map((id) => link(id, states.get(id))) })),
     contributions,
     skills: kernel.skills().all.map(({ id, state, file, reason }) => ({ id, state, file, ...(reason !== undefined && { reason }) })),
@@ -93,7 +130,7 @@ function keeping({ mode, missing }: Examination['sandbox']['plugins']): string {
   return `without one for plugins, for ${missing}: a process of its own keeps their faults apart, not their intentions`
 }
 
-function render({ program, node, platform, paths, web, sandbox, slots, contributions, skills, tools, diagnostics }: Examination, io: Io): string {
+function render({ program, node, platform, paths, web, sandbox, left, slots, contributions, skills, tools, diagnostics }: Examination, io: Io): string {
   const { bold, dim, red, yellow, green } = paint(io.stdout, io.env)
   const colour = { error: red, warning: yellow, info: dim }
   const problems = diagnostics.filter(({ severity }) => severity !== 'info')
@@ -108,6 +145,7 @@ function render({ program, node, platform, paths, web, sandbox, slots, contribut
     `programs   ${there}`,
     `sandbox    ${confinement(sandbox)}`,
     `           ${keeping(sandbox.plugins)}`,
+    ...left.map(({ pid, command }) => `left       ${yellow(`process ${pid}`)} outlived its command and its program: ${oneLine(command)}`),
     // An exemption from the rule of public addresses is nothing to fix, and something to know.
     ...(web.private_hosts.length > 0 ? [`web        ${yellow('may reach')} ${web.private_hosts.map(oneLine).join(', ')}, public or not`] : []),
     '',

@@ -58,9 +58,9 @@ function render(explanation: Explanation, io: Io): string {
   const head = `${bold(verdict)}${call ? `  ${call.slot} in mode ${mode}` : ''}${decided_by ? `, decided by ${decided_by}` : ''}\n`
   const why = [reason, hint].flatMap((text) => (text ? [`  ${oneLine(text)}\n`] : [])).join('')
   const commands = chain.flatMap(({ notes }) => notes.flatMap((note) => (note.commands ?? []) as Part[]))
-  const parts = columns(commands.map(({ argv, verdict, rule = '', file = '' }) => [`  ${oneLine(argv.join(' '))}`, verdict, rule, dim(file)]))
-  const others = chain.flatMap(({ notes }) => notes.flatMap((note) => (typeof note.rule === 'string' ? [`  ${note.rule}  ${dim(String(note.file ?? ''))}\n`] : [])))
-  const asked = columns(chain.map(({ policy, verdict, reason = '' }) => [`  ${policy}`, verdict, dim(oneLine(reason))]))
+  const parts = columns(commands.map(({ argv, verdict, rule = '', file = '' }) => [`  ${oneLine(argv.join(' '))}`, verdict, rule, file]), dim)
+  const others = chain.flatMap(({ notes }) => notes.flatMap((note) => (typeof note.rule === 'string' ? [`  ${oneLine(note.rule)}  ${dim(String(note.file ?? ''))}\n`] : [])))
+  const asked = columns(chain.map(({ policy, verdict, reason = '' }) => [`  ${policy}`, verdict, oneLine(reason)]), dim)
   const section = (title: string, text: string): string => (text ? `${title}\n${text}` : '')
   return head + why + section('programs in it', parts) + section('the rule', others.join('')) + section('policies asked', asked)
 }
@@ -94,6 +94,7 @@ function rulesOf(kernel: Kernel): Row[] {
 function list(kernel: Kernel, json: boolean, io: Io): number {
   const { mode, max_mode, constraints } = kernel.settings.policy
   const rules = rulesOf(kernel)
+  for (const { code, severity, message, hint } of kernel.diagnostics()) if (code.startsWith('VT_POLICY_')) say(io, severity, `${message} ${hint ?? ''}`)
   if (json) io.stdout.write(`${JSON.stringify({ mode, max_mode, rules, constraints })}\n`)
   else {
     io.stdout.write(`mode ${mode}, at most ${max_mode}\n${columns(rules.map(({ verdict, rule, place }) => [`  ${verdict}`, rule, place]))}`)

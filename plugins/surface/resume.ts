@@ -1,6 +1,6 @@
-import type { Io, Kernel } from '../../core/index.js'
+import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
 import { withFlags, withSession, work, type Flags } from '../agent/cli/index.js'
-import { interactive, printable, runCommand, say, verb } from '../lib/terminal/index.js'
+import { interactive, oneLine, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode resume`: goes on with a session, whatever ended it. */
 export default async function resume(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -18,7 +18,8 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
       const named = first?.startsWith('ses_') && !last
       const task = [...(named || first === undefined ? [] : [first]), ...rest].join(' ')
       if (!named && !last) {
-        say(io, 'error', 'Say which session: its id, or --last. `vtcode sessions list` shows them.')
+        const wrong = first === undefined ? '' : `${JSON.stringify(oneLine(first))} is no id of a session; an id begins with ses_. `
+        say(io, 'error', `${wrong}Say which session: its id, or --last. \`vtcode sessions list\` shows them.`)
         code = 2
       } else if ((flags.summarize || flags.sessionId !== undefined) && !flags.fork) {
         say(io, 'error', `${flags.summarize ? '--summarize' : '--session-id'} belongs to --fork.`)
@@ -30,10 +31,11 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
         const forked = flags.fork ? { fork: flags.summarize ? ('summarized' as const) : ('full_copy' as const) } : {}
         const from = named ? first! : 'last'
         const there = flags.all ? await kernelOf(kernel, from, io) : kernel
+        const fitting = await asStrict(there, from, io)
         try {
-          code = await work(there, task === '' ? undefined : task, flags, io, { verb: interactive(io) ? 'interactive' : 'exec', surface: 'resume', resume: from, ...forked })
+          code = await work(fitting, task === '' ? undefined : task, flags, io, { verb: interactive(io) ? 'interactive' : 'exec', surface: 'resume', resume: from, ...forked })
         } finally {
-          if (there !== kernel) await there.close()
+          for (const one of new Set([there, fitting])) if (one !== kernel) await one.close()
         }
       }
     })
@@ -47,4 +49,21 @@ async function kernelOf(kernel: Kernel, session: string, io: Io): Promise<Kernel
   if (workspace === undefined || workspace === kernel.workspace) return kernel
   say(io, 'info', `The session belongs to ${printable(workspace)}; the work is done there.`)
   return kernel.elsewhere(workspace)
+}
+
+/** A kernel in the mode of the session, where that is stricter than the mode that holds because nobody says any. */
+async function asStrict(kernel: Kernel, session: string, io: Io): Promise<Kernel> {
+  if (kernel.origins().find(({ path }) => path === 'policy.mode')?.file !== 'default_mode') return kernel
+  const { lastSession, listSessions } = await import('../agent/cli/index.js')
+  const workspace = openWorkspace(kernel.workspace, kernel)
+  try {
+    const id = session === 'last' ? await lastSession(workspace, io.env) : session
+    const mode = (await listSessions(workspace)).find(({ session_id }) => session_id === id)?.mode
+    return mode === 'plan' || mode === 'ask' ? await kernel.elsewhere(kernel.workspace, { mode }) : kernel
+  } catch {
+    // Whoever opens the session says what is wrong with it.
+    return kernel
+  } finally {
+    workspace.close()
+  }
 }

@@ -33,10 +33,11 @@ export default async function revert(kernel: Kernel, argv: string[], io: Io): Pr
 }
 
 async function back(kernel: Kernel, { turn, session, scope, paths, dryRun, force, json }: Flags, io: Io): Promise<number> {
-  const [{ revert }, { lastSession }] = await Promise.all([import('../agent/cli/index.js'), import('../agent/cli/index.js')])
-  const workspace = openWorkspace(kernel.workspace)
+  const { findSession, lastSession, revert } = await import('../agent/cli/index.js')
+  const workspace = openWorkspace(kernel.workspace, kernel)
   try {
-    const id = session ?? (await lastSession(workspace))
+    const id = session ?? (await lastSession(workspace, io.env))
+    await findSession(workspace, id, io.env)
     const wanted = { turn, scope, paths: paths.map((path) => workspace.normalize(path)), ...(dryRun && { dry_run: true }), ...(force && { force: true }) }
     const answer = await revert(workspace, id, wanted, Date.now())
     if (json) io.stdout.write(`${JSON.stringify(answer)}\n`)

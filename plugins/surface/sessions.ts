@@ -31,10 +31,11 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
       else io.stdout.write(cut === 0 ? 'The journal is whole.\n' : `${cut} damaged lines were moved to messages.bad.jsonl.\n`)
     }),
   )
+  command.command('adopt <id>').description('takes over a session that came with the workspace: from then on it is one of yours').action((id: string) => adopt(here, id))
   command.command('delete <id>').action((id: string) => inWorkspace(here, (workspace) => here.sessions.removeSession(workspace, id)))
   command.command('gc').description('deletes what is beyond the bounds of `sessions` in the settings').option('--json').action(({ json }: { json?: true }) =>
     inWorkspace(here, async (workspace) => {
-      const gone = await here.sessions.tidy(workspace, here.sessions.agentSettings(kernel), Date.now())
+      const gone = await here.sessions.tidy(workspace, here.sessions.agentSettings(kernel), { now: Date.now(), env: io.env })
       io.stdout.write(json ? `${JSON.stringify({ deleted: gone })}\n` : gone.map((id) => `${id}\n`).join(''))
     }),
   )
@@ -42,7 +43,7 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
 }
 
 async function inWorkspace(here: SessionCommand, what: (workspace: Workspace) => Promise<void>): Promise<void> {
-  const workspace = openWorkspace(here.kernel.workspace)
+  const workspace = openWorkspace(here.kernel.workspace, here.kernel)
   try {
     await what(workspace)
   } catch (error) {
@@ -71,6 +72,19 @@ const list = (here: SessionCommand, { json, all }: { json?: true; all?: true }):
     const row = (one: SessionManifest) => [one.session_id, one.updated_at, one.status, turns(one), ...(all ? [one.workspace] : []), one.title ?? one.first_prompt].map(oneLine)
     if (json) io.stdout.write(`${JSON.stringify(found)}\n`)
     else io.stdout.write(found.length === 0 ? 'There are no sessions.\n' : columns(found.map(row)))
+  })
+
+/** The consent to a session that somebody else wrote: named by its id, and shown with what it holds. */
+const adopt = (here: SessionCommand, id: string): Promise<void> =>
+  inWorkspace(here, async (workspace) => {
+    const { sessions, io } = here
+    const one = (await sessions.listSessions(workspace)).find(({ session_id }) => session_id === id)
+    if (!one) return sessions.findSession(workspace, id, io.env)
+    const store = await sessions.openStore(workspace, id, { must_exist: true })
+    await sessions.adoptSession(store, id).finally(() => store.close())
+    await sessions.noteSession(id, workspace.root, io.env)
+    await sessions.findSession(workspace, id, io.env)
+    io.stdout.write(`${oneLine(`${id} is one of your sessions now; it begins with: ${one.title ?? one.first_prompt}`)}\n`)
   })
 
 const show = (here: SessionCommand, id: string): Promise<void> =>

@@ -29,9 +29,9 @@ async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true;
   const before = read(file)
   let after: string | undefined
   try {
-    after = edit(before, client.path, entry)
+    after = await edit(before, client, entry)
   } catch (error) {
-    const paste = entry ? ` Enter this yourself${client.path ? ` under ${client.path.join('.')}.vtcode` : ''}: ${JSON.stringify(entry)}` : ' Take the entry vtcode out yourself.'
+    const paste = entry ? ` Enter this yourself under ${client.path.join('.')}.vtcode: ${JSON.stringify(entry)}` : ' Take the entry vtcode out yourself.'
     say(io, 'error', `${file} is left alone: ${(error as Error).message}.${paste}`)
     return 1
   }

@@ -1,21 +1,18 @@
-import { statSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { relative } from 'node:path'
+import { isUtf8 } from 'node:buffer'
+import { readlinkSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { readBytes } from '../../core/documents/index.js'
 import { homeOf, openTrust, consentItems, VtError, type Io, type Kernel, type Trust } from '../../core/index.js'
-import { digestOf, type TrustItem } from '../../core/trust/index.js'
+import { digestOf, fileHash, type TrustItem } from '../../core/trust/index.js'
+import { auditLog } from '../lib/state/index.js'
 import { confirmed, interactive, oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
-
-/** Files are shown whole up to this size; a longer one is not agreed to unseen, it has to be looked at elsewhere. */
-const SHOWN = 256 * 1024
 
 /** `vtcode trust`: what the workspace may run, with the user's consent to each content. */
 export default async function trust(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const { workspace } = kernel
   const home = homeOf({ env: io.env })
-  const { audit_log: log } = kernel.settings['trust'] as { audit_log?: string }
-  const audit = log?.replace(/^~(?=\/)/, io.env['HOME'] ?? homedir())
+  const audit = auditLog(kernel.settings, io.env)
   const store = openTrust({ home, workspace, env: io.env, audit })
   if (store.fault) {
     say(io, 'error', `${store.fault.message} ${store.fault.problem.hint}`)
@@ -68,7 +65,12 @@ async function ask({ workspace, io, store, items, waiting }: Consent): Promise<n
     return 0
   }
   for (const item of waiting) {
-    io.stderr.write(show(item, { workspace, io, store }))
+    const shown = show(item, { workspace, io, store })
+    await written(io, shown.text)
+    if (shown.stale !== undefined) {
+      say(io, 'error', `${oneLine(relative(workspace, shown.stale))} changed while it was shown, so nothing of this was agreed to; look at it again.`)
+      continue
+    }
     if (!interactive(io)) continue
     if (await confirmed(io, `May ${oneLine(item.id)} run with your rights?`)) store.add([item])
     if (io.signal.aborted) return 1
@@ -78,26 +80,44 @@ async function ask({ workspace, io, store, items, waiting }: Consent): Promise<n
   return left === 0 ? 0 : 1
 }
 
-/** An item in full: the settings and every file of it, fit for a terminal. */
-function show(item: TrustItem, { workspace, io, store }: Pick<Consent, 'workspace' | 'io' | 'store'>): string {
+/** An item in full, fit for a terminal: the settings and every byte of its files; `stale` is a file that is no longer what the question is about. */
+function show(item: TrustItem, { workspace, io, store }: Pick<Consent, 'workspace' | 'io' | 'store'>): { text: string; stale?: string } {
   const { bold, dim, yellow } = paint(io.stderr, io.env)
   const before = store.list().find(({ id }) => id === item.id)
   const changed = before ? yellow(`\nIt has changed since you agreed on ${before.at}.`) : ''
-  const files = item.files.flatMap((file) => [dim(`── ${oneLine(relative(workspace, file))}`), contents(file)])
+  const { root = workspace, tree } = item.agreed ?? {}
+  const all = Object.entries(tree?.files ?? {}).map(([path, hash]) => ({ file: join(root, path), ...contents(join(root, path), hash) }))
+  const covered = new Set(all.map(({ file }) => file))
+  const absent = item.files.filter((file) => !covered.has(file) && !statSync(file, { throwIfNoEntry: false })).map((file) => ({ file, text: '(not there)', same: true }))
+  const files = [...all, ...absent].flatMap(({ file, text }) => [dim(`── ${oneLine(relative(workspace, file))}`), text])
   const value = item.value === undefined ? [] : [printable(JSON.stringify(item.value, null, 2))]
-  return `\n${bold(oneLine(item.title))}  ${dim(oneLine(item.id))}${changed}\n${[...value, ...files].join('\n')}\n`
+  const open = (item.uncovered ?? []).map((sentence) => yellow(oneLine(`${sentence}.`)))
+  const stale = all.find(({ same }) => !same)?.file
+  return { text: `\n${bold(oneLine(item.title))}  ${dim(oneLine(item.id))}${changed}\n${[...value, ...files, ...open].join('\n')}\n`, ...(stale !== undefined && { stale }) }
 }
 
-function contents(file: string): string {
-  const stat = statSync(file, { throwIfNoEntry: false })
-  if (!stat?.isFile()) return stat?.isDirectory() ? '(a folder; every file in it is covered)' : '(not there)'
-  return stat.size > SHOWN ? `(${stat.size} bytes; look at it with an editor)` : printable(readBytes(file, { limit: SHOWN }).toString()).trimEnd()
+/** What is asked about, whole however long it is; what is no text is named by its size and hash. */
+function contents(file: string, hash: string): { text: string; same: boolean } {
+  try {
+    if (hash.startsWith('link-')) return { text: `(a link to ${oneLine(readlinkSync(file))})`, same: linkHash(file) === hash }
+    const bytes = readBytes(file, { limit: MAX_BYTES })
+    const text = isUtf8(bytes) && !bytes.includes(0) ? printable(bytes.toString()).trimEnd() : `(no text: ${bytes.length} bytes, ${hash})`
+    return { text, same: fileHash(bytes) === hash }
+  } catch {
+    return { text: '(it cannot be read any more)', same: false }
+  }
 }
+/** No item is larger. */
+const MAX_BYTES = 256 * 1_048_576
+const linkHash = (file: string): string => `link-${fileHash(readlinkSync(file, 'buffer'))}`
+
+/** A long text reaches the reader whole before the question. */
+const written = (io: Io, text: string): Promise<void> => new Promise((resolve) => void io.stderr.write(text, () => resolve()))
 
 function byDigest({ io, store, items }: Consent, digest: string): number {
   if (digest === digestOf(items)) {
     store.add(items)
-    io.stdout.write(`Agreed to ${items.length} items.\n`)
+    io.stdout.write(`Agreed to ${items.length} ${items.length === 1 ? 'item' : 'items'}.\n`)
     return 0
   }
   say(io, 'error', `The digest of what is there now is ${digestOf(items)}, not ${oneLine(digest)}. Nothing was agreed to.`)
@@ -105,9 +125,13 @@ function byDigest({ io, store, items }: Consent, digest: string): number {
 }
 
 function list({ io, store, items }: Consent, json: boolean): void {
-  const rows = items.map(({ id, title, files, digest, value }) => ({ id, title, files, digest, ...(value !== undefined && { value }), trusted: store.isTrusted({ id, digest }) }))
+  const rows = items.map(({ id, title, files, digest, value, uncovered }) => ({
+    id, title, files, digest, ...(value !== undefined && { value }), ...(uncovered && { uncovered }), trusted: store.isTrusted({ id, digest }),
+  }))
   if (json) return void io.stdout.write(`${JSON.stringify({ digest: digestOf(items), items: rows })}\n`)
-  for (const { id, title, trusted } of rows) io.stdout.write(`${trusted ? 'trusted ' : 'waiting '}  ${oneLine(id)}  ${oneLine(title)}\n`)
+  for (const { id, title, trusted, uncovered = [] } of rows) {
+    io.stdout.write(`${trusted ? 'trusted ' : 'waiting '}  ${oneLine(id)}  ${oneLine(title)}\n${uncovered.map((sentence) => `            ${oneLine(sentence)}.\n`).join('')}`)
+  }
   io.stdout.write(`digest of all: ${digestOf(items)}\n`)
 }
 

@@ -1,5 +1,5 @@
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
-import { explained, undo as putBack, undoable, type Undoable } from '../lib/files/index.js'
+import { explained, foreignCheckpoints, undo as putBack, undoable, type Undoable } from '../lib/files/index.js'
 import { columns, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode undo`: takes the latest change back, again and again, or the one that is named; of any session. */
@@ -9,9 +9,11 @@ export default async function undo(kernel: Kernel, argv: string[], io: Io): Prom
     .argument('[number]', 'which change, as --list counts them', '1')
     .option('--list', 'only show what can be undone, the latest first')
     .action(async (number: string, { list }: { list?: true }) => {
-      const workspace = openWorkspace(kernel.workspace)
+      const workspace = openWorkspace(kernel.workspace, kernel)
       try {
         const all = await undoable(workspace)
+        const [foreign, ...more] = await foreignCheckpoints(workspace)
+        if (foreign !== undefined) say(io, 'warning', `${printable(foreign)}${more.length > 0 ? ` and ${more.length} more` : ''} bears no seal of yours and is left alone: a repository may have brought it.`)
         const wanted = /^\d+$/.test(number) ? all[Number(number) - 1] : undefined
         if (list) io.stdout.write(all.length > 0 ? columns(all.map((one, index) => [`${index + 1}`, ...row(one)])) : `${nothing}\n`)
         else if (wanted) {

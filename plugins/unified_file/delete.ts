@@ -1,4 +1,5 @@
 import { fail, ok, type Handler, type Notice } from '../../core/index.js'
+import { inOneLine } from '../lib/base/index.js'
 import { entryAt, missingPath, mostKept, readsOf, recorded } from '../lib/files/index.js'
 
 interface DeleteInput {
@@ -16,7 +17,7 @@ export default (async (call, context) => {
   const entry = await entryAt(path, expected_hash, context)
   if (!entry) {
     if (!force) throw await missingPath(path, context)
-    return ok({ path, kind: 'file', deleted: false, entries: 0, skipped: true }, { text: `nothing to delete at ${path}` })
+    return ok({ path, kind: 'file', deleted: false, entries: 0, skipped: true }, { text: `nothing to delete at ${inOneLine(path)}` })
   }
   const { entries, bytes } = await workspace.measure(path)
   if (entry.kind === 'dir' && entries > 0 && !recursive) {
@@ -32,6 +33,6 @@ export default (async (call, context) => {
     notices.push({ code: 'VT_FILE_NOT_KEPT', message: `'${path}' was too large to be kept; its deletion cannot be undone.` })
   }
   readsOf(session).forget(at)
-  const text = `deleted ${path} (${entries} ${entries === 1 ? 'entry' : 'entries'})`
+  const text = `deleted ${inOneLine(path)} (${entries} ${entries === 1 ? 'entry' : 'entries'})`
   return ok({ path, kind: entry.kind, deleted: true, entries }, { text, ...(notices.length > 0 && { notices }) })
 }) satisfies Handler<DeleteInput>

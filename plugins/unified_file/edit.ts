@@ -1,5 +1,5 @@
 import { fail, ok, problem, type Call, type Failure, type Handler, type Next, type Notice } from '../../core/index.js'
-import { decodeBytes, encode, recognise, type TextForm } from '../lib/base/index.js'
+import { decodeBytes, encode, inOneLine, recognise, type TextForm } from '../lib/base/index.js'
 import { Changes, diffOf, diffRoom, lineAt, loadTarget, missingPath, nearTo, readOf, refuseStale, replace, type FileTarget } from '../lib/files/index.js'
 import { apart, occurrences, withEnds } from './edit/match.js'
 
@@ -43,7 +43,7 @@ export default (async (call, context) => {
   const last_line = lineAt(changes.bytes, Math.max(last.start, last.end - 1))
   const diff = diffOf(path, changes, diffRoom)
   const all = [...notices, ...largeNotices(edits)]
-  const text = `edited ${path}:${first_line}-${last_line} (${replacements} replacement${replacements === 1 ? '' : 's'})\n${diff}`
+  const text = `edited ${inOneLine(path)}:${first_line}-${last_line} (${replacements} replacement${replacements === 1 ? '' : 's'})\n${diff}`
   const output = { path, replacements, first_line, last_line, hash, ...(resolved !== path && { resolved_path: resolved }), diff }
   return ok(output, { text, ...(all.length > 0 && { notices: all }) })
 }) satisfies Handler<EditInput>
@@ -129,7 +129,7 @@ function largeNotices(edits: Edit[]): Notice[] {
     ? [
         {
           code: 'VT_EDIT_LARGE',
-          message: `${lines} lines were replaced by an edit; write with mode: "overwrite" or {tool:apply_patch} suits that better.`,
+          message: `${lines} lines were replaced by an edit; write with mode: "overwrite" or apply_patch suits that better.`,
         },
       ]
     : []

@@ -1,4 +1,5 @@
 import { ok, type Handler } from '../../core/index.js'
+import { inOneLine } from '../lib/base/index.js'
 import { freeName, missingParents, entryPlace, readsOf, recorded, requiredEntry } from '../lib/files/index.js'
 
 interface MoveInput {
@@ -26,5 +27,5 @@ export default (async (call, context) => {
   reads.forget(entry.at)
   reads.forget(at)
   if (lastRead) reads.remember(at, lastRead)
-  return ok({ from, to, kind: entry.kind, overwritten: there !== undefined }, { text: `moved ${from} -> ${to}` })
+  return ok({ from, to, kind: entry.kind, overwritten: there !== undefined }, { text: `moved ${inOneLine(from)} -> ${inOneLine(to)}` })
 }) satisfies Handler<MoveInput>

@@ -1,5 +1,5 @@
 import { ok, VtError, type Context, type EntryKind, type Handle, type Handler, type Next } from '../../core/index.js'
-import { byPath, pluralized, fitting, inPathOrder, remarks } from '../lib/base/index.js'
+import { byPath, pluralized, fitting, inOneLine, inPathOrder, remarks } from '../lib/base/index.js'
 import { choose, entriesBelow, glob, isGlob, look, nameOf, parentOf, patternRefusal, countMatches, searchOurselves, type WalkOptions, type ListedEntry } from '../lib/search/index.js'
 import { tree } from './list/tree.js'
 
@@ -222,7 +222,7 @@ function itemOf({ path, matches }: Row, entry: ListedEntry | undefined, { mode, 
 function render({ items, total, mode, message }: ListOutput): string {
   const lines = items.map(({ path, type, matches, size }) => {
     const more = matches !== undefined ? `: ${pluralized(matches, 'match', 'matches')}` : mode === 'largest' ? `: ${size} bytes` : ''
-    return path + (type === 'dir' ? '/' : '') + more
+    return inOneLine(path) + (type === 'dir' ? '/' : '') + more
   })
   return [...lines, message ?? pluralized(total, 'entry', 'entries')].join('\n')
 }

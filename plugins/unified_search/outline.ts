@@ -1,7 +1,7 @@
 import { VtError, type Context, type Handle, type Handler, type JsonObject, type Notice } from '../../core/index.js'
 import { inPathOrder, notice, slotRefusal, some } from '../lib/base/index.js'
 import { lines } from '../lib/process/index.js'
-import { look, openOr, tooHardToParse } from '../lib/search/index.js'
+import { largestParsed, look, openOr, parserMemory, tooHardToParse } from '../lib/search/index.js'
 import {
   outlineAnswer, astGrep, astGrepPath, cached, ensureAstGrep, filterOf, InstallProblem, leftOut, remember, outlineSubjects, tooLargeToOutline, versionIn, versionOf,
   wantedLanguage, type OutlineItem, type Language, type Outlined, type OutlineInput, type Range, type OutlineSubject,
@@ -123,8 +123,9 @@ async function ask(context: Context, files: Fresh[], failed: string[]): Promise<
         made.set(path, items.map(itemOf))
       }, 268_435_456)
       const args = ['outline', '--json=stream', '--view', 'expanded', '--items', 'all', '--color', 'never', '--lang', language, '--', ...group.map(({ handle }) => handle.ref)]
-      const answered = await astGrep(context, args, { cwd: '/', seconds }, stream.take)
-      if (answered?.timed_out && group.length === 1) throw tooHardToParse(group[0]!.path)
+      const limited = group.some(({ handle }) => handle.stat.bytes > largestParsed) && { resident: parserMemory }
+      const answered = await astGrep(context, args, { cwd: '/', seconds, ...limited }, stream.take)
+      if (answered?.overburdened || (answered?.timed_out && group.length === 1)) throw tooHardToParse(group[0]!.path)
       if (answered?.timed_out) throw slotRefusal('VT_SEARCH_TIMEOUT', `ast-grep did not finish ${group.length} files of ${language} within ${seconds} s.`, { retryable: true })
       for (const [, ref, reason] of answered?.stderr.matchAll(/^ERROR: (\S+): (.*)$/gm) ?? []) {
         failed.push(`${group.find(({ handle }) => handle.ref === ref)?.path ?? 'a file'}: ${reason}`)

@@ -1,4 +1,4 @@
-import { mkdtempSync, cpSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -37,7 +37,8 @@ async function struck(place: Home, args: string[], input: string | undefined, ch
       const { code } = await vtcode(place, args, { node: ['--import', killing], env: { KILL_AFTER: String(n), KILL_AT: 'step' }, ...(input !== undefined && { input }) })
       if (code !== null) return n
       await check(`${args.join(' ')} killed after step ${n}`)
-      rmSync(place.root, { recursive: true })
+      // The folder stays the same one: what is sealed belongs to it.
+      for (const name of readdirSync(place.root)) rmSync(join(place.root, name), { recursive: true })
       cpSync(saved, place.root, { recursive: true })
     }
   } finally {

@@ -125,7 +125,7 @@ describe('a skill that brings manifests', () => {
     expect(after.notices).toMatchObject([{ code: 'VT_SKILL_UNTRUSTED' }])
     await kernel.reload()
     matches(await call('hello', {}), { ok: false })
-    matches(await call('unified_file', { action: 'write', path: 'b.txt', content: 'x' }), { error: { code: 'VT_POLICY_UNAVAILABLE' } })
+    expect(await call('unified_file', { action: 'write', path: 'b.txt', content: 'x' })).toMatchObject({ error: { code: 'VT_POLICY_UNAVAILABLE' } })
   })
 
   it('whose files are gone is forgotten at the next reload', async () => {

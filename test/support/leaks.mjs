@@ -28,7 +28,7 @@ async function abortSome(count) {
     const abort = new AbortController()
     const pending = run({ command: 'sleep 30 & sleep 30' }, { signal: abort.signal })
     setTimeout(() => abort.abort(), round % 25)
-    if ((await pending).error?.code === 'VT_CALL_ABORTED') aborted += 1
+    if ((await pending).error?.code === 'VT_CALL_INTERRUPTED') aborted += 1
   }
   // What an aborted call started is ended behind its answer.
   await pause(1000)

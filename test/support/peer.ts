@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { LLMock, type FixtureOpts, type JournalEntry } from '@copilotkit/aimock'
 import { tempWorkspace, type Files, type TempWorkspace } from 'vtcode/test'
+import { sealOf } from '../../build/core/base/index.js'
 
 /** One answer of the peer: text, calls, an error, and how it is sent. */
 export interface Answer {
@@ -69,6 +70,9 @@ export const settingsFor = (peer: { url: string }, extra: { provider?: object; s
 export interface Home extends TempWorkspace {
   readonly env: Record<string, string>
 }
+/** The user's mark for what a session holds, as the program that runs in a home writes it. */
+export const markIn = ({ home }: Home, session: string, text: string): string => sealOf(join(home, '.vtcode'), '').userMark('session', session, text)
+
 /** A workspace beside a home whose settings name the peer. */
 export async function home(peer: { url: string }, files: Files = {}, extra: Parameters<typeof settingsFor>[1] = {}): Promise<Home> {
   const workspace = await tempWorkspace(files)

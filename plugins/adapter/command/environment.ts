@@ -1,3 +1,4 @@
+import { pluginVariables } from '../../../core/base/index.js'
 import { VtError, type JsonObject } from '../../../core/index.js'
 import { resolveValues, type ValueScope } from '../../lib/values/index.js'
 import type { TemplateValues } from './template.js'
@@ -15,5 +16,5 @@ export async function toolEnvironment({ workspace, plugin_root, plugin_data }: T
     throw new VtError({ code: 'VT_MANIFEST_INVALID', message, hint: 'Fix `env` of the manifest.', retryable: false })
   }
   const values = await resolveValues(declared, { ...asking, field: 'env' })
-  return { VTCODE_WORKSPACE: workspace, ...values, PLUGIN_ROOT: plugin_root, PLUGIN_DATA: plugin_data }
+  return { VTCODE_WORKSPACE: workspace, ...values, ...pluginVariables(plugin_root, plugin_data) }
 }

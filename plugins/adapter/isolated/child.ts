@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import { toJson } from '../../../core/base/index.js'
 import { problem, type Problem } from '../../../core/index.js'
-import { importForeign } from '../../../core/kernel/index.js'
+import { importForeign } from '../../../core/trust/index.js'
 import { closeSessions, remoteContext, type Described, type Link } from './context.js'
 import { frames, type Frame } from './frames.js'
 
@@ -34,7 +34,7 @@ async function act(frame: Frame, number: number): Promise<object> {
 }
 
 async function load(file: string): Promise<{ complete: boolean }> {
-  const module = (await importForeign(file).catch((error: unknown) => {
+  const module = (await importForeign(file, { alone: true }).catch((error: unknown) => {
     throw new Error(`throws on import: ${String(error instanceof Error ? error.message : error).split('\n')[0]}`)
   })) as Record<string, unknown>
   const main = module['default']

@@ -16,6 +16,9 @@ export interface Link {
   take(frame: Frame): void
 }
 
+/** How much one call may ask of the program at once. */
+export const mostAsks = 32
+
 interface Kept {
   state: Map<string, unknown>
   closing: (() => unknown)[]
@@ -30,11 +33,19 @@ const asked = ['normalize', 'stat', 'read', 'text', 'names', 'measure', 'write',
 export function remoteContext(described: Described | undefined, send: (frame: Frame) => void): Link {
   const abort = new AbortController()
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
+  const queued: (() => void)[] = []
   let numbers = 0
+  // The program ends who asks for more at once than it answers.
+  const next = (): void => {
+    while (waiting.size < mostAsks && queued.length > 0) queued.shift()!()
+  }
   const ask = (method: string, ...args: unknown[]): Promise<unknown> =>
     new Promise((resolve, reject) => {
-      waiting.set(++numbers, { resolve, reject })
-      send({ t: 'ask', k: numbers, method, args })
+      queued.push(() => {
+        waiting.set(++numbers, { resolve, reject })
+        send({ t: 'ask', k: numbers, method, args })
+      })
+      next()
     })
   return {
     context: described ? make(described, abort.signal, ask, send) : {},
@@ -42,6 +53,7 @@ export function remoteContext(described: Described | undefined, send: (frame: Fr
       if (t === 'abort') return abort.abort()
       const one = waiting.get(Number(k))
       waiting.delete(Number(k))
+      next()
       if (error) one?.reject(failure(error as { message: string; problem?: { code: string } }))
       else one?.resolve(value)
     },

@@ -1,9 +1,20 @@
+import { Semaphore } from '../../../core/base/index.js'
 import { problem, type Call, type Client, type Context, type Contribution, type Handle, type JsonObject, type Over, type Progress } from '../../../core/index.js'
+
+/** Calls of other tools that run at once. */
+const CALLS = 8
+
+/** Resources that are said to have changed within a second. */
+const CHANGES = 100
 
 /** One call under way in a plugin's process, and its open handles. */
 export class ContextBridge {
   private readonly handles = new Map<number, Handle>()
   private last = 0
+  private readonly gate = new Semaphore(CALLS)
+  private changes = { second: 0, count: 0 }
+  /** What the plugin asked in this call and was not answered yet. */
+  asks = 0
   constructor(
     private readonly contribution: Contribution,
     private readonly call: Call | undefined,
@@ -66,6 +77,16 @@ export class ContextBridge {
     }
   }
 
+  /** Other tools run side by side, but not as many as the plugin likes. */
+  async slowly<T>(work: () => Promise<T>): Promise<T> {
+    await this.gate.enter()
+    try {
+      return await work()
+    } finally {
+      this.gate.leave()
+    }
+  }
+
   /** Limits how often a plugin logs. */
   log(level: string, message: string): void {
     const now = Date.now()
@@ -79,6 +100,9 @@ export class ContextBridge {
   }
 
   changed(uri: string): void {
+    const second = Math.floor(Date.now() / 1000)
+    if (second !== this.changes.second) this.changes = { second, count: 0 }
+    if (++this.changes.count > CHANGES) return
     this.context.changed(uri)
   }
 

@@ -7,8 +7,11 @@ export type Frame = { t: string; [key: string]: unknown }
 /** A result is at most 32 MiB; what is larger than any frame is nonsense or an attack. */
 const MAX_FRAME = 48 * 1_048_576
 
+/** What may wait to be read by the other side before anything more is made for it. */
+const MAX_QUEUED = 1_048_576
+
 /** Sends and receives frames. Contract: `take` must not throw; `broken` is called once when the other side sends an invalid frame. */
-export function frames(pipe: Duplex, take: (frame: Frame) => void, broken: (reason: string) => void): { send(frame: Frame): void } {
+export function frames(pipe: Duplex, take: (frame: Frame) => void, broken: (reason: string) => void): FramePipe {
   let over = false
   const fail = (reason: string): void => {
     if (!over) broken(reason)
@@ -29,13 +32,36 @@ export function frames(pipe: Duplex, take: (frame: Frame) => void, broken: (reas
     revive,
   }))
   pipe.on('error', () => {})
-  return { send: (frame) => void (pipe.writable && pipe.write(`${JSON.stringify(frame, tell)}\n`)) }
+  return {
+    send(frame) {
+      const line = JSON.stringify(withBytes(frame), tell)
+      if (line.length > MAX_FRAME) throw new Error('it is larger than any message may be')
+      if (pipe.writable) pipe.write(`${line}\n`)
+    },
+    room: () => (pipe.writableLength <= MAX_QUEUED ? undefined : new Promise((resolve) => pipe.once('drain', resolve).once('close', resolve))),
+  }
 }
+
+export interface FramePipe {
+  /** Throws when the frame is too large for the other side. */
+  send(frame: Frame): void
+  /** Resolves when the other side has read what waits for it; nothing where it may be sent more at once. */
+  room(): Promise<unknown> | undefined
+}
+
+/** Bytes where they usually stand: JSON itself would first make a list of numbers of them. */
+function withBytes(frame: Frame): Frame {
+  const { value, args } = frame
+  const told = (one: unknown): unknown => (one instanceof Uint8Array ? bytes(one) : one)
+  return { ...frame, ...(value !== undefined && { value: told(value) }), ...(Array.isArray(args) && { args: args.map(told) }) }
+}
+
+const bytes = (raw: Uint8Array): object => ({ $bytes: Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('base64') })
 
 /** Bytes and large integers, which JSON does not know, as one member each. */
 function tell(this: unknown, key: string, value: unknown): unknown {
   const raw = (this as Record<string, unknown>)[key]
-  if (raw instanceof Uint8Array) return { $bytes: Buffer.from(raw).toString('base64') }
+  if (raw instanceof Uint8Array) return bytes(raw)
   if (typeof value === 'bigint') return { $integer: String(value) }
   return value
 }

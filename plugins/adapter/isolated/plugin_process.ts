@@ -1,30 +1,21 @@
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
-import { environment, signalGroup, start } from '../../../core/base/index.js'
+import { deadline, environment, pluginVariables, signalGroup, start } from '../../../core/base/index.js'
 import { problem, programFile, VtError, type Call, type Context, type Contribution, type AdapterContext, type Session } from '../../../core/index.js'
 import { settles, tail } from '../../lib/process/index.js'
 import { resolveValues } from '../../lib/values/index.js'
 import { sandboxedLaunch } from './sandboxed_launch.js'
-import { frames, type Frame } from './frames.js'
+import { PluginAnswers } from './answers.js'
+import { frames, type Frame, type FramePipe } from './frames.js'
 import { residentMb } from './memory.js'
-import { described, endOf, isContext, lastLine, thrown } from './protocol.js'
+import { described, endOf, isContext, lastLine, thrown, type LoadedModule, type PluginLimits } from './protocol.js'
 import { ContextBridge } from './context_bridge.js'
 
-interface Limits {
-  import_timeout_secs?: number
-  max_memory_mb?: number
-  quarantine_after?: number
-  settings?: Record<string, { env?: Record<string, unknown> }>
-}
 interface Pending {
   resolve: (frame: Frame) => void
   reject: (error: Error) => void
   visit?: ContextBridge
-}
-interface Loaded {
-  file: string
-  complete: boolean
 }
 
 const child = programFile('plugins/adapter/isolated/child.js')
@@ -42,29 +33,32 @@ const FAULTS_MS = 600_000
 /** The process of one plugin: started on first use, ended when it is idle, harmful or no longer wanted. */
 export class PluginProcess {
   #process: ChildProcess | undefined
-  #send: (frame: Frame) => void = () => {}
+  #send: FramePipe['send'] = () => {}
+  #answers: PluginAnswers | undefined
   #starting: Promise<void> | undefined
   #ready = (): void => {}
   #pending = new Map<number, Pending>()
-  #imported = new Map<string, Promise<Loaded>>()
+  #imported = new Map<string, Promise<LoadedModule>>()
   #stderr = tail(MAX_LOG)
   #reason: string | undefined
   #faults: number[] = []
   #idle: NodeJS.Timeout | undefined
   #watching: NodeJS.Timeout | undefined
   #numbers = 0
+  /** Nobody uses the plugin any more; a process that is about to start would outlive the end. */
+  #over = false
   readonly #sessions = new Set<string>()
-  readonly #limits: Limits
+  readonly #limits: PluginLimits
 
   constructor(
     private readonly contribution: Contribution,
     private readonly adapterContext: AdapterContext,
   ) {
-    this.#limits = (adapterContext.settings['plugins'] ?? {}) as Limits
+    this.#limits = (adapterContext.settings['plugins'] ?? {}) as PluginLimits
   }
 
   /** Imports a module in the process. Throws VT_PLUGIN_IMPORT, VT_PLUGIN_QUARANTINED. */
-  async load(contribution: Contribution, file: string): Promise<Loaded> {
+  async load(contribution: Contribution, file: string): Promise<LoadedModule> {
     this.#requireTrusted()
     await this.#started()
     const known = this.#imported.get(file)
@@ -84,6 +78,7 @@ export class PluginProcess {
   /** Calls an export of a module; the last argument is the context. Throws VT_PLUGIN_CRASHED, VT_PLUGIN_QUARANTINED and what the module throws. */
   async call(contribution: Contribution, file: string, name: string, args: unknown[]): Promise<unknown> {
     this.#requireTrusted()
+    const began = Date.now()
     // A new process has no modules yet.
     await this.load(contribution, file)
     const context = isContext(args.at(-1)) ? (args.at(-1) as Context) : undefined
@@ -91,13 +86,15 @@ export class PluginProcess {
     const data = context ? args.slice(0, -1) : args
     const call = data.find((arg): arg is Call => typeof (arg as Call | undefined)?.slot === 'string')
     const visit = context && new ContextBridge(contribution, call, context)
-    const asked = this.#ask({ t: 'call', id: contribution.id, file, name, args: data, ...(context && { context: described(context, this.adapterContext) }) }, visit)
+    const asked = this.#ask({ t: 'call', id: contribution.id, file, name, args: data, ...(context && { context: described(context, contribution, this.adapterContext) }) }, visit)
     const stop = context && this.#stopping(context.signal, asked.number)
+    const late = context && this.#judging(contribution, file, context, began)
     try {
       const { value, none } = await asked
       return none ? undefined : value
     } finally {
       stop?.()
+      clearTimeout(late)
       void visit?.end()
       this.#rest()
     }
@@ -117,7 +114,12 @@ export class PluginProcess {
   }
 
   /** Lets the modules dispose of their state, then kills the process group. */
-  async end(): Promise<void> {
+  end(): Promise<void> {
+    this.#over = true
+    return this.#leave()
+  }
+
+  async #leave(): Promise<void> {
     const { pid } = this.#process ?? {}
     if (pid === undefined) return
     const ended = this.#ended()
@@ -146,10 +148,12 @@ export class PluginProcess {
     const data = adapterContext.dataOf(contribution)
     mkdirSync(data, { recursive: true, mode: 0o700 })
     const declared = { ...settings[contribution.plugin]?.env, ...settings[contribution.id]?.env }
-    const own = await resolveValues(declared, { contribution: { ...contribution, layer: 'user' }, adapterContext, field: 'plugins.settings.env', signal: AbortSignal.timeout(10_000) })
-    const env = { ...environment(), VTCODE_WORKSPACE: adapterContext.workspace, ...own, PLUGIN_ROOT: contribution.root, PLUGIN_DATA: data }
+    using limit = deadline(10_000)
+    const own = await resolveValues(declared, { contribution: { ...contribution, layer: 'user' }, adapterContext, field: 'plugins.settings.env', signal: limit.signal })
+    const env = { ...environment(), VTCODE_WORKSPACE: adapterContext.workspace, ...own, ...pluginVariables(contribution.root, data) }
     const args = [`--max-old-space-size=${memory}`, '--no-warnings', child]
     const launch = await sandboxedLaunch({ file: process.execPath, args, cwd: data, env }, contribution, adapterContext)
+    if (this.#over) throw problem('VT_PLUGIN_CRASHED', { id: contribution.id, reason: 'it is not used any more' })
     const running = start(launch, ['ignore', 'pipe', 'pipe', 'pipe'])
     this.#process = running
     this.#reason = undefined
@@ -158,7 +162,9 @@ export class PluginProcess {
     running.stdout!.resume()
     running.stderr!.on('data', this.#stderr.take)
     const pipe = running.stdio[3] as Duplex
-    this.#send = frames(pipe, (frame) => this.#take(frame), (reason) => this.#kill(reason)).send
+    const { send, room } = frames(pipe, (frame) => this.#take(frame), (reason) => this.#kill(reason))
+    this.#send = send
+    this.#answers = new PluginAnswers({ send, room, kill: (reason) => this.#kill(reason), unread_ms: adapterContext.waits.unread })
     running.once('error', (error) => (this.#reason ??= error.message))
     running.once('close', (code, signal) => this.#closed(running, code, signal))
     // A plugin never keeps the program alive.
@@ -192,16 +198,7 @@ export class PluginProcess {
     } else if (frame.t === 'log') pending.visit?.log(String(frame['level']), String(frame['message']))
     else if (frame.t === 'progress') pending.visit?.progress(frame['update'] as object)
     else if (frame.t === 'changed') pending.visit?.changed(String(frame['uri']))
-    else if (frame.t === 'ask') void this.#answer(frame, pending.visit)
-  }
-
-  async #answer({ n, k, method, args }: Frame, visit: ContextBridge | undefined): Promise<void> {
-    try {
-      const value = await visit?.answer(String(method), (args ?? []) as unknown[])
-      this.#send({ t: 'answer', n, k, value })
-    } catch (error) {
-      this.#send({ t: 'answer', n, k, error: { message: (error as Error).message, ...(error instanceof VtError && { problem: error.problem }) } })
-    }
+    else if (frame.t === 'ask' && pending.visit) this.#answers?.take(frame, pending.visit)
   }
 
   /** Passes an abort on; a handler that does not stop is killed with its process. */
@@ -220,12 +217,30 @@ export class PluginProcess {
     }
   }
 
+  /**
+   * A policy or compactor that does not answer in its time is in the way of every later call: its process is ended, and the next call gets
+   * a new one. It has refused the call that it was asked about; that is no reason to leave it alone for good. The new process starts at
+   * once: the time that a busy machine needs for that would be taken from the next judgement.
+   */
+  #judging(contribution: Contribution, file: string, { host: { waits } }: Context, began: number): NodeJS.Timeout | undefined {
+    const { kind, manifest } = contribution
+    if (kind !== 'policy' && kind !== 'compactor') return undefined
+    // Somewhat before the caller gives up, so that the process is gone when the refusal is told.
+    const ms = (manifest.timeout_secs ? manifest.timeout_secs * 1000 : waits[kind]) * 0.9
+    const running = this.#process!
+    return setTimeout(() => {
+      if (this.#process === running) this.#kill(`it does not answer within ${ms / 1000} s`)
+      this.#closed(running, null, 'SIGKILL', false)
+      this.load(contribution, file).then(() => this.#rest(), () => {})
+    }, Math.max(0, began + ms - Date.now()))
+  }
+
   #kill(reason: string): void {
     this.#reason ??= reason
     if (this.#process?.pid !== undefined) signalGroup(this.#process.pid, 'SIGKILL')
   }
 
-  #closed(process: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
+  #closed(process: ChildProcess, code: number | null, signal: NodeJS.Signals | null, isFault = true): void {
     if (this.#process !== process) return
     this.#process = undefined
     this.#starting = undefined
@@ -241,21 +256,19 @@ export class PluginProcess {
     const reason = this.#reason ?? `${endOf(code, signal)}${lastLine(this.#stderr.text())}`
     this.#reason = reason
     const crash = problem('VT_PLUGIN_CRASHED', { id: this.contribution.id, reason }, { retryable: true })
-    this.#fault(crash)
+    this.#fault(crash, isFault)
     for (const { reject } of left) reject(crash)
   }
 
-  #fault(error: VtError): void {
-    const { quarantine_after: most = 3 } = this.#limits
+  #fault(error: VtError, counts: boolean): void {
     const now = Date.now()
-    this.#faults = [...this.#faults.filter((at) => now - at < FAULTS_MS), now]
+    this.#faults = [...this.#faults.filter((at) => now - at < FAULTS_MS), ...(counts ? [now] : [])]
     this.adapterContext.report(this.contribution, error)
-    if (this.#faults.length >= most) this.adapterContext.quarantine(this.contribution, error.message)
+    if (this.#faults.length >= (this.#limits.quarantine_after ?? 3)) this.adapterContext.quarantine(this.contribution, error.message)
   }
 
   #requireTrusted(): void {
-    const { quarantine_after: most = 3 } = this.#limits
-    if (this.#faults.length < most) return
+    if (this.#faults.length < (this.#limits.quarantine_after ?? 3)) return
     throw new VtError({
       code: 'VT_PLUGIN_QUARANTINED',
       message: `The plugin ${this.contribution.id} failed ${this.#faults.length} times and is left alone: ${this.#reason ?? 'see the log'}`,
@@ -278,7 +291,7 @@ export class PluginProcess {
     if (this.#pending.size > 0 || !this.#process) return
     ;(this.#process.stdio[3] as unknown as { unref?: () => void }).unref?.()
     clearTimeout(this.#idle)
-    this.#idle = setTimeout(() => void this.end(), IDLE_MS)
+    this.#idle = setTimeout(() => void this.#leave(), IDLE_MS)
     this.#idle.unref()
   }
 }

@@ -1,11 +1,12 @@
 import { constants } from 'node:os'
-import { VtError, type Context, type AdapterContext, type Problem } from '../../../core/index.js'
+import { VtError, type Context, type Contribution, type AdapterContext, type Problem } from '../../../core/index.js'
 
 export const isContext = (value: unknown): boolean => typeof value === 'object' && value !== null && 'workspace' in value && 'signal' in value
 
 /** The data of a context; the process requests everything else. */
-export const described = ({ plugin, settings, slot, session, ask, client }: Context, { workspace }: AdapterContext): object => ({
-  plugin,
+export const described = ({ plugin, settings, slot, session, ask, client }: Context, { root }: Contribution, { workspace }: AdapterContext): object => ({
+  // Its files are those that it was loaded with.
+  plugin: { ...plugin, root },
   settings,
   slot,
   session: session.id,
@@ -29,4 +30,16 @@ export function endOf(code: number | null, signal: NodeJS.Signals | null): strin
 export const lastLine = (text: string): string => {
   const line = text.trim().split('\n').filter((one) => /^\s*(?:\w*Error|Uncaught|FATAL|\[)/.test(one)).at(0)
   return line ? `: ${line.trim().slice(0, 200)}` : ''
+}
+
+/** The settings that hold for the processes of plugins. */
+export interface PluginLimits {
+  import_timeout_secs?: number
+  max_memory_mb?: number
+  quarantine_after?: number
+  settings?: Record<string, { env?: Record<string, unknown> }>
+}
+export interface LoadedModule {
+  file: string
+  complete: boolean
 }

@@ -6,16 +6,28 @@ export function toolResult({ content = [], structuredContent, isError }: CallToo
   const texts: string[] = []
   const others: ContentBlock[] = []
   const blocks: JsonObject[] = []
+  let files = 0
   for (const block of content) {
+    const local = isFile(block.type === 'resource_link' ? block.uri : block.type === 'resource' ? block.resource.uri : undefined)
+    if (local) files++
     const text = block.type === 'text' ? block.text : block.type === 'resource' && 'text' in block.resource ? block.resource.text : undefined
     if (text !== undefined) texts.push(text)
     if (block.type === 'image' || block.type === 'audio') others.push({ type: block.type, data: block.data, mimeType: block.mimeType })
-    if (block.type === 'resource_link') others.push({ type: 'resource_link', uri: block.uri, name: block.name, ...(block.mimeType && { mimeType: block.mimeType }) })
-    blocks.push(briefly(block as unknown as JsonObject))
+    if (block.type === 'resource_link' && !local) others.push({ type: 'resource_link', uri: block.uri, name: block.name, ...(block.mimeType && { mimeType: block.mimeType }) })
+    blocks.push(briefly(local ? withoutLink(block as unknown as JsonObject) : (block as unknown as JsonObject)))
   }
+  if (files > 0) texts.push(`(${files} ${files === 1 ? 'link' : 'links'} to files left out: a path of the server names nothing here.)`)
   const text = texts.join('\n')
   if (isError) throw toolError(text || `${name} says that it failed, and nothing else.`)
   return ok((structuredContent as JsonObject | undefined) ?? { content: blocks }, { text, ...(others.length > 0 && { content: others }) })
+}
+
+/** A link to a file would be opened on this machine, by a client that knows nothing of the server. */
+const isFile = (uri: string | undefined): boolean => uri !== undefined && URL.canParse(uri) && new URL(uri).protocol === 'file:'
+
+function withoutLink({ uri: _, ...block }: JsonObject): JsonObject {
+  const { uri: __, ...resource } = (block['resource'] ?? {}) as JsonObject
+  return { ...block, ...(block['resource'] !== undefined && { resource }) }
 }
 
 /** The error text of the tool. */

@@ -1,4 +1,6 @@
-import type { Asker, Question } from '../../../core/index.js'
+import { schemaObjection } from '../../../core/schema/index.js'
+import type { Asker, Question, Schema } from '../../../core/index.js'
+import { oneShortLine } from '../../lib/net/index.js'
 
 interface Field {
   type?: string
@@ -16,15 +18,28 @@ interface Form {
 type Value = string | number | boolean | string[]
 type Answer = { action: 'accept'; content: Record<string, Value> } | { action: 'decline' }
 
+/** A form that a person can answer; texts in characters. */
+const mostFields = 50
+const mostChoices = 200
+const longest = 4_000
+
 const declined: Answer = { action: 'decline' }
 
+export interface FormOptions {
+  /** Names the server to the user. */
+  server: string
+  ask: Asker | undefined
+  signal: AbortSignal
+}
+
 /** A server's question to the user, put by whoever can be asked; without anybody it is declined, as are forms on foreign pages. */
-export async function answerForm(params: unknown, ask: Asker | undefined, signal: AbortSignal): Promise<Answer> {
+export async function answerForm(params: unknown, { server, ask, signal }: FormOptions): Promise<Answer> {
   const { message = '', requestedSchema } = params as Form
-  if (!ask || !requestedSchema) return declined
+  if (!ask || !requestedSchema || schemaObjection(requestedSchema as Schema) !== undefined) return declined
   const fields = Object.entries(requestedSchema.properties ?? {})
+  if (fields.length > mostFields) return declined
   const asked = fields.length > 0 ? fields : ([['confirm', { type: 'boolean' }]] as [string, Field][])
-  const answers = await ask(asked.map(([name, field], at) => questionOf(name, field, at === 0 ? message : '')), signal).catch(() => undefined)
+  const answers = await ask(asked.map(([name, field], at) => questionOf(name, field, at === 0 ? message : '', server)), signal).catch(() => undefined)
   if (!answers) return declined
   const content: Record<string, Value> = {}
   for (const [name, field] of fields) {
@@ -37,16 +52,20 @@ export async function answerForm(params: unknown, ask: Asker | undefined, signal
   return { action: 'accept', content }
 }
 
-function questionOf(id: string, field: Field, message: string): Question {
+/** The words of the server stand behind marks, line by line: none of them can pass for ours, or for those of another server. */
+function questionOf(id: string, field: Field, message: string, server: string): Question {
   const { title = id, description, default: usual } = field
-  const question = [message, description ?? title, usual === undefined ? '' : `Without an answer: ${String(usual)}`].filter(Boolean).join('\n')
+  const words = [message, title, description ?? ''].filter(Boolean).join('\n').slice(0, longest)
+  const quoted = words.split(/[\n\r\u0085\u2028\u2029\v\f]+/).map((line) => `> ${line}`)
+  const question = [`The MCP server ${server} asks:`, ...quoted, ...(usual === undefined ? [] : [`Without an answer: ${oneShortLine(String(usual), 200)}`])].join('\n')
   const labels = choicesOf(field)
-  return { id, header: title.slice(0, 24), question, ...(labels && { options: labels.map((label) => ({ label, description: '' })) }) }
+  return { id, header: server.slice(0, 24), question, ...(labels && { options: labels.map((label) => ({ label, description: '' })) }) }
 }
 
 function choicesOf({ type, enum: plain, oneOf, items }: Field): string[] | undefined {
   if (type === 'boolean') return ['yes', 'no']
-  return plain ?? oneOf?.map((option) => option.const) ?? items?.enum ?? items?.anyOf?.map((option) => option.const)
+  const choices = plain ?? oneOf?.map((option) => option.const) ?? items?.enum ?? items?.anyOf?.map((option) => option.const)
+  return choices?.slice(0, mostChoices)
 }
 
 function valueOf(field: Field, selected: string[], other: string | undefined): Value | undefined {

@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from 'node:path'
-import { environment, findProgram, searchPath, sha256 } from '../../../core/base/index.js'
+import { environment, findProgram, pluginVariables, searchPath, sha256 } from '../../../core/base/index.js'
 import { VtError, type Contribution, type Effect, type JsonObject, type Launch, type AdapterContext } from '../../../core/index.js'
 import { isOwnServer } from '../../lib/base/index.js'
 import { expandVariables, resolveValue, resolveValues, resolveWords, type ValueScope } from '../../lib/values/index.js'
@@ -14,7 +14,7 @@ export interface Definition {
   cwd?: string | JsonObject
   url?: string | JsonObject
   headers?: JsonObject
-  auth?: { type: string; name?: string; value?: unknown; username?: string; password?: unknown; client_id?: string; client_secret?: unknown; scopes?: string[] }
+  auth?: { type: string; name?: string; value?: unknown; username?: string; password?: unknown; client_id?: string; client_secret?: unknown; issuer?: string; scopes?: string[] }
   enabled?: boolean
   required?: boolean
   lazy?: boolean
@@ -78,7 +78,7 @@ export async function launchOf(definition: Definition, { contribution, adapterCo
     file: programOf((await resolveValue(command, asking('command'))) ?? '', base, contribution, adapterContext),
     args: (await resolveWords(args, asking('args'))).map((arg) => expand(arg, 'args')),
     cwd: resolve(base, expand(folder ?? '', 'cwd')),
-    env: { ...environment(), VTCODE_WORKSPACE: adapterContext.workspace, ...expanded, [startedByUs]: '1', PLUGIN_ROOT: contribution.root, PLUGIN_DATA: data },
+    env: { ...environment(), VTCODE_WORKSPACE: adapterContext.workspace, ...expanded, [startedByUs]: '1', ...pluginVariables(contribution.root, data) },
   }
 }
 
@@ -108,9 +108,9 @@ export async function addressOf(definition: Definition, { contribution, adapterC
   const sent = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, typeof headers![name] === 'string' ? expand(value, `headers.${name}`) : value]))
   const kind = type === 'sse' ? 'sse' : 'streamable-http'
   if (auth?.type === 'oauth') {
-    const { client_id, client_secret, scopes } = auth
+    const { client_id, client_secret, issuer, scopes } = auth
     const secret = client_secret === undefined ? undefined : await resolveValue(client_secret, { ...asking, field: 'mcp.auth.client_secret' })
-    const login = { server: contribution.id, url: target, adapterContext, client_secret: secret, ...(client_id !== undefined && { client_id }), ...(scopes && { scopes }) }
+    const login = { server: contribution.id, url: target, adapterContext, client_secret: secret, ...(client_id !== undefined && { client_id }), ...(issuer !== undefined && { issuer }), ...(scopes && { scopes }) }
     return { type: kind, url: target, headers: sent, login }
   }
   await authorize(auth, target, sent, asking)

@@ -1,4 +1,5 @@
 import type { Tool } from '@modelcontextprotocol/client'
+import { schemaObjection } from '../../../core/schema/index.js'
 import { problem, VtError, type Contribution, type Effect, type JsonObject, type AdapterContext } from '../../../core/index.js'
 import { circle, definitionOf, isRemote, leftAlone, startFailure, type Definition } from './definition.js'
 import { globs } from './globs.js'
@@ -40,17 +41,19 @@ async function offersOf(contribution: Contribution, adapterContext: AdapterConte
     adapterContext.refuse(contribution, 'inactive', leftAlone(contribution.id, off))
     return []
   }
-  if (adapterContext.inspecting && !new Pins(server, definition, contribution, adapterContext).read()) {
-    adapterContext.refuse(contribution, 'inactive', leftAlone(contribution.id, 'its tools are not known yet, and nobody needs them now; the next call or `vtcode tools` asks for them'))
+  const pins = new Pins(server, definition, contribution, adapterContext)
+  if (!pins.read() && (adapterContext.inspecting || (adapterContext.later && !definition.required))) {
+    leaveOut(contribution, pins, adapterContext, () => toolsOf(definition, contribution, adapterContext, limits, pins))
     return []
   }
   try {
-    const tools = await toolsOf(server, definition, contribution, adapterContext, limits)
+    const tools = await toolsOf(definition, contribution, adapterContext, limits, pins)
     const { include = definition.include, exclude = definition.exclude } = contribution.manifest.mcp as { include?: string[]; exclude?: string[] }
     const wanted = ({ name }: Tool) => (!include || globs(include, name)) && !globs(exclude ?? [], name) && allowed(`${server}/${name}`, server, limits)
     const prefix = contribution.plugin === contribution.layer ? server : `plugin_${contribution.plugin}_${server}`
     return tools.filter(wanted).map((pinned) => ({ server: prefix, tool: pinned.name, id: `${contribution.id}/${pinned.name}`, contribution, definition, pinned }))
   } catch (error) {
+    pins.remember(error, true)
     if (definition.required) throw problem('VT_RELOAD_REFUSED', { reason: `the MCP server ${server} is required: ${(error as Error).message}` })
     // A missing value is no fault of the server.
     const unset = error instanceof VtError && ['VT_SECRET_MISSING', 'VT_CONFIG_ENV'].includes(error.code)
@@ -59,13 +62,27 @@ async function offersOf(contribution: Contribution, adapterContext: AdapterConte
   }
 }
 
+/** A server whose tools are not known is left out where nobody waits for it; one that did not start lately is named, and not tried again. */
+function leaveOut(contribution: Contribution, pins: Pins, adapterContext: AdapterContext, ask: () => Promise<unknown>): void {
+  const failure = pins.failure()
+  if (failure) {
+    // Whoever looks at what is there is told each time.
+    const first = adapterContext.inspecting || !failure.told
+    if (!adapterContext.inspecting && !failure.told) pins.remember(failure.error, true)
+    return adapterContext.refuse(contribution, first ? 'invalid' : 'inactive', failure.error)
+  }
+  adapterContext.refuse(contribution, 'inactive', leftAlone(contribution.id, 'its tools are not known yet, and nobody needs them now; a call of one of them or `vtcode tools` asks for them'))
+  adapterContext.later?.(() => ask().then(() => {}, (error: unknown) => pins.remember(error, false)))
+}
+
 /** The tools as first listed, which the user agreed to. A server with known tools is not started for a list. Throws VT_MCP_START. */
-async function toolsOf(server: string, definition: Definition, contribution: Contribution, adapterContext: AdapterContext, { max_connections = 16 }: Limits): Promise<Tool[]> {
+async function toolsOf(definition: Definition, contribution: Contribution, adapterContext: AdapterContext, { max_connections = 16 }: Limits, pins: Pins): Promise<Tool[]> {
   if (width() >= max_connections) throw startFailure(contribution.id, `${max_connections} servers are there already, which is mcp.max_connections`)
   const running = holdServer(definition, contribution, adapterContext)
-  const pins = new Pins(server, definition, contribution, adapterContext)
   let pinned = pins.read()
-  if (!pinned || (definition.lazy === false && !adapterContext.inspecting)) await running.connect()
+  const eager = definition.lazy === false && !adapterContext.inspecting
+  if (pinned && eager && adapterContext.later) adapterContext.later(() => running.connect().then(() => {}, () => {}))
+  else if (!pinned || eager) await running.connect()
   const live = running.tools && [...running.tools.values()]
   if (!pinned) pins.write((pinned = live ?? []))
   const listed = view(live ?? pinned)
@@ -73,11 +90,14 @@ async function toolsOf(server: string, definition: Definition, contribution: Con
     if (view(tools) !== listed) adapterContext.renew()
   })
   if (live) {
-    for (const { name } of live.filter((tool) => !pinned.some((known) => digest(known) === digest(tool)))) {
-      adapterContext.remark(contribution, changed(server, name, pinned.some((known) => known.name === name) ? 'is not what it was when it was agreed to' : 'is new'))
+    const agreed = new Set(pinned.map(digest))
+    const known = new Set(pinned.map(({ name }) => name))
+    for (const { name } of live.filter((tool) => !agreed.has(digest(tool)))) {
+      adapterContext.remark(contribution, changed(definitionOf(contribution, adapterContext)!.server, name, known.has(name) ? 'is not what it was when it was agreed to' : 'is new'))
     }
   }
-  return pinned.filter(({ name }) => !live || live.some((tool) => tool.name === name))
+  const offered = live && new Set(live.map(({ name }) => name))
+  return pinned.filter(({ name }) => !offered || offered.has(name))
 }
 
 const view = (tools: readonly Tool[]): string => tools.map(digest).sort().join()
@@ -102,12 +122,12 @@ const allowed = (tool: string, server: string, { allow = [], deny = [], enforce_
 /** One tool as a contribution. Its description and schema are foreign: they are reduced to the parts that the kernel supports. */
 function contributionOf({ contribution, definition, pinned }: Offer, name: string, adapterContext: AdapterContext): Contribution[] {
   const { description, title, inputSchema } = pinned
-  const input = foreignSchema(inputSchema as JsonObject)
-  const reason = unfit(input)
+  const reason = unfit(inputSchema as JsonObject)
   if (reason !== undefined) {
     adapterContext.remark(contribution, problem('VT_SCHEMA_INVALID', { id: name, reason }))
     return []
   }
+  const input = foreignSchema(inputSchema as JsonObject)
   const manifest = {
     name,
     description: description || title || pinned.name,
@@ -124,7 +144,9 @@ function contributionOf({ contribution, definition, pinned }: Offer, name: strin
 }
 
 /** Texts are cleaned where they are shown; a name cannot be cleaned, because the server needs it unchanged. */
-function unfit(input: JsonObject): string | undefined {
+function unfit(input: JsonObject = {}): string | undefined {
+  const objection = schemaObjection(input)
+  if (objection !== undefined) return `input ${objection}`
   let hidden = false
   const text = JSON.stringify(input, (key, value: unknown) => {
     hidden ||= /[\p{Cc}\p{Cf}]/u.test(key)

@@ -1,4 +1,4 @@
-import type { OAuthClientInformationContext, OAuthClientMetadata, OAuthClientProvider, StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
+import type { OAuthClientInformationContext, OAuthClientMetadata, OAuthClientProvider, OAuthDiscoveryState, StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
 import type { AdapterContext } from '../../../core/index.js'
 import { showPage, WayBack } from '../../lib/net/index.js'
 import { TokenStore } from '../../lib/state/index.js'
@@ -9,6 +9,8 @@ interface Kept {
   clients: Record<string, StoredOAuthClientInformation>
   tokens: Record<string, StoredOAuthTokens>
   latest?: string
+  /** By client id: the issuer that its secret went to first. */
+  issuers?: Record<string, string>
 }
 export interface LoginOptions {
   /** Names the server to the user. */
@@ -17,6 +19,8 @@ export interface LoginOptions {
   adapterContext: Pick<AdapterContext, 'home' | 'env' | 'workspace'>
   client_id?: string
   client_secret?: string | undefined
+  /** Whom the secret was registered with; by default the first issuer that the server names. */
+  issuer?: string
   scopes?: string[]
 }
 
@@ -31,6 +35,7 @@ export class Login implements OAuthClientProvider {
   readonly #kept: Kept
   readonly #way: WayBack
   #verifier = ''
+  #discovery: OAuthDiscoveryState | undefined
 
   private constructor(options: LoginOptions, store: TokenStore<Kept>, kept: Kept, way: WayBack) {
     this.#options = options
@@ -75,7 +80,12 @@ export class Login implements OAuthClientProvider {
 
   clientInformation({ issuer }: Partial<OAuthClientInformationContext> = {}): StoredOAuthClientInformation | undefined {
     const { client_id, client_secret } = this.#options
-    if (client_id !== undefined && !this.clientMetadataUrl) return { client_id, ...(client_secret !== undefined && { client_secret }) }
+    if (client_id !== undefined && !this.clientMetadataUrl) {
+      // Without a secret, the id of the client is no more than its name.
+      if (client_secret === undefined || issuer === undefined) return { client_id, ...(issuer !== undefined && { issuer }) }
+      this.#holdIssuer(client_id, issuer)
+      return { client_id, client_secret, issuer }
+    }
     return this.#kept.clients[issuer ?? this.#kept.latest ?? '']
   }
   saveClientInformation(client: StoredOAuthClientInformation, { issuer }: Partial<OAuthClientInformationContext> = {}): void {
@@ -93,7 +103,15 @@ export class Login implements OAuthClientProvider {
   invalidateCredentials(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): void {
     if (scope === 'all' || scope === 'client') this.#kept.clients = {}
     if (scope === 'all' || scope === 'tokens') this.#kept.tokens = {}
+    if (scope === 'all' || scope === 'discovery') this.#discovery = undefined
     this.#save()
+  }
+  /** What the server said of its issuer when the sign-in began: the code goes to that issuer and to no other. The next sign-in asks again. */
+  saveDiscoveryState(state: OAuthDiscoveryState): void {
+    this.#discovery = state
+  }
+  discoveryState(): OAuthDiscoveryState | undefined {
+    return this.#discovery
   }
   saveCodeVerifier(verifier: string): void {
     this.#verifier = verifier
@@ -109,6 +127,18 @@ export class Login implements OAuthClientProvider {
   /** The parameters of the browser's redirect, once the user has signed in. */
   answer(signal: AbortSignal): Promise<URLSearchParams> {
     return this.#way.answer(signal)
+  }
+
+  /** A client secret goes to the issuer that it was registered with (SEP-2352). Throws for any other. */
+  #holdIssuer(client_id: string, issuer: string): void {
+    const plain = (text: string): string => text.replace(/\/$/, '')
+    const known = this.#options.issuer ?? this.#kept.issuers?.[client_id]
+    if (known === undefined) {
+      this.#kept.issuers = { ...this.#kept.issuers, [client_id]: issuer }
+      this.#save()
+    } else if (plain(known) !== plain(issuer)) {
+      throw new Error(`its client secret belongs to ${known}, and the server now names ${issuer.slice(0, 300)} to sign in at; \`auth.issuer\` says where the secret may go`)
+    }
   }
 
   #save(): void {

@@ -1,13 +1,15 @@
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
+import type { Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { signalGroup, start } from '../../../core/base/index.js'
 import type { Launch } from '../../../core/index.js'
 import { jsonLines, settles, tail } from '../../lib/process/index.js'
+import { MAX_ANSWER, type Intake } from './intake.js'
 
-const MAX_FRAME = 32 * 1_048_576
 const MAX_LOG = 262_144
-const grace = { close: 500, term: 2_000, kill: 500 }
+// With the time that this program takes itself, a server ends within two seconds of its owner; one that has not greeted us has nothing to finish.
+const grace = { close: 500, term: 1_000, greeting: 200, kill: 300 }
 
 /**
  * A server on the pipes of a process: one JSON message a line. The process leads a group of its own, so that the end of the server is
@@ -19,11 +21,14 @@ export class Pipe implements Transport {
   onmessage?: Transport['onmessage']
   #child: ChildProcess | undefined
   #closed: Promise<unknown> = Promise.resolve()
+  /** Settles when the server has read what waits for it. */
+  #read: Promise<void> | undefined
   readonly #stderr = tail(MAX_LOG)
 
   constructor(
     private readonly launch: Launch,
     private readonly data: string,
+    private readonly intake: Intake,
   ) {}
 
   /** The end of the server's standard error. */
@@ -41,7 +46,10 @@ export class Pipe implements Transport {
     this.#closed = new Promise((resolve) => child.once('close', resolve))
     void this.#closed.then(() => this.onclose?.())
     child.stdin!.on('error', () => {})
-    child.stdout!.on('data', this.#take)
+    child.stdout!.on('data', (chunk: Buffer) => {
+      this.intake.add(chunk.length)
+      this.#take(chunk)
+    })
     child.stderr!.on('data', this.#stderr.take)
     // A server never keeps the program alive.
     child.unref()
@@ -51,12 +59,12 @@ export class Pipe implements Transport {
     })
   }
 
-  readonly #take = jsonLines(MAX_FRAME, {
+  readonly #take = jsonLines(MAX_ANSWER, {
     value: (message) => this.onmessage?.(message as JSONRPCMessage),
     // Many servers print greetings; a line that is no message is ignored.
     other: (line) => this.#stderr.take(Buffer.from(`${line.slice(0, 400)}\n`)),
     tooLong: () => {
-      this.onerror?.(new Error('The server sent a message of more than 32 MiB.'))
+      this.onerror?.(this.intake.fail('a message of more than 32 MiB'))
       void this.close()
     },
   })
@@ -64,17 +72,42 @@ export class Pipe implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const { stdin } = this.#child ?? {}
     if (!stdin?.writable) throw new Error('The server does not listen any more.')
-    if (!stdin.write(`${JSON.stringify(message)}\n`)) await Promise.race([new Promise((resolve) => stdin.once('drain', resolve)), this.#closed])
+    if (stdin.write(`${JSON.stringify(message)}\n`)) return
+    await (this.#read ??= this.#untilRead(stdin))
+  }
+
+  /** Nothing more is read of a server that does not read: what it asks for would be answered into memory. */
+  async #untilRead(stdin: Writable): Promise<void> {
+    const { stdout } = this.#child!
+    stdout?.pause()
+    await new Promise<void>((resolve) => {
+      const over = (): void => {
+        stdin.off('drain', over).off('close', over)
+        resolve()
+      }
+      stdin.on('drain', over).on('close', over)
+    })
+    this.#read = undefined
+    stdout?.resume()
   }
 
   /** Closes the server's input, then signals it to end, then kills its process group. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return this.#end(grace.close, grace.term)
+  }
+  /** Ends a server that has not finished its greeting. */
+  abandon(): Promise<void> {
+    return this.#end(0, grace.greeting)
+  }
+
+  async #end(close_ms: number, term_ms: number): Promise<void> {
     const child = this.#child
     if (child?.pid === undefined) return
     child.stdin?.end()
-    if (!(await settles(this.#closed, grace.close))) {
+    child.stdout?.resume()
+    if (!(await settles(this.#closed, close_ms))) {
       signalGroup(child.pid, 'SIGTERM')
-      await settles(this.#closed, grace.term)
+      await settles(this.#closed, term_ms)
     }
     signalGroup(child.pid, 'SIGKILL')
     await settles(this.#closed, grace.kill)

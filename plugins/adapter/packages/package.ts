@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { readBytes } from '../../../core/documents/index.js'
+import { fileHash } from '../../../core/trust/index.js'
 import { VtError, type Diagnostic, type JsonObject, type Manifest, type PackagePlace, type PackageReader, type PackageSkills } from '../../../core/index.js'
 import { fill, isObject, sound } from './objects.js'
 import { declared, exported, needsOf, type Needs } from './values.js'
@@ -11,7 +12,9 @@ const most = 500
 export class Package {
   native?: ReturnType<PackageReader>['native']
   skills?: () => PackageSkills
-  readonly manifests: { file: string; manifest: Manifest }[] = []
+  readonly manifests: { file: string; manifest: Manifest; read?: string }[] = []
+  /** By file, the hash of what was read from it. */
+  readonly #read = new Map<string, string>()
   readonly diagnostics: Diagnostic[] = []
   /** What the user is to say for it. */
   needs: Needs = needsOf(undefined)
@@ -27,7 +30,8 @@ export class Package {
     if (!/^[^\p{Cc}\p{Cf}]{1,128}$/u.test(name)) {
       return this.invalid(`${file}: the name ${JSON.stringify(name.slice(0, 40))} is empty, over 128 characters long or holds what cannot be seen.`, file)
     }
-    this.manifests.push({ file, manifest: { name, ...manifest, ...declared(this.needs) } })
+    const read = this.#read.get(file)
+    this.manifests.push({ file, manifest: { name, ...manifest, ...declared(this.needs) }, ...(read !== undefined && { read }) })
   }
   /** The values of the user as variables. */
   exported(): JsonObject {
@@ -54,7 +58,9 @@ export class Package {
     if (!existsSync(file)) return undefined
     try {
       if (!this.holds(path)) throw new Error('it is a link out of the package')
-      const value = sound(JSON.parse(readBytes(file).toString().replace(/^\ufeff/, '')))
+      const bytes = readBytes(file)
+      this.#read.set(file, fileHash(bytes))
+      const value = sound(JSON.parse(bytes.toString().replace(/^\ufeff/, '')))
       if (!isObject(value)) throw new Error('it is no object')
       return value
     } catch (error) {

@@ -33,9 +33,6 @@ export function alarm(ms: number, ring: () => void): Alarm {
   return { again: () => void timer.refresh(), stop: () => clearTimeout(timer) }
 }
 
-/** Aborts after real time. */
-export const deadline = (ms: number): AbortSignal => AbortSignal.timeout(Math.min(ms, longest))
-
 /** A version 4 UUID from these random numbers. */
 export function uuidOf({ next }: Random): string {
   const digits = Array.from({ length: 32 }, () => Math.floor(next() * 16).toString(16))

@@ -73,6 +73,8 @@ export interface Cause {
   retry: 'request' | 'stream' | 'auth' | 'context' | 'no'
   /** What the server asks to wait. */
   wait_ms?: number
+  /** What to do about it, where more is known than the code says. */
+  hint?: string
   /** For the record: `http 429`, `cut`, `connect`. */
   category: string
 }
@@ -91,6 +93,8 @@ export interface Store {
   read(name: string): Promise<string | undefined>
   /** Keeps what left the conversation, beside the session; returns its workspace-relative path. */
   archive(name: string, text: string): Promise<string>
+  /** The mark of this user for a text of this session. */
+  mark(text: string): string
   /** Cuts a log to its first bytes. */
   cut(log: Log, bytes: number): Promise<void>
   close(): Promise<void>

@@ -1,4 +1,4 @@
-export { alarm, clock, deadline, random, seeded, uuidOf } from './clock.js'
+export { alarm, clock, random, seeded, uuidOf } from './clock.js'
 export type { AgentProviders, CallTraits, Cause, Clock, Component, EventSink, GivenComponents, Log, ModelText, Random, Store } from './components.js'
 export { callIdentity, effectsOfCall, isQuiet, meaningOf, meaningsIn, type Meaning } from './effects.js'
 export { AgentError, hintOf, messageOf } from './errors.js'

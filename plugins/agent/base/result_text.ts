@@ -1,4 +1,4 @@
-import type { Result } from '../../../core/base/index.js'
+import { visibleJson, type Result } from '../../../core/base/index.js'
 import type { ModelText } from './components.js'
 import type { Msg } from './types.js'
 
@@ -6,12 +6,14 @@ import type { Msg } from './types.js'
 export function textOfResult(result: Result): ModelText {
   const remarks = (result.notices ?? []).map(({ code, message }) => `\n[${code}] ${message}`).join('')
   if (result.ok) {
-    const text = result.text ?? JSON.stringify(result.output)
-    const spool_path = /the whole text is in (\S+),/.exec(text)?.[1] ?? (typeof result.output['spool_path'] === 'string' ? result.output['spool_path'] : undefined)
+    const text = result.text ?? visibleJson(JSON.stringify(result.output))
+    const said = result.output['spool_path']
+    // What a command printed may name any file; the slot knows.
+    const spool_path = typeof said === 'string' ? said : /the whole text is in (\.vtcode\/spool\/[\w.-]+)/.exec(text)?.[1]
     return { text: text + remarks, is_error: false, ...(spool_path !== undefined && { spool_path }) }
   }
   const { code, message, hint, next } = result.error
-  const lines = [`ERROR ${code}: ${message}`, ...(hint ? [`Hint: ${hint}`] : []), ...(next ? [`Next: ${JSON.stringify(next)}`] : [])]
+  const lines = [`ERROR ${code}: ${message}`, ...(hint ? [`Hint: ${hint}`] : []), ...(next ? [`Next: ${visibleJson(JSON.stringify(next))}`] : [])]
   return { text: lines.join('\n') + remarks, is_error: true }
 }
 

@@ -91,8 +91,8 @@ export interface GroundedFact {
   fact: string
   source: string
 }
-/** One line of messages.jsonl; `n` has no gap, `crc` is the CRC-32 of the line without it, in hex. */
-export type JournalRecord = Fact & { n: number; ts: string; turn: number; crc: string }
+/** One line of messages.jsonl; `n` has no gap, `seal` is the user's mark, `crc` is the CRC-32 of the line without it, in hex. */
+export type JournalRecord = Fact & { n: number; ts: string; turn: number; seal?: string; crc: string }
 
 export type ItemStatus = 'in_progress' | 'completed' | 'failed' | 'cancelled' | 'discarded'
 export type ThreadItem =

@@ -10,6 +10,6 @@ export { chooseComponents, runContexts, type RunContext } from '../components/in
 export { progress, summary } from '../events/index.js'
 export { findModel, listModels, signIn, signInOf, signOut } from '../model/index.js'
 export {
-  allSessions, approvalOf, approvalsIn, findSession, homeOfSession, lastSession, listSessions, openStore, removeSession, repair, revert, tidy,
+  adoptSession, allSessions, approvalOf, approvalsIn, findSession, homeOfSession, lastSession, listSessions, noteSession, openStore, removeSession, repair, revert, tidy,
   writeApproval, type PendingApproval, type SessionManifest,
 } from '../session/index.js'

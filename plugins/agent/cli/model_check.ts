@@ -1,8 +1,8 @@
 import type { Kernel } from '../../../core/kernel/index.js'
-import type { Usage } from '../base/index.js'
+import { AgentError, type Usage } from '../base/index.js'
 import { chooseComponents } from '../components/index.js'
 import { Events } from '../events/index.js'
-import { askModel, connect, Speech } from '../model/index.js'
+import { askModel, connect, noUsage, Speech } from '../model/index.js'
 
 /** The result of one small request. */
 export interface ModelCheck {
@@ -19,6 +19,8 @@ export async function checkModel(kernel: Kernel, id: string, env: Record<string,
   const providers = await chooseComponents({ kernel, env })
   const connection = await connect(kernel, id, providers)
   const offered = { type: 'function' as const, name: 'ping', description: 'Answers.', inputSchema: { type: 'object' as const, properties: {} } }
+  const began = providers.clock.now()
+  let usage = noUsage
   const answer = await askModel(
     { ...connection, model: { ...connection.model, entry: { ...connection.model.entry, retries: { request: 0, stream: 0 } } } },
     {
@@ -26,13 +28,17 @@ export async function checkModel(kernel: Kernel, id: string, env: Record<string,
       messages: [{ role: 'user', parts: [{ type: 'text', text: 'ping' }] }],
       tools: connection.model.facts.supports_tools === false ? [] : [offered],
       // About what these two take.
-      weight: 32,
+      weight: { system: 16, tools: 16 },
       // Less than this some servers refuse.
       max_output_tokens: 16,
       session_id: 'check',
     },
-    { providers, speech: new Speech(new Events('check', providers.clock), () => 'check'), retrying: async () => {} },
+    { providers, speech: new Speech(new Events('check', providers.clock), () => 'check'), retrying: async () => {}, lost: (cost) => (usage = cost.usage) },
     signal,
-  )
+  ).catch((error: unknown) => {
+    // A model that thinks before it says anything may need more than this to say it; it answers all the same.
+    if (!(error instanceof AgentError && error.code === 'VT_LLM_LENGTH')) throw error
+    return { parts: [], duration_ms: providers.clock.now() - began, usage }
+  })
   return { model: connection.model.id, answered: true, latency_ms: answer.duration_ms, calls_tools: answer.parts.some(({ type }) => type === 'raw_call'), usage: answer.usage }
 }

@@ -15,7 +15,7 @@ export interface VerbContext {
 export async function withAgent(kernel: Kernel, io: Io, { verb, asked }: VerbContext, options: AgentOptions, use: (agent: Agent) => Promise<number>): Promise<number> {
   const { createAgent } = await import('../index.js')
   try {
-    for (const { code, message } of kernel.diagnostics()) if (code === 'VT_POLICY_UNKNOWN_TOOL') say(io, 'warning', message)
+    for (const { code, message } of kernel.diagnostics()) if (/^VT_POLICY_(UNKNOWN_TOOL|NO_MATCH)$/.test(code)) say(io, 'warning', message)
     const agent = await createAgent(kernel, { env: io.env, io, context: runContextOf(verb, asked, io.env), ...options })
     try {
       return await use(agent)

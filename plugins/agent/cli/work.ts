@@ -45,7 +45,7 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
   return withAgent(kernel, io, { verb, ...definedOnly({ asked: flags.context }) }, { ...sessionOptions(flags), limits, onEvent, quiet, ...options }, async (agent) => {
     const outcome = await Promise.race([agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
     if (outcome === undefined) return 130
-    if (!flags.json && outcome.text !== '' && !outcome.error) io.stdout.write(`${fitTerminal(io, outcome.text)}\n`)
+    if (!flags.json && outcome.text !== '' && outcome.text !== outcome.error?.message) io.stdout.write(`${fitTerminal(io, outcome.text)}\n`)
     if (!flags.json && !io.quiet) io.stderr.write(`${summary(outcome, done)}\n`)
     else if (!flags.json && outcome.exit_code !== 0) say(io, 'error', summary(outcome, done))
     return flags.lastMessageFile === undefined || keep(flags.lastMessageFile, outcome.text, 'w', io) ? outcome.exit_code : 1

@@ -1,4 +1,4 @@
-import { ok, type Result } from '../../../core/base/index.js'
+import { ok, visibleJson, type Result } from '../../../core/base/index.js'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { approver, asker, interactive, say } from '../../lib/terminal/index.js'
 import { clock, effectsOfCall, isQuiet, random, seeded, textOfResult, type AgentProviders, type AgentSettings, type Component } from '../base/index.js'
@@ -48,7 +48,7 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
   },
   output_map: {
     concise: () => ({ toModel: textOfResult }),
-    detailed: () => ({ toModel: (result) => textOfResult(result.ok ? { ...result, text: JSON.stringify(result.output) } : result) }),
+    detailed: () => ({ toModel: (result) => textOfResult(result.ok ? { ...result, text: visibleJson(JSON.stringify(result.output)) } : result) }),
   },
   logging: {
     journal: () => ({ open: persist }),
@@ -74,7 +74,7 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
   random: { system: () => random, seeded: () => seeded() },
   fetch: { system: () => (input, init) => globalThis.fetch(input, init) },
   notify: {
-    bell: ({ io }) => ({ show: () => void (io?.stderr.isTTY && io.stderr.write('\u0007')) }),
+    bell: ({ io }) => ({ show: () => void (io?.stderr.isTTY && (io.screen ?? io.stderr).write('\u0007')) }),
     stderr: ({ io }) => ({ show: (title, text) => void (io && say(io, 'info', `${title}: ${text}`)) }),
     none: () => ({ show: () => {} }),
   },

@@ -91,7 +91,7 @@ async function checkAgreement({ approval, sandbox: confinement }: Choices): Prom
     const needs = `agrees to everything and needs the sandbox strict; it is ${confinement.name} (${confinement.by}).`
     throw wrong(`The approval approve_all (${approval.by}) ${needs}`, 'Set agent.providers.sandbox: strict, or choose another approval.')
   }
-  const { sandbox } = await import('../../lib/process/index.js')
+  const { sandbox } = await import('../../lib/sandbox/index.js')
   const found = await sandbox()
   if ('missing' in found) throw wrong(`The approval approve_all (${approval.by}) needs a sandbox, and ${found.missing}.`, 'Install bubblewrap; `vtcode doctor` says whether it holds.')
 }

@@ -1,6 +1,6 @@
-import { withoutValues } from '../../../core/base/index.js'
+import { block, withoutValues } from '../../../core/base/index.js'
 import { AgentError, meaningsIn, type CompactTrigger, type Msg, type Summary } from '../base/index.js'
-import { checkBudget, type PaidConversation } from '../ledger/index.js'
+import { budgetOf, type PaidConversation } from '../ledger/index.js'
 import { askModel, connect, sizeOf, tokensOf, type ModelConnection } from '../model/index.js'
 import { callsIn, envelopeOf, mergeSummaries, messageText, plainSummary, readSummary, saveMemory, shownMemory, shownSummary, summaryPrompt, transcript } from '../session/index.js'
 import { keepResult, keepText } from './clearing.js'
@@ -57,8 +57,9 @@ export async function compact(thread: PaidConversation, context: Compactable, { 
   const retained = await cutTo(latest.filter((message) => old.includes(message)), Math.min(most.retained, context.budget.hard / 4), (text) => keepText(thread, `input-${state.turn}`, text))
   const after = { ...state, summary: mergeSummaries(state.summary, summary), history_path }
   const memory = envelopeOf(after, session_id, thread.queue.pending, thread.providers.clock.now())
-  const inserted = [harness(shownMemory(memory)), harness(shownSummary(after.summary)), ...retained]
-  await thread.commit({ kind: 'compaction', keep_from, inserted, history_path, summary }, true)
+  const remembered = [shownMemory(memory), shownSummary(after.summary)]
+  await thread.commit({ kind: 'compaction', keep_from, inserted: [...remembered.map(harness), ...retained], history_path, summary }, true)
+  for (const text of remembered) await events.say({ id: thread.newId('it'), type: 'user_message', text, origin: 'harness' })
   await saveMemory(thread, `${session_id}_${state.compactions}.memory.json`)
   const segment = await context.segments.begin('compaction')
   const tokens_after = context.size
@@ -143,12 +144,11 @@ async function summarise(thread: PaidConversation, old: readonly Msg[], known: {
     const connection = await summariser(thread)
     const window = connection.model.facts.context_window ?? known.window
     const record = transcript(old, Math.max(0, window - most.summary) * 2)
-    const task = `${known.focus ? `Keep above all what concerns: ${known.focus}\n\n` : ''}<record>\n${record}\n</record>`
+    const task = `${known.focus ? `Keep above all what concerns: ${known.focus}\n\n` : ''}${block('record', record)}`
     const messages: Msg[] = [{ role: 'user', parts: [{ type: 'text', text: task }] }]
     for (let attempt = 1; ; attempt++) {
-      await checkBudget(thread, summaryPrompt)
-      const request = { system: summaryPrompt, messages, tools: [], weight: tokensOf(summaryPrompt), max_output_tokens: most.summary, session_id: thread.session_id }
-      const { parts, ...cost } = await askModel(connection, request, { providers: thread.providers, speech: silent, retrying: async () => {} }, signal)
+      const request = { system: summaryPrompt, messages, tools: [], weight: { system: tokensOf(summaryPrompt), tools: 0 }, max_output_tokens: most.summary, session_id: thread.session_id }
+      const { parts, ...cost } = await askModel(connection, request, { providers: thread.providers, speech: silent, retrying: async () => {}, ...budgetOf(thread) }, signal)
       thread.costs.recordAside(cost)
       const text = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
       try {

@@ -34,19 +34,22 @@ export class ContextWindow implements ConversationContext, Compactable {
   get size(): number {
     const { state } = this.thread
     if (this.counted) return this.counted.tokens + sizeOf(state.messages.slice(this.counted.messages))
-    return this.segments.weight + sizeOf(state.messages)
+    const { system, tools } = this.segments.weight
+    return system + tools + sizeOf(state.messages)
   }
 
   async request(): Promise<ModelRequest> {
     const { system, tools } = await this.segments.current()
     const { state, session_id, settings } = this.thread
     const { reasoning_effort } = settings.agent
+    const { sources } = this.thread.connection.model
+    const guessed = sources['context_window'] === 'assumed' && sources['max_output_tokens'] === 'default'
     return {
       system,
       messages: state.messages,
       tools,
       weight: this.segments.weight,
-      max_output_tokens: this.budget.output,
+      ...(!guessed && { max_output_tokens: this.budget.output }),
       session_id,
       ...(reasoning_effort !== undefined && { reasoning_effort }),
     }
@@ -117,11 +120,11 @@ export class ContextWindow implements ConversationContext, Compactable {
     const { workspace, settings, state } = thread
     const changed = state.messages.at(-1)!.parts.flatMap((part) => (part.type === 'tool_result' ? (part.changed ?? []) : []))
     for (const path of new Set([...calls.flatMap(namedBy), ...changed])) {
-      const found = await nestedInstructions(workspace, settings.agent, relative(path, workspace.root), this.shown)
+      const found = await nestedInstructions(thread.kernel, workspace, settings.agent, relative(path, workspace.root), this.shown)
       const text = shownAs(found)
       // A resumed conversation may hold them already.
       const known = found.length === 0 || state.messages.some((message) => message.origin === 'instructions' && messageText(message) === text)
-      if (!known) await thread.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin: 'instructions' } })
+      if (!known) await thread.inject(text, 'instructions')
     }
   }
 }

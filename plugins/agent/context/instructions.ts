@@ -1,11 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import { existsSync } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
-import { dirname, join, posix } from 'node:path'
-import type { VtError } from '../../../core/base/index.js'
+import { basename, dirname, join, posix, relative } from 'node:path'
+import { block, type VtError } from '../../../core/base/index.js'
 import { homeOf } from '../../../core/config/index.js'
 import { readBytes } from '../../../core/documents/index.js'
-import type { Workspace } from '../../../core/workspace/index.js'
+import type { Kernel } from '../../../core/kernel/index.js'
+import { hiddenBy, openWorkspace, type Workspace } from '../../../core/workspace/index.js'
+import { nextCall } from '../../lib/base/index.js'
 import { glob } from '../../lib/search/index.js'
 import { AgentError, type AgentSettings } from '../base/index.js'
 
@@ -22,26 +24,54 @@ const longest = 4 * hardStop
 const deepestImport = 5
 const mostImports = 100
 
+/** What decides whether a file may be read: a call of the same session would be judged by the same policies. Throws Refused. */
+type Judge = (path: string) => Promise<void>
+class Refused extends Error {}
+
+// No call is made: what a session's calls have done before has no part in it.
+const judgeOf = (kernel: Kernel): Judge => async (path) => {
+  const { tool, input } = nextCall('read', { path })
+  const { verdict, reason = '' } = await kernel.explain(tool, input, { session: 'instructions' })
+  if (verdict !== 'run') throw new Refused(reason)
+}
+
 /**
  * What is written for agents, farthest first: the user's own file and rules, files named in the settings, then folder by folder from the
- * root of the repository to the workspace, then its rules. `@path` in them stands for that file. The budget is spent from the nearest
- * outwards; the nearest is never cut. Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE.
+ * root of the repository to the workspace, then its rules. `@path` in them stands for that file. All of it is read as a call would read
+ * it: what the policies refuse or a link leads away from is named and not shown. The budget is spent from the nearest outwards; the
+ * nearest is never cut. Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE.
  */
-export async function instructions(workspace: Workspace, settings: AgentSettings['agent'], env: Readonly<Record<string, string | undefined>>): Promise<Instructions[]> {
+export async function instructions(kernel: Kernel, workspace: Workspace, settings: AgentSettings['agent'], env: Readonly<Record<string, string | undefined>>): Promise<Instructions[]> {
   const home = homeOf({ env })
-  const here = (path: string) => inside(workspace, path)
-  const found: (Instructions | undefined)[] = [await own(join(home, 'AGENTS.md'), home)]
-  for (const name of await ownRules(join(home, 'rules'))) found.push(always(await own(name, home)))
-  for (const pattern of settings.instruction_files) for (const path of await matching(workspace, pattern)) found.push(await here(path))
-  const folders = above(workspace.root)
-  for (const folder of folders) found.push(...(await ofFolder(settings, (name) => own(join(folder, name), folders[0]!))))
-  found.push(...(await ofFolder(settings, here)))
+  const judge = judgeOf(kernel)
+  const names = namesOf(kernel, settings)
+  const here = (path: string) => inside(workspace, path, judge)
+  const own = (path: string) => ownFile(path, home, kernel)
+  const found: (Instructions | undefined)[] = [await own(join(home, 'AGENTS.md'))]
+  for (const name of await ownRules(join(home, 'rules'))) found.push(always(await own(name)))
+  const named = isOfWorkspace(kernel, 'instruction_files') ? (path: string) => here(path).then((one) => onlyMarkdown(one, workspace)) : here
+  for (const pattern of settings.instruction_files) for (const path of await matching(workspace, pattern)) found.push(await named(path))
+  found.push(...(await ofRepository(kernel, workspace, names, judge)))
+  found.push(...(await ofFolder(names, here)))
   for (const path of await rulesOf(workspace)) found.push(always(await here(path)))
   return withinBudget(found.filter((one) => one !== undefined), settings.instruction_max_bytes)
 }
 
+/** Whether a repository set this key. */
+const isOfWorkspace = (kernel: Kernel, key: 'instruction_files' | 'project_doc_fallback_filenames'): boolean =>
+  kernel.origins().some(({ path, layer }) => layer === 'workspace' && path.startsWith(`agent.${key}`))
+
+const markdown = /\.(?:md|mdc|markdown)$/i
+
+function onlyMarkdown(one: Instructions | undefined, workspace: Workspace): Instructions | undefined {
+  if (!one || (markdown.test(one.path) && markdown.test(workspace.resolve(one.path)))) return one
+  return { path: one.path, text: '(not shown: a workspace names Markdown files as instructions and no others)' }
+}
+
 /** The instructions of the folders on the way to a path, below the root, that were not shown before; outermost first. */
-export async function nestedInstructions(workspace: Workspace, settings: AgentSettings['agent'], path: string, shown: Set<string>): Promise<Instructions[]> {
+export async function nestedInstructions(kernel: Kernel, workspace: Workspace, settings: AgentSettings['agent'], path: string, shown: Set<string>): Promise<Instructions[]> {
+  const judge = judgeOf(kernel)
+  const names = namesOf(kernel, settings)
   const found: Instructions[] = []
   const segments = path.split('/')
   if (!(await isFolder(workspace, path))) segments.pop()
@@ -49,10 +79,10 @@ export async function nestedInstructions(workspace: Workspace, settings: AgentSe
     const folder = segments.slice(0, depth).join('/')
     if (folder === '' || folder === '.' || shown.has(folder)) continue
     shown.add(folder)
-    found.push(...(await ofFolder(settings, (name) => inside(workspace, `${folder}/${name}`))))
+    found.push(...(await ofFolder(names, (name) => inside(workspace, `${folder}/${name}`, judge))))
   }
   for (const file of await rulesOf(workspace)) {
-    const rule = shown.has(file) ? undefined : await inside(workspace, file)
+    const rule = shown.has(file) ? undefined : await inside(workspace, file, judge)
     const { paths, text } = ruleOf(rule?.text ?? '')
     if (!rule || !paths?.some((pattern) => glob(pattern, true)(path))) continue
     shown.add(file)
@@ -109,13 +139,17 @@ function always(rule: Instructions | undefined): Instructions | undefined {
   return paths ? undefined : { ...rule, text }
 }
 
-export const shownAs = (all: readonly Instructions[]): string => all.map(({ path, text }) => `<instructions path="${path}">\n${text.trim()}\n</instructions>`).join('\n\n')
+export const shownAs = (all: readonly Instructions[]): string => all.map(({ path, text }) => block('instructions', text.trim(), { path })).join('\n\n')
 
-const namesOf = ({ project_doc_fallback_filenames: others }: AgentSettings['agent']): string[] => ['AGENTS.override.md', 'AGENTS.md', ...others.filter((name) => !name.includes('/'))]
+/** The names of files for agents; those that a repository adds are of files that agents know. */
+function namesOf(kernel: Kernel, { project_doc_fallback_filenames: others }: AgentSettings['agent']): string[] {
+  const free = !isOfWorkspace(kernel, 'project_doc_fallback_filenames')
+  return ['AGENTS.override.md', 'AGENTS.md', ...others.filter((name) => !name.includes('/') && (free || markdown.test(name) || /^\.\w+rules$/.test(name)))]
+}
 
 /** The first of the names that is there; a CLAUDE.md beside it counts too, unless it only says the same, by a link or by an import. */
-async function ofFolder(settings: AgentSettings['agent'], read: (name: string) => Promise<Instructions | undefined>): Promise<Instructions[]> {
-  for (const name of namesOf(settings)) {
+async function ofFolder(names: readonly string[], read: (name: string) => Promise<Instructions | undefined>): Promise<Instructions[]> {
+  for (const name of names) {
     const one = await read(name)
     if (!one) continue
     const other = name === 'CLAUDE.md' ? undefined : await read('CLAUDE.md')
@@ -124,23 +158,56 @@ async function ofFolder(settings: AgentSettings['agent'], read: (name: string) =
   return []
 }
 
-/** A file of the user's or above the workspace; what it imports lies below `root`. */
-async function own(path: string, root: string): Promise<Instructions | undefined> {
-  const real = await realpath(root).catch(() => root)
+/** A file of the user's; what it imports lies below the folder that is theirs. */
+async function ownFile(path: string, home: string, kernel: Kernel): Promise<Instructions | undefined> {
+  const root = await realpath(home).catch(() => home)
   return whole(path, join, async (file) => {
     const found = await realpath(file)
-    if (file !== path && !found.startsWith(`${real}/`)) throw new Error('outside')
-    // Above the workspace anybody's pipe may lie.
+    if (file !== path && !found.startsWith(`${root}/`)) throw new Error('outside')
+    refuseHidden(kernel, found)
     const bytes = readBytes(found, { limit: longest })
     if (!isUtf8(bytes)) throw new Error(`'${file}' is not text.`)
     return bytes.toString()
   })
 }
 
+/** Files outside of the workspace have no calls; the rules that hide files from tools speak about them all the same. */
+function refuseHidden({ settings }: Kernel, file: string): void {
+  if (hiddenBy(settings, dirname(file))?.(basename(file))) throw new Refused('a rule denies reading it')
+}
+
+/** Folder by folder from the root of the repository to the one above the workspace; nothing there leads out of the repository. */
+async function ofRepository(kernel: Kernel, workspace: Workspace, names: readonly string[], judge: Judge): Promise<Instructions[]> {
+  const [root, ...folders] = above(workspace.root)
+  if (root === undefined) return []
+  const repository = openWorkspace(root)
+  const hidden = hiddenBy(kernel.settings, root)
+  // A call knows these files by no path of its own: they are judged as if the repository were the workspace.
+  const judgeThere: Judge = async (path) => {
+    const resolved = repository.resolve(path)
+    if (hidden?.(path) || hidden?.(resolved)) throw new Refused('a rule denies reading it')
+    await judge(path)
+  }
+  try {
+    const found: Instructions[] = []
+    for (const folder of [root, ...folders]) {
+      const at = relative(root, folder)
+      found.push(...(await ofFolder(names, (name) => inside(repository, posix.join(at, name), judgeThere).then((one) => one && { ...one, path: join(root, one.path) }))))
+    }
+    return found
+  } finally {
+    repository.close()
+  }
+}
+
 /** Most of these files do not exist, and reading a missing one makes a workspace search for similar names: so each is looked up first. */
-async function inside(workspace: Workspace, path: string): Promise<Instructions | undefined> {
+async function inside(workspace: Workspace, path: string, judge: Judge): Promise<Instructions | undefined> {
   if (!(await workspace.stat(path).catch(() => undefined))) return undefined
-  return whole(path, (folder, name) => workspace.normalize(posix.join(folder, name)), (file) => workspace.text(file, { max_bytes: longest }))
+  const read = async (file: string) => {
+    await judge(file)
+    return workspace.text(file, { max_bytes: longest })
+  }
+  return whole(path, (folder, name) => workspace.normalize(posix.join(folder, name)), read)
 }
 
 /** A file with what it imports; one that cannot be read leaves a note. */
@@ -181,8 +248,8 @@ async function imported(text: string, path: string, next: (folder: string, name:
       const file = next(dirname(way.at(-1)!), name)
       if (way.includes(file)) return refused('it imports itself')
       return (await unfolded(await read(file), [...way, file])).trimEnd()
-    } catch {
-      return refused('there is no such file here')
+    } catch (error) {
+      return refused(error instanceof Refused ? error.message.replace(/\.$/, '') : 'there is no such file here')
     }
   }
 }

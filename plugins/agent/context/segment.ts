@@ -27,9 +27,8 @@ export class Segments {
     private readonly withTools: boolean,
   ) {}
 
-  get weight(): number {
-    const { system, tools } = this.present?.weight ?? { system: 0, tools: 0 }
-    return system + tools
+  get weight(): ModelRequest['weight'] {
+    return this.present?.weight ?? { system: 0, tools: 0 }
   }
 
   /** The segment in force; a new one begins where the model changed. */
@@ -55,7 +54,7 @@ export class Segments {
     if (kernel.settings.policy.mode !== of.mode) return 'mode'
     if (kernel.generation !== of.generation && sha256(JSON.stringify(this.tools())) !== of.catalog) return 'catalog'
     of.generation = kernel.generation
-    return (await instructionText(workspace, settings, providers.env)) === of.written ? undefined : 'instructions'
+    return (await instructionText(kernel, workspace, settings, providers.env)) === of.written ? undefined : 'instructions'
   }
 
   async begin(reason: SegmentReason): Promise<Segment> {
@@ -67,7 +66,7 @@ export class Segments {
   private async make(): Promise<Segment> {
     const { kernel, workspace, settings, providers, connection, newId } = this.thread
     const { generation } = kernel
-    const written = await instructionText(workspace, settings, providers.env)
+    const written = await instructionText(kernel, workspace, settings, providers.env)
     const system = await systemPrompt(kernel, workspace, written, providers)
     const tools = this.tools()
     const catalog = JSON.stringify(tools)

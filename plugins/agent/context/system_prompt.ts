@@ -1,4 +1,5 @@
 import { platform, release } from 'node:os'
+import { block, visibleLine } from '../../../core/base/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { AgentProviders, AgentSettings, Clock } from '../base/index.js'
@@ -14,20 +15,20 @@ export async function systemPrompt(kernel: Kernel, workspace: Workspace, written
 }
 
 /** The instruction files as the prompt has them. Throws VT_CONTEXT_INSTRUCTIONS_TOO_LARGE. */
-export const instructionText = async (workspace: Workspace, { agent }: AgentSettings, env: AgentProviders['env']): Promise<string> => shownAs(await instructions(workspace, agent, env))
+export const instructionText = async (kernel: Kernel, workspace: Workspace, { agent }: AgentSettings, env: AgentProviders['env']): Promise<string> =>
+  shownAs(await instructions(kernel, workspace, agent, env))
 
 async function environment(workspace: Workspace, clock: Clock, env: AgentProviders['env']): Promise<string> {
   const names = (await workspace.names('.')).filter(({ name }) => name !== '.git' && name !== '.vtcode').map(({ name, kind }) => (kind === 'directory' ? `${name}/` : name))
   const more = names.length > mostNames ? `, and ${names.length - mostNames} more` : ''
-  return [
-    '<environment>',
-    `Working folder: ${workspace.root}`,
+  const facts = [
+    `Working folder: ${visibleLine(workspace.root)}`,
     `System: ${platform()} ${release()}`,
     `Date: ${new Date(clock.now()).toISOString().slice(0, 10)}`,
-    ...(await repository(workspace, env)),
-    `In the folder: ${names.slice(0, mostNames).join(', ') || 'nothing'}${more}`,
-    '</environment>',
-  ].join('\n')
+    ...(await repository(workspace)),
+    `In the folder: ${names.slice(0, mostNames).map(visibleLine).join(', ') || 'nothing'}${more}`,
+  ]
+  return block('environment', facts.join('\n'))
 }
 
 /** The beginning of every system prompt. */

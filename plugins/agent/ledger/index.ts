@@ -1,2 +1,2 @@
-export { checkBudget, checkPrice } from './budget.js'
+export { budgetOf, checkPrice } from './budget.js'
 export { addCosts, CostLedger, noCost, type Cost, type PaidConversation } from './cost.js'

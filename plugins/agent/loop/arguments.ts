@@ -1,4 +1,4 @@
-import { isObject, type Effect, type JsonObject } from '../../../core/base/index.js'
+import { isObject, toJson, VtError, type Effect, type JsonObject } from '../../../core/base/index.js'
 import { isQuiet, type CallPart, type FinishReason } from '../base/index.js'
 import type { RawCall } from '../model/index.js'
 
@@ -9,7 +9,29 @@ export type Arguments = { input: JsonObject } | { input: string; fault: Fault }
  * Parses the arguments of a call. Two rules repair them, and never where the answer was cut or the call could change
  * something: half a file that was repaired is a damaged file.
  */
-export async function readArguments({ name, text }: RawCall, finish: FinishReason, effectsOf: (input: JsonObject) => Promise<readonly Effect[]>): Promise<Arguments> {
+export async function readArguments(call: RawCall, finish: FinishReason, effectsOf: (input: JsonObject) => Promise<readonly Effect[]>): Promise<Arguments> {
+  const read = await parsedArguments(call, finish, effectsOf)
+  if ('fault' in read) return { ...read, input: shortened(read.input) }
+  const fault = boundsFault(call.name, read.input)
+  return fault ? { input: shortened(call.text), fault } : read
+}
+
+/** What the kernel would refuse for its depth or its size is refused before anything copies it, writes it down or sends it back. */
+function boundsFault(name: string, input: JsonObject): Fault | undefined {
+  try {
+    toJson(input)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof VtError)) throw error
+    return { code: error.code, message: `The arguments of ${name} cannot be used: ${error.message} Nothing was done.`, hint: 'Send the call again with flat and short arguments; a long text goes in several calls.' }
+  }
+}
+
+const longestKept = 4000
+/** Arguments that cannot be used are kept as far as they show what was meant. */
+const shortened = (text: string): string => (text.length > longestKept ? `${text.slice(0, longestKept)}… (${text.length} characters)` : text)
+
+async function parsedArguments({ name, text }: RawCall, finish: FinishReason, effectsOf: (input: JsonObject) => Promise<readonly Effect[]>): Promise<Arguments> {
   const strict = parse(text.trim() === '' ? '{}' : text)
   if (isObject(strict.value)) return { input: strict.value }
   if (finish === 'length') {

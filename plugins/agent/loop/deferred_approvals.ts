@@ -22,8 +22,8 @@ export class DeferredApprovals {
     return (await this.open(call_id)) !== undefined
   }
 
-  async ask({ call_id, name, input }: CallPart, { reasons, covers }: Approval, signal: AbortSignal): Promise<Approved> {
-    const pending = (await this.open(call_id)) ?? (await this.put({ call_id, tool: name, input, reason: reasons.join(' '), ...(covers !== undefined && { covers }) }))
+  async ask({ call_id, name, input }: CallPart, { reasons, question, covers }: Approval, signal: AbortSignal): Promise<Approved> {
+    const pending = (await this.open(call_id)) ?? (await this.put({ call_id, tool: name, input, reason: reasons.join(' '), question, ...(covers !== undefined && { covers }) }))
     try {
       return await this.answer(pending, signal)
     } finally {
@@ -43,7 +43,7 @@ export class DeferredApprovals {
     }
   }
 
-  private async put(question: Pick<PendingApproval, 'call_id' | 'tool' | 'input' | 'reason' | 'covers'>): Promise<PendingApproval> {
+  private async put(question: Pick<PendingApproval, 'call_id' | 'tool' | 'input' | 'reason' | 'question' | 'covers'>): Promise<PendingApproval> {
     const { timeout_secs, notify_command } = this.settings
     const { workspace, session_id, providers } = this.thread
     const now = providers.clock.now()

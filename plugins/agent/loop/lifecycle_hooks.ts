@@ -36,7 +36,7 @@ export class LifecycleHooks implements ConversationHooks {
   }
   /** Adds to the open turn what hooks had to say before it. */
   async sayNotes(): Promise<void> {
-    for (const note of this.notes.splice(0)) await this.thread.say(note)
+    for (const note of this.notes.splice(0)) await this.thread.inject(note)
   }
 
   /** What is left to do in the eyes of a hook; it may send the model on eight times in a row. */

@@ -1,6 +1,6 @@
 import { unlessAborted } from '../../lib/base/index.js'
 import { AgentError } from '../base/index.js'
-import { checkBudget, type PaidConversation } from '../ledger/index.js'
+import { budgetOf, type PaidConversation } from '../ledger/index.js'
 import { connect, reducedTools, type ModelAnswer, type ModelConnection, type ModelRequest, type RequestContext } from '../model/index.js'
 
 const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])
@@ -31,7 +31,6 @@ export class ModelRequests {
     if (this.release) await unlessAborted(signal, this.opened)
     for (;;) {
       const request = await thread.context.request()
-      await checkBudget(thread, request.system)
       await this.noticeLimits(request.tools)
       // An answer takes a while: what came before it gets on disk meanwhile. The next wait reports a failure.
       thread.store.sync('messages.jsonl').catch(() => {})
@@ -39,7 +38,7 @@ export class ModelRequests {
         thread.harness('model_retry', { message: cause.message, attempt, error_category: cause.category, data: { wait_ms } })
       try {
         const tools = thread.connection.model.facts.supports_tools === false ? [] : request.tools
-        const accepted = await ask(thread.connection, { ...request, tools }, { providers: thread.providers, retrying })
+        const accepted = await ask(thread.connection, { ...request, tools }, { providers: thread.providers, retrying, ...budgetOf(thread) })
         thread.context.answered(accepted)
         return accepted
       } catch (error) {

@@ -81,14 +81,14 @@ async function executorOf({ kernel, providers }: Conversation, { tool_name, argu
   const chosen = providers.sandbox.choose(tool_name, given)
   const use = confinement(mode, chosen === 'workspace' ? undefined : chosen, input['sandbox_permissions'] === 'require_escalated')
   if (use !== 'auto') return use === 'off' ? 'local' : 'sandbox'
-  const { sandbox } = await import('../../lib/process/index.js')
+  const { sandbox } = await import('../../lib/sandbox/index.js')
   return 'missing' in (await sandbox()) ? 'local' : 'sandbox'
 }
 
 export function outcomeOf(result: Result, stopped: boolean, decision: HumanInput['decision']): CallOutcome {
   if (result.ok) return 'success'
   const { code, details } = result.error
-  if (code === 'VT_CALL_ABORTED' || stopped) return 'cancelled'
+  if (code === 'VT_CALL_ABORTED' || code === 'VT_CALL_INTERRUPTED' || stopped) return 'cancelled'
   if (code === 'VT_TOOL_UNKNOWN') return 'invalid_tool'
   if (!code.startsWith('VT_POLICY_')) return 'error'
   if (details?.['hook'] === true) return 'hook_denied'

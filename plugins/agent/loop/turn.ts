@@ -90,16 +90,23 @@ class Turn {
       await this.step(true)
       if (unanswered(thread.state).length > 0) continue
       const text = messageText(thread.state.messages.at(-1)!)
+      const { finish } = this.pending!.accepted
       await this.stepDone()
+      if (finish === 'length') {
+        this.kept = text
+        throw new AgentError('VT_LLM_LENGTH', `The answer of ${thread.connection.model.id} was cut at the limit of its length; what it says is not complete.`)
+      }
       if (pseudoCall.test(text)) await this.correct()
       else {
         const left = await thread.lifecycle.stop(text, signal)
         if (left === undefined) return { outcome: 'success', text }
-        await thread.say(left)
+        await thread.inject(left)
       }
     }
   }
 
+  /** The answer that the turn fails with, as far as it came. */
+  private kept: string | undefined
   private first = true
   private pending: { accepted: ModelAnswer; cost: Cost; model: string } | undefined
 
@@ -160,7 +167,7 @@ class Turn {
   /** A last step without tools, in which the model says where things stand. */
   private async close(outcome: OutcomeCode, why: string): Promise<TurnEnd> {
     await this.thread.harness('limit_reached', { message: why })
-    await this.thread.say(`${why} No more calls are possible in this turn. Say in a few sentences what is done and what is left.`)
+    await this.thread.inject(`${why} No more calls are possible in this turn. Say in a few sentences what is done and what is left.`)
     await this.step(false)
     await this.stepDone()
     return { outcome, text: messageText(this.thread.state.messages.at(-1)!) }
@@ -168,7 +175,7 @@ class Turn {
 
   private async correct(): Promise<void> {
     if (this.thread.corrections++ >= mostCorrections) throw new AgentError('VT_LLM_PSEUDO_CALL', `The model ${this.thread.connection.model.id} writes calls as text instead of making them.`)
-    await this.thread.say('Your answer holds a call written as text. Nothing was called. Make calls through the tools of this conversation, or answer without such marks.')
+    await this.thread.inject('Your answer holds a call written as text. Nothing was called. Make calls through the tools of this conversation, or answer without such marks.')
   }
 
   /** Ends the turn that cannot go on: closes everything open, then gives the reason as a message and as a code. */
@@ -182,7 +189,7 @@ class Turn {
     if (failure.code !== 'VT_SESSION_WRITE') await thread.commit({ kind: 'turn_end', status: 'failed', code: failure.code })
     await thread.events.say({ id: thread.newId('it'), type: 'agent_message', text: failure.message, status: 'completed' })
     await thread.events.emit({ type: 'turn.failed', message: failure.message, code: failure.code, usage: this.cost.usage })
-    return { outcome: outcomeOf(failure.code), text: failure.message, failure }
+    return { outcome: outcomeOf(failure.code), text: this.kept ?? failure.message, failure }
   }
 }
 

@@ -21,6 +21,8 @@ export function ownFault(error: unknown): AgentError | undefined {
 
 const again = new Set([408, 409, 429, 500, 502, 503, 504, 529])
 const quota = /insufficient_quota|billing|exceeded your current quota/i
+const tooMuchAsked = /max_(completion_|output_)?tokens|maxOutputTokens/i
+const tooMuchHint = 'Say max_output_tokens and context_window of the model in custom_providers, as the server has them.'
 const tooLong = /context.{0,20}(length|window)|maximum context|too many tokens|prompt is too long|input is too long|exceeds the (maximum|model)/i
 
 /** What an error of the client library, of the network or of ours means; `begun` when an answer was under way. A server may repeat what opens its door: nobody reads that. */
@@ -40,6 +42,8 @@ function meaning(error: unknown, begun: boolean, now: number): Cause {
   const text = `${messageOf(error)} ${responseBody}`
   if (statusCode === 401) return { code: 'VT_LLM_AUTH', message: answer, retry: 'auth', category }
   if (statusCode === 429 && quota.test(text)) return { code: 'VT_LLM_QUOTA', message: answer, retry: 'no', category }
+  // Such a refusal names the window of the model too; a shorter conversation would not help.
+  if ([400, 422].includes(statusCode) && tooMuchAsked.test(text)) return { code: 'VT_LLM_REQUEST', message: answer, retry: 'no', category, hint: tooMuchHint }
   if ([400, 413, 422].includes(statusCode) && tooLong.test(text)) return { code: 'VT_LLM_CONTEXT', message: answer, retry: 'context', category }
   if (!again.has(statusCode)) return { code: statusCode === 403 ? 'VT_LLM_AUTH' : 'VT_LLM_REQUEST', message: answer, retry: 'no', category }
   const wait_ms = waitOf(responseHeaders, now)

@@ -1,5 +1,5 @@
 import type { LanguageModelV3CallOptions, LanguageModelV3FunctionTool, LanguageModelV3Prompt, LanguageModelV3ProviderTool, SharedV3ProviderOptions } from '@ai-sdk/provider'
-import type { Schema } from '../../../core/base/index.js'
+import type { JsonObject, Schema } from '../../../core/base/index.js'
 import type { Msg } from '../base/index.js'
 import { promptOf } from './prompt.js'
 import type { Model } from './providers/facts.js'
@@ -10,9 +10,10 @@ export interface ModelRequest {
   system: string
   messages: readonly Msg[]
   tools: LanguageModelV3FunctionTool[]
-  /** What `system` and `tools` take, in tokens. */
-  weight: number
-  max_output_tokens: number
+  /** What `system` and `tools` take, each in tokens. */
+  weight: { system: number; tools: number }
+  /** Absent where neither the model's limit nor its window is known: a server has a default of its own. */
+  max_output_tokens?: number
   /** Names the conversation for the server's cache. */
   session_id: string
   reasoning_effort?: string
@@ -38,7 +39,7 @@ export function outgoing(model: Model, request: ModelRequest): Omit<LanguageMode
     return typeof text === 'string' ? text : input
   })
   return {
-    maxOutputTokens: request.max_output_tokens,
+    ...(request.max_output_tokens !== undefined && { maxOutputTokens: request.max_output_tokens }),
     providerOptions: optionsOf(model, request),
     ...(caches(model) ? marked(prompt, tools) : { prompt, ...(tools.length > 0 && { tools }) }),
     ...(tools.length > 0 && { toolChoice: { type: 'auto' } }),
@@ -72,18 +73,28 @@ const free = ({ name, description }: LanguageModelV3FunctionTool): LanguageModel
   args: { name, ...(description !== undefined && { description }), format: { type: 'text' } },
 })
 
-function optionsOf({ format, facts, compat, entry }: Model, { session_id, reasoning_effort, tools }: ModelRequest): SharedV3ProviderOptions {
-  const effort = reasoning_effort !== undefined && facts.supports_reasoning_effort !== false ? { reasoningEffort: reasoning_effort } : {}
+function optionsOf(model: Model, { session_id, reasoning_effort, tools }: ModelRequest): SharedV3ProviderOptions {
+  const { format, facts, entry } = model
+  const effort = facts.supports_reasoning_effort === false ? undefined : reasoning_effort
   const cached = facts.supports_context_caching !== false
   const parallel = facts.supports_parallel_tool_calls === false && tools.length > 0
-  if (format === 'openai-responses') {
-    const { store = false, strict_tools: strictJsonSchema = false } = compat
-    const mapped = effort.reasoningEffort === undefined ? {} : { reasoningEffort: compat.reasoning_effort_map?.[effort.reasoningEffort] ?? effort.reasoningEffort }
-    return { openai: { store, strictJsonSchema, ...mapped, ...(cached && { promptCacheKey: session_id }), ...(parallel && { parallelToolCalls: false }) } }
-  }
-  if (format === 'openai-chat') return { [entry.name]: { ...effort, ...(cached && { prompt_cache_key: session_id }) } }
-  if (format === 'anthropic-messages') return parallel ? { anthropic: { disableParallelToolUse: true } } : {}
+  if (format === 'openai-responses') return { openai: { ...responsesOptions(model, effort), ...(cached && { promptCacheKey: session_id }), ...(parallel && { parallelToolCalls: false }) } }
+  if (format === 'openai-chat') return { [entry.name]: { ...(effort !== undefined && { reasoningEffort: effort }), ...(cached && { prompt_cache_key: session_id }) } }
+  if (format === 'anthropic-messages') return { anthropic: { ...(effort !== undefined && { effort: mapped(model, effort, { minimal: 'low' }) }), ...(parallel && { disableParallelToolUse: true }) } }
+  if (format === 'google-generative-ai' && effort !== undefined) return { google: { thinkingConfig: { thinkingLevel: mapped(model, effort) } } }
   return {}
+}
+
+/** The word of the server for an effort; `known` are the words of its format. */
+const mapped = ({ compat }: Model, effort: string, known: Readonly<Record<string, string>> = {}): string => compat.reasoning_effort_map?.[effort] ?? known[effort] ?? effort
+
+/** The library knows models that reason by their names; of any other the settings say so. Such a model answers with encrypted reasoning, which goes back to it. */
+function responsesOptions(model: Model, effort: string | undefined): JsonObject {
+  const { compat, facts, source } = model
+  const { store = false, strict_tools: strictJsonSchema = false } = compat
+  const reasons = facts.supports_reasoning ?? (effort === undefined ? undefined : true)
+  const role = source.builtin || compat.developer_role ? {} : { systemMessageMode: 'system' }
+  return { store, strictJsonSchema, ...(reasons && { forceReasoning: true, ...role }), ...(effort !== undefined && { reasoningEffort: mapped(model, effort) }) }
 }
 
 const caches = ({ format, facts }: Model): boolean => format === 'anthropic-messages' && facts.supports_context_caching !== false

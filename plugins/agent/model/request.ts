@@ -31,6 +31,10 @@ export interface ModelAnswer {
 export interface RequestContext {
   providers: AgentProviders
   speech: Pick<Speech, 'grew' | 'end'>
+  /** Asked before each attempt, with what its request takes at least and what the attempts before it came to. Throws where that is too much. */
+  afford?: (input: Usage, lost: number | null, model: Model) => Promise<void>
+  /** Told what attempts came to that led to no answer. */
+  lost?: (cost: Pick<ModelAnswer, 'usage' | 'cost'>) => void
   /** Told before each wait. */
   retrying: (retry: { attempt: number; cause: Cause; wait_ms: number }) => Promise<void>
 }
@@ -43,21 +47,42 @@ const nothing: Cause = { code: 'VT_LLM_EMPTY', message: 'The answer is empty.', 
  * Asks a model until an answer is whole. Nothing of a broken answer is kept, so asking again repeats no side effect. Throws an
  * AgentError VT_LLM_* when there is no use in going on, and the reason of `signal` when that aborts.
  */
-export async function askModel(connection: ModelConnection, request: ModelRequest, { providers, speech, retrying }: RequestContext, signal: AbortSignal): Promise<ModelAnswer> {
+export async function askModel(connection: ModelConnection, request: ModelRequest, context: RequestContext, signal: AbortSignal): Promise<ModelAnswer> {
+  const attempts: Attempts = { lost: { usage: noUsage, cost: 0 } }
+  try {
+    return await attempted(connection, request, context, attempts, signal)
+  } catch (error) {
+    if (attempts.lost.usage !== noUsage) context.lost?.(attempts.lost)
+    throw error
+  }
+}
+
+interface Attempts {
+  lost: Pick<ModelAnswer, 'usage' | 'cost'>
+}
+
+async function attempted(connection: ModelConnection, request: ModelRequest, context: RequestContext, attempts: Attempts, signal: AbortSignal): Promise<ModelAnswer> {
+  const { providers, speech, retrying, afford } = context
   const { entry } = connection.model
   const began = providers.clock.now()
   const left = { request: 4, stream: 2, ...entry.retries, auth: 1, empty: 2 }
   const total_ms = entry.timeouts?.total_ms ?? limits.total_ms
-  let lost: Pick<ModelAnswer, 'usage' | 'cost'> = { usage: noUsage, cost: 0 }
-  const lose = ({ usage, cost }: typeof lost) => (lost = { usage: addUsage(lost.usage, usage), cost: addUsd(lost.cost, cost) })
+  const lose = ({ usage, cost }: Attempts['lost']) => (attempts.lost = { usage: addUsage(attempts.lost.usage, usage), cost: addUsd(attempts.lost.cost, cost) })
   for (let attempt = 1; ; attempt++) {
     const seen = { text: '', begun: false }
     try {
       const left_ms = total_ms - (providers.clock.now() - began)
       if (left_ms < 0) throw new Stalled('total', total_ms)
+      await afford?.({ ...noUsage, input_tokens: sentIn(request) }, attempts.lost.cost, connection.model)
       const answer = await once(connection, request, { seen, left_ms, total_ms }, { providers, speech }, signal)
-      if (answer.parts.length > 0) return { ...answer, ...lose(answer), duration_ms: providers.clock.now() - began, attempts: attempt }
+      if (answer.finish === 'content-filter') {
+        lose(answer)
+        throw new AgentError('VT_LLM_REFUSED', `The model ${connection.model.id} refused to go on.`)
+      }
+      if (answer.parts.some(({ type }) => type !== 'reasoning')) return { ...answer, ...lose(answer), duration_ms: providers.clock.now() - began, attempts: attempt }
       lose(answer)
+      // Asked again it would think as long again.
+      if (answer.finish === 'length') throw new AgentError('VT_LLM_LENGTH', `The answer of ${connection.model.id} was cut at the limit of its length before it said anything.`)
       if (left.empty-- === 0 || providers.retry.next(attempt, nothing, providers.random) === 'stop') throw new AgentError('VT_LLM_EMPTY', `The model ${connection.model.id} answered with nothing.`)
       await retrying({ attempt, cause: nothing, wait_ms: 0 })
     } catch (error) {
@@ -70,7 +95,10 @@ export async function askModel(connection: ModelConnection, request: ModelReques
         lose({ usage, cost: costOf(usage, connection.model.facts.cost) })
       }
       const wait_ms = waitFor(cause, attempt, left, connection, providers)
-      if (wait_ms === undefined) throw new AgentError(cause.code, cause.message, { details: { category: cause.category, attempts: attempt, ...retryAt(cause, providers) } })
+      if (wait_ms === undefined) {
+        const details = { category: cause.category, attempts: attempt, ...retryAt(cause, providers) }
+        throw new AgentError(cause.code, cause.message, { ...(cause.hint !== undefined && { hint: cause.hint }), details })
+      }
       await retrying({ attempt, cause, wait_ms })
       await providers.clock.sleep(wait_ms, signal)
     }
@@ -89,7 +117,7 @@ function waitFor(cause: Cause, attempt: number, left: Record<'request' | 'stream
 const retryAt = ({ wait_ms }: Cause, { clock }: AgentProviders) => (wait_ms === undefined ? {} : { retry_at: new Date(clock.now() + wait_ms).toISOString() })
 
 /** About how many tokens a request has. */
-const sentIn = ({ weight, messages }: ModelRequest): number => weight + sizeOf(messages)
+const sentIn = ({ weight, tools, messages }: ModelRequest): number => weight.system + (tools.length > 0 ? weight.tools : 0) + sizeOf(messages)
 
 interface Attempt {
   /** What was received so far, to estimate the cost of an attempt that fails. */
@@ -116,7 +144,6 @@ async function once(connection: ModelConnection, request: ModelRequest, attempt:
     }
     return incoming(connection.model, await readAnswer(stream, seen, partArrived, follower))
   })
-  if (read.finish === 'content-filter') throw new AgentError('VT_LLM_REFUSED', `The model ${connection.model.id} refused to go on.`)
   if (read.finish === 'tool-calls' && !read.parts.some(({ type }) => type === 'raw_call')) throw new Cut('The answer announced calls and held none.')
   const usage = usageOf(read.usage, () => sentIn(request), seen.text)
   const cost = reportedCost(read.usage) ?? costOf(usage, connection.model.facts.cost)

@@ -1,6 +1,6 @@
 import type { LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
 import type { JsonObject } from '../../../core/base/index.js'
-import type { FinishReason, MessagePart } from '../base/index.js'
+import { AgentError, type FinishReason, type MessagePart } from '../base/index.js'
 import { Cut } from './failure.js'
 
 /** One call as the model asked for it: its arguments are text until somebody has read them. */
@@ -21,6 +21,9 @@ export interface Follower {
   grew(id: string, kind: 'text' | 'reasoning', text: string): Promise<void>
 }
 
+// Far above what models answer with; each call and each block is written down, reported and answered by itself.
+const most = { calls: 512, parts: 8_192 }
+
 const accepted = ['stop', 'tool-calls', 'length', 'content-filter']
 
 /**
@@ -32,8 +35,10 @@ export async function readAnswer(stream: ReadableStream<LanguageModelV3StreamPar
   const open = new Map<string, { type: 'text' | 'reasoning'; text: string; meta?: JsonObject }>()
   let finish: Extract<LanguageModelV3StreamPart, { type: 'finish' }> | undefined
   let fault: string | undefined
+  let calls = 0
   for await (const part of stream as unknown as AsyncIterable<LanguageModelV3StreamPart>) {
     if (part.type !== 'stream-start') alive()
+    if (parts.length > most.parts || calls > most.calls) throw new AgentError('VT_LLM_REQUEST', `The answer is larger than any answer of a model: ${calls} calls in ${parts.length} parts, and no end.`)
     switch (part.type) {
       case 'text-start':
       case 'reasoning-start': {
@@ -57,6 +62,7 @@ export async function readAnswer(stream: ReadableStream<LanguageModelV3StreamPar
         Object.assign(open.get(part.id) ?? {}, noted(part.providerMetadata))
         break
       case 'tool-call':
+        calls++
         seen.text += part.input
         parts.push({ type: 'raw_call', tool_call_id: part.toolCallId, name: part.toolName, text: part.input, ...noted(part.providerMetadata) })
         break
@@ -73,7 +79,7 @@ export async function readAnswer(stream: ReadableStream<LanguageModelV3StreamPar
   const { unified, raw } = finish?.finishReason ?? {}
   const reason = unified !== undefined && (accepted.includes(unified) || (unified === 'other' && raw !== undefined)) ? (unified as FinishReason) : undefined
   if (!finish || !reason || fault !== undefined) throw new Cut(`The answer broke off${fault ? `: ${fault}` : ' before it was complete'}.`)
-  return { parts: parts.filter((part) => part.type === 'raw_call' || part.text !== '' || part.meta !== undefined), finish: reason, usage: finish.usage }
+  return { parts: parts.filter((part) => part.type === 'raw_call' || part.text.trim() !== '' || (part.type === 'reasoning' && part.meta !== undefined)), finish: reason, usage: finish.usage }
 }
 
 const noted = (metadata: unknown): { meta?: JsonObject } => (metadata ? { meta: metadata as JsonObject } : {})

@@ -5,15 +5,23 @@ import type { ModelFacts } from './providers/entry.js'
 
 export const noUsage: Usage = { input_tokens: 0, cached_input_tokens: 0, cache_creation_tokens: 0, output_tokens: 0 }
 
-/** What the server counted, or an estimate where it said nothing. */
+const mostTokens = 1e9
+
+/** A count that can be one: what a server says beside it would lower the costs of a session, or end its sums. */
+const counted = (tokens: number | undefined, most = mostTokens): number | undefined =>
+  typeof tokens === 'number' && tokens >= 0 && tokens <= mostTokens ? Math.min(tokens, most) : undefined
+
+/** What the server counted, or an estimate where it said nothing that can be true. */
 export function usageOf(usage: LanguageModelV3Usage | undefined, sent: () => number, answer: string): Usage {
-  const input = usage?.inputTokens.total
-  const output = usage?.outputTokens.total
-  const reasoning = usage?.outputTokens.reasoning
+  const input = counted(usage?.inputTokens.total)
+  const output = counted(usage?.outputTokens.total)
+  const reasoning = counted(usage?.outputTokens.reasoning)
+  const input_tokens = input ?? sent()
+  const cached_input_tokens = counted(usage?.inputTokens.cacheRead, input_tokens) ?? 0
   return {
-    input_tokens: input ?? sent(),
-    cached_input_tokens: usage?.inputTokens.cacheRead ?? 0,
-    cache_creation_tokens: usage?.inputTokens.cacheWrite ?? 0,
+    input_tokens,
+    cached_input_tokens,
+    cache_creation_tokens: counted(usage?.inputTokens.cacheWrite, input_tokens - cached_input_tokens) ?? 0,
     output_tokens: output ?? estimateTokenCount(answer),
     ...(reasoning !== undefined && { reasoning_tokens: reasoning }),
     ...((input === undefined || output === undefined) && { estimated: true as const }),
@@ -41,7 +49,7 @@ export function costOf(usage: Usage, cost: ModelFacts['cost']): number | null {
 /** USD by the server's own count, where it tells one, as OpenRouter does. */
 export function reportedCost(usage: LanguageModelV3Usage | undefined): number | undefined {
   const cost = usage?.raw?.['cost']
-  return typeof cost === 'number' && cost >= 0 ? cost : undefined
+  return typeof cost === 'number' && cost >= 0 && Number.isFinite(cost) ? cost : undefined
 }
 /** Unknown costs make a sum unknown. */
 export const addUsd = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b)

@@ -12,6 +12,8 @@ export interface PendingApproval {
   tool: string
   input: unknown
   reason: string
+  /** The whole question, as everybody is asked it. */
+  question?: string
   /** What an approval for the session would cover. */
   covers?: string
   created_at: string
@@ -35,17 +37,14 @@ export async function approvalsIn(workspace: Workspace): Promise<PendingApproval
 export async function approvalOf(workspace: Workspace, token: string): Promise<PendingApproval | undefined> {
   if (!validToken.test(token)) return undefined
   const text = await workspace.text(`${folder}/${token}.json`).catch(() => '')
-  try {
-    const approval = JSON.parse(text) as PendingApproval
-    return approval.token === token ? approval : undefined
-  } catch {
-    return undefined
-  }
+  // A command could write the answer to its own question.
+  const approval = workspace.seal.read('approval', token, text) as PendingApproval | undefined
+  return approval?.token === token ? approval : undefined
 }
 
 export async function writeApproval(workspace: Workspace, approval: PendingApproval): Promise<void> {
   await using here = await ownFolder(workspace, folder)
-  await writeState(`${here.ref}/${approval.token}.json`, JSON.stringify(approval))
+  await writeState(`${here.ref}/${approval.token}.json`, workspace.seal.write('approval', approval.token, approval))
 }
 
 export async function removeApproval(workspace: Workspace, token: string): Promise<void> {

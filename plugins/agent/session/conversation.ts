@@ -35,8 +35,8 @@ export interface Conversation {
 
   /** Writes a fact to the journal, then applies it to `state`; `durable`: waits for the disk. Throws VT_SESSION_WRITE. */
   commit(fact: Fact, durable?: boolean): Promise<void>
-  /** Adds a message of the harness to the conversation. */
-  say(text: string): Promise<void>
+  /** Adds a message that no person wrote to the conversation, and to its events. */
+  inject(text: string, origin?: 'harness' | 'instructions'): Promise<void>
   /** Tells a person something that ends nothing. */
   remark(code: string, message: string): Promise<void>
   /** Records an event of the harness. */

@@ -43,7 +43,8 @@ export class FileSnapshots {
   /** What the last command of a killed process changed, as far as files were copied before it. */
   async afterwards(id: string): Promise<FileChange[]> {
     const text = await this.workspace.text(this.list).catch(() => undefined)
-    return text === undefined ? [] : this.compare(knownIn(text), id)
+    const list = text === undefined ? undefined : (this.workspace.seal.read('copies', this.folder, text) as { known: unknown } | undefined)
+    return list === undefined ? [] : this.compare(knownIn(JSON.stringify(list.known)), id)
   }
 
   private get list(): string {
@@ -52,7 +53,8 @@ export class FileSnapshots {
 
   /** Writes the list of copies to disk, for a process that is killed before it compares. */
   private async note(known: Known): Promise<void> {
-    const text = JSON.stringify([...known], (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
+    const list: unknown = JSON.parse(JSON.stringify([...known], (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)))
+    const text = this.workspace.seal.write('copies', this.folder, { known: list })
     if (known.size === 0 || text === this.noted) return
     await this.workspace.write(this.list, Buffer.from(text), 'anything', { mode: 0o600 })
     this.noted = text

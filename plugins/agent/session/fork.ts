@@ -1,7 +1,7 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import { readOwn, callsFolder } from '../../lib/state/index.js'
 import { AgentError, type Clock, type Fact, type JournalRecord, type Msg } from '../base/index.js'
-import { lineOf, readJournal } from './journal.js'
+import { lineOf, markOf, readOwnJournal, resealed } from './journal.js'
 import { asManifest, type ForkMode } from './manifest.js'
 import { envelopeOf, shownMemory } from './memory.js'
 import { before, replay } from './state.js'
@@ -18,15 +18,14 @@ export async function fork(workspace: Workspace, from: string, to: string, mode:
   const parent = `${callsFolder}/${from}`
   const text = validId(from) ? await journalOf(workspace, parent) : undefined
   if (text === undefined) throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${from}' in this workspace.`)
-  const { records, damaged } = readJournal(text)
-  if (damaged !== undefined) throw new AgentError('VT_SESSION_CORRUPT', `Line ${damaged} of the journal of session ${from} is damaged.`)
+  const { records } = readOwnJournal(text, from, markOf(workspace, from))
   const manifest = asManifest((await workspace.text(`${parent}/manifest.json`).catch(() => '')) || '{}')
   const whole = closed(records)
   const store = await openStore(workspace, to, { must_exist: false })
   try {
     const now = new Date(clock.now()).toISOString()
     // One write of the whole: a fork that is cut short is no session.
-    await store.write('messages.jsonl', mode === 'full_copy' ? copied(whole) : lineOf(handOver(whole, to, `${parent}/messages.jsonl`, clock.now()), 1, 0, now))
+    await store.write('messages.jsonl', mode === 'full_copy' ? resealed(free(whole), store.mark) : lineOf(handOver(whole, to, `${parent}/messages.jsonl`, clock.now()), 1, 0, now, store.mark))
     const own = { session_id: to, title: undefined, total_cost_usd: 0, parent_session_id: from, parent_thread_id: manifest?.thread_id, fork_mode: mode }
     await store.write('manifest.json', JSON.stringify({ ...manifest, ...own, created_at: now, updated_at: now }))
   } finally {
@@ -48,8 +47,7 @@ function closed(records: readonly JournalRecord[]): readonly JournalRecord[] {
 }
 
 /** The same records without their costs, which count for the parent session. */
-const copied = (records: readonly JournalRecord[]): string =>
-  records.map(({ n, ts, turn, crc: _, ...fact }) => lineOf('cost_usd' in fact ? { ...fact, cost_usd: 0 } : fact, n, turn, ts)).join('')
+const free = (records: readonly JournalRecord[]): JournalRecord[] => records.map((record) => ('cost_usd' in record ? { ...record, cost_usd: 0 } : record))
 
 /** The first fact of a summarised fork. */
 function handOver(records: readonly JournalRecord[], to: string, history_path: string, now: number): Fact {

@@ -1,12 +1,43 @@
 import { crc32 } from 'node:zlib'
 import { withoutValues } from '../../../core/base/index.js'
-import type { Fact, JournalRecord } from '../base/index.js'
+import type { Workspace } from '../../../core/workspace/index.js'
+import { AgentError, type Fact, type JournalRecord, type Store } from '../base/index.js'
 
-/** The line of a record, with its number and checksum. Secrets of ours that got into it are not written. */
-export function lineOf(fact: Fact, n: number, turn: number, ts: string): string {
-  const body = withoutValues(JSON.stringify({ n, ts, turn, ...fact }))
+type Mark = Store['mark']
+
+/** The mark of this user for what a session holds, wherever it lies: a repository, or who commits to it, can write none. */
+export const markOf = ({ seal }: Workspace, session: string): Mark => (text) => seal.userMark('session', session, text)
+
+/** The line of a record, with its number, the user's mark and a checksum. Secrets of ours that got into it are not written. */
+export function lineOf(fact: Fact, n: number, turn: number, ts: string, mark: Mark): string {
+  const own = withoutValues(JSON.stringify({ n, ts, turn, ...fact }))
+  const body = `${own.slice(0, -1)},"seal":"${mark(own)}"}`
   return `${body.slice(0, -1)},"crc":"${sum(body)}"}\n`
 }
+
+/** The journal of a session that is gone on with. Throws VT_SESSION_CORRUPT, and VT_SESSION_FOREIGN for a line that this user's program did not write. */
+export function readOwnJournal(text: string, session: string, mark: Mark): Journal {
+  const journal = readJournal(text)
+  if (journal.damaged !== undefined) throw damagedLine(journal.damaged, session)
+  const lines = text.split('\n')
+  const foreign = journal.records.findIndex((_, index) => {
+    const [, own, said] = /^(.*),"seal":"([0-9a-f]*)","crc":"[0-9a-f]{8}"\}$/s.exec(lines[index]!) ?? []
+    return own === undefined || said !== mark(`${own}}`)
+  })
+  if (foreign >= 0) throw foreignPart(session, `line ${foreign + 1} of its journal`)
+  return journal
+}
+
+export const damagedLine = (line: number, session: string): AgentError => new AgentError('VT_SESSION_CORRUPT', `Line ${line} of the journal of session ${session} is damaged.`)
+
+export const foreignPart = (session: string, what: string): AgentError => {
+  const hint = `Look at it with \`vtcode sessions show ${session}\`; if you trust who wrote it, \`vtcode sessions adopt ${session}\`, then go on.`
+  return new AgentError('VT_SESSION_FOREIGN', `The session '${session}' was changed by somebody else, or written by an older version: ${what} bears no seal of yours.`, { hint })
+}
+
+/** The same records under the mark of this user. */
+export const resealed = (records: readonly JournalRecord[], mark: Mark): string =>
+  records.map(({ n, ts, turn, crc: _, seal: __, ...fact }) => lineOf(fact, n, turn, ts, mark)).join('')
 
 export interface Journal {
   records: JournalRecord[]

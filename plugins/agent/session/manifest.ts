@@ -1,7 +1,6 @@
 import { version, withoutValues } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { callsFolder } from '../../lib/state/index.js'
-import { AgentError } from '../base/index.js'
 import type { Conversation } from './conversation.js'
 import { isHeld } from './lock.js'
 
@@ -75,13 +74,6 @@ export async function listSessions(workspace: Workspace): Promise<SessionManifes
     found.push(interrupted ? { ...manifest, status: 'interrupted' } : manifest)
   }
   return found.sort((a, b) => (a.updated_at < b.updated_at ? 1 : -1))
-}
-
-/** The id of the session that was used last. Throws VT_SESSION_NOT_FOUND. */
-export async function lastSession(workspace: Workspace): Promise<string> {
-  const [last] = await listSessions(workspace)
-  if (!last) throw new AgentError('VT_SESSION_NOT_FOUND', 'There is no session in this workspace yet.')
-  return last.session_id
 }
 
 /** A manifest, if the text is one: it may have come with the repository. */

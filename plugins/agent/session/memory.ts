@@ -1,4 +1,4 @@
-import { withoutValues } from '../../../core/base/index.js'
+import { block, withoutValues } from '../../../core/base/index.js'
 import type { GroundedFact } from '../base/index.js'
 import type { Conversation } from './conversation.js'
 import { messageText, type ConversationState } from './state.js'
@@ -82,5 +82,5 @@ export function shownMemory(memory: SessionMemoryEnvelope): string {
     ...section('Delegation Notes', memory.delegation_notes),
     ...section('History Artifact', memory.history_artifact_path),
   ]
-  return `<session_memory>\n${lines.join('\n').trim()}\n</session_memory>`
+  return block('session_memory', lines.join('\n').trim())
 }

@@ -28,7 +28,10 @@ export class Queue {
   async load(known: readonly string[]): Promise<void> {
     const text = await this.store.read('queue.json')
     if (text === undefined) return
-    const { pending, applied } = contentOf(text)
+    const { pending, applied, seal } = contentOf(text)
+    // What the user did not say is no prompt of theirs.
+    const own = seal === this.store.mark(bodyOf({ v: 1, pending, applied }))
+    if (!own) throw new AgentError('VT_SESSION_FOREIGN', 'queue.json of the session bears no seal of yours.', { hint: 'Look what waits in it, then delete the file.' })
     this.content = { v: 1, pending: pending.filter(({ id }) => !known.includes(id)), applied: [...new Set([...applied, ...known])].slice(-most.applied) }
   }
 
@@ -67,16 +70,25 @@ export class Queue {
 
   private save(content: Omit<Content, 'v'>): Promise<void> {
     this.content = { v: 1, ...content }
-    const saved = this.tail.then(() => this.store.write('queue.json', JSON.stringify(this.content)))
+    const saved = this.tail.then(() => this.store.write('queue.json', sealedText(this.content, this.store)))
     this.tail = saved.catch(() => {})
     return saved
   }
 }
 
+const bodyOf = ({ pending, applied }: Content): string => JSON.stringify({ v: 1, pending, applied })
+const sealedText = (content: Content, store: Store): string => JSON.stringify({ ...content, seal: store.mark(bodyOf(content)) })
+
+/** Puts the inputs that somebody else left under the mark of this user. */
+export async function adoptQueue(store: Store): Promise<void> {
+  const text = await store.read('queue.json')
+  if (text !== undefined) await store.write('queue.json', sealedText(contentOf(text), store))
+}
+
 /** Throws VT_SESSION_CORRUPT: an accepted input is never dropped silently. */
-function contentOf(text: string): Content {
+function contentOf(text: string): Content & { seal?: string } {
   try {
-    const content = JSON.parse(text) as Content
+    const content = JSON.parse(text) as Content & { seal?: string }
     if (content.pending.every(({ id, text }) => typeof id === 'string' && typeof text === 'string') && Array.isArray(content.applied)) return content
   } catch {
     // The same as a content of another shape.

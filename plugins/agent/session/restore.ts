@@ -1,7 +1,8 @@
-import { AgentError, verdictOf, type JournalRecord, type Store, type ThreadEvent, type ThreadItem, type Usage } from '../base/index.js'
+import { verdictOf, type JournalRecord, type Store, type ThreadEvent, type ThreadItem, type Usage } from '../base/index.js'
 import { addUsage, noUsage } from '../model/index.js'
 import type { Conversation } from './conversation.js'
-import { readJournal } from './journal.js'
+import { damagedLine, readJournal, readOwnJournal, resealed } from './journal.js'
+import { adoptQueue } from './queue.js'
 import { replay, type ConversationState } from './state.js'
 
 /** The state of a session when its last process ended, however it ended. */
@@ -31,10 +32,9 @@ export interface Unfinished {
   steps: number
 }
 
-/** Reads a session back; lines that were not finished are cut off. Throws VT_SESSION_CORRUPT for a journal that is damaged elsewhere. */
+/** Reads a session back; lines that were not finished are cut off. Throws VT_SESSION_CORRUPT for a journal that is damaged elsewhere, VT_SESSION_FOREIGN for one of somebody else. */
 export async function restore(store: Store, id: string): Promise<Restored> {
-  const journal = readJournal((await store.read('messages.jsonl')) ?? '')
-  if (journal.damaged !== undefined) throw new AgentError('VT_SESSION_CORRUPT', `Line ${journal.damaged} of the journal of session ${id} is damaged.`)
+  const journal = readOwnJournal((await store.read('messages.jsonl')) ?? '', id, store.mark)
   if (journal.torn) await store.cut('messages.jsonl', journal.bytes)
   const state = replay(journal.records)
   const unfinished = readLog((await store.read('events.jsonl')) ?? '')
@@ -72,6 +72,14 @@ export async function repair(store: Store): Promise<number> {
   await store.write('messages.bad.jsonl', rest)
   await store.cut('messages.jsonl', bytes)
   return rest.split('\n').filter(Boolean).length
+}
+
+/** Puts what somebody else wrote under the mark of this user. Throws VT_SESSION_CORRUPT. */
+export async function adoptSession(store: Store, id: string): Promise<void> {
+  const { records, damaged } = readJournal((await store.read('messages.jsonl')) ?? '')
+  if (damaged !== undefined) throw damagedLine(damaged, id)
+  await store.write('messages.jsonl', resealed(records, store.mark))
+  await adoptQueue(store)
 }
 
 function readLog(text: string): Unfinished {

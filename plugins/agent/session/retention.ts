@@ -1,27 +1,33 @@
 import type { Workspace } from '../../../core/workspace/index.js'
-import { historyFolder } from '../../lib/files/index.js'
 import { callsFolder, spooled } from '../../lib/state/index.js'
 import type { AgentSettings } from '../base/index.js'
 import { isHeld } from './lock.js'
 import { listSessions } from './manifest.js'
+import { ownSessions } from './session_index.js'
 import { openStore } from './store.js'
+import { removeTraces } from './traces.js'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Deletes sessions and spooled output beyond the bounds of the settings; returns the ids of the deleted sessions. */
-export async function tidy(workspace: Workspace, { sessions, context }: AgentSettings, now: number, current?: string): Promise<string[]> {
-  const gone = await collect(workspace, sessions, now, current)
+type Env = Readonly<Record<string, string | undefined>>
+
+/** Deletes sessions of this user and spooled output beyond the bounds of the settings; returns the ids of the deleted sessions. */
+export async function tidy(workspace: Workspace, { sessions, context }: AgentSettings, { now, env, current }: { now: number; env: Env; current?: string }): Promise<string[]> {
+  const own = await ownSessions(workspace.root, env)
+  const gone = await collect(workspace, sessions, { now, own, ...(current !== undefined && { current }) })
   await collectSpool(workspace, context.dynamic, current)
   return gone
 }
 
 /**
  * Deletes the sessions beyond the bounds, those used longest ago first: never one with a title, one in use, or `current`. 0 is no bound.
- * Returns the ids of those that are gone.
+ * What came with the workspace is neither counted nor deleted. Returns the ids of those that are gone.
  */
-async function collect(workspace: Workspace, { max_count, max_age_days, max_total_mb }: AgentSettings['sessions'], now: number, current?: string): Promise<string[]> {
+async function collect(workspace: Workspace, bounds: AgentSettings['sessions'], { now, own, current }: { now: number; own: ReadonlySet<string>; current?: string }): Promise<string[]> {
+  const { max_count, max_age_days, max_total_mb } = bounds
+  const sessions = (await listSessions(workspace)).filter(({ session_id }) => own.has(session_id))
   const all = await Promise.all(
-    (await listSessions(workspace)).map(async (one) => ({ ...one, bytes: await workspace.measure(`${callsFolder}/${one.session_id}`).then(({ bytes }) => bytes, () => 0) })),
+    sessions.map(async (one) => ({ ...one, bytes: await workspace.measure(`${callsFolder}/${one.session_id}`).then(({ bytes }) => bytes, () => 0) })),
   )
   const gone: string[] = []
   let count = all.length
@@ -54,9 +60,5 @@ const removed = (workspace: Workspace, id: string): Promise<boolean> => removeSe
 /** Deletes a session with everything that was kept for it. Throws VT_SESSION_LOCKED, VT_SESSION_NOT_FOUND. */
 export async function removeSession(workspace: Workspace, id: string): Promise<void> {
   await (await openStore(workspace, id, { must_exist: true })).close()
-  await workspace.remove(`${callsFolder}/${id}`, { recursive: true })
-  for (const { name } of await workspace.names(historyFolder).catch(() => [])) {
-    if (name === id || name.startsWith(`${id}_`)) await workspace.remove(`${historyFolder}/${name}`, { recursive: true })
-  }
-  for (const { path } of await spooled(workspace, id)) await workspace.remove(path)
+  await removeTraces(workspace, id)
 }

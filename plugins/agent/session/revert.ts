@@ -1,7 +1,7 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import { undoable, type Step } from '../../lib/files/index.js'
 import { AgentError, type Fact, type JournalRecord, type RevertScope } from '../base/index.js'
-import { lineOf, readJournal } from './journal.js'
+import { lineOf, readOwnJournal } from './journal.js'
 import { envelopeOf } from './memory.js'
 import { isMade } from './recover_calls.js'
 import { carryOut, planRewind, type Rewind } from './rewind.js'
@@ -34,8 +34,7 @@ export interface RevertRequest {
 export async function revert(workspace: Workspace, session_id: string, { turn, scope, paths, dry_run, force }: RevertRequest, now: number): Promise<Reverted> {
   const store = await openStore(workspace, session_id, { must_exist: true })
   try {
-    const { records, torn, bytes, damaged } = readJournal((await store.read('messages.jsonl')) ?? '')
-    if (damaged !== undefined) throw new AgentError('VT_SESSION_CORRUPT', `Line ${damaged} of the journal of session ${session_id} is damaged.`)
+    const { records, torn, bytes } = readOwnJournal((await store.read('messages.jsonl')) ?? '', session_id, store.mark)
     const since = beginOf(records, turn)
     const last = records.at(-1)?.turn ?? 0
     if (since === undefined) throw new AgentError('VT_REVERT_NO_CHECKPOINT', `Session ${session_id} has no turn ${turn}; it has ${last}.`)
@@ -49,10 +48,10 @@ export async function revert(workspace: Workspace, session_id: string, { turn, s
     const ts = new Date(now).toISOString()
     const fact: Fact = { kind: 'revert', to_turn: turn, scope, ...(paths.length > 0 && { paths }), ...(force && { force }) }
     // The record comes first: the files that are brought back belong to the turn that it opens, and whoever finds it last finishes it.
-    await store.append('messages.jsonl', lineOf(fact, records.length + 1, last + 1, ts))
+    await store.append('messages.jsonl', lineOf(fact, records.length + 1, last + 1, ts, store.mark))
     await store.sync()
     await carryOut(workspace, session_id, idOf(last + 1), code)
-    await store.append('messages.jsonl', lineOf(finished(turn), records.length + 2, last + 1, ts))
+    await store.append('messages.jsonl', lineOf(finished(turn), records.length + 2, last + 1, ts, store.mark))
     await store.sync()
     const state = replay([...records, { ...fact, n: records.length + 1, ts, turn: last + 1, crc: '' }])
     await store.write('memory.json', JSON.stringify(envelopeOf(state, session_id, [], now)))

@@ -3,8 +3,9 @@ import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { homeOf } from '../../../core/config/index.js'
 import { openWorkspace, type Workspace } from '../../../core/workspace/index.js'
-import { callsFolder } from '../../lib/state/index.js'
+import { callsFolder, readOwn } from '../../lib/state/index.js'
 import { AgentError } from '../base/index.js'
+import { markOf, readOwnJournal } from './journal.js'
 import { listSessions, type SessionManifest } from './manifest.js'
 import { validId } from './store.js'
 
@@ -12,7 +13,7 @@ type Env = Readonly<Record<string, string | undefined>>
 const most = 2000
 const fileOf = (env: Env): string => join(homeOf({ env }), 'state', 'sessions.index.jsonl')
 
-/** Notes the workspace of a session, so that it is found from elsewhere. A failure to write is ignored. */
+/** Notes a session as the user's own, and its workspace, so that it is found from elsewhere. A failure to write is ignored. */
 export async function noteSession(session_id: string, workspace: string, env: Env): Promise<void> {
   const file = fileOf(env)
   try {
@@ -27,32 +28,69 @@ export async function noteSession(session_id: string, workspace: string, env: En
 
 const holds = (root: string, id: string): boolean => validId(id) && existsSync(join(root, callsFolder, id, 'messages.jsonl'))
 
-/** Throws VT_SESSION_NOT_FOUND, which says where the session is if it is in another workspace. */
+/** The index as it is, the oldest entry first; lines that are no entries are left out. */
+async function entriesOf(env: Env): Promise<{ session_id: string; workspace: string }[]> {
+  const text = await readFile(fileOf(env), 'utf8').catch(() => '')
+  return text.split('\n').flatMap((line) => {
+    try {
+      const { session_id, workspace } = JSON.parse(line) as { session_id?: unknown; workspace?: unknown }
+      return typeof session_id === 'string' && typeof workspace === 'string' ? [{ session_id, workspace }] : []
+    } catch {
+      return []
+    }
+  })
+}
+
+/** The ids of the sessions that this user began or took over here; whatever else lies in the workspace came with it. */
+export async function ownSessions(root: string, env: Env): Promise<ReadonlySet<string>> {
+  return new Set((await entriesOf(env)).flatMap(({ session_id, workspace }) => (workspace === root ? [session_id] : [])))
+}
+
+/** The id of the user's session that was used last here: what came with the workspace is no answer, whatever it says of itself. Throws VT_SESSION_NOT_FOUND. */
+export async function lastSession(workspace: Workspace, env: Env): Promise<string> {
+  const own = await ownSessions(workspace.root, env)
+  const last = (await listSessions(workspace)).find(({ session_id }) => own.has(session_id))
+  if (!last) throw new AgentError('VT_SESSION_NOT_FOUND', 'There is no session of yours in this workspace yet.')
+  return last.session_id
+}
+
+/**
+ * Throws VT_SESSION_NOT_FOUND, which says where the session is if it is in another workspace, and VT_SESSION_FOREIGN for one that this
+ * user never began: it is gone on with after `vtcode sessions adopt`. Ids are drawn by chance, so a workspace that was moved keeps its sessions.
+ */
 export async function findSession(workspace: Workspace, id: string, env: Env): Promise<void> {
-  if (validId(id) && (await workspace.stat(`${callsFolder}/${id}/messages.jsonl`))) return
+  if (validId(id) && (await workspace.stat(`${callsFolder}/${id}/messages.jsonl`))) {
+    if ((await entriesOf(env)).some(({ session_id }) => session_id === id) || (await bearsOurMark(workspace, id))) return
+    const hint = `Look at it with \`vtcode sessions show ${id}\`; if you trust who wrote it, \`vtcode sessions adopt ${id}\`, then go on.`
+    throw new AgentError('VT_SESSION_FOREIGN', `The session '${id}' came with the workspace; it is none of yours.`, { hint })
+  }
   const elsewhere = (await knownWorkspaces(env)).find((root) => holds(root, id))
   const hint = `It belongs to ${elsewhere}: vtcode resume --all ${id}`
   throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${id}' in this workspace.`, elsewhere === undefined ? {} : { hint })
 }
 
+/** Whether every line was written by this user, who was ended before the index knew of it. */
+async function bearsOurMark(workspace: Workspace, id: string): Promise<boolean> {
+  try {
+    const text = await readOwn(join(workspace.root, callsFolder, id, 'messages.jsonl'))
+    return readOwnJournal(text ?? '', id, markOf(workspace, id)).records.length > 0
+  } catch {
+    return false
+  }
+}
+
 /** The workspace of a session, or of the one that was used last anywhere; `undefined` where none is known. */
 export async function homeOfSession(here: string, id: string | 'last', env: Env): Promise<string | undefined> {
-  if (id === 'last') return (await allSessions(here, env))[0]?.workspace
+  if (id === 'last') {
+    const own = new Set((await entriesOf(env)).map(({ session_id }) => session_id))
+    return (await allSessions(here, env)).find(({ session_id }) => own.has(session_id))?.workspace
+  }
   return [here, ...(await knownWorkspaces(env))].find((root) => holds(root, id))
 }
 
 /** The workspaces in which there were sessions, the one used last first. */
 export async function knownWorkspaces(env: Env): Promise<string[]> {
-  const text = await readFile(fileOf(env), 'utf8').catch(() => '')
-  const found = text.split('\n').flatMap((line) => {
-    try {
-      const { workspace } = JSON.parse(line) as { workspace?: unknown }
-      return typeof workspace === 'string' ? [workspace] : []
-    } catch {
-      return []
-    }
-  })
-  return [...new Set(found.reverse())]
+  return [...new Set((await entriesOf(env)).map(({ workspace }) => workspace).reverse())]
 }
 
 /** The sessions of all workspaces that are still there, the one used last first. */

@@ -6,6 +6,7 @@ import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { historyFolder } from '../../lib/files/index.js'
 import { openOwn, ownFolder, readOwn, callsFolder } from '../../lib/state/index.js'
 import { AgentError, messageOf, type Log, type Store } from '../base/index.js'
+import { markOf } from './journal.js'
 import { holdSession } from './lock.js'
 
 const largestLog = 64 * 1024 * 1024
@@ -29,6 +30,7 @@ export async function openStore(workspace: Workspace, id: string, how: { must_ex
 }
 
 class Disk implements Store {
+  readonly mark: Store['mark']
   private readonly logs = new Map<Log, Promise<FileHandle>>()
   private readonly unsynced = new Set<Log>()
   private synced: Promise<void> = Promise.resolve()
@@ -39,7 +41,9 @@ class Disk implements Store {
     private readonly path: string,
     private readonly folder: Handle,
     private readonly release: () => Promise<void>,
-  ) {}
+  ) {
+    this.mark = markOf(workspace, basename(path))
+  }
 
   async append(log: Log, line: string): Promise<void> {
     try {
@@ -147,6 +151,7 @@ export function memoryStore(): Store {
     roll: async () => {},
     write: async (name, text) => void files.set(name, text),
     read: async (name) => files.get(name),
+    mark: () => '',
     archive: async (name, text) => (files.set(name, text), `${historyFolder}/${name}`),
     cut: async (log, bytes) => void files.set(log, Buffer.from(files.get(log) ?? '').subarray(0, bytes).toString()),
     close: async () => {},

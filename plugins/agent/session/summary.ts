@@ -1,3 +1,4 @@
+import { block } from '../../../core/base/index.js'
 import type { GroundedFact, MessagePart, Msg, Summary } from '../base/index.js'
 
 export const noSummary: Summary = { goal: '', constraints: [], done: [], in_progress: [], blocked: [], decisions: [], next_steps: [], facts: [], open_questions: [], critical_context: '' }
@@ -79,7 +80,7 @@ export function shownSummary(summary: Summary): string {
     ...section('Open questions', summary.open_questions),
     ...(summary.critical_context ? [`Context: ${summary.critical_context}`] : []),
   ]
-  return `<conversation_summary>\n${lines.join('\n')}\n</conversation_summary>`
+  return block('conversation_summary', lines.join('\n'))
 }
 
 /** The conversation as a text to summarise, its end at least: as much of it as `room` characters hold. */

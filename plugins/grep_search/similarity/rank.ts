@@ -40,7 +40,7 @@ export async function rankFiles(context: Context, names: string[], { path, ...di
     { signal: context.signal, seconds },
     stream.take,
   ))
-  if (!asked) throw slotRefusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here.')
+  if (!asked) throw slotRefusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep is not installed here, or did not come to its end.')
   const there = new Set(await existing(context, [...found.keys()]))
   const files = [...found].filter(([file]) => there.has(file)).map(([file, held]) => ({ file, lines: held }))
   files.sort((a, b) => b.lines.size - a.lines.size || byPath(a.file, b.file))

@@ -1,4 +1,5 @@
 import { fail, VtError, type JsonObject, type Next, type Notice } from '../../../core/base/index.js'
+import { inOneLine } from './one_line.js'
 
 /** One serialised output may have this many bytes. */
 export const largestOutput = 2 * 1024 * 1024
@@ -22,7 +23,7 @@ export const pluralized = (number: number, one: string, many = `${one}s`): strin
 /** The first names, and how many more there are. */
 export function some(names: string[], limit = 20): string {
   const more = names.length > limit ? ` and ${names.length - limit} more` : ''
-  return names.slice(0, limit).join(', ') + more
+  return names.slice(0, limit).map(inOneLine).join(', ') + more
 }
 
 /** What happened besides, as notices. */

@@ -1,4 +1,5 @@
 import { formatPatch, OMIT_HEADERS, structuredPatch, type StructuredPatchHunk } from 'diff'
+import { inOneLine } from '../base/index.js'
 import { lineAt, type Changes } from './changes.js'
 
 /** Most lines and bytes that a diff may have; what is more is left out with a line that says so. */
@@ -94,7 +95,7 @@ function hunksOf(before: Buffer, after: Buffer, line: number, newLine: number): 
 }
 
 function unified(oldPath: string, newPath: string, hunks: StructuredPatchHunk[], room: DiffRoom): string {
-  const name = (path: string, side: string) => (path === '/dev/null' ? path : `${side}/${path}`)
+  const name = (path: string, side: string) => (path === '/dev/null' ? path : `${side}/${inOneLine(path)}`)
   const patch = { oldFileName: '', newFileName: '', oldHeader: '', newHeader: '', hunks }
   const body = hunks.length > 0 ? formatPatch(patch, OMIT_HEADERS) : ''
   return clip(`--- ${name(oldPath, 'a')}\n+++ ${name(newPath, 'b')}\n${body}`, room)

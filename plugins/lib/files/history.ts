@@ -55,14 +55,15 @@ export const historyOf = (session: string): string => `${historyFolder}/${sessio
 export async function recorded<T>({ slot, id }: Author, { workspace, session }: Place, steps: Step[], change: (folder: string) => Promise<T>, kept?: string[]): Promise<T> {
   const bytes = steps.reduce((sum, step) => sum + bytesKept(step), 0)
   const name = `${String(Date.now()).padStart(14, '0')}-${randomBytes(3).toString('hex')}-${bytes}`
-  const folder = `${historyOf(session.id)}/${name}`
+  const home = historyOf(session.id)
+  const folder = `${home}/${name}-${workspace.seal.nameMark('checkpoint', `${home}/${name}`)}`
   const record: Checkpoint = { id, slot, session: session.id, time: new Date().toISOString(), steps }
   try {
     await ignored(workspace)
     for (const [index, step] of steps.entries()) {
       if ('before' in step && step.before) await workspace.keep(kept?.[index] ?? ('to' in step ? step.to : step.path), `${folder}/${index}`)
     }
-    await workspace.write(`${folder}/record.json`, Buffer.from(JSON.stringify(record)), 'nothing', { mode: 0o600 })
+    await workspace.write(`${folder}/record.json`, Buffer.from(workspace.seal.write('checkpoint', folder, record)), 'nothing', { mode: 0o600 })
     return await change(folder)
   } catch (error) {
     await workspace.remove(folder, { recursive: true }).catch(() => {})
@@ -105,10 +106,29 @@ export async function checkpoints(workspace: Workspace): Promise<CheckpointFolde
 export async function checkpointsIn(workspace: Workspace, folder: string): Promise<CheckpointFolder[]> {
   const names = await workspace.names(folder).catch(() => [])
   const found = names.flatMap(({ name }): CheckpointFolder[] => {
-    const [, time, bytes] = /^(\d{14})-[0-9a-f]{6}-(\d+)$/.exec(name) ?? []
-    return time ? [{ path: `${folder}/${name}`, time: Number(time), bytes: Number(bytes) }] : []
+    const [, own, time, bytes, mark] = /^((\d{14})-[0-9a-f]{6}-(\d+))-([0-9a-f]{12})$/.exec(name) ?? []
+    // What is not ours is neither undone nor removed: a repository may have brought it.
+    return time && mark === workspace.seal.nameMark('checkpoint', `${folder}/${own}`) ? [{ path: `${folder}/${name}`, time: Number(time), bytes: Number(bytes) }] : []
   })
   return found.sort(byAge)
+}
+
+/** What lies among the checkpoints and is none of ours. */
+export async function foreignCheckpoints(workspace: Workspace): Promise<string[]> {
+  const found: string[] = []
+  for (const { name: session, kind } of await workspace.names(historyFolder).catch(() => [])) {
+    if (kind !== 'directory') continue
+    const home = `${historyFolder}/${session}`
+    const ours = new Set((await checkpointsIn(workspace, home)).map(({ path }) => path))
+    for (const { name, kind } of await workspace.names(home).catch(() => [])) if (kind === 'directory' && name !== 'copies' && !ours.has(`${home}/${name}`)) found.push(`${home}/${name}`)
+  }
+  return found
+}
+
+/** The record of a checkpoint, if it is as it was written. */
+export async function checkpointAt(workspace: Workspace, folder: string): Promise<Checkpoint | undefined> {
+  const text = await workspace.text(`${folder}/record.json`).catch(() => '')
+  return workspace.seal.read('checkpoint', folder, text) as Checkpoint | undefined
 }
 
 const byAge = (a: CheckpointFolder, b: CheckpointFolder): number => a.time - b.time || (a.path < b.path ? -1 : 1)

@@ -2,7 +2,7 @@ import { problem, VtError } from '../../../core/base/index.js'
 import { plainly } from '../../../core/input/index.js'
 import type { Operation, Version, Workspace } from '../../../core/workspace/index.js'
 import { contentHash } from '../base/index.js'
-import { checkpoints, checkpointsIn, historyOf, type Checkpoint, type Kept, type Step } from './history.js'
+import { checkpointAt, checkpoints, checkpointsIn, historyOf, type Checkpoint, type Kept, type Step } from './history.js'
 
 /** A checkpoint with the folder that keeps it. */
 export interface Undoable {
@@ -14,8 +14,7 @@ export interface Undoable {
 export async function undoable(workspace: Workspace): Promise<Undoable[]> {
   const found: Undoable[] = []
   for (const { path: folder } of (await checkpoints(workspace)).reverse()) {
-    const checkpoint = await workspace.text(`${folder}/record.json`).then(parsed, () => undefined)
-    // A record that cannot be read is none of ours.
+    const checkpoint = await checkpointAt(workspace, folder)
     if (checkpoint) found.push({ folder, checkpoint })
   }
   return found
@@ -24,17 +23,8 @@ export async function undoable(workspace: Workspace): Promise<Undoable[]> {
 /** The latest change of a session. */
 export async function latestOf(workspace: Workspace, session: string): Promise<Undoable | undefined> {
   const { path: folder } = (await checkpointsIn(workspace, historyOf(session))).at(-1) ?? {}
-  const checkpoint = folder === undefined ? undefined : await workspace.text(`${folder}/record.json`).then(parsed, () => undefined)
+  const checkpoint = folder === undefined ? undefined : await checkpointAt(workspace, folder)
   return checkpoint && { folder: folder!, checkpoint }
-}
-
-function parsed(record: string): Checkpoint | undefined {
-  try {
-    const checkpoint = JSON.parse(record) as Checkpoint
-    return Array.isArray(checkpoint.steps) ? checkpoint : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /**

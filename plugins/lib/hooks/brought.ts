@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs'
-import { optionsOf, type JsonObject } from '../../../core/base/index.js'
+import { optionsOf, pluginVariables, type JsonObject } from '../../../core/base/index.js'
 import { expandVariables, resolveValue, resolveValues, resolveWords, type ValueScope } from '../values/index.js'
 import type { HookEnvironment, HookEntry, HookGroup } from './entries.js'
 
@@ -28,7 +28,7 @@ export async function ready({ command = '', args, url = '', headers = {} }: Hook
     ...(args && { args: expanded }),
     url,
     headers: await resolveValues(headers, asking('headers')),
-    env: { ...(await resolveValues(env, asking('env'))), ...(by && { PLUGIN_ROOT: by.root, PLUGIN_DATA: by.data }) },
+    env: { ...(await resolveValues(env, asking('env'))), ...(by && pluginVariables(by.root, by.data)) },
     cwd: cwd ?? root,
     base: by?.root ?? root,
   }

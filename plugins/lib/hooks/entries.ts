@@ -17,6 +17,8 @@ export interface HookEntry {
   on_error?: OnError
   onError?: OnError
   async?: boolean
+  /** Why it is not run, although it stands for a guard. */
+  withheld?: string
 }
 export type OnError = 'deny' | 'ask' | 'allow'
 /** Whose names of tools and inputs a hook is told: ours, or those of the program it was written for. */

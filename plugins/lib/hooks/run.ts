@@ -26,6 +26,7 @@ export async function runHook(entry: HookEntry, group: HookGroup, payload: JsonO
   const seconds = Math.min(600, Math.max(1, entry.timeout_secs ?? entry.timeout ?? (event === 'SessionEnd' ? 2 : 60)))
   const failed = (reason: string, how: { exited?: true } = {}): HookOutput => ({ kind: 'failed', reason: `The hook \`${shownHook(entry)}\` ${reason}.`, ...how })
   const type = entry.type ?? 'command'
+  if (entry.withheld !== undefined) return { kind: 'failed', reason: entry.withheld }
   try {
     if (type === 'command' && entry.command) return await command(await ready(entry, group, environment), input, environment, seconds, failed)
     if (type === 'http' && entry.url) {

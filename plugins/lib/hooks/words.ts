@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Call, JsonObject, SlotInfo } from '../../../core/base/index.js'
-import { patchedPaths } from '../rules/index.js'
+import { patchedPaths } from '../../../core/input/index.js'
 import type { Dialect } from './entries.js'
 
 /** A call as a hook is told of it; one call may be several of another program's. */

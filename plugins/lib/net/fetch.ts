@@ -1,4 +1,4 @@
-import { problem, version } from '../../../core/base/index.js'
+import { deadline, problem, version } from '../../../core/base/index.js'
 import { unlessAborted } from '../base/index.js'
 import { one, readResponseBody } from './fetch/body.js'
 import { decodeText, isBinaryBody, isPdf, readContentType } from './fetch/charset.js'
@@ -55,15 +55,14 @@ export interface FetchedPage {
  * Throws VT_WEB_URL, VT_WEB_BLOCKED, VT_WEB_HTTP, VT_WEB_TYPE, VT_WEB_TOO_LARGE, VT_WEB_REDIRECTS, VT_WEB_NETWORK, VT_WEB_TIMEOUT.
  */
 export async function fetchPage(request: PageRequest, settings: WebSettings, signal: AbortSignal): Promise<FetchedPage> {
-  const deadline = AbortSignal.timeout(request.timeout_secs * 1000)
-  const both = AbortSignal.any([signal, deadline])
+  using limit = deadline(request.timeout_secs * 1000, signal)
   let url = readUrl(request.url)
   try {
     // A look-up of a name goes on after it was given up.
-    return await unlessAborted(both, follow(request, url, settings, both, (next) => (url = next)))
+    return await unlessAborted(limit.signal, follow(request, url, settings, limit.signal, (next) => (url = next)))
   } catch (error) {
     if (signal.aborted) throw problem('VT_CALL_ABORTED')
-    if (deadline.aborted) throw webFailure('VT_WEB_TIMEOUT', `${hostOf(url)} did not answer in full within ${request.timeout_secs} s.`)
+    if (limit.expired) throw webFailure('VT_WEB_TIMEOUT', `${hostOf(url)} did not answer in full within ${request.timeout_secs} s.`)
     throw networkFailure(error, hostOf(url))
   }
 }

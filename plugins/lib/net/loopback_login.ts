@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { environment, findProgram, searchPath, start } from '../../../core/base/index.js'
+import { deadline, environment, findProgram, searchPath, start } from '../../../core/base/index.js'
 import type { AdapterContext } from '../../../core/kernel/index.js'
 
 /** How long a user may take to sign in, in milliseconds. */
@@ -17,13 +17,23 @@ export class WayBack {
 
   /** On this port where it is free. */
   static async open(port = 0): Promise<WayBack> {
-    const listener = createServer((request, response) => {
-      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1')
-      const ours = pathname === '/callback' && searchParams.get('state') === way.#state && way.#state !== ''
-      response.writeHead(ours ? 200 : 404, { 'content-type': 'text/plain; charset=utf-8' })
+    const limits = { requestTimeout: 10_000, headersTimeout: 5_000, connectionsCheckingInterval: 2_000, maxHeaderSize: 65_536 }
+    const listener = createServer(limits, ({ method, url = '', headers: { host } }, response) => {
+      // Anybody on this machine can ask, and a page in a browser can make it ask: what is asked is compared, not parsed.
+      const [path = '', query = ''] = url.split('?', 2)
+      const params = new URLSearchParams(query)
+      const ours = method === 'GET' && path === '/callback' && host === `127.0.0.1:${way.port}` && way.#state !== '' && params.get('state') === way.#state
+      response.on('error', () => {})
+      response.writeHead(ours ? 200 : 404, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
       response.end(ours ? 'You are signed in; this window can be closed.\n' : 'There is nothing here.\n')
-      if (ours) way.#arrive(searchParams)
+      if (!ours) return
+      // An answer counts once.
+      way.#state = ''
+      way.#arrive(params)
     })
+    listener.maxConnections = 64
+    listener.on('connection', (socket) => socket.on('error', () => {}))
+    listener.on('upgrade', (_, socket) => socket.destroy())
     const way = new WayBack(listener)
     const listen = (wanted: number) =>
       new Promise<boolean>((resolve) => {
@@ -31,6 +41,7 @@ export class WayBack {
         listener.listen(wanted, '127.0.0.1', () => resolve(true))
       })
     if (!(await listen(port))) await listen(0)
+    listener.on('error', () => {})
     listener.unref()
     return way
   }
@@ -49,8 +60,8 @@ export class WayBack {
 
   /** What the browser came back with, once the user has signed in. */
   async answer(signal: AbortSignal): Promise<URLSearchParams> {
-    const late = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)])
-    const timedOut = new Promise<never>((_, reject) => late.addEventListener('abort', () => reject(new Error('nobody signed in')), { once: true }))
+    using limit = deadline(PATIENCE, signal)
+    const timedOut = new Promise<never>((_, reject) => limit.signal.addEventListener('abort', () => reject(new Error('nobody signed in')), { once: true }))
     // Meanwhile nothing else may keep the process alive.
     this.listener.ref()
     try {
@@ -77,5 +88,5 @@ export function showPage(url: URL, to: string, { env, workspace }: Pick<AdapterC
   const program = names.map((name) => (name.includes('/') ? name : findProgram(name, searchPath(env['PATH'], workspace)))).find((file) => file !== undefined)
   if (program === undefined) return
   const shown = Object.fromEntries(['DISPLAY', 'WAYLAND_DISPLAY', 'XDG_RUNTIME_DIR', 'DBUS_SESSION_BUS_ADDRESS'].flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])))
-  start({ file: program, args: [url.href], cwd: workspace, env: { ...environment(), ...shown } }, 'ignore').on('error', () => {}).unref()
+  start({ file: program, args: [url.href], cwd: workspace, env: { ...environment(), ...shown } }, 'ignore', 'own').on('error', () => {}).unref()
 }

@@ -45,7 +45,7 @@ export async function runProgram(program: Program, limits: ProcessLimits, onStdo
   if (limits.signal.aborted) throw problem('VT_CALL_ABORTED')
   using messages = program.late_stderr ? scratch() : undefined
   const { file, args, cwd, env } = program
-  const child = start({ file, args, cwd, env: { ...environment(), ...env } }, [program.input ? 'pipe' : 'ignore', 'pipe', messages?.fd ?? 'pipe'])
+  const child = start({ file, args, cwd, env: { ...environment(), ...env } }, [program.input ? 'pipe' : 'ignore', 'pipe', messages?.fd ?? 'pipe'], 'brief')
   const exited = new Promise<number | undefined>((resolve) => {
     child.once('error', () => resolve(undefined))
     child.once('close', (code) => resolve(code ?? undefined))

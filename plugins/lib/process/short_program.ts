@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { environment, problem } from '../../../core/base/index.js'
+import { endWithUs, environment, problem } from '../../../core/base/index.js'
 import { groups, terminate, type Ended, type Program } from './run.js'
 
 export interface ShortLimits {
@@ -39,6 +39,7 @@ export async function runShort({ file, args, cwd, env, input }: Omit<Program, 'l
   signal.addEventListener('abort', abort, { once: true })
   const timer = setTimeout(end, seconds * 1000, 'timed_out')
   groups.add(pid)
+  endWithUs(child, 'brief')
   try {
     const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => collected(stream!, most, () => end('stopped')))
     const { exitCode } = await child

@@ -1,4 +1,4 @@
-import { matchSequence, wildcard } from '../../../core/base/index.js'
+import { isBegunBy, matchSequence, wildcard } from '../../../core/base/index.js'
 import type { Argv, Word } from './words.js'
 import { baseName } from './wrappers.js'
 
@@ -24,7 +24,7 @@ export function commandPattern(spec: string): CommandPattern {
       const known = argv.findIndex(({ kind }) => kind !== 'static')
       const texts = (known < 0 ? argv : argv.slice(0, known)).map(named)
       if (known < 0) return matches(elements, texts)
-      return texts.length > 0 && elements.some((_, index) => matches(elements.slice(0, index + 1), texts))
+      return isBegunBy(elements, texts, (element) => element === '*', (element, text) => element !== '*' && element(text))
     },
     covers: (argv) => argv.every(({ kind }) => kind === 'static') && matches(elements, argv.map(({ text }) => text)),
   }

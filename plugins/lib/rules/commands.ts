@@ -1,13 +1,14 @@
 import { findProgram, searchPath } from '../../../core/base/index.js'
 import type { CallFacts } from './facts.js'
 import { changesFolder, commandFolders, targetOf } from './folders.js'
-import { isGit, lookedAt, looksWithGit, showsContents } from './git.js'
-import { isInside, namesOfWord, type WordPlace } from './named.js'
+import { gitOptions, isGit, lookedAt, looksWithGit, programOfUser, showsContents } from './git.js'
+import { isInside, namesOfWord, reached, type WordPlace } from './named.js'
 import { readOnlyFiles } from './read_only.js'
-import { configuredPrograms, hooksOfLooking } from './repository.js'
+import { configuredPrograms, hooksOfLooking, startsNothing } from './repository.js'
 import type { Rule, RuleSet } from './rule.js'
-import { readCommand } from './shell.js'
+import { writtenWords } from './targets.js'
 import type { Argv, ParsedLine } from './words.js'
+import { writtenInLine, type WrittenNames } from './written.js'
 
 /** What the command lines of a call come to. */
 export interface Judgement {
@@ -21,11 +22,12 @@ const harmless = /^(LC_\w+|LANG|TZ|NO_COLOR|CI)$/
 
 /** The rule among `rules` that some part of the command lines hits: a program, a redirection, a file that a reading program names. */
 export async function commandHit(facts: CallFacts, rules: readonly Rule[]): Promise<Rule | undefined> {
-  for (const line of facts.commands().map(readCommand)) {
+  for (const line of facts.lines()) {
     const places = [placeOf(facts), ...(await placesIn(line, facts))]
+    const programs = programsOf(line)
     const hit =
-      rules.find((rule) => rule.command && rule.applies(facts) && line.commands.some((argv) => rule.command!.hits(argv))) ??
-      fileHit(rules, 'write', line.writes.map(({ text }) => text), places) ??
+      rules.find((rule) => rule.command && rule.applies(facts) && programs.some((argv) => rule.command!.hits(argv))) ??
+      fileHit(rules, 'write', writtenIn(line), places) ??
       fileHit(rules, 'read', [...line.inputs.map(({ text }) => text), ...line.commands.flatMap((argv) => filesOf(argv) ?? [])], places)
     if (hit) return hit
   }
@@ -34,13 +36,31 @@ export async function commandHit(facts: CallFacts, rules: readonly Rule[]): Prom
 
 function fileHit(rules: readonly Rule[], effect: 'read' | 'write', files: string[], places: WordPlace[]): Rule | undefined {
   const those = rules.filter(({ lifts, path }) => lifts === effect && path)
-  const names = those.length > 0 ? files.flatMap((file) => places.flatMap((place) => namesOfWord(file, place))) : []
+  const names = [...new Set(those.length > 0 ? [...new Set(files)].flatMap((file) => places.flatMap((place) => namesOfWord(file, place))) : [])]
   return those.find((rule) => names.some((name) => rule.path!(name)))
+}
+
+const programsOf = ({ commands, readings }: ParsedLine): Argv[] => [...commands, ...readings]
+const writtenIn = (line: ParsedLine): string[] => [...line.writes, ...programsOf(line).flatMap(writtenWords)].map(({ text }) => text)
+
+/** What the command lines are known to write: by a redirection, or by a program whose words say so. */
+export async function writtenByCommands(facts: CallFacts): Promise<WrittenNames> {
+  const lines = await Promise.all(facts.lines().map(async (line) => writtenInLine(line, placeOf(facts), await placesIn(line, facts))))
+  const untold = lines.find((line) => line.untold !== undefined)?.untold
+  return { names: [...new Set(lines.flatMap(({ names }) => names))], ...(untold !== undefined && { untold }) }
+}
+
+/** Why no rule on a slot may let the call through: its text does not tell what it starts, and there is a rule that this may be about. */
+export function hiddenFrom(facts: CallFacts, { deny, ask }: RuleSet): string | undefined {
+  const isRuled = [...deny, ...ask].some((rule) => rule.command && rule.applies(facts))
+  if (!isRuled && facts.call.mode !== 'full-auto') return undefined
+  // Who may start a shell in a terminal may type into it, unless a rule speaks about commands.
+  return facts.lines().flatMap(({ hidden, later }) => hidden ?? (isRuled ? later : undefined) ?? [])[0]
 }
 
 /** Whether a call may run without a question as far as its command lines go. */
 export async function judgeCommands(facts: CallFacts, rules: RuleSet): Promise<Judgement> {
-  const lines = facts.commands().map(readCommand)
+  const lines = facts.lines()
   const odd = lines.length === 0 ? 'it starts a program' : oddity(facts)
   if (odd) return { free: undefined, reason: odd }
   let free: 'read' | 'allowed' = 'read'
@@ -50,8 +70,8 @@ export async function judgeCommands(facts: CallFacts, rules: RuleSet): Promise<J
     const places = await placesIn(line, facts)
     for (const argv of line.commands) {
       const reads = await readsOnly(argv, places, facts, rules)
-      if (!reads && !(await coveringRule(argv, places, facts, rules.allow))) return { free: undefined, reason: `\`${shownCommand(argv)}\` is not known to only read` }
-      const loud = isGit(argv) ? await started(places, facts, reads) : undefined
+      if (!reads && !(await coveringRule(argv, places, facts, rules.allow))) return { free: undefined, reason: await unknownUse(await culprit(argv, line, facts, rules), facts) }
+      const loud = isGit(argv) ? await started(argv, places, facts, reads) : undefined
       if (loud) return { free: undefined, reason: loud }
       if (!reads) free = 'allowed'
     }
@@ -70,19 +90,40 @@ function oddity({ call: { input } }: CallFacts): string | undefined {
 
 export function objection(line: ParsedLine): string | undefined {
   const loud = line.assigned.find((name) => !harmless.test(name))
-  if (line.unknown) return line.unknown
+  const untold = line.unknown ?? line.hidden
+  if (untold) return untold
   if (line.commands.length === 0) return 'no program was recognised in it'
   if (loud) return `it sets ${loud}`
   if (line.writes[0]) return `it writes to '${line.writes[0].text}'`
   return line.inputs.some(({ kind }) => kind !== 'static') ? 'it reads a file whose name is only known when it runs' : undefined
 }
 
-/** Why git would start programs in one of the places. */
-async function started(places: WordPlace[], { workspace }: CallFacts, reads: boolean): Promise<string | undefined> {
+/** Git that looks is asked about because of what stands beside it: that is named. */
+async function culprit(argv: Argv, line: ParsedLine, facts: CallFacts, { allow }: RuleSet): Promise<Argv> {
+  if (filesOf(argv) === undefined) return argv
+  const places = await placesIn(line, facts)
+  for (const other of line.commands) if (filesOf(other) === undefined && !(await coveringRule(other, places, facts, allow))) return other
+  return argv
+}
+
+async function unknownUse(argv: Argv, { workspace }: CallFacts): Promise<string> {
+  const program = await programOfUser(argv, workspace.root)
+  const reason = `\`${shownCommand(argv)}\` is not known to only read`
+  return program === undefined ? reason : `${reason}: the user's own git configuration has differences shown by '${program.slice(0, 80)}'`
+}
+
+/** Why git would start programs in one of the places, or be led elsewhere by its options. */
+async function started(argv: Argv, places: WordPlace[], { workspace }: CallFacts, reads: boolean): Promise<string | undefined> {
   if (places.length === 0) return 'it changes to a folder that is not known before'
-  for (const { folder } of places) {
-    const loud = await configuredPrograms(folder, workspace, reads ? hooksOfLooking : undefined)
-    if (loud) return loud
+  const { folders, set, other } = gitOptions(argv)
+  if (other !== undefined) return `git takes ${other} to work elsewhere or otherwise`
+  const loud = set.find((one) => !startsNothing(one.split('=')[0]!, one.slice(one.indexOf('=') + 1)))
+  if (loud !== undefined) return `it sets ${loud.split('=')[0]!.slice(0, 80)}`
+  for (const place of places) {
+    const folder = folders.reduce<string | undefined>((at, name) => (at === undefined ? undefined : reached(name, { ...place, folder: at })), place.folder)
+    if (folder === undefined) return 'git works in a folder outside of the workspace'
+    const why = await configuredPrograms(folder, workspace, reads ? hooksOfLooking : undefined)
+    if (why) return why
   }
   return undefined
 }
@@ -94,19 +135,20 @@ function filesOf(argv: Argv): string[] | undefined {
 
 export async function readsOnly(argv: Argv, places: WordPlace[], facts: CallFacts, rules: RuleSet): Promise<boolean> {
   const files = filesOf(argv)
-  if (!files || !isInstalled(argv[0]!.text, facts.workspace.root) || (isGit(argv) && !gitMayLook(argv, facts, rules))) return false
-  for (const file of files) if (!(await inAll(file, places))) return false
+  if (!files || !isInstalled(argv[0]!.text, facts.workspace.root) || (isGit(argv) && !(await gitMayLook(argv, facts, rules)))) return false
+  for (const file of new Set(files)) if (!(await inAll(file, places))) return false
   return places.length > 0
 }
 
 /**
  * Plan mode knows programs that cannot but read, and full-auto only what is listed; elsewhere git may look where it will run with
- * `alone`, unless a rule keeps files from being read: of a file's content git has more than one name.
+ * `gitAlone`, unless a rule keeps files from being read: of a file's content git has more than one name.
  */
-function gitMayLook(argv: Argv, { call, workspace, commands }: CallFacts, { deny, ask }: RuleSet): boolean {
+async function gitMayLook(argv: Argv, { call, workspace, commands }: CallFacts, { deny, ask }: RuleSet): Promise<boolean> {
   if (call.slot !== 'unified_exec/run' || !['ask', 'auto'].includes(call.mode)) return false
   if (showsContents(argv) && [...deny, ...ask].some(({ lifts, path }) => lifts === 'read' && path)) return false
-  return commands().every((command) => looksWithGit(command, workspace.root))
+  for (const command of commands()) if (!(await looksWithGit(command, workspace.root))) return false
+  return true
 }
 
 /** The allow rule that answers for a command, and for the files it says have to lie inside. */

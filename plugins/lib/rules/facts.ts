@@ -1,7 +1,9 @@
 import type { Call, JsonObject, SlotInfo } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { callPaths, propertiesOf, type CallPath } from './call_paths.js'
+import { readCommand } from './shell.js'
+import { propertiesOf } from './slot_properties.js'
+import type { Around, ParsedLine } from './words.js'
 
 /** What rules may ask about one call; everything that costs something is found out once, when first asked for. */
 export interface CallFacts {
@@ -10,24 +12,40 @@ export interface CallFacts {
   readonly workspace: Workspace
   readonly hasPath: boolean
   readonly hasCommand: boolean
-  places(): Promise<CallPath[]>
   commands(): (string | string[])[]
+  /** Its command lines as they will be read, with the variables and the input that come with the call. */
+  lines(): readonly ParsedLine[]
   host(): string | undefined
 }
 
 export function factsOf(call: Call, context: Context): CallFacts {
   const commands = propertiesOf(context.slot, 'command')
-  let places: Promise<CallPath[]> | undefined
   return {
     call,
     slot: context.slot,
     workspace: context.workspace,
     hasPath: propertiesOf(context.slot, 'workspace-path').length > 0,
     hasCommand: commands.length > 0,
-    places: () => (places ??= callPaths(call, context)),
-    commands: () => commands.flatMap((name) => (call.input[name] === undefined ? [] : [withArguments(call.input, name)])),
+    commands: () => commandsOf(call, commands),
+    lines: () => linesOf(call, commands),
     host: () => hostOf(call.input.url),
   }
+}
+
+const commandsOf = ({ input }: Call, names: string[]): (string | string[])[] => names.flatMap((name) => (input[name] === undefined ? [] : [withArguments(input, name)]))
+
+/** Several policies look at the same call, which never changes. */
+const read = new WeakMap<Call, readonly ParsedLine[]>()
+function linesOf(call: Call, names: string[]): readonly ParsedLine[] {
+  const known = read.get(call) ?? commandsOf(call, names).map((command) => lineOf(command, call.input))
+  read.set(call, known)
+  return known
+}
+
+function lineOf(command: string | string[], { env, input, shell, tty }: Readonly<JsonObject>): ParsedLine {
+  const around: Around = { ...(typeof env === 'object' && env !== null && { env: env as Record<string, string> }), ...(typeof input === 'string' && { stdin: input }), isTerminal: tty === true }
+  const line = readCommand(command, around)
+  return typeof command === 'string' && ![undefined, 'bash', 'sh'].includes(shell as string) ? { ...line, hidden: line.hidden ?? `its text is for ${String(shell)}` } : line
 }
 
 /** `args` beside a command are its further words, never shell. */

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { devNull } from 'node:os'
+import { settingsAt } from '../git/index.js'
 import { changesFolder, targetOf } from './folders.js'
 import { namedFiles, readOnlyFiles, type ReadOnlyUse } from './read_only.js'
 import { readCommand } from './shell.js'
@@ -65,25 +65,36 @@ export function lookedAt(argv: Argv): string[] | undefined {
 }
 
 /**
- * Whether a command looks with the help of git and does nothing else: then git gets `alone`. Not for a folder of somebody else, whom
- * git trusts only where the user's own configuration says so.
+ * Whether a command looks with the help of git and does nothing else: then git gets `gitAlone`. Not for a folder of somebody else, whom
+ * git trusts only where the user's own configuration says so, and not where the user has differences shown by a program.
  */
-export function looksWithGit(command: string | readonly string[], root: string): boolean {
+export async function looksWithGit(command: string | readonly string[], root: string): Promise<boolean> {
   const { commands, unknown } = readCommand(command)
   if (unknown || !commands.some(isGit)) return false
   const looks = commands.every((argv) => (isGit(argv) ? lookedAt(argv) : changesFolder(argv) ? targetOf(argv) : readOnlyFiles(argv)) !== undefined)
-  return looks && [undefined, statSync(root).uid].includes(process.getuid?.())
+  if (!looks || ![undefined, statSync(root).uid].includes(process.getuid?.())) return false
+  for (const argv of commands) if ((await programOfUser(argv, root)) !== undefined) return false
+  return true
 }
 
-const settings = { 'core.fsmonitor': 'false', 'core.hooksPath': devNull, 'core.pager': 'cat', 'protocol.allow': 'never' }
-/**
- * No configuration but the repository's own, and of that none of the hooks and no fetching of what a partial clone lacks. So an
- * attribute that names a filter or a textconv finds none, unless the repository's configuration brings it.
- */
-export const gitAlone: Record<string, string> = {
-  GIT_CONFIG_NOSYSTEM: '1',
-  GIT_CONFIG_GLOBAL: devNull,
-  GIT_OPTIONAL_LOCKS: '0',
-  GIT_CONFIG_COUNT: String(Object.keys(settings).length),
-  ...Object.fromEntries(Object.entries(settings).flatMap(([key, value], index) => [[`GIT_CONFIG_KEY_${index}`, key], [`GIT_CONFIG_VALUE_${index}`, value]])),
+/** The program of the user's own by which this command would show differences. */
+export async function programOfUser(argv: Argv, root: string): Promise<string | undefined> {
+  if (!isGit(argv) || afterProgram(argv)[0]?.text !== 'diff') return undefined
+  const settings = await settingsAt(root, root)
+  return settings.findLast(({ scope, key }) => ['system', 'global'].includes(scope) && key === 'diff.external')?.value || undefined
+}
+
+const plainOptions = /^(-p|-P|--paginate|--no-pager|--no-replace-objects|--no-optional-locks|--(literal|glob|noglob|icase)-pathspecs|--version|--help|-v|-h)$/
+
+/** What the options before the subcommand say: the folders to step into, what is set, and the first that leads git elsewhere in another way. */
+export function gitOptions([, ...words]: Argv): { folders: string[]; set: string[]; other?: string } {
+  const found: { folders: string[]; set: string[]; other?: string } = { folders: [], set: [] }
+  for (let at = 0; words[at] && words[at]!.text.startsWith('-'); at += 1) {
+    const { text } = words[at]!
+    if (plainOptions.test(text)) continue
+    const value = text === '-C' || text === '-c' ? words[(at += 1)] : undefined
+    if (value?.kind !== 'static') return { ...found, other: text }
+    found[text === '-C' ? 'folders' : 'set'].push(value.text)
+  }
+  return found
 }

@@ -1,6 +1,10 @@
+import type { Call } from '../../../core/base/index.js'
 import { commandHit } from './commands.js'
 import type { CallFacts } from './facts.js'
 import type { Rule } from './rule.js'
+
+/** Every name by which a rule may know the places of a call. */
+export const namesOfPlaces = ({ places }: Pick<Call, 'places'>): string[] => [...new Set(places.flatMap(({ given, resolved, entry }) => [given, resolved, entry]))]
 
 /** The first rule that speaks about this call and whose spec meets any part of it. */
 export async function hit(facts: CallFacts, rules: readonly Rule[]): Promise<Rule | undefined> {
@@ -9,7 +13,7 @@ export async function hit(facts: CallFacts, rules: readonly Rule[]): Promise<Rul
 }
 
 async function meets(facts: CallFacts, rule: Rule): Promise<boolean> {
-  if (rule.path) return (await facts.places()).some(({ given, resolved }) => rule.path!(given) || rule.path!(resolved))
+  if (rule.path) return namesOfPlaces(facts.call).some(rule.path)
   if (rule.host) return rule.host(facts.host() ?? '')
   if (rule.input) return rule.input(facts.call)
   return !rule.command

@@ -1,16 +1,18 @@
-import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, lstatSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { inside } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
+import { entriesOf, indexFacts, leadsOut, misplaced, realPathOf, repositoryAt, settingsInFile, type GitSetting, type Repository } from '../git/index.js'
 
 const oneOf = (words: string): RegExp => new RegExp(`^(${words.split(/\s+/).join('|')})$`)
 
 // What a repository may say without anything of it being started. All else (fsmonitor, hooksPath, textconv, filters, aliases,
-// included files, whatever git learns next) may be a program.
+// included files, whatever git learns next) may be a program. Where the working tree lies is judged by itself.
 const quiet: Record<string, RegExp> = {
-  core: oneOf(`repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev
+  core: oneOf(`repositoryformatversion filemode bare worktree logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev
     compression whitespace sharedrepository untrackedcache preloadindex longpaths protectntfs protecthfs`),
-  remote: /^(url|pushurl|fetch|prune|tagopt|promisor|partialclonefilter)$/,
-  branch: /^(remote|merge|rebase|description|pushremote)$/,
+  remote: /^(url|pushurl|fetch|prune|tagopt|promisor|partialclonefilter|gh-resolved)$/,
+  branch: /^(remote|merge|rebase|description|pushremote|vscode-merge-base|github-pr-owner-number|gk-[a-z-]+)$/,
   submodule: /^(url|active|branch|path|ignore)$/,
   user: /^(name|email|useconfigonly)$/,
   init: /^defaultbranch$/,
@@ -19,7 +21,7 @@ const quiet: Record<string, RegExp> = {
   fetch: /^(prune|prunetags|parallel)$/,
   color: /^/,
   log: /^(date|decorate|abbrevcommit|follow)$/,
-  status: /^/,
+  status: /^(?!submodulesummary$)/,
   index: /^(version|threads|sparse)$/,
   feature: /^/,
   gc: /^(auto|autodetach|pruneexpire)$/,
@@ -31,81 +33,81 @@ const quiet: Record<string, RegExp> = {
 /** The one hook that looking can start: by putting the index on disk anew. */
 export const hooksOfLooking = ['post-index-change']
 
-/** Why git would start programs of the repository's choice in this folder; `undefined` when nothing there names one. Hooks: those that count. */
+const mostNested = 4
+
+/**
+ * Why git would start programs of the repository's choice in this folder, or tell of files outside of the workspace; `undefined` when
+ * nothing there does. Git itself says which repository it finds and what is set there. Hooks: those that count.
+ */
 export async function configuredPrograms(folder: string, workspace: Workspace, hooks?: string[]): Promise<string | undefined> {
-  for (let at = clean(folder); ; at = parent(at)) {
-    if ((await kind(workspace, below(at, 'HEAD'))) && (await kind(workspace, below(at, 'objects')))) return 'the folder itself is a repository'
-    const git = below(at, '.git')
-    const found = await kind(workspace, git)
-    if (found === 'directory') return (await program(git, workspace)) ?? (await beside(git, workspace)) ?? (await hook(git, workspace, hooks))
-    if (found) return 'its repository lies elsewhere'
-    if (at === '.') return above(workspace.root) ? 'its repository lies above the workspace' : undefined
-  }
+  return judged(nearestFolder(join(workspace.root, workspace.resolve(folder))), workspace.root, hooks, 0)
 }
 
-/** Whether git, finding no repository in the workspace, would find one above it. */
-function above(root: string): boolean {
-  const parent = dirname(root)
-  return parent !== root && (existsSync(join(parent, '.git')) || above(parent))
+/** A folder that is made on the way is judged by the one that it will be made in. */
+const nearestFolder = (folder: string): string => (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() || dirname(folder) === folder ? folder : nearestFolder(dirname(folder)))
+
+async function judged(folder: string, root: string, hooks: string[] | undefined, depth: number): Promise<string | undefined> {
+  const dotGit = markerAbove(folder)
+  if (dotGit !== undefined && basename(dotGit) !== '.git') return 'the folder itself is a repository'
+  const found = await repositoryAt(folder, root)
+  if (!found) return undefined
+  if ('refused' in found) return unusable(found.refused, dotGit, root, hooks)
+  const { repository } = found
+  return misplaced(repository, root) ?? loud(repository.settings) ?? leadsOut(repository, root) ?? hook(repository, hooks) ?? (await within(repository, root, hooks, depth))
 }
 
-async function program(git: string, workspace: Workspace): Promise<string | undefined> {
-  for (const file of ['config', 'config.worktree']) {
-    if (!(await kind(workspace, `${git}/${file}`))) continue
-    const text = await workspace.text(`${git}/${file}`, { max_bytes: 262_144 }).catch(() => undefined)
-    const key = text === undefined ? 'it cannot be read' : loud(text)
-    if (key) return `the repository's own ${file} says ${key}`
-  }
-  return undefined
+/** The nearest `.git` upwards, or the HEAD of a repository whose files lie plainly in a folder: git would take whichever comes first. */
+function markerAbove(folder: string): string | undefined {
+  const [dotGit, head] = [join(folder, '.git'), join(folder, 'HEAD')]
+  if (existsSync(dotGit)) return dotGit
+  if (existsSync(head) && ['objects', 'refs', 'commondir'].some((name) => existsSync(join(folder, name)))) return head
+  return dirname(folder) === folder ? undefined : markerAbove(dirname(folder))
 }
 
-/** What makes git look for configuration in a further place: a common folder, and each repository in the repository. */
-async function beside(git: string, workspace: Workspace): Promise<string | undefined> {
-  const names = (await workspace.names(git)).map(({ name }) => name)
-  if (names.includes('commondir')) return 'its repository shares the folder of another'
-  if (names.some((name) => name.startsWith('sharedindex.'))) return 'the index of the repository is in several files'
-  if (!names.includes('index')) return undefined
-  const index = await workspace.read(`${git}/index`).catch(() => undefined)
-  return index && readable(index) ? undefined : 'the repository has others inside, or an index that cannot be read'
+/** What git does not take for a repository starts nothing yet; what is set there would count once the rest is in place. */
+async function unusable(refused: string, dotGit: string | undefined, root: string, hooks?: string[]): Promise<string | undefined> {
+  const why = `git says of the folder: ${refused}`
+  if (dotGit === undefined || !refused.startsWith('fatal: not a git repository') || !lstatSync(dotGit).isDirectory()) return why
+  const settings = await settingsInFile(join(dotGit, 'config'), root)
+  return settings ? (loud(settings) ?? hook({ common: dotGit }, hooks)) : why
 }
 
-/** The modes of a repository inside, and of a folder that stands for all files below it: each in four bytes. */
-const elsewhere = [Buffer.from([0, 0, 0xe0, 0]), Buffer.from([0, 0, 0x40, 0])]
-// Entries of format 2 and 3 begin at 12 and are padded to eight bytes; the mode is 24 bytes behind that. A user's number may look like it: then we ask.
-function readable(index: Buffer): boolean {
-  if (index.length < 12 || index.readUInt32BE(4) > 3) return false
-  return elsewhere.every((mode) => {
-    for (let at = index.indexOf(mode, 36); at !== -1; at = index.indexOf(mode, at + 1)) if (at % 8 === 4) return false
-    return true
-  })
+/** The first setting of the repository's own that is not known to be quiet. */
+function loud(settings: readonly GitSetting[]): string | undefined {
+  const found = settings.find(({ scope, key, value }) => ['local', 'worktree'].includes(scope) && !startsNothing(key, value))
+  return found && `the repository's own ${basename(found.file ?? 'config')} says ${found.key.replace(/\..*\./s, '.').slice(0, 80)}`
 }
 
-async function hook(git: string, workspace: Workspace, counted?: string[]): Promise<string | undefined> {
-  const names = await workspace.names(`${git}/hooks`).catch(() => [])
-  const own = names.find(({ name }) => !name.endsWith('.sample') && (!counted || counted.includes(name)))
+/** Why git would start programs, or read elsewhere, by what lies in a git folder that nobody has asked git about yet. */
+export async function programsOfGitFolder(folder: string, root: string): Promise<string | undefined> {
+  const settings = await settingsInFile(join(folder, 'config'), root)
+  if (!settings) return 'git cannot read its settings'
+  const away = settings.find(({ key, value }) => key === 'core.worktree' && !inside(root, realPathOf(resolve(folder, value))))
+  const odd = ['config.worktree', 'info/attributes', 'objects/info/alternates'].find((name) => existsSync(join(folder, name)))
+  return loud(settings) ?? hook({ common: folder }) ?? (away && 'it names a working tree outside of the workspace') ?? (odd && `it has '${odd}'`)
+}
+
+/** Whether a setting is known to start nothing. */
+export function startsNothing(key: string, value: string): boolean {
+  const [section, name] = [key.slice(0, key.indexOf('.')).toLowerCase(), key.slice(key.lastIndexOf('.') + 1).toLowerCase()]
+  // `ext::` and its kin start programs, and so does an address that looks like a flag.
+  return Object.hasOwn(quiet, section) && quiet[section]!.test(name) && !/^(\w+::|-)/.test(value)
+}
+
+function hook({ common }: Pick<Repository, 'common'>, counted?: string[]): string | undefined {
+  const own = entriesOf(join(common, 'hooks')).find(({ name }) => !name.endsWith('.sample') && (!counted || counted.includes(name)))
   return own && `the repository has a hook '${own.name}'`
 }
 
-/** The first key of a configuration file that is not known to be quiet. */
-function loud(text: string): string | undefined {
-  let section = ''
-  for (const line of text.replace(/\\\r?\n/g, '').split('\n')) {
-    const rest = line.trim()
-    if (rest === '' || /^[#;]/.test(rest)) continue
-    const [, name, behind] = /^\[\s*([\w.-]+)(?:\s+"(?:[^"\\]|\\.)*")?\s*\](.*)$/.exec(rest) ?? []
-    if (name !== undefined) section = name.toLowerCase().split('.')[0]!
-    const assignment = name === undefined ? rest : behind!.trim()
-    if (assignment === '' || /^[#;]/.test(assignment)) continue
-    const [, key, value = ''] = /^([A-Za-z][\w-]*)\s*(?:=\s*(.*))?$/.exec(assignment) ?? []
-    if (key === undefined) return `'${assignment.slice(0, 40)}'`
-    const known = Object.hasOwn(quiet, section) && quiet[section]!.test(key.toLowerCase())
-    // `ext::` and addresses that look like flags start programs too.
-    if (!known || /^"?(ext::|-)/.test(value)) return `${section}.${key}`
+/** What its index leads to: names that are not in it, and the repositories inside, into which git goes by itself. */
+async function within(repository: Repository, root: string, hooks: string[] | undefined, depth: number): Promise<string | undefined> {
+  const { submodules, odd } = await indexFacts(repository, root)
+  if (odd) return odd
+  for (const name of submodules) {
+    const folder = join(repository.top, name)
+    if (!existsSync(join(folder, '.git'))) continue
+    const why = depth < mostNested ? await judged(realPathOf(folder), root, hooks, depth + 1) : 'its repositories are nested too deep'
+    if (why) return `in '${name}' inside of it, ${why}`
   }
   return undefined
 }
-
-const kind = async (workspace: Workspace, path: string) => (await workspace.stat(path).catch(() => undefined))?.kind
-const below = (folder: string, name: string): string => (folder === '.' ? name : `${folder}/${name}`)
-const parent = (folder: string): string => (folder.includes('/') ? folder.slice(0, folder.lastIndexOf('/')) : '.')
-const clean = (folder: string): string => folder.replace(/^(\.\/)+/, '').replace(/\/+$/, '') || '.'

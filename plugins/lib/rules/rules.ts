@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { hostPattern, pathPattern, problem, wildcard, type Call, type Effect, type Mode } from '../../../core/base/index.js'
-import { concerns, isOwnName } from '../../../core/registry/index.js'
+import { concerns, isOwnName, mayAllow, type ruleFamilies } from '../../../core/registry/index.js'
 import { commandEntry, type CommandEntry } from './command_entry.js'
 import { commandPattern } from './command_pattern.js'
 import { tryExamples } from './examples.js'
@@ -24,7 +24,7 @@ const reads: Family = {
   applies: (facts) => readSlots.includes(facts.call.slot) || (facts.hasPath && facts.call.effects.every((effect) => effect === 'read')),
 }
 const edits: Family = { spec: 'path', lifts: 'write', applies: (facts) => facts.call.effects.includes('write') }
-const families: Record<string, Family> = {
+const families: Record<(typeof ruleFamilies)[number], Family> = {
   Read: reads,
   Grep: reads,
   Glob: reads,
@@ -46,9 +46,9 @@ export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', r
   const [, name, spec] = /^([^\s()]+)(?:\((.*)\))?$/s.exec(text.trim()) ?? []
   if (!name) return undefined
   // A glob in the name would allow what nobody has thought of; only the tools of one named MCP server may be allowed that way.
-  if (verdict === 'allow' && name.includes('*') && !/^mcp__\w+?__\*$/.test(name) && !/^\w+\/\*$/.test(name)) return undefined
+  if (verdict === 'allow' && !mayAllow(name)) return undefined
   if (name === 'Except') return spec === undefined || verdict === 'allow' ? undefined : allBut(text, reason, spec, root)
-  const family = Object.hasOwn(families, name) ? families[name]! : undefined
+  const family = Object.hasOwn(families, name) ? families[name as keyof typeof families] : undefined
   const rule = { text, ...(reason !== undefined && { reason }), ...(family?.lifts && { lifts: family.lifts }) }
   const applies = family?.applies ?? byName(name, opens)
   if (effects.includes(name)) return { ...rule, lifts: name as Effect, applies }

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import { ok, problem, type Call, type Next } from '../../../core/base/index.js'
+import { inertJson, ok, problem, type Call, type Next } from '../../../core/base/index.js'
 import type { Context, Handler } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
-import { pluralized, cut, excerpt, firstInPathOrder, fitting, nextCall, notice, slotRefusal, remarks } from '../base/index.js'
+import { pluralized, cut, excerpt, firstInPathOrder, fitting, inOneLine, nextCall, notice, slotRefusal, remarks } from '../base/index.js'
 import { existing } from './entries.js'
 import { holdsMatch, type WantedMatches } from './match_positions.js'
 import type { MatchPosition } from './ripgrep_events.js'
@@ -93,7 +93,7 @@ const patternOf = ({ pattern, patterns, literal, case_sensitive }: GrepInput): P
 
 const emptyPattern = (path: string) =>
   problem('VT_INPUT_INVALID', { problem: "'pattern' is empty; it would match every line." }, {
-    hint: `To look at a file: {slot:unified_file/read {"path":"…"}}; at a directory: {slot:unified_search/list ${JSON.stringify({ path })}}.`,
+    hint: `To look at a file: {slot:unified_file/read {"path":"…"}}; at a directory: {slot:unified_search/list ${inertJson(JSON.stringify({ path }))}}.`,
   })
 
 interface Part extends Counted {
@@ -248,13 +248,13 @@ async function answer(
 
 /** The matches by file, context lines between them, and what they come to. */
 export function render(output: GrepOutput, path: string): string {
-  if (output.total_matches === 0) return `No matches in ${path} (${pluralized(output.files_searched, 'file')} searched)`
+  if (output.total_matches === 0) return `No matches in ${inOneLine(path)} (${pluralized(output.files_searched, 'file')} searched)`
   const parts: string[] = []
   for (let start = 0; start < output.matches.length; ) {
     const { file } = output.matches[start]!
     let end = start
     while (output.matches[end]?.file === file) end++
-    parts.push(`${file}\n${block(output.matches.slice(start, end))}\n`)
+    parts.push(`${inOneLine(file)}\n${block(output.matches.slice(start, end))}\n`)
     start = end
   }
   const all = `${pluralized(output.total_matches, 'match', 'matches')} in ${pluralized(output.files_with_matches, 'file')}`

@@ -1,4 +1,5 @@
 import { rm, writeFile } from 'node:fs/promises'
+import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { VtError } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
@@ -25,6 +26,10 @@ export interface RipgrepEnd extends Ended {
 
 /** No search opens a larger file unless it is named. */
 export const largestSearched = 256 * 1024 * 1024
+/** No structural search parses a larger file unless it is named: a parser takes hundreds of times the memory of what it reads. */
+export const largestParsed = 8 * 1024 * 1024
+/** What the parser of one large file may take: it was named, but the machine is not its own. */
+export const parserMemory = 1024 ** 3
 /** A parser needs many times the memory of what it reads. */
 export const tooLargeToParse = (path: string, bytes: number): VtError =>
   slotRefusal('VT_INPUT_TOO_LARGE', `'${path}' has ${bytes} bytes; at most ${largestSearched} are parsed.`, { hint: 'Search it with grep, or read it in pages.' })
@@ -47,8 +52,11 @@ export async function ripgrepPath(): Promise<string | undefined> {
   }
 }
 
+/** Bytes that a walk may take: files are read in pieces or up to a size, several at a time. */
+const mostOfWalk = Math.min(2 * 1024 ** 3, totalmem() / 4)
+
 /**
- * Asks ripgrep and hands its output to the consumer. `undefined` when it cannot be started. `onLog` gets its debug lines, which
+ * Asks ripgrep and hands its output to the consumer. `undefined` when it cannot be started, or dies. `onLog` gets its debug lines, which
  * are the only place where it says what it left out and why.
  */
 export async function ripgrep(
@@ -70,11 +78,17 @@ export async function ripgrep(
     else if (complaints.length < 100 && !/No such file or directory \(os error 2\)$/.test(text)) complaints.push(text.replace(/^rg: /, ''))
   })
   const common = ['--no-config', '--color=never', ...(onLog ? ['--debug'] : [])]
-  const ended = await runProgram({ file, args: [...common, ...args], cwd, late_stderr: onLog !== undefined }, limits, onStdout, stderr.take)
-  if (!ended) return undefined
+  // In a folder it reads ignore files too, of any size: what a repository calls `.gitignore` may be a link to a device.
+  const own = limits.burden === undefined && cwd !== '/' ? { burden: { read: Infinity, resident: mostOfWalk } } : {}
+  const ended = await runProgram({ file, args: [...common, ...args], cwd, late_stderr: onLog !== undefined }, { ...limits, ...own }, onStdout, stderr.take)
+  // One that died has told a part at best: a signal that was not ours, a fault of its own. Nobody may take that for an answer.
+  if (!ended || (own.burden && ended.overburdened) || (endedByItself(ended) && ![0, 1, 2].includes(ended.exit_code ?? -1))) return undefined
   stderr.end()
   return { ...ended, complaints }
 }
+
+/** Whether a program ended by itself, and not because we had enough. */
+const endedByItself = ({ timed_out, stopped, overburdened }: Ended): boolean => !timed_out && !stopped && !overburdened
 
 /** The flags of one walk. The function given gets them; files made for them are gone afterwards. */
 export async function withWalk<T>(

@@ -1,6 +1,7 @@
+export { auditLog } from './audit_log.js'
 export { callsOf, entryOf, recordedCalls, callsFolder, type CallRecord } from './call_record.js'
 export { openOwn, readOwn } from './private_file.js'
 export { ownFolder } from './private_folder.js'
 export { repeatsOf } from './repeats.js'
-export { openSpool, spool, spoolFolder, spooled, type Spool } from './spool.js'
+export { openSpool, ownsSpool, spool, spoolFolder, spooled, type Spool } from './spool.js'
 export { TokenStore } from './token_store.js'

@@ -14,8 +14,13 @@ export interface Seen {
   failures: number
   code?: string
   successes: number
-  /** It was denied, or a person said no. */
-  refusal?: { message: string; hint: string; next?: Next; byPerson: boolean }
+}
+/** It was denied, or a person said no. */
+interface Refusal {
+  message: string
+  hint: string
+  next?: Next
+  byPerson: boolean
 }
 
 const kept = 500
@@ -23,14 +28,19 @@ const kept = 500
 /** The memory behind the guard against calls that go in a circle. */
 export class Repeats {
   private readonly repeats = new Map<string, Seen>()
+  private readonly refusals = new Map<string, Refusal>()
   private settings: unknown
   successes = 0
 
-  /** What is known of this call, while these settings count: what other rules refused is worth asking again. */
-  find(call: Call, settings: unknown): Seen | undefined {
-    if (this.settings !== settings) for (const one of this.repeats.values()) delete one.refusal
-    this.settings = settings
+  find(call: Call): Seen | undefined {
     return this.repeats.get(identity(call))
+  }
+
+  /** How a call that does this was refused, under whatever name, while these settings count: what other rules refused is worth asking again. */
+  refused(call: Call, does: () => string, settings: unknown): Refusal | undefined {
+    if (this.settings !== settings) this.refusals.clear()
+    this.settings = settings
+    return this.refusals.size === 0 ? undefined : this.refusals.get(deed(call, does()))
   }
 
   private note(call: Call): Seen {
@@ -42,14 +52,16 @@ export class Repeats {
     return seen
   }
 
-  failed(call: Call, { code, message, hint, details, next }: (Result & { ok: false })['error']): void {
-    const seen = this.note(call)
+  /** `does`: what the call would have done, by which it is known again. */
+  failed(call: Call, does: () => string, { code, message, hint, details, next }: (Result & { ok: false })['error']): void {
     if (code.startsWith('VT_POLICY_')) {
       // Without anybody to ask, the next one may find somebody.
       const byPerson = details?.refused === true
-      if (code === 'VT_POLICY_DENIED' || byPerson) seen.refusal = { message, hint, byPerson, ...(next && { next }) }
+      if (code === 'VT_POLICY_DENIED' || byPerson) this.refusals.set(deed(call, does()), { message, hint, byPerson, ...(next && { next }) })
+      if (this.refusals.size > kept) this.refusals.delete(this.refusals.keys().next().value!)
       return
     }
+    const seen = this.note(call)
     seen.at = Date.now()
     seen.failures = seen.code === code && seen.successes === this.successes ? seen.failures + 1 : 1
     seen.code = code
@@ -63,10 +75,8 @@ export class Repeats {
     seen.failures = 0
     if (call.effects.some((effect) => effect === 'write' || effect === 'exec')) {
       // Something may have changed: what was read before is worth reading again, and a guard that looks at files may say otherwise now.
-      for (const other of this.repeats.values()) {
-        other.times = 0
-        if (other.refusal?.byPerson === false) delete other.refusal
-      }
+      for (const other of this.repeats.values()) other.times = 0
+      for (const [key, { byPerson }] of this.refusals) if (!byPerson) this.refusals.delete(key)
       return seen
     }
     const digest = digestOf(result)
@@ -80,6 +90,7 @@ export class Repeats {
 
 export const repeatsOf = (session: Session): Repeats => session.state('repeats', () => new Repeats())
 
+const deed = ({ slot, mode }: Call, does: string): string => `${mode} ${slot} ${does}`
 const identity = ({ slot, mode, input }: Call): string => `${mode} ${slot} ${JSON.stringify(Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1)))}`
 
 const digestOf = ({ output, text = '' }: Result & { ok: true }): string =>

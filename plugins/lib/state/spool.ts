@@ -26,6 +26,19 @@ const live = new Set<string>()
 const looks = 8
 let opened = 0
 
+/** By session, the names of the files that it has kept while the program runs. */
+const ownFiles = new Map<string, Set<string>>()
+
+function noteOwner(session: Context['session'], name: string): void {
+  const own = ownFiles.get(session.id)
+  if (own) return void own.add(name)
+  ownFiles.set(session.id, new Set([name]))
+  session.onClose(() => void ownFiles.delete(session.id))
+}
+
+/** Whether a file belongs to a session. */
+export const ownsSpool = (session: string, name: string): boolean => (ownFiles.get(session)?.has(name) ?? false) || ownerOf(name) === ownerName(session)
+
 /** A file below `.vtcode/spool/` that is being written. */
 export interface Spool {
   /** Workspace-relative. */
@@ -47,6 +60,7 @@ export async function openSpool(context: Context, label: string, end = 'txt'): P
   const name = nameOf(context.session.id, label, end)
   const file = await create(directory, name)
   live.add(name)
+  noteOwner(context.session, name)
   if (live.size > maxLive) live.delete(live.values().next().value!)
   context.session.onClose(() => void live.delete(name))
   await prune(context.workspace, directory)

@@ -39,16 +39,18 @@ export interface Answered extends Ended {
   stderr: string
 }
 
-/** Asks ast-grep, which is fetched if it is missing. `undefined` when it cannot be started. Throws InstallProblem. */
+/** Asks ast-grep, which is fetched if it is missing. Over `resident` bytes of memory it is ended. `undefined` when it cannot be started. Throws InstallProblem. */
 export async function astGrep(
   context: Context,
   args: string[],
-  how: { cwd: string; seconds: number; input?: Buffer },
+  how: { cwd: string; seconds: number; input?: Buffer; resident?: number },
   onStdout: Consumer,
 ): Promise<Answered | undefined> {
   const file = await ensureAstGrep(context)
   const stderr = tail()
-  const ended = await runProgram({ file, args, cwd: how.cwd, env: trustPlaces(), ...(how.input && { input: how.input }) }, { signal: context.signal, seconds: how.seconds }, onStdout, stderr.take)
+  const started = { file, args, cwd: how.cwd, env: trustPlaces(), ...(how.input && { input: how.input }) }
+  const burden = how.resident === undefined ? {} : { burden: { read: Infinity, resident: how.resident } }
+  const ended = await runProgram(started, { signal: context.signal, seconds: how.seconds, ...burden }, onStdout, stderr.take)
   return ended && { ...ended, stderr: stderr.text() }
 }
 

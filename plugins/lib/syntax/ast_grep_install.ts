@@ -4,7 +4,7 @@ import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { VtError, writeState } from '../../../core/base/index.js'
+import { deadline, VtError, writeState } from '../../../core/base/index.js'
 import { homeOf } from '../../../core/config/index.js'
 import { lock } from '../../../core/workspace/index.js'
 import { tarEntries, type TarEntry } from '../files/index.js'
@@ -86,7 +86,8 @@ async function fetched({ name, integrity }: { name: string; integrity: string },
     const host = hostOf(readUrl(url))
     // Whoever runs the program named the registry, which may well stand in their own network.
     const settings = named === undefined ? web : { ...web, private_hosts: [...web.private_hosts, host] }
-    const limits = { max_bytes: largest, signal: AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]) }
+    using limit = deadline(seconds * 1000, signal)
+    const limits = { max_bytes: largest, signal: limit.signal }
     const archive = await download(url, limits, settings).catch((error: unknown) => {
       throw networkFailure(error, host)
     })

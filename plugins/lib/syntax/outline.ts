@@ -1,8 +1,8 @@
 import { ok, problem, sha256, type Call, type Next, type Notice, type Result } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { EntryStat, Handle } from '../../../core/workspace/index.js'
-import { pluralized, nextCall, notice, slotRefusal, remarks, some } from '../base/index.js'
-import { filesBelow, largestSearched, parentOf, tooLargeToParse, type Listing } from '../search/index.js'
+import { inOneLine, pluralized, nextCall, notice, slotRefusal, remarks, some } from '../base/index.js'
+import { filesBelow, largestParsed, largestSearched, parentOf, tooLargeToParse, type Listing } from '../search/index.js'
 import { languageNamed, languageOf, type Language } from './languages.js'
 
 const symbolTypes = [
@@ -132,7 +132,7 @@ export function remember(version: string, items: OutlineItem[]): void {
 
 /** Whether a file is left out for its size. Throws VT_INPUT_TOO_LARGE where it is the one that was named. */
 export function tooLargeToOutline({ path, stat }: Handle, single: boolean): boolean {
-  if (stat.bytes <= largestSearched) return false
+  if (stat.bytes <= (single ? largestSearched : largestParsed)) return false
   if (single) throw tooLargeToParse(path, stat.bytes)
   return true
 }
@@ -216,7 +216,7 @@ export async function outlineAnswer(drawn: DrawnOutline, { input, given }: Pick<
   }
   const notices = [...drawn.notices, ...(drawn.listing ? remarks(drawn.listing) : [])]
   const tail = left.length > 0 ? `${pluralized(left.length, 'file')} left out; outline a sub-directory.` : ''
-  const text = [...files.map((file) => file.text), tail].filter(Boolean).join('\n') || `No symbols in ${input.path}`
+  const text = [...files.map((file) => file.text), tail].filter(Boolean).join('\n') || `No symbols in ${inOneLine(input.path)}`
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
 }
 
@@ -248,5 +248,5 @@ function groupsOf(items: OutlineItem[]): Group[] {
 
 function render({ path, lang }: Outlined, groups: Group[]): string {
   const lines = groups.map(({ kind, names, members }) => `  ${kind}: ${names.join(', ')}${members.length > 0 ? ` — ${members.join(', ')}` : ''}`)
-  return [`${path} (${lang})`, ...lines].join('\n')
+  return [`${inOneLine(path)} (${lang})`, ...lines].join('\n')
 }

@@ -1,12 +1,13 @@
+import { shortLine } from '../../../core/base/index.js'
 import type { Approval, Approved, Io } from '../../../core/kernel/index.js'
-import { askAlone, line, oneLine, printable } from './terminal.js'
+import { askAlone, line } from './terminal.js'
 
 /** Asks the person at the terminal whether a call may be made, and for how long a yes is meant where it can be remembered. */
 export const approver = (terminal: Io) => (request: Approval): Promise<Approved> => askAlone(terminal, (io) => ask(io, request))
 
-async function ask(io: Io, { call, reasons, covers }: Approval): Promise<Approved> {
-  io.stderr.write(printable(`${call.slot} ${JSON.stringify(call.input, null, 2)}\n${reasons.map((reason) => `  ${reason}\n`).join('')}`))
-  if (covers !== undefined) io.stderr.write(`  s = for this session, a = always: ${oneLine(covers)}\n`)
+async function ask(io: Io, { question, covers }: Approval): Promise<Approved> {
+  if (covers !== undefined) io.stderr.write(`s = for this session, a = always: ${shortLine(covers, 400)}\n`)
+  io.stderr.write(`${question}\n`)
   const answer = await line(io, covers === undefined ? 'Do it, or why not? [y/N] ' : 'Do it, or why not? [y/N/s/a] ')
   const word = answer.toLowerCase()
   const scope = covers === undefined ? undefined : scopes.get(word)

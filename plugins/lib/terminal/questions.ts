@@ -6,7 +6,7 @@ export const asker = (terminal: Io): Asker => (questions, signal) => askAlone(te
 
 async function ask(io: Io, questions: readonly Question[], signal: AbortSignal): Promise<Answers | undefined> {
   const { isCancel, select, text } = await import('@clack/prompts')
-  const common = { input: io.stdin as NodeJS.ReadStream, output: io.stderr as NodeJS.WriteStream, signal: AbortSignal.any([signal, io.signal]) }
+  const common = { input: io.stdin as NodeJS.ReadStream, output: (io.screen ?? io.stderr) as NodeJS.WriteStream, signal: AbortSignal.any([signal, io.signal]) }
   const answers: Answers = {}
   for (const question of questions) {
     const message = messageOf(question, io)

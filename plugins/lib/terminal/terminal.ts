@@ -1,16 +1,15 @@
+import { redactText, visible, visibleLine } from '../../../core/base/index.js'
 import type { Io } from '../../../core/kernel/index.js'
 
-/** Text of others, fit for a terminal: controls, bidirectional and invisible characters stand as escapes, so that nothing moves, hides or recolours. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (char) => (char === '\n' || char === '\t' ? char : `\\u{${char.codePointAt(0)!.toString(16)}}`))
-}
+/** Text of others as a person may see it: the function that every text leaves by. */
+export { visible as printable } from '../../../core/base/index.js'
 
 /** What goes to stdout as it is, and to a terminal fit for it. */
-export const fitTerminal = ({ stdout }: Io, text: string): string => (stdout.isTTY ? printable(text) : text)
+export const fitTerminal = ({ stdout }: Io, text: string): string => (stdout.isTTY ? visible(text) : text)
 
-/** One line of it. */
+/** One line of a text of others; what it has of spaces and line ends is one space. */
 export function oneLine(text: string): string {
-  return printable(text).replace(/\s+/g, ' ').trim()
+  return visible(text.replace(/[^\S\u2028\u2029\ufeff]+/g, ' ')).trim()
 }
 
 export interface Paint {
@@ -33,13 +32,14 @@ export function paint(stream: { isTTY?: boolean }, env: Io['env']): Paint {
 export function say(io: Io, level: 'error' | 'warning' | 'info', text: string): void {
   if (io.quiet && level === 'info') return
   const colour = paint(io.stderr, io.env)[level === 'error' ? 'red' : level === 'warning' ? 'yellow' : 'dim']
-  io.stderr.write(`vtcode: ${colour(level)}: ${printable(text)}\n`)
+  io.stderr.write(`vtcode: ${colour(level)}: ${visible(redactText(text))}\n`)
 }
 
-/** Lines with their cells padded to columns; the last cell runs free. */
-export function columns(rows: string[][]): string {
+/** Lines with their cells padded to columns; the last cell runs free, in a style where one is given. No cell makes a line of its own. */
+export function columns(table: readonly (readonly string[])[], last: (text: string) => string = (text) => text): string {
+  const rows = table.map((row) => row.map(visibleLine))
   const widths = rows.reduce<number[]>((wide, row) => row.map((cell, i) => Math.max(wide[i] ?? 0, cell.length)), [])
-  return rows.map((row) => row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i]!))).join('  ').trimEnd() + '\n').join('')
+  return rows.map((row) => row.map((cell, i) => (i === row.length - 1 ? last(cell) : cell.padEnd(widths[i]!))).join('  ').trimEnd() + '\n').join('')
 }
 
 /** True when there is a person to ask: the question goes to stderr, the answer comes from stdin. */
@@ -56,7 +56,7 @@ export const confirmed = async (io: Io, question: string): Promise<boolean> => /
 /** One line from a person, trimmed; empty at the end of input and at an interruption. */
 export async function line(io: Io, question: string): Promise<string> {
   const { createInterface } = await import('node:readline')
-  const reader = createInterface({ input: io.stdin, output: io.stderr })
+  const reader = createInterface({ input: io.stdin, output: io.screen ?? io.stderr })
   return new Promise((resolve) => {
     const answer = (text: string) => {
       io.signal.removeEventListener('abort', nothing)
@@ -69,6 +69,6 @@ export async function line(io: Io, question: string): Promise<string> {
     // The signal comes later than this turn, and what waits for the answer has to find the program interrupted.
     reader.on('SIGINT', () => (process.once('SIGINT', nothing), void process.kill(process.pid, 'SIGINT')))
     io.signal.addEventListener('abort', nothing)
-    reader.question(question, answer)
+    reader.question(visible(question), answer)
   })
 }

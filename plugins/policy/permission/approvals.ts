@@ -3,7 +3,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256, writeState } from '../../../core/base/index.js'
 import type { Context, JsonObject, Lasting } from '../../../core/index.js'
-import { commandFolder, readCommand, type CallFacts } from '../../lib/rules/index.js'
+import { canonicalJson } from '../../../core/trust/index.js'
+import { commandFolder, whatRuns, type CallFacts } from '../../lib/rules/index.js'
 import { ownFolder } from '../../lib/state/index.js'
 
 /** What a yes may be remembered for: `covers` says it to a person, `key` is the same for a machine. */
@@ -13,21 +14,17 @@ interface Scope {
 }
 
 const folder = '.vtcode/approvals'
-// Everything beside the command that changes what it does or where.
-const surroundings = ['env', 'shell', 'login', 'sandbox_permissions', 'tty', 'background'] as const
 
 /** What answers of a person cover, for the session in memory and for always in a file that nobody else can write validly. */
 export function approvalsFor(facts: CallFacts, context: Context): { has(): Promise<boolean>; lasting: Lasting | undefined } {
   const scope = scopeOf(facts, context)
-  // A tool that is a program asks once for each shape of its argv: there the yes to one call counts for the session.
-  const asksOnce = context.slot.program !== undefined && facts.call.mode === 'auto'
   const known = context.session.state('approvals', () => new Set<string>())
   return {
     has: async () => scope !== undefined && (known.has(scope.key) || (await stored(scope, context))),
     lasting: scope && {
       covers: scope.covers,
       async keep(term) {
-        if (term === 'once' && !asksOnce) return
+        if (term === 'once') return
         known.add(scope.key)
         if (term === 'always') await store(scope, context)
       },
@@ -37,15 +34,16 @@ export function approvalsFor(facts: CallFacts, context: Context): { has(): Promi
 
 function scopeOf(facts: CallFacts, context: Context): Scope | undefined {
   const { call } = facts
-  const { slot, input, given } = call
+  const { slot, given } = call
   const at = commandFolder(facts)
-  const scope = (covers: string, ...parts: unknown[]): Scope => ({ covers, key: JSON.stringify([slot, ...parts]) })
+  const scope = (covers: string, ...parts: unknown[]): Scope => ({ covers, key: canonicalJson([slot, ...parts]) })
   if (facts.hasCommand) {
     const argv = argvOf(facts)
     if (!argv) return undefined
-    const around = Object.fromEntries(surroundings.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])))
-    const extra = Object.keys(around).length > 0 ? ` with ${JSON.stringify(around)}` : ''
-    return scope(`\`${argv.shown}\` in '${at}'${extra}`, argv.words, at, around)
+    // The command and its folder are named first; all else that has a part in what runs is shown and counts.
+    const around = whatRuns(call, context.slot).filter(([name]) => !['command', 'args', 'workdir', 'cwd'].includes(name))
+    const extra = around.map(([name, value]) => `${name} ${shortened(value)}`).join(', ')
+    return scope(`\`${argv.shown}\` in '${at}'${extra && ` with ${extra}`}`, argv.words, at, around)
   }
   const { program } = context.slot
   if (program !== undefined) {
@@ -55,13 +53,19 @@ function scopeOf(facts: CallFacts, context: Context): Scope | undefined {
   }
   const host = facts.host()
   if (host !== undefined && call.effects.every((effect) => effect === 'net')) return scope(`${slot} of ${host}`, host)
-  return scope(`exactly this call of ${slot}`, Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return scope(`exactly this call of ${slot}`, whatRuns(call, context.slot))
+}
+
+/** A long text by both ends, its length and its digest, so that it is no other text. */
+function shortened(value: unknown): string {
+  const text = canonicalJson(value)
+  return text.length <= 400 ? text : `${text.slice(0, 160)} … (${text.length} characters, sha256 ${sha256(text).slice(0, 16)}) … ${text.slice(-160)}`
 }
 
 /** One program with static words is its argv, however it was quoted; any other line counts as it is written. What is only known when it runs has no shape. */
 function argvOf(facts: CallFacts): { shown: string; words: unknown } | undefined {
   const commands = facts.commands()
-  const lines = commands.map(readCommand)
+  const lines = facts.lines()
   if (lines.some((line) => line.unknown || line.commands.some((argv) => argv.some(({ kind }) => kind !== 'static')))) return undefined
   const [line] = lines
   const single = lines.length === 1 && line!.commands.length === 1 && line!.writes.length + line!.inputs.length + line!.assigned.length === 0

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../../core/index.js'
-import { coveringRule, placesIn, readCommand, readsOnly, type Argv, type CallFacts, type WordPlace, type RuleSet } from '../../lib/rules/index.js'
+import { coveringRule, placesIn, readsOnly, type Argv, type CallFacts, type WordPlace, type RuleSet } from '../../lib/rules/index.js'
 
 /** Which rule decides each program of the command lines of a call, and what else of a line stands against it. */
 export async function explainCommands(facts: CallFacts, rules: RuleSet): Promise<JsonObject> {
-  const lines = facts.commands().map(readCommand)
+  const lines = facts.lines()
   const commands: JsonObject[] = []
   for (const line of lines) {
     const places = await placesIn(line, facts)
@@ -15,6 +15,7 @@ export async function explainCommands(facts: CallFacts, rules: RuleSet): Promise
   return {
     commands,
     ...listed('unknown', lines.flatMap(({ unknown }) => unknown ?? [])),
+    ...listed('hidden', lines.flatMap(({ hidden }) => hidden ?? [])),
     ...listed('writes', lines.flatMap(({ writes }) => writes.map(({ text }) => text))),
     ...listed('inputs', lines.flatMap(({ inputs }) => inputs.map(({ text }) => text))),
     ...listed('assigned', lines.flatMap(({ assigned }) => assigned)),

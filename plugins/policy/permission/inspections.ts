@@ -1,9 +1,9 @@
 import type { Next } from '../../../core/index.js'
-import { readCommand, type CallFacts } from '../../lib/rules/index.js'
+import { type CallFacts } from '../../lib/rules/index.js'
 
 /** The call that answers what a plain inspection by a command wanted to know. */
 export function inspection(facts: CallFacts): Next | undefined {
-  const lines = facts.commands().map(readCommand)
+  const lines = facts.lines()
   const only = lines.length === 1 && lines[0]!.commands.length === 1 ? lines[0]!.commands[0]! : undefined
   if (!only || only.some(({ kind }) => kind === 'dynamic' || kind === 'variable')) return undefined
   const [program, ...words] = only.map((word) => word.text)

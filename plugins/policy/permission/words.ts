@@ -9,13 +9,15 @@ export interface Saying {
   /** Where no rule would: what would. */
   way?: string
   next?: Next
+  /** Whose words the reason is, where it is not ours. */
+  by?: string
 }
 
 /** A verdict whose texts teach: what was not done, what to use instead, and the way out for where the reader is. */
-export function verdict(call: Call, { kind, reason, rule = '', way = wayOut(call, rule), next }: Saying): Verdict {
+export function verdict(call: Call, { kind, reason, rule = '', way = wayOut(call, rule), next, by }: Saying): Verdict {
   const hint = `${instead(call)}${kind === 'deny' ? 'Do not repeat the call. ' : ''}To allow it: ${way}.`
   const details: JsonObject = changes(call) ? { not_applied: true, say: say(way) } : {}
-  return { ...(kind === 'deny' ? { deny: reason } : { ask: reason }), hint, ...(next && { next }), details }
+  return { ...(kind === 'deny' ? { deny: reason } : { ask: reason }), hint, ...(next && { next }), ...(by !== undefined && { by }), details }
 }
 
 const changes = (call: Call): boolean => call.effects.some((effect) => effect === 'write' || effect === 'exec')

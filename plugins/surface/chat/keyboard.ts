@@ -64,7 +64,7 @@ export class Keyboard {
   }
 
   private open(): void {
-    const reader = (this.reader = createInterface({ input: this.terminal.stdin, output: this.terminal.stderr, history: this.history }))
+    const reader = (this.reader = createInterface({ input: this.terminal.stdin, output: this.screen, history: this.history }))
     reader.on('history', (history) => (this.history = [...history]))
     reader.on('line', (text) => {
       if (this.pasted.push(text) === 1) setTimeout(() => this.take(), paste_ms)
@@ -133,14 +133,18 @@ export class Keyboard {
     return Object.assign(new Writable({ decodeStrings: false, write }), { isTTY: stream.isTTY === true })
   }
 
+  private get screen(): NodeJS.WritableStream {
+    return this.terminal.screen ?? this.terminal.stderr
+  }
+
   private erase(): void {
     if (!this.reader) return
     // Node does not count the rows of what comes in one piece.
     Object.assign(this.reader, { prevRows: this.reader.getCursorPos().rows })
     this.reader.write(null, { ctrl: true, name: 'e' })
     this.reader.write(null, { ctrl: true, name: 'u' })
-    clearLine(this.terminal.stderr, 0)
-    cursorTo(this.terminal.stderr, 0)
+    clearLine(this.screen, 0)
+    cursorTo(this.screen, 0)
   }
   private put(line: string, cursor: number): void {
     this.redraw()

@@ -1,5 +1,5 @@
 import type { ClientCapabilities, InputRequests, InputRequiredResult, RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server'
-import { sha256 } from '../../../core/base/index.js'
+import { sha256, shortLine } from '../../../core/base/index.js'
 import type { Approval, Approved, Asker, CallOptions, Client, ClientRequest, JsonObject, Result } from '../../../core/index.js'
 import { answersOf, formOf } from './form.js'
 import type { Sdk } from './sdk.js'
@@ -17,15 +17,18 @@ export class ClientQuestions implements Client {
   readonly #codec: RequestStateCodec
   readonly #context: ServerContext
   readonly #answers: Record<string, unknown>
+  /** For how long an approval may count. */
+  readonly #scopes: string[]
   #left: unknown
 
-  constructor(sdk: Sdk, server: Server, codec: RequestStateCodec, context: ServerContext) {
+  constructor(sdk: Sdk, server: Server, codec: RequestStateCodec, context: ServerContext, lasting: boolean) {
     const { mcpReq } = context
     // The 2026-07-28 revision sends them with each request, the earlier ones once.
     const envelope = mcpReq.envelope as { 'io.modelcontextprotocol/clientCapabilities'?: ClientCapabilities } | undefined
     this.capabilities = (envelope?.['io.modelcontextprotocol/clientCapabilities'] ?? server.getClientCapabilities() ?? {}) as JsonObject
     this.state = mcpReq.requestState()
     this.#sdk = sdk
+    this.#scopes = lasting ? ['once', 'session', 'always'] : ['once', 'always']
     this.#codec = codec
     this.#context = context
     this.#answers = mcpReq.inputResponses ?? {}
@@ -42,12 +45,12 @@ export class ClientQuestions implements Client {
     return form !== undefined || url === undefined
   }
 
-  readonly #approve = async ({ call, reasons, covers }: Approval): Promise<Approved> => {
+  readonly #approve = async ({ call, question, covers }: Approval): Promise<Approved> => {
     const { answer, ask } = await this.#place('approve', [call.slot, call.input])
-    if (answer !== undefined) return accepted(answer, covers !== undefined)
-    const remember = { type: 'string' as const, title: 'For how long?', description: `session and always cover ${covers}`, enum: ['once', 'session', 'always'], default: 'once' }
+    if (answer !== undefined) return accepted(answer, covers === undefined ? [] : this.#scopes)
+    const remember = { type: 'string' as const, title: 'For how long?', description: `${this.#scopes.slice(1).join(' and ')} cover ${shortLine(covers ?? '', 400)}`, enum: this.#scopes, default: 'once' }
     ask({
-      message: `${call.slot} asks for approval.\n${reasons.join('\n')}\n${JSON.stringify(call.input, null, 2)}`,
+      message: question,
       requestedSchema: {
         type: 'object',
         properties: { approve: { type: 'boolean', title: 'Do it?', default: false }, ...(covers !== undefined && { remember }) },
@@ -102,9 +105,9 @@ function answers(method: ClientRequest['method'], value: unknown): boolean {
   return value['action'] === 'decline' || value['action'] === 'cancel' || (value['action'] === 'accept' && object(value['content']))
 }
 
-function accepted(answer: unknown, lasting: boolean): Approved {
+function accepted(answer: unknown, scopes: readonly string[]): Approved {
   const { action, content } = (answer ?? {}) as { action?: unknown; content?: { approve?: unknown; remember?: unknown } }
   if (action !== 'accept' || content?.approve !== true) return false
   const { remember } = content
-  return lasting && (remember === 'session' || remember === 'always') ? { decision: 'allow', scope: remember } : true
+  return (remember === 'session' || remember === 'always') && scopes.includes(remember) ? { decision: 'allow', scope: remember } : true
 }

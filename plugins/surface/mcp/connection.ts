@@ -1,5 +1,5 @@
 import type { RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server'
-import type { CallOptions, Kernel, Problem } from '../../../core/index.js'
+import { visibleLine, type CallOptions, type Kernel, type Problem } from '../../../core/index.js'
 import { ClientQuestions } from './asking.js'
 import { page } from './page.js'
 import type { Sdk } from './sdk.js'
@@ -14,6 +14,7 @@ export interface ClientConnection {
   readonly server: Server
   /** The session its calls belong to. */
   readonly session: string
+  readonly lasting: boolean
 }
 
 export interface Run<Answer> {
@@ -23,8 +24,8 @@ export interface Run<Answer> {
 }
 
 /** One call for the client; its answer, or what the client has to be asked first. */
-export async function run<Answer>({ kernel, sdk, server, session }: ClientConnection, tool: string, input: unknown, context: ServerContext, how: Run<Answer>) {
-  const asking = new ClientQuestions(sdk, server, codecOf(sdk), context)
+export async function run<Answer>({ kernel, sdk, server, session, lasting }: ClientConnection, tool: string, input: unknown, context: ServerContext, how: Run<Answer>) {
+  const asking = new ClientQuestions(sdk, server, codecOf(sdk), context, lasting)
   const options: CallOptions = { signal: context.mcpReq.signal, session, surface: how.surface, ...asking.options, ...reporting(context), onLog: logging(context) }
   const result = await kernel.call(tool, input, options)
   const open = await asking.open(result)
@@ -61,7 +62,7 @@ function reporting({ mcpReq }: ServerContext): Pick<CallOptions, 'onProgress'> {
   return {
     onProgress: ({ done, total, text }) => {
       last = done !== undefined && done > (last ?? -Infinity) ? done : (last ?? 0) + Number.EPSILON * Math.max(1, last ?? 0) * 2
-      const params = { progressToken: token, progress: last, ...(total !== undefined && { total }), ...(text !== undefined && { message: text }) }
+      const params = { progressToken: token, progress: last, ...(total !== undefined && { total }), ...(text !== undefined && { message: visibleLine(text.trimEnd()) }) }
       void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
     },
   }

@@ -66,8 +66,17 @@ function read(line: string, { message, refuse }: Receiver): void {
   } catch (error) {
     return refuse(null, -32700, `Parse error: ${(error as Error).message}`)
   }
-  if (isMessage(value)) message(value)
+  const named = namedInVain(value)
+  if (named !== undefined) refuse(validId(value), -32602, named)
+  else if (isMessage(value)) message(value)
   else refuse(validId(value), -32600, 'Invalid request: each line holds one JSON-RPC 2.0 message.')
+}
+
+/** Why a call cannot go on to the library, which would leave out an argument of this name as if nobody had given it. */
+export function namedInVain(value: unknown): string | undefined {
+  const { name, arguments: given } = (value as { params?: { name?: unknown; arguments?: unknown } } | null)?.params ?? {}
+  if (typeof given !== 'object' || given === null || !Object.hasOwn(given, '__proto__')) return undefined
+  return `Invalid params: unknown property '__proto__' among the arguments of ${String(name).slice(0, 80)}; leave it out.`
 }
 
 function isMessage(value: unknown): value is JSONRPCMessage {

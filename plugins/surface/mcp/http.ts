@@ -57,6 +57,8 @@ export async function overHttp(kernel: Kernel, flags: HttpFlags, io: Io): Promis
   const limits = { requestTimeout: 30_000, headersTimeout: 10_000, connectionsCheckingInterval: 5_000, keepAliveTimeout: 5_000 }
   const server = createHttpServer(limits, (message, response) => void answer(serving, message, response))
   server.maxConnections = MAX_CONNECTIONS
+  // A socket is nobody's before its request is read and after an upgrade is asked for: its error would end the program.
+  server.on('connection', (socket) => socket.on('error', () => {}))
   server.on('upgrade', (_, socket) => socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n'))
   const failure = await new Promise<Error | undefined>((resolve) => {
     server.once('error', resolve)
@@ -66,8 +68,10 @@ export async function overHttp(kernel: Kernel, flags: HttpFlags, io: Io): Promis
     say(io, 'error', `${flags.host}:${flags.port} cannot be listened on: ${failure.message}`)
     return 1
   }
+  server.on('error', (error) => say(io, 'warning', error.message))
   const { port } = server.address() as AddressInfo
   serving.guard = createGuard({ host: flags.host, port, token })
+  void kernel.settle()
   io.stderr.write(greeting(`http://${flags.host.includes(':') ? `[${flags.host}]` : flags.host}:${port}/mcp`, token, flags))
 
   await new Promise<void>((resolve) => (io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true })))

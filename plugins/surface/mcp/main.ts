@@ -38,12 +38,13 @@ export default async function mcp(kernel: Kernel, words: string[], io: Io): Prom
 async function overStdio(kernel: Kernel, deferred: boolean, io: Io): Promise<number> {
   const sdk = loadSdk('stdio')
   const wire = new Wire(io)
-  const over = new Promise<void>((resolve) => io.signal.addEventListener('abort', () => resolve(), { once: true }))
+  const over = new Promise<void>((resolve) => (io.signal.aborted ? resolve() : io.signal.addEventListener('abort', () => resolve(), { once: true })))
   const session = `mcp-${process.pid}-${Date.now().toString(36)}`
   const handle = sdk.serveStdio(() => createServer(kernel, sdk, { session, deferred }), {
     transport: wire,
     onerror: (error) => say(io, 'warning', error.message),
   })
+  void kernel.settle()
   await Promise.race([over, wire.closed])
   await handle.close()
   return 0

@@ -1,5 +1,5 @@
 import type { GetPromptResult } from '@modelcontextprotocol/server'
-import type { Kernel, Offer, Skill } from '../../../core/index.js'
+import { visibleLine, type Kernel, type Offer, type Skill } from '../../../core/index.js'
 
 const MAX_URI = 2048
 
@@ -26,7 +26,7 @@ export async function listResources(kernel: Kernel, session: string): Promise<Sh
 }
 
 function shown({ title, description, mime_type }: Offer, uri: string, name: string): Shown {
-  return { uri, name, ...(title !== undefined && { title }), description, mimeType: mime_type! }
+  return { uri, name: visibleLine(name), ...(title !== undefined && { title }), description, mimeType: mime_type! }
 }
 
 const variablesOf = ({ template = '' }: Offer): string[] => [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)

@@ -1,6 +1,8 @@
 import type { Server, Tool } from '@modelcontextprotocol/server'
+import { deadline } from '../../../core/base/index.js'
 import { version, type Kernel, type ToolInfo } from '../../../core/index.js'
 import { isOwnName } from '../../../core/registry/index.js'
+import { unlessAborted } from '../../lib/base/index.js'
 import { toolAnswer } from './answer.js'
 import { codecOf, paged, requestError, run, type ClientConnection } from './connection.js'
 import { unwrapCall, shelve } from './deferred.js'
@@ -17,15 +19,20 @@ const capabilities = {
 const instructions =
   'Tools for reading, searching and changing the code of one workspace; paths are relative to its root. A failed call says what to do next.'
 
+/** How long a list of tools waits for servers that start, in milliseconds: many clients wait for ten seconds in all. What comes later is a changed list. */
+const LIST_WAIT = 3_000
+
 export interface ServerOptions {
   /** The session its calls belong to. */
   session: string
+  /** Whether the session goes on after the call; what holds for a session is not offered otherwise. */
+  lasting?: boolean
   /** List the tools that come with the program only, with a way to call the others. */
   deferred?: boolean
 }
 
 /** A server that shows one connection what the kernel has: tools, resources and prompts. */
-export function createServer(kernel: Kernel, sdk: Sdk, { session, deferred = false }: ServerOptions): Server {
+export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true, deferred = false }: ServerOptions): Server {
   const server = new sdk.Server({ name: 'vtcode', version }, {
     capabilities,
     instructions,
@@ -33,7 +40,7 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, deferred = fal
     // Answers of people are judged where they are used.
     jsonSchemaValidator: { getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }) },
   })
-  const connection: ClientConnection = { kernel, sdk, server, session }
+  const connection: ClientConnection = { kernel, sdk, server, session, lasting }
   const quietly = (sent: Promise<void>) => void sent.catch(() => {})
   const stopReload = kernel.onReload(() => {
     quietly(server.sendToolListChanged())
@@ -53,7 +60,9 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, deferred = fal
 
 function serveTools(connection: ClientConnection, deferred: boolean): void {
   const { kernel, server } = connection
-  server.setRequestHandler('tools/list', ({ params }) => {
+  server.setRequestHandler('tools/list', async ({ params }, { mcpReq }) => {
+    using limit = deadline(LIST_WAIT, mcpReq.signal)
+    await unlessAborted(limit.signal, kernel.settle()).catch(() => {})
     const { tools, more } = deferred ? shelve(kernel) : { tools: kernel.tools() }
     const { shown, next } = paged(connection, more ? [...tools.map(present), more] : tools.map(present), params)
     return { tools: shown, ...next }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { WebStandardStreamableHTTPServerTransport as Transport } from '@modelcontextprotocol/server'
+import { isObject, sha256 } from '../../../core/base/index.js'
 import type { Kernel } from '../../../core/index.js'
 import { MAX_FRAME } from './frames.js'
 import type { HttpSdk } from './sdk.js'
@@ -20,10 +21,20 @@ export interface SessionsOptions {
 
 type OpenSessions = Map<string, { transport: Transport; used: number }>
 
-/** Serves both revisions at one address: 2026-07-28 request by request, the earlier ones in sessions that share nothing. */
+/** What a client of the 2026-07-28 revision calls its session by: a secret of its own choice, in `_meta` of each request. */
+const NAMED = 'dev.vtcode/session'
+
+/**
+ * Serves both revisions at one address; sessions share nothing. Those of the earlier revisions are the protocol's. The 2026-07-28 revision has none,
+ * so each request is a session, which ends with its answer: nothing allowed for a session and no running command is there for the next
+ * request, whose sender may be another client with the same token. A client that names a session by a secret keeps it.
+ */
 export function createSessions({ kernel, sdk, deferred, onerror }: SessionsOptions) {
   const open: OpenSessions = new Map()
-  const modern = sdk.createMcpHandler(() => createServer(kernel, sdk, { session: 'mcp-http', deferred }), { legacy: 'reject', maxRequestBodySize: MAX_FRAME, onerror })
+  /** By id, when a named session was last used. */
+  const named = new Map<string, number>()
+  const made = (session: string) => createServer(kernel, sdk, { session, lasting: named.has(session), deferred })
+  const modern = sdk.createMcpHandler(({ authInfo }) => made(authInfo!.clientId), { legacy: 'reject', maxRequestBodySize: MAX_FRAME, onerror })
   const stops = [
     kernel.onReload(() => {
       modern.notify.toolsChanged()
@@ -36,6 +47,7 @@ export function createSessions({ kernel, sdk, deferred, onerror }: SessionsOptio
   const sweep = setInterval(() => {
     forged = 0
     for (const { transport, used } of open.values()) if (Date.now() - used > IDLE) void transport.close()
+    for (const [id, used] of named) if (Date.now() - used > IDLE && named.delete(id)) void kernel.endSession(id)
   }, 60_000).unref()
 
   async function beginning({ request, parsed }: WebRequest): Promise<Response> {
@@ -44,8 +56,18 @@ export function createSessions({ kernel, sdk, deferred, onerror }: SessionsOptio
     if (id !== null) return refusal(404, 'There is no such session; begin a new one with initialize.')
     const opens = request.method === 'POST' && sdk.isInitializeRequest(parsed.parsedBody)
     if (!opens) return request.method === 'POST' ? refusal(400, 'Begin with initialize, then send its mcp-session-id.') : refusal(400, 'The header mcp-session-id is missing.')
-    if (open.size >= MAX_SESSIONS) return refusal(503, `There are ${MAX_SESSIONS} sessions already; end one or wait.`)
+    if (open.size + named.size >= MAX_SESSIONS) return refusal(503, `There are ${MAX_SESSIONS} sessions already; end one or wait.`)
     return (await begin({ kernel, sdk, deferred }, open)).handleRequest(request, parsed)
+  }
+
+  async function single(asked: WebRequest): Promise<Response> {
+    const { request, parsed } = asked
+    const name = nameIn(parsed.parsedBody)
+    const id = `mcp-${name === undefined ? randomUUID() : sha256(name)}`
+    if (name !== undefined && !named.has(id) && open.size + named.size >= MAX_SESSIONS) return refusal(503, `There are ${MAX_SESSIONS} sessions already; end one or wait.`)
+    if (name !== undefined) named.set(id, Date.now())
+    const reply = await modern.fetch(request, { ...parsed, authInfo: { token: '', clientId: id, scopes: [] } })
+    return name === undefined ? finished(reply, () => kernel.endSession(id)) : reply
   }
 
   return {
@@ -56,7 +78,7 @@ export function createSessions({ kernel, sdk, deferred, onerror }: SessionsOptio
         known.used = Date.now()
         return known.transport.handleRequest(request, parsed)
       }
-      return (await sdk.isLegacyRequest(request, parsed.parsedBody)) ? beginning(asked) : modern.fetch(request, parsed)
+      return (await sdk.isLegacyRequest(request, parsed.parsedBody)) ? beginning(asked) : single(asked)
     },
     async close(): Promise<void> {
       clearInterval(sweep)
@@ -64,6 +86,41 @@ export function createSessions({ kernel, sdk, deferred, onerror }: SessionsOptio
       await Promise.allSettled([modern.close(), ...[...open.values()].map(({ transport }) => transport.close())])
     },
   }
+}
+
+/** The name that a client gives its session; a short one could be guessed. */
+function nameIn(body: unknown): string | undefined {
+  const { params } = isObject(body) ? body : {}
+  const { _meta: meta } = isObject(params) ? params : {}
+  const name = isObject(meta) ? meta[NAMED] : undefined
+  return typeof name === 'string' && name.length >= 16 && name.length <= 256 ? name : undefined
+}
+
+/** The same answer; `over` is called when it has been read, or nobody reads it any more. */
+function finished(reply: Response, over: () => Promise<void>): Response {
+  const reader = reply.body?.getReader()
+  if (!reader) {
+    void over()
+    return reply
+  }
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read()
+        if (!done) return controller.enqueue(value)
+        controller.close()
+      } catch (error) {
+        controller.error(error)
+      }
+      await over()
+    },
+    async cancel(reason) {
+      await reader.cancel(reason).catch(() => {})
+      await over()
+    },
+  })
+  const { status, statusText, headers } = reply
+  return new Response(body, { status, statusText, headers })
 }
 
 /** A session that is entered when its client has initialized it, and left when its transport closes. */

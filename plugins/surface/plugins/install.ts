@@ -4,13 +4,16 @@ import { dataFolder } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { homeOf, VtError, type Io, type Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/kernel/index.js'
-import { readInstalled, readTree, treeDigest, writeInstalled, type Installed, type PluginSource } from '../../../core/trust/index.js'
+import { noteConsents, readInstalled, readTree, treeDigest, writeInstalled, type Installed, type PluginSource } from '../../../core/trust/index.js'
 import { lock } from '../../../core/workspace/index.js'
+import { eventOf } from '../../lib/hooks/index.js'
+import { auditLog } from '../../lib/state/index.js'
 import { confirmed, interactive } from '../../lib/terminal/index.js'
+import { dependencies } from './packages.js'
 import { executesHash } from './permissions.js'
 import { UserError } from './user_error.js'
 import { consentText, differenceText } from './show.js'
-import { fetchAgain, fetchSource, started, type Fetched } from './source.js'
+import { fetchAgain, fetchSource, type Fetched } from './source.js'
 
 export interface Installing {
   kernel: Kernel
@@ -49,21 +52,22 @@ export async function addPlugin(address: string, options: AddOptions): Promise<s
       if (!existsSync(root) || !places.some((place) => realpathSync(place) === realpathSync(dirname(root)))) throw new UserError(`--in-place is for what lies in ${plugins} already`)
       const inspection = await usable(root, basename(root), options)
       await agree(inspection, options)
-      writeInstalled(folder, { ...before, [basename(root)]: entryOf(inspection, before[basename(root)]?.source ?? { type: 'path', path: root }) })
+      record(folder, before, { ...before, [basename(root)]: entryOf(inspection, before[basename(root)]?.source ?? { type: 'path', path: root }) }, options)
       return basename(root)
     }
     const fetched: Fetched = link ? linkedTo(address) : await fetchSource(address, { kernel, io, into: staging, ref: options.ref, sha256: options.sha256 })
     const name = nameOf(fetched, options.name)
     const target = join(plugins, name)
     if (lstatSync(target, { throwIfNoEntry: false })) throw new UserError(`there is a plugin ${name} already; \`vtcode plugins update ${name}\` brings a newer one, --name takes another name`)
-    if (options.deps) await dependencies(fetched.root, options)
     const inspection = await usable(fetched.root, name, options)
+    if (options.deps) await dependencies(fetched.root, options, { check: true })
     await agree(inspection, options)
+    if (options.deps) await dependencies(fetched.root, options)
     const entry = entryOf(inspection, fetched.source, options.deps)
     if (link) symlinkSync(fetched.root, target)
     else renameSync(fetched.root, target)
     try {
-      writeInstalled(folder, { ...before, [name]: entry })
+      record(folder, before, { ...before, [name]: entry }, options)
     } catch (error) {
       rmSync(target, { recursive: true, force: true })
       throw error
@@ -82,19 +86,21 @@ export async function update(name: string, options: Installing): Promise<boolean
     if (!old) throw new UserError(`${name} was not installed by \`vtcode plugins add\``)
     if (old.source.type === 'link' || (old.source.path !== undefined && old.source.path === target)) return false
     const fetched = await fetchAgain(old.source, { kernel, io, into: staging })
-    if (old.deps) await dependencies(fetched.root, options)
-    if (treeDigest(fetched.root) === old.tree && stands(target, old)) return false
+    if (sameAs(fetched.root, old) && stands(target, old)) return false
     const inspection = await usable(fetched.root, name, options)
-    const entry = entryOf(inspection, fetched.source, old.deps)
-    if (entry.executes !== old.executes) {
+    if (old.deps) await dependencies(fetched.root, options, { check: true })
+    // Dependencies are fetched once somebody has agreed to what names them.
+    if (old.deps ? !sameAs(fetched.root, old) : entryOf(inspection, fetched.source).executes !== old.executes) {
       io.stderr.write(differenceText(existsSync(target) ? await inspect(target, surroundings(options), { name }) : undefined, inspection, old.files))
       await agree(inspection, options)
     }
+    if (old.deps) await dependencies(fetched.root, options)
+    const entry = entryOf(inspection, fetched.source, old.deps)
     // Until the lock knows of the new one the former is kept by a name that the next change finds, should this one be killed.
     if (existsSync(target)) renameSync(target, join(dirname(target), `${former}${name}`))
     try {
       renameSync(fetched.root, target)
-      writeInstalled(folder, { ...before, [name]: entry })
+      record(folder, before, { ...before, [name]: entry }, options)
     } finally {
       settle(folder)
     }
@@ -108,7 +114,9 @@ export async function remove(name: string, options: Installing & { data?: boolea
   return changing(options, async (folder) => {
     const before = readInstalled(folder)
     const target = join(folder, 'plugins', name)
-    if (!nameRule.test(name) || (!before[name] && !lstatSync(target, { throwIfNoEntry: false }))) throw new UserError(`there is no plugin ${name} in ${join(folder, 'plugins')}`)
+    if (!nameRule.test(name) || (!before[name] && !lstatSync(target, { throwIfNoEntry: false }))) {
+      throw new UserError(`there is no plugin ${name} in ${join(folder, 'plugins')}; \`vtcode plugins list\` shows those that are there`)
+    }
     for (const other of kernel.plugins()) {
       if (other.name === name) continue
       const { contributions } = await inspect(other.root, surroundings(options), { name: other.name })
@@ -119,7 +127,7 @@ export async function remove(name: string, options: Installing & { data?: boolea
     const { [name]: _, ...others } = before
     // The entry goes last: without its files it lets nothing run.
     rmSync(target, { recursive: true, force: true })
-    writeInstalled(folder, others)
+    record(folder, before, others, options)
     if (!options.data) return
     rmSync(dataFolder({ plugin: name, layer: here ? 'workspace' : 'user' }, homeOf({ env: io.env }), kernel.workspace), { recursive: true, force: true })
   })
@@ -148,6 +156,25 @@ async function changing<T>(options: Installing, work: (folder: string, staging: 
   } finally {
     rmSync(staging, { recursive: true, force: true })
   }
+}
+
+/** Writes the lock, and before it the account of consents where the settings name one. */
+function record(folder: string, before: Readonly<Record<string, Installed>>, after: Readonly<Record<string, Installed>>, { kernel, io, here }: Installing): void {
+  const at = new Date().toISOString()
+  const grants = (all: Readonly<Record<string, Installed>>, other: Readonly<Record<string, Installed>>) => {
+    const changed = Object.entries(all).filter(([name, entry]) => entry !== other[name])
+    return Object.fromEntries(changed.map(([name, { tree, executes }]) => [`plugin:${name}`, { title: `The installed plugin ${name}`, digest: tree ?? executes, at }]))
+  }
+  const place = { home: homeOf({ env: io.env }), audit: auditLog(kernel.settings, io.env), workspace: here ? kernel.workspace : folder }
+  noteConsents(place, grants(before, after), grants(after, before))
+  writeInstalled(folder, after)
+}
+
+/** Is what was fetched what the lock says, dependencies aside where they are fetched by themselves? */
+function sameAs(root: string, { tree, files, deps = false }: Installed): boolean {
+  if (!deps) return treeDigest(root) === tree
+  const own = (all: Record<string, string>) => JSON.stringify(Object.entries(all).filter(([path]) => !path.startsWith('node_modules/')).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return own(readTree(root).files) === own(files)
 }
 
 /** Does a folder hold exactly what the lock says? One that cannot be hashed does not. */
@@ -234,12 +261,7 @@ function entryOf(inspection: Inspection, source: PluginSource, deps = false): In
   const version = facts(root).version ?? contributions[0]?.manifest.version
   const { digest, files } = readTree(root)
   const judges = contributions.some(({ kind }) => kind === 'policy')
+  const guards = contributions.some(({ manifest }) => Object.keys(manifest.hooks ?? {}).some((event) => ['PreToolUse', 'PermissionRequest'].includes(eventOf(event) ?? '')))
   const sealed = source.type === 'link' ? { files: {} } : { tree: digest, files }
-  return { format, ...(version !== undefined && { version }), source, ...sealed, executes: executesHash(inspection), ...(deps && { deps }), ...(judges && { judges }) }
-}
-
-/** Dependencies of a package, from its lock and without any of their scripts. */
-async function dependencies(root: string, options: Installing): Promise<void> {
-  if (!existsSync(join(root, 'package-lock.json'))) throw new UserError('--deps needs a package-lock.json in the package')
-  await started('npm', ['ci', '--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error'], root, options)
+  return { format, ...(version !== undefined && { version }), source, ...sealed, executes: executesHash(inspection), ...(deps && { deps }), ...(judges && { judges }), ...(guards && { guards }) }
 }

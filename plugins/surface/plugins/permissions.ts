@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { sha256 } from '../../../core/base/index.js'
+import { grantedBlocks, sha256 } from '../../../core/base/index.js'
 import type { Contribution, JsonObject } from '../../../core/index.js'
 import type { Inspection } from '../../../core/kernel/index.js'
 import { canonicalJson, treeDigest } from '../../../core/trust/index.js'
@@ -25,12 +25,14 @@ export function permissionsOf({ contributions, root }: Inspection): Permission[]
   return contributions.map((contribution) => {
     const { id, slot, manifest } = contribution
     const serves = slot ?? manifest.verb ?? manifest.key
+    const blocks = grantedBlocks(contribution).map((name) => `the settings ${name}`)
+    const secrets = Object.keys((manifest['secrets'] ?? {}) as JsonObject).map((key) => `the secret ${key}`)
     return {
       id,
       ...(serves !== undefined && { serves }),
       ...(manifest.effects && { effects: manifest.effects }),
       does: deedsOf(contribution, root).map(placeless),
-      reads: [...new Set([...Object.entries((manifest['secrets'] ?? {}) as JsonObject).map(([key]) => `the secret ${key}`), ...references(valued(manifest))])],
+      reads: [...new Set([...blocks, ...secrets, ...references(valued(manifest))])],
     }
   })
 }

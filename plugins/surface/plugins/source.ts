@@ -1,13 +1,13 @@
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { stripVTControlCharacters } from 'node:util'
-import { findProgram, searchPath, sha256 } from '../../../core/base/index.js'
+import { deadline, sha256 } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { VtError, type Io, type Kernel } from '../../../core/index.js'
 import { treeDigest, type PluginSource } from '../../../core/trust/index.js'
 import { download, hostOf, networkFailure, type WebSettings } from '../../lib/net/index.js'
-import { runShort } from '../../lib/process/index.js'
 import { mostUnpackedBytes, unpack } from './archive.js'
+import { npm } from './packages.js'
+import { started } from './started.js'
 import { UserError } from './user_error.js'
 
 export interface Fetched {
@@ -87,8 +87,9 @@ function onlyFolder(root: string): string {
 async function fromUrl(url: string, fetching: Fetching): Promise<Fetched> {
   if (fetching.sha256 === undefined) throw new UserError('an archive of the web is taken with --sha256 only')
   const settings = fetching.kernel.settings['web'] as unknown as WebSettings
+  using limit = deadline(300_000, fetching.io.signal)
   try {
-    return await fromArchive(await download(url, { max_bytes: mostUnpackedBytes, signal: AbortSignal.any([fetching.io.signal, AbortSignal.timeout(300_000)]) }, settings), { type: 'archive', url }, fetching)
+    return await fromArchive(await download(url, { max_bytes: mostUnpackedBytes, signal: limit.signal }, settings), { type: 'archive', url }, fetching)
   } catch (error) {
     if (error instanceof UserError) throw error
     const known = error instanceof VtError ? error : (networkFailure(error, hostOf(new URL(url))) as Error)
@@ -98,14 +99,14 @@ async function fromUrl(url: string, fetching: Fetching): Promise<Fetched> {
 
 /** Neither hooks nor filters nor submodules of the other side, and no question on the terminal. */
 const gitFlags = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'protocol.ext.allow=never', 'filter.lfs.smudge=', 'filter.lfs.process=', 'filter.lfs.required=false', 'advice.detachedHead=false']
-const gitEnv = { GIT_TERMINAL_PROMPT: '0', GIT_LFS_SKIP_SMUDGE: '1', GIT_SSH_COMMAND: 'ssh -oBatchMode=yes' }
+const gitEnv = (folder: string) => ({ GIT_CEILING_DIRECTORIES: folder, GIT_TERMINAL_PROMPT: '0', GIT_LFS_SKIP_SMUDGE: '1', GIT_SSH_COMMAND: 'ssh -oBatchMode=yes' })
 
 async function fromGit({ url, ref, subdir }: { url: string; ref?: string | undefined; subdir?: string | undefined }, fetching: Fetching): Promise<Fetched> {
   const clone = join(fetching.into, 'clone')
   mkdirSync(clone)
-  const git = (...args: string[]) => started('git', [...gitFlags.flatMap((flag) => ['-c', flag]), ...args], clone, fetching, gitEnv)
+  const git = (...args: string[]) => started('git', [...gitFlags.flatMap((flag) => ['-c', flag]), ...args], clone, fetching, gitEnv(fetching.into))
   if (ref !== undefined && !/^[\w][\w./-]*$/.test(ref)) throw new UserError(`'${ref}' is no name of a branch, a tag or a commit`)
-  await git('init', '-q')
+  await git('init', '-q', '--template=')
   await git('fetch', '-q', '--depth', '1', '--no-recurse-submodules', '--', url, ref ?? 'HEAD')
   await git('checkout', '-q', 'FETCH_HEAD')
   const commit = (await git('rev-parse', 'HEAD')).trim()
@@ -117,21 +118,9 @@ async function fromGit({ url, ref, subdir }: { url: string; ref?: string | undef
 
 async function fromNpm(spec: string, fetching: Fetching): Promise<Fetched> {
   if (!packageSpec.test(spec)) throw new UserError(`'${spec}' is no name of an npm package`)
-  const packed = await started('npm', ['pack', spec, '--ignore-scripts', '--json', '--loglevel=error'], fetching.into, fetching)
+  const packed = await npm(['pack', spec, '--json', `--pack-destination=${fetching.into}`], fetching, (_, printed) => printed)
   const [{ filename, integrity, version }] = JSON.parse(packed) as [{ filename: string; integrity: string; version: string }]
   const { root } = await fromArchive(readBytes(join(fetching.into, basename(filename)), { limit: mostUnpackedBytes }), { type: 'npm', path: filename }, { ...fetching, sha256: undefined })
   const name = spec.replace(/(?<=.)@.*$/, '').replace(/^@/, '').replace('/', '-')
   return { root, source: { type: 'npm', url: spec, ref: version, integrity }, name }
-}
-
-const mostPrinted = 16 * 1_048_576
-
-/** What a program prints. Throws Refusal with the end of what it complained about. */
-export async function started(name: string, args: string[], cwd: string, { kernel, io }: Pick<Fetching, 'kernel' | 'io'>, env: Record<string, string> = {}, seconds = 120): Promise<string> {
-  const file = findProgram(name, searchPath(io.env['PATH'], kernel.workspace))
-  if (!file) throw new UserError(`it takes the program '${name}', which is not here`)
-  const ended = await runShort({ file, args, cwd, env }, { signal: io.signal, seconds, most: mostPrinted })
-  if (ended?.exit_code === 0) return stripVTControlCharacters(ended.stdout.toString())
-  const complaints = stripVTControlCharacters(ended?.stderr.subarray(-2_048).toString() ?? '').trim()
-  throw new UserError(`${name} ${ended?.timed_out ? `did not end within ${seconds} s` : ended?.stopped ? 'printed more than 16 MiB' : 'failed'}: ${complaints || 'it said nothing'}`)
 }

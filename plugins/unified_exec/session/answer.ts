@@ -18,6 +18,7 @@ const bytesPerToken = 4
 /** The answer of every action that delivers output: what came since the last delivery, how the command stands, and how to go on. */
 export async function deliver(session: CommandSession, { max_output_tokens, cursor: asked, more, remark }: Delivery): Promise<Result> {
   const { facts, transport, stdout, stderr } = session
+  const aside = await session.putAside()
   const { running } = session
   const { from, to, cursor } = session.take(asked)
   const [out, err] = await Promise.all([
@@ -47,6 +48,7 @@ export async function deliver(session: CommandSession, { max_output_tokens, curs
     stdout_bytes: stdout.total,
     stderr_bytes: stderr.total,
     ...(spool_path !== undefined && { spool_path }),
+    ...(paths.out !== undefined && paths.err !== undefined && { stderr_spool_path: paths.err }),
     ...((stdout.spool_truncated || stderr.spool_truncated) && { spool_truncated: true }),
     cursor,
     pid: transport.pid,
@@ -55,7 +57,7 @@ export async function deliver(session: CommandSession, { max_output_tokens, curs
     ...more,
   }
   const text = `${streams(session.plain, shown)}${line(remark ?? '')}${status(session, running)}`
-  const notices = noticesOf(session)
+  const notices = [...aside, ...noticesOf(session)]
   return ok(output, { text, ...(notices.length > 0 && { notices }) })
 }
 
@@ -85,11 +87,12 @@ function status({ facts, exit, timed_out, duration_ms }: CommandSession, running
   return `exit ${exit.exit_code} in ${after}${missing}${where}`
 }
 
-function noticesOf({ children_ended, survivors }: CommandSession): Notice[] {
+function noticesOf({ children_ended, survivors, facts }: CommandSession): Notice[] {
   const pids = survivors.slice(0, 8).join(', ')
   const notices: Notice[] = []
   if (children_ended) {
-    notices.push(notice('VT_EXEC_CHILDREN_ENDED', 'What the command had left running was ended with it; say background: true to keep it.'))
+    const keep = facts.sandbox === 'bwrap' ? 'in the sandbox nothing outlives its command' : 'say background: true to keep it'
+    notices.push(notice('VT_EXEC_CHILDREN_ENDED', `What the command had left running was ended with it; ${keep}.`))
   }
   if (survivors.length > 0) {
     const who = `${pluralized(survivors.length, 'process', 'processes')} that left the command's session`

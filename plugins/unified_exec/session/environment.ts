@@ -2,9 +2,8 @@ import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { searchPath } from '../../../core/base/index.js'
 import { problem, type Context } from '../../../core/index.js'
-import { execSettings } from '../../lib/process/index.js'
+import { execSettings, markName } from '../../lib/process/index.js'
 import { resolveValues } from '../../lib/values/index.js'
-import { markName } from './tree.js'
 
 const locales = ['ALL', 'CTYPE', 'COLLATE', 'MESSAGES', 'MONETARY', 'NUMERIC', 'TIME', 'ADDRESS', 'IDENTIFICATION', 'MEASUREMENT']
 const windows = ['SystemRoot', 'ComSpec', 'PATHEXT', 'TEMP', 'USERPROFILE', 'APPDATA']

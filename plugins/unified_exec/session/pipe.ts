@@ -1,7 +1,7 @@
 import type { Duplex, Readable } from 'node:stream'
 import { start } from '../../../core/base/index.js'
 import type { Launch } from '../../../core/index.js'
-import { drain } from '../output/drain.js'
+import { drain } from '../../lib/process/index.js'
 import type { Exit, OutputSink, Transport } from './transport.js'
 
 export interface Pipes {

@@ -3,6 +3,7 @@ import { closeSync, constants as files, openSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { ReadStream } from 'node:tty'
+import { leaderEnded, watchGroup } from '../../../core/base/index.js'
 import type { Launch } from '../../../core/index.js'
 import type { Exit, OutputSink, Size, Transport } from './transport.js'
 
@@ -39,8 +40,12 @@ export function startTerminal(launch: Launch, size: Size, sink: OutputSink): Tra
   let terminal: Terminal | undefined
   const { fd, pid, pty } = native().fork(
     launch.file, launch.args, env, launch.cwd, size.cols, size.rows, -1, -1, true, helper(),
-    (code, signal) => terminal?.exit({ exit_code: signal ? null : code, signal: signal ? nameOf(signal) : null }),
+    (code, signal) => {
+      leaderEnded(pid)
+      terminal?.exit({ exit_code: signal ? null : code, signal: signal ? nameOf(signal) : null })
+    },
   )
+  watchGroup(pid)
   terminal = new Terminal(fd, pid, hold(pty), sink)
   return terminal
 }

@@ -73,6 +73,7 @@ export async function searched(source: StreamSource, { query, literal, most }: S
   const complaint = lastOf()
   const ended = file && (await runProgram({ file, args, cwd: '/', input }, { signal, seconds: 30 }, reader.take, complaint.take))
   if (!ended) throw slotRefusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep, which searches in logs, cannot be started.')
+  if (ended.exit_code === undefined && !ended.timed_out) throw slotRefusal('VT_SEARCH_ENGINE_MISSING', 'ripgrep, which searches in logs, was ended by a signal before it was through.', { retryable: true })
   reader.end()
   if (ended.exit_code === 2) {
     throw slotRefusal('VT_SEARCH_PATTERN', `The pattern '${query.slice(0, 100)}' is no regular expression: ${reason(complaint.text())}.`)

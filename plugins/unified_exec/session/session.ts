@@ -1,9 +1,11 @@
 import { constants } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { signalGroup } from '../../../core/base/index.js'
-import { problem, type Context } from '../../../core/index.js'
+import { problem, type Context, type Notice } from '../../../core/index.js'
 import { settles } from '../../lib/process/index.js'
+import type { SandboxEnd } from '../../lib/sandbox/index.js'
 import { StreamLog, type StreamPosition } from '../output/log.js'
+import { Stillness } from './stillness.js'
 import type { Exit, OutputSink, Size, Stream, Transport } from './transport.js'
 import { carriersOf, groupRuns, signalTree } from './tree.js'
 
@@ -16,6 +18,10 @@ export interface SessionFacts {
   sandbox: 'none' | 'bwrap'
   /** Whether the sandbox lets it reach the network. */
   network: boolean
+  /** Says, once a program in the sandbox has ended, what its code outside does not. */
+  endInside?: (exit_code: number | null) => SandboxEnd
+  /** Puts aside what a program in the sandbox made and must not: what was done is told. */
+  tidy?: () => Promise<Notice[]>
   /** What the program left behind when it ended may run on. */
   background: boolean
   /** The size of its terminal, if it has one. */
@@ -48,13 +54,14 @@ export class CommandSession {
   children_ended = false
   /** Processes of it that left its session and run on. */
   survivors: number[] = []
+  /** What was put aside and not told yet. */
+  private tidied: Notice[] = []
   /** Settles when the program has ended and its output is complete. */
   readonly ended: Promise<void>
 
   /** Of its terminal. */
   size: Size | undefined
-  /** The picture of its terminal, once somebody looked. */
-  /** Drawn once somebody looks at it. */
+  /** The picture of its terminal, drawn once somebody looks at it. */
   screen: Promise<DrawnScreen> | undefined
 
   private last_output_at = 0
@@ -217,11 +224,24 @@ export class CommandSession {
   }
 
   private async follow(): Promise<void> {
-    const exit = await this.transport.exited
-    this.exit = this.sent && exit.exit_code === 128 + (numbers[this.sent] ?? -128) ? { exit_code: null, signal: this.sent } : exit
+    this.exit = this.seen(await this.transport.exited)
     await (this.ending ?? this.settle())
     clearTimeout(this.timer)
+    this.tidied.push(...((await this.facts.tidy?.()) ?? []))
     this.ended_at = Date.now()
+  }
+
+  /** What of its making was put aside since somebody was told. */
+  async putAside(): Promise<Notice[]> {
+    return [...this.tidied.splice(0), ...((this.running && (await this.facts.tidy?.())) || [])]
+  }
+
+  /** How the program ended: in a sandbox and in a shell a signal is a code of 128 and its number. */
+  private seen(exit: Exit): Exit {
+    const inside = this.facts.endInside?.(exit.exit_code)
+    this.children_ended = inside?.children === true && this.ending === undefined
+    if (inside?.signal !== undefined) return { exit_code: null, signal: inside.signal }
+    return this.sent && exit.exit_code === 128 + (numbers[this.sent] ?? -128) ? { exit_code: null, signal: this.sent } : exit
   }
 
   /** After the program has ended: its last output, and what it left behind. */
@@ -262,23 +282,6 @@ export class CommandSession {
 const start: StreamPosition = { at: 0, newlines: 0 }
 const numbers: Partial<Record<string, number>> = constants.signals
 const mostMarks = 1000
-
-/** Reached when there was a sound and then none for so many milliseconds. */
-class Stillness {
-  readonly reached: Promise<void>
-  private reach!: () => void
-  private timer: NodeJS.Timeout | undefined
-  constructor(private readonly ms: number) {
-    this.reached = new Promise((resolve) => (this.reach = resolve))
-  }
-  begin(since = 0): void {
-    clearTimeout(this.timer)
-    this.timer = setTimeout(this.reach, Math.max(0, this.ms - since))
-  }
-  stop(): void {
-    clearTimeout(this.timer)
-  }
-}
 
 // What runs when our own process ends, by whatever way it ends.
 const living = new Set<CommandSession>()

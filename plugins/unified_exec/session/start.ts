@@ -2,8 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { join, relative } from 'node:path'
 import { problem, VtError, type Call, type Context, type Handle, type Launch } from '../../../core/index.js'
 import { slotRefusal } from '../../lib/base/index.js'
-import { confined, confinement, execSettings, loose, sandbox, sandboxSettings } from '../../lib/process/index.js'
-import { gitAlone, looksWithGit } from '../../lib/rules/index.js'
+import { confinement, execSettings, sandboxSettings } from '../../lib/process/index.js'
+import { gitAlone } from '../../lib/git/index.js'
+import { looksWithGit } from '../../lib/rules/index.js'
+import { confinedCommand, obstacle, sandbox, steered } from '../../lib/sandbox/index.js'
+import { asideOf } from './aside.js'
 import { configuredVariables, commandEnvironment } from './environment.js'
 import { commandParts, notFound, programOf, type Command } from './launch.js'
 import { startPipe } from './pipe.js'
@@ -46,9 +49,11 @@ export async function startCommand(context: Context, call: Pick<Call, 'mode' | '
   try {
     const mark = randomUUID()
     const known = { workspace: context.workspace.root, configured: await configuredVariables(context), tty: wanted.tty !== undefined, mark }
-    const looks = looksWithGit(commandParts(wanted), context.workspace.root)
-    const env = { ...commandEnvironment(wanted.env ?? {}, known), ...(looks && gitAlone) }
-    const program = programOf(wanted, folder, env.PATH!, settings.shell)
+    const looks = await looksWithGit(commandParts(wanted), context.workspace.root)
+    const whole = commandEnvironment(wanted.env ?? {}, known)
+    // What was judged is the repository that git finds by itself: no variable leads it to another.
+    const env = looks ? { ...Object.fromEntries(Object.entries(whole).filter(([name]) => !name.startsWith('GIT_'))), ...gitAlone } : whole
+    const program = programOf(wanted, folder, whole.PATH!, settings.shell)
     const { launch, ...where } = await executor(context, call, wanted, folder, { ...program, cwd: folder.ref, env })
     const { limit, background = false } = wanted
     return (session = await sessionsOf(context).add(wanted.session_id, settings.max_sessions, (id) => {
@@ -65,7 +70,7 @@ export async function startCommand(context: Context, call: Pick<Call, 'mode' | '
   }
 }
 
-interface Executor extends Pick<SessionFacts, 'sandbox' | 'network'> {
+interface Executor extends Pick<SessionFacts, 'sandbox' | 'network' | 'endInside' | 'tidy'> {
   launch: Launch
 }
 
@@ -83,14 +88,16 @@ async function executor(context: Context, { mode, caller }: Pick<Call, 'mode' | 
   }
   const { root } = context.workspace
   const shown = wanted.files === undefined ? [] : [wanted.files]
-  const where = { workspace: root, writable: mode !== 'plan', cwd: join(root, folder.resolved), shown, settings }
-  const link = where.writable ? loose(where) : undefined
-  if (link !== undefined) {
-    throw slotRefusal('VT_EXEC_SANDBOX', `The sandbox cannot keep '${relative(root, link)}' as it is: it is a symbolic link, which a command could replace.`, {
+  const where = await steered({ workspace: root, writable: mode !== 'plan', cwd: join(root, folder.resolved), shown, settings })
+  const unheld = obstacle(where)
+  if (unheld !== undefined) {
+    const path = relative(root, unheld.path) || '.'
+    throw slotRefusal('VT_EXEC_SANDBOX', `The sandbox cannot keep '${path}' as it is: ${unheld.why}.`, {
       hint: 'Nothing was run. Put what it leads to in its place, or ask the user with sandbox_permissions: require_escalated and a justification.',
     })
   }
-  return { launch: confined(found.tools, launch, where), sandbox: 'bwrap', network: settings.network }
+  const inside = confinedCommand(found.tools, launch, where)
+  return { launch: inside, sandbox: 'bwrap', network: settings.network, endInside: inside.end, ...(where.steering && { tidy: asideOf(context, where.steering) }) }
 }
 
 async function connect(launch: Launch, { tty, stdin, channel = false }: WantedRun, sink: OutputSink): Promise<Transport> {

@@ -1,8 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { signalGroup } from '../../../core/base/index.js'
-
-/** The variable by which whatever a command started is found again, wherever it went. */
-export const markName = 'VTCODE_RUN'
+import { markName } from '../../lib/process/index.js'
 
 /** Signals a command with everything it started that stayed in its session: its process group, and the groups that job control made. */
 export function signalTree(leader: number, signal: NodeJS.Signals): void {

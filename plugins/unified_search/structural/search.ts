@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { VtError, type Context, type Handle } from '../../../core/index.js'
 import { byPath, pluralized, notice, slotRefusal, some } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
-import { largestSearched, openOr, tooHardToParse, tooLargeToParse, withLinks } from '../../lib/search/index.js'
+import { largestParsed, largestSearched, openOr, parserMemory, tooHardToParse, tooLargeToParse, withLinks } from '../../lib/search/index.js'
 import { astGrep, InstallProblem, languageOf, reasons, type Answered, type Language } from '../../lib/syntax/index.js'
 import { argumentsFor, errorArguments, explains } from './binary.js'
 import { libraryFor, lookInProcess } from './in_process.js'
@@ -68,10 +68,11 @@ export class Search {
           if (!handle) continue
           const own = path.slice(path.lastIndexOf('.') + 1)
           const extension = languageOf(path)?.id === language.id ? own : (language.extensions[0] ?? own)
-          if (handle.stat.bytes > largestSearched) {
+          const named = path === this.call.input.path
+          if (handle.stat.bytes > (named ? largestSearched : largestParsed)) {
             this.large.push(path)
             await handle.close()
-            if (path === this.call.input.path) throw tooLargeToParse(path, handle.stat.bytes)
+            if (named) throw tooLargeToParse(path, handle.stat.bytes)
           } else opened.push({ path, handle, extension })
         }
         if (!(await this.files(language, opened))) return
@@ -104,6 +105,7 @@ export class Search {
   /** `check` asks for what does not parse too. */
   private async byProgram(language: Language, opened: Opened[], check: boolean): Promise<boolean> {
     return withLinks(opened, language.extensions[0] ?? 'txt', async ({ folder, names, empty }) => {
+      const limited = opened.some(({ handle }) => handle.stat.bytes > largestParsed) && { resident: parserMemory }
       const paths = new Map(names.map((name, index) => [name, opened[index]!.path]))
       const pathOf = (name: string) => paths.get(name) ?? name
       const looked: Looked = { matches: [], broken: new Map(), unread: [] }
@@ -112,7 +114,7 @@ export class Search {
         const stream = lines((line) => take(JSON.parse(line.toString()) as Native), 67_108_864)
         const whole = [...args, '--', ...(names.length > 0 ? names : [empty])]
         try {
-          return await astGrep(this.context, whole, { cwd: folder, seconds: this.context.host.waits.engine / 1000 }, stream.take)
+          return await astGrep(this.context, whole, { cwd: folder, seconds: this.context.host.waits.engine / 1000, ...limited }, stream.take)
         } catch (error) {
           if (!(error instanceof InstallProblem)) throw error
           missing = error.message
@@ -156,6 +158,7 @@ export class Search {
       if (files[0]?.path === input.path) throw tooHardToParse(input.path)
       throw slotRefusal('VT_SEARCH_TIMEOUT', `Nothing was found in '${input.path}' within ${this.context.host.waits.engine / 1000} s.`, { retryable: true })
     }
+    if (answered.overburdened) throw tooHardToParse(files[0]?.path ?? input.path)
     this.stopped ||= answered.timed_out
     if (answered.exit_code === undefined && !answered.stopped && !answered.timed_out) {
       throw slotRefusal('VT_SEARCH_FAILED', 'ast-grep ended by a signal.', { details: { stderr: reasons(answered.stderr) } })
@@ -211,7 +214,7 @@ export class Search {
       notices.push(notice('VT_SEARCH_PARSE', `${pluralized(this.broken.length, 'file')} with syntax errors, searched all the same: ${some(this.broken.sort())}${withheld}`))
     }
     if (this.unread.length > 0) notices.push(notice('VT_SEARCH_PARTIAL', `Not read: ${some(this.unread, 5)}`))
-    if (this.large.length > 0) notices.push(notice('VT_SEARCH_SKIPPED', `${pluralized(this.large.length, 'file')} over 256 MiB not opened: ${some(this.large)}`))
+    if (this.large.length > 0) notices.push(notice('VT_SEARCH_SKIPPED', `${pluralized(this.large.length, 'file')} over 8 MiB, left out: ${some(this.large)}. Name one as path to search it.`))
     if (this.stopped) notices.push(notice('VT_SEARCH_INCOMPLETE', 'The search stopped at its limit; the totals are lower bounds. Narrow path or globs.'))
   }
 }

@@ -1,3 +1,4 @@
+import { deadline } from '../../../core/base/index.js'
 import { programFile } from '../../../core/index.js'
 import { thread } from '../../lib/base/index.js'
 import { bareText, markupShape } from './bare.js'
@@ -19,8 +20,9 @@ export async function readable(html: string, url: string, ms: number, signal: Ab
   const { elements, depth } = markupShape(html)
   if (html.length > most.characters || elements > most.elements || depth > most.depth) return bareText(html)
   const read = html.length > ordinary.characters || elements > ordinary.elements ? small : quick
+  using limit = deadline(ms, signal)
   try {
-    const reading = await read({ html, url }, AbortSignal.any([signal, AbortSignal.timeout(ms)]))
+    const reading = await read({ html, url }, limit.signal)
     return reading.markdown.trim() ? reading : bareText(html)
   } catch {
     signal.throwIfAborted()

@@ -64,6 +64,6 @@ it('no other part of the program replaces files by itself', () => {
   const root = join(import.meta.dirname, '../../..')
   const found = execFileSync('grep', ['-rlE', "^import .*\\brename(Sync)?\\b.*'node:fs(/promises)?'|\\brenameSync\\(", 'core', 'plugins', '--include=*.ts'], { cwd: root, encoding: 'utf8' })
   const names = found.trim().split('\n').map((file) => basename(file)).filter((name) => name !== 'state_file.ts').sort()
-  // Files of the workspace, a log that is full, folders of plugins.
-  expect(names).toEqual(['call_record.ts', 'install.ts', 'rename.ts', 'store.ts', 'workspace.ts', 'writer.ts'])
+  // Files of the workspace, a log that is full, folders of plugins, copies of agreed folders, what a command put where it steers; the key of the seal, which is made once.
+  expect(names).toEqual(['aside.ts', 'call_record.ts', 'copy.ts', 'install.ts', 'packages.ts', 'rename.ts', 'seal.ts', 'store.ts', 'workspace.ts', 'writer.ts'])
 })

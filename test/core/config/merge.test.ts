@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { readContract } from '../../../build/core/schema/index.js'
 import { defaultsOf, merge, type SettingsSource } from '../../../build/core/config/index.js'
 import { tightens } from '../../../build/core/config/index.js'
@@ -182,6 +182,20 @@ describe('a workspace', () => {
     expect(bound(null).settings).toMatchObject({ use: { 'a/b': 'mine' } })
     expect(bound(false)).toMatchObject({ settings: { use: { 'a/b': false } }, diagnostics: [] })
   })
+  it('adds nothing to a server that the user has, so that no login of the user goes to another place', () => {
+    const mine = { url: 'https://mine.example', headers: { Authorization: 'Bearer secret' } }
+    const agreed = (value: Data): SettingsSource => ({ ...source('workspace', { mcp: { servers: value } }), trusted: () => true })
+    const servers = (...sources: SettingsSource[]) => lay(...sources).settings['mcp'] as { servers: Data }
+    for (const part of [{ url: 'https://evil.example' }, { command: 'evil' }, { env: { A: 'b' } }, { headers: { X: 'y' } }, { auth: {} }, { cwd: 'x' }, { effects: {} }]) {
+      const { settings, diagnostics } = lay(source('user', { mcp: { servers: { y: mine } } }), agreed({ y: part, z: part }))
+      expect((settings['mcp'] as { servers: Data }).servers).toEqual({ y: mine, z: part })
+      expect(diagnostics.map(({ code }) => code)).toEqual(['VT_CONFIG_OWN_ONLY'])
+    }
+    // What comes after the workspace adds nothing of the user's to a server of the workspace either.
+    expect(servers(agreed({ y: { url: 'https://evil.example' } }), source('call', { mcp: { servers: { y: { headers: { Authorization: 'secret' } } } } })).servers).toEqual({ y: { headers: { Authorization: 'secret' } } })
+    expect(servers(agreed({ y: { url: 'https://x.example' } }), source('call', { mcp: { servers: { y: { enabled: false } } } })).servers).toEqual({ y: { url: 'https://x.example', enabled: false } })
+    expect(servers(source('user', { mcp: { servers: { y: mine } } }), agreed({ y: { enabled: false } }), source('call', { mcp: { servers: { y: { lazy: false } } } })).servers).toEqual({ y: { ...mine, enabled: false, lazy: false } })
+  })
   it('is held to what the user said, not to what its other file said', () => {
     const { settings } = lay(source('user', { policy: { mode: 'auto' } }), source('workspace', { policy: { mode: 'plan' } }), source('workspace', { policy: { mode: 'ask' } }))
     expect(settings).toMatchObject({ policy: { mode: 'ask' } })
@@ -211,6 +225,17 @@ describe('origins', () => {
   it('tell the items of an extended list apart', () => {
     const merged = lay(source('admin', { policy: { deny: ['a'] } }), source('user', { policy: { deny: ['b', 'a'] } }))
     expect([0, 1, 2].map((index) => find(merged, `policy.deny.${index}`)?.layer)).toEqual(['admin', 'user', 'user'])
+  })
+  it('of 5,000 rules are told after looking at each of them a few times, and not once for each other', () => {
+    const deny = Array.from({ length: 5000 }, (_, index) => `Bash(tool${index} *)`)
+    const looks = vi.spyOn(JSON, 'stringify')
+    try {
+      const merged = lay(source('user', { policy: { deny } }), source('workspace', { policy: { deny: deny.map((rule) => `${rule} x`) } }))
+      expect(looks.mock.calls.length).toBeLessThan(200_000)
+      expect(find(merged, 'policy.deny.9999')).toMatchObject({ layer: 'workspace', value: 'Bash(tool4999 *) x' })
+    } finally {
+      looks.mockRestore()
+    }
   })
   it('agree with the settings for every leaf that somebody said', () => {
     fc.assert(

@@ -271,13 +271,15 @@ describe('a contribution of the workspace', () => {
     expect(items.map(({ id }) => id)).toEqual(['plugin:p'])
     expect(await call({ VTCODE_TRUST: 'f'.repeat(64) })).toBe('VT_PLUGIN_UNTRUSTED')
     expect(await call({ VTCODE_TRUST: digestOf(items) })).toEqual({ said: 'hello' })
-    // The module wrote into its own folder, which is no longer what was agreed to.
     open().add(items)
+    // The module wrote beside itself, which is in the copy that was loaded: what was agreed to stands as it was, and so does the next copy.
+    expect(await space.read('.vtcode/plugins/p/marker')).toBeUndefined()
+    expect(await call()).toEqual({ said: 'hello' })
+    await space.write('.vtcode/plugins/p/marker', '')
     expect(await call()).toBe('VT_PLUGIN_UNTRUSTED')
     rmSync(join(space.root, '.vtcode/plugins/p/marker'))
     expect(await call()).toEqual({ said: 'hello' })
     await space.write('.vtcode/plugins/p/hello.js', `${module} `)
-    rmSync(join(space.root, '.vtcode/plugins/p/marker'), { force: true })
     expect(await call()).toBe('VT_PLUGIN_UNTRUSTED')
   })
   it('is surveyed with everything else that needs consent, without running any of it', async () => {

@@ -1,20 +1,24 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openWorkspace, type OpenWorkspace } from '../../../build/core/workspace/index.js'
 
 let root: string
+let home: string
 let workspace: OpenWorkspace
 beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), 'vtcode-journal-')))
-  workspace = openWorkspace(root)
+  home = join(root, '../', `${basename(root)}-home`)
+  workspace = openWorkspace(root, { home })
   for (const name of ['a', 'b', 'c']) put(name, `old ${name}`)
 })
 afterEach(() => {
   workspace.close()
   rmSync(root, { recursive: true, force: true })
+  rmSync(home, { recursive: true, force: true })
 })
 
 const put = (path: string, text: string) => {
@@ -26,20 +30,16 @@ const sha = (text: string) => createHash('sha256').update(text).digest('hex')
 const seen = async (path: string) => ({ stat: (await workspace.stat(path))!, sha256: sha(content(path)) })
 const write = async (path: string) => ({ op: 'write' as const, path, bytes: Buffer.from(`new ${path}`), over: await seen(path) })
 const journals = () => readdirSync(join(root, '.vtcode/journal')).filter((name) => name !== '.gitignore')
+const own = '2147483646-0badc0de0bad'
+const homeOfPlan = () => `.vtcode/journal/${own}-${workspace.seal.nameMark('journal', own)}`
 /** What a process that is gone left: its plan, the new contents, and perhaps its mark. */
-const left = (plan: object[], mark: boolean) => {
-  const home = '.vtcode/journal/2147483646-0badc0de'
-  put(`${home}/plan.json`, JSON.stringify(plan))
+const left = (plan: object[], mark: boolean, home = homeOfPlan(), commit = (text: string) => workspace.seal.mark('plan', home, text)) => {
+  const text = JSON.stringify(plan.map((step, index) => ('staged' in step ? { ...step, staged: `${home}/${index}` } : step)))
+  put(`${home}/plan.json`, text)
   for (const [index, { path }] of (plan as { path: string }[]).entries()) put(`${home}/${index}`, `new ${path}`)
-  if (mark) put(`${home}/commit`, '')
-  return (index: number) => `${home}/${index}`
+  if (mark) put(`${home}/commit`, commit(text))
 }
-const planned = (path: string, index: number, before: string | null = sha(`old ${path}`)) => ({
-  path,
-  before,
-  after: sha(`new ${path}`),
-  staged: `.vtcode/journal/2147483646-0badc0de/${index}`,
-})
+const planned = (path: string, index: number, before: string | null = sha(`old ${path}`)) => ({ path, before, after: sha(`new ${path}`), staged: `${index}` })
 
 describe('a change of several files', () => {
   it('is made as a whole and leaves no journal', async () => {
@@ -111,13 +111,81 @@ describe('what a killed process left', () => {
       'link/hooks/pre-commit',
       '../out',
     ]) {
-      left(
-        [planned(path, 0, null)].map((step) => ({ ...step, staged: step.staged })),
-        true,
-      )
+      left([planned(path, 0, null)], true)
       await expect(workspace.recover(), path).rejects.toMatchObject({ code: expect.stringMatching(/VT_PATCH_RECOVERY|VT_PATH_OUTSIDE/) })
       rmSync(join(root, '.vtcode/journal'), { recursive: true })
     }
     expect(readdirSync(join(root, '.git/hooks'))).toEqual([])
+  })
+})
+
+describe('a journal that bears no seal of ours', () => {
+  const aside = () => readdirSync(join(root, '.vtcode/aside'))
+  const brought: [string, () => void][] = [
+    ['from a repository', () => left([planned('a', 0)], true, '.vtcode/journal/2147483646-0badc0de', () => '')],
+    ['whose name is a guess', () => left([planned('a', 0)], true, `.vtcode/journal/${own}-0123456789ab`)],
+    ['whose plan was changed', () => left([planned('a', 0)], true, homeOfPlan(), () => workspace.seal.mark('plan', homeOfPlan(), '[]'))],
+    ['of another workspace', () => left([planned('a', 0)], true, homeOfPlan(), (text) => {
+      mkdirSync(join(home, 'other'), { recursive: true })
+      const other = openWorkspace(join(home, 'other'), { home })
+      other.close()
+      return other.seal.mark('plan', homeOfPlan(), text)
+    })],
+    ['that is a pipe', () => {
+      mkdirSync(join(root, '.vtcode/journal'), { recursive: true })
+      execFileSync('mkfifo', [join(root, '.vtcode/journal/x')])
+    }],
+    ['that stands for all journals: a pipe', () => {
+      mkdirSync(join(root, '.vtcode'), { recursive: true })
+      execFileSync('mkfifo', [join(root, '.vtcode/journal')])
+    }],
+    ['that stands for all journals: a link', () => {
+      mkdirSync(join(root, '.vtcode'), { recursive: true })
+      symlinkSync('../c', join(root, '.vtcode/journal'))
+    }],
+  ]
+  it.each(brought)('%s is put aside once, and stops nobody', async (_, bring) => {
+    bring()
+    await workspace.recover()
+    expect([content('a'), aside().length, workspace.foreign.size]).toEqual(['old a', 1, 1])
+    await workspace.transact([await write('b'), await write('c')])
+    await workspace.lock(['a']).then((held) => held[Symbol.asyncDispose]())
+    expect([content('b'), content('c'), aside().length]).toEqual(['new b', 'new c', 1])
+  })
+  it('is not completed from contents that were changed', async () => {
+    left([planned('a', 0)], true)
+    put(`${homeOfPlan()}/0`, 'evil')
+    await expect(workspace.recover()).rejects.toMatchObject({ code: 'VT_PATCH_RECOVERY' })
+    expect(content('a')).toBe('old a')
+  })
+})
+
+describe('a note of temporary files', () => {
+  const note = (name: string) => `.vtcode/tmp/${name}.dirs`
+  const swept = () => !existsSync(join(root, `.vtcode-tmp-${owner}-0`))
+  const owner = '2147483646-0badc0de'
+  const reopened = () => openWorkspace(root, { home }).close()
+  beforeEach(() => put(`.vtcode-tmp-${owner}-0`, 'left'))
+
+  it('of a process that is gone is followed if it is ours', () => {
+    put(note(`${owner}-0123456789ab`), '"."\n')
+    put(note(owner), '"."\n')
+    reopened()
+    expect(swept()).toBe(false)
+    put(note(`${owner}-${workspace.seal.nameMark('temps', owner)}`), '"."\n')
+    reopened()
+    expect(swept()).toBe(true)
+  })
+  it.each(['a device', 'a pipe', 'a huge file'])('is not read where it is %s', (what) => {
+    mkdirSync(join(root, '.vtcode/tmp'), { recursive: true })
+    const file = join(root, note(`${owner}-${workspace.seal.nameMark('temps', owner)}`))
+    if (what === 'a device') symlinkSync('/dev/zero', file)
+    else if (what === 'a pipe') execFileSync('mkfifo', [file])
+    else {
+      writeFileSync(file, '"."\n')
+      truncateSync(file, 2 ** 31)
+    }
+    reopened()
+    expect(swept()).toBe(false)
   })
 })

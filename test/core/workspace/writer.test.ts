@@ -307,7 +307,7 @@ describe('what a killed process leaves', () => {
   it('is cleared up by the next to open the workspace', async () => {
     await workspace.write('sub/x', bytes('x'), 'nothing')
     const dead = '2147483646-0badc0de'
-    writeFileSync(join(root, `.vtcode/tmp/${dead}.dirs`), '"gone"\n"sub"\n')
+    writeFileSync(join(root, `.vtcode/tmp/${dead}-${workspace.seal.nameMark('temps', dead)}.dirs`), '"gone"\n"sub"\n')
     writeFileSync(join(root, `sub/.vtcode-tmp-${dead}-0`), 'half')
     mkdirSync(join(root, `sub/.vtcode-tmp-${dead}-1/deep`), { recursive: true })
     openWorkspace(root).close()

@@ -260,6 +260,6 @@ describe('what a program prints', () => {
     await using made = await script('sleep 30')
     const abort = new AbortController()
     setTimeout(() => abort.abort(), 100)
-    matches(await made.booted.call('tool', {}, { signal: abort.signal }), { ok: false, error: { code: 'VT_CALL_ABORTED' } })
+    matches(await made.booted.call('tool', {}, { signal: abort.signal }), { ok: false, error: { code: 'VT_CALL_INTERRUPTED' } })
   })
 })

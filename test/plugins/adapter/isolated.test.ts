@@ -60,6 +60,15 @@ async function processesOf(home: string): Promise<number[]> {
   return pids.filter((_, at) => mine[at])
 }
 
+/** What a sandbox holds dies with it, so a process may be gone when its turn comes. */
+function killed(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
 let plugins: TempWorkspace
 let vt: Booted
 beforeAll(async () => {
@@ -119,6 +128,26 @@ describe('a hostile module', () => {
   })
 })
 
+describe('a policy in a process of its own', () => {
+  it('that spins refuses the call that it was asked about; its process is ended, and the next call is judged by a new one', async () => {
+    await using place = await tempWorkspace({
+      'guard.yaml': 'name: guard\nkind: policy\ndescription: Judges.\nslots: [unified_search/grep]\nmodule: ./guard.js\n',
+      'guard.js': "export default async ({ input }) => { if (input.pattern.startsWith('spin')) for (;;); if (input.pattern === 'no') return { deny: 'Not this.' } }\n",
+    })
+    await using mine = await bootKernel({ manifests: [place.root], waits: { policy: 8000 }, config: { plugins: { isolate: 'auto', quarantine_after: 2 } }, files: { 'a.txt': 'one\n' } })
+    const grep = (pattern: string) => mine.call('unified_search', { action: 'grep', pattern })
+    matches(await grep('one'), { ok: true })
+    const usual = (await processesOf(mine.home)).length
+    // More often than a plugin may fail before it is left alone.
+    for (let round = 0; round < 2; round += 1) {
+      matches(await grep(`spin ${round}`), { ok: false, error: { code: 'VT_POLICY_DENIED', message: 're:.*guard.*' } })
+      matches(await grep('one'), { ok: true })
+      matches(await grep(`no`), { ok: false, error: { code: /0/.test(String(round)) ? 'VT_POLICY_DENIED' : 're:VT_POLICY_(DENIED|REPEATED)' } })
+    }
+    await expect.poll(async () => (await processesOf(mine.home)).length).toBeLessThanOrEqual(usual)
+  })
+})
+
 describe('a module in a process of its own', () => {
   it('reads through the workspace, calls tools, keeps state, and does only what its manifest declares', async () => {
     process.env['VTCODE_TEST_CANARY'] = 'not-for-plugins'
@@ -165,7 +194,7 @@ describe('a module in a process of its own', () => {
       await using mine = await bootKernel({ manifests: [place.root], config: { plugins: { isolate: 'auto' }, sandbox: { plugins: sandbox } } })
       let waiting: Promise<unknown> | undefined
       await new Promise<void>((resolve) => (waiting = mine.call('slow', { wait: true }, { onProgress: () => resolve() })))
-      for (const pid of await processesOf(mine.home)) process.kill(pid, 'SIGKILL')
+      for (const pid of await processesOf(mine.home)) killed(pid)
       matches(await waiting, { ok: false, error: { code: 'VT_PLUGIN_CRASHED', message: 're:.*slow.*SIGKILL.*', retryable: true } })
       matches(await mine.call('slow', {}), { ok: true })
     }

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { Config, Kernel } from 'vtcode'
 import { bootKernel, matches, tempWorkspace, type Booted } from 'vtcode/test'
+import { deadline } from '../../../build/core/base/index.js'
 
 const fixture = fileURLToPath(new URL('../../fixtures/mcp/server.mjs', import.meta.url))
 const program = fileURLToPath(new URL('../../../dist/core/bin.js', import.meta.url))
@@ -218,7 +219,8 @@ describe('a server', () => {
     await using made = await small([tool('hang'), tool('echo')])
     await using vt = await boot({ s: { ...made.server(), tool_timeout_secs: 1 } })
     matches(await vt.call('mcp__s__hang', {}), { ok: false, error: { code: 'VT_CALL_TIMEOUT' } })
-    matches(await vt.call('mcp__s__hang', {}, { signal: AbortSignal.timeout(100) }), { ok: false, error: { code: 'VT_CALL_ABORTED' } })
+    using limit = deadline(100)
+    matches(await vt.call('mcp__s__hang', {}, { signal: limit.signal }), { ok: false, error: { code: 'VT_CALL_INTERRUPTED' } })
     matches(await vt.call('mcp__s__echo', { text: 'a' }), { ok: true })
   })
 

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { createKernel } from 'vtcode'
 import { bootKernel, tempWorkspace } from 'vtcode/test'
 import { serve } from '../../support/server.js'
 import { bin, surroundings, vtcode } from '../../support/program.js'
@@ -81,4 +82,61 @@ it('keeps the former token whole when the new one cannot be written', async () =
   expect(readFileSync(file, 'utf8')).toBe(before)
   expect(readdirSync(folder)).toHaveLength(1)
   expect(JSON.parse((await vtcode(made, call, { env })).stdout)).toMatchObject({ ok: true, text: 'hello' })
+}, 60_000)
+
+it('sends a client secret to the issuer that it went to first, or that the settings name, and to no other', async () => {
+  let origin = ''
+  const grants: { to: string; body: string; authorization: string | undefined }[] = []
+  /** A server that signs in, and gives tokens that the MCP server takes until it names another issuer. */
+  const issuer = async () => {
+    let own = ''
+    const server = await serve((request, response, { body }) => {
+      const json = (value: object) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+      const { searchParams, pathname } = new URL(request.url!, own)
+      if (pathname.includes('.well-known')) return json({ issuer: own, authorization_endpoint: `${own}/authorize`, token_endpoint: `${own}/token`, registration_endpoint: `${own}/register`, response_types_supported: ['code'], code_challenge_methods_supported: ['S256'], token_endpoint_auth_methods_supported: ['client_secret_post'] })
+      if (pathname === '/authorize') return response.writeHead(302, { location: `${searchParams.get('redirect_uri')}?code=the-code&state=${searchParams.get('state')}` }).end()
+      grants.push({ to: own, body, authorization: request.headers.authorization })
+      if (pathname === '/register') return json({ client_id: 'fresh', redirect_uris: [] })
+      return json({ access_token: `token-of-${own}`, token_type: 'bearer' })
+    })
+    own = server.url
+    return server
+  }
+  await using right = await issuer()
+  await using wrong = await issuer()
+  let named = right.url
+  await using server = await serve((request, response, { body, method }) => {
+    const json = (value: object) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+    if (request.url!.includes('oauth-protected-resource')) return json({ resource: `${origin}/mcp`, authorization_servers: [named] })
+    if (request.headers.authorization !== `Bearer token-of-${named}`) return response.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"` }).end()
+    if (method !== 'POST') return response.writeHead(405).end()
+    const { id, method: asked } = JSON.parse(body) as { id?: number; method: string }
+    if (id === undefined) return response.writeHead(202).end()
+    if (asked === 'initialize') return json({ jsonrpc: '2.0', id, result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } } })
+    if (asked === 'tools/list') return json({ jsonrpc: '2.0', id, result: { tools: [{ name: 'hello', inputSchema: { type: 'object' } }] } })
+    return json({ jsonrpc: '2.0', id, error: { code: -32601, message: 'not known' } })
+  })
+  origin = server.url
+  await using made = await tempWorkspace({})
+  await made.write('../home/browser', `#!/bin/sh\nexec '${process.execPath}' '${browser}' "$1"\n`)
+  chmodSync(`${made.home}/browser`, 0o755)
+  const secret = 'a-client-secret-0123456789'
+  const reasons = async (more: object = {}) => {
+    const servers = { s: { type: 'streamable-http', url: `${origin}/mcp`, lazy: false, auth: { type: 'oauth', client_id: 'us', client_secret: { env: 'OUR_SECRET' }, ...more } } }
+    const env = { PATH: process.env.PATH, HOME: made.home, BROWSER: `${made.home}/browser`, OUR_SECRET: secret }
+    const kernel = await createKernel({ workspace: made.root, home: made.home, env, config: { mcp: { servers } } as never })
+    const failed = kernel.diagnostics().filter(({ code }) => code === 'VT_MCP_START')
+    await kernel.close()
+    return failed.map(({ message }) => message).join()
+  }
+  expect(await reasons()).toBe('')
+  expect(grants.map(({ to }) => to)).toEqual([right.url])
+  expect(grants[0]!.body).toContain(secret)
+  named = wrong.url
+  expect(await reasons()).toContain(`its client secret belongs to ${right.url}`)
+  expect(await reasons({ issuer: right.url })).toContain(`its client secret belongs to ${right.url}`)
+  expect(grants.filter(({ to }) => to === wrong.url)).toEqual([])
+  // The user moves it themselves.
+  expect(await reasons({ issuer: wrong.url })).toBe('')
+  expect(grants.filter(({ to }) => to === wrong.url)).toHaveLength(1)
 }, 60_000)

@@ -120,3 +120,23 @@ describe('spool', () => {
     }
   })
 })
+
+describe('the long output of a command', () => {
+  const sized = (bytes: number): string => `yes 0123456789abcde | head -c ${bytes}; echo; echo the very end`
+  it.each([9_000, 60_000, 549_000, 3_000_000])('of %i bytes lies whole in the one file that is named, with its sizes, and its end is what is shown', async (bytes) => {
+    await using booted = await bootKernel({ mode: 'full-auto', config: { sandbox: { mode: 'off' } } as never })
+    const result = await booted.call('unified_exec', { action: 'run', command: sized(bytes), max_output_tokens: 10_000 })
+    const text = textOf(result)
+    const names = [...new Set(text.match(/\.vtcode\/spool\/[\w.-]+/g))]
+    expect([names.length, (await spoolOf(booted)).length]).toEqual([1, 1])
+    const whole = (await booted.read(names[0]!))!
+    const printed = bytes + '\nthe very end\n'.length
+    expect(Buffer.byteLength(whole)).toBeGreaterThanOrEqual(printed)
+    expect(Buffer.byteLength(whole)).toBeLessThan(printed + 200)
+    expect(text).toContain(`of ${Buffer.byteLength(whole)} bytes`)
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(8192)
+    const [head, tail] = text.split(/\n…[\s\S]*\n…/)
+    expect(tail).toContain('the very end\n')
+    expect(tail!.length).toBeGreaterThan(2 * head!.length)
+  })
+})

@@ -69,6 +69,17 @@ describe('the guard against circles', () => {
     expect(!first.ok && !again.ok && again.error.hint).toBe(!first.ok && first.error.hint)
   })
 
+  it('knows a refused call again under another name of the tool, and when only the form of its answer is another', async () => {
+    const direct = { action: 'run', command: 'rm x', tty: true }
+    for (const [tool, input] of [['run_terminal_cmd', { command: 'rm x' }], ['exec_command', { cmd: 'rm x', tty: true, yield_time_ms: 500 }], ['unified_exec', { ...direct, timeout_secs: 9, rows: 40, session_id: 'mine' }]] as const) {
+      await using denied = await boot({ mode: 'auto', config: { policy: { deny: ['Bash(rm *)'] } } })
+      expect([tool, codeOf(await denied.call(tool, input)), codeOf(await denied.call('unified_exec', direct)), codeOf(await denied.call(tool, input))]).toEqual([tool, 'VT_POLICY_DENIED', 'VT_POLICY_REPEATED', 'VT_POLICY_REPEATED'])
+      await using asked = await boot({ mode: 'auto' })
+      expect([tool, codeOf(await asked.call(tool, input, { approve: () => false })), codeOf(await asked.call('unified_exec', direct, { approve: () => true }))]).toEqual([tool, 'VT_POLICY_NEEDS_APPROVAL', 'VT_POLICY_REPEATED'])
+      expect(codeOf(await asked.call('unified_exec', { ...direct, command: 'true' }, { approve: () => true }))).toBe('ok')
+    }
+  })
+
   it('takes a denial back when something has changed that the one who denied may have looked at', async () => {
     const guard = 'test -e allowed || { echo not yet >&2; exit 2; }'
     await using booted = await boot({ config: { hooks: { PreToolUse: [{ matcher: 'same', hooks: [{ command: guard }] }] } } })
@@ -117,6 +128,19 @@ describe('the guard against circles', () => {
     expect([(await booted.call('same')).ok, codeOf(await booted.call('flaky'))]).toEqual([false, remark])
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 61_000 })
     expect([codeOf(await booted.call('flaky')), (await booted.call('same')).ok]).toEqual(['FLAKY_FAIL', true])
+  })
+
+  it('counts no hop of a redirect, nor what another call makes in its turn', async () => {
+    await using hops = await tempWorkspace({
+      'hop.yaml': 'name: hop\neffects: [read]\ndescription: Leads elsewhere.\ninput: { properties: { from: { type: string } } }\nmodule: ./hop.js\n',
+      'hop.js': "export default async ({ input }, { call }) => (input.from === 'end' ? { ok: true, output: { end: true } } : call('hop', { from: 'end' }))\n",
+    })
+    await using booted = await boot({ manifests: [plugins.root, hops.root] })
+    for (let round = 0; round < 8; round += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 60))
+      expect([round, codeOf(await booted.call('hop', { from: `link ${round}` }))]).toEqual([round, 'ok'])
+    }
+    expect(await slowly(booted, 3, 'hop', { from: 'end' })).toEqual(['ok', 'ok', remark])
   })
 
   it('keeps sessions apart and can be switched off', async () => {

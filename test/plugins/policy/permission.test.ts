@@ -124,6 +124,17 @@ describe('refusals teach', () => {
     expect(verdict(await allowed.call(tool, input))).toBe('run')
   })
 
+  it.each([
+    ['git status && npm install', 'npm install', []],
+    ['git diff && rm -rf x', 'rm -rf x', []],
+    ['git status; npm install', 'git status', ['Bash(npm install)']],
+    ['git commit -m x && git status', 'git commit -m x', []],
+  ])('and name the command that may change something, not git that looks beside it: %s', async (command, named, allow) => {
+    await using booted = await boot('ask', { policy: { allow } })
+    const result = await booted.call('unified_exec', { action: 'run', command })
+    matches(result, { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: `re:.*\`${named}\` is not known to only read.*` } })
+  })
+
   it('and name mode auto for a change of files, beside the rule', async () => {
     await using booted = await boot('ask')
     matches(await booted.call('demo', { action: 'put', path: 'x' }), { ok: false, error: { hint: "re:.*`--mode auto`, or the user adds the rule 'demo/put' to.*" } })

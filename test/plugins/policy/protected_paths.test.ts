@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process'
 import { mkdir, symlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 import type { JsonObject, Mode, Result } from 'vtcode'
+import { vtcode } from '../../support/program.js'
 
 let plugins: TempWorkspace
 beforeAll(async () => {
@@ -26,7 +28,7 @@ describe('protected paths', () => {
     }
   })
 
-  const guarded = ['vtcode.config.ts', 'vtcode.config.yaml', '.mcp.json', '.agents/skills/x/SKILL.md', '.claude/settings.json', '.husky/pre-commit', '.bashrc', 'home/.zshrc', '.Profile', 'sub/.mcp.json']
+  const guarded = ['.vscode/tasks.json', '.VSCode/settings.json', 'sub/.vscode/launch.json', 'app.code-workspace', '.cursor/mcp.json', '.gemini/settings.json', '.codex/config.toml', '.zed/tasks.json', '.devcontainer/devcontainer.json', '.devcontainer.json', '.idea/workspace.xml', 'opencode.json', '.opencode/plugin/a.ts', '.githooks/pre-push', '.envrc', '.gitmodules', 'sub/.vtcode/config.yaml', '.h\u200busky/pre-commit', 'vtcode.config.ts', 'vtcode.config.yaml', '.mcp.json', '.agents/skills/x/SKILL.md', '.claude/settings.json', '.husky/pre-commit', '.bashrc', 'home/.zshrc', '.Profile', 'sub/.mcp.json']
   it.each(guarded)('%s is asked for, in full-auto denied', async (path) => {
     await using auto = await boot('auto')
     await using full = await boot('full-auto')
@@ -63,6 +65,91 @@ describe('protected paths', () => {
     expect(await put(booted, { path: 'store/other' })).toBe('run')
   })
 
+  it('cover every repository, wherever it lies: bare beside its worktrees, a submodule, the folder that any `.git` names', async () => {
+    await using booted = await boot('auto', { 'plain/a': '', 'git.txt': '' })
+    const git = (...args: string[]): void => void execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', '-c', 'protocol.file.allow=always', ...args], { cwd: booted.root, stdio: 'pipe' })
+    git('init', '-q', 'plain')
+    git('-C', 'plain', 'commit', '-q', '--allow-empty', '-m', 'one')
+    git('clone', '-q', '--bare', 'plain', 'store')
+    git('-C', 'store', 'worktree', 'add', '-q', '../tree', '-b', 'x')
+    git('init', '-q', 'outer')
+    git('-C', 'outer', 'submodule', '--quiet', 'add', join(booted.root, 'plain'), 'lib')
+    for (const path of ['store/config', 'store/hooks/post-checkout', 'store/worktrees/tree/commondir', 'store/info/attributes', 'tree/.git', 'outer/.git/modules/lib/config', 'outer/lib/.git']) {
+      expect([path, await put(booted, { path })]).toEqual([path, 'deny'])
+    }
+    for (const path of ['tree/config', 'outer/lib/new', 'plain/hooks/a', 'store.txt']) expect([path, await put(booted, { path })]).toEqual([path, 'run'])
+  })
+
+  it('are what the settings of git name: the folder of hooks, files that are included', async () => {
+    await using booted = await boot('auto', { 'tools/hooks/a': '', 'src/a': '' })
+    const git = (...args: string[]): void => void execFileSync('git', args, { cwd: booted.root, stdio: 'pipe' })
+    git('init', '-q')
+    for (const path of ['tools/hooks/pre-commit', 'shared.gitconfig']) expect(await put(booted, { path })).toBe('run')
+    git('config', 'core.hooksPath', 'tools/hooks')
+    await booted.write('shared.gitconfig', '[user]\n\tname = a\n')
+    git('config', 'include.path', '../shared.gitconfig')
+    for (const path of ['tools/hooks/pre-push', 'tools/hooks', 'shared.gitconfig']) expect([path, await put(booted, { path })]).toEqual([path, 'ask'])
+    expect(word(await booted.call('unified_file', { action: 'move', path: 'tools', destination: 'moved' }))).toBe('ask')
+    for (const path of ['tools/other', 'src/a']) expect([path, await put(booted, { path })]).toEqual([path, 'run'])
+  })
+
+  it('leave a worktree inside of its bare repository to be worked in', async () => {
+    await using booted = await boot('auto')
+    const git = (...args: string[]): void => void execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: booted.root, stdio: 'pipe' })
+    git('init', '-q', '--bare', '.')
+    await mkdir(join(booted.root, 'main'))
+    await booted.write('main/.git', 'gitdir: ../worktrees/main\n')
+    for (const path of ['config', 'hooks/pre-push', 'config.worktree', 'worktrees/main/gitdir', 'main/.git']) expect([path, await put(booted, { path })]).toEqual([path, 'deny'])
+    for (const path of ['main/src/a.ts', 'main/config', 'notes.md']) expect([path, await put(booted, { path })]).toEqual([path, 'run'])
+  })
+
+  it('are the files of every client that setup knows, where it enters itself', async () => {
+    await using booted = await boot('auto')
+    await using workspace = await tempWorkspace({})
+    for (const client of ['claude-code', 'codex', 'vscode', 'zed', 'cursor', 'gemini', 'opencode']) {
+      const { stdout } = await vtcode(workspace, ['setup', client])
+      const file = stdout.split('\n')[0]!
+      const path = relative(file.startsWith(`${workspace.root}/`) ? workspace.root : workspace.home, file)
+      expect([client, path, await put(booted, { path })]).toEqual([client, path, 'ask'])
+    }
+  })
+
+  it('are looked for below a folder that is moved, copied or deleted, and where it is put', async () => {
+    const files = { 'kit/.vscode/tasks.json': '{}', 'kit/a': '', 'vendor/lib/.git/config': '', 'plain/deep/a': '', 'dot/zed/settings.json': '', 'node_modules/x/.vscode/a': '' }
+    const moves: [JsonObject, string][] = [
+      [{ action: 'move', path: 'kit', destination: 'other' }, 'ask'],
+      [{ action: 'delete', path: 'kit', recursive: true }, 'ask'],
+      [{ action: 'copy', path: 'kit', destination: 'other', recursive: true }, 'ask'],
+      [{ action: 'move', path: 'vendor', destination: 'other' }, 'deny'],
+      [{ action: 'delete', path: 'vendor/lib', recursive: true }, 'deny'],
+      [{ action: 'move', path: 'plain/deep', destination: 'plain/.Cursor' }, 'ask'],
+      [{ action: 'move', path: 'plain/deep', destination: '.git' }, 'deny'],
+      [{ action: 'move', path: 'dot', destination: '.config' }, 'ask'],
+      [{ action: 'copy', path: 'plain', destination: 'other', recursive: true }, 'run'],
+      [{ action: 'move', path: 'plain', destination: 'moved' }, 'run'],
+      [{ action: 'delete', path: 'node_modules', recursive: true }, 'run'],
+    ]
+    for (const mode of ['auto', 'full-auto'] as const) {
+      const config = { automation: { full_auto: { enabled: true, allowed_tools: ['unified_file'] } } }
+      for (const [input, expected] of moves) {
+        await using booted = await bootKernel({ mode, files, config })
+        const wanted = mode === 'full-auto' && expected === 'ask' ? 'deny' : expected
+        expect([mode, input, word(await booted.call('unified_file', input))]).toEqual([mode, input, wanted])
+        if (wanted !== 'run') for (const [path, text] of Object.entries(files)) expect(await booted.read(path)).toBe(text)
+      }
+    }
+  })
+
+  it('hold at the command line too', async () => {
+    await using workspace = await tempWorkspace({ 'kit/.idea/a.xml': '' })
+    for (const [mode, code] of [['auto', 'VT_POLICY_NEEDS_APPROVAL'], ['full-auto', 'VT_POLICY_DENIED']] as const) {
+      for (const words of [['write', '--path', '.Cursor/mcp.json', '--content', '{}'], ['move', '--path', 'kit', '--destination', 'x'], ['write', '--path', '.envrc', '--content', 'x']]) {
+        const { stdout, code: exit } = await vtcode(workspace, ['call', '--mode', mode, 'unified_file', ...words])
+        expect([mode, words, exit, (JSON.parse(stdout) as { error: { code: string } }).error.code]).toEqual([mode, words, 1, code])
+      }
+    }
+  })
+
   it('may be read', async () => {
     await using booted = await boot('auto', { '.git/config': '' })
     expect(word(await booted.call('look', { path: '.git/config' }))).toBe('run')
@@ -74,5 +161,62 @@ describe('protected paths', () => {
       ok: false,
       error: { code: 'VT_POLICY_DENIED', message: "re:'.git/config'.*", hint: 're:Nothing was done.*', details: { not_applied: true, say: 're:Not applied\\..*' } },
     })
+  })
+})
+
+describe('a command', () => {
+  const policy = { allow: ['unified_exec/run'] }
+  const files = { '.git/config': '', '.vtcode/tool-policy.json': '{ "version": 1, "policies": {} }', 'a.txt': 'a\n', 'src/b': '' }
+  const open = (mode: Mode): Promise<Booted> => bootKernel({ mode, files, config: { sandbox: { mode: 'off' }, policy } })
+
+  it.each([
+    'echo {} > .vtcode/tool-policy.json', 'echo x >> .git/config', 'echo x >| ./.git/config', 'echo x &> .git/hooks/post-commit', 'echo x | tee .git/config', 'echo x | tee -a src/b .git/config', 'cp a.txt .git/config', 'cp a.txt .git/', 'cp -t .git a.txt', 'cp --target-directory=.git/hooks a.txt', 'mv a.txt .git/config', 'mv .git/config a.txt', 'install -m 755 a.txt .git/hooks/pre-commit', 'ln -s /bin/true .git/hooks/pre-commit',
+    'dd if=a.txt of=.git/config', 'sed -i s/a/b/ .git/config', 'sed -i.bak -e s/a/b/ .git/config', 'perl -pi -e s/a/b/ .git/config', 'touch .git/config', 'truncate -s 0 .git/config', 'rm -rf .git', 'rm .vtcode/tool-policy.json', 'chmod +x .git/hooks/x', 'rsync -a src/ .git/', 'curl -s -o .git/config http://localhost', 'curl --output=.git/config http://localhost', 'wget -O .git/config http://localhost', 'git config --file .git/config core.pager x', 'git config -f .git/config core.pager x',
+    'cd .git && echo x > config', 'cd .git; touch config', 'F=.git/config; echo x > $F', 'F=.git/config; cp a.txt "$F"', 'for f in .git/config; do echo x > "$f"; done', "sh -c 'echo x > .git/config'", 'env tee .git/config', 'sudo tee .git/config', 'find . -name a.txt -exec cp {} .git/config \\;', 'echo .git/config | xargs touch .git/config', "eval 'echo x > .git/config'", 'echo x > src/../.git/config', 'echo x > "$(true)" > .git/config', 'echo x > .GIT/config', 'mkdir -p .vtcode/plugins/x', 'tar -xf a.tar -C .git', 'sort -o .git/config a.txt', 'bash <<E\necho x > .git/config\nE',
+  ])('that writes a protected file by its words is denied where the slot is allowed: %s', async (command) => {
+    await using made = await open('auto')
+    const before = await made.read('.git/config')
+    expect(word(await made.call('unified_exec', { action: 'run', command }, { approve: () => true }))).toBe('deny')
+    expect([await made.read('.git/config'), await made.read('.vtcode/tool-policy.json')]).toEqual([before, files['.vtcode/tool-policy.json']])
+  })
+
+  it('that writes what other programs are steered by is asked for, in full-auto denied', async () => {
+    await using auto = await open('auto')
+    await using full = await bootKernel({ mode: 'full-auto', config: { sandbox: { mode: 'off' }, policy, automation: { full_auto: { enabled: true, allowed_tools: ['unified_exec/run'] } } }, files })
+    for (const command of ['echo x > .mcp.json', 'cp a.txt .husky/pre-commit', 'touch vtcode.config.yaml', 'cp src/.mcp.json .', 'echo x >> ~/.bashrc']) {
+      expect([command, word(await auto.call('unified_exec', { action: 'run', command })), word(await full.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'ask', 'deny'])
+    }
+  })
+
+  it.each([
+    'echo x > .g?t/config', 'tee .gi*/config < a.txt', 'cp a.txt .[g]it/config', 'sed -i s/a/b/ .g?t/config', 'dd of=.g?t/config', 'mv .gi? x', 'rm -rf .g*', 'echo x > {.git/config,}', 'touch .g{i,}t/config', 'tee {a,.git/config}', 'cp {src,.git}/config', 'touch ~+/.git/config', 'echo x > $PWD/.git/config', 'echo x > "$(pwd)/.git/config"',
+    'git -C .git config -f config a.b c', 'env -C .git tee config', 'env --chdir=.git touch config', 'pushd .git; echo x > config', 'cd -P .git; touch config', 'cd src/../.git && touch config', 'find a.txt -fprint .git/config', 'find .git -name config -delete', 'find .git -name config -exec touch {} +', 'tar cf .git/config a.txt', 'split a.txt .git/config', 'time -o .git/config ls',
+    `python3 -c 'open(".git/config","w")'`, `awk 'BEGIN{print > ".git/config"}'`, "sed -n 'w .git/config' a.txt", "ex -sc 'w! .git/config|q' a.txt", 'mktemp .git/XXXX', 'set -- .git/config; echo x > $1', 'printf -v F .git/config; echo x > $F', 'npm install --prefix .git', 'setfacl -m u:x:r .git/config',
+  ])('that may write a protected file, by a pattern, a folder or a program nobody knows, is denied: %s', async (command) => {
+    await using made = await open('auto')
+    const before = await made.read('.git/config')
+    expect(word(await made.call('unified_exec', { action: 'run', command }, { approve: () => true }))).toBe('deny')
+    expect(await made.read('.git/config')).toBe(before)
+  })
+
+  it('that does not tell what it writes is asked for where no sandbox holds, in full-auto denied', async () => {
+    await using auto = await open('auto')
+    await using full = await bootKernel({ mode: 'full-auto', config: { sandbox: { mode: 'off' }, policy, automation: { full_auto: { enabled: true, allowed_tools: ['unified_exec/run'] } } }, files })
+    const lines = ['cd "$X" && echo x > config', 'D=$(echo .git); echo x > $D/config', 'echo x > `echo .git/config`', 'read f < a.txt; echo x > $f', 'A=(.git/config); echo x > ${A[0]}', "bash -c 'touch $0' .git/config", 'xargs touch < a.txt', "git config core.fsmonitor 'touch m'", "git config set alias.x '!touch m'", 'git config --edit']
+    for (const command of lines) {
+      expect([command, word(await auto.call('unified_exec', { action: 'run', command })), word(await full.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'ask', 'deny'])
+    }
+    for (const command of ['git config user.name x', 'echo x > out-$(date +%s).txt', 'echo x > "/tmp/$$.vtcode-test"', 'touch *.txt', 'F=b.txt; echo x > $F', 'for f in a b; do echo x > $f.txt; done', 'rm -f src/*.js', 'cp {a,b}.txt src', 'python3 -c "print(1)"', 'here="$(cd "$(dirname "$0")" && pwd)"; mv b.txt c.txt', 'cd "$X"; make > out.log']) expect([command, word(await auto.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'run'])
+  })
+
+  it('meets a rule of the user on what it writes by its words', async () => {
+    await using made = await bootKernel({ mode: 'auto', files: { ...files, 'secrets/key': 'k' }, config: { sandbox: { mode: 'off' }, policy: { ...policy, deny: ['Edit(/secrets/**)'] } } })
+    for (const command of ['cp a.txt secrets/key', 'echo x | tee secrets/new', 'rm secrets/key', 'F=secrets/key; echo x > $F', 'sed -i s/a/b/ secrets/key']) expect([command, word(await made.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'deny'])
+    expect(await made.read('secrets/key')).toBe('k')
+  })
+
+  it('that reads them, or writes beside them, runs', async () => {
+    await using made = await open('auto')
+    for (const command of ['cat .git/config', 'cp .git/config a.txt', 'grep -r x .git', 'echo .git/config > a.txt', 'touch .gitignore', 'git config --list', 'sed -n 1p .git/config', 'mkdir -p .github/workflows', 'tar -cf x.tar .git', 'dd if=.git/config of=b.txt', 'echo x > .vtcode/plans/next.md || true', 'find .git -name x', 'ls > out.txt 2>&1']) expect([command, word(await made.call('unified_exec', { action: 'run', command }))]).toEqual([command, 'run'])
   })
 })

@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process'
 import { afterEach, expect, it } from 'vitest'
+import { eventually } from '../../support/exec.js'
 import { call, home, startPeer, vtcode } from '../../support/peer.js'
+import { bin } from '../../support/program.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {
@@ -19,4 +22,36 @@ it('vtcode ask answers, changes nothing, and prints the answer alone, as JSON or
   await vtcode(place, ['ask', '--no-tools', 'x'])
   expect(peer.bodies.map(({ tools }) => tools !== undefined)).toEqual([true, true, true, true, false])
   expect((await vtcode(place, ['ask'])).code).toBe(2)
+})
+
+it('vtcode ask refuses every mode that could change something, and names the verb for that', async () => {
+  const peer = await startPeer([{ toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x' })] }, { content: 'done' }])
+  const place = await home(peer)
+  held.push(peer, place)
+  for (const mode of ['ask', 'auto', 'full-auto']) {
+    const { code, err, out } = await vtcode(place, ['ask', '--mode', mode, 'write', 'a', 'file'])
+    expect([mode, code, out, err]).toEqual([mode, 2, '', expect.stringMatching(new RegExp(`--mode ${mode}[\\s\\S]*vtcode exec --mode ${mode}`))])
+  }
+  expect(peer.bodies).toEqual([])
+  expect(await place.read('a.txt')).toBeUndefined()
+  expect(await vtcode(place, ['ask', '--mode', 'plan', 'write', 'a', 'file'])).toMatchObject({ code: 0, out: 'done\n' })
+  expect(await place.read('a.txt')).toBeUndefined()
+})
+
+it('vtcode ask reads what came over a socket beside the words, waits for none that is silent, and says what came too late', async () => {
+  const peer = await startPeer([{ content: 'one' }, { content: 'two' }, { content: 'three', how: { latency: 2000 } }])
+  const place = await home(peer)
+  held.push(peer, place)
+  expect(await vtcode(place, ['ask', 'what is this?'], { input: 'text of the socket' })).toMatchObject({ code: 0, out: 'one\n', err: '' })
+  expect(peer.bodies[0].messages.at(-1).content).toBe('what is this?\n\n<stdin>\ntext of the socket\n</stdin>')
+  const open = (late?: string) => {
+    const child = spawn(process.execPath, [bin, 'ask', 'what is this?'], { cwd: place.root, env: place.env, stdio: 'pipe' })
+    const said = { err: '' }
+    child.stderr.on('data', (chunk: Buffer) => (said.err += String(chunk)))
+    if (late !== undefined) void eventually(() => peer.bodies.length === 3, 20_000).then(() => child.stdin.write(late))
+    return new Promise<[number | null, string]>((resolve) => child.on('close', (code) => resolve([code, said.err])))
+  }
+  expect(await open()).toEqual([0, ''])
+  expect(await open('late')).toEqual([0, expect.stringContaining('too late')])
+  expect(peer.bodies[2].messages.at(-1).content).toBe('what is this?')
 })

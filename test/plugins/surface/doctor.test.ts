@@ -1,5 +1,9 @@
+import { chmodSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { lacks, nap, processesWith } from '../../support/exec.js'
 import { vtcode } from '../../support/program.js'
 
 const manifest = (name: string) => `name: ${name}\ndescription: Is broken.\neffects: [read]\nmodule: ./${name}.js\n`
@@ -39,6 +43,20 @@ describe('vtcode doctor', () => {
     const bare = { PATH: '/nonexistent' }
     expect(await told('{}\n', bare)).toMatchObject({ mode: 'auto', used: false, missing: expect.stringContaining('bwrap'), text: expect.stringContaining('may outlive') })
     expect(await told('sandbox: { mode: required }\n', bare)).toMatchObject({ used: false, text: expect.stringContaining('no command runs') })
+  })
+
+  it('names what left the group of its command without a sandbox and runs on', async () => {
+    await using made = await tempWorkspace()
+    await made.write('../home/.vtcode/vtcode.config.yaml', 'sandbox: { mode: off }\npolicy: { allow: [unified_exec/run] }\n')
+    const sleep = nap()
+    const run = await vtcode(made, ['call', '--mode', 'auto', 'unified_exec', 'run', '--command', `setsid ${sleep} >/dev/null 2>&1 & sleep 0.2`])
+    const [pid] = processesWith(sleep.replace(' ', '\0'))
+    try {
+      expect({ ...JSON.parse(run.stdout), pid }).toMatchObject({ ok: true, pid: expect.any(Number) })
+      expect((await vtcode(made, ['doctor'])).stdout).toContain(`process ${pid} outlived its command and its program: ${sleep}\n`)
+    } finally {
+      if (pid !== undefined) process.kill(pid, 'SIGKILL')
+    }
   })
 
   it('shows which hosts the settings exempt from the rule of public addresses', async () => {
@@ -86,5 +104,52 @@ describe('vtcode doctor', () => {
   it('ends with 3 when a settings file is wrong, and names it', async () => {
     await using made = await tempWorkspace({ 'vtcode.config.yaml': 'nonsense: 1\n' })
     expect(await vtcode(made, ['doctor'])).toMatchObject({ code: 3, stderr: expect.stringContaining('vtcode.config.yaml') })
+  })
+})
+
+const none = lacks('bwrap')
+/** A bubblewrap that keeps processes apart and nothing else: what is attempted in it succeeds. */
+const weak = `#!/bin/bash
+while [ $# -gt 0 ] && [ "$1" != -- ]; do [ "$1" = --chdir ] && folder=$2; shift; done
+shift
+cd "$folder" && exec /usr/bin/bwrap --unshare-pid --die-with-parent --dev-bind / / --proc /proc -- "$@"
+`
+
+describe.skipIf(none)(`vtcode doctor --sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, () => {
+  it('attempts everything that the sandbox prevents and says of each that it held', async () => {
+    await using made = await tempWorkspace()
+    const { code, stdout, stderr } = await vtcode(made, ['doctor', '--sandbox'])
+    expect({ code, stderr, open: stdout.split('\n').filter((line) => !line.startsWith('held  ')) }).toEqual({ code: 0, stderr: '', open: [''] })
+    expect(stdout.split('\n').length).toBeGreaterThan(20)
+  })
+
+  it('names the sockets that the settings leave in sight', async () => {
+    await using made = await tempWorkspace()
+    const path = `/var/tmp/vtcode-doctor-${process.pid}.sock`
+    const server = createServer().listen(path)
+    await new Promise((resolve) => server.once('listening', resolve))
+    await made.write('../home/.vtcode/vtcode.config.yaml', `sandbox: { readable: ['${path}'] }\n`)
+    try {
+      expect(await vtcode(made, ['doctor', '--sandbox'])).toMatchObject({ code: 1, stdout: expect.stringContaining(`open  sockets of the machine: ${path}\n`) })
+    } finally {
+      server.close()
+    }
+  })
+
+  it('finds open what a weaker sandbox leaves open, and no command runs in that one', async () => {
+    await using made = await tempWorkspace({ 'bin/bwrap': weak })
+    const bin = join(made.home, 'bin')
+    await made.write('../home/bin/bwrap', weak)
+    chmodSync(join(bin, 'bwrap'), 0o755)
+    const env = { PATH: `${bin}:${process.env.PATH}` }
+    const { code, stdout } = await vtcode(made, ['doctor', '--sandbox', '--json'], { env })
+    const open = (JSON.parse(stdout).attempts as { name: string; held: boolean }[]).flatMap(({ name, held }) => (held ? [] : [name]))
+    expect(code).toBe(1)
+    for (const name of ['writing outside the workspace', 'reading outside the workspace', 'making user namespaces', 'the network', 'reading the state of the machine', 'reading what settings deny', "writing git's settings", 'writing settings of this program', 'reading keys where the home is the workspace', 'writing what starts with the shell']) {
+      expect(open).toContain(name)
+    }
+    await made.write('../home/.vtcode/vtcode.config.yaml', 'sandbox: { mode: required }\n')
+    const run = await vtcode(made, ['call', '--mode', 'auto', 'unified_exec', 'run', '--command', 'ls'], { env })
+    expect(JSON.parse(run.stdout)).toMatchObject({ ok: false, error: { code: 'VT_EXEC_SANDBOX', message: expect.stringContaining('does not hold here: open is writing outside the workspace') } })
   })
 })

@@ -83,9 +83,15 @@ describe('vtcode exec', () => {
 
   it('where no session can be kept says what stands in the way', async () => {
     const { place } = await scene([{ content: 'never' }])
+    writeFileSync(join(place.root, '.vtcode'), 'no folder')
+    expect(await exec(place, 'go')).toMatchObject({ code: 3, out: '', err: expect.stringMatching(/\.vtcode is not a folder\.\n +Move it away: .*sessions/) })
+  })
+
+  it('what stands in the place of the sessions is put aside, and that is said', async () => {
+    const { place } = await scene([{ content: 'done' }])
     mkdirSync(join(place.root, '.vtcode'))
     writeFileSync(join(place.root, '.vtcode/sessions'), 'no folder')
-    expect(await exec(place, 'go')).toMatchObject({ code: 1, out: '', err: expect.stringContaining("'.vtcode/sessions' is not a directory") })
+    expect(await exec(place, 'go')).toMatchObject({ code: 0, out: 'done\n', err: expect.stringContaining("'.vtcode/sessions' bears no seal of this user") })
   })
 
   it('holds a budget: what would go beyond it is not sent', async () => {

@@ -155,6 +155,22 @@ describe('vtcode mcp', () => {
     await expect.poll(() => existsSync(`${made.root}/told`), { timeout: 10_000 }).toBe(true)
   })
 
+  it('changes none of the files of a patch that its client cancels, and shows no answer for it', async () => {
+    await using made = await workspace()
+    const names = Array.from({ length: 120 }, (_, index) => `f${index}.txt`)
+    for (const name of names) await made.write(name, 'old\n')
+    await using connected = await connect(made, ['--mode', 'auto'])
+    await connected.client.callTool(read)
+    const stop = new AbortController()
+    const patch = `*** Begin Patch\n${names.map((name) => `*** Update File: ${name}\n@@\n-old\n+new\n`).join('')}*** End Patch\n`
+    const call = connected.client.callTool({ name: 'apply_patch', arguments: { input: patch } }, { signal: stop.signal })
+    setTimeout(() => stop.abort(), 20)
+    await expect(call).rejects.toThrow()
+    // Whoever asks for one of the files next waits for what is still being done.
+    expect((await connected.client.callTool({ name: 'unified_file', arguments: { action: 'copy', path: 'f7.txt', destination: 'copied' } })).isError).not.toBe(true)
+    expect([...new Set(names.map((name) => readFileSync(`${made.root}/${name}`, 'utf8')))]).toEqual(['old\n'])
+  })
+
   it('asks the client for approval when it can be asked, and does what the answer says', async () => {
     await using made = await workspace()
     const answers = ['decline', 'accept'] as const

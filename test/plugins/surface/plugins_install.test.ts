@@ -149,6 +149,8 @@ describe('an archive', () => {
     ['a header whose checksum is wrong', 'tar', tarFile + '\n' + changed('tar', '0'), /damaged, or no tar: .*checksum/],
     ['a second header whose checksum is wrong', 'tar', tarFile + '\n' + changed('tar', '1024'), /damaged, or no tar: .*checksum/],
     ['an end that is missing', 'tar', tarFile + "\nb = open('bad.tar', 'rb').read()\nopen('bad.tar', 'wb').write(b[:520])", /damaged, or no tar: .*Truncated/],
+    ['a size below nothing', 'tar', "r = b'14 size=-1536\\n'\ndef h(n, s, t):\n  b = bytearray(512); b[0:len(n)] = n; b[100:107] = b'0000644'; b[124:135] = b'%011o' % s; b[148:156] = b' ' * 8; b[156:157] = t; b[257:263] = b'ustar\\0'; b[263:265] = b'00'; b[148:156] = b'%06o\\0 ' % sum(b); return bytes(b)\nopen('bad.tar', 'wb').write(h(b'P', len(r), b'x') + r.ljust(512, b'\\0') + h(b'a/x', 3, b'0') + b'abc'.ljust(512, b'\\0') + bytes(1024))", /nothing of it|no manifest/],
+    ['a size that no number holds', 'tar', "r = b'25 size=9007199254740993\\n'\ndef h(n, s, t):\n  b = bytearray(512); b[0:len(n)] = n; b[100:107] = b'0000644'; b[124:135] = b'%011o' % s; b[148:156] = b' ' * 8; b[156:157] = t; b[257:263] = b'ustar\\0'; b[263:265] = b'00'; b[148:156] = b'%06o\\0 ' % sum(b); return bytes(b)\nopen('bad.tar', 'wb').write(h(b'P', len(r), b'x') + r.ljust(512, b'\\0') + h(b'a/x', 3, b'0') + b'abc'.ljust(512, b'\\0') + bytes(1024))", /damaged, or no tar: the size/],
     ['a kind of entry that nobody knows', 'tar', tarEntry('REGTYPE').replace('tarfile.REGTYPE', "b'Z'"), /link or a device/],
   ])('with %s is refused and leaves nothing behind', async (_, end, script, reason) => {
     await using made = await tempWorkspace()
@@ -271,6 +273,61 @@ describe('--deps', () => {
   }, 240_000)
 })
 
+describe('what a package or a repository says to npm', () => {
+  const packageWith = (entry: object) => ({
+    'src/acme/vtcode.yaml': manifest(),
+    'src/acme/hello.js': "export default () => ({ ok: true, output: { said: 'hello' } })\n",
+    'src/acme/package.json': JSON.stringify({ name: 'acme', version: '1.0.0', dependencies: { dep: '1' } }),
+    'src/acme/.npmrc': 'git=./run.sh\nnode-options=--import=./run.mjs\nregistry=http://127.0.0.1:9/\n',
+    'src/acme/run.sh': '#!/bin/sh\ntouch "$HOME/evil"\n',
+    'src/acme/package-lock.json': JSON.stringify({ name: 'acme', version: '1.0.0', lockfileVersion: 3, packages: { '': { name: 'acme', dependencies: { dep: '1' } }, 'node_modules/dep': { version: '1.0.0', ...entry } } }),
+  })
+  it.each([
+    ['git', { resolved: 'git+ssh://git@127.0.0.1/a/b.git#0123456789012345678901234567890123456789', integrity: `sha512-${'A'.repeat(86)}==` }, /'node_modules\/dep' is from git/],
+    ['plain http', { resolved: 'http://127.0.0.1:9/dep.tgz', integrity: `sha512-${'A'.repeat(86)}==` }, /is from http:/],
+    ['no hash', { resolved: 'https://127.0.0.1:9/dep.tgz' }, /is without a hash/],
+    ['a link', { resolved: '../dep', link: true }, /is a link/],
+    ['a folder above', { resolved: 'file:../dep.tgz', integrity: `sha512-${'A'.repeat(86)}==` }, /is from file:/],
+  ])('starts nothing: dependencies by %s are refused before anybody is asked', async (_, entry, reason) => {
+    await using made = await tempWorkspace(packageWith(entry))
+    chmodSync(join(made.root, 'src/acme/run.sh'), 0o755)
+    const { code, stderr } = await plugins(made, 'add', 'src/acme', '--deps', '--yes')
+    expect([code, stderr]).toEqual([1, expect.stringMatching(reason)])
+    expect(existsSync(join(made.home, 'evil'))).toBe(false)
+  })
+  it('counts for nothing: neither its registry nor its programs, and npm is not started before somebody agreed', async () => {
+    await using made = await tempWorkspace({ ...packageWith({ resolved: 'https://127.0.0.1:9/dep.tgz', integrity: `sha512-${'A'.repeat(86)}==` }), '.npmrc': 'registry=http://127.0.0.1:9/\n', 'package.json': '{}' })
+    const tools = join(made.home, 'bin')
+    mkdirSync(tools)
+    writeFileSync(join(tools, 'npm'), '#!/bin/sh\n{ pwd; ls -A; echo "$npm_config_git"; } >> "$HOME/npm.log"\nexit 1\n', { mode: 0o755 })
+    const env = { PATH: `${tools}:${process.env['PATH']}` }
+    expect((await vtcode(made, ['plugins', 'add', 'src/acme', '--deps'], { env })).stderr).toMatch(/nobody is here to agree/)
+    expect(existsSync(join(made.home, 'npm.log'))).toBe(false)
+    await vtcode(made, ['plugins', 'add', 'src/acme', '--deps', '--yes'], { env })
+    await vtcode(made, ['plugins', 'add', 'npm:acme', '--here', '--yes'], { env })
+    const runs = readFileSync(join(made.home, 'npm.log'), 'utf8')
+    expect(runs).not.toMatch(/\.npmrc|run\.sh/)
+    expect(runs).not.toContain(made.root)
+    expect(runs.match(/nonexistent/g)).toHaveLength(2)
+  })
+})
+
+describe('the account of consents', () => {
+  it('has a line for every plugin that is added, changed or removed', async () => {
+    await using made = await tempWorkspace(files)
+    mkdirSync(join(made.home, '.vtcode'))
+    writeFileSync(join(made.home, '.vtcode/vtcode.config.yaml'), 'trust: { audit_log: ~/consents.jsonl }\n')
+    await plugins(made, 'add', 'src/acme', '--yes')
+    await made.write('src/acme/hello.js', module('newer'))
+    await plugins(made, 'update', 'acme', '--yes')
+    await plugins(made, 'remove', 'acme', '--yes')
+    const lines = readFileSync(join(made.home, 'consents.jsonl'), 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, string>)
+    expect(lines.map(({ event, id }) => [event, id])).toEqual([['granted', 'plugin:acme'], ['granted', 'plugin:acme'], ['revoked', 'plugin:acme']])
+    expect(lines[0]!['digest']).toMatch(/^tree1:/)
+    expect(lines[1]!['digest']).not.toBe(lines[0]!['digest'])
+  })
+})
+
 describe('vtcode plugins remove', () => {
   it('refuses while another plugin requires it, and keeps data unless told', async () => {
     await using made = await tempWorkspace({ ...files, 'src/needy/vtcode.yaml': 'name: needy\ndescription: x\nrequires: { plugins: [acme] }\nrun: [echo]\n' })
@@ -282,7 +339,7 @@ describe('vtcode plugins remove', () => {
     expect((await plugins(made, 'remove', 'acme', '--data')).code).toBe(0)
     expect(lock(made)).toEqual({})
     expect(await answer(made)).toBe('VT_TOOL_UNKNOWN')
-    expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(/no plugin acme/)
+    expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(/no plugin acme.*`vtcode plugins list` shows/)
     expect((await plugins(made, 'remove', '..')).stderr).toMatch(/no plugin \.\./)
   })
 
@@ -308,17 +365,20 @@ describe('vtcode plugins remove', () => {
 })
 
 describe('a policy', () => {
-  it('that is no longer what was installed leaves nothing done beyond reading', async () => {
+  it('that is no longer what was installed has the calls that it covered asked about', async () => {
     const policy = 'name: guard\nkind: policy\ndescription: x\nmodule: ./guard.js\n'
     await using made = await tempWorkspace({ 'src/guard/vtcode.yaml': policy, 'src/guard/guard.js': 'export default () => undefined\n', 'a.txt': 'a' })
     await plugins(made, 'add', 'src/guard', '--yes')
     const write = async () => JSON.parse((await vtcode(made, ['--config', 'plugins.isolate=inline', '--mode', 'auto', 'call', 'unified_file', 'write', '--path', 'b.txt', '--content', 'x', '--overwrite', 'true'])).stdout)
     expect((await write()).ok).toBe(true)
     appendFileSync(at(made, 'plugins/guard/vtcode.yaml'), '# changed\n')
-    expect((await write()).error.code).toBe('VT_POLICY_UNAVAILABLE')
+    const asked = { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining(`vtcode plugins add --in-place ${at(made, 'plugins/guard')}`) }
+    expect((await write()).error).toMatchObject({ ...asked, message: expect.stringContaining('vtcode.yaml was changed') })
+    expect((await write()).error).toMatchObject(asked)
     writeFileSync(at(made, 'plugins/guard/vtcode.yaml'), policy)
     appendFileSync(at(made, 'plugins/guard/guard.js'), '// changed\n')
-    expect((await write()).ok).toBe(false)
+    expect((await write()).error).toMatchObject({ ...asked, message: expect.stringContaining('guard.js was changed') })
+    expect((await write()).error).toMatchObject(asked)
   })
 })
 
@@ -365,10 +425,10 @@ describe('what was installed', () => {
     }
     expect((await now(made)).called).toBe('ok')
     writeFileSync(join(root, 'vtcode/rules.yaml'), rules.replace('forbidden', 'other'))
-    expect(await now(made)).toMatchObject({ written: 'VT_POLICY_UNAVAILABLE' })
+    expect(await now(made)).toMatchObject({ written: 'VT_POLICY_NEEDS_APPROVAL' })
     rmSync(root, { recursive: true })
     // A policy that is gone as a whole does not open what it shut.
-    expect(await now(made)).toMatchObject({ written: 'VT_POLICY_UNAVAILABLE' })
+    expect(await now(made)).toMatchObject({ written: 'VT_POLICY_NEEDS_APPROVAL' })
     expect((await vtcode(made, ['doctor'])).stdout).toMatch(/acme is installed and its folder is gone[^]*plugins update acme/)
     expect((await plugins(made, 'update', 'acme')).stdout).toBe('Updated acme.\n')
     expect(await now(made)).toEqual({ called: 'ok', written: 'ok', skill: 'active' })

@@ -56,6 +56,13 @@ describe('a session', () => {
     }
   }, 600_000)
 
+  it('is named by its id: another word in its place is quoted, with what an id looks like', async () => {
+    const { place } = await scene([])
+    const { code, err } = await vtcode(place, ['resume', 'nosuch'])
+    expect(code).toBe(2)
+    expect(err).toContain('"nosuch" is no id of a session; an id begins with ses_. Say which session: its id, or --last.')
+  })
+
   it('goes on with a new task: what was interrupted is settled and said', async () => {
     const { peer, place } = await scene(script)
     await vtcode(place, ['exec', '--mode', 'full-auto', 'go'], { node: ['--import', killing], env: { KILL_AFTER: '9' } })

@@ -3,7 +3,7 @@ import { appendFileSync, chmodSync, cpSync, existsSync, readdirSync, readFileSyn
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { call, home, startPeer, vtcode, type Answer, type Home, type Peer } from '../../support/peer.js'
+import { call, home, markIn, startPeer, vtcode, type Answer, type Home, type Peer } from '../../support/peer.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {
@@ -142,10 +142,12 @@ describe('vtcode revert', () => {
   it('is as quick after many reverts as after one', async () => {
     const { peer, place } = await scene([{ content: 'first' }, { content: 'last' }])
     await task(place, 'begin')
-    const journal = join(place.root, '.vtcode/sessions', readdirSync(join(place.root, '.vtcode/sessions')).find((name) => name.startsWith('ses_'))!, 'messages.jsonl')
+    const session = readdirSync(join(place.root, '.vtcode/sessions')).find((name) => name.startsWith('ses_'))!
+    const journal = join(place.root, '.vtcode/sessions', session, 'messages.jsonl')
     let n = readFileSync(journal, 'utf8').trim().split('\n').length
     const add = (turn: number, fact: object) => {
-      const body = JSON.stringify({ n: ++n, ts: new Date().toISOString(), turn, ...fact })
+      const own = JSON.stringify({ n: ++n, ts: new Date().toISOString(), turn, ...fact })
+      const body = `${own.slice(0, -1)},"seal":"${markIn(place, session, own)}"}`
       appendFileSync(journal, `${body.slice(0, -1)},"crc":"${crc32(body).toString(16).padStart(8, '0')}"}\n`)
     }
     // Each takes back the one turn before it, as somebody does who tries again and again.

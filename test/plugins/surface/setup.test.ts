@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -108,5 +108,141 @@ describe('vtcode setup', () => {
     await using made = await tempWorkspace()
     expect(await vtcode(made, ['setup', 'emacs'])).toMatchObject({ code: 2, stderr: expect.stringContaining('claude-code') })
     expect((await vtcode(made, ['setup'])).code).toBe(2)
+  })
+})
+
+/** TOML 1.0 with all it has, as its text and as what Python reads from it. */
+const everything = `# first line
+title = "x" # behind a value
+"quoted key" = 'literal \\ string'
+'lit' = """
+several
+  lines \\
+  joined"""
+raw = '''
+C:\\dir
+'''
+a.dotted."k.ey" = +99
+numbers = [ 1_000, 0xDEAD_BEEF, 0o755, 0b1101, -0, 9223372036854775807, -9223372036854775808, ]
+floats = [ 3.14, -1e-9, 6.626e-34, inf, -inf, 1_0.5 ]
+truth = [true, false]
+dates = [ 1979-05-27T07:32:00Z, 1979-05-27T00:32:00.999999-07:00, 1979-05-27T07:32:00, 1979-05-27, 07:32:00.5 ]
+mixed = [ # a comment in a list
+  "é\\u00e9\\U0001F600", # another
+  { inline = { deep = [1, {x = 2}] } },
+]
+empty = {}
+
+[mcp_servers.other] # theirs
+command = "x"
+env = { A = "1", 'B' = "2" }
+
+  [mcp_servers.other.nested]
+  indented = 1
+
+[[products]]
+name = "one"
+  [[products.parts]]
+  n = 1
+[[products]] # second
+name = "two"
+
+[tool."a.b".'c d']
+e = 1
+
+# last line
+`
+const pythonReads = (file: string): any => JSON.parse(execFileSync('python3', ['-c', 'import json, sys, tomllib; print(json.dumps(tomllib.load(open(sys.argv[1], "rb")), default=str))', file], { encoding: 'utf8' }).replace(/-?Infinity/g, 'null'))
+
+describe('the settings of a client, as a document', () => {
+  const setup = (made: TempWorkspace, client: string, ...flags: string[]) => vtcode(made, ['setup', client, '--yes', ...flags])
+  const put = async (made: TempWorkspace, client: string, text: string): Promise<string> => {
+    const file = files[client]!(made)
+    mkdirSync(dirname(file), { recursive: true })
+    await writeFile(file, text)
+    return file
+  }
+
+  it('keep every feature of TOML, every comment and every line: ours comes and goes', async () => {
+    for (const text of [everything, everything.replaceAll('\n', '\r\n'), `\ufeff${everything}`]) {
+      await using made = await tempWorkspace()
+      const file = await put(made, 'codex', text)
+      expect((await setup(made, 'codex')).code).toBe(0)
+      const after = readFileSync(file, 'utf8')
+      expect(after.startsWith(text)).toBe(true)
+      if (!text.startsWith('\ufeff')) expect(pythonReads(file).mcp_servers).toEqual({ other: { command: 'x', env: { A: '1', B: '2' }, nested: { indented: 1 } }, vtcode: { command: expect.any(String), args: expect.arrayContaining(['mcp']) } })
+      expect((await setup(made, 'codex')).stdout).toContain('as it should be')
+      expect((await setup(made, 'codex', '--undo')).code).toBe(0)
+      expect(readFileSync(file, 'utf8')).toBe(text)
+    }
+  })
+
+  it.each(['mcp_servers = { other = { command = "x" } } # theirs\n[z]\nq = 1\n', '[mcp_servers]\nother = { command = "x" } # theirs\n[z]\nq = 1\n', 'mcp_servers.other.command = "x" # theirs\n[z]\nq = 1\n', '[mcp_servers.other.deep]\nx = 1\n[z]\nq = 1\n', '# only a comment'])('stay valid however the servers are written down: %j', async (text) => {
+    await using made = await tempWorkspace()
+    const file = await put(made, 'codex', text)
+    const before = pythonReads(file)
+    expect((await setup(made, 'codex')).code).toBe(0)
+    expect(pythonReads(file)).toEqual({ ...before, mcp_servers: { ...before.mcp_servers, vtcode: { command: expect.any(String), args: expect.arrayContaining(['mcp']) } } })
+    expect(readFileSync(file, 'utf8')).toContain(text.includes('theirs') ? '# theirs' : text.trim().split('\n')[0])
+    await setup(made, 'codex', '--undo')
+    expect(readFileSync(file, 'utf8').trimEnd()).toBe(text.trimEnd())
+  })
+
+  it('keep what the client wrote between the comments of an earlier version', async () => {
+    const old = 'model = "o"\n\n# vtcode: begin\n[mcp_servers.vtcode]\ncommand = "old"\nargs = ["mcp"]\n\n[projects."/home/me"]\ntrust_level = "trusted"\n# vtcode: end\n\n[tui]\nx = 1\n'
+    await using made = await tempWorkspace()
+    const file = await put(made, 'codex', old)
+    await setup(made, 'codex')
+    const { projects, tui, mcp_servers } = pythonReads(file)
+    expect([projects, tui, Object.keys(mcp_servers.vtcode)]).toEqual([{ '/home/me': { trust_level: 'trusted' } }, { x: 1 }, ['command', 'args']])
+    expect(mcp_servers.vtcode.command).not.toBe('old')
+    await setup(made, 'codex', '--undo')
+    expect(pythonReads(file)).toEqual({ model: 'o', projects: { '/home/me': { trust_level: 'trusted' } }, tui: { x: 1 } })
+    expect(readFileSync(file, 'utf8')).not.toContain('vtcode')
+  })
+
+  it('keep the keys that the user added to our entry', async () => {
+    for (const client of Object.keys(files)) {
+      await using made = await tempWorkspace()
+      await setup(made, client)
+      const file = files[client]!(made)
+      const text = readFileSync(file, 'utf8')
+      const added = client === 'codex' ? text.replace(/^args.*$/m, (line) => `${line}\nstartup_timeout_sec = 20 # slow disk\nenv = { A = "1" }`) : text.replace(/"args"|"command": \[/, (key) => `"mine": { "a": [1] },\n      ${key}`)
+      expect(added).not.toBe(text)
+      await writeFile(file, added)
+      expect((await setup(made, client)).stdout).toContain('as it should be')
+      await writeFile(file, added.replace(/"mcp"(?=,|\s*\])/, '"mcp", "--old"'))
+      expect((await setup(made, client)).code).toBe(0)
+      expect(readFileSync(file, 'utf8')).toMatch(client === 'codex' ? /startup_timeout_sec = 20 # slow disk\nenv = \{ A = "1" \}/ : /"mine": \{ "a": \[1\] \}/)
+      expect(readFileSync(file, 'utf8')).not.toContain('--old')
+    }
+  })
+
+  it('keep comments and trailing commas where the client takes them', async () => {
+    for (const [client, key] of [['vscode', 'servers'], ['zed', 'context_servers'], ['cursor', 'mcpServers'], ['gemini', 'mcpServers'], ['opencode', 'mcp']] as const) {
+      for (const text of [`// first\n{\n\t"mine": 1, /* in between */\n\t"${key}": {\n\t\t// theirs\n\t\t"other": { "url": "https://x//y" }, // kept\n\t},\n}\n// last\n`, `{\r\n  "${key}": {\r\n    // nothing yet\r\n  }\r\n}\r\n`, '{ /* nothing */ }']) {
+        await using made = await tempWorkspace()
+        const file = await put(made, client, text)
+        expect((await setup(made, client)).code).toBe(0)
+        const after = readFileSync(file, 'utf8')
+        for (const comment of text.match(/\/\/ \w+|\/\* [\w ]+\*\//g)!) expect([client, after]).toEqual([client, expect.stringContaining(comment)])
+        expect(after).toContain('"vtcode"')
+        expect((await setup(made, client)).stdout).toContain('as it should be')
+        await setup(made, client, '--undo')
+        const undone = readFileSync(file, 'utf8')
+        expect(undone).not.toContain('vtcode')
+        for (const comment of text.match(/\/\/ \w+|\/\* [\w ]+\*\//g)!) expect([client, undone]).toEqual([client, expect.stringContaining(comment)])
+      }
+    }
+  })
+
+  it.each<[string, string]>([
+    ['codex', 'model = '], ['codex', '[mcp_servers.vtcode'], ['codex', 'a = 1\na = 2\n'], ['codex', 'mcp_servers = 1\n'], ['codex', '[[mcp_servers]]\nx = 1\n'], ['codex', 'mcp_servers = { vtcode = "x" }\n'], ['codex', 'x = { a = 1\n'], ['codex', 'd = 1979-13-40\n'],
+    ['vscode', '{ "servers": {'], ['vscode', '{ "servers": [] }'], ['vscode', '{ "servers": { "vtcode": 1 } }'], ['zed', '// only\n'], ['opencode', '{ "mcp": {} } x'], ['gemini', '{ "mcpServers": {}, "mcpServers": { "other": {} } }'], ['cursor', '{ mcpServers: {} }'], ['claude-code', '{ "mcpServers": {}, }'],
+  ])('of %s are refused and left as they were where they are broken: %j', async (client, text) => {
+    await using made = await tempWorkspace()
+    const file = await put(made, client, text)
+    expect(await setup(made, client)).toMatchObject({ code: 1, stderr: expect.stringMatching(/is left alone: .*Enter this yourself under /s) })
+    expect(readFileSync(file, 'utf8')).toBe(text)
   })
 })

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   chmodSync,
   cpSync,
@@ -16,6 +17,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { openWorkspace } from 'vtcode'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { fc, runs } from '../../support/property.js'
@@ -139,16 +141,20 @@ describe('vtcode undo', () => {
 
   it('reaches back 30 days and 512 MiB, and no further', async () => {
     const day = 24 * 60 * 60 * 1000
-    const plant = (age: number, bytes: number) => {
-      const folder = `.vtcode/history/old/${String(Date.now() - age).padStart(14, '0')}-abcdef-${bytes}`
+    const { seal } = openWorkspace(booted.root, booted.kernel)
+    const plant = (age: number, bytes: number, sealed = true) => {
+      const name = `.vtcode/history/old/${String(Date.now() - age).padStart(14, '0')}-abcdef-${bytes}`
+      const folder = `${name}-${sealed ? seal.nameMark('checkpoint', name) : '0123456789ab'}`
       mkdirSync(at(folder), { recursive: true })
       writeFileSync(at(`${folder}/record.json`), '{"steps":[]}')
       return folder
     }
+    const brought = plant(40 * day, 0, false)
     const [old, large, recent] = [plant(31 * day, 0), plant(2 * day, 600 * 1024 * 1024), plant(day, 1)]
     const { stdout } = vtcodeCall('write', '--path', 'x', '--content', 'x')
     expect(JSON.parse(stdout)).toMatchObject({ ok: true })
     expect([old, large, recent].map((folder) => existsSync(at(folder)))).toEqual([false, false, true])
+    expect(existsSync(at(brought))).toBe(true)
     expect(spawnSync('git', ['init', '-q'], { cwd: booted.root }).status).toBe(0)
     const { stdout: seen } = spawnSync('git', ['status', '--short', '--untracked-files=all', '.vtcode/history'], {
       cwd: booted.root,
@@ -179,17 +185,31 @@ describe('vtcode undo', () => {
     expect(await undo()).toMatchObject({ code: 1, err: expect.stringContaining('changed since') })
     expect(readFileSync(at('a.txt'), 'utf8')).toBe('mine')
 
-    const folder = '.vtcode/history/x/99999999999999-abcdef-1'
-    mkdirSync(at(folder), { recursive: true })
+    // With a name as ours had, and under the name of a checkpoint that was ours.
+    await call('unified_file', { action: 'write', path: 'made', content: 'x' })
+    const session = readdirSync(at('.vtcode/history')).find((name) => name.startsWith('session-'))!
+    const genuine = readdirSync(at(`.vtcode/history/${session}`))[0]!
     mkdirSync(at('.git/hooks'), { recursive: true })
-    writeFileSync(at(`${folder}/0`), 'evil')
-    const before = { sha256: '0'.repeat(64), mode: 0o755, bytes: 4 }
-    writeFileSync(
-      at(`${folder}/record.json`),
-      JSON.stringify({ id: '1', slot: 's', session: 'x', time: '', steps: [{ op: 'remove', path: '.git/hooks/pre-commit', before }] }),
-    )
-    expect(await undo()).toMatchObject({ code: 1, err: expect.stringContaining('.git/hooks/pre-commit') })
-    expect(readdirSync(at('.git/hooks'))).toEqual([])
+    writeFileSync(at('.git/HEAD'), 'ref: x')
+    writeFileSync(at('.env'), 'KEY=1')
+    for (const folder of ['.vtcode/history/x/99999999999999-abcdef-1', '.vtcode/history/x/99999999999999-abcdef-1-0123456789ab', `.vtcode/history/x/${genuine}`]) {
+      mkdirSync(at(folder), { recursive: true })
+      writeFileSync(at(`${folder}/0`), 'evil')
+      const hash = (text: string) => createHash('sha256').update(text).digest('hex')
+      const steps = [
+        { op: 'remove', path: '.git/hooks/pre-commit', before: { sha256: hash('evil'), mode: 0o755, bytes: 4 } },
+        { op: 'write', path: '.env', after: hash('KEY=1'), made: [] },
+        { op: 'write', path: '.git/HEAD', after: hash('ref: x'), made: [] },
+        { op: 'write', path: 'b.txt', after: hash('b\n'), made: [] },
+      ]
+      writeFileSync(at(`${folder}/record.json`), JSON.stringify({ id: '1', slot: 's', session: 'x', time: '', steps, seal: '0'.repeat(32) }))
+    }
+    const list = await undo('--list')
+    expect(list).toMatchObject({ code: 0, err: expect.stringMatching(/history\/x\/\S+ and 2 more bears no seal of yours/) })
+    expect(list.out.split('\n')).toHaveLength(3)
+    expect(await undo()).toMatchObject({ code: 0, out: expect.stringContaining('made') })
+    expect(await undo()).toMatchObject({ code: 1 })
+    expect([readdirSync(at('.git/hooks')), existsSync(at('.env')), existsSync(at('.git/HEAD')), existsSync(at('b.txt'))]).toEqual([[], true, true, true])
   })
 
   it('works from the command line, in a later session', async () => {

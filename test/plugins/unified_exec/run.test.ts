@@ -189,7 +189,7 @@ describe('time', () => {
     const pending = booted.call('unified_exec', { command: `${long} & ${long}` }, { signal: abort.signal })
     await eventually(() => processesWith(long.replace(' ', '\0')).length === 2)
     abort.abort()
-    expect(await pending).toMatchObject({ ok: false, error: { code: 'VT_CALL_ABORTED' } })
+    expect(await pending).toMatchObject({ ok: false, error: { code: 'VT_CALL_INTERRUPTED' } })
     expect(await eventually(() => processesWith(long.replace(' ', '\0')).length === 0, 1000)).toBe(true)
     expect(Date.now() - began).toBeLessThan(15000)
     expect((await output(booted, { action: 'list' })).sessions).toEqual([])

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
@@ -8,6 +8,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { call, error, eventually, lacks, nap, output, processesWith } from '../../support/exec.js'
 
 const none = lacks('bwrap')
+/** A command whose text no policy reads, so that nothing but the sandbox holds it. */
+async function unread(booted: Booted, command: string): Promise<object> {
+  await booted.write('unread.sh', command)
+  return { action: 'run', command: ['bash', 'unread.sh'] }
+}
 const boxed = ({ config, ...how }: Boot = {}): Promise<Booted> => bootKernel({ ...how, config: { sandbox: { mode: 'required' }, ...config } })
 
 describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, () => {
@@ -17,6 +22,7 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
   })
   afterEach(() => booted[Symbol.asyncDispose]())
   const run = (input: object) => output(booted, { action: 'run', ...input })
+  const runUnread = async (command: string) => output(booted, await unread(booted, command))
 
   it('a command works in the workspace as it does outside', async () => {
     expect(await run({ command: 'echo hi > new.txt; cat new.txt; exit 3', response_format: 'detailed' })).toMatchObject({ stdout: 'hi\n', exit_code: 3, sandbox: 'bwrap' })
@@ -48,19 +54,19 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     mkdirSync(join(booted.root, '.vtcode'), { recursive: true })
     writeFileSync(join(booted.root, '.git/config'), '')
     for (const path of ['.git/hooks/pre-commit', '.git/config', '.vtcode/config.yaml']) {
-      expect((await run({ command: `echo x > ${path}` })).exit_code, path).not.toBe(0)
-      expect((await run({ command: `rm -rf ${path.split('/').slice(0, -1).join('/')} 2>/dev/null; echo x > ${path}` })).exit_code, path).not.toBe(0)
+      expect((await runUnread(`echo x > ${path}`)).exit_code, path).not.toBe(0)
+      expect((await runUnread(`rm -rf ${path.split('/').slice(0, -1).join('/')} 2>/dev/null; echo x > ${path}`)).exit_code, path).not.toBe(0)
     }
     const replaced = 'mv .git aside && mkdir .git && cp -r aside/. .git && echo x > .git/config'
-    expect((await run({ command: replaced })).exit_code).not.toBe(0)
+    expect((await runUnread(replaced)).exit_code).not.toBe(0)
     expect(await booted.read('.git/config')).toBe('')
-    expect((await run({ command: 'echo x > .git/other' })).exit_code).toBe(0)
+    expect((await runUnread('echo x > .git/other')).exit_code).toBe(0)
   })
 
   it('a worktree of git is worked in, and the file that says what steers it is not written', async () => {
     await booted.write('.git', 'gitdir: /elsewhere\n')
     expect(await run({ command: 'echo hi > new.txt && cat new.txt' })).toMatchObject({ stdout: 'hi\n', exit_code: 0 })
-    for (const command of ['echo x > .git', 'rm -f .git; mkdir .git', 'mv .git aside']) expect((await run({ command })).exit_code, command).not.toBe(0)
+    for (const command of ['echo x > .git', 'rm -f .git; mkdir .git', 'mv .git aside']) expect((await runUnread(command)).exit_code, command).not.toBe(0)
     expect(await booted.read('.git')).toBe('gitdir: /elsewhere\n')
   })
 
@@ -68,7 +74,7 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     await using held = await boxed({ config: { sandbox: { mode: 'required', deny_write: ['held'] } }, files: { 'elsewhere/config': '', '.git/HEAD': '' } })
     if (name === '.git') rmSync(join(held.root, name), { recursive: true })
     symlinkSync(join(held.root, 'elsewhere'), join(held.root, name))
-    const refused = await error(held, { action: 'run', command: `rm ${name}; mkdir ${name}` })
+    const refused = await error(held, await unread(held, `rm ${name}; mkdir ${name}`))
     expect(refused).toMatchObject({ code: 'VT_EXEC_SANDBOX', message: expect.stringContaining(`'${name}'`), hint: expect.stringContaining('require_escalated') })
     expect(lstatSync(join(held.root, name)).isSymbolicLink()).toBe(true)
   })
@@ -78,6 +84,26 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     for (const step of steps) spawnSync('sh', ['-c', step], { cwd: booted.root })
     const work = 'echo 1 > a && git add a && git commit -qm one && git checkout -qb other && echo 2 > a && git commit -qam two && git checkout -q - && git merge -q other && git stash -q || true; git gc -q && git log --oneline | wc -l'
     expect(await run({ command: work })).toMatchObject({ stdout: '2\n', exit_code: 0 })
+  })
+
+  it('a commit bears the name that the user gave git, and no login or program of that configuration comes with it', async () => {
+    const named = '[user]\n name = A \\"B\\" $(id) \\\\ C\n email = a@example.org\n'
+    const given = `${named}[credential]\n helper = store\n[http]\n extraHeader = hidden-token\n[commit]\n gpgSign = false\n`
+    const before = process.env.HOME
+    const kept = existsSync(join(before!, '.gitconfig')) ? readFileSync(join(before!, '.gitconfig'), 'utf8') : undefined
+    writeFileSync(join(before!, '.gitconfig'), given)
+    try {
+      const command = 'git init -q . && git commit -q --allow-empty -m one && git log -1 --format="%an <%ae>"'
+      expect(await run({ command })).toMatchObject({ stdout: 'A "B" $(id) \\ C <a@example.org>\n' })
+      const { stdout } = await run({ command: 'git config --global --list' })
+      expect(stdout).toContain('user.email=a@example.org')
+      expect(stdout).not.toMatch(/hidden-token|credential/)
+      expect(await run({ command: 'git config --global user.name Other && git config --global user.name' })).toMatchObject({ stdout: 'Other\n' })
+      expect(readFileSync(join(before!, '.gitconfig'), 'utf8')).toBe(given)
+    } finally {
+      if (kept === undefined) rmSync(join(before!, '.gitconfig'))
+      else writeFileSync(join(before!, '.gitconfig'), kept)
+    }
   })
 
   it('the network is off unless the settings turn it on', async () => {
@@ -100,6 +126,99 @@ describe.skipIf(none)(`in the sandbox${none ? ' (SKIPPED: needs bwrap)' : ''}`, 
     writeFileSync(join(secret, 'key'), 'sk')
     await using masked = await boxed({ config: { sandbox: { mode: 'required', deny_read: [secret] } } })
     expect((await output(masked, { command: `ls ${secret}` })).stdout).toBe('')
+  })
+
+  it('what the settings deny below the workspace is hidden, under another name of its folder too', async () => {
+    await using denied = await boxed({ config: { sandbox: { mode: 'required', deny_read: ['inner/keys', 'single'] } }, files: { 'inner/keys/a': 'sk-1', single: 'sk-2', open: 'text' } })
+    const told = await output(denied, { command: 'cat open inner/keys/a single; mv inner other; cat other/keys/a; ln single more; cat more; ls -A inner/keys' })
+    expect(told.stdout).toBe('text')
+    expect(await denied.read('inner/keys/a')).toBe('sk-1')
+  })
+
+  it('of the home, of /run and of /var nothing is there: no login, no socket that a program of the machine listens on', async () => {
+    for (const login of ['.codex/auth.json', '.claude/.credentials.json', '.gemini/oauth_creds.json', '.config/opencode/auth.json', '.cargo/credentials.toml', '.vault-token', '.config/rclone/rclone.conf', '.pgpass', 'notes.txt']) {
+      mkdirSync(join(booted.home, login, '..'), { recursive: true })
+      writeFileSync(join(booted.home, login), 'sk-login')
+    }
+    expect((await run({ command: `grep -r sk-login ${booted.home} ~ 2>/dev/null; find ${booted.home} /run /var /srv /mnt /media -type f -o -type s 2>/dev/null` })).stdout).toBe('')
+    const path = `/var/tmp/vtcode-test-${process.pid}.sock`
+    const server = createServer((socket) => socket.end('reached')).listen(path)
+    await new Promise((resolve) => server.once('listening', resolve))
+    const connect = (to: string) => ({ command: ['python3', '-c', `import socket; s = socket.socket(socket.AF_UNIX); s.connect('${to}'); print(s.recv(9).decode())`] })
+    try {
+      expect((await run(connect(path))).stderr).toContain('FileNotFoundError')
+      await using named = await boxed({ config: { sandbox: { mode: 'required', readable: [path] } } })
+      expect((await output(named, connect(path))).stdout).toBe('reached\n')
+    } finally {
+      server.close()
+    }
+  })
+
+  it('a socket of the machine that lies in the workspace is not reached either', async () => {
+    const path = join(booted.root, 'engine.sock')
+    const server = createServer((socket) => socket.end('reached')).listen(path)
+    await new Promise((resolve) => server.once('listening', resolve))
+    const connect = { command: ['python3', '-c', `import socket; s = socket.socket(socket.AF_UNIX); s.connect('engine.sock'); print(s.recv(9).decode())`] }
+    try {
+      expect((await run(connect)).stdout).toBe('')
+    } finally {
+      server.close()
+    }
+  })
+
+  it('nothing that steers the kernel is opened for writing, and what is in memory only has an end', async () => {
+    const tries = ['/proc/sys/kernel/core_pattern', '/proc/sys/vm/drop_caches', '/proc/sysrq-trigger', '/proc/irq/default_smp_affinity', '/vtcode-test', '/dev/vtcode-test', '/usr/vtcode-test']
+    expect((await run({ command: `for path in ${tries.join(' ')}; do { : >>$path; } 2>/dev/null && echo $path; done; ls -A /sys` })).stdout).toBe('')
+    expect(await run({ command: ['dd', 'if=/dev/zero', 'of=large', 'bs=1', 'count=1', 'seek=1073741825'] })).toMatchObject({ exit_code: null, signal: 'SIGXFSZ' })
+    expect((await run({ command: 'dd if=/dev/zero of=/tmp/large bs=1M count=300 2>&1' })).stdout).toContain('No space left')
+  })
+
+  it('our own folder is there before the first command, which cannot make it', async () => {
+    expect((await runUnread('mkdir .vtcode; echo {} > .vtcode/tool-policy.json || mv .vtcode aside')).exit_code).not.toBe(0)
+    expect(await booted.read('.vtcode/tool-policy.json')).toBe(undefined)
+  })
+
+  it('with the home as workspace its keys are neither read nor written, and what its shell starts stays as it is', async () => {
+    const before = process.env.HOME
+    await booted.write('.ssh/id', 'sk-key')
+    await booted.write('.bashrc', 'old')
+    process.env.HOME = booted.root
+    try {
+      const told = await runUnread('cat .ssh/id ~/.ssh/id; echo x > .ssh/authorized_keys; mv .ssh other; cat other/id; echo x >> .bashrc; mv .bashrc .old; echo done > made')
+      expect(told.stdout).toBe('')
+    } finally {
+      process.env.HOME = before
+    }
+    expect([await booted.read('.ssh/id'), await booted.read('.ssh/authorized_keys'), await booted.read('.bashrc'), await booted.read('made')]).toEqual(['sk-key', undefined, 'old', 'done\n'])
+  })
+
+  it('a worktree is committed in while its repository lies beside the workspace, and no other repository is seen through a .git file', async () => {
+    const git = (script: string) => spawnSync('sh', ['-c', script], { cwd: booted.root, encoding: 'utf8' })
+    const other = join(booted.root, '../other')
+    expect(git(`git init -q ${other} && cd ${other} && git -c user.name=a -c user.email=b commit -q --allow-empty -m one && git worktree add -q ${booted.root}/tree`)).toMatchObject({ status: 0 })
+    await using own = await boxed()
+    // The folder of the workspace stays the same one.
+    expect(git(`rm -rf ${own.root}/* ${own.root}/.[!.]*; cd ${other} && git worktree add -q ${own.root}`).stderr).not.toContain('fatal')
+    const work = 'touch a && git add a && git -c user.name=a -c user.email=b commit -qm two && git log --format=%s'
+    expect(await output(own, { command: work })).toMatchObject({ stdout: 'two\none\n', exit_code: 0 })
+    expect((await output(own, await unread(own, 'git config a.b c; touch $(git rev-parse --git-common-dir)/hooks/pre-commit'))).exit_code).not.toBe(0)
+    await using planted = await boxed({ files: { 'sub/a': '' } })
+    await planted.write('sub/.git', `gitdir: ${other}/.git\n`)
+    expect((await output(planted, { command: `git -C sub log; ls ${other}/.git/config` })).stdout).toBe('')
+  })
+
+  it('a command that a signal ended says which, and one that ends with such a code says the code', async () => {
+    for (const tty of [false, true]) {
+      expect(await run({ command: ['sh', '-c', 'kill -9 $$'], tty })).toMatchObject({ exit_code: null, signal: 'SIGKILL' })
+      expect(await run({ command: ['sh', '-c', 'kill -INT $$'], tty })).toMatchObject({ exit_code: null, signal: 'SIGINT' })
+      expect(await run({ command: ['sh', '-c', 'exit 137'], tty })).toMatchObject({ exit_code: 137, signal: null })
+    }
+  })
+
+  it('what a command leaves running and what holds its output is ended, and that is said', async () => {
+    const result = await call(booted, { action: 'run', command: 'sleep 60 & (sleep 0.1; echo late) & echo up' })
+    expect(result).toMatchObject({ ok: true, output: { stdout: 'up\nlate\n', exit_code: 0 }, notices: [{ code: 'VT_EXEC_CHILDREN_ENDED', message: expect.stringContaining('nothing outlives') }] })
+    expect(await call(booted, { action: 'run', command: 'true & echo up' })).not.toHaveProperty('notices')
   })
 
   it('plan mode reads only', async () => {

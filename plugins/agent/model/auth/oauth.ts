@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { redactText, sha256 } from '../../../../core/base/index.js'
+import { deadline, redactText, sha256 } from '../../../../core/base/index.js'
 import { homeOf } from '../../../../core/config/index.js'
 import { showPage, WayBack } from '../../../lib/net/index.js'
 import { TokenStore } from '../../../lib/state/index.js'
 import { oneLine } from '../../../lib/terminal/index.js'
-import { AgentError, deadline, messageOf, type AgentProviders } from '../../base/index.js'
+import { AgentError, messageOf, type AgentProviders } from '../../base/index.js'
 import { limited } from '../body.js'
 import type { Auth } from '../providers/entry.js'
 import type { Credential } from './types.js'
@@ -134,8 +134,9 @@ const faultIn = ({ error, error_description }: Granted): string | undefined =>
 async function posted(way: SignIn, url: string, fields: Record<string, string>): Promise<Granted> {
   const body = new URLSearchParams({ client_id: way.auth.client_id!, ...fields }).toString()
   const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' }
+  using limit = deadline(patience_ms)
   try {
-    const response = await way.providers.fetch(url, { method: 'POST', headers, body, redirect: 'error', signal: deadline(patience_ms) })
+    const response = await way.providers.fetch(url, { method: 'POST', headers, body, redirect: 'error', signal: limit.signal })
     const answer: unknown = JSON.parse(await limited(response, 64 * 1024))
     return typeof answer === 'object' && answer !== null ? (answer as Granted) : {}
   } catch (error) {

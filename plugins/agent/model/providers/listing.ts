@@ -1,6 +1,7 @@
+import { deadline } from '../../../../core/base/index.js'
 import { homeOf } from '../../../../core/config/index.js'
 import type { Kernel } from '../../../../core/kernel/index.js'
-import { AgentError, deadline, messageOf, type AgentProviders } from '../../base/index.js'
+import { AgentError, messageOf, type AgentProviders } from '../../base/index.js'
 import { limited } from '../body.js'
 import { accessTo } from '../connect.js'
 import { keyHeaders, transport } from '../transport.js'
@@ -45,8 +46,8 @@ async function discoveredModels(kernel: Kernel, source: ProviderSource, provider
   if (load) return (await import('./module.js')).moduleModels(source, { resolve: access.resolve, home: homeOf({ env: providers.env }) })
   const model = buildModel(source, '')
   const ask = transport(model, access.credential, access, access.reach)
-  const limit = AbortSignal.any([signal, deadline(patience_ms)])
-  const response = await ask(`${entry.base_url!.replace(/\/+$/, '')}/models`, { headers: keyHeaders(model.format), signal: limit })
+  using limit = deadline(patience_ms, signal)
+  const response = await ask(`${entry.base_url!.replace(/\/+$/, '')}/models`, { headers: keyHeaders(model.format), signal: limit.signal })
   if (!response.ok) throw new AgentError('VT_LLM_REQUEST', `the server answers ${response.status} to GET /models.`)
   const text = await limited(response, mostBytes)
   return idsIn(JSON.parse(text))

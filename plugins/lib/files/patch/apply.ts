@@ -45,7 +45,7 @@ export async function applyPatch(
       hint: 'Add a section: *** Update File: path',
       retryable: false,
     })
-  const paths = pathsOf(sections, context)
+  const paths = pathsOf(sections, call, context)
   if (only !== undefined && paths.some((path) => path !== only))
     throw problem('VT_INPUT_CONFLICT', { fields: `'path' ${only} and the paths of the patch (${paths.join(', ')})` })
 
@@ -66,7 +66,8 @@ export async function applyPatch(
 }
 
 /** Every path of the patch, checked before anything is read. Throws VT_PATCH_SYNTAX, VT_PATH_OUTSIDE, VT_INPUT_INVALID. */
-function pathsOf(sections: Section[], { workspace }: Context): string[] {
+function pathsOf(sections: Section[], { places }: Call<any>, { workspace }: Context): string[] {
+  const judged = new Set(places.map(({ given }) => given))
   const paths = sections.flatMap((section) => {
     const named = section.op === 'update' && section.to !== undefined ? [section.path, section.to] : [section.path]
     return named.map((path) => {
@@ -74,6 +75,8 @@ function pathsOf(sections: Section[], { workspace }: Context): string[] {
       if (/[\0\r\n\t]|^"/.test(path) || path.startsWith('/'))
         throw syntax(section.line, path, 'a path relative to the workspace, without quotes and control characters')
       if (inside === '.') throw syntax(section.line, path, 'the path of a file')
+      // Policies have judged the paths that they could read; no other is written.
+      if (!judged.has(inside)) throw syntax(section.line, path, 'a path that its header names plainly')
       return inside
     })
   })

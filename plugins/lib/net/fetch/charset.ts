@@ -4,10 +4,13 @@ export interface ContentType {
   charset?: string
 }
 
+// A type is told outside of the marks around a page's text, so it can be nothing but a type (RFC 9110, 8.3.1; names of 127 characters at most by RFC 6838).
+const mediaType = /^[!#$%&'*+.^`|~\w-]{1,127}\/[!#$%&'*+.^`|~\w-]{1,127}$/
+
 export function readContentType(header: string | undefined): ContentType {
   const [type = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim())
   const charset = parameters.map((part) => /^charset\s*=\s*["']?([^"'\s]+)/i.exec(part)?.[1]).find((name) => name !== undefined)
-  return { type: type.toLowerCase(), ...(charset !== undefined && { charset }) }
+  return { type: mediaType.test(type) ? type.toLowerCase() : '', ...(charset !== undefined && { charset }) }
 }
 
 /** A body as text: by its byte order mark, the charset of the header, what the document says of itself, else UTF-8, else windows-1252. */

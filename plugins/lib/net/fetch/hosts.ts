@@ -1,14 +1,49 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** A host as rules compare it: lower case, without the final dot and without the brackets of an IPv6 address. */
-export const hostOf = (url: URL): string => url.hostname.toLowerCase().replace(/\.$/, '').replace(/^\[|\]$/g, '')
+/** A host as rules compare it: lower case, without final dots and without the brackets of an IPv6 address. */
+export const hostOf = (url: URL): string => url.hostname.toLowerCase().replace(/\.+$/, '').replace(/^\[|\]$/g, '')
 
-/** Does a rule name this host? Whole labels: `example.org` is itself, `*.example.org` what lies below it, `*` everything. */
+/** Does a rule name this host? Whole labels: `example.org` is itself, `*.example.org` what lies below it, `*` everything. An address is compared as an address, however either is spelt. */
 export function names(rule: string, host: string): boolean {
-  const wanted = rule.toLowerCase().replace(/\.$/, '')
-  return wanted === '*' || wanted === host || (!isIP(host) && wanted.startsWith('*.') && host.endsWith(wanted.slice(1)) && host.length > wanted.length - 1)
+  const below = rule.startsWith('*.')
+  const wanted = rule === '*' ? rule : plainHost(below ? rule.slice(2) : rule)
+  if (wanted === '*' || (!below && wanted === host)) return true
+  if (isIP(host)) return !below && ruleCovers(rule, host)
+  return below && host.endsWith(`.${wanted}`)
 }
+
+/** The host of a rule as a URL would spell it: an address in dots and colons, a name in ASCII. */
+function plainHost(rule: string): string {
+  const bracketed = isIP(rule) === 6 ? `[${rule}]` : rule
+  const text = `http://${bracketed}/`
+  return /[/?#@\\\s]/.test(rule) || !URL.canParse(text) ? rule.toLowerCase().replace(/\.+$/, '') : hostOf(new URL(text))
+}
+
+/** An address as it is reached: one of IPv4 that an IPv6 address carries (mapped, NAT64, 6to4, compatible) is that address. */
+function reached(address: string): ReturnType<typeof ipaddr.process> {
+  const parsed = ipaddr.process(address)
+  if (parsed.kind() === 'ipv4') return parsed
+  const bytes = parsed.toByteArray()
+  // Below ::/96 lies also this machine, `::1`.
+  const compatible = bytes.slice(0, 12).every((byte) => byte === 0) && bytes[12] !== 0
+  const carried = compatible ? { at: 12 } : carriers.find(({ prefix }) => prefix.every((byte, at) => bytes[at] === byte))
+  return carried ? ipaddr.fromByteArray(bytes.slice(carried.at, carried.at + 4)) : parsed
+}
+const zeros = (count: number): number[] => Array.from({ length: count }, () => 0)
+const carriers = [
+  { prefix: [0, 0x64, 0xff, 0x9b, ...zeros(8)], at: 12 },
+  { prefix: [0x20, 0x02], at: 2 },
+  { prefix: [...zeros(8), 0xff, 0xff, 0, 0], at: 12 },
+]
+
+// Where clouds hand their machines keys and settings (AWS, Azure, Google, Alibaba, Oracle, Tencent, Scaleway). One of them looks public, and no exemption is meant for any.
+const metadata = [
+  '169.254.169.254', '169.254.169.253', '169.254.170.2', '169.254.170.23', '169.254.0.23', '169.254.42.42', '168.63.129.16', '100.100.100.200', '192.0.0.192',
+  'fd00:ec2::254', 'fd00:ec2::253', 'fd00:ec2::23', 'fd20:ce::254', 'fd00:42::42',
+]
+/** Does a cloud answer here with what it knows of the machine? */
+export const isMetadata = (address: string): boolean => isIP(address) !== 0 && metadata.some((one) => ruleCovers(one, address))
 
 // Names that mean this machine or this network, whatever a resolver says.
 const privateNames = ['localhost', '*.localhost', 'local', '*.local', 'internal', '*.internal', 'home.arpa', '*.home.arpa', '*.test']
@@ -25,13 +60,14 @@ export function isPublic(address: string): boolean {
   return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || (parsed.toByteArray()[0]! & 0xe0) === 0x20)
 }
 
-/** Does a rule of `private_hosts` name this address, as itself or as a network? */
+/** Does a rule name this address, as itself in any spelling or as a network? */
 export function ruleCovers(rule: string, address: string): boolean {
   if (rule === '*') return true
-  const parsed = ipaddr.process(address)
+  const parsed = reached(address)
   if (ipaddr.isValidCIDR(rule)) {
     const [network, bits] = ipaddr.parseCIDR(rule)
-    return network.kind() === parsed.kind() && parsed.match(network, bits)
+    return [parsed, ipaddr.process(address)].some((one) => network.kind() === one.kind() && one.match(network, bits))
   }
-  return ipaddr.isValid(rule) && ipaddr.process(rule).toNormalizedString() === parsed.toNormalizedString()
+  const named = plainHost(rule)
+  return isIP(named) !== 0 && reached(named).toNormalizedString() === parsed.toNormalizedString()
 }

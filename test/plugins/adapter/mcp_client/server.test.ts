@@ -37,17 +37,37 @@ it('what a server asks its user goes to whoever can be asked, and is declined wi
   await using vt = await boot({ command: process.execPath, args: [fixture, place.root] })
   const seen: string[] = []
   const asker = (answers: Awaited<ReturnType<Asker>>): Asker => async (questions) => {
-    seen.push(...questions.map(({ id, question, options }) => `${id}: ${question.split('\n')[0]} ${(options ?? []).map(({ label }) => label).join('/')}`))
+    seen.push(...questions.map(({ id, header, question, options }) => `${id}: ${header}: ${question.split('\n').join('|')} ${(options ?? []).map(({ label }) => label).join('/')}`))
     return answers
   }
   const elicited = (ask?: Asker) => vt.call('mcp__s__elicit', {}, ask && { ask })
   matches(await elicited(asker({ colour: { selected: ['blue'] }, count: { selected: [], other: '3' } })), { ok: true, output: { result: { action: 'accept', content: { colour: 'blue', count: 3 } } } })
-  expect(seen).toEqual(['colour: Which one? red/blue', 'count: count '])
+  expect(seen).toEqual(['colour: call:s: The MCP server call:s asks: > Which one? > colour red/blue', 'count: call:s: The MCP server call:s asks: > count '])
   matches(await elicited(asker(undefined)), { ok: true, output: { result: { action: 'decline' } } })
   matches(await elicited(asker({ count: { selected: [], other: '3' } })), { ok: true, output: { result: { action: 'decline' } } })
   matches(await elicited(), { ok: true, output: { result: { action: 'decline' } } })
   matches(await vt.call('mcp__s__sample', {}), { ok: true, output: { error: { code: -32601 } } })
   matches(await vt.call('mcp__s__roots', {}), { ok: true, output: { result: { roots: [{ uri: `file://${vt.root}` }] } } })
+})
+
+it('what a server asks goes to the caller of the one call under way, and among several calls to nobody', async () => {
+  await using place = await tempWorkspace({ 'tools.json': tools('elicit', 'hang') })
+  await using vt = await boot({ command: process.execPath, args: [fixture, place.root] })
+  const asked: string[] = []
+  const asker = (name: string): Asker => async (questions) => {
+    asked.push(name)
+    return { [questions[0]!.id]: { selected: ['red'] } }
+  }
+  const stop = new AbortController()
+  const other = vt.kernel.call('mcp__s__hang', {}, { session: 'other', signal: stop.signal, ask: asker('other') })
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  asked.length = 0
+  matches(await vt.kernel.call('mcp__s__elicit', {}, { session: 'mine', ask: asker('mine') }), { ok: true, output: { result: { action: 'decline' } } })
+  expect(asked).toEqual([])
+  stop.abort()
+  await other
+  matches(await vt.kernel.call('mcp__s__elicit', {}, { session: 'mine', ask: asker('mine') }), { ok: true, output: { result: { action: 'accept', content: { colour: 'red' } } } })
+  expect(asked).toEqual(['mine'])
 })
 
 it('the transport of 2024 is spoken where a server is said to have it, and a connection that was lost is made again', async () => {

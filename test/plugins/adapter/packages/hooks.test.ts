@@ -159,7 +159,7 @@ describe('who lets lifecycle hooks run', () => {
     await changed.close()
   })
 
-  it('is the user, for an installed plugin: they are part of what is agreed to, and off when a byte of it changes', async () => {
+  it('is the user, for an installed plugin: they are part of what is agreed to, and missed when a byte of it changes', async () => {
     await using place = await tempWorkspace(in_('pack'))
     const root = join(place.root, 'pack')
     await chmod(join(root, 'guard.sh'), 0o755)
@@ -175,7 +175,7 @@ describe('who lets lifecycle hooks run', () => {
     await kernel.close()
     await writeFile(join(place.home, '.vtcode/plugins/pack/guard.sh'), '#!/bin/sh\nexit 0\n')
     const changed = await kernelIn(here)
-    expect([verdict(await read(changed)), told(changed, 'VT_PLUGIN_LOCK')]).toEqual(['run', expect.stringContaining('pack')])
+    expect([verdict(await read(changed)), told(changed, 'VT_PLUGIN_LOCK')]).toEqual([expect.stringMatching(/^VT_POLICY_NEEDS_APPROVAL .*guard\.sh was changed.*plugins add --in-place/), expect.stringContaining('pack')])
     await changed.close()
   })
 

@@ -46,6 +46,25 @@ describe('the system prompt', () => {
     expect([...text.matchAll(/^ {2}[0-9a-f]{7,} (commit \d)/gm)].map(([, subject]) => subject)).toEqual(['commit 7', 'commit 6', 'commit 5', 'commit 4', 'commit 3'])
     expect([text.includes('\u001b'), existsSync(ran)]).toEqual([false, false])
   })
+  it('holds no commits of another repository of the user, whose objects the workspace borrows or whose folder it names', async () => {
+    const other = await scene([], { boot: { files: { 'a.txt': 'x\n' } } })
+    const git = (cwd: string, ...args: string[]) => execFileSync('git', ['-c', 'user.name=n', '-c', 'user.email=e@x', ...args], { cwd, encoding: 'utf8' })
+    git(other.booted.root, 'init', '-q', '-b', 'private')
+    git(other.booted.root, 'commit', '-q', '--allow-empty', '-m', 'secret plans')
+    for (const way of ['alternates', 'gitdir']) {
+      const s = await scene([{ content: 'ok' }], { boot: { files: { 'a.txt': 'x\n' } } })
+      if (way === 'gitdir') writeFileSync(join(s.booted.root, '.git'), `gitdir: ${other.booted.root}/.git\n`)
+      else {
+        git(s.booted.root, 'init', '-q', '-b', 'topic')
+        mkdirSync(join(s.booted.root, '.git/objects/info'), { recursive: true })
+        writeFileSync(join(s.booted.root, '.git/objects/info/alternates'), `${other.booted.root}/.git/objects\n`)
+        writeFileSync(join(s.booted.root, '.git/refs/heads/topic'), git(other.booted.root, 'rev-parse', 'HEAD'))
+      }
+      expect(git(s.booted.root, 'log')).toContain('secret plans')
+      await s.run('go', { env: { ...env(s), PATH: process.env['PATH'] } })
+      expect([way, system(s).includes('secret plans')]).toEqual([way, false])
+    }
+  })
   it('spends the budget of instructions from the nearest outwards: the nearest is whole, a far one is named with its size', async () => {
     const s = await scene([{ content: 'ok' }], { boot: { files: { '.git/HEAD': 'ref: refs/heads/topic\n', 'AGENTS.md': `near ${'x'.repeat(20_000)} end` } } })
     mkdirSync(join(s.booted.home, '.vtcode'), { recursive: true })

@@ -25,6 +25,14 @@ describe('a server that answers without end', () => {
     expect(server.seen.length).toBe(1)
   })
 
+  it('in calls: none of them is made', async () => {
+    const call = (index: number) => `data: {"id":"1","choices":[{"index":0,"delta":{"tool_calls":[{"index":${index},"id":"c${index}","type":"function","function":{"name":"unified_file","arguments":"{\\"action\\":\\"write\\",\\"path\\":\\"a\\",\\"content\\":\\"x\\"}"}}]},"finish_reason":null}]}\n\n`
+    const { s, server } = await against((response) => response.writeHead(200, events).end(Array.from({ length: 600 }, (_, index) => call(index)).join('') + end.replace('"stop"', '"tool_calls"')))
+    expect((await s.run()).error).toMatchObject({ code: 'VT_LLM_REQUEST', message: expect.stringMatching(/^The answer is larger than any answer of a model: 513 calls/) })
+    expect(server.seen.length).toBe(1)
+    expect(await s.booted.read('a')).toBeUndefined()
+  })
+
   it('while refusing: its status decides', async () => {
     const bomb = gzipSync('x'.repeat(20 * 1024 * 1024))
     const { s } = await against((response) => response.writeHead(403, { 'content-encoding': 'gzip' }).end(bomb))

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAgent } from 'vtcode/agent'
 import { describe, expect, it } from 'vitest'
+import { deadline } from '../../../../build/core/base/index.js'
 import { items, scene } from '../../../support/inside.js'
 import { checkLog, checkMessages } from '../../../support/invariants.js'
 import { call } from '../../../support/peer.js'
@@ -37,7 +38,8 @@ describe('an agent under way', () => {
     agent.resume()
     expect(await run).toMatchObject({ text: 'done' })
     agent.pause()
-    expect(await agent.run('more', { signal: AbortSignal.timeout(100) })).toMatchObject({ outcome_code: 'cancelled' })
+    using limit = deadline(100)
+    expect(await agent.run('more', { signal: limit.signal })).toMatchObject({ outcome_code: 'cancelled' })
     await agent.close()
   })
 })

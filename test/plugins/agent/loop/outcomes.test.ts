@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { checkLog } from '../../../support/invariants.js'
-import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home } from '../../../support/peer.js'
+import { call, eventsOf, home, logOf, markIn, startPeer, vtcode, type Answer, type Home } from '../../../support/peer.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {
@@ -62,7 +62,8 @@ describe('vtcode exec says how a run ended', () => {
     const place = await scene([{ content: 'one' }, { content: 'two' }])
     const session = eventsOf((await vtcode(place, ['exec', '--json', 'go'])).out)[0].session_id as string
     const waiting = { id: '00000000-0000-4000-8000-000000000000', text: 'and this', origin: 'queue', created_at: '2026-01-01T00:00:00.000Z' }
-    writeFileSync(join(place.root, '.vtcode/sessions', session, 'queue.json'), JSON.stringify({ v: 1, pending: [waiting], applied: [] }))
+    const queue = { v: 1, pending: [waiting], applied: [] }
+    writeFileSync(join(place.root, '.vtcode/sessions', session, 'queue.json'), JSON.stringify({ ...queue, seal: markIn(place, session, JSON.stringify(queue)) }))
     const { code, out } = await vtcode(place, ['exec', '--json', '--resume', session, '--max-turns', '1', 'more'])
     expect([code, eventsOf(out).at(-1)]).toMatchObject([1, { outcome_code: 'turn_limit_reached', subtype: 'error_max_turns', num_turns: 1 }])
     expect(JSON.parse(readFileSync(join(place.root, '.vtcode/sessions', session, 'queue.json'), 'utf8')).pending).toMatchObject([{ text: 'and this' }])

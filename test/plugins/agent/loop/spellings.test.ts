@@ -24,7 +24,7 @@ function noted(log: string[]): object {
     if (name === 'messages.jsonl' && line.includes('"call_start"')) log.push('begun')
   }
   const none = async () => {}
-  return { append, sync: async () => void log.push('synced'), roll: none, write: none, read: async (name: string) => files.get(name), archive: async (name: string) => name, cut: none, close: none }
+  return { mark: () => '', append, sync: async () => void log.push('synced'), roll: none, write: none, read: async (name: string) => files.get(name), archive: async (name: string) => name, cut: none, close: none }
 }
 
 describe('a command under any of its names', () => {

@@ -27,7 +27,7 @@ const journal = fc
     })
     return records
   })
-const textOf = (records: { fact: Fact; turn: number }[]) => records.map(({ fact, turn }, index) => lineOf(fact, index + 1, turn, '2026-01-01T00:00:00.000Z')).join('')
+const textOf = (records: { fact: Fact; turn: number }[]) => records.map(({ fact, turn }, index) => lineOf(fact, index + 1, turn, '2026-01-01T00:00:00.000Z', () => 'a0')).join('')
 
 describe('a journal', () => {
   it('is read as it was written, and cut anywhere it is what was whole before', () => {

@@ -17,10 +17,12 @@ const refused = (url: string, more?: Partial<WebSettings>): boolean => {
 const octet = fc.nat({ max: 255 })
 const dotted = (...parts: fc.Arbitrary<number>[]) => fc.tuple(...parts).map((bytes) => bytes.join('.'))
 const is = (value: number) => fc.constant(value)
+/** Nothing opens these: they have a test of their own. */
+const ofClouds = ['169.254.169.254', '169.254.169.253', '169.254.170.2', '169.254.170.23', '169.254.0.23', '169.254.42.42', '100.100.100.200']
 const inside = fc.oneof(
   dotted(is(127), octet, octet, octet), dotted(is(10), octet, octet, octet), dotted(is(172), fc.integer({ min: 16, max: 31 }), octet, octet), dotted(is(192), is(168), octet, octet),
   dotted(is(169), is(254), octet, octet), dotted(is(100), fc.integer({ min: 64, max: 127 }), octet, octet), dotted(is(0), octet, octet, octet), dotted(fc.integer({ min: 224, max: 255 }), octet, octet, octet),
-)
+).filter((address) => !ofClouds.includes(address))
 const numberOf = (address: string) => address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
 const hex = (address: string) => [0, 2].map((at) => address.split('.').slice(at, at + 2).map((part) => Number(part).toString(16).padStart(2, '0')).join('')).join(':')
 /** One address in the many ways that a URL may spell it, and inside an IPv6 address. */
@@ -66,6 +68,31 @@ describe('a rule about hosts', () => {
       }),
     )
     expect(hostOf(new URL('http://[2606:4700::1111]:8080/'))).toBe('2606:4700::1111')
+  })
+  it('that denies an address denies it in every spelling and behind every name', async () => {
+    const address = fc.tuple(...Array.from({ length: 4 }, () => fc.integer({ min: 1, max: 254 }))).map((bytes) => bytes.join('.'))
+    fc.assert(
+      fc.property(address, fc.nat({ max: 10 }), fc.nat({ max: 10 }), (one, rule, host) => {
+        const all = spellings(one)
+        const said = all[rule]!.replace(/^\[|\]$/g, '')
+        // An exemption from the rule of public addresses is none from what is denied.
+        for (const more of [{}, { private_hosts: ['*'] }]) expect([said, all[host], refused(`http://${all[host]}/`, { deny_hosts: [said], ...more })]).toEqual([said, all[host], true])
+        expect(refused(`http://${all[host]}/`, { deny_hosts: [`${one}/24`], private_hosts: ['*'] })).toBe(true)
+      }),
+      { numRuns: runs(300) },
+    )
+    for (const host of ['denied.example..', 'DENIED.example.', 'denied.example']) expect([host, refused(`http://${host}/`, { deny_hosts: ['denied.example'] })]).toEqual([host, true])
+    expect(refused('http://xn--exmple-cua.org/', { deny_hosts: ['exämple.org'] })).toBe(true)
+    expect(refused('http://8.8.8.8/', { deny_hosts: ['8.8.8.9', '9.9.9.0/24', '2001:db8::/32'] })).toBe(false)
+    await expect(addressesOf('localhost', settings({ deny_hosts: ['127.0.0.0/8', '::1'], private_hosts: ['*'] }))).rejects.toMatchObject({ name: 'VT_WEB_BLOCKED' })
+  })
+  it('opens no address of a cloud that answers with what it knows of the machine', async () => {
+    const clouds = ['169.254.169.254', '169.254.170.2', '168.63.129.16', '100.100.100.200', '192.0.0.192', '[fd00:ec2::254]', '[fd20:ce::254]']
+    for (const host of clouds.flatMap((one) => (one.startsWith('[') ? [one] : spellings(one)))) {
+      for (const private_hosts of [[], ['*'], [host.replace(/^\[|\]$/g, '')], ['168.0.0.0/8', '169.254.0.0/16']]) expect([host, refused(`http://${host}/`, { private_hosts })]).toEqual([host, true])
+      await expect(addressesOf(host.replace(/^\[|\]$/g, ''), settings({ private_hosts: ['*'] }))).rejects.toBeDefined()
+    }
+    expect(refused('http://168.63.129.17/')).toBe(false)
   })
   it('of ports lets through those of web servers', () => {
     expect([80, 443, 8080, 3000].map((port) => refused(`https://example.org:${port}/`))).toEqual([false, false, false, false])

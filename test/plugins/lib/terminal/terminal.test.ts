@@ -5,7 +5,7 @@ import { fc } from '../../../support/property.js'
 
 describe('text of others at a terminal', () => {
   it('moves, hides and recolours nothing, and plain text stays as it is', () => {
-    const hostile = /[\p{Cf}\u2028\u2029]|[^\P{Cc}\n\t]/u
+    const hostile = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]|[^\P{Cc}\n\t]/u
     const text = fc.string({ unit: fc.oneof(fc.constantFrom('\u001b[31m', '\r', '\u0007', '\u202e', '\u200b', '\ufeff', '\u009b', '\u2028', '\n', '\t', 'a', 'é', '😀', '\\'), fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })) })
     fc.assert(
       fc.property(text, (text) => {

@@ -74,6 +74,25 @@ describe('an answer for always', () => {
   })
 })
 
+describe('an answer that lasts', () => {
+  it('covers what was shown: everything of the call that has a part in what runs', async () => {
+    await using workspace = await tempWorkspace({ 'sub/a': '' })
+    await using made = await person(workspace)
+    const call = { input: 'print(1)\n', env: { A: '1' }, tty: false }
+    expect(await made.run('python3 -', call)).toBe('asked')
+    expect(made.asked[0]!.covers).toBe("`python3 -` in '.' with env {\"A\":\"1\"}, input \"print(1)\\n\"")
+    // How the answer is given, and how long somebody waits for it, is no part of it.
+    for (const same of [{}, { timeout_secs: 20, max_output_tokens: 100 }, { session_id: 'x' }]) expect([same, await made.run('python3 -', { ...call, ...same })]).toEqual([same, 'run'])
+    for (const other of [{ input: 'print(2)\n' }, { input: undefined }, { env: { A: '2' } }, { env: {} }, { workdir: 'sub' }, { shell: 'sh' }, { login: true }, { background: true }, { tty: true }]) expect([other, await made.run('python3 -', { ...call, ...other })]).toEqual([other, 'asked'])
+    // Also on disk, and for a text that is too long to be shown whole.
+    await using later = await person(workspace)
+    expect([await later.run('python3 -', call), await later.run('python3 -', { ...call, input: 'print(3)\n' })]).toEqual(['run', 'asked'])
+    const long = `#${'x'.repeat(2000)}\n`
+    expect([await later.run('python3 -', { input: long }), await later.run('python3 -', { input: long }), await later.run('python3 -', { input: `${long.slice(0, 900)}y${long.slice(901)}` })]).toEqual(['asked', 'run', 'asked'])
+    expect(later.asked.at(-1)!.covers).toMatch(/input "#x+ … \(2005 characters, sha256 [0-9a-f]{16}\) … x+\\n"$/)
+  })
+})
+
 describe('an answer for the session', () => {
   it('ends with it, and a plain yes counts once', async () => {
     await using workspace = await tempWorkspace({})
@@ -95,15 +114,19 @@ describe('an answer for the session', () => {
 })
 
 describe('a tool that is a program', () => {
-  it('asks once for each shape of its argv', async () => {
+  it('asks for each call; a yes for the session covers the shape of its argv that was shown', async () => {
     await using plugins = await tempWorkspace({ 'greet.yaml': "name: greet\ndescription: Greets.\nrun: [echo, '{name}']\ninput: { properties: { name: { type: string }, style: { enum: [loud, quiet] } }, required: [name] }\n" })
     await using booted = await bootKernel({ mode: 'auto', manifests: [plugins.root] })
     let asked: Approval[] = []
+    let answer: Approved = true
     const greet = async (input: object): Promise<number> => {
       asked = []
-      expect((await booted.call('greet', input, { approve: (request) => Boolean(asked.push(request)) })).ok).toBe(true)
+      expect((await booted.call('greet', input, { approve: (request) => (asked.push(request), answer) })).ok).toBe(true)
       return asked.length
     }
+    // A plain yes is one call, also for another text.
+    for (const name of ['staging', 'production', 'production']) expect(await greet({ name })).toBe(1)
+    answer = { decision: 'allow', scope: 'session' }
     expect(await greet({ name: 'a' })).toBe(1)
     expect(asked[0]!.covers).toBe('greet (echo) with name=…, … being any text')
     expect(await greet({ name: 'b' })).toBe(0)

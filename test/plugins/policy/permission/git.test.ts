@@ -1,10 +1,14 @@
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, rename, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { bootKernel, matches, type Booted } from 'vtcode/test'
 import type { Config, Mode } from 'vtcode'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { bin, surroundings, vtcode } from '../../../support/program.js'
 
 const person = ['-c', 'user.name=a', '-c', 'user.email=a@example.org']
 const git = (cwd: string, ...args: string[]): string => spawnSync('git', [...person, ...args], { cwd, encoding: 'utf8' }).stdout
@@ -158,6 +162,252 @@ describe('git that only looks', () => {
   it('runs in the sandbox too, where there is one', async () => {
     await using made = await repository({ sandbox: 'auto' })
     expect(await say(made, 'git status')).toBe('run')
+  })
+})
+
+/** Runs every command, and tells which ran unasked or let a program of the repository start. */
+async function wrong(made: Booted, commands: string[], input: object = {}): Promise<unknown[]> {
+  const found: unknown[] = []
+  for (const command of commands) {
+    const said = await say(made, command, input)
+    if (said !== 'ask' || existsSync(join(made.root, 'marker'))) found.push([command, said, existsSync(join(made.root, 'marker'))])
+  }
+  return found
+}
+const program = (made: Booted): string => `touch ${join(made.root, 'marker')}; cat`
+/** A repository whose files lie plainly in a folder, as a clone brings it: with a working tree that it names and a program. */
+async function embedded(made: Booted, path: string): Promise<void> {
+  const folder = join(made.root, path)
+  await mkdir(join(folder, 'objects'), { recursive: true })
+  await mkdir(join(folder, 'refs'), { recursive: true })
+  await writeFile(join(folder, 'HEAD'), 'ref: refs/heads/main\n')
+  await writeFile(join(folder, 'config'), `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ${made.root}\n\tfsmonitor = ${program(made)}\n`)
+}
+
+describe('a repository that wants a program started, or a file shown', () => {
+  const both = ['git status', 'git diff', 'git log --oneline']
+  const attacks: Record<string, (made: Booted) => unknown> = {
+    'a backslash at the end of a comment': (made) => writeFile(join(made.root, '.git/config'), `[core]\n\tbare = false\n# harmless \\\n\tfsmonitor = "${program(made)}"\n`),
+    'an include': async (made) => {
+      await writeFile(join(made.root, 'more'), `[core]\n\tfsmonitor = "${program(made)}"\n`)
+      git(made.root, 'config', 'include.path', '../more')
+    },
+    'a conditional include': async (made) => {
+      await writeFile(join(made.root, 'more'), `[diff]\n\texternal = "${program(made)}"\n`)
+      git(made.root, 'config', 'includeIf.onbranch:main.path', '../more')
+    },
+    'settings of the worktree': (made) => {
+      git(made.root, 'config', 'extensions.worktreeConfig', 'true')
+      git(made.root, 'config', '--worktree', 'core.fsmonitor', program(made))
+    },
+    'a filter of info/attributes': async (made) => {
+      await mkdir(join(made.root, '.git/info'), { recursive: true })
+      await writeFile(join(made.root, '.git/info/attributes'), '*.txt filter=x diff=x\n')
+      git(made.root, 'config', 'filter.x.clean', program(made))
+    },
+    'a driver of differences': async (made) => {
+      await writeFile(join(made.root, '.gitattributes'), '*.txt diff=x\n')
+      git(made.root, 'config', 'diff.x.command', program(made))
+    },
+    'a remote that is a program': (made) => git(made.root, 'config', 'remote.origin.url', `ext::sh -c "${program(made)}"`),
+    'a working tree elsewhere': (made) => git(made.root, 'config', 'core.worktree', '/etc'),
+    'a `.git` file that leads to a repository in the workspace': async (made) => {
+      await rename(join(made.root, '.git'), join(made.root, 'store'))
+      git(made.root, '--git-dir', 'store', 'config', 'core.fsmonitor', program(made))
+      await writeFile(join(made.root, '.git'), 'gitdir: sub/../store\n')
+    },
+    'a pipe in the place of a list': (made) => execFileSync('mkfifo', [join(made.root, '.git/objects/info/alternates')]),
+  }
+  it.each(Object.entries(attacks))('%s: is asked for and starts nothing', async (_, make) => {
+    await using made = await repository()
+    await make(made)
+    expect(await wrong(made, both)).toEqual([])
+    await using ask = await repository({ mode: 'ask', policy: { allow: ['Bash(git *)'] } })
+    await make(ask)
+    expect(await wrong(ask, both)).toEqual([])
+  })
+
+  it('is asked for whichever setting might name one', async () => {
+    const keys = [
+      'core.pager', 'pager.status', 'core.editor', 'core.sshCommand', 'core.askPass', 'core.gitProxy', 'core.alternateRefsCommand', 'core.attributesFile', 'gpg.program', 'log.showSignature', 'interactive.diffFilter',
+      'alias.status', 'merge.x.driver', 'remote.origin.vcs', 'remote.origin.uploadpack', 'uploadpack.packObjectsHook', 'trailer.x.command', 'credential.helper', 'sequence.editor', 'blame.ignoreRevsFile', 'trace2.eventTarget',
+      'attr.tree', 'pretty.x', 'format.pretty', 'diff.x.textconv', 'submodule.x.update', 'status.submoduleSummary', 'diff.ignoreSubmodules', 'mailmap.file', 'extensions.unheard',
+    ]
+    await using made = await repository()
+    for (const key of keys) {
+      git(made.root, 'config', key, program(made))
+      expect([key, await wrong(made, ['git status'])]).toEqual([key, []])
+      git(made.root, 'config', '--unset', key)
+    }
+    expect(await say(made, 'git diff')).toBe('run')
+  })
+
+  it('lies as plain files in a folder: a link, a `cd`, a `workdir` or `-C` into it is asked for and starts nothing', async () => {
+    for (const allow of [[], ['Bash(git *)', 'Bash(cd *)']]) {
+      await using made = await repository({ policy: { allow } })
+      await embedded(made, 'a/b/c')
+      await symlink('a/b/c', join(made.root, 'link'))
+      await symlink('b', join(made.root, 'a/second'))
+      const into = ['link', 'a/b/c', 'a/second/c', './a//b/./c', 'a/b/c/refs', 'a/b/../b/c']
+      expect(await wrong(made, into.flatMap((path) => both.flatMap((command) => [`cd ${path} && ${command}`, `${command.replace('git', `git -C ${path}`)}`])))).toEqual([])
+      for (const workdir of into) expect([workdir, await wrong(made, both, { workdir })]).toEqual([workdir, []])
+      expect(await say(made, 'git status', { workdir: 'sub' })).toBe('run')
+    }
+  })
+
+  it('borrows objects from another repository of the user, or has links that lead out: none of it is shown', async () => {
+    const ways: Record<string, (made: Booted, other: string) => unknown> = {
+      'objects/info/alternates': async (made, other) => {
+        await mkdir(join(made.root, '.git/objects/info'), { recursive: true })
+        await writeFile(join(made.root, '.git/objects/info/alternates'), `${other}/.git/objects\n`)
+      },
+      'alternates of alternates': async (made, other) => {
+        await mkdir(join(made.root, 'sub/objects/info'), { recursive: true })
+        await mkdir(join(made.root, '.git/objects/info'), { recursive: true })
+        await writeFile(join(made.root, 'sub/objects/info/alternates'), `# of others\n${other}/.git/objects\n`)
+        await writeFile(join(made.root, '.git/objects/info/alternates'), '../../sub/objects\n')
+      },
+      'a link in the place of objects': async (made, other) => {
+        await rename(join(made.root, '.git/objects'), join(made.root, '.git/old'))
+        await symlink(`${other}/.git/objects`, join(made.root, '.git/objects'))
+      },
+      'a link below objects': (made, other) => symlink(`${other}/.git/objects/pack`, join(made.root, '.git/objects/pack2')),
+      'a link in the place of the log': async (made, other) => {
+        await rm(join(made.root, '.git/logs/refs/heads/main'))
+        await symlink(`${other}/.git/logs/HEAD`, join(made.root, '.git/logs/refs/heads/main'))
+      },
+      'a link whose lines git would print': (made, other) => symlink(`${other}/a.txt`, join(made.root, '.git/shallow')),
+      'a `.git` file': async (made, other) => {
+        await rename(join(made.root, '.git'), join(made.root, 'old'))
+        await writeFile(join(made.root, '.git'), `gitdir: ${other}/.git\n`)
+      },
+      'commondir': (made, other) => writeFile(join(made.root, '.git/commondir'), `${other}/.git\n`),
+    }
+    await using other = await repository()
+    const head = git(other.root, 'rev-parse', 'HEAD').trim()
+    for (const [name, make] of Object.entries(ways)) {
+      await using made = await repository()
+      await make(made, other.root)
+      expect([name, await wrong(made, [`git show ${head}`, `git log ${head}`, 'git status', 'git reflog'])]).toEqual([name, []])
+    }
+  })
+
+  it('names a file outside of it in its index: git would show that file', async () => {
+    await using made = await repository()
+    await writeFile(join(made.home, 'x'), 'secret\n')
+    await mkdir(join(made.root, 'deep/er'), { recursive: true })
+    const file = join(made.root, '.git/index')
+    const known = await readFile(file)
+    const planted = Buffer.from(known.subarray(0, -20).toString('latin1').replace('sub/b.txt', '../home/x'), 'latin1')
+    await writeFile(file, Buffer.concat([planted, createHash('sha1').update(planted).digest()]))
+    expect(git(made.root, 'ls-files')).toContain('../home/x')
+    expect(await wrong(made, ['git diff', 'git status', 'git diff --stat'])).toEqual([])
+  })
+
+  it('does not change what was found before: the next look sees what is there then', async () => {
+    await using made = await repository()
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect([await say(made, 'git status'), await say(made, 'git status')]).toEqual(['run', 'run'])
+    git(made.root, 'config', 'core.fsmonitor', program(made))
+    expect(await wrong(made, ['git status'])).toEqual([])
+    git(made.root, 'config', '--unset', 'core.fsmonitor')
+    expect(await say(made, 'git diff')).toBe('run')
+    git(made.root, 'update-index', '--add', '--cacheinfo', `160000,${git(made.root, 'rev-parse', 'HEAD').trim()},sub/inner`)
+    expect(await say(made, 'git status')).toBe('run')
+    await rename(join(made.root, '.git'), join(made.root, 'sub/.git'))
+    expect(await say(made, 'git diff', { workdir: 'sub' })).toBe('run')
+    git(join(made.root, 'sub'), 'config', 'diff.external', program(made))
+    expect(await wrong(made, ['git diff'], { workdir: 'sub' })).toEqual([])
+  })
+
+  it('is found by git itself, whatever variables the settings give to commands', async () => {
+    await using other = await repository()
+    git(other.root, 'config', 'core.fsmonitor', `touch ${join(other.root, 'marker')}`)
+    await using made = await bootKernel({ mode: 'auto', config: { sandbox: { mode: 'off' }, exec: { env: { GIT_DIR: join(other.root, '.git'), GIT_EXTERNAL_DIFF: 'false' } } } as Config, files: { 'a.txt': 'one\n' } })
+    git(made.root, 'init', '-q')
+    matches(await made.call('unified_exec', { action: 'run', command: 'git rev-parse --git-dir' }), { ok: true, output: { stdout: '.git\n' } })
+    expect([await say(made, 'git status'), await say(made, 'git diff'), existsSync(join(other.root, 'marker'))]).toEqual(['run', 'run', false])
+  })
+
+  it('gets no program started at the command line or over MCP either', async () => {
+    await using made = await repository()
+    await embedded(made, 'a/b/c')
+    await symlink('a/b/c', join(made.root, 'link'))
+    const input = { action: 'run', command: 'git status', workdir: 'link' }
+    const { stdout, code } = await vtcode(made, ['call', '--mode', 'auto', '--config', 'sandbox.mode=off', 'unified_exec', '--input', JSON.stringify(input)])
+    expect([code, JSON.parse(stdout)]).toMatchObject([1, { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining('the folder itself is a repository') } }])
+    const client = new Client({ name: 'test', version: '1' })
+    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp', '--config', 'sandbox.mode=off'], cwd: made.root, env: surroundings(made) }))
+    try {
+      const told = async (args: Record<string, unknown>) => JSON.stringify(await client.callTool({ name: 'unified_exec', arguments: args }))
+      expect(await told(input)).toContain('VT_POLICY_NEEDS_APPROVAL')
+      expect(await told({ action: 'run', command: 'cd link && git diff' })).toContain('VT_POLICY_NEEDS_APPROVAL')
+      expect(await told({ action: 'run', command: 'git status --short' })).toContain('a.txt')
+    } finally {
+      await client.close()
+    }
+    expect(existsSync(join(made.root, 'marker'))).toBe(false)
+  })
+
+  it('is asked for by options that set or lead elsewhere, whatever rule allows git', async () => {
+    await using made = await repository({ policy: { allow: ['Bash(git *)'] } })
+    const commands = [`git -c core.fsmonitor='${program(made)}' status`, 'git -c alias.x=!touch\\ marker x', 'git --git-dir=sub status', 'git --git-dir sub status', 'git --work-tree=/ status', 'git --exec-path=. status', 'git --config-env=core.pager=X log', 'git -C /etc status', 'git -C .. status', 'git -C $X status']
+    expect(await wrong(made, commands)).toEqual([])
+    for (const command of ['git -c user.name=x -C sub status', 'git --no-pager --literal-pathspecs log', 'git -c color.ui=never -P diff']) expect([command, await say(made, command)]).toEqual([command, 'run'])
+  })
+})
+
+describe('what the user owns', () => {
+  it('is worked with unasked: worktrees beside and inside of a bare repository, submodules, links, odd but harmless settings', async () => {
+    await using made = await bootKernel({ mode: 'auto', config: { sandbox: { mode: 'off' }, manifests: ['!builtin:duplicate_calls'] }, files: { 'plain/a.txt': 'a\n' } })
+    const { root } = made
+    git(root, 'init', '-q', '-b', 'main', 'plain')
+    git(join(root, 'plain'), 'add', '.')
+    git(join(root, 'plain'), 'commit', '-qm', 'first')
+    git(root, 'clone', '-q', '--bare', 'plain', 'store')
+    git(join(root, 'store'), 'worktree', 'add', '-q', '../tree', '-b', 'x')
+    git(join(root, 'store'), 'worktree', 'add', '-q', 'inside', '-b', 'y')
+    git(root, 'init', '-q', '-b', 'main', 'outer')
+    git(join(root, 'outer'), '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', join(root, 'plain'), 'deep/lib')
+    git(join(root, 'outer'), 'commit', '-qm', 'sub')
+    await symlink('plain', join(root, 'link'))
+    for (const [key, value] of [['remote.origin.gh-resolved', 'base'], ['branch.main.vscode-merge-base', 'origin/main'], ['core.ignoreCase', 'false'], ['branch.a.b.c.remote', 'origin']]) git(join(root, 'plain'), 'config', key!, value!)
+    await writeFile(join(root, 'outer/deep/lib/a.txt'), 'changed\n')
+    for (const workdir of ['plain', 'tree', 'store/inside', 'outer', 'outer/deep/lib', 'link']) {
+      for (const command of ['git status --short', 'git diff', 'git log --oneline']) expect([workdir, command, await say(made, command, { workdir })]).toEqual([workdir, command, 'run'])
+    }
+    matches(await made.call('unified_exec', { action: 'run', command: 'git status --short', workdir: 'outer' }), { ok: true, output: { stdout: ' m deep/lib\n' } })
+    git(join(root, 'outer/deep/lib'), 'config', 'filter.x.clean', `touch ${join(root, 'marker')}; cat`)
+    await writeFile(join(root, 'outer/.git/modules/deep/lib/info/attributes'), '* filter=x\n')
+    await writeFile(join(root, 'outer/deep/lib/a.txt'), 'changes\n')
+    expect(await wrong(made, ['git status', 'git diff'], { workdir: 'outer' })).toEqual([])
+  })
+
+  it('is a worktree whose repository lies outside: it is worked in where that repository names it', async () => {
+    await using main = await repository()
+    await using made = await bootKernel({ mode: 'auto', config: { sandbox: { mode: 'off' } } })
+    git(main.root, 'worktree', 'add', '-q', join(made.root, 'tree'), '-b', 'x')
+    expect(await say(made, 'git status', { workdir: 'tree' })).toBe('run')
+    await cp(join(made.root, 'tree'), join(made.root, 'copy'), { recursive: true })
+    expect(await wrong(made, ['git status', 'git log'], { workdir: 'copy' })).toEqual([])
+  })
+
+  it('is `diff.external` of the user: asked for, and with the yes the program shows the difference', async () => {
+    await using made = await repository()
+    const home = join(made.root, 'home')
+    await mkdir(home)
+    await writeFile(join(home, '.gitconfig'), '[diff]\n\texternal = echo shown by mine\n')
+    const { HOME } = process.env
+    process.env['HOME'] = home
+    try {
+      const refused = await made.call('unified_exec', { action: 'run', command: 'git diff' })
+      matches(refused, { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: "re:.*the user's own git configuration has differences shown by 'echo shown by mine'.*" } })
+      matches(await made.call('unified_exec', { action: 'run', command: 'git diff ' }, { approve: () => true }), { ok: true, output: { stdout: 're:shown by mine a\\.txt [^]*' } })
+      expect(await say(made, 'git status')).toBe('run')
+      expect(await say(made, 'git show')).toBe('run')
+    } finally {
+      process.env['HOME'] = HOME
+    }
   })
 })
 

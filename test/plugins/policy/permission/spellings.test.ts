@@ -60,7 +60,7 @@ describe('a program that nobody allowed', () => {
 
   it('runs from no file, by no name of another file, and by no interpreter of what is allowed', async () => {
     const lines = ['sh b.sh', 'bash < b.sh', 'cat b.sh | sh', '. ./b.sh', 'echo YmNtZA== | base64 -d | sh', 'awk \'BEGIN{system("bcmd")}\'', 'perl -e \'system "bcmd"\'', 'python3 -c "import os; os.system(\'bcmd\')"', 'xargs -a a.txt env',
-      'env $(cat a.txt)', 'env "$(cat a.txt)"', "env -S 'bcmd x'", 'touch x; bcmd', 'touch x | bcmd', 'touch $(bcmd)', 'env true && bcmd', "sed -n '1e bcmd' a.txt", 'PROMPT_COMMAND=bcmd bash -i', 'ls -la;bcmd', 'git -c core.pager=bcmd -p log', 'tar cf x a.txt --checkpoint-action=exec=bcmd --checkpoint=1']
+      'env $(cat a.txt)', 'env "$(cat a.txt)"', "env -S 'bcmd x'", 'touch x; bcmd', 'touch x | bcmd', 'touch $(bcmd)', 'cat <<E\n$( ls |& ! bcmd )\nE', 'env true && bcmd', "sed -n '1e bcmd' a.txt", 'PROMPT_COMMAND=bcmd bash -i', 'ls -la;bcmd', 'git -c core.pager=bcmd -p log', 'tar cf x a.txt --checkpoint-action=exec=bcmd --checkpoint=1']
     for (const command of lines) expect([command, (await run(command)).ok, await marker()]).toEqual([command, false, ''])
   })
 })

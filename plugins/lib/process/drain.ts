@@ -1,5 +1,5 @@
 import { Socket } from 'node:net'
-import type { Readable } from 'node:stream'
+import { PassThrough, pipeline, type Readable } from 'node:stream'
 
 /** Contract: the chunk is overwritten after the return; a promise holds the next one back until it settles. */
 export type Take = (chunk: Buffer) => Promise<void> | undefined
@@ -33,13 +33,15 @@ export function drain(pipe: Readable, take: Take): Readable {
   }
 }
 
+/** Node reads on once the program has ended, paused or not. Behind the pipe is a stream that it does not know: this one waits for us. */
 function readable(pipe: Readable, take: Take): Readable {
-  return pipe
+  const waiting = pipeline(pipe, new PassThrough(), () => {})
+  return waiting
     .on('data', (chunk: Buffer) => {
       const busy = take(chunk)
       if (!busy) return
-      pipe.pause()
-      void busy.then(() => pipe.resume())
+      waiting.pause()
+      void busy.then(() => waiting.resume())
     })
     .on('error', () => {})
 }

@@ -1,0 +1,95 @@
+import { nearest, report, wildcard, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Settings, type SlotInfo } from '../base/index.js'
+import { isOwnName, undecorated, type NamedSlots } from './spellings.js'
+
+const effects: readonly string[] = ['read', 'write', 'exec', 'net', 'ask'] satisfies Effect[]
+/** Names of rules that speak about several slots at once. */
+export const ruleFamilies = ['Read', 'Grep', 'Glob', 'Edit', 'Write', 'MultiEdit', 'NotebookEdit', 'Bash', 'WebFetch', 'WebSearch', 'Skill', 'AskUserQuestion'] as const
+/** Every tool of a server is called by this, the name of the server, and its own. */
+const server = /^mcp__[\w-]+?__/
+
+/** Whether an allow rule may name tools by a glob: the actions of one tool, or tools of one server. What nobody has thought of stays shut. */
+export const mayAllow = (name: string): boolean => !name.includes('*') || /^\w+\/\*$/.test(name) || (server.test(name) && server.exec(name)![0].length <= name.indexOf('*'))
+
+type Known = NamedSlots & { readonly infos: readonly ContributionInfo[] }
+
+/** What deserves a word about the names in limits and rules: one that nobody serves leaves open what was meant to be shut, and some hold for one spelling only. */
+export function policyNames({ policy, automation }: Settings, registry: Known): Diagnostic[] {
+  const byName = new Map<string, SlotInfo[]>()
+  for (const { info } of registry.slots.values()) for (const name of [...info.names, ...info.aliases]) byName.set(name, [...(byName.get(name) ?? []), info])
+  const constraints = Object.keys(policy['constraints'] as object).map((name): Mention => ({ name, opens: false }))
+  const { allowed_tools = [] } = ((automation as JsonObject | undefined)?.['full_auto'] ?? {}) as { allowed_tools?: Entry[] }
+  const rules = [...rulesIn(policy['deny'], false), ...rulesIn(policy['ask'], false), ...rulesIn(policy['allow'], true), ...rulesIn(allowed_tools, true)]
+  const behind = (name: string): SlotInfo[] => slotsBehind(name, byName)
+  const diagnostics = [...constraints, ...rules].flatMap((mention) => {
+    const { name, opens } = mention
+    if ([...effects, ...ruleFamilies].includes(name)) return []
+    if (opens && !mayAllow(name)) return [idle(mention, byName)]
+    const slots = behind(name)
+    if (slots.length > 0) return oneSpelling(mention, slots)
+    return isLater(name, registry) ? [] : [unknown(mention, [...byName.keys()])]
+  })
+  return [...new Map(diagnostics.map((one) => [one.message, one])).values()]
+}
+
+function slotsBehind(name: string, byName: ReadonlyMap<string, SlotInfo[]>): SlotInfo[] {
+  const exact = [name, undecorated(name)].flatMap((one) => byName.get(one) ?? [])
+  const matches = name.includes('*') ? wildcard(name) : (one: string) => one.startsWith(`${name}__`)
+  const several = exact.length > 0 ? [] : [...byName].flatMap(([one, infos]) => (matches(one) ? infos : []))
+  return [...new Set([...exact, ...several])]
+}
+
+/** A server that has not said yet what it offers, or could not be started, may still serve any name behind its own. */
+function isLater(name: string, { infos, slots }: Known): boolean {
+  return infos.some(({ id, slot }) => {
+    const own = `mcp__${id.slice(id.lastIndexOf(':') + 1).replace(/[^A-Za-z0-9_-]/g, '_')}`
+    const isSilent = slot === undefined && ![...slots.keys()].some((one) => one.startsWith(`${own}__`))
+    return isSilent && (name === own || name.startsWith(`${own}__`))
+  })
+}
+
+type Entry = string | { rule: string }
+interface Mention {
+  name: string
+  /** Does it allow something, rather than take it away? */
+  opens: boolean
+  /** The property of the input that it speaks about. */
+  property?: string
+}
+
+function rulesIn(entries: unknown, opens: boolean): Mention[] {
+  const texts = ([entries ?? []].flat() as Entry[]).map((entry) => (typeof entry === 'string' ? entry : entry.rule).trim())
+  return texts.flatMap((text) => {
+    const left = /^Except\((.*)\)$/.exec(text)?.[1]
+    if (left !== undefined) return left.split(/,\s*/).flatMap((name) => rulesIn([name.trim()], true))
+    const [, name, property] = /^([^\s()]+)(?:\((?:([\w.-]+):)?.*\))?$/s.exec(text) ?? []
+    return name === undefined ? [] : [{ name, opens, ...(property !== undefined && { property }) }]
+  })
+}
+
+const unknown = ({ name }: Mention, known: readonly string[]): Diagnostic =>
+  report('VT_POLICY_UNKNOWN_TOOL', { name, nearest: suggested(name, known) }, [], 'warning')
+
+const idle = ({ name }: Mention, known: ReadonlyMap<string, unknown>): Diagnostic => report('VT_POLICY_NO_MATCH', { name, nearest: suggested(name, [...known.keys()]) }, [], 'warning')
+
+/** The nearest name that would meet something; for a glob the nearest that allows. */
+function suggested(name: string, known: readonly string[]): string {
+  const servers = [...new Set(known.flatMap((one) => server.exec(one)?.[0] ?? []))]
+  const globs = [...new Set([...servers.map((one) => `${one}*`), ...known.flatMap((one) => (one.includes('/') ? [`${one.split('/')[0]}/*`] : []))])]
+  const own = server.exec(name)?.[0]
+  const names = /^[A-Z]/.test(name) ? [...ruleFamilies, ...known] : [...known, ...effects]
+  const elsewhere = own === undefined || servers.includes(own) ? [] : servers.map((one) => `${one}${name.slice(own.length)}`).filter((one) => known.includes(one))
+  const byServer = own && globs.find((one) => nearest(own.slice(0, -2), [one.slice(0, -3)]))
+  const like = nearest(name, name.includes('*') ? globs : [...elsewhere, ...names]) ?? byServer ?? globs.find((one) => one.startsWith(name.replace(/\*.*$/, '')))
+  return like === undefined ? '' : `; nearest: ${like}`
+}
+
+/** What allows an alias allows calls by that name only: the alias may stand for a part of the slot. A property of the alias is none of the slot. */
+function oneSpelling({ name, opens, property }: Mention, infos: readonly SlotInfo[]): Diagnostic[] {
+  // A glob is no spelling of one name.
+  const behind = name.includes('*') ? [] : infos.filter((info) => !isOwnName(name, info) && !info.slot.startsWith(`${name}__`))
+  if (behind.length === 0) return []
+  const slots = behind.map(({ slot }) => slot).join(', ')
+  const strange = property !== undefined && !behind.some(({ input }) => Object.hasOwn((input['properties'] ?? {}) as object, property))
+  if (strange) return [report('VT_POLICY_ONE_SPELLING', { name: `${name}(${property}:…)`, reason: `'${property}' is no property of ${slots}, so it meets no call`, slots }, [], 'warning')]
+  return opens ? [report('VT_POLICY_ONE_SPELLING', { name, reason: `what it opens holds for calls by this name only, not for ${slots}`, slots }, [], 'warning')] : []
+}

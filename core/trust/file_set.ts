@@ -1,0 +1,100 @@
+import { lstatSync, readdirSync, readlinkSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { inside } from '../base/index.js'
+import { refuse } from './tree.js'
+
+const MAX_LINKS = 40
+/** The most files that a folder may hold which a command names; a larger one is said not to be covered. */
+const MAX_NAMED = 2_000
+
+/** Files and links of a workspace that belong to one item, each on the way that the system takes to it. */
+export class FileSet {
+  readonly #paths = new Set<string>()
+  readonly #absent = new Set<string>()
+  readonly #shown = new Set<string>()
+  constructor(readonly root: string) {}
+
+  /** What is hashed and copied: files and links, relative to the root. */
+  get paths(): string[] {
+    return [...this.#paths]
+  }
+  /** Names that would be used if something lay there. */
+  get absent(): string[] {
+    return [...this.#absent]
+  }
+  /** What a person is shown: files by the names they were asked for by, and folders that count whole. */
+  get shown(): string[] {
+    return [...this.#shown]
+  }
+
+  /** Adds a file, and the links on the way to it. Answers where it really lies, or nothing where no file lies. Throws VT_MANIFEST_LIMIT for a way that leads out. */
+  file(path: string): string | undefined {
+    const found = this.#walk(path)
+    if (found?.kind !== 'file') return undefined
+    this.#paths.add(relative(this.root, found.path))
+    this.#shown.add(path)
+    return found.path
+  }
+  /** Notes a name that was asked for, whether a file lies there or not. */
+  named(path: string): string | undefined {
+    const found = this.file(path)
+    if (found === undefined && inside(this.root, path)) {
+      this.#absent.add(relative(this.root, path))
+      this.#shown.add(path)
+    }
+    return found
+  }
+  /** Adds a folder whole. Answers where it really lies; nothing where no folder lies, or it is larger than `most` files. */
+  folder(path: string, most = Infinity): string | undefined {
+    const found = this.#walk(path)
+    if (found?.kind !== 'folder') return undefined
+    const files: string[] = []
+    const walk = (folder: string): boolean => {
+      for (const entry of readdirSync(folder, { withFileTypes: true })) {
+        if (entry.name === '.git' || entry.name === '__pycache__') continue
+        if (entry.isDirectory()) {
+          if (!walk(join(folder, entry.name))) return false
+        } else if (entry.isFile() || entry.isSymbolicLink()) files.push(join(folder, entry.name))
+        if (files.length > most) return false
+      }
+      return true
+    }
+    if (!walk(found.path)) return undefined
+    for (const file of files) this.#paths.add(relative(this.root, file))
+    this.#shown.add(path)
+    return found.path
+  }
+  /** The same for a folder that a command names. */
+  namedFolder(path: string): string | undefined {
+    return this.folder(path, MAX_NAMED)
+  }
+  kindOf(path: string): 'file' | 'folder' | undefined {
+    return inside(this.root, path) ? this.#walk(path, false)?.kind : undefined
+  }
+
+  /** Follows a path as the system does, and adds the links on its way. */
+  #walk(path: string, add = true): { path: string; kind: 'file' | 'folder' } | undefined {
+    let rest = this.#below(path)
+    let at = this.root
+    for (let links = 0; rest.length > 0; ) {
+      const next = join(at, rest.shift()!)
+      const stat = lstatSync(next, { throwIfNoEntry: false })
+      if (!stat) return undefined
+      if (stat.isSymbolicLink()) {
+        if (++links > MAX_LINKS) throw refuse(`${path} is a loop of links.`, path)
+        if (add) this.#paths.add(relative(this.root, next))
+        rest = [...this.#below(resolve(dirname(next), readlinkSync(next)), path), ...rest]
+        at = this.root
+      } else if (rest.length === 0) {
+        if (!stat.isFile() && !stat.isDirectory()) throw refuse(`${path} is neither a file nor a folder.`, path)
+        return { path: next, kind: stat.isFile() ? 'file' : 'folder' }
+      } else if (stat.isDirectory()) at = next
+      else return undefined
+    }
+    return { path: at, kind: 'folder' }
+  }
+  #below(path: string, from = path): string[] {
+    if (!inside(this.root, path)) throw refuse(`${from} leads out of ${this.root}; code that is agreed to lies below it.`, from)
+    return relative(this.root, path).split('/').filter((name) => name !== '')
+  }
+}

@@ -1,0 +1,95 @@
+import type { Transport } from '@modelcontextprotocol/client'
+
+/** The largest message of a server, and the largest list of tools over all its pages, in bytes. */
+export const MAX_ANSWER = 32 * 1_048_576
+
+/** The most tools of one server: each is a name that every list, policy and model is told of. */
+export const MAX_TOOLS = 2_000
+
+/** Counts what a server sends. While a list is read, the whole of it is bounded: its pages are kept until the last has come. */
+export class Intake {
+  #bytes = 0
+  #most = Infinity
+  #exceeded: () => void = () => {}
+  /** Why the connection had to be closed. */
+  fault: string | undefined
+  /** Closes the connection. */
+  onFault: () => void = () => {}
+
+  readonly add = (bytes: number): void => {
+    this.#bytes += bytes
+    if (this.#bytes <= this.#most) return
+    this.#most = Infinity
+    this.#exceeded()
+  }
+
+  /** Nothing more is read of a server that sends too much: a stream that broke off would be asked for again, and its call would wait. */
+  fail(what: string): Error {
+    this.fault ??= `it sent ${what}`
+    this.onFault()
+    return new Error(`The server sent ${what}.`)
+  }
+
+  /** The same transport: a message that its reader cannot take, such as one nested without end, ends the connection and not the program. */
+  guard<T extends Transport>(transport: T): T {
+    let reader: Transport['onmessage']
+    const guarded = (read: NonNullable<Transport['onmessage']>): typeof read => (message, extra) => {
+      try {
+        read(message, extra)
+      } catch {
+        transport.onerror?.(this.fail('a message that cannot be read'))
+      }
+    }
+    return Object.defineProperty(transport, 'onmessage', { get: () => reader, set: (read: Transport['onmessage']) => (reader = read && guarded(read)) })
+  }
+
+  /** Runs work during which the server may send `MAX_ANSWER` bytes; then `exceeded` is called. */
+  async within<T>(work: () => Promise<T>, exceeded: () => void): Promise<T> {
+    this.#most = this.#bytes + MAX_ANSWER
+    this.#exceeded = exceeded
+    try {
+      return await work()
+    } finally {
+      this.#most = Infinity
+    }
+  }
+}
+
+/**
+ * The fetch of a remote server: each answer, and each event of a stream, has at most `MAX_ANSWER` decoded bytes. `redirect` says what
+ * becomes of a redirect, for a transport that would send its headers after it to whatever origin.
+ */
+export function boundedFetch(intake: Intake, redirect?: 'error'): typeof fetch {
+  return async (input, init) => {
+    const answer = await fetch(input, { ...init, ...(redirect && { redirect }) })
+    if (!answer.body) return answer
+    const events = answer.headers.get('content-type')?.startsWith('text/event-stream') ?? false
+    const body = answer.body.pipeThrough(bounded(intake, events))
+    const { status, statusText, headers } = answer
+    // The rules for redirects look at the address that answered.
+    return Object.defineProperties(new Response(body, { status, statusText, headers }), { url: { value: answer.url }, redirected: { value: answer.redirected }, type: { value: answer.type } })
+  }
+}
+
+function bounded(intake: Intake, events: boolean): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  let size = 0
+  let blank = false
+  return new TransformStream({
+    transform(chunk, controller) {
+      intake.add(chunk.length)
+      if (events) for (const byte of chunk) count(byte)
+      else size += chunk.length
+      if (size > MAX_ANSWER) controller.error(intake.fail('an answer of more than 32 MiB'))
+      else controller.enqueue(chunk)
+    },
+  })
+
+  /** An event ends with an empty line; a carriage return is part of the end of its line. */
+  function count(byte: number): void {
+    size++
+    if (byte === 13) return
+    if (byte !== 10) blank = false
+    else if (blank) size = 0
+    else blank = true
+  }
+}

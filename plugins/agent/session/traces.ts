@@ -1,0 +1,39 @@
+import { rm } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import type { Workspace } from '../../../core/workspace/index.js'
+import { historyFolder } from '../../lib/files/index.js'
+import { callsFolder, spooled, spoolFolder } from '../../lib/state/index.js'
+
+/** Folders that a session may make. */
+const folders = [callsFolder, historyFolder, spoolFolder]
+
+/** Which of the folders of sessions are there. */
+export async function foldersThere(workspace: Workspace): Promise<ReadonlySet<string>> {
+  const there = await Promise.all(['.vtcode', ...folders].map(async (path) => ((await workspace.stat(path)) ? [path] : [])))
+  return new Set(there.flat())
+}
+
+/** Deletes what tools and records wrote for a session that is not kept, and the folders that were made for it. */
+export async function forgetSession(workspace: Workspace, id: string, before: ReadonlySet<string>): Promise<void> {
+  await removeTraces(workspace, id)
+  for (const path of folders) if (!before.has(path)) await removeEmpty(workspace, path)
+  if (!before.has('.vtcode')) await removeEmpty(workspace, '.vtcode')
+}
+
+/** Deletes everything that was written for a session. */
+export async function removeTraces(workspace: Workspace, id: string): Promise<void> {
+  const folder = `${callsFolder}/${id}`
+  if (await workspace.stat(folder)) await workspace.remove(folder, { recursive: true })
+  for (const { name } of await workspace.names(historyFolder).catch(() => [])) {
+    if (name === id || name.startsWith(`${id}_`)) await workspace.remove(`${historyFolder}/${name}`, { recursive: true })
+  }
+  for (const { path } of await spooled(workspace, id)) await workspace.remove(path)
+}
+
+/** A folder that holds nothing but what tells git to pass it over. The workspace would put it aside in such a folder first. */
+async function removeEmpty(workspace: Workspace, path: string): Promise<void> {
+  const names = await workspace.names(path).catch(() => undefined)
+  if (!names?.every(({ name }) => name === '.gitignore')) return
+  await using parent = await workspace.openDirectory(dirname(path))
+  await rm(`${parent.ref}/${basename(path)}`, { recursive: true, force: true })
+}

@@ -1,0 +1,16 @@
+import { statSync, type BigIntStats } from 'node:fs'
+
+export function bigStat(file: string): BigIntStats | undefined {
+  try {
+    return statSync(file, { bigint: true, throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+/** One version of a file; of a folder only which one it is, for what is in it changes all day. */
+export function fileState(file: string): string {
+  const stat = bigStat(file)
+  if (!stat) return '-'
+  return stat.isDirectory() ? `${stat.dev}.${stat.ino}` : `${stat.dev}.${stat.ino}.${stat.size}.${stat.mtimeNs}.${stat.ctimeNs}`
+}

@@ -1,0 +1,94 @@
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { entriesOf } from './entries.js'
+
+/** The places that steer one repository, or one worktree of it. */
+export interface GitFolder {
+  /** Real path of the folder that holds HEAD and index. */
+  path: string
+  /** Real path of the folder that holds configuration and hooks: another one for a worktree. */
+  common: string
+}
+
+/** Whether git takes a folder for a repository: it holds HEAD, and objects and refs or the name of the folder that does. */
+export function isGitFolder(path: string): boolean {
+  if (!isThere(join(path, 'HEAD'))) return false
+  return (isThere(join(path, 'objects')) && isThere(join(path, 'refs'))) || isThere(join(path, 'commondir'))
+}
+
+/** The git folder that `.git` in this folder is or names, whether anything is there or not. */
+export function gitFolderAt(folder: string): GitFolder | undefined {
+  const path = join(folder, '.git')
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (!stat) return undefined
+  if (!stat.isFile()) return named(path)
+  const [, target] = /^gitdir: *([^\r\n\0]+)/.exec(smallText(path) ?? '') ?? []
+  return target === undefined ? undefined : named(resolve(folder, target))
+}
+
+/** A git folder with the one that it shares with others. */
+export function named(path: string): GitFolder {
+  const real = realPathOf(path)
+  const shared = (smallText(join(real, 'commondir')) ?? '').replace(/[\r\n]+$/, '')
+  return { path: real, common: shared === '' ? real : realPathOf(resolve(real, shared)) }
+}
+
+/** Git folders inside of one, at any depth: those of its worktrees and of its submodules, whose names may hold slashes. */
+export function foldersWithin(start: GitFolder): GitFolder[] {
+  const found = new Map([[start.path, start]])
+  for (const { path, common } of found.values()) {
+    for (const folder of new Set([path, common])) {
+      const inner = [...foldersIn(join(folder, 'worktrees')).map((name) => [join(folder, 'worktrees', name)]), gitFoldersBelow(join(folder, 'modules'), 5)].flat()
+      for (const one of inner.filter(isGitFolder).map(named)) if (!found.has(one.path)) found.set(one.path, one)
+    }
+  }
+  return [...found.values()].slice(1)
+}
+
+const gitFoldersBelow = (folder: string, depth: number): string[] =>
+  isGitFolder(folder) ? [folder] : depth === 0 ? [] : foldersIn(folder).flatMap((name) => gitFoldersBelow(join(folder, name), depth - 1))
+
+/** The git folder that a place lies in: the nearest one upwards, down to `root`; none where a working tree comes first. */
+export function gitFolderAbove(path: string, root: string): string | undefined {
+  for (let at = path; ; at = dirname(at)) {
+    if (isGitFolder(at)) return at
+    if (at.length <= root.length || (at !== path && isThere(join(at, '.git')))) return undefined
+  }
+}
+
+const mostNames = 1000
+const foldersIn = (folder: string): string[] => entriesOf(folder).filter(({ isFolder }) => isFolder).slice(0, mostNames).map(({ name }) => name)
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/** The real path as far as there is one, the rest as text. */
+export function realPathOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    const parent = dirname(path)
+    return parent === path ? path : join(realPathOf(parent), path.slice(parent.length))
+  }
+}
+
+/** All of a small regular file; `undefined` where there is none, or where it is something else or longer than `most` bytes. */
+export function smallText(path: string, most = 4096): string | undefined {
+  let fd: number | undefined
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const stat = fstatSync(fd)
+    if (!stat.isFile() || stat.size > most) return undefined
+    const bytes = Buffer.alloc(most)
+    return bytes.toString('utf8', 0, readSync(fd, bytes, 0, most, 0))
+  } catch {
+    return undefined
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
+}

@@ -1,0 +1,26 @@
+import { devNull } from 'node:os'
+
+// What the repository may say of these does not count. There is nothing below the null device, so no hook is found there.
+const settings = {
+  'core.fsmonitor': 'false',
+  'core.hooksPath': devNull,
+  'core.pager': 'cat',
+  'protocol.allow': 'never',
+  'safe.bareRepository': 'explicit',
+  'log.showSignature': 'false',
+}
+
+/** Git without what it starts by itself: no hooks, no watcher, no fetching of what a partial clone lacks, no repository that lies in a folder as plain files. */
+export const gitHardened: Readonly<Record<string, string>> = {
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_NO_LAZY_FETCH: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_CONFIG_COUNT: String(Object.keys(settings).length),
+  ...Object.fromEntries(Object.entries(settings).flatMap(([key, value], index) => [[`GIT_CONFIG_KEY_${index}`, key], [`GIT_CONFIG_VALUE_${index}`, value]])),
+}
+
+/**
+ * The same without the configuration of the user and the machine: an attribute that names a filter or a textconv finds none, unless the
+ * repository's own configuration brings it.
+ */
+export const gitAlone: Readonly<Record<string, string>> = { ...gitHardened, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: devNull }

@@ -1,0 +1,111 @@
+import { lstatSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { askGit } from './ask.js'
+import { fileState, bigStat } from './file_state.js'
+import { isGitFolder, realPathOf, type GitFolder } from './folders.js'
+
+/** One line of a configuration, as git reads it. */
+export interface GitSetting {
+  /** `local` and `worktree` are the repository's own. */
+  scope: string
+  /** The file that says it; none for what the command line or we say. */
+  file: string | undefined
+  /** Section and name in lower case. */
+  key: string
+  value: string
+}
+
+/** What git takes for the repository of a folder, and everything that is set there. */
+export interface Repository extends GitFolder {
+  /** Real path of the working tree. */
+  top: string
+  settings: readonly GitSetting[]
+}
+
+export type FoundRepository = { repository: Repository } | { refused: string } | undefined
+
+const known = new Map<string, { found: FoundRepository; files: string[]; state: string }>()
+const mostKnown = 500
+const listing = ['--list', '-z', '--show-scope', '--show-origin']
+
+/**
+ * The repository that git finds from a folder, in git's own words; `undefined` where there is none. It is kept for as long as no file that
+ * git named, and none by which git would find another repository, was touched.
+ */
+export async function repositoryAt(folder: string, workspace: string): Promise<FoundRepository> {
+  const before = known.get(folder)
+  if (before && stateOf(before.files) === before.state) return before.found
+  if (!mayBeIn(folder)) return undefined
+  const began = BigInt(Date.now()) * 1_000_000n
+  const [places, settings] = await Promise.all([
+    askGit(['rev-parse', '--absolute-git-dir', '--git-common-dir', '--show-toplevel'], folder, workspace),
+    askGit(['config', ...listing], folder, workspace),
+  ])
+  if ('refused' in places) return places
+  if ('refused' in settings) return settings
+  const [path, common, top, ...rest] = places.output.split('\n')
+  if (!path || !common || !top || rest.join('') !== '') return { refused: 'the name of its folder has more than one line' }
+  const repository: Repository = { path, common: realPathOf(resolve(folder, common)), top, settings: settingsIn(settings.output, top) }
+  const found = { repository }
+  keep(folder, found, filesOf(folder, repository), began)
+  return found
+}
+
+/** Everything that is set for commands in a folder, be it in a repository or not. */
+export async function settingsAt(folder: string, workspace: string): Promise<readonly GitSetting[]> {
+  const found = await repositoryAt(folder, workspace)
+  if (found) return 'refused' in found ? [] : found.repository.settings
+  const answer = await askGit(['config', ...listing], folder, workspace)
+  return 'refused' in answer ? [] : settingsIn(answer.output, folder)
+}
+
+/** What one configuration file says, as if it were a repository's own; `undefined` when git cannot read it. */
+export async function settingsInFile(file: string, workspace: string): Promise<readonly GitSetting[] | undefined> {
+  if (fileState(file) === '-') return []
+  const answer = await askGit(['config', '--file', file, ...listing], dirname(file), workspace)
+  return 'refused' in answer ? undefined : settingsIn(answer.output, dirname(file)).map((setting) => ({ ...setting, scope: 'local' }))
+}
+
+/** Whether git may find anything from here upwards. */
+function mayBeIn(folder: string): boolean {
+  if (lstatSync(join(folder, '.git'), { throwIfNoEntry: false }) || isGitFolder(folder)) return true
+  return dirname(folder) !== folder && mayBeIn(dirname(folder))
+}
+
+/** Of each: scope, origin, and name with value. A name of a file stands on the working tree. */
+function settingsIn(output: string, top: string): GitSetting[] {
+  const parts = output.split('\0')
+  const settings: GitSetting[] = []
+  for (let at = 0; at + 2 < parts.length; at += 3) {
+    const [scope, origin, text] = [parts[at]!, parts[at + 1]!, parts[at + 2]!]
+    const end = text.indexOf('\n')
+    const file = origin.startsWith('file:') ? resolve(top, origin.slice(5)) : undefined
+    settings.push({ scope, file, key: end < 0 ? text : text.slice(0, end), value: end < 0 ? 'true' : text.slice(end + 1) })
+  }
+  return settings
+}
+
+/** All that the answer hangs on: what git read, what it would read, and the way by which it found the repository. */
+function filesOf(folder: string, { path, common, top, settings }: Repository): string[] {
+  const way: string[] = []
+  for (let at = folder; ; at = dirname(at)) {
+    way.push(join(at, '.git'))
+    if (at === top || dirname(at) === at) break
+  }
+  const own = ['HEAD', 'commondir', 'config', 'config.worktree', 'gitdir'].flatMap((name) => [join(path, name), join(common, name)])
+  const users = ['.gitconfig', '.config/git/config'].map((name) => join(homedir(), name))
+  return [...new Set([...way, ...own, ...users, '/etc/gitconfig', ...settings.flatMap(({ file }) => file ?? [])])]
+}
+
+// A file that changed just now may change once more within the same tick of its clock; such an answer is not kept.
+const settled = 100_000_000n
+
+function keep(folder: string, found: FoundRepository, files: string[], began: bigint): void {
+  const newest = files.map((file) => bigStat(file)).reduce((latest, stat) => (stat && !stat.isDirectory() && stat.ctimeNs > latest ? stat.ctimeNs : latest), 0n)
+  known.delete(folder)
+  if (known.size >= mostKnown) known.clear()
+  if (began - newest > settled) known.set(folder, { found, files, state: stateOf(files) })
+}
+
+const stateOf = (files: string[]): string => files.map((file) => fileState(file)).join()

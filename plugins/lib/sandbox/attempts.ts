@@ -1,0 +1,74 @@
+/** One act that the sandbox has to prevent: shell text that succeeds where it does not. */
+export interface Act {
+  /** What would be open, as a noun. */
+  name: string
+  script: string
+  /** It takes a moment: only asked for by a person. */
+  slow?: true
+}
+
+/**
+ * What is attempted in the sandbox, in a workspace of its own with settings, a repository and a file that is denied. Shell text without
+ * programs where that can be: it runs before the first command of every process.
+ */
+export const acts: readonly Act[] = [
+  { name: 'writing outside the workspace', script: 'touch "$OUTSIDE/written"; false' },
+  { name: 'reading outside the workspace', script: '[ -e "$OUTSIDE/secret" ]' },
+  { name: 'mounting anew what is read-only', script: 'mount -o remount,rw,bind /usr' },
+  { name: 'writing programs of the system', script: 'touch /usr/vtcode-probe && rm -f /usr/vtcode-probe' },
+  { name: 'writing memory of the machine without a limit', script: ': >/vtcode-probe || : >/dev/vtcode-probe' },
+  { name: 'making user namespaces', script: 'unshare -U true' },
+  { name: 'capabilities', script: 'grep -q "^Cap\\(Eff\\|Prm\\|Bnd\\|Amb\\):.*[1-9a-f]" /proc/self/status' },
+  { name: 'the network', script: 'sed 1,2d /proc/net/dev | grep -qv "^ *lo:"' },
+  { name: 'signalling processes outside', script: '[ "$(cat /proc/$OUTSIDE_PID/comm)" = "$OUTSIDE_COMM" ] && kill -0 "$OUTSIDE_PID"' },
+  {
+    name: 'reading the home folder',
+    script: `for path in "$OUTSIDE_HOME"/* "$OUTSIDE_HOME"/.[!.]*; do
+  [ -e "$path" ] || continue
+  case " $KNOWN_IN_HOME " in *" \${path##*/} "*) ;; *) exit 0 ;; esac
+done
+exit 1`,
+  },
+  {
+    name: 'reading the state of the machine',
+    script: `for path in /run/* /var/* /srv/* /mnt/* /media/* /boot/* /sys/*; do
+  [ -e "$path" ] || continue
+  case " $KNOWN " in *" $path "*) ;; *) exit 0 ;; esac
+done
+exit 1`,
+  },
+  {
+    name: 'writing what steers the kernel',
+    script: `cd /proc && for path in sys/kernel/core_pattern sys/kernel/modprobe sys/vm/drop_caches sys/fs/file-max sysrq-trigger \\
+  irq/*/smp_affinity irq/default_smp_affinity bus/pci/*/* scsi/scsi mtrr acpi/* fs/*/* dynamic_debug/control; do
+  [ -f "$path" ] && { : >>"$path"; } && exit 0
+done
+exit 1`,
+  },
+  { name: 'reading what only root may', script: '[ -s /etc/shadow ] && { : </etc/shadow; }' },
+  { name: 'reading what settings deny', script: 'cat denied/key || { mv denied elsewhere && cat elsewhere/key; } || cat single' },
+  { name: "writing git's settings", script: '{ : >>.git/config; } || : >.git/hooks/pre-commit || mv .git aside || mv .git/hooks aside' },
+  { name: 'writing settings of this program', script: ': >.vtcode/tool-policy.json || mv .vtcode aside || { : >>vtcode.config.yaml; }' },
+  { name: 'dumping memory to a file', script: '[ "$(ulimit -c)" != 0 ]' },
+  { name: 'files larger than a gibibyte', script: 'dd if=/dev/zero of=large bs=1 count=1 seek=1073741825', slow: true },
+  { name: 'a /tmp larger than 256 MiB', script: 'dd if=/dev/zero of=/tmp/large bs=1M count=300; code=$?; rm -f /tmp/large; exit $code', slow: true },
+  {
+    name: 'more than 2048 processes',
+    script: `mkfifo /tmp/gate && exec 5<>/tmp/gate
+count=0
+while [ $count -lt 2100 ]; do (read line <&5) & count=$((count + 1)); done
+exit 0`,
+    slow: true,
+  },
+]
+
+/** In a workspace that is the home. */
+export const homeActs: readonly Act[] = [
+  { name: 'reading keys where the home is the workspace', script: 'cat .ssh/id || cat .npmrc || { mv .ssh elsewhere && cat elsewhere/id; }' },
+  { name: 'writing keys where the home is the workspace', script: ': >.ssh/authorized_keys && [ -s .ssh/id ] || mv .ssh elsewhere' },
+  { name: 'writing what starts with the shell', script: '{ : >>.bashrc; } || mv .bashrc elsewhere' },
+]
+
+/** One shell text that tries all and prints a line for each that succeeds. */
+export const attempted = (some: readonly Act[]): string =>
+  [...some.map(({ script }, index) => `(${script}) >/dev/null 2>&1 </dev/null && echo "open ${index}"`), 'echo done'].join('\n')

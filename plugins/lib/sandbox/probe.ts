@@ -1,0 +1,149 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { findProgram, searchPath } from '../../../core/base/index.js'
+import { tempFolder } from '../base/index.js'
+import { runProgram, tail, type SandboxSettings } from '../process/index.js'
+import { acts, attempted, homeActs, type Act } from './attempts.js'
+import { confinedCommand, type SandboxTools } from './launch.js'
+import { steered, type Confinement } from './profile.js'
+import { namesInHome, socketsOfMachine } from './sight.js'
+
+export type Sandbox = { tools: SandboxTools } | { missing: string }
+/** Something that the sandbox has to prevent, and whether it did. */
+export interface Attempt {
+  name: string
+  held: boolean
+  /** What was reached. */
+  found?: string[]
+}
+
+let probed: Promise<Sandbox> | undefined
+
+/** bubblewrap, if it is here and holds: on the first question acts that it has to prevent are attempted in it. */
+export async function sandbox(): Promise<Sandbox> {
+  const found = programs()
+  return 'missing' in found ? found : (probed ??= probe(found.tools))
+}
+
+function programs(): Sandbox {
+  const folders = searchPath(process.env.PATH, process.cwd())
+  const [env, bwrap, prlimit] = ['env', 'bwrap', 'prlimit'].map((name) => findProgram(name, folders))
+  if (!bwrap) return { missing: 'bubblewrap (bwrap) is not installed' }
+  // The one of Debian tells a signal from an exit code.
+  const sh = findProgram('dash', ['/usr/bin', '/bin']) ?? findProgram('sh', ['/usr/bin', '/bin', ...folders])
+  if (!env || !prlimit || !sh) return { missing: 'the programs env, prlimit and sh are not installed' }
+  return { tools: { env, bwrap, prlimit, sh } }
+}
+
+async function probe(tools: SandboxTools): Promise<Sandbox> {
+  const { attempts, problem } = await attemptIn(tools, acts.filter(({ slow }) => !slow), madeWorkspace)
+  const open = attempts.filter(({ held }) => !held).map(({ name }) => name)
+  if (problem === undefined && open.length === 0) return { tools }
+  return { missing: `bubblewrap does not hold here: ${problem ?? `open is ${open.join(', ')}`}` }
+}
+
+/** Every act attempted in the sandbox, and what of the machine is in sight in this workspace under these settings. */
+export async function examineSandbox(workspace: string, settings: Confinement['settings']): Promise<Attempt[] | { missing: string }> {
+  const found = programs()
+  if ('missing' in found) return found
+  const { tools } = found
+  const [inWorkspace, inHome] = [await attemptIn(tools, acts, madeWorkspace), await attemptIn(tools, homeActs, madeHome)]
+  const problem = inWorkspace.problem ?? inHome.problem
+  if (problem !== undefined) return { missing: `bubblewrap does not hold here: ${problem}` }
+  return [...inWorkspace.attempts, ...inHome.attempts, await outliving(tools), ...(await inSightOf(tools, workspace, settings))]
+}
+
+const none: Confinement['settings'] = { network: false, deny_read: [], deny_write: [], writable: [], readable: [] } satisfies Omit<SandboxSettings, 'mode'>
+
+interface Attempted {
+  attempts: Attempt[]
+  /** It did not come to its end. */
+  problem?: string
+}
+
+async function attemptIn(tools: SandboxTools, some: readonly Act[], made: (folder: string) => Omit<Confinement, 'cwd' | 'shown'>): Promise<Attempted> {
+  const outside = tempFolder('probe')
+  const folder = join(outside, 'workspace')
+  try {
+    mkdirSync(folder)
+    writeFileSync(join(outside, 'secret'), 'secret')
+    const where = await steered({ ...made(folder), cwd: folder, shown: [] })
+    const { text, errors } = await runIn(tools, where, attempted(some), { OUTSIDE: outside })
+    if (!text.endsWith('done\n')) return { attempts: [], problem: (text + errors).trim().slice(0, 200) || 'it does not start' }
+    // Inside, the folder is there in memory, as one that leads to the workspace.
+    const written = existsSync(join(outside, 'written'))
+    return { attempts: some.map(({ name }, index) => ({ name, held: !text.includes(`open ${index}\n`) && !(index === 0 && written) })) }
+  } finally {
+    await rm(outside, { recursive: true, force: true })
+  }
+}
+
+function madeWorkspace(workspace: string): Omit<Confinement, 'cwd' | 'shown'> {
+  put(workspace, { '.git/HEAD': 'ref: refs/heads/main\n', '.git/config': '', '.git/hooks/sample': '', '.git/objects/x': '', '.git/refs/x': '', 'vtcode.config.yaml': '', 'denied/key': 'secret', single: 'secret' })
+  return { workspace, writable: true, settings: { ...none, deny_read: ['denied', join(workspace, 'single')] } }
+}
+
+function madeHome(home: string): Omit<Confinement, 'cwd' | 'shown'> {
+  put(home, { '.ssh/id': 'secret', '.npmrc': 'secret', '.bashrc': '' })
+  return { workspace: home, home, writable: true, settings: none }
+}
+
+function put(folder: string, files: Record<string, string>): void {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(folder, name, '..'), { recursive: true })
+    writeFileSync(join(folder, name), text)
+  }
+}
+
+async function runIn(tools: SandboxTools, where: Confinement, script: string, more: Record<string, string> = {}): Promise<{ text: string; errors: string }> {
+  const env = {
+    PATH: '/usr/bin:/bin:/usr/sbin:/sbin',
+    OUTSIDE_PID: String(process.pid),
+    OUTSIDE_COMM: own('/proc/self/comm'),
+    OUTSIDE_HOME: where.home ?? homedir(),
+    KNOWN_IN_HOME: [...namesInHome(homedir(), where.workspace), ...(where.gitConfig ? ['.gitconfig'] : [])].join(' '),
+    KNOWN: '/run/current-system',
+    ...more,
+  }
+  const launch = confinedCommand(tools, { file: '/bin/sh', args: ['-c', script], cwd: '/', env }, where)
+  const output = { out: tail(65_536), err: tail() }
+  const ended = await runProgram(launch, { signal: new AbortController().signal, seconds: 30 }, output.out.take, output.err.take)
+  launch.end(ended?.exit_code ?? null)
+  return { text: output.out.text(), errors: output.err.text() }
+}
+
+function own(file: string): string {
+  try {
+    return readFileSync(file, 'latin1').trim()
+  } catch {
+    return 'node'
+  }
+}
+
+/** What a command leaves behind, in a session of its own. */
+async function outliving(tools: SandboxTools): Promise<Attempt> {
+  const nap = `6${String(Math.random()).slice(2, 11)}`
+  const folder = tempFolder('probe')
+  try {
+    await runIn(tools, { workspace: folder, writable: false, cwd: '/', shown: [], settings: none }, `setsid sleep ${nap} >/dev/null 2>&1 & sleep 0.1`)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    const left = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && own(`/proc/${name}/cmdline`).includes(`sleep\0${nap}`))
+    return { name: 'processes that outlive their command', held: left.length === 0, ...(left.length > 0 && { found: left }) }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** What the settings leave open on purpose is named, not judged by: sockets that they name, all other ones where the network is on. */
+async function inSightOf(tools: SandboxTools, workspace: string, settings: Confinement['settings']): Promise<Attempt[]> {
+  const sockets = socketsOfMachine()
+  const where = { workspace, writable: false, cwd: '/', shown: [], settings }
+  const { text } = await runIn(tools, where, sockets.map((path, index) => `[ -S ${quoted(path)} ] && echo ${index}`).join('\n'))
+  const found = text.split('\n').flatMap((line) => (line === '' ? [] : [sockets[Number(line)]!]))
+  if (settings.network) found.push('sockets without a file, since sandbox.network is on')
+  return [{ name: 'sockets of the machine', held: found.length === 0, ...(found.length > 0 && { found }) }]
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

@@ -1,0 +1,164 @@
+import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import { inside } from '../../../core/base/index.js'
+import type { SandboxSettings } from '../process/index.js'
+import { steeringPaths, type SteeringPaths } from '../steering/index.js'
+import { gitConfigFor } from './git_config.js'
+import { linkedRepositories } from './repositories.js'
+import { emptied, isOfSystem, isReachable, nodeMounts, present, secretsOf, secretsOfSystem, shown as visible, socketsOfMachine, startupPlaces, systemMounts, toolMounts, type Mount } from './sight.js'
+
+/** Where a command runs and what of the machine it may touch there. */
+export interface Confinement {
+  /** Real path of the workspace. */
+  workspace: string
+  writable: boolean
+  /** Absolute path to start in. */
+  cwd: string
+  /** Absolute folders to show where the profile would hide them. */
+  shown: string[]
+  /** False: of the machine only what Node itself needs is there to be seen, and no program to be run. */
+  programs?: boolean
+  settings: Omit<SandboxSettings, 'mode'>
+  /** What stays as it is in a workspace that is written. */
+  steering?: SteeringPaths
+  /** The home folder of the user. */
+  home?: string
+  /** What of the user's git configuration commands get: it stands in `.gitconfig` of the home that they see. */
+  gitConfig?: string
+}
+
+/** Where bubblewrap reads the git configuration. */
+export const gitConfigDescriptor = 6
+
+/** Bytes that a command may put where no file of the machine is. */
+const mostBytes = { temp: 268_435_456, memory: 67_108_864, home: 67_108_864, hidden: 65_536 }
+
+/** With what steers programs in the workspace. Our own folder is there from now on: what is not, a command could make. */
+export async function steered(where: Confinement): Promise<Confinement> {
+  if (!where.writable) return where
+  const own = join(where.workspace, '.vtcode')
+  if (!lstatSync(own, { throwIfNoEntry: false })) mkdirSync(own, { recursive: true })
+  const [steering, gitConfig] = await Promise.all([steeringPaths(where.workspace), gitConfigFor(where.cwd, where.workspace)])
+  return { ...where, steering, gitConfig }
+}
+
+/** Arguments of bubblewrap: nothing of the machine is in sight but what is named here, and nothing of it is written but the workspace. */
+export function profile(where: Confinement, files: readonly string[]): string[] {
+  const { settings, shown } = where
+  return [
+    ...['user', 'pid', 'ipc', 'uts', 'cgroup-try', ...(settings.network ? [] : ['net'])].map((name) => `--unshare-${name}`),
+    ...['--disable-userns', '--cap-drop', 'ALL', '--die-with-parent'],
+    ...sightOf(where, files).flatMap(({ args }) => args),
+    ...shown.flatMap((path) => ['--ro-bind', path, path]),
+    ...(where.gitConfig ? ['--file', String(gitConfigDescriptor), join(homeInside(where), '.gitconfig')] : []),
+    // What bubblewrap itself made in memory has no limit of size.
+    ...['--remount-ro', '/dev', '--remount-ro', '/', '--setenv', 'HOME', homeInside(where)],
+  ]
+}
+
+/** Every place in the order in which it is put up: outer ones before inner ones, and what is denied last of all. */
+function sightOf(where: Confinement, files: readonly string[]): Mount[] {
+  const { workspace, writable, settings, programs = true, home = homedir() } = where
+  const readable = programs ? settings.readable.map((path) => fromHome(path, home)) : []
+  const opened = settings.writable.map((path) => fromHome(path, home))
+  const system = programs
+    ? [...systemMounts(), ...(emptyHome(where) ? [emptied(home, mostBytes.home)] : []), ...toolMounts(home, workspace), ...nodeMounts(home)]
+    : [...essentials, ...files].map((path) => visible(path))
+  const open = [...system, ...fresh(), ...readable.map((path) => visible(path)), visible(workspace, writable ? 'bind' : 'ro-bind'), ...opened.map((path) => visible(path, 'bind'))]
+  const among = (roots: string[]) => (path: string) => roots.some((root) => inside(root, path))
+  const inSight = among(open.filter(({ outside }) => outside).map(({ path }) => path))
+  const secret = [...secretsOf(home).filter(among([workspace, ...readable, ...opened])), ...secretsOfSystem().filter(inSight)]
+  const sockets = socketsOfMachine().filter((path) => inSight(path) && !among(readable)(path) && isReachable(path))
+  const hidden = [...deniedOf(where, home).filter(inSight), ...sockets]
+  const all = [...open, ...(writable ? guardsOf(where, home, hidden) : []), ...secret.filter((path) => ![...readable, ...opened].includes(path)).map(hiding)]
+  return [...all.sort((a, b) => depth(a) - depth(b)), ...hidden.map(hiding)]
+}
+
+const depth = ({ path }: Mount): number => (path === '/' ? 1 : path.split('/').length)
+
+/** The system's own places, made anew. What steers the kernel is read-only: in the usual container root may write it. */
+function fresh(): Mount[] {
+  const knobs = process.getuid?.() === 0 ? ['sys', 'fs', 'acpi', 'scsi', 'driver', 'dynamic_debug', 'mtrr'] : ['sys']
+  return [
+    { path: '/dev', args: ['--dev', '/dev'] },
+    { path: '/proc', args: ['--proc', '/proc'] },
+    ...knobs.map((name) => visible(`/proc/${name}`)),
+    ...['/run', '/var'].map((path) => ({ path, args: ['--dir', path] })),
+    emptied('/tmp', mostBytes.temp),
+    emptied('/dev/shm', mostBytes.memory),
+  ]
+}
+
+/** Whether commands get an empty home where the user's is; elsewhere theirs is `/tmp`. */
+function emptyHome({ workspace, settings, programs = true, home = homedir() }: Confinement): boolean {
+  const taken = [workspace, ...settings.readable.map((path) => fromHome(path, home))].some((root) => inside(root, home))
+  return programs && home !== '/' && isAbsolute(home) && !isOfSystem(home) && !taken
+}
+export const homeInside = (where: Confinement): string => (emptyHome(where) ? (where.home ?? homedir()) : '/tmp')
+
+/**
+ * What commands may not change in a workspace that they write, in folders that are mounts: as mounts they cannot be moved away and put up
+ * anew without the guard, nor can those of what is hidden.
+ */
+function guardsOf({ workspace, settings, steering }: Confinement, home: string, hidden: string[]): Mount[] {
+  const repositories = steering ? linkedRepositories(steering.gitFolders, workspace) : []
+  const kept = (steering?.readOnly ?? []).filter((path) => [workspace, ...repositories].some((root) => inside(root, path)))
+  const own = inside(workspace, home) ? startupPlaces(home) : []
+  const guarded = [...kept, ...own, ...settings.deny_write.map((path) => within(path, workspace)).filter((path) => existsSync(path))]
+  const folders = [workspace, ...repositories].flatMap((root) => foldersOf([...guarded, ...hidden], root))
+  const free = folders.filter((folder) => ![...guarded, ...hidden].some((outer) => inside(outer, folder)))
+  return [
+    ...[...repositories, ...free].map((path) => visible(path, 'bind')),
+    ...guarded.map((path) => visible(path)),
+    ...(steering?.writable ?? []).map((path) => visible(path, 'bind')),
+  ]
+}
+
+/** The folders below `root` that these paths lie in, outer ones first. */
+function foldersOf(paths: string[], root: string): string[] {
+  const folders = new Set<string>()
+  for (const path of paths) {
+    for (let at = path.indexOf('/', root.length + 1); path.startsWith(`${root}/`) && at !== -1; at = path.indexOf('/', at + 1)) folders.add(path.slice(0, at))
+  }
+  return [...folders]
+}
+
+/** Real places of `sandbox.deny_read`. What is relative is meant in the workspace and in the home. */
+function deniedOf({ workspace, settings }: Confinement, home: string): string[] {
+  return present(settings.deny_read.flatMap((path) => (isAbsolute(path) || path.startsWith('~/') ? [fromHome(path, home)] : [join(workspace, path), join(home, path)])))
+}
+
+/**
+ * Why a sandbox around this workspace would not hold. A name that it has to keep and that is a link: what it leads to is kept, the link
+ * itself could be put up anew. Only git's own, our own and those the user names; of the others, commands may make such as are missing anyhow.
+ */
+export function obstacle({ workspace, settings, steering }: Confinement): { path: string; why: string } | undefined {
+  if (['/usr', '/etc', '/proc', '/dev'].some((path) => inside(workspace, path))) return { path: workspace, why: 'it holds the system itself' }
+  const held = settings.deny_write.map((path) => within(path, workspace))
+  const own = ['.git', '.vtcode'].map((name) => join(workspace, name))
+  const ofGit = (steering?.links ?? []).filter((path) => /(^|\/)\.git(\/|$)/.test(path.slice(workspace.length)))
+  const link = [...own, ...ofGit, ...foldersOf(held, workspace), ...held].find(isLink)
+  return link === undefined ? undefined : { path: link, why: 'it is a symbolic link, which a command could replace' }
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink()
+  } catch {
+    return false
+  }
+}
+
+/** What Node needs: its libraries, how names are resolved, whom to trust, what time it is. */
+const essentials = [
+  ...['/lib', '/lib64', '/usr/lib', '/usr/lib64', '/usr/local/lib', '/usr/share'],
+  ...['ld.so.cache', 'resolv.conf', 'hosts', 'nsswitch.conf', 'ssl', 'pki', 'ca-certificates', 'localtime', 'passwd', 'group'].map((name) => `/etc/${name}`),
+]
+const fromHome = (path: string, home: string): string => (isAbsolute(path) ? path : path === '~' ? home : join(home, path.replace(/^~\//, '')))
+const within = (path: string, workspace: string): string => (isAbsolute(path) ? path : join(workspace, path))
+
+function hiding(path: string): Mount {
+  const folder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+  return folder ? emptied(path, mostBytes.hidden) : { path, args: ['--ro-bind', '/dev/null', path] }
+}

@@ -1,0 +1,64 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+const most = 2048
+const groups = '/sys/fs/cgroup'
+let made: { procs?: string } | undefined
+
+/**
+ * The file by which a process joins a control group of this process in which at most so many tasks run; nothing where none can be made.
+ * Only root needs it: its processes are not counted by RLIMIT_NPROC.
+ */
+export function taskGroup(): string | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  return (made ??= make()).procs
+}
+
+function make(): { procs?: string } {
+  const parent = parentGroup()
+  if (parent === undefined) return {}
+  try {
+    sweep(parent)
+    const own = join(parent, `vtcode-${process.pid}`)
+    mkdirSync(own, { recursive: true })
+    process.on('exit', () => remove(own))
+    writeFileSync(join(own, 'pids.max'), String(most))
+    return { procs: join(own, 'cgroup.procs') }
+  } catch {
+    return {}
+  }
+}
+
+/** Where groups of ours can be: below our own in the first version, beside it in the second, which keeps processes to the leaves. */
+function parentGroup(): string | undefined {
+  const lines = text('/proc/self/cgroup').split('\n').map((line) => line.split(':'))
+  const first = lines.find(([, controllers = '']) => controllers.split(',').includes('pids'))
+  if (first) return existsSync(join(groups, 'pids')) ? join(groups, 'pids', first[2]!) : undefined
+  const unified = lines.find(([number]) => number === '0')?.[2]
+  const parent = unified === undefined ? undefined : join(groups, dirname(unified))
+  return parent !== undefined && text(join(parent, 'cgroup.subtree_control')).split(/\s/).includes('pids') ? parent : undefined
+}
+
+/** Groups of processes that were killed. One in which something runs cannot be removed. */
+function sweep(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const [, pid] = /^vtcode-(\d+)$/.exec(name) ?? []
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) remove(join(parent, name))
+  }
+}
+
+function remove(group: string): void {
+  try {
+    rmdirSync(group)
+  } catch {
+    // The next of us does it.
+  }
+}
+
+function text(file: string): string {
+  try {
+    return readFileSync(file, 'latin1')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,55 @@
+import { join, relative } from 'node:path'
+import { inside } from '../../../core/base/index.js'
+import { gitFolderAbove, gitFolderAt } from '../git/index.js'
+import { beginsEntry, denied, judgeName, type SteeringVerdict } from './names.js'
+import { absentInGit, changesInGit } from './table.js'
+import { folderNames, steeringBelow } from './tree.js'
+
+/**
+ * Whether a place of the workspace steers programs: by its name, also where nothing is there yet, or because it lies in the folder of a
+ * repository. With `whole` everything below it counts too, for what is moved, copied or deleted with all it holds. `configured` are the
+ * places that git was told of here, as `configuredPlaces` finds them.
+ */
+export function judgePath(path: string, root: string, { whole = false, configured = [] }: { whole?: boolean; configured?: readonly string[] } = {}): SteeringVerdict | undefined {
+  const real = join(root, path)
+  const own = judgeName(path) ?? judgeGit(path, root)
+  if (own?.verdict === 'deny') return own
+  const place = configured.find((one) => inside(one, real) || (whole && inside(real, one)))
+  if (own || place !== undefined) return own ?? { verdict: 'ask', path, reason: `'${path}' decides what git runs: the settings of the repository name '${relative(root, place!)}'.` }
+  if (!whole) return undefined
+  return pointedAt(root).some((folder) => inside(real, folder)) ? denied(path) : judgeBelow(path, root)
+}
+
+/** By what lies around it: a bare repository, the folder that a `.git` file names, that of a submodule. */
+function judgeGit(path: string, root: string): SteeringVerdict | undefined {
+  const real = join(root, path)
+  const holder = gitFolderAbove(real, root)
+  // A repository may have its worktrees inside of its own folder: there only what is git's counts.
+  if (holder !== undefined && (holder !== root || isOwnOfGit(relative(root, real)))) return denied(path)
+  return pointedAt(root).some((folder) => inside(folder, real)) ? denied(path) : undefined
+}
+
+const alsoOfGit = ['modules', 'worktrees', 'branches', 'remotes', 'info', 'description', 'gitdir']
+function isOwnOfGit(path: string): boolean {
+  const [first = ''] = path.split('/')
+  return first === '' || [...alsoOfGit, ...absentInGit].includes(first) || changesInGit.some((name) => name.test(first))
+}
+
+const mostSiblings = 256
+/** Git folders that `.git` files in the root and in its folders name: nothing need be there yet. */
+function pointedAt(root: string): string[] {
+  return ['.', ...folderNames(root).slice(0, mostSiblings)].flatMap((name) => {
+    const git = gitFolderAt(join(root, name))
+    return git ? [...new Set([git.path, git.common])].filter((place) => place !== root && inside(root, place)) : []
+  })
+}
+
+const mostBelow = { depth: 64, folders: 20_000 }
+function judgeBelow(path: string, root: string): SteeringVerdict | undefined {
+  if (beginsEntry(path)) return { verdict: 'ask', path, reason: `'${path}' is a folder whose files decide what programs run.` }
+  const { found, whole } = steeringBelow(root, path, mostBelow)
+  const verdicts = found.flatMap((entry) => judgePath(entry, root) ?? [])
+  const worst = verdicts.find(({ verdict }) => verdict === 'deny') ?? verdicts[0]
+  if (worst || whole) return worst
+  return { verdict: 'ask', path, reason: `'${path}' holds more than can be looked through; what steers programs may be in it.` }
+}

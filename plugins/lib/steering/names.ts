@@ -1,0 +1,49 @@
+import { wildcard } from '../../../core/base/index.js'
+import { steeringNames, type SteeringName } from './table.js'
+
+/** Why a tool does not write to a place unasked. */
+export interface SteeringVerdict {
+  verdict: 'deny' | 'ask'
+  /** The place, relative to the workspace. */
+  path: string
+  /** A whole sentence. */
+  reason: string
+}
+
+/** By the name alone. Names are compared folded: a volume may do so, and nobody needs a `.GIT` of another meaning. */
+export function judgeName(path: string): SteeringVerdict | undefined {
+  const names = fold(path).split('/').filter((name) => name !== '' && name !== '.')
+  let asked: SteeringName | undefined
+  for (let at = 0; at < names.length; at += 1) {
+    for (const entry of entriesOf(names, at)) {
+      const behind = names.slice(at + entry.depth)
+      if (entry.except?.includes(behind[0]!) && behind.length > 1) return undefined
+      if (entry.verdict === 'deny') return denied(path)
+      asked ??= entry
+    }
+  }
+  return asked && { verdict: 'ask', path, reason: `'${path}' decides what other programs run: it steers ${asked.steers}.` }
+}
+
+export const denied = (path: string): SteeringVerdict => ({ verdict: 'deny', path, reason: `'${path}' belongs to git or to this program and is not written by tools.` })
+
+// What no file system shows, or shows as another letter, is left out of the comparison.
+const fold = (path: string): string =>
+  /^[\x20-\x7e]*$/.test(path) ? path.toLowerCase() : path.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '').toLowerCase()
+
+interface Entry extends SteeringName {
+  parts: ((name: string) => boolean)[]
+  depth: number
+}
+const entries: Entry[] = steeringNames.map((one) => {
+  const parts = one.name.split('/').map((part) => wildcard(part))
+  return { ...one, parts, depth: parts.length }
+})
+const entriesOf = (names: string[], at: number): Entry[] =>
+  entries.filter(({ parts, at: where }) => (where === 'anywhere' || at === 0) && parts.every((matches, index) => names[at + index] !== undefined && matches(names[at + index]!)))
+
+/** Whether a folder of this name, put there with all it holds, may bring an entry that stands deeper. */
+export function beginsEntry(path: string): boolean {
+  const last = fold(path).split('/').at(-1)!
+  return entries.some(({ parts, depth }) => depth > 1 && parts[0]!(last))
+}

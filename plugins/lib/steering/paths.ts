@@ -1,0 +1,87 @@
+import { existsSync, lstatSync, readdirSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { inside } from '../../../core/base/index.js'
+import { foldersWithin, gitFolderAt, isGitFolder, named, realPathOf, type GitFolder } from '../git/index.js'
+import { configuredPlaces } from './configured.js'
+import { absentInGit, changesInGit, steeringNames } from './table.js'
+import { steeringBelow } from './tree.js'
+
+/** What steers programs in a workspace, for a sandbox that keeps it as it is. All paths are absolute. */
+export interface SteeringPaths {
+  /** Real places that are there, outer ones first. */
+  readOnly: string[]
+  /** Places in those that commands change all the same. */
+  writable: string[]
+  /** Names that would steer and that nothing bears yet: what bears one after a command was put there by that command. */
+  absent: string[]
+  /** Names that steer and are links: what they lead to is among the places, the name itself can be put up anew. */
+  links: string[]
+  /** Every name of the workspace that steers, relative to it, outer ones first. */
+  names: string[]
+  /** The folders of repositories, of their worktrees and submodules; those outside the workspace too. */
+  gitFolders: string[]
+}
+
+// Repositories of a workspace lie near its root; a command pays for every folder that is looked into.
+const limits = { depth: 4, folders: 1000 }
+
+/** What steers programs in the workspace with this real path, near its root. */
+export async function steeringPaths(root: string): Promise<SteeringPaths> {
+  const { found } = steeringBelow(root, '.', limits)
+  const names = found.map((path) => join(root, path))
+  const gits = gitFolders(root, names)
+  const git = [...gits.flatMap(placesInGit), ...(await configuredPlaces(root))]
+  const readOnly = [...names.filter((path) => !isGitDirectory(path)).map(realPathOf), ...git.filter((path) => existsSync(path))]
+  const absent = [...rootNames().map((name) => join(root, name)), ...git].filter((path) => !isThere(path))
+  const writable = exceptions().map((path) => join(root, path)).filter((path) => existsSync(path))
+  const links = [...names, ...git].filter((path) => isThere(path) && lstatSync(path).isSymbolicLink())
+  return { readOnly: outerFirst(readOnly), writable, absent: [...new Set(absent)], links: [...new Set(links)], names: found, gitFolders: gits }
+}
+
+/** Every folder of a repository that the found names are or name. */
+function gitFolders(root: string, names: string[]): string[] {
+  const direct = names.flatMap((path): GitFolder[] => {
+    if (basename(path).toLowerCase() === '.git') return [gitFolderAt(dirname(path)) ?? []].flat()
+    return isGitFolder(path) ? [named(path)] : []
+  })
+  if (isGitFolder(root)) direct.push(named(root))
+  const all = direct.flatMap((one) => [one, ...foldersWithin(one)])
+  return [...new Set(all.flatMap(({ path, common }) => [path, common]))].filter((path) => existsSync(path))
+}
+
+/** What is in a git folder and git itself does not change, with what could be there. */
+function placesInGit(folder: string): string[] {
+  const there = namesIn(folder).filter((name) => !isContainer(name) && !changesInGit.some((changes) => changes.test(name)))
+  const alternates = namesIn(join(folder, 'objects/info')).map((name) => `objects/info/${name}`).filter((name) => !/\/(packs|commit-graphs?|.*\.lock)$/.test(name))
+  return [...new Set([...there, ...alternates, ...absentInGit])].map((name) => join(folder, name))
+}
+// Git makes folders of its own for worktrees and submodules; those that are there are kept one by one.
+const isContainer = (name: string): boolean => name === 'worktrees' || name === 'modules'
+
+const isGitDirectory = (path: string): boolean => (basename(path).toLowerCase() === '.git' && (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false)) || isGitFolder(path)
+
+/** Names of the table that may stand in the root as they are written. */
+const rootNames = (): string[] => [...new Set(steeringNames.map(({ name }) => name))].filter((name) => !/[*/]/.test(name))
+const exceptions = (): string[] => steeringNames.flatMap(({ name, except = [] }) => except.map((one) => `${name}/${one}`))
+
+/** Without what lies in another of them. */
+function outerFirst(paths: string[]): string[] {
+  const sorted = [...new Set(paths)].sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
+  return sorted.filter((path, index) => !sorted.slice(0, index).some((outer) => inside(outer, path)))
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return false
+  }
+}

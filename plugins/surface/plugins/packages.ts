@@ -1,0 +1,72 @@
+import { cpSync, existsSync, lstatSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readBytes } from '../../../core/documents/index.js'
+import type { JsonObject } from '../../../core/index.js'
+import { started, type Starting } from './started.js'
+import { UserError } from './user_error.js'
+
+const manual = 'package-lock.json'
+const MAX_LOCK = 64 * 1_048_576
+
+/** What npm is told whatever a package or a repository says: it runs nothing, and no git. */
+const environment = { npm_config_git: '/nonexistent/git', npm_config_ignore_scripts: 'true', npm_config_audit: 'false', npm_config_fund: 'false', npm_config_update_notifier: 'false' }
+
+/**
+ * Runs npm in a folder of ours outside of every repository, with a `package.json` of ours or these files alone: no `.npmrc` but the user's own
+ * says where packages come from or which programs are run.
+ */
+export async function npm<T>(args: string[], fetching: Starting, use: (folder: string, printed: string) => T, files: Record<string, string> = {}): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'vtcode-npm-'))
+  try {
+    writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
+    for (const [name, from] of Object.entries(files)) cpSync(from, join(folder, name))
+    return use(folder, await started('npm', [...args, '--ignore-scripts', '--loglevel=error'], folder, fetching, environment))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Brings the dependencies of a package, from its lock and without any of their scripts; with `check` it only looks whether it would. */
+export async function dependencies(root: string, fetching: Starting, { check = false } = {}): Promise<void> {
+  const own = requireSound(root)
+  if (check) return
+  const files = Object.fromEntries(['package.json', manual, ...own].map((name) => [name, join(root, name)]))
+  await npm(['ci', '--omit=dev', '--no-audit', '--no-fund'], fetching, (folder) => {
+    rmSync(join(root, 'node_modules'), { recursive: true, force: true })
+    if (existsSync(join(folder, 'node_modules'))) move(join(folder, 'node_modules'), join(root, 'node_modules'))
+  }, files)
+}
+
+/** Every package that a lock names has its hash and comes over https, lies in the package as a tarball, or is a part of one. Answers those tarballs. */
+function requireSound(root: string): string[] {
+  const refuse = (why: string) => new UserError(`--deps takes what a ${manual} of version 2 or 3 names over https with its hash; ${why}`)
+  if (!lstatSync(join(root, manual), { throwIfNoEntry: false })?.isFile()) throw new UserError(`--deps needs a ${manual} in the package`)
+  let packages: Record<string, JsonObject> | undefined
+  try {
+    packages = (JSON.parse(readBytes(join(root, manual), { limit: MAX_LOCK }).toString('utf8')) as { packages?: Record<string, JsonObject> }).packages
+  } catch (error) {
+    throw refuse(`this one cannot be read: ${(error as Error).message}`)
+  }
+  if (typeof packages !== 'object' || packages === null) throw refuse('this one names no packages')
+  const own: string[] = []
+  for (const [path, { resolved, integrity, link, inBundle }] of Object.entries(packages)) {
+    if (path === '' || inBundle === true) continue
+    const from = String(resolved)
+    const [, tarball = ''] = /^file:((?!.*\.\.)[\w@-][\w@./-]*\.t(?:ar\.)?gz)$/.exec(from) ?? []
+    if (link === true) throw refuse(`'${path}' is a link`)
+    if (typeof integrity !== 'string' || !/^sha(?:1|256|384|512)-/.test(integrity)) throw refuse(`'${path}' is without a hash`)
+    if (tarball !== '' && lstatSync(join(root, tarball), { throwIfNoEntry: false })?.isFile()) own.push(tarball)
+    else if (!from.startsWith('https://')) throw refuse(`'${path}' is from ${from}`)
+  }
+  return own
+}
+
+/** The temporary folder may lie on another disk. */
+function move(from: string, to: string): void {
+  try {
+    renameSync(from, to)
+  } catch {
+    cpSync(from, to, { recursive: true, verbatimSymlinks: true })
+  }
+}

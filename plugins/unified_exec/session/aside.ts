@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, realpathSync, renameSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { inside } from '../../../core/base/index.js'
+import type { Context, Notice } from '../../../core/index.js'
+import { notice, some } from '../../lib/base/index.js'
+import { programsOfGitFolder } from '../../lib/rules/index.js'
+import { ownFolder } from '../../lib/state/index.js'
+import { keepsToItself, newcomers, type SteeringPaths } from '../../lib/steering/index.js'
+
+const folder = '.vtcode/aside'
+
+/**
+ * The sandbox keeps what steers programs as it is, but it cannot keep a name free that nothing bears. So what bears such a name after a
+ * command is moved to a folder of ours. A repository that git made, and in which nothing starts programs, stays and is told.
+ */
+export function asideOf({ workspace, log }: Context, before: SteeringPaths): () => Promise<Notice[]> {
+  const { root } = workspace
+  const told = new Set<string>()
+
+  return async () => {
+    const { names, repositories } = await newcomers(root, before)
+    const judged = await Promise.all(repositories.map(async (one) => ({ ...one, why: keepsToItself(one.folder, root, before) ? await programsOfGitFolder(one.folder, root) : 'it leads out of the workspace' })))
+    const loud = judged.filter(({ why }) => why !== undefined)
+    const quiet = judged.filter(({ name, why }) => why === undefined && !told.has(name))
+    // What comes with a repository lies in its working tree.
+    const kept = (name: string): boolean => judged.some((one) => one.why === undefined && dirname(one.name) !== '.' && inside(dirname(one.name), name))
+    const moved = await move([...loud.map(({ name }) => name), ...names.filter((name) => !kept(name))])
+    for (const { name } of quiet) told.add(name)
+    return [
+      ...(moved.length > 0 ? [putAside(moved)] : []),
+      ...(quiet.length > 0 ? [notice('VT_EXEC_NEW_REPOSITORY', `The command made a repository of git, which may bring files that steer other programs: ${some(quiet.map(({ name }) => name))}.`)] : []),
+    ]
+  }
+
+  async function move(names: string[]): Promise<string[]> {
+    if (names.length === 0) return []
+    const at = `${folder}/${randomUUID().slice(0, 8)}`
+    await using place = await ownFolder(workspace, at)
+    return names.map((name) => {
+      try {
+        // A link that was put in the place of the folder would have us move what lies elsewhere.
+        const parent = realpathSync(dirname(join(root, name)))
+        if (parent !== dirname(join(root, name)) || !inside(root, parent)) return `${name} (not moved: a link leads to it)`
+        mkdirSync(dirname(join(place.ref, name)), { recursive: true })
+        renameSync(join(root, name), join(place.ref, name))
+        return `${name} (now ${at}/${name})`
+      } catch (error) {
+        log('warn', `${name} could not be put aside: ${(error as Error).message}`)
+        return `${name} (not moved: ${(error as Error).message.slice(0, 80)})`
+      }
+    })
+  }
+}
+
+const putAside = (moved: string[]): Notice =>
+  notice('VT_EXEC_PUT_ASIDE', `Put aside, since it decides what other programs run and was not there before the command: ${some(moved)}. ${toAgree}`)
+const toAgree = 'To have it there, the user moves it back, or agrees to the command with sandbox_permissions: require_escalated and a justification.'

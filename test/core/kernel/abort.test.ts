@@ -1,0 +1,132 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
+import { bin, surroundings } from '../../support/program.js'
+
+// Before the commit a cancel stops a change, after it the answer is what the change came to. In between there is nothing.
+
+const count = 120
+const names = Array.from({ length: count }, (_, index) => `f${index}.txt`)
+const files = Object.fromEntries(names.map((name) => [name, 'old\n']))
+const patch = `*** Begin Patch\n${names.map((name) => `*** Update File: ${name}\n@@\n-old\n+new\n`).join('')}*** End Patch\n`
+const states = (root: string) => [...new Set(names.map((name) => readFileSync(join(root, name), 'utf8')))]
+
+describe('a patch of 120 files that is cancelled', () => {
+  it('answers that it was aborted only where it changes nothing, and else what it changed', async () => {
+    const outcomes = new Set<string>()
+    for (const ms of [0, 1, 3, 6, 10, 15, 25, 40, 60, 100]) {
+      await using booted = await bootKernel({ files: { ...files, other: 'x' } })
+      const cancel = new AbortController()
+      const pending = booted.call('apply_patch', { input: patch }, { signal: cancel.signal })
+      setTimeout(() => cancel.abort(), ms)
+      const result = await pending
+      // Whoever asks for one of the files next waits for what is still being done.
+      expect(await booted.call('unified_file', { action: 'copy', path: 'f7.txt', destination: 'copied' })).toMatchObject({ ok: true })
+      if (result.ok) expect(states(booted.root)).toEqual(['new\n'])
+      else {
+        expect(result).toMatchObject({ error: { code: 'VT_CALL_ABORTED', details: { not_applied: true } } })
+        expect(states(booted.root)).toEqual(['old\n'])
+      }
+      outcomes.add(result.ok ? 'done' : 'aborted')
+    }
+    expect(outcomes.has('aborted')).toBe(true)
+  }, 60_000)
+
+  it('over the command line prints what it came to', async () => {
+    await using made = await tempWorkspace(files)
+    const child = spawn(process.execPath, [bin, '--workspace', made.root, '--mode', 'auto', 'call', 'apply_patch', '--input', '-'], { env: surroundings(made), stdio: ['pipe', 'pipe', 'ignore'] })
+    let out = ''
+    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+    child.stdin.end(JSON.stringify({ input: patch }))
+    await expect.poll(() => existsSync(join(made.root, '.vtcode/journal')), { timeout: 20_000, interval: 5 }).toBe(true)
+    child.kill('SIGINT')
+    await new Promise((resolve) => child.once('close', resolve))
+    const result = JSON.parse(out) as { ok: boolean }
+    expect(states(made.root)).toEqual([result.ok ? 'new\n' : 'old\n'])
+    expect(readdirSync(join(made.root, '.vtcode/history/main'))).toHaveLength(result.ok ? 1 : 0)
+    expect(readdirSync(join(made.root, '.vtcode/journal')).filter((name) => name !== '.gitignore')).toEqual([])
+  }, 60_000)
+})
+
+describe('a command that is cancelled after it began', () => {
+  const command = 'echo begun > begun; sleep 30'
+  it('says that what it did stays, and no that nothing changed', async () => {
+    await using booted = await bootKernel()
+    const cancel = new AbortController()
+    const pending = booted.call('unified_exec', { action: 'run', command }, { signal: cancel.signal, approve: () => true })
+    await expect.poll(() => existsSync(join(booted.root, 'begun')), { timeout: 20_000, interval: 20 }).toBe(true)
+    cancel.abort()
+    const result = await pending
+    expect(result).toMatchObject({ ok: false, error: { code: 'VT_CALL_INTERRUPTED', retryable: false, hint: expect.stringContaining('Look at') } })
+    expect(result).not.toMatchObject({ error: { details: { not_applied: true } } })
+  }, 60_000)
+
+  it('says so over the command line too', async () => {
+    await using made = await tempWorkspace({})
+    const child = spawn(process.execPath, [bin, '--workspace', made.root, '-c', 'policy.allow=["Bash(*)"]', '--mode', 'full-auto', 'call', 'unified_exec', 'run', '--command', command], { env: surroundings(made), stdio: ['ignore', 'pipe', 'ignore'] })
+    let out = ''
+    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+    const closed = new Promise((resolve) => child.once('close', resolve))
+    await expect.poll(() => existsSync(join(made.root, 'begun')) || out !== '', { timeout: 20_000, interval: 20 }).toBe(true)
+    child.kill('SIGINT')
+    await closed
+    expect(JSON.parse(out)).toMatchObject({ ok: false, error: { code: 'VT_CALL_INTERRUPTED' } })
+  }, 60_000)
+})
+
+it('an edit of 30 MB that is cancelled before its commit changes nothing', async () => {
+  const half = 'x'.repeat(15_000_000)
+  await using booted = await bootKernel({ files: { big: `${half}\nmiddle\n${half}\n` } })
+  for (const ms of [1, 20, 60]) {
+    const before = readFileSync(join(booted.root, 'big'))
+    const cancel = new AbortController()
+    const pending = booted.call('unified_file', { action: 'edit', path: 'big', old_str: 'middle', new_str: `middle${ms}` }, { signal: cancel.signal })
+    setTimeout(() => cancel.abort(), ms)
+    const result = await pending
+    expect(await booted.call('unified_file', { action: 'copy', path: 'big', destination: `copied${ms}` })).toMatchObject({ ok: true })
+    expect(readFileSync(join(booted.root, 'big')).equals(before)).toBe(!result.ok)
+    if (result.ok) break
+  }
+}, 60_000)
+
+describe('a plugin', () => {
+  let plugins: TempWorkspace
+  let booted: Booted
+  beforeAll(async () => {
+    const manifest = (name: string) => `name: ${name}\ndescription: A test.\neffects: [write]\ntimeout_secs: 1\nmodule: ./${name}.js\n`
+    const code = (body: string) => `import { ok } from 'vtcode'
+      const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+      export default async (call, { workspace }) => { ${body} }`
+    plugins = await tempWorkspace({
+      'late.yaml': manifest('late'),
+      'late.js': code(`await pause(1300); await workspace.write('late', Buffer.from('x'), 'nothing').catch((error) => (globalThis.lateError = error.code))`),
+      'begun.yaml': manifest('begun'),
+      'begun.js': code(`await workspace.write('begun', Buffer.from('x'), 'nothing'); await pause(1300); await workspace.write('begun2', Buffer.from('x'), 'nothing'); return ok({ written: 2 })`),
+      'stuck.yaml': manifest('stuck'),
+      'stuck.js': code(`await workspace.write('stuck', Buffer.from('x'), 'nothing'); await new Promise(() => {})`),
+    })
+    booted = await bootKernel({ manifests: [plugins.root], waits: { commit: 900 } })
+  })
+  afterAll(async () => {
+    await booted[Symbol.asyncDispose]()
+    await plugins[Symbol.asyncDispose]()
+  })
+
+  it('that took too long changes nothing afterwards', async () => {
+    expect(await booted.call('late')).toMatchObject({ ok: false, error: { code: 'VT_CALL_TIMEOUT' } })
+    await expect.poll(() => (globalThis as { lateError?: string }).lateError, { timeout: 5000 }).toBe('VT_CALL_ABORTED')
+    expect(existsSync(join(booted.root, 'late'))).toBe(false)
+  })
+  it('that changed something before its time was up is waited for', async () => {
+    expect(await booted.call('begun')).toMatchObject({ ok: true, output: { written: 2 } })
+    const cancel = new AbortController()
+    const pending = booted.call('stuck', {}, { signal: cancel.signal })
+    await expect.poll(() => existsSync(join(booted.root, 'stuck')), { timeout: 5000, interval: 10 }).toBe(true)
+    await pause(50)
+    cancel.abort()
+    expect(await pending).toMatchObject({ ok: false, error: { code: 'VT_CALL_TIMEOUT', retryable: false, hint: expect.stringContaining('look at what is there') } })
+  })
+})

@@ -1,0 +1,62 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { tempWorkspace } from 'vtcode/test'
+import { vtcode } from '../../support/program.js'
+
+const tool = (run: string): string => `name: told\ndescription: Tells.\neffects: [read]\n${run}\n`
+const server = (body: string): string => `mcp: { servers: { s: ${body} } }\n`
+const hook = (command: string): string => `hooks: { PreToolUse: [{ hooks: [{ command: ${JSON.stringify(command)} }] }] }\n`
+
+/** What starts a program of the workspace, and the file that it runs. */
+const commands: [how: string, settings: string, manifest: string | undefined, file: string][] = [
+  ['a shell with two commands', 'manifests: [builtin, ./tools]\n', tool('run: [sh, -c, "sh tools/e.sh&&true"]'), 'tools/e.sh'],
+  ['quotes in the middle of a name', 'manifests: [builtin, ./tools]\n', tool("run: [sh, -c, 'sh tools/\"e\".sh']"), 'tools/e.sh'],
+  ['a name with a space', 'manifests: [builtin, ./tools]\n', tool("run: [sh, -c, \"sh 'tools/a b.sh'\"]"), 'tools/a b.sh'],
+  ['a backslash', 'manifests: [builtin, ./tools]\n', tool("run: [sh, -c, 'sh tools/\\e.sh']"), 'tools/e.sh'],
+  ['a redirection', hook('sh <tools/e.sh'), undefined, 'tools/e.sh'],
+  ['a group', hook('(sh tools/e.sh)'), undefined, 'tools/e.sh'],
+  ['a substitution', hook('echo $(sh tools/e.sh)'), undefined, 'tools/e.sh'],
+  ['a folder entered before', hook('cd tools && ./e.sh'), undefined, 'tools/e.sh'],
+  ['a folder that is run', hook('node tools'), undefined, 'tools/index.js'],
+  ['a working folder', server('{ command: node, args: [server.js], cwd: sub }'), undefined, 'sub/server.js'],
+  ['a variable for the working folder', server("{ command: node, args: ['${PWD}/sub/server.js'] }"), undefined, 'sub/server.js'],
+  ['a bare variable', hook('node $PWD/sub/server.js'), undefined, 'sub/server.js'],
+  ['an import of the script', server('{ command: node, args: [sub/server.js] }'), undefined, 'sub/lib.js'],
+  ['an option with a value', hook('node --require=./sub/lib.js -e 1'), undefined, 'sub/lib.js'],
+  ['a variable that is set', hook('NODE_OPTIONS=--import=./sub/lib.js node -e 1'), undefined, 'sub/lib.js'],
+]
+const files = { 'tools/e.sh': 'true\n', 'tools/a b.sh': 'true\n', 'tools/index.js': '1\n', 'sub/server.js': "import './lib.js'\n", 'sub/lib.js': '1\n' }
+
+describe('what a program of a workspace is started with', () => {
+  it.each(commands)('is shown whole and covered: %s', async (_, settings, manifest, file) => {
+    await using made = await tempWorkspace({ ...files, '.vtcode/config.yaml': settings.replace('./tools', '../tools'), ...(manifest !== undefined && { 'tools/told.yaml': manifest }), [file]: `marked-bytes\n${(files as Record<string, string>)[file] ?? ''}` })
+    expect((await vtcode(made, ['trust'])).stderr).toContain('marked-bytes')
+    await vtcode(made, ['trust', 'add', '--all'])
+    const states = async () => (JSON.parse((await vtcode(made, ['trust', 'list', '--json'])).stdout) as { items: { trusted: boolean }[] }).items.map(({ trusted }) => trusted)
+    expect(await states()).not.toContain(false)
+    await made.write(file, 'changed\n')
+    expect(await states()).toContain(false)
+  })
+  it('and cannot be known is said in the question and by the list', async () => {
+    await using made = await tempWorkspace({ ...files, '.vtcode/config.yaml': `${hook('npm run lint')}${server('{ command: sh, args: ["-c", "sh $X/e.sh tools/e.sh"] }')}` })
+    for (const argv of [['trust'], ['trust', 'list']]) {
+      const { stdout, stderr } = await vtcode(made, argv)
+      expect(`${stdout}${stderr}`).toContain('It starts a program whose files are not covered: npm run lint.')
+      expect(`${stdout}${stderr}`).toMatch(/covered are tools\/e\.sh, not what else it loads: \$X/)
+    }
+  })
+})
+
+describe('vtcode trust', () => {
+  it('shows every byte of large files, folders, and what no text is by its hash', async () => {
+    const long = `${'x'.repeat(70)}\n`.repeat(20_000)
+    await using made = await tempWorkspace({ '.vtcode/plugins/p/vtcode.yaml': tool('module: ./main.js'), '.vtcode/plugins/p/main.js': `//${long}\nthe-last-line()\n`, '.vtcode/plugins/p/lib/deep.js': 'deep-bytes()\n' })
+    writeFileSync(join(made.root, '.vtcode/plugins/p/data.bin'), Buffer.from([0, 255, 1]))
+    symlinkSync('main.js', join(made.root, '.vtcode/plugins/p/link'))
+    mkdirSync(dirname(join(made.home, 'x')), { recursive: true })
+    const { stderr } = await vtcode(made, ['trust'])
+    expect(stderr.length).toBeGreaterThan(long.length)
+    for (const text of ['the-last-line()', 'deep-bytes()', '(no text: 3 bytes, sha256-', '(a link to main.js)']) expect(stderr).toContain(text)
+  })
+})

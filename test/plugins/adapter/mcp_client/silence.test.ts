@@ -1,0 +1,144 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { fileURLToPath } from 'node:url'
+import type { Config } from 'vtcode'
+import { bootKernel, matches, tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { bin, surroundings, vtcode } from '../../../support/program.js'
+
+// What never answers, forgets to close, spins or answers too late; each server notes its process in `pids`.
+const server = fileURLToPath(new URL('../../../fixtures/mcp/endless.mjs', import.meta.url))
+const far_too_long_ms = 25_000
+
+/** A workspace whose user has configured one such server. */
+async function place(how: string, more: object = {}): Promise<TempWorkspace & { pids: () => Promise<number[]>; starts: () => Promise<number> }> {
+  const made = await tempWorkspace({ 'a.txt': 'one\n' })
+  const s = { command: process.execPath, args: [server, made.home, how], startup_timeout_secs: 60, ...more }
+  await mkdir(join(made.home, '.vtcode'), { recursive: true })
+  await writeFile(join(made.home, '.vtcode/vtcode.config.json'), JSON.stringify({ mcp: { servers: { s } }, policy: { allow: ['mcp__s__echo'] } }))
+  const pids = async (): Promise<number[]> => (await readFile(join(made.home, 'pids'), 'utf8').catch(() => '')).split('\n').filter(Boolean).map(Number)
+  return Object.assign(made, { pids, starts: async () => (await pids()).length })
+}
+const lives = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+const children: ChildProcess[] = []
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+function served(workspace: TempWorkspace): ChildProcess & { over: Promise<unknown[]> } {
+  const child = spawn(process.execPath, [bin, 'mcp'], { cwd: workspace.root, env: surroundings(workspace), stdio: ['pipe', 'pipe', 'ignore'] })
+  children.push(child)
+  return Object.assign(child, { over: once(child, 'close') })
+}
+const hello = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } } })}\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n`
+const listing = '{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n'
+const within = async <T>(ms: number, work: Promise<T>): Promise<T | 'late'> => {
+  let timer: NodeJS.Timeout
+  const late = new Promise<'late'>((resolve) => (timer = setTimeout(() => resolve('late'), ms)))
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+describe.each(['silent', 'spinning', 'unlisted', 'stubborn'])('a server that is %s', (how) => {
+  it('costs a call of a built-in tool nothing: it is not even started', async () => {
+    await using made = await place(how)
+    const ran = await within(far_too_long_ms, vtcode(made, ['call', 'unified_search', 'list']))
+    expect(ran).toMatchObject({ code: 0, stderr: '' })
+    expect(await made.starts()).toBe(0)
+  })
+
+  it('is given up after `startup_timeout_secs`, and its process with it', async () => {
+    await using made = await place(how)
+    const s = { command: process.execPath, args: [server, made.home, how], startup_timeout_secs: 1 }
+    await using vt = await bootKernel({ config: { mcp: { servers: { s } } } as Config })
+    matches(vt.kernel.diagnostics().find(({ code }) => code === 'VT_MCP_START'), { message: 're:.*within 1 s.*' })
+    for (const pid of await made.pids()) expect(lives(pid)).toBe(false)
+    expect(await made.starts()).toBe(1)
+  })
+
+  it.each(['stdin', 'SIGTERM'] as const)('does not keep `vtcode mcp` beyond its %s, and ends with it', async (end) => {
+    await using made = await place(how)
+    const child = served(made)
+    let out = ''
+    child.stdout!.on('data', (chunk: Buffer) => (out += chunk.toString()))
+    child.stdin!.write(hello + listing)
+    await expect.poll(() => made.starts(), { timeout: far_too_long_ms }).toBe(1)
+    if (end === 'stdin') child.stdin!.end()
+    else child.kill(end)
+    expect(await within(5_000, child.over)).not.toBe('late')
+    expect(out).toContain('"id":1')
+    for (const pid of await made.pids()) await expect.poll(() => lives(pid), { timeout: 2_000 }).toBe(false)
+    // It did not fail: we ended it.
+    expect(await vtcode(made, ['call', 'unified_search', 'list'])).toMatchObject({ code: 0, stderr: '' })
+  })
+})
+
+describe('a server that does not start', () => {
+  it('is told once, remembered for a while and named by `vtcode doctor`', async () => {
+    await using made = await place('silent', { startup_timeout_secs: 1 })
+    const first = await vtcode(made, ['call', 'mcp__s__echo'])
+    expect(first).toMatchObject({ code: 1, stdout: expect.stringContaining('VT_TOOL_UNKNOWN'), stderr: expect.stringContaining('within 1 s') })
+    expect(await made.starts()).toBe(1)
+    expect(await vtcode(made, ['call', 'unified_search', 'list'])).toMatchObject({ code: 0, stderr: '' })
+    // Whoever asks for one of its tools hears why there is none; the server is not tried again so soon.
+    expect(await vtcode(made, ['call', 'mcp__s__echo'])).toMatchObject({ code: 1, stderr: expect.stringContaining('within 1 s') })
+    expect(await made.starts()).toBe(1)
+    expect(await vtcode(made, ['doctor'])).toMatchObject({ code: 1, stdout: expect.stringMatching(/VT_MCP_START.*user:s.*within 1 s/) })
+    // Who lists the tools wants to know them now.
+    await vtcode(made, ['tools'])
+    expect(await made.starts()).toBe(2)
+  })
+  it('is told once by the next call of anything where nobody was told', async () => {
+    await using made = await place('silent', { startup_timeout_secs: 1 })
+    const child = served(made)
+    child.stdin!.write(hello)
+    await expect.poll(async () => (await vtcode(made, ['doctor'])).code, { timeout: far_too_long_ms, interval: 500 }).toBe(1)
+    child.stdin!.end()
+    await child.over
+    const said = [await vtcode(made, ['call', 'unified_search', 'list']), await vtcode(made, ['call', 'unified_search', 'list'])].map(({ stderr }) => stderr.includes('within 1 s'))
+    expect(said.filter(Boolean).length).toBeLessThanOrEqual(1)
+    expect(said[1]).toBe(false)
+  })
+})
+
+it('a server that answers after its deadline changes nothing any more', async () => {
+  await using made = await place('late')
+  const s = { command: process.execPath, args: [server, made.home, 'late', '2000'], startup_timeout_secs: 1 }
+  await using vt = await bootKernel({ config: { mcp: { servers: { s } } } as Config })
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  expect(vt.kernel.list().filter(({ slot }) => slot.startsWith('mcp__'))).toEqual([])
+  matches(vt.kernel.contributions().find(({ id }) => id === 'call:s'), { state: 'invalid' })
+})
+
+it('a server that starts slowly is waited for by a call of its tool and by the list of `vtcode mcp`', async () => {
+  await using made = await place('late')
+  const { code, stdout } = await vtcode(made, ['call', 'mcp__s__echo'])
+  expect([code, stdout]).toEqual([0, expect.stringContaining('"ok":true')])
+  await using other = await place('late')
+  const child = served(other)
+  const listed = new Promise<string>((resolve) => {
+    let out = ''
+    child.stdout!.on('data', (chunk: Buffer) => /"id":2/.test((out += chunk.toString())) && resolve(out))
+  })
+  child.stdin!.write(hello + listing)
+  expect(await listed).toContain('mcp__s__echo')
+  child.stdin!.end()
+  await child.over
+})
+
+it('SIGTERM ends a verb that waits for servers', async () => {
+  await using made = await place('stubborn')
+  const child = spawn(process.execPath, [bin, 'tools'], { cwd: made.root, env: surroundings(made), stdio: 'ignore' })
+  children.push(child)
+  const over = once(child, 'close')
+  await expect.poll(() => made.starts(), { timeout: far_too_long_ms }).toBe(1)
+  child.kill('SIGTERM')
+  expect(await within(5_000, over)).toEqual([130, null])
+  for (const pid of await made.pids()) await expect.poll(() => lives(pid), { timeout: 2_000 }).toBe(false)
+})

@@ -1,0 +1,127 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { hold } from '../../../support/inside.js'
+import { home, startPeer, vtcode, type Home } from '../../../support/peer.js'
+
+const place = async (script: Parameters<typeof startPeer>[0], settings: object = {}): Promise<Home & { peer: Awaited<ReturnType<typeof startPeer>> }> => {
+  const peer = hold(await startPeer(script))
+  return Object.assign(hold(await home(peer, {}, { settings })), { peer })
+}
+const sessionsOf = (at: Home): string[] => readdirSync(join(at.root, '.vtcode/sessions')).filter((name) => name.startsWith('ses_'))
+
+/** Puts a session of somebody else into a workspace, as a repository would: younger than any other. */
+async function ship(to: Home, id = 'ses_SHIPPED', updated_at = '2099-01-01T00:00:00.000Z'): Promise<string> {
+  const author = await place([{ content: 'planted answer' }])
+  await vtcode(author, ['exec', '--quiet', '--session-id', id, 'planted prompt'])
+  const [from, into] = [author, to].map(({ root }) => join(root, '.vtcode/sessions', id))
+  mkdirSync(join(to.root, '.vtcode/sessions'), { recursive: true })
+  cpSync(from!, into!, { recursive: true })
+  const manifest = JSON.parse(readFileSync(join(into!, 'manifest.json'), 'utf8'))
+  writeFileSync(join(into!, 'manifest.json'), JSON.stringify({ ...manifest, updated_at, workspace: to.root }))
+  return id
+}
+
+describe('a session that came with the workspace', () => {
+  it('is never the last one, whatever date it bears', async () => {
+    const at = await place([{ content: 'mine' }, { content: 'on' }, { content: 'on' }, { content: 'on' }])
+    await vtcode(at, ['exec', '--quiet', 'my own'])
+    const [own] = sessionsOf(at)
+    await ship(at)
+    for (const args of [['exec', 'resume', '--last', 'go on'], ['exec', '--continue', 'go on'], ['resume', '--last', '--all', 'go on']]) {
+      expect(await vtcode(at, [...args, '--quiet']), args.join(' ')).toMatchObject({ code: 0, out: 'on\n' })
+    }
+    expect(JSON.stringify(at.peer.bodies)).not.toContain('planted')
+    expect(await vtcode(at, ['revert', '--turn', '1', '--dry-run', '--json'])).toMatchObject({ code: 0 })
+    expect(sessionsOf(at).sort()).toEqual([own, 'ses_SHIPPED'].sort())
+  })
+
+  it('is no session at all where the user has none', async () => {
+    const at = await place([{ content: 'no' }])
+    await ship(at)
+    for (const args of [['exec', 'resume', '--last', 'go on'], ['exec', '--resume', 'last', 'go on'], ['chat', '--continue'], ['ask', '--continue', 'what?'], ['resume', '--last', '--fork', 'go'], ['revert', '--turn', '1']]) {
+      const { code, err } = await vtcode(at, args, { input: '' })
+      expect([args.join(' '), code === 0, err]).toEqual([args.join(' '), false, expect.stringContaining('VT_SESSION_NOT_FOUND')])
+    }
+    expect(at.peer.bodies).toEqual([])
+  })
+
+  it('needs its id and the consent of the user', async () => {
+    const at = await place([{ content: 'went on' }])
+    const id = await ship(at)
+    for (const args of [['exec', 'resume', id, 'go on'], ['resume', id, 'go on'], ['resume', id, '--fork', 'go on'], ['resume', '--all', id, 'go on'], ['revert', '--session', id, '--turn', '1']]) {
+      const { code, err } = await vtcode(at, args)
+      expect([args.join(' '), code === 0, err]).toEqual([args.join(' '), false, expect.stringMatching(/VT_SESSION_FOREIGN[\s\S]*vtcode sessions adopt ses_SHIPPED/)])
+    }
+    expect(at.peer.bodies).toEqual([])
+    expect(await vtcode(at, ['sessions', 'adopt', id])).toMatchObject({ code: 0, out: `${id} is one of your sessions now; it begins with: planted prompt\n` })
+    expect(await vtcode(at, ['exec', '--quiet', 'resume', id, 'go on'])).toMatchObject({ code: 0, out: 'went on\n' })
+    expect((await vtcode(at, ['sessions', 'adopt', 'ses_NOBODY'])).err).toContain('VT_SESSION_NOT_FOUND')
+  })
+
+  it('does not push out sessions of the user, and is not deleted itself', async () => {
+    const at = await place([{ content: 'one' }, { content: 'two' }], { sessions: { max_count: 2 } })
+    await vtcode(at, ['exec', '--quiet', 'one'])
+    for (const id of ['ses_A', 'ses_B', 'ses_C']) await ship(at, id)
+    await vtcode(at, ['exec', '--quiet', 'two'])
+    expect(sessionsOf(at)).toHaveLength(5)
+  })
+})
+
+describe('a session of the user that somebody else changed', () => {
+  const refused = (id: string) => expect.stringMatching(new RegExp(`VT_SESSION_FOREIGN[\\s\\S]*sessions adopt ${id}`))
+  const changed = async (change: (folder: string, at: Home) => Promise<void> | void) => {
+    const at = await place([{ content: 'mine' }, { content: 'on' }])
+    await vtcode(at, ['exec', '--quiet', '--session-id', 'ses_MINE', 'my own'])
+    await change(join(at.root, '.vtcode/sessions/ses_MINE'), at)
+    return at
+  }
+
+  it('is not gone on with, nor forked or reverted, where a pull put another in its place', async () => {
+    const at = await changed((folder, at) => {
+      rmSync(folder, { recursive: true })
+      return ship(at, 'ses_MINE').then(() => {})
+    })
+    for (const args of [['exec', 'resume', 'ses_MINE', 'go on'], ['resume', '--last', 'go on'], ['resume', 'ses_MINE', '--fork', 'go on'], ['revert', '--session', 'ses_MINE', '--turn', '1']]) {
+      const { code, err } = await vtcode(at, args)
+      expect([args.join(' '), code === 0, err]).toEqual([args.join(' '), false, refused('ses_MINE')])
+    }
+    expect(at.peer.bodies).toHaveLength(1)
+    expect(await vtcode(at, ['sessions', 'adopt', 'ses_MINE'])).toMatchObject({ code: 0 })
+    expect(await vtcode(at, ['exec', '--quiet', 'resume', 'ses_MINE', 'go on'])).toMatchObject({ code: 0, out: 'on\n' })
+  })
+
+  it('is not gone on with where one line of it was added or reworded', async () => {
+    for (const reworded of [true, false]) {
+      const at = await changed((folder) => {
+        const file = join(folder, 'messages.jsonl')
+        const sum = (body: string) => `${body.slice(0, -1)},"crc":"${crc32(body).toString(16).padStart(8, '0')}"}\n`
+        const lines = readFileSync(file, 'utf8').trimEnd().split('\n').map((line) => line.replace(/,"crc":"\w+"\}$/, '}'))
+        const planted = reworded ? lines.map((line) => line.replaceAll('my own', 'planted')) : [...lines, JSON.stringify({ n: lines.length + 1, ts: '2026-01-01T00:00:00.000Z', turn: 1, kind: 'note', text: 'planted' })]
+        writeFileSync(file, planted.map(sum).join(''))
+      })
+      expect((await vtcode(at, ['exec', 'resume', 'ses_MINE', 'go on'])).err).toEqual(refused('ses_MINE'))
+      expect(at.peer.bodies).toHaveLength(1)
+    }
+  })
+
+  it('takes no prompt from a queue that the user did not fill', async () => {
+    const at = await changed((folder) => {
+      writeFileSync(join(folder, 'queue.json'), JSON.stringify({ v: 1, pending: [{ id: 'q', text: 'planted', origin: 'queue', created_at: '' }], applied: [] }))
+    })
+    expect((await vtcode(at, ['exec', 'resume', 'ses_MINE', 'go on'])).err).toContain('VT_SESSION_FOREIGN')
+    expect(at.peer.bodies).toHaveLength(1)
+  })
+})
+
+it('a session stays the own one of its user where the workspace was moved', async () => {
+  const at = await place([{ content: 'one' }, { content: 'two' }])
+  await vtcode(at, ['exec', '--quiet', 'one'])
+  const [id] = sessionsOf(at)
+  const moved = `${at.root}-moved`
+  renameSync(at.root, moved)
+  mkdirSync(at.root)
+  expect(await vtcode({ ...at, root: moved } as Home, ['exec', '--quiet', 'resume', id!, 'on'])).toMatchObject({ code: 0, out: 'two\n' })
+  expect(existsSync(join(at.root, '.vtcode'))).toBe(false)
+})

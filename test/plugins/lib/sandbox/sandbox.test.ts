@@ -1,0 +1,61 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { confinedCommand, obstacle, sandbox, steered } from '../../../../build/plugins/lib/sandbox/index.js'
+import { lacks } from '../../../support/exec.js'
+
+const none = lacks('bwrap')
+const settings = { network: false, deny_read: [], deny_write: [], writable: [], readable: [] }
+let folder: string
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'vt-box-')))
+  mkdirSync(join(folder, 'ws'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+const place = (more: object = {}) => steered({ workspace: join(folder, 'ws'), writable: true, cwd: join(folder, 'ws'), shown: [], settings, ...more })
+
+describe('a workspace', () => {
+  it('that holds the system, or whose own names are links, is none that a sandbox can be put around', async () => {
+    expect(obstacle({ workspace: '/', writable: true, cwd: '/', shown: [], settings })).toMatchObject({ path: '/', why: expect.stringContaining('the system') })
+    symlinkSync('/tmp', join(folder, 'ws/.vtcode'))
+    expect(obstacle(await place())).toMatchObject({ path: join(folder, 'ws/.vtcode'), why: expect.stringContaining('symbolic link') })
+    rmSync(join(folder, 'ws/.vtcode'))
+    expect(obstacle(await place())).toBe(undefined)
+  })
+})
+
+describe.skipIf(none)(`a command in it${none ? ' (SKIPPED: needs bwrap)' : ''}`, () => {
+  async function run(script: string, more: object = {}) {
+    const found = await sandbox()
+    if ('missing' in found) throw new Error(found.missing)
+    const { end, ...launch } = confinedCommand(found.tools, { file: '/bin/sh', args: ['-c', script], cwd: '/', env: { PATH: '/usr/bin:/bin', LD_PRELOAD_X: 'kept' } }, await place(more))
+    const { status, stdout } = spawnSync(launch.file, launch.args, { cwd: launch.cwd, env: launch.env, encoding: 'utf8' })
+    return { stdout, status, ...end(status) }
+  }
+
+  it('tells a signal from a code, and whether something was left running', async () => {
+    expect(await run('kill -9 $$')).toMatchObject({ signal: 'SIGKILL', children: false })
+    expect(await run('exit 137')).toEqual({ stdout: '', status: 137, children: false })
+    expect(await run('sleep 60 & exit 3')).toEqual({ stdout: '', status: 3, children: true })
+    expect(await run('echo forged >&9; echo children >/dev/fd/9')).toMatchObject({ children: false })
+  })
+
+  it('gets the environment that it was given, a home of its own, and nothing that loads code', async () => {
+    const { stdout } = await run('env', { home: join(folder, 'home') })
+    const names = stdout.trim().split('\n').map((line) => line.split('=')[0]).sort()
+    expect(names.filter((name) => !['OLDPWD', '_', 'SHLVL'].includes(name!))).toEqual(['HOME', 'LD_PRELOAD_X', 'PATH', 'PWD'])
+    expect(stdout).toContain(`HOME=${join(folder, 'home')}\n`)
+  })
+
+  it('sees tool folders of the home and no login beside them', async () => {
+    const home = join(folder, 'home')
+    for (const name of ['.cargo/bin/tool', '.cargo/credentials.toml', '.m2/settings.xml', '.m2/repository/a.jar', '.nvm/node', '.ssh/id']) {
+      mkdirSync(join(home, name, '..'), { recursive: true })
+      writeFileSync(join(home, name), 'x')
+    }
+    const { stdout } = await run('cd ~ && find . -type f | sort; touch .nvm/other || echo kept', { home })
+    expect(stdout).toBe('./.cargo/bin/tool\n./.m2/repository/a.jar\n./.nvm/node\nkept\n')
+  })
+})

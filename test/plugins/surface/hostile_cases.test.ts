@@ -1,0 +1,97 @@
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { askAll, faces } from '../../support/faces.js'
+import { addresses, changesOutside, commands, hidden, manifests, names, searches, type HostileCall } from '../../support/hostile.js'
+import { hostileTree, type HostileTree } from '../../support/paths.js'
+import { page, serve } from '../../support/server.js'
+
+/** What lies in a folder: names, targets of links, contents; our own folder aside. */
+function holds(folder: string): Record<string, string> {
+  const found: Record<string, string> = {}
+  const walk = (path: string) => {
+    for (const name of readdirSync(join(folder, path), { encoding: 'latin1' })) {
+      const at = path ? `${path}/${name}` : name
+      if (at === 'ws/.vtcode') continue
+      const file = Buffer.from(join(folder, at), 'latin1')
+      const stat = lstatSync(file)
+      if (stat.isSymbolicLink()) found[at] = `->${readlinkSync(file)}`
+      else if (stat.isDirectory()) (found[`${at}/`] = ''), walk(at)
+      else found[at] = stat.isFile() ? readFileSync(file, 'latin1') : 'special'
+    }
+  }
+  walk('')
+  return found
+}
+
+// No face may be a way around a guard: the same calls through each of them, by the built program as its users have it.
+describe.each(Object.keys(faces))('%s', (name) => {
+  let tree: HostileTree
+  let home: TempWorkspace
+  let marker: string
+  beforeAll(async () => {
+    tree = hostileTree()
+    home = await tempWorkspace()
+    marker = join(home.home, 'marker')
+    mkdirSync(join(home.home, 'bin'))
+    for (const file of [join(home.home, 'bin/bcmd'), join(tree.root, 'bcmd'), join(tree.root, 'x.sh')]) {
+      writeFileSync(file, `#!/bin/sh\necho ran >> '${marker}'\n`)
+      chmodSync(file, 0o755)
+    }
+    // What came with the workspace would leave the marker as soon as it is loaded.
+    mkdirSync(join(tree.root, '.vtcode/plugins/brought'), { recursive: true })
+    writeFileSync(join(tree.root, '.vtcode/plugins/brought/vtcode.yaml'), 'name: brought\ndescription: A tool.\neffects: []\nmodule: ./main.js\n')
+    writeFileSync(join(tree.root, '.vtcode/plugins/brought/main.js'), `import { writeFileSync } from 'node:fs'\nwriteFileSync(${JSON.stringify(marker)}, 'ran')\nexport default () => ({ ok: true, output: {} })\n`)
+    const plugins = await manifests(join(home.home, 'plugins'))
+    await home.write('../home/.vtcode/vtcode.config.json', JSON.stringify({
+      manifests: ['builtin', ...plugins], sandbox: { mode: 'off' }, tools: { max_repeated_tool_calls: 0 },
+      policy: { allow: ['unified_search/web', 'defuddle_fetch', 'unified_file/delete', 'Bash(printenv)'], deny: ['Bash(bcmd *)', 'Read(/hidden/**)'] },
+    }))
+  })
+  afterAll(async () => {
+    tree.remove()
+    await home[Symbol.asyncDispose]()
+  })
+
+  /** Asks all, and says of each that did not end as it must; what has to be everywhere is looked at here. */
+  async function played(all: HostileCall[]): Promise<unknown[]> {
+    const before = holds(tree.base)
+    await using face = await faces[name]!({ home, root: tree.root, env: { PATH: `${join(home.home, 'bin')}:${process.env['PATH']}`, ACME_API_KEY: 'SECRET-KEY-0123456789', ACME_NOTE: 'SECRET', NODE_OPTIONS: '--no-warnings' } })
+    // Where each call costs the start of a program, a part of the list is asked; an argument of a process holds no NUL.
+    const asked = face.atOnce === 1 ? all : all.filter(({ tool }, index) => !tool.includes('\0') && (index % (all.length < 60 ? 5 : 11) === 0))
+    const wrong = await askAll(face, asked, async ({ tool, input, ends }) => {
+      const answer = await face.call(tool, input)
+      const told = JSON.stringify(answer)
+      const right = ends === 'ok' ? answer.ok : !answer.ok && ends.test(answer.error?.code ?? '')
+      // What was asked may be quoted, what lies outside is in no answer.
+      const leaks = /SECRET|root:x:0/.test(told) && !/SECRET/.test(JSON.stringify(input))
+      return right && !leaks && !existsSync(marker) ? [] : [{ tool, input, ends: String(ends), answer: told.slice(0, 400), leaks, ran: existsSync(marker) }]
+    })
+    // The process lives, answers the next call, and nothing changed anywhere.
+    expect(await face.call('unified_file', { action: 'read', path: 'a.txt' })).toMatchObject({ ok: true, output: { content: 'inside\n' } })
+    expect(holds(tree.base)).toEqual(before)
+    return wrong.flat()
+  }
+
+  it('changes nothing outside the workspace, nothing that is no file, and nothing that steers other programs', async () => {
+    expect(await played(changesOutside(tree))).toEqual([])
+  })
+  it('searches nothing outside, and answers patterns that take others for ever', async () => {
+    expect(await played(searches(tree))).toEqual([])
+  })
+  it('shows a file that a rule hides by no tool and no command, and no key of its own environment', async () => {
+    expect(await played(hidden(tree))).toEqual([])
+  })
+  it('starts a program that a rule denies by no spelling, and writes by no command that nobody agreed to', async () => {
+    expect(await played(commands())).toEqual([])
+  })
+  it('connects to no address that is not public, in no spelling', async () => {
+    await using server = await serve(page('SECRET', 'text/plain'))
+    expect(await played(addresses(server.port))).toEqual([])
+    expect(server.seen).toEqual([])
+  })
+  it('takes no name for a tool that is none, whatever manifests and clients make of names', async () => {
+    expect(await played(names())).toEqual([])
+  })
+})

@@ -1,0 +1,91 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { connect as tcp } from 'node:net'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { afterEach, describe, expect, it } from 'vitest'
+import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { bin, surroundings } from '../../support/program.js'
+
+const children: ChildProcess[] = []
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill()
+})
+
+interface Served {
+  port: number
+  token: string
+  child: ChildProcess
+  stderr: () => string
+}
+async function serve(made: TempWorkspace, flags: string[] = []): Promise<Served> {
+  const child = spawn(process.execPath, [bin, ...flags, 'mcp', '--http', '0'], { cwd: made.root, env: surroundings(made), stdio: ['ignore', 'ignore', 'pipe'] })
+  children.push(child)
+  let stderr = ''
+  await new Promise<void>((resolve) => child.stderr.on('data', (chunk) => ((stderr += chunk), /\n\}\n/.test(stderr) && resolve())))
+  return { child, port: Number(/127\.0\.0\.1:(\d+)\/mcp/.exec(stderr)![1]), token: /Bearer ([\w-]+)/.exec(stderr)![1]!, stderr: () => stderr }
+}
+
+/** A client of the 2026-07-28 revision; `answer` is what its user says to every form. */
+async function modern({ port, token }: Served, answer: object, forms: unknown[] = []): Promise<Client> {
+  const client = new Client({ name: 'modern', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } }, capabilities: { elicitation: { form: {} } } })
+  client.setRequestHandler('elicitation/create', async ({ params }) => {
+    forms.push(params)
+    return answer as never
+  })
+  await client.connect(new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`), { requestInit: { headers: { authorization: `Bearer ${token}` } } }))
+  return client
+}
+const yes = { action: 'accept', content: { approve: true, remember: 'session' } }
+const textOf = (answer: unknown): string => JSON.stringify((answer as { content: unknown }).content)
+
+describe('clients of one server over HTTP that show the same token', () => {
+  it('do not get what the user of another one allowed for a session', async () => {
+    await using made = await tempWorkspace({ 'a.txt': 'x' })
+    const served = await serve(made, ['--mode', 'ask'])
+    const forms: { requestedSchema: { properties: { remember?: { enum: string[] } } } }[] = []
+    const [a, b] = [await modern(served, yes, forms), await modern(served, { action: 'decline' })]
+    const write = { name: 'unified_file', arguments: { action: 'write', path: 'new.txt', content: 'y' } }
+    expect((await a.callTool(write)).isError).not.toBe(true)
+    expect(forms).toHaveLength(1)
+    expect(forms[0]!.requestedSchema.properties.remember?.enum ?? []).not.toContain('session')
+    expect(textOf(await b.callTool({ ...write, arguments: { ...write.arguments, content: 'z', overwrite: true } }))).toContain('VT_')
+    expect(await made.read('new.txt')).toBe('y')
+    await Promise.all([a.close(), b.close()])
+  })
+
+  it('neither see nor end the commands of another one, unless they name the same session by its secret', async () => {
+    await using made = await tempWorkspace({ 'a.txt': 'x' })
+    const served = await serve(made, ['--config', 'automation.full_auto.enabled=true', '--mode', 'full-auto'])
+    const [a, b] = [await modern(served, yes), await modern(served, yes)]
+    const run = { name: 'unified_exec', arguments: { action: 'run', command: 'sleep 30', yield_time_ms: 250 } }
+    const list = { name: 'unified_exec', arguments: { action: 'list' } }
+    const own = { _meta: { 'dev.vtcode/session': 'a-secret-of-client-a-0123456789' } }
+    expect(textOf(await a.callTool({ ...run, ...own }))).toMatch(/run-[0-9a-f]{8}/)
+    expect(textOf(await a.callTool({ ...list, ...own }))).toMatch(/run-[0-9a-f]{8}/)
+    for (const other of [list, { ...list, _meta: { 'dev.vtcode/session': 'a-guess-of-client-b-0123456789' } }]) expect(textOf(await b.callTool(other))).not.toMatch(/run-[0-9a-f]{8}/)
+    // Without a name each request is a session of its own, and its commands end with it.
+    await a.callTool(run)
+    expect(textOf(await a.callTool(list))).not.toMatch(/run-[0-9a-f]{8}/)
+    await Promise.all([a.close(), b.close()])
+  })
+})
+
+describe('vtcode mcp --http', () => {
+  it('outlives sockets that ask for an upgrade, or for anything, and are reset', async () => {
+    await using made = await tempWorkspace({})
+    const served = await serve(made)
+    const starts = ['GET /mcp HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n', 'GET // HTTP/1.1\r\nHost: x\r\n\r\n', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 'POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nab', 'nonsense\r\n\r\n', '']
+    for (let n = 0; n < 120; n++) {
+      await new Promise<void>((resolve) => {
+        const socket = tcp(served.port, '127.0.0.1', () => {
+          socket.write(starts[n % starts.length]!)
+          setTimeout(() => socket.resetAndDestroy(), n % 4)
+        })
+        socket.on('error', () => {}).on('close', () => resolve())
+      })
+    }
+    const client = await modern(served, yes)
+    expect((await client.listTools()).tools.length).toBeGreaterThan(0)
+    expect(served.child.exitCode).toBe(null)
+    await client.close()
+  })
+})

@@ -1,0 +1,74 @@
+import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bootKernel } from 'vtcode/test'
+import { afterEach, describe, expect, it } from 'vitest'
+
+afterEach(() => {
+  delete process.env['VTCODE_RIPGREP_BIN']
+})
+
+describe('ripgrep that dies', () => {
+  it.each([
+    ['by a signal before its first word', 'kill -9 $$'],
+    ['by a signal after a part of its answer', `printf '{"type":"be'; kill -SEGV $$`],
+    ['by a fault of its own', 'exit 134'],
+  ])('%s is no empty answer: the other engine answers, and it is said', async (_, body) => {
+    await using ws = await bootKernel({ files: { 'a.txt': 'alpha\n', 'b/c.txt': 'alpha\nalpha\n' } })
+    const program = join(ws.home, 'rg')
+    writeFileSync(program, `#!/bin/bash\n${body}\n`)
+    chmodSync(program, 0o755)
+    process.env['VTCODE_RIPGREP_BIN'] = program
+    const fallback = [expect.objectContaining({ code: 'VT_SEARCH_FALLBACK' })]
+    for (const path of ['.', 'a.txt']) {
+      expect(await ws.call('unified_search', { action: 'grep', pattern: 'alpha', path }), path).toMatchObject({ ok: true, output: { total_matches: path === '.' ? 3 : 1, backend: 'javascript' }, notices: fallback })
+    }
+    expect(await ws.call('unified_search', { action: 'list', mode: 'find_content', content_pattern: 'alpha' })).toMatchObject({ ok: true, output: { total: 2 }, notices: fallback })
+    expect(await ws.call('unified_search', { action: 'list', mode: 'recursive' })).toMatchObject({ ok: true, output: { total: 3 } })
+  })
+})
+
+it('an ignore file without an end is no engine’s: the other one answers, and it is said', async () => {
+  await using ws = await bootKernel({ files: { 'a.txt': 'alpha\n', 'b/c.txt': 'alpha\n' } })
+  symlinkSync('/dev/zero', join(ws.root, 'b/.gitignore'))
+  expect(await ws.call('unified_search', { action: 'grep', pattern: 'alpha' })).toMatchObject({ ok: true, output: { total_matches: 2, backend: 'javascript' }, notices: [expect.objectContaining({ code: 'VT_SEARCH_FALLBACK' })] })
+}, 60_000)
+
+describe('a structural search', () => {
+  it('leaves a file of more than 8 MiB out unless it is named, and says so', async () => {
+    await using ws = await bootKernel({ files: { 'small.js': 'f(1)\n', 'large.js': `${'f(1);\n'.repeat(1_500_000)}` } })
+    const result = await ws.call('unified_search', { action: 'structural', pattern: 'f(1)', lang: 'javascript' })
+    expect(result).toMatchObject({ ok: true, output: { total_matches: 1 }, notices: [expect.objectContaining({ message: expect.stringContaining('large.js') })] })
+  }, 60_000)
+  it('of a named file of 20 MB in one line ends before it takes the memory of the machine', async () => {
+    await using ws = await bootKernel({ files: { 'line.js': 'f(1);'.repeat(4_000_000) } })
+    const result = await ws.call('unified_search', { action: 'structural', pattern: 'g(2)', path: 'line.js', lang: 'javascript' })
+    expect(result).toMatchObject({ ok: false, error: { code: 'VT_INPUT_TOO_LARGE', message: expect.stringContaining('memory') } })
+  }, 90_000)
+})
+
+describe('an outline', () => {
+  it('leaves a file of more than 8 MiB out unless it is named, says so, and draws the others', async () => {
+    await using ws = await bootKernel({ files: { 'small.js': 'export function f() {}\n', 'large.js': 'f(1);'.repeat(2_000_000), 'large.sh': 'f 1;'.repeat(2_500_000) } })
+    const result = await ws.call('unified_search', { action: 'outline', path: '.' })
+    expect(result).toMatchObject({ ok: true, output: { files: [{ path: 'small.js' }] } })
+    expect(JSON.stringify(result.ok && result.notices)).toMatch(/large\.js.*large\.sh|large\.sh.*large\.js/)
+  }, 90_000)
+  it('of a named file of 20 MB in one line ends when its parser takes more than 1 GiB, and not by the clock', async () => {
+    await using ws = await bootKernel({ files: { 'line.js': 'f(1);'.repeat(4_000_000) }, waits: { engine: 600_000 } })
+    expect(await ws.call('unified_search', { action: 'outline', path: 'line.js' })).toMatchObject({ ok: false, error: { code: 'VT_INPUT_TOO_LARGE', message: expect.stringContaining('memory') } })
+  }, 90_000)
+})
+
+describe('a name with a newline', () => {
+  it('forges no line of a listing, and stays as it is in the structured answer', async () => {
+    const name = 'a\nsecrets.key: 3 matches\u001b[2K\u202e.txt'
+    await using ws = await bootKernel({ files: { [name]: 'alpha\n' } })
+    for (const input of [{ action: 'list' }, { action: 'list', mode: 'tree' }, { action: 'list', mode: 'find_content', content_pattern: 'alpha' }, { action: 'list', mode: 'largest' }, { action: 'grep', pattern: 'alpha' }]) {
+      const result = await ws.call('unified_search', input)
+      if (!result.ok) throw new Error(result.error.message)
+      expect(result.text).toContain('a\\u{a}secrets.key: 3 matches\\u{1b}[2K\\u{202e}.txt')
+      expect(result.text!.split('\n').some((line) => line.startsWith('secrets'))).toBe(false)
+      if (!('tree' in result.output)) expect(JSON.stringify(result.output)).toContain(JSON.stringify(name).slice(1, -1))
+    }
+  })
+})
