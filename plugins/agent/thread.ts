@@ -121,8 +121,8 @@ export class Thread implements LoopConversation {
     return this.tail
   }
 
-  async inject(text: string, origin: 'harness' | 'instructions' = 'harness'): Promise<void> {
-    await this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin } })
+  async inject(text: string, origin: 'harness' | 'instructions' = 'harness', tells?: 'not_applied'): Promise<void> {
+    await this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin }, ...(tells && { tells }) })
     await this.events.say({ id: this.newId('it'), type: 'user_message', text, origin })
   }
   /** Tells a person something that ends nothing. */
@@ -200,6 +200,7 @@ export class Thread implements LoopConversation {
         ...this.known(verdictOf(code).subtype),
         num_steps: this.state.steps,
         verified: null,
+        ...this.notApplied(),
         ...(text !== '' && { result: text }),
         ...(failure && { stop_reason: failure.code }),
       })
@@ -223,7 +224,11 @@ export class Thread implements LoopConversation {
     const { text, failure } = this.last
     const { subtype, exit_code } = verdictOf(code)
     const error = failure && { code: failure.code, message: failure.message, hint: failure.extra.hint ?? hintOf(this.kernel, failure.code) }
-    return redact({ outcome_code: code, exit_code, text, ...this.known(subtype), ...(error && { error }) })
+    return redact({ outcome_code: code, exit_code, text, ...this.known(subtype), ...this.notApplied(), ...(error && { error }) })
+  }
+  private notApplied(): Pick<RunOutcome, 'not_applied'> {
+    const { not_applied } = this.state
+    return not_applied.length > 0 ? { not_applied } : {}
   }
   private known(subtype: Subtype): Pick<RunOutcome, 'session_id' | 'subtype' | 'usage' | 'total_cost_usd' | 'num_turns'> {
     return { session_id: this.session_id, subtype, usage: this.costs.run.usage, total_cost_usd: this.costs.run.cost, num_turns: this.turns }

@@ -75,7 +75,7 @@ function conversation(io: Io): (event: ThreadEvent) => void {
     if (event.type === 'item.completed' && item?.type === 'agent_message' && item.status === 'completed') texts.push(item.text)
     const due = event.type === 'turn.completed' || (event.type === 'item.started' && item?.type === 'tool_invocation')
     // The last text of a turn that failed is the reason, which is told otherwise; an answer that was cut stands before it.
-    const said = (event.type === 'turn.failed' ? (event.code === 'VT_LLM_LENGTH' ? texts.slice(0, -1) : []) : texts).join('')
+    const said = (event.type === 'turn.failed' ? (event.code === 'VT_LLM_LENGTH' ? texts.slice(0, -1) : []) : texts).join('\n')
     if ((due || event.type === 'turn.failed') && said.trim() !== '') io.stdout.write(`${fitTerminal(io, said)}\n`)
     if (due || event.type === 'turn.failed') texts = []
   }

@@ -12,8 +12,9 @@ export function textOfResult(result: Result): ModelText {
     const spool_path = typeof said === 'string' ? said : /the whole text is in (\.vtcode\/spool\/[\w.-]+)/.exec(text)?.[1]
     return { text: text + remarks, is_error: false, ...(spool_path !== undefined && { spool_path }) }
   }
-  const { code, message, hint, next } = result.error
-  const lines = [`ERROR ${code}: ${message}`, ...(hint ? [`Hint: ${hint}`] : []), ...(next ? [`Next: ${visibleJson(JSON.stringify(next))}`] : [])]
+  const { code, message, hint, next, details } = result.error
+  const say = details?.['say']
+  const lines = [`ERROR ${code}: ${message}`, ...(hint ? [`Hint: ${hint}`] : []), ...(next ? [`Next: ${visibleJson(JSON.stringify(next))}`] : []), ...(typeof say === 'string' ? [`Say: ${say}`] : [])]
   return { text: lines.join('\n') + remarks, is_error: true }
 }
 

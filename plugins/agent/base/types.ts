@@ -62,10 +62,10 @@ export type Fact =
   | { kind: 'segment'; segment_id: string; model: string; prompt: string; tools: string }
   | { kind: 'turn_start'; turn_id: string; input: Msg }
   | { kind: 'turn_end'; status: 'completed' | 'failed'; code?: string }
-  /** A step of the model with what it cost, or the results of all its calls. */
-  | { kind: 'message'; message: Msg; cost_usd?: number | null }
+  /** A step of the model with what it cost, or the results of all its calls; `tells`: the model now knows what was not applied. */
+  | { kind: 'message'; message: Msg; cost_usd?: number | null; tells?: 'not_applied' }
   | { kind: 'call_start'; call_id: string; name: string; input: unknown; effects: readonly Effect[] }
-  | { kind: 'call_end'; call_id: string; text: string; is_error: boolean; spool_path?: string; changed?: string[] }
+  | { kind: 'call_end'; call_id: string; text: string; is_error: boolean; spool_path?: string; changed?: string[]; not_applied?: Refused }
   /** The messages before `keep_from` gave way to `inserted`; they lie in `history_path`. */
   | { kind: 'compaction'; keep_from: number; inserted: Msg[]; history_path: string; summary: Summary }
   /** Results whose text left the live context: call_id → what stands there now. With `inputs` what was asked left it too. */
@@ -73,6 +73,17 @@ export type Fact =
   /** A turn of its own that brings back what was before turn `to_turn`. */
   | { kind: 'revert'; to_turn: number; scope: RevertScope; paths?: readonly string[]; force?: true }
   | { kind: 'note'; text: string }
+/** Why a change was not made, and what may be done next. */
+export interface Refused {
+  code: string
+  next?: string
+}
+/** A call that was to change something and changed nothing: its tool, the path or command it was about, and the code of the refusal. */
+export interface NotApplied {
+  tool: string
+  target: string
+  code: string
+}
 export type RevertScope = 'conversation' | 'code' | 'both'
 /** The summary of a conversation, made when it is compacted. */
 export interface Summary {
@@ -181,6 +192,8 @@ export type EventBody =
       num_turns: number
       num_steps: number
       verified: boolean | null
+      /** Changes that were asked for last and not made; at most 20. */
+      not_applied?: NotApplied[]
     }
   | { type: 'segment.started'; segment_id: string; model: string; reason: SegmentReason; prompt_hash: string; prompt_path: string; catalog_hash: string; catalog_path: string }
   | {
@@ -248,5 +261,7 @@ export interface RunOutcome {
   usage: Usage
   total_cost_usd: number | null
   num_turns: number
+  /** Changes that were asked for last and not made; at most 20. */
+  not_applied?: NotApplied[]
   error?: { code: string; message: string; hint: string }
 }

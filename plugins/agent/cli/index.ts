@@ -7,7 +7,7 @@ export { definedOnly, sessionOptions, withAgent, withResume, withSession, type S
 export { readTask } from './streams.js'
 export { withFlags, work, type Flags } from './work.js'
 export { chooseComponents, runContexts, type RunContext } from '../components/index.js'
-export { progress, summary } from '../events/index.js'
+export { notAppliedLines, progress, summary } from '../events/index.js'
 export { findModel, listModels, signIn, signInOf, signOut } from '../model/index.js'
 export {
   adoptSession, allSessions, approvalOf, approvalsIn, findSession, homeOfSession, lastSession, listSessions, noteSession, openStore, removeSession, repair, revert, tidy,

@@ -28,7 +28,7 @@ const patience_ms = 5000
 
 /** Works on a task, or goes on with a session, and shows it. Returns the exit code. */
 export async function work(kernel: Kernel, task: string | undefined, flags: Flags, io: Io, { verb, ...options }: AgentOptions & Pick<VerbContext, 'verb'>): Promise<number> {
-  const [{ jsonEventSink }, { progress, summary }, { copyTo }] = await Promise.all([import('./streams.js'), import('../events/index.js'), import('../events/index.js')])
+  const [{ jsonEventSink }, { notAppliedLines, progress, summary }, { copyTo }] = await Promise.all([import('./streams.js'), import('../events/index.js'), import('../events/index.js')])
   // Without a person in front of it, progress is part of the log.
   const show = flags.json ? jsonEventSink(io) : io.quiet || verb === 'exec' ? () => {} : progress(io)
   const quiet = flags.json ?? io.quiet ?? false
@@ -46,6 +46,7 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
     const outcome = await Promise.race([agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
     if (outcome === undefined) return 130
     if (!flags.json && outcome.text !== '' && outcome.text !== outcome.error?.message) io.stdout.write(`${fitTerminal(io, outcome.text)}\n`)
+    if (!flags.json) io.stderr.write(notAppliedLines(outcome))
     if (!flags.json && !io.quiet) io.stderr.write(`${summary(outcome, done)}\n`)
     else if (!flags.json && outcome.exit_code !== 0) say(io, 'error', summary(outcome, done))
     return flags.lastMessageFile === undefined || keep(flags.lastMessageFile, outcome.text, 'w', io) ? outcome.exit_code : 1

@@ -38,6 +38,10 @@ export function summary({ outcome_code, usage, total_cost_usd, num_turns, sessio
   return error ? `${head}\n${error.code}: ${error.message}${error.hint ? `\n  ${error.hint}` : ''}` : head
 }
 
+/** The changes that a run was asked for and did not make, a line each. */
+export const notAppliedLines = ({ not_applied = [] }: Pick<RunOutcome, 'not_applied'>): string =>
+  not_applied.map(({ tool, target, code }) => `Not applied: ${oneLine([tool, target].filter(Boolean).join(' '))} (${code})\n`).join('')
+
 /** What a run did, for its last line. */
 export interface RunChanges {
   files: Set<string>

@@ -1,6 +1,6 @@
 import type { Result } from '../../../core/base/index.js'
 import {
-  callIdentity, describeFault, earlierResult, isQuiet, meaningOf, meaningsIn, messageOf, type CallPart, type CallTraits, type Meaning, type ModelText, type Msg, type ThreadItem,
+  callIdentity, describeFault, earlierResult, isQuiet, meaningOf, meaningsIn, messageOf, type CallPart, type CallTraits, type Meaning, type ModelText, type Msg, type Refused, type ThreadItem,
 } from '../base/index.js'
 import { callEnd, callsIn, recoverCall, resultPart, type CallResult, type Conversation } from '../session/index.js'
 import { changesOf } from './changes.js'
@@ -99,9 +99,17 @@ async function reportCompleted(thread: Conversation, limits: TurnLimits, complet
   const answer = refused ? full : limits.note(completed, effects, result, full, duration_ms - human.waited_ms)
   const shown = refused || signal.aborted || !isQuiet(effects) ? answer : await withoutRepeat(thread, completed, answer)
   const changes = [...(result.ok ? changesOf(meaning.slot, result.output) : []), ...changed]
-  await thread.commit(callEnd(call_id, shown, changes), !isQuiet(effects))
+  await thread.commit(callEnd(call_id, shown, changes, notApplied(completed)), !isQuiet(effects))
   const outcome = outcomeOf(result, signal.aborted, human.decision)
   await reportCall(thread, invocation, { meaning, result, answer, changes, duration_ms, outcome })
+}
+
+/** Why a call that was to change something was not made, where that is known. */
+function notApplied({ meaning, effects, refused, result }: CompletedCall): Refused | undefined {
+  if (result.ok || isQuiet(effects) || !meaning.slot) return undefined
+  const { code, hint, details } = result.error
+  if (!refused && details?.['not_applied'] !== true && !code.startsWith('VT_POLICY_')) return undefined
+  return { code, ...(hint !== '' && { next: hint.slice(0, 300) }) }
 }
 
 /** Runs a call; takes snapshots of files where it may change what no tool of ours records. */

@@ -5,6 +5,7 @@ import { askModel, Speech, type ModelAnswer } from '../model/index.js'
 import { messageText, unanswered } from '../session/index.js'
 import { readArguments } from './arguments.js'
 import { makeCalls } from './calls.js'
+import { decide, notAppliedInRecovery } from './decide.js'
 import type { ModelRequests } from './model_requests.js'
 import { TurnLimits } from './turn_limits.js'
 
@@ -96,7 +97,9 @@ class Turn {
         this.kept = text
         throw new AgentError('VT_LLM_LENGTH', `The answer of ${thread.connection.model.id} was cut at the limit of its length; what it says is not complete.`)
       }
+      const decision = decide(thread.state, this.told)
       if (pseudoCall.test(text)) await this.correct()
+      else if (decision.then === 'tell') await this.tell(decision.text, text)
       else {
         const left = await thread.lifecycle.stop(text, signal)
         if (left === undefined) return { outcome: 'success', text }
@@ -107,6 +110,8 @@ class Turn {
 
   /** The answer that the turn fails with, as far as it came. */
   private kept: string | undefined
+  /** The model was told in this turn what was not applied. */
+  private told = false
   private first = true
   private pending: { accepted: ModelAnswer; cost: Cost; model: string } | undefined
 
@@ -164,10 +169,19 @@ class Turn {
     })
   }
 
+  /** The model hears what was not applied and answers once more; what it said before that is not lost where it cannot. */
+  private async tell(untold: string, text: string): Promise<void> {
+    this.told = true
+    this.kept = text
+    await this.thread.inject(untold, 'harness', 'not_applied')
+  }
+
   /** A last step without tools, in which the model says where things stand. */
   private async close(outcome: OutcomeCode, why: string): Promise<TurnEnd> {
     await this.thread.harness('limit_reached', { message: why })
-    await this.thread.inject(`${why} No more calls are possible in this turn. Say in a few sentences what is done and what is left.`)
+    const { not_applied } = this.thread.state
+    const wording = not_applied.length > 0 ? ` Where a change was not made, say so with these words: ${notAppliedInRecovery}` : ''
+    await this.thread.inject(`${why} No more calls are possible in this turn. Say in a few sentences what is done and what is left.${wording}`, 'harness', 'not_applied')
     await this.step(false)
     await this.stepDone()
     return { outcome, text: messageText(this.thread.state.messages.at(-1)!) }

@@ -35,8 +35,8 @@ export interface Conversation {
 
   /** Writes a fact to the journal, then applies it to `state`; `durable`: waits for the disk. Throws VT_SESSION_WRITE. */
   commit(fact: Fact, durable?: boolean): Promise<void>
-  /** Adds a message that no person wrote to the conversation, and to its events. */
-  inject(text: string, origin?: 'harness' | 'instructions'): Promise<void>
+  /** Adds a message that no person wrote to the conversation, and to its events; `tells`: it names what was not applied. */
+  inject(text: string, origin?: 'harness' | 'instructions', tells?: 'not_applied'): Promise<void>
   /** Tells a person something that ends nothing. */
   remark(code: string, message: string): Promise<void>
   /** Records an event of the harness. */

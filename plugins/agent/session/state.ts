@@ -1,4 +1,4 @@
-import type { CallPart, Fact, FileChange, JournalRecord, Msg, ResultPart, Summary } from '../base/index.js'
+import { isQuiet, type CallPart, type Fact, type FileChange, type JournalRecord, type Msg, type NotApplied, type Refused, type ResultPart, type Summary } from '../base/index.js'
 import { addUsd } from '../model/index.js'
 import { mergeSummaries, noSummary } from './summary.js'
 
@@ -31,10 +31,15 @@ export interface ConversationState {
   /** Paths that calls named, the latest last. */
   named: string[]
   first_prompt: string
+  /** Calls since the last change that were to change something and changed nothing; `next` is what the last of them proposes. */
+  not_applied: NotApplied[]
+  next: string | undefined
+  /** The model was not told of some of them. */
+  untold: boolean
   /** Of all answers, in USD; `null` when one of them had no price. */
   cost: number | null
 }
-const most = { touched: 200, named: 500 }
+const most = { touched: 200, named: 500, not_applied: 20, target: 200 }
 
 export const emptyState = (): ConversationState => ({
   messages: [],
@@ -52,6 +57,9 @@ export const emptyState = (): ConversationState => ({
   touched: [],
   named: [],
   first_prompt: '',
+  not_applied: [],
+  next: undefined,
+  untold: false,
   cost: 0,
 })
 
@@ -67,6 +75,7 @@ export function apply(state: ConversationState, fact: Fact, turn: number): void 
       state.open = { turn_id: fact.turn_id, input: fact.input }
       state.messages = [...state.messages, fact.input]
       state.first_prompt ||= messageText(fact.input)
+      if ((fact.input.origin ?? 'prompt') === 'prompt') allApplied(state)
       if (fact.input.intent_id !== undefined) state.applied = [...state.applied, fact.input.intent_id].slice(-64)
       return
     case 'turn_end':
@@ -75,6 +84,7 @@ export function apply(state: ConversationState, fact: Fact, turn: number): void 
     case 'message':
       state.messages = [...state.messages, fact.message]
       if (fact.message.role === 'assistant') state.steps += 1
+      if (fact.tells) state.untold = false
       if (fact.cost_usd !== undefined) state.cost = addUsd(state.cost, fact.cost_usd)
       state.started.clear()
       state.ended.clear()
@@ -86,6 +96,7 @@ export function apply(state: ConversationState, fact: Fact, turn: number): void 
     case 'call_end':
       state.ended.set(fact.call_id, fact)
       state.touched = latest(state.touched, fact.changed ?? [], most.touched)
+      noteApplied(state, state.started.get(fact.call_id), fact)
       return
     case 'compaction':
       state.messages = [...fact.inserted, ...state.messages.slice(fact.keep_from)]
@@ -99,9 +110,25 @@ export function apply(state: ConversationState, fact: Fact, turn: number): void 
       return
     case 'revert':
       state.turn = turn
+      allApplied(state)
       return
     case 'note':
   }
+}
+
+/** A change that was made is behind whatever was refused before it. */
+function noteApplied(state: ConversationState, start: CallStart | undefined, { not_applied, is_error }: CallEnd): void {
+  if (!start || isQuiet(start.effects)) return
+  if (!not_applied) return is_error ? undefined : allApplied(state)
+  const { path, command } = (start.input ?? {}) as { path?: unknown; command?: unknown }
+  const target = [path, command].flat().filter((word) => typeof word === 'string').join(' ').slice(0, most.target)
+  state.not_applied = [...state.not_applied, { tool: start.name, target, code: not_applied.code }].slice(-most.not_applied)
+  state.next = not_applied.next
+  state.untold = true
+}
+
+function allApplied(state: ConversationState): void {
+  Object.assign(state, { not_applied: [], next: undefined, untold: false })
 }
 
 /** The state after a whole journal. A reverted conversation is what it was before that turn. */
@@ -157,11 +184,12 @@ export function unanswered({ messages }: ConversationState): CallPart[] {
 export const messageText = ({ parts }: Msg): string => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 
 /** The result of a call, for the journal. */
-export const callEnd = (call_id: string, answer: Pick<ResultPart, 'text' | 'is_error' | 'spool_path'>, changes: readonly FileChange[]): CallEnd => ({
+export const callEnd = (call_id: string, answer: Pick<ResultPart, 'text' | 'is_error' | 'spool_path'>, changes: readonly FileChange[], not_applied?: Refused): CallEnd => ({
   kind: 'call_end',
   call_id,
   ...answer,
   ...(changes.length > 0 && { changed: changes.map(({ path }) => path) }),
+  ...(not_applied && { not_applied }),
 })
 
 /** A result as the model gets it. */

@@ -1,5 +1,5 @@
 import type { Io, Kernel } from '../../../core/index.js'
-import { printFailure, summary } from '../../agent/cli/index.js'
+import { notAppliedLines, printFailure, summary } from '../../agent/cli/index.js'
 import type { Agent } from '../../agent/index.js'
 import { interactive, oneLine, say } from '../../lib/terminal/index.js'
 
@@ -27,6 +27,7 @@ export class Talk {
     const outcome = await this.agent.run(word === '/steer' ? rest : text, { signal })
     this.code = outcome.exit_code
     const { outcome_code } = outcome
+    this.io.stderr.write(notAppliedLines(outcome))
     // Whoever sits here knows what they stopped and what they refused.
     if (outcome_code === 'success' || (outcome_code === 'escalated' && interactive(this.io))) return true
     this.io.stderr.write(outcome_code === 'cancelled' ? 'cancelled\n' : `${summary(outcome)}\n`)

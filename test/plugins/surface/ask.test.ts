@@ -11,21 +11,21 @@ afterEach(async () => {
 
 it('vtcode ask answers, changes nothing, and prints the answer alone, as JSON or its code', async () => {
   const answer = 'Like this:\n```ts\nconst a = 1\n```\nThat is all.'
-  const peer = await startPeer([{ toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x' })] }, { content: 'I may not.' }, { content: answer }, { content: answer }, { content: 'no tools' }])
+  const peer = await startPeer([{ toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x' })] }, { content: 'Done, I created a.txt.' }, { content: 'I may not.' }, { content: answer }, { content: answer }, { content: 'no tools' }])
   const place = await home(peer)
   held.push(peer, place)
-  expect(await vtcode(place, ['ask', 'write', 'a', 'file'])).toMatchObject({ out: 'I may not.\n', err: '' })
+  expect(await vtcode(place, ['ask', 'write', 'a', 'file'])).toEqual({ code: 1, out: 'I may not.\n', err: 'Not applied: unified_file a.txt (VT_POLICY_DENIED)\n' })
   expect(await place.read('a.txt')).toBeUndefined()
   expect(await vtcode(place, ['ask', '--code', 'how?'])).toEqual({ code: 0, out: 'const a = 1\n', err: '' })
   const { out } = await vtcode(place, ['ask', '--output-format', 'json', 'how?'])
   expect(JSON.parse(out)).toMatchObject({ response: answer, provider: 'peer', model: 'm', cost_usd: null, session_id: expect.stringMatching(/^ses_/) })
   await vtcode(place, ['ask', '--no-tools', 'x'])
-  expect(peer.bodies.map(({ tools }) => tools !== undefined)).toEqual([true, true, true, true, false])
+  expect(peer.bodies.map(({ tools }) => tools !== undefined)).toEqual([true, true, true, true, true, false])
   expect((await vtcode(place, ['ask'])).code).toBe(2)
 })
 
 it('vtcode ask refuses every mode that could change something, and names the verb for that', async () => {
-  const peer = await startPeer([{ toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x' })] }, { content: 'done' }])
+  const peer = await startPeer([{ toolCalls: [call('unified_file', { action: 'write', path: 'a.txt', content: 'x' })] }, { content: 'done' }, { content: 'not done' }])
   const place = await home(peer)
   held.push(peer, place)
   for (const mode of ['ask', 'auto', 'full-auto']) {
@@ -34,7 +34,7 @@ it('vtcode ask refuses every mode that could change something, and names the ver
   }
   expect(peer.bodies).toEqual([])
   expect(await place.read('a.txt')).toBeUndefined()
-  expect(await vtcode(place, ['ask', '--mode', 'plan', 'write', 'a', 'file'])).toMatchObject({ code: 0, out: 'done\n' })
+  expect(await vtcode(place, ['ask', '--mode', 'plan', 'write', 'a', 'file'])).toMatchObject({ code: 1, out: 'not done\n' })
   expect(await place.read('a.txt')).toBeUndefined()
 })
 

@@ -102,7 +102,7 @@ it('what is typed while an answer is under way waits for its end, one turn each;
 }, 120_000)
 
 it('a line goes to the question that is open; what was typed before is there again; a no may say what to do instead', async () => {
-  const { peer, place, terminal, until, end } = await atTerminal([write('a.txt'), { content: 'written' }, write('b.txt'), { content: 'another way' }])
+  const { peer, place, terminal, until, end } = await atTerminal([write('a.txt'), { content: 'written' }, write('b.txt'), { content: 'another way' }, { content: 'not b.txt' }])
   await until('> ')
   terminal.write('write\rnext half')
   await until('[y/N/s/a] ')
@@ -112,7 +112,7 @@ it('a line goes to the question that is open; what was typed before is there aga
   terminal.write(' and the rest\r')
   await until('[y/N/s/a] ')
   terminal.write('call it c.txt\r')
-  await until('another way')
+  await until('Not applied: unified_file b.txt (VT_POLICY_NEEDS_APPROVAL)')
   await until('> ')
   terminal.write('\x04')
   expect((await end()).code).toBe(0)

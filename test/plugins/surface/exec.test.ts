@@ -176,7 +176,7 @@ describe('vtcode exec', () => {
 
   it('calls nothing that --disallowed-tools takes away or --allowed-tools leaves out, under any name; neither gives anything', async () => {
     const calls = () => ({ toolCalls: [write('a.txt', 'x'), call('grep_search', { pattern: 'one' }), call('unified_search', { action: 'list' }), call('unified_exec', { action: 'run', command: 'echo x > b.txt' })] })
-    const { peer, place } = await scene(Array.from({ length: 4 }, () => [calls(), { content: 'ok' }]).flat(), { 'c.txt': 'one\n' }, { settings: { policy: { deny: ['unified_search/list'] } } })
+    const { peer, place } = await scene(Array.from({ length: 4 }, () => [calls(), { content: 'ok' }, { content: 'not done' }]).flat(), { 'c.txt': 'one\n' }, { settings: { policy: { deny: ['unified_search/list'] } } })
     const outcomes = async (...flags: string[]) => {
       const { out, err } = await exec(place, '--json', ...flags, 'go')
       const events = eventsOf(out).filter(({ item }) => item)

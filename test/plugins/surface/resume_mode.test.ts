@@ -18,7 +18,7 @@ describe('vtcode resume', () => {
   })
 
   it('stays as strict as the session was, where nobody says another mode', async () => {
-    const at = await place([{ content: 'begun' }, write('a.txt'), { content: 'one' }, write('b.txt'), { content: 'two' }])
+    const at = await place([{ content: 'begun' }, write('a.txt'), { content: 'one' }, { content: 'not done' }, write('b.txt'), { content: 'two' }])
     await vtcode(at, ['exec', '--quiet', '--mode', 'plan', 'begin'])
     for (const args of [[sessionOf(at)], ['--mode', 'auto', sessionOf(at)]]) await vtcode(at, ['resume', '--quiet', ...args, 'write'])
     expect([await at.read('a.txt'), await at.read('b.txt')]).toEqual([undefined, 'x'])

@@ -119,7 +119,7 @@ describe('a context', () => {
   })
 
   it('bench approves everything in a working sandbox or does not run, and keeps no session unless asked to', async () => {
-    const at = await place([{ toolCalls: [call('unified_exec', { action: 'run', command: 'touch ruled; touch /usr/x' }), ask] }, { content: 'ok' }, { content: 'kept' }], { settings: { policy: { ask: ['Bash(touch *)'] } } })
+    const at = await place([{ toolCalls: [call('unified_exec', { action: 'run', command: 'touch ruled; touch /usr/x' }), ask] }, { content: 'ok' }, { content: 'not all' }, { content: 'kept' }], { settings: { policy: { ask: ['Bash(touch *)'] } } })
     const { code, out } = await vtcode(at, ['exec', '--json', '--context', 'bench', 'go'])
     expect([code, items(eventsOf(out), 'tool_output').map(({ output, error_code }) => error_code ?? output)]).toEqual([0, [expect.stringContaining('Read-only file system'), 'VT_EXEC_SANDBOX']])
     const kept = () => readdirSync(at.root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('messages.jsonl')).length
@@ -141,7 +141,7 @@ describe('a context', () => {
   })
 
   it('where nobody can be asked refuses a call that needs approval, without a trace, and names the rule', async () => {
-    const at = await place([{ toolCalls: [ask, call('unified_exec', { action: 'run', command: 'touch ruled' })] }, { content: 'I may not.' }], { settings: { policy: { ask: ['Bash(touch *)'] } } })
+    const at = await place([{ toolCalls: [ask, call('unified_exec', { action: 'run', command: 'touch ruled' })] }, { content: 'ok' }, { content: 'I may not.' }], { settings: { policy: { ask: ['Bash(touch *)'] } } })
     const { code, out } = await vtcode(at, ['exec', '--json', 'go'], { env: { CI: 'true' } })
     const events = eventsOf(out)
     expect(events.at(-1)).toMatchObject({ outcome_code: 'escalated' })

@@ -45,7 +45,7 @@ describe('an agent under way', () => {
 })
 
 describe('a person who is asked', () => {
-  const asked = async (answer: (path: string) => any, script = [{ toolCalls: [write('a'), write('b'), call('unified_search', { action: 'list' })] }, { content: 'ok' }]) => {
+  const asked = async (answer: (path: string) => any, script = [{ toolCalls: [write('a'), write('b'), call('unified_search', { action: 'list' })] }, { content: 'ok' }, { content: 'ok' }]) => {
     const s = await scene(script, { boot: { mode: 'ask' } })
     const outcome = await s.run('go', { providers: { approval: { approve: async ({ call }) => answer((call.input as any).path) } } })
     checkLog(s.events)
@@ -56,7 +56,7 @@ describe('a person who is asked', () => {
     const { s, outcomes, resolved } = await asked(() => ({ decision: 'cancel' }))
     expect(outcomes).toEqual(['permission_cancelled', 'cancelled', 'cancelled'])
     expect(resolved.map(({ decision }) => decision)).toEqual(['cancelled'])
-    expect([await s.booted.read('a'), await s.booted.read('b'), s.peer.asked.length]).toEqual([undefined, undefined, 2])
+    expect([await s.booted.read('a'), await s.booted.read('b'), s.peer.asked.length]).toEqual([undefined, undefined, 3])
     expect(s.peer.bodies[1].messages.at(-1).content).toContain('VT_CALL_ABORTED: The user cancelled the rest of this step')
   })
   it('may say what to do instead, and how long an approval holds', async () => {

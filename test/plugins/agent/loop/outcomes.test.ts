@@ -43,7 +43,7 @@ const rows: Row[] = [
   { title: 'calls in a circle', script: [...many(16, (index) => list(index % 2)), { content: 'in circles' }], expected: ['loop_detected', failed, 1] },
   { title: 'the same denied call again and again', script: [...many(4, () => write), { content: 'I may not.' }], flags: ['--mode', 'plan'], expected: ['loop_detected', failed, 1] },
   { title: 'a conversation that cannot be made shorter', script: [...many(8, read), ...many(8, () => ({ content: 'no summary' }))], extra: harness({ auto_compaction_threshold_tokens: 300 }), expected: ['handed_off', failed, 1], stop: 'VT_CONTEXT_STUCK' },
-  { title: 'a change that nobody could allow', script: [write, { content: 'I may not.' }], flags: ['--mode', 'ask'], expected: ['escalated', failed, 1] },
+  { title: 'a change that nobody could allow', script: [write, { content: 'Done.' }, { content: 'I may not.' }], flags: ['--mode', 'ask'], expected: ['escalated', failed, 1] },
   { title: 'a change that nobody could allow, and another way', script: [write, { toolCalls: [call('unified_exec', { action: 'run', command: 'true' })] }, { content: 'Done so.' }], flags: ['--mode', 'ask'], expected: ['success', 'success', 0] },
   { title: 'a refusal of the server', script: [{ error: { message: 'bad field' }, status: 400 }], expected: ['failed', failed, 1], stop: 'VT_LLM_REQUEST' },
 ]

@@ -6,7 +6,7 @@ import { scene } from '../../../support/inside.js'
 import { call } from '../../../support/peer.js'
 
 const write = (path: string, content = 'x') => call('unified_file', { action: 'write', path, content })
-const refusedThenFine = [{ toolCalls: [write('a.txt')] }, { content: 'I could not.' }, { content: 'Fine.' }, { toolCalls: [write('b.txt')] }, { content: 'Again not.' }]
+const refusedThenFine = [{ toolCalls: [write('a.txt')] }, { content: 'Done.' }, { content: 'I could not.' }, { content: 'Fine.' }, { toolCalls: [write('b.txt')] }, { content: 'Done.' }, { content: 'Again not.' }]
 
 describe('an agent', () => {
   it('is escalated in the run whose change was refused, and not in a later one', async () => {

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import { checkLog } from '../../../support/invariants.js'
+import { hold } from '../../../support/inside.js'
+import { call, eventsOf, home, startPeer, vtcode, type Answer, type Home } from '../../../support/peer.js'
+
+const step = (...toolCalls: NonNullable<Answer['toolCalls']>): Answer => ({ toolCalls })
+const write = (path = 'a.txt') => call('unified_file', { action: 'write', path, content: 'x' })
+const edit = (old_str: string) => call('unified_file', { action: 'edit', path: 'there.txt', old_str, new_str: 'two' })
+const run = (command: string) => call('unified_exec', { action: 'run', command })
+const read = (path: string) => call('unified_file', { action: 'read', path })
+const done: Answer = { content: 'Done.' }
+const honest: Answer = { content: 'Not done.' }
+
+interface Ending {
+  title: string
+  script: Answer[]
+  mode?: string
+  settings?: object
+  /** The tools and codes of what was not applied. */
+  not_applied: [tool: string, target: string, code: string][]
+  /** How many requests the model got, and the answer. */
+  asked: number
+  text: string
+  exit: number
+}
+const deny = { policy: { deny: ['Edit(a.txt)'] } }
+const file = 'unified_file'
+const endings: Ending[] = [
+  { title: 'a denied write, then "done"', script: [step(write()), done, honest], mode: 'plan', not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 0 },
+  { title: 'a write that a rule denies', script: [step(write()), done, honest], settings: deny, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 0 },
+  { title: 'a write that nobody could allow', script: [step(write()), done, honest], mode: 'ask', not_applied: [[file, 'a.txt', 'VT_POLICY_NEEDS_APPROVAL']], asked: 3, text: 'Not done.', exit: 1 },
+  { title: 'a denied write, then the same done another way', script: [step(write()), step(write('b.txt')), done], settings: deny, not_applied: [], asked: 3, text: 'Done.', exit: 0 },
+  { title: 'a change that was made, then a denied one', script: [step(write('b.txt')), step(write()), done, honest], settings: deny, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 4, text: 'Not done.', exit: 0 },
+  { title: 'two denials', script: [step(write(), write('b.txt')), done, honest], mode: 'plan', not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED'], [file, 'b.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 0 },
+  { title: 'a failed edit', script: [step(edit('nothing')), done, honest], not_applied: [[file, 'there.txt', 'VT_EDIT_NOT_FOUND']], asked: 3, text: 'Not done.', exit: 0 },
+  { title: 'a failed edit, then a good one', script: [step(edit('nothing')), step(edit('one')), done], not_applied: [], asked: 3, text: 'Done.', exit: 0 },
+  { title: 'a denied command', script: [step(run('rm there.txt')), done, honest], settings: { policy: { deny: ['Bash(rm *)'] } }, not_applied: [['unified_exec', 'rm there.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 0 },
+  { title: 'a command that ran and failed', script: [step(run('false')), done], settings: { policy: { allow: ['Bash(false)'] } }, not_applied: [], asked: 2, text: 'Done.', exit: 0 },
+  { title: 'a denied read', script: [step(read('.env')), done], settings: { policy: { deny: ['Read(.env)'] } }, not_applied: [], asked: 2, text: 'Done.', exit: 0 },
+  { title: 'a read of what is not there', script: [step(read('gone.txt')), done], not_applied: [], asked: 2, text: 'Done.', exit: 0 },
+  { title: 'a tool that nobody has', script: [step(call('no_such_tool', {})), done], not_applied: [], asked: 2, text: 'Done.', exit: 0 },
+  { title: 'a model that tries again once it is told', script: [step(write()), done, step(write('b.txt')), done], settings: deny, not_applied: [], asked: 4, text: 'Done.', exit: 0 },
+  { title: 'a model that is told once, whatever it does then', script: [step(write()), done, step(write()), honest], settings: deny, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED'], [file, 'a.txt', 're:VT_POLICY_(DENIED|REPEATED)']], asked: 4, text: 'Not done.', exit: 0 },
+  { title: 'nothing to do', script: [done], not_applied: [], asked: 1, text: 'Done.', exit: 0 },
+]
+
+async function scene(script: Answer[], settings: object = {}): Promise<{ at: Home; asked: () => any[] }> {
+  const peer = hold(await startPeer(script))
+  return { at: hold(await home(peer, { 'there.txt': 'one\n', '.env': 'x' }, { settings: { agent: { model: 'peer/m' }, ...settings } })), asked: () => peer.bodies }
+}
+const shown = (rows: Ending['not_applied']) => rows.map(([tool, target, code]) => ({ tool, target, code: code.startsWith('re:') ? expect.stringMatching(new RegExp(`^${code.slice(3)}$`)) : code }))
+
+describe('what was not applied is told to the model once, then to the person', () => {
+  it.each(endings)('$title', async ({ script, mode = 'auto', settings, not_applied, asked, text, exit }) => {
+    const { at, asked: requests } = await scene(script, settings)
+    const { code, out } = await vtcode(at, ['exec', '--json', '--mode', mode, 'change it'])
+    const events = eventsOf(out)
+    checkLog(events)
+    const end = events.at(-1)
+    expect([code, end.result, requests().length]).toEqual([exit, text, asked])
+    expect(end.not_applied ?? []).toEqual(shown(not_applied))
+    const told = events.filter(({ type, item }) => type === 'item.completed' && item.type === 'user_message' && item.origin === 'harness').map(({ item }) => item.text)
+    const first = requests().findIndex(({ messages }) => String(messages.at(-1).content).startsWith('Not applied: '))
+    expect(told.length).toBe(first < 0 ? 0 : 1)
+    if (told.length > 0) expect(told[0]).toMatch(/^Not applied: .*\(VT_\w+\)\.[\s\S]*Say in your answer what was not done and why/)
+  })
+
+  it('exec and ask print it on stderr behind the answer, and ask exits with 1', async () => {
+    const script = () => [step(write()), done, honest]
+    const one = await scene(script())
+    expect(await vtcode(one.at, ['exec', '--quiet', '--mode', 'plan', 'go'])).toEqual({ code: 0, out: 'Not done.\n', err: 'Not applied: unified_file a.txt (VT_POLICY_DENIED)\n' })
+    const two = await scene(script())
+    expect(await vtcode(two.at, ['ask', 'go'])).toEqual({ code: 1, out: 'Not done.\n', err: 'Not applied: unified_file a.txt (VT_POLICY_DENIED)\n' })
+    const three = await scene(script())
+    const { code, out } = await vtcode(three.at, ['ask', '--json', 'go'])
+    expect([code, JSON.parse(out)]).toMatchObject([1, { response: 'Not done.', not_applied: [{ tool: 'unified_file', target: 'a.txt', code: 'VT_POLICY_DENIED' }] }])
+  })
+
+  it('a model without calls left gets the words of the seed', async () => {
+    const { at, asked } = await scene([step(write()), done], { tools: { max_tool_loops: 1 } })
+    const { out } = await vtcode(at, ['exec', '--json', '--mode', 'plan', 'go'])
+    expect(eventsOf(out).at(-1)).toMatchObject({ outcome_code: 'tool_loop_limit_reached', not_applied: [{ target: 'a.txt' }] })
+    expect(asked().at(-1).messages.at(-1).content).toContain('Not applied. Tools were disabled or denied during recovery, so no additional tool call ran.')
+  })
+
+  it('the text of a refusal reaches the model as it reaches others', async () => {
+    const { at, asked } = await scene([step(write('.git/config')), done, honest])
+    await vtcode(at, ['exec', '--json', 'go'])
+    expect(asked()[1].messages.at(-1).content).toMatch(/^ERROR VT_\w+: [\s\S]*\nSay: Not applied\. /)
+  })
+})
