@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { programFile, report, type Contribution, type Mode } from '../base/index.js'
+import { modes } from './modes.js'
 import type { LoadedSettings } from './settings.js'
 
 /** The mode that the manifest of a verb declares. */
@@ -9,8 +10,7 @@ export interface VerbModes {
 }
 type Load = (modes: VerbModes) => Promise<LoadedSettings>
 
-const order: readonly Mode[] = ['plan', 'ask', 'auto', 'full-auto']
-const looser = (mode: Mode, { settings }: LoadedSettings): boolean => order.indexOf(mode) > order.indexOf(settings.policy.mode)
+const looser = (mode: Mode, { settings }: LoadedSettings): boolean => modes.indexOf(mode) > modes.indexOf(settings.policy.mode)
 
 /** The mode of our own manifest of a verb; known before any manifest is read, because settings come first. */
 export function builtinModes(verb: string | undefined): VerbModes {

@@ -1,4 +1,5 @@
 import { LazyAbort, failure, firstLine, deepFreeze, moduleOf, notApplied, toJson, problem, texts, visibleResult, type Call, type Failure, type JsonObject, type Notice, type Result, type SlotInfo } from '../base/index.js'
+import { modeOfCall } from '../config/index.js'
 import { answerAs, confine, constraintOf, effectsIn, placesOf, effectsOfName, recordedName, resolve, speak, spell, withExample, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
 import { renamed } from '../registry/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
@@ -153,7 +154,7 @@ async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
     return { ...explained, ...(hint && { hint }), ...(would && { would }) }
   } catch (error) {
     const { error: { message, hint } } = worded(asFailure(error, couldChange(generation, tool, target), target), wordsFor(generation.registry, target)) as Failure
-    return { mode: generation.settings.policy.mode, verdict: 'refused', reason: message, hint, chain: [] }
+    return { mode: modeOfCall(generation.settings, asked.options.mode), verdict: 'refused', reason: message, hint, chain: [] }
   } finally {
     run?.end()
     generation.life.leave()
@@ -171,7 +172,7 @@ function unchecked(calls: Calls, target: CallTarget | undefined, generation: Gen
     given: input,
     effects: slot?.info.effects ?? [],
     places: [],
-    mode: generation.settings.policy.mode,
+    mode: modeOfCall(generation.settings, options.mode),
     session: options.session ?? 'main',
     at: Date.now(),
     caller: callerOf({ options, depth }, calls.surface, target?.alias?.slot.info.slot),
@@ -198,7 +199,7 @@ async function check(calls: Calls, generation: Generation, { slot, raw, alias }:
     get places() {
       return (places ??= deepFreeze(placesOf(confined, slot.shape, effects, calls.workspace)))
     },
-    mode: generation.settings.policy.mode,
+    mode: modeOfCall(generation.settings, options.mode),
     session: options.session ?? 'main',
     at: Date.now(),
     caller: deepFreeze(callerOf({ options, depth }, calls.surface, alias?.slot.info.slot)),

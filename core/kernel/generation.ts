@@ -1,9 +1,9 @@
 import { homedir } from 'node:os'
 import {
-  dataFolder, InFlight, moduleOf, nearest, problem, redactText, report, usualWaits, type Contribution, type Diagnostic, type Mode, type PluginFolder,
+  dataFolder, InFlight, moduleOf, nearest, problem, redactText, report, usualWaits, type Contribution, type Diagnostic, type PluginFolder,
   type Settings, type VtError, type Waits,
 } from '../base/index.js'
-import { builtinModes, homeOf, loadSettings, settingsFor, settingsLocations, type LoadedSettings, type Origin, type VerbModes } from '../config/index.js'
+import { builtinModes, homeOf, loadSettings, permittedMode, settingsFor, settingsLocations, type LoadedSettings, type Origin, type VerbModes } from '../config/index.js'
 import { sanitize } from '../documents/index.js'
 import { joinConstraints, type Constraint } from '../input/index.js'
 import { configuredContributions, discoverManifests, fromError, pluginsOf } from '../manifests/index.js'
@@ -60,7 +60,6 @@ export interface GenerationSources {
   resolve: Host['resolve']
 }
 
-const modes: Mode[] = ['plan', 'ask', 'auto', 'full-auto']
 
 /** The settings, manifests and locks of a generation, before its contributions are bound. */
 interface Preparation {
@@ -160,7 +159,7 @@ async function prepare(sources: GenerationSources, loadedSkills: readonly Skill[
   const loaded = surface && surface.layer !== 'builtin' && mode === undefined ? await settingsFor(surface, load) : before
   requirePolicies(found)
   const settings = limitedBy(loaded.settings, found.contributions.filter(({ id }) => !withheld.has(id)))
-  const effective = { ...settings, policy: { ...settings.policy, mode: permitted(settings, mode) } }
+  const effective = { ...settings, policy: { ...settings.policy, mode: permittedMode(settings, mode) } }
   const dataOf = (contribution: Contribution) => dataFolder(contribution, home, workspace.root)
   const log: Preparation['log'] = (level, message) => options.log?.(level as 'info', redactText(message))
   return { sources, env, waits, locations, trust, loaded, found, inspecting, ...(says('starts_later') && { later: [] }), lockVerifier, withheld, settings, effective, dataOf, log }
@@ -290,10 +289,3 @@ function limitedBy(settings: Settings, contributions: readonly Contribution[]): 
 
 const unacknowledged = ({ policy: declared }: Settings, { policy: { mode, max_mode } }: Settings): Diagnostic[] =>
   declared.mode === 'full-auto' && max_mode === 'full-auto' && mode === 'auto' ? [report('VT_POLICY_FULL_AUTO', {}, [], 'warning')] : []
-
-/** The mode never exceeds `policy.max_mode`; full-auto counts only where the caller requested it or the user's own settings enable it. */
-function permitted({ policy: { mode, max_mode }, automation }: Settings, asked: Mode | undefined): Mode {
-  const { enabled } = (automation as { full_auto: { enabled: boolean } }).full_auto
-  const acknowledged = mode !== 'full-auto' || asked === 'full-auto' || enabled ? mode : 'auto'
-  return modes[Math.min(modes.indexOf(acknowledged), modes.indexOf(max_mode))]!
-}

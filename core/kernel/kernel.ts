@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { moduleOf, type ToolInfo } from '../base/index.js'
-import { homeOf } from '../config/index.js'
+import { homeOf, modeOfCall } from '../config/index.js'
 import { speak, wordsFor } from '../input/index.js'
 import { listTools } from '../registry/index.js'
 import { withSkills } from '../skills/index.js'
@@ -40,6 +40,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     list: () => current().services.host.slots(),
     describe: (name) => described(current(), name),
     tools: () => listTools(current().registry).flatMap((tool) => shown(current(), tool) ?? []),
+    mode: (asked) => modeOfCall(current().settings, asked),
     contributions: () => current().registry.infos,
     providers: () => providersOf(current()),
     plugins: () => [...current().plugins],

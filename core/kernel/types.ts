@@ -40,6 +40,8 @@ export interface CallOptions {
   onLog?: (level: LogLevel, message: string) => void
   /** Id of the session the call belongs to; default: the kernel's own. */
   session?: string
+  /** The mode of this call and of those it makes, lowered to what `kernel.mode` permits; default: the kernel's. */
+  mode?: Mode
   /** Commands run in a sandbox or not at all (`strict`), or without one unless the settings require it (`none`); default: as the settings say. */
   sandbox?: 'strict' | 'none'
   /** Face the call came through, for the record. */
@@ -94,6 +96,8 @@ export interface Kernel {
   readonly generation: number
   /** Contract: never rejects. */
   readonly call: CallTool<[input?: unknown, options?: CallOptions], [options?: CallOptions]>
+  /** The mode of a call that asks for this one: at most `policy.max_mode`, and full-auto only where the user enabled it. Without one: the kernel's. */
+  mode(asked?: Mode): Mode
   /** The slot behind a call; nothing where the call leads to none. Contract: never rejects, asks no policy, runs nothing. */
   resolve(tool: string, input?: unknown): Promise<Resolution | undefined>
   /** What would come of a call: every policy is asked, nothing is done. Contract: never rejects. */

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import type { Mode } from '../../core/base/index.js'
 import type { Io, Kernel } from '../../core/kernel/index.js'
 import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
 import { callsFolder } from '../lib/state/index.js'
@@ -7,7 +8,7 @@ import { chooseComponents, type RunContext } from './components/index.js'
 import { copyTo } from './events/index.js'
 import { checkPrice } from './ledger/index.js'
 import { connect } from './model/index.js'
-import { asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork, lastSession, noteSession, restore, tidy, validId } from './session/index.js'
+import { asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork, lastSession, noteSession, restore, tidy, validId, type Restored } from './session/index.js'
 import { Thread } from './thread.js'
 
 // What is published keeps its short names; inside, each name has one meaning in the whole project.
@@ -66,6 +67,10 @@ export interface Agent {
   steer(text: string, id?: string): Promise<string>
   /** Takes out of the queue all that waits, the oldest first. To be called while no turn is under way. */
   takeBack(): Promise<string[]>
+  /** The mode of the calls that are made from now on. */
+  readonly mode: Mode
+  /** Chooses it for this session, also when that goes on later; returns what the kernel permits. Throws VT_CONFIG_INVALID. */
+  setMode(mode: Mode): Promise<Mode>
   /** Holds before the next request to the model, until `resume`. */
   pause(): void
   resume(): void
@@ -107,6 +112,10 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     followUp: (text, id) => whileOpen(() => thread.queue.add(text, id === undefined ? {} : { id })),
     steer: (text, id) => whileOpen(() => thread.steer(text, id)),
     takeBack: () => whileOpen(() => thread.queue.takeBack()),
+    get mode() {
+      return thread.mode
+    },
+    setMode: (mode) => whileOpen(() => thread.setMode(mode)),
     pause: () => thread.requests.pause(),
     resume: () => thread.requests.resume(),
     close: () => (closed ??= close()),
@@ -159,12 +168,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
     })
     thread.events.add(providers.logging.open(store))
     if (settings.harness.event_log_path !== undefined) thread.events.add(copyTo(resolve(kernel.workspace, settings.harness.event_log_path)))
-    if (restored) {
-      const reverted = await finishRevert(workspace, session_id, restored.records)
-      if (reverted !== undefined) await thread.commit(finished(reverted))
-      await closeUnfinished(thread, restored.unfinished)
-      await thread.queue.load(thread.state.applied)
-    }
+    if (restored) await goOn(thread, restored)
     if (options.onEvent) thread.events.add(options.onEvent)
     const close = async () => {
       try {
@@ -181,4 +185,16 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
     workspace.close()
     throw error
   }
+}
+
+/** Ends what the last process left half done, and takes over what waits. */
+async function goOn(thread: Thread, { records, unfinished }: Restored): Promise<void> {
+  const { kernel, workspace, session_id } = thread
+  const reverted = await finishRevert(workspace, session_id, records)
+  if (reverted !== undefined) await thread.commit(finished(reverted))
+  await closeUnfinished(thread, unfinished)
+  await thread.queue.load(thread.state.applied)
+  // Whoever goes on and names a mode has the last word.
+  const named = kernel.origins().some(({ path, layer }) => path === 'policy.mode' && layer === 'call')
+  if (named && thread.state.mode !== undefined) await thread.setMode(kernel.mode())
 }

@@ -1,4 +1,5 @@
-import { redact, version } from '../../core/base/index.js'
+import { redact, version, type Mode } from '../../core/base/index.js'
+import { modes } from '../../core/config/index.js'
 import type { Kernel } from '../../core/kernel/index.js'
 import type { Workspace } from '../../core/workspace/index.js'
 import {
@@ -89,6 +90,17 @@ export class Thread implements LoopConversation {
     this.written = options.restored?.records.length ?? 0
   }
 
+  get mode(): Mode {
+    return this.kernel.mode(this.state.mode)
+  }
+
+  /** Returns the mode in force, which is no looser than the kernel permits. Throws VT_CONFIG_INVALID. */
+  async setMode(mode: Mode): Promise<Mode> {
+    if (!modes.includes(mode)) throw new AgentError('VT_CONFIG_INVALID', `There is no mode '${String(mode).slice(0, 40)}'.`, { hint: `The modes are ${modes.join(', ')}.` })
+    await this.commit({ kind: 'mode', mode, by: 'person' }, true)
+    return this.mode
+  }
+
   /** Opens the run: from here on events are emitted. */
   async start(): Promise<void> {
     const { session_id, connection, kernel } = this
@@ -100,7 +112,7 @@ export class Thread implements LoopConversation {
     const { parent_thread_id } = this.manifestWriter
     const forked = parent_thread_id === undefined ? {} : { parent_thread_id }
     await this.manifestWriter.open()
-    await this.events.emit({ type: 'thread.started', session_id, model: connection.model.id, mode: kernel.settings.policy.mode, cwd: kernel.workspace, version, ...forked })
+    await this.events.emit({ type: 'thread.started', session_id, model: connection.model.id, mode: this.mode, cwd: kernel.workspace, version, ...forked })
   }
 
   /**

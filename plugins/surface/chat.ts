@@ -32,7 +32,7 @@ async function talk(kernel: Kernel, { plain, context, ...flags }: Flags, termina
   try {
     return await withAgent(kernel, io, { verb: 'interactive', ...definedOnly({ asked: context }) }, { surface: 'chat', ...sessionOptions(flags), onEvent }, async (agent) => {
       const talk = new Talk(kernel, agent, io)
-      if (keyboard) await sit(talk, agent, keyboard, kernel.settings.policy.mode)
+      if (keyboard) await sit(talk, agent, keyboard, agent.mode)
       else await listen(talk, io)
       return io.signal.aborted ? 130 : keyboard ? 0 : talk.code
     })

@@ -72,6 +72,8 @@ export type Fact =
   | { kind: 'cleared'; texts: Record<string, string>; inputs?: true }
   /** A turn of its own that brings back what was before turn `to_turn`. */
   | { kind: 'revert'; to_turn: number; scope: RevertScope; paths?: readonly string[]; force?: true }
+  /** The mode of all calls from now on, as far as the kernel permits it. */
+  | { kind: 'mode'; mode: Mode; by: 'person' }
   | { kind: 'note'; text: string }
 /** Why a change was not made, and what may be done next. */
 export interface Refused {

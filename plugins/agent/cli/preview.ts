@@ -18,7 +18,7 @@ export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io
   const workspace = openWorkspace(kernel.workspace, kernel)
   try {
     const { id, format, facts } = findModel(kernel, io.env, modelId(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model)
-    const prompt = await systemPrompt(kernel, workspace, await instructionText(kernel, workspace, settings, io.env), { clock, env: io.env })
+    const prompt = await systemPrompt(kernel.mode(), workspace, await instructionText(kernel, workspace, settings, io.env), { clock, env: io.env })
     const tools = toolDefinitions(kernel.tools())
     const policies = kernel.contributions().flatMap(({ id, kind, state }) => (kind === 'policy' && state === 'active' ? [id] : []))
     const limits = { ...settings.tools, ...settings.automation.full_auto, ...settings.harness }

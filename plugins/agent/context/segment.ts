@@ -51,7 +51,7 @@ export class Segments {
 
   private async outdated(of: Segment['of']): Promise<SegmentReason | undefined> {
     const { kernel, workspace, settings, providers } = this.thread
-    if (kernel.settings.policy.mode !== of.mode) return 'mode'
+    if (this.thread.mode !== of.mode) return 'mode'
     if (kernel.generation !== of.generation && sha256(JSON.stringify(this.tools())) !== of.catalog) return 'catalog'
     of.generation = kernel.generation
     return (await instructionText(kernel, workspace, settings, providers.env)) === of.written ? undefined : 'instructions'
@@ -64,10 +64,10 @@ export class Segments {
   private tools = (): ModelRequest['tools'] => (this.withTools ? toolDefinitions(this.thread.kernel.tools()) : [])
 
   private async make(): Promise<Segment> {
-    const { kernel, workspace, settings, providers, connection, newId } = this.thread
+    const { kernel, workspace, settings, providers, connection, mode, newId } = this.thread
     const { generation } = kernel
     const written = await instructionText(kernel, workspace, settings, providers.env)
-    const system = await systemPrompt(kernel, workspace, written, providers)
+    const system = await systemPrompt(mode, workspace, written, providers)
     const tools = this.tools()
     const catalog = JSON.stringify(tools)
     return {
@@ -75,7 +75,7 @@ export class Segments {
       system,
       tools,
       weight: { system: tokensOf(system), written: tokensOf(written), tools: tokensOf(catalog) },
-      of: { model: connection.model.id, mode: kernel.settings.policy.mode, generation, catalog: sha256(catalog), written },
+      of: { model: connection.model.id, mode, generation, catalog: sha256(catalog), written },
     }
   }
 

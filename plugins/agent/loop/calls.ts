@@ -135,6 +135,7 @@ async function run(thread: Conversation, { call, effects, identity }: Planned, h
       signal,
       session: thread.session_id,
       surface: thread.surface,
+      mode: thread.mode,
       ...(where !== 'workspace' && { sandbox: where }),
       ...human.options,
     }).catch((error: unknown): Result => ({ ok: false, error: { code: 'VT_CALL_FAILED', message: messageOf(error), hint: '', retryable: false } }))

@@ -64,8 +64,8 @@ export class LifecycleHooks implements ConversationHooks {
   }
 
   private async fire(event: Occasion, circumstances: Omit<EventInput, 'session'>): Promise<HookAnswer> {
-    const { kernel, session_id } = this.thread
-    const outcome = await fire(kernel, event, { session: session_id, ...circumstances })
+    const { kernel, session_id, mode } = this.thread
+    const outcome = await fire(kernel, event, { session: session_id, mode, ...circumstances })
     this.notes.push(...outcome.context)
     for (const { code, message } of outcome.remarks) await this.thread.remark(code, message)
     return outcome

@@ -1,3 +1,4 @@
+import type { Mode } from '../../../core/base/index.js'
 import type { Approval, Approved, Kernel } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { AgentProviders, AgentSettings, CallPart, CompactTrigger, Fact, HarnessEvent, Store, ThreadItem, TokenBreakdown } from '../base/index.js'
@@ -22,6 +23,8 @@ export interface Conversation {
   readonly surface: string
   readonly newId: (prefix: 'tn' | 'it' | 'seg') => string
 
+  /** The mode of every call that is made from now on. */
+  readonly mode: Mode
   /** The model that is asked; another one after a fallback. */
   connection: ModelConnection
   readonly store: Store

@@ -41,7 +41,7 @@ export function manifestOf({ providers, session_id, thread_id, kernel, connectio
     thread_id,
     workspace: kernel.workspace,
     model: connection.model.id,
-    mode: kernel.settings.policy.mode,
+    mode: kernel.mode(state.mode),
     created_at: before?.created_at ?? now,
     updated_at: now,
     status,

@@ -1,3 +1,4 @@
+import type { Mode } from '../../../core/base/index.js'
 import { isQuiet, type CallPart, type Fact, type FileChange, type JournalRecord, type Msg, type NotApplied, type Refused, type ResultPart, type Summary } from '../base/index.js'
 import { addUsd } from '../model/index.js'
 import { mergeSummaries, noSummary } from './summary.js'
@@ -31,6 +32,8 @@ export interface ConversationState {
   /** Paths that calls named, the latest last. */
   named: string[]
   first_prompt: string
+  /** The mode that a person chose for the calls of this session. */
+  mode: Mode | undefined
   /** Calls since the last change that were to change something and changed nothing; `next` is what the last of them proposes. */
   not_applied: NotApplied[]
   next: string | undefined
@@ -57,6 +60,7 @@ export const emptyState = (): ConversationState => ({
   touched: [],
   named: [],
   first_prompt: '',
+  mode: undefined,
   not_applied: [],
   next: undefined,
   untold: false,
@@ -112,6 +116,9 @@ export function apply(state: ConversationState, fact: Fact, turn: number): void 
       state.turn = turn
       allApplied(state)
       return
+    case 'mode':
+      state.mode = fact.mode
+      return
     case 'note':
   }
 }
@@ -153,8 +160,8 @@ export function before(records: readonly JournalRecord[], turn: number): readonl
 const beginsTurn = ({ kind }: JournalRecord): boolean => kind === 'turn_start' || kind === 'revert'
 
 /** What a revert takes back. Nothing in it is changed in place, so keeping it costs nothing. */
-type Content = Pick<ConversationState, 'messages' | 'summary' | 'history_path'>
-const contentOf = ({ messages, summary, history_path }: ConversationState): Content => ({ messages, summary, history_path })
+type Content = Pick<ConversationState, 'messages' | 'summary' | 'history_path' | 'mode'>
+const contentOf = ({ messages, summary, history_path, mode }: ConversationState): Content => ({ messages, summary, history_path, mode })
 
 /** The conversation becomes what it was; the numbers of turns, steps, calls and compactions go on. */
 function takeBack(state: ConversationState, content: Content): void {

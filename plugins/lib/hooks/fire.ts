@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/base/index.js'
+import type { JsonObject, Mode } from '../../../core/base/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { hookBlocks } from './brought.js'
 import { groupsFor, matches, type HookEnvironment, type HookBlock, type HookEntry, type HookEvent, type HookGroup } from './entries.js'
@@ -13,6 +13,8 @@ export interface EventInput {
   /** Fields of the input beside those that every event has. */
   extra?: JsonObject
   signal?: AbortSignal
+  /** The mode of the session; default: the kernel's. */
+  mode?: Mode
 }
 /** What the hooks of an event say together. */
 export interface HookAnswer {
@@ -31,11 +33,11 @@ const informative: readonly Occasion[] = ['SessionStart', 'UserPromptSubmit', 'S
  * Tells the hooks of the settings of an event, all side by side, and waits for those that are not `async`. A hook that fails changes
  * nothing unless its `on_error` says so. Contract: never rejects; with no hooks it costs a look at the settings.
  */
-export async function fire(kernel: Kernel, event: Occasion, { session, matched = '', extra = {}, signal = new AbortController().signal }: EventInput): Promise<HookAnswer> {
+export async function fire(kernel: Kernel, event: Occasion, { session, matched = '', extra = {}, signal = new AbortController().signal, mode = kernel.mode() }: EventInput): Promise<HookAnswer> {
   const answer: HookAnswer = { context: [], remarks: [] }
   const groups = groupsFor(kernel.hooks as HookBlock, event)
   if (groups.length === 0) return answer
-  const environment: HookEnvironment = { root: kernel.workspace, session, mode: kernel.settings.policy.mode, settings: hookBlocks(kernel.settings), signal }
+  const environment: HookEnvironment = { root: kernel.workspace, session, mode, settings: hookBlocks(kernel.settings), signal }
   const entries = new Map<string, { entry: HookEntry; group: HookGroup }>()
   for (const group of groups) {
     const { matcher, hooks = [], by } = group

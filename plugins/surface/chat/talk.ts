@@ -1,9 +1,9 @@
-import type { Io, Kernel } from '../../../core/index.js'
+import type { Io, Kernel, Mode } from '../../../core/index.js'
 import { notAppliedLines, printFailure, summary } from '../../agent/cli/index.js'
 import type { Agent } from '../../agent/index.js'
 import { interactive, oneLine, say } from '../../lib/terminal/index.js'
 
-export const help = `/help shows this, /mode says the mode, /compact [what matters] shortens the conversation, /quit ends.
+export const help = `/help shows this, /mode says the mode and /mode auto changes it, /compact [what matters] shortens the conversation, /quit ends.
 While an answer is under way, what you type waits for its end; /steer <text> ends it and goes on with the text. Ctrl-C ends it and gives back what waits.
 `
 
@@ -23,7 +23,7 @@ export class Talk {
   async said(text: string, signal: AbortSignal): Promise<boolean> {
     const { word, rest } = taken(text)
     if (word === '/compact') return this.shorten(rest, signal)
-    if (this.command(word)) return true
+    if (await this.command(word, rest)) return true
     const outcome = await this.agent.run(word === '/steer' ? rest : text, { signal })
     this.code = outcome.exit_code
     const { outcome_code } = outcome
@@ -38,7 +38,7 @@ export class Talk {
   async meanwhile(text: string, stop: () => void): Promise<void> {
     const { word, rest } = taken(text)
     if (word === '/compact') return say(this.io, 'error', 'Wait for the end of what is under way, or stop it with Ctrl-C.')
-    if (this.command(word)) return this.over ? stop() : undefined
+    if (await this.command(word, rest)) return this.over ? stop() : undefined
     const steer = word === '/steer'
     if (steer && rest === '') return say(this.io, 'error', 'Say what comes instead: /steer <text>.')
     try {
@@ -50,14 +50,24 @@ export class Talk {
   }
 
   /** A command that needs no model. Returns whether the word is one. */
-  private command(word: string): boolean {
-    const { io, kernel } = this
+  private async command(word: string, rest: string): Promise<boolean> {
+    const { io } = this
     if (word === '/quit' || word === '/exit') this.over = true
     else if (word === '/help') io.stderr.write(help)
-    else if (word === '/mode') io.stderr.write(`${kernel.settings.policy.mode}\n`)
+    else if (word === '/mode') await this.mode(rest)
     else if (/^\/\w*$/.test(word) && word !== '/steer') say(io, 'error', `There is no command ${word}. ${help}`)
     else return false
     return true
+  }
+
+  private async mode(asked: string): Promise<void> {
+    try {
+      const mode = asked === '' ? this.agent.mode : await this.agent.setMode(asked as Mode)
+      this.io.stderr.write(`${mode}\n`)
+      if (asked !== '' && mode !== asked) say(this.io, 'warning', `${asked} is more than the settings permit: see policy.max_mode and automation.full_auto.enabled in \`vtcode policy list\`.`)
+    } catch (error) {
+      printFailure(this.kernel, error, this.io)
+    }
   }
 
   /** Shortens the conversation; where that cannot be, the chat goes on. */
