@@ -7,7 +7,7 @@ export { VtError, codes, firstLine, problem, report, texts, type Code, type Valu
 export { hostPattern, isBegunBy, matchSequence, pathPattern, wildcard } from './glob.js'
 export { byBytes, sha256 } from './hash.js'
 export { deepFreeze, isObject, toJson, jsonSize } from './json.js'
-export { decodeName, encodeName, inside, normalizePath, segments, shownPath } from './path_text.js'
+export { decodeName, encodeName, foldedNames, inside, normalizePath, segments, shownPath } from './path_text.js'
 export { endWithUs, environment, findProgram, isProgram, leaderEnded, searchPath, signalGroup, start, watchGroup } from './process.js'
 export { programFile, version } from './program_files.js'
 export { questionText, quotedReason } from './question.js'

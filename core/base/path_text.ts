@@ -68,6 +68,20 @@ export function decodeName(name: string): string | Buffer {
   return Buffer.concat(parts.map((part, index) => Buffer.from(part, index % 2 ? 'hex' : 'utf8')))
 }
 
+/**
+ * The names of a path as some volume compares them: without case and without characters that nothing shows, without the dots and blanks
+ * that Windows drops at the end, and our own folders and git's by their short names and streams too (`GIT~1`, `.git::$INDEX_ALLOCATION`).
+ */
+export function foldedNames(path: string): string[] {
+  const shown = /^[\x20-\x7e]*$/.test(path) ? path : path.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+  return shown.toLowerCase().split('/').map(asOnWindows)
+}
+
+function asOnWindows(name: string): string {
+  const reserved = /^(?:\.(git|vtcode)|(git|vtcode)~1)[. ]*(?::.*)?$/.exec(name)
+  return reserved ? `.${reserved[1] ?? reserved[2]}` : name.replace(/(?<=[^. ])[. ]+$/, '')
+}
+
 // Only bytes outside ASCII and the backslash are escaped: an escape never hides a separator, a dot or a protected name.
 const escape = /^\\x([89a-f][0-9a-f]|5c)/i
 

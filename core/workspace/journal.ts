@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { problem, systemRefusal, sha256, shownPath, VtError } from '../base/index.js'
+import { isReserved } from './places.js'
 import { isTemp } from './temp.js'
 import type { CommitPoint, Operation, Version, Workspace, Written } from './types.js'
 
@@ -185,8 +186,7 @@ async function content(files: Files, staged: string, after: string | null, path:
  * which may have come since.
  */
 async function isOurs(files: Files, path: string): Promise<boolean> {
-  const names = path.toLowerCase().split('/')
-  if (names.includes('.git') || names[0] === '.vtcode') return false
+  if (isReserved(path)) return false
   for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) {
     const stat = await files.stat(path.slice(0, end))
     if (stat && stat.kind !== 'directory' && !(end === path.length && stat.kind === 'file')) return false

@@ -1,4 +1,4 @@
-import { problem, shownPath, type Place, type VtError } from '../base/index.js'
+import { foldedNames, problem, shownPath, type Place, type VtError } from '../base/index.js'
 
 /** Where a walk has to be when `left` names of its path are still before it. */
 export interface Expected {
@@ -50,9 +50,9 @@ export class JudgedPlaces {
 
 const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
 
-/** Whether a path belongs to git or to this program. Names are compared without case: a volume may fold it. */
+/** Whether a path belongs to git or to this program, on whatever volume it lies. */
 export function isReserved(path: string): boolean {
-  const names = path.toLowerCase().split('/')
+  const names = foldedNames(path)
   return names[0] === '.vtcode' || names.includes('.git')
 }
 

@@ -1,4 +1,4 @@
-import { wildcard } from '../../../core/base/index.js'
+import { foldedNames, wildcard } from '../../../core/base/index.js'
 import { steeringNames, type SteeringName } from './table.js'
 
 /** Why a tool does not write to a place unasked. */
@@ -10,9 +10,9 @@ export interface SteeringVerdict {
   reason: string
 }
 
-/** By the name alone. Names are compared folded: a volume may do so, and nobody needs a `.GIT` of another meaning. */
+/** By the name alone. Names are compared as some volume would: nobody needs a `.GIT` of another meaning. */
 export function judgeName(path: string): SteeringVerdict | undefined {
-  const names = fold(path).split('/').filter((name) => name !== '' && name !== '.')
+  const names = foldedNames(path).filter((name) => name !== '' && name !== '.')
   let asked: SteeringName | undefined
   for (let at = 0; at < names.length; at += 1) {
     for (const entry of entriesOf(names, at)) {
@@ -27,10 +27,6 @@ export function judgeName(path: string): SteeringVerdict | undefined {
 
 export const denied = (path: string): SteeringVerdict => ({ verdict: 'deny', path, reason: `'${path}' belongs to git or to this program and is not written by tools.` })
 
-// What no file system shows, or shows as another letter, is left out of the comparison.
-const fold = (path: string): string =>
-  /^[\x20-\x7e]*$/.test(path) ? path.toLowerCase() : path.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '').toLowerCase()
-
 interface Entry extends SteeringName {
   parts: ((name: string) => boolean)[]
   depth: number
@@ -44,6 +40,6 @@ const entriesOf = (names: string[], at: number): Entry[] =>
 
 /** Whether a folder of this name, put there with all it holds, may bring an entry that stands deeper. */
 export function beginsEntry(path: string): boolean {
-  const last = fold(path).split('/').at(-1)!
+  const last = foldedNames(path).at(-1)!
   return entries.some(({ parts, depth }) => depth > 1 && parts[0]!(last))
 }

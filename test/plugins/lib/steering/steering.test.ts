@@ -9,9 +9,9 @@ const git = (cwd: string, ...args: string[]): void => void execFileSync('git', [
 
 describe('what steers programs', () => {
   it('is known by its name, however it is spelled, and its neighbours are not', () => {
-    for (const path of ['.git', 'a/.GIT/x', '.vtcode', '.vtcode/plans', '.VTCODE/x']) expect([path, judgeName(path)?.verdict]).toEqual([path, 'deny'])
-    for (const path of ['.Husky', 'x/.ENVRC', '.ｖｓｃｏｄｅ/a', '.v\u200dscode/a', 'a/.vtcode/x', '.config/zed/settings.json']) expect([path, judgeName(path)?.verdict]).toEqual([path, 'ask'])
-    for (const path of ['.', '.github/x', '.gitignore', '.vtcode/plans/a', '.config/other', 'git', 'vscode']) expect([path, judgeName(path)]).toEqual([path, undefined])
+    for (const path of ['.git', 'a/.GIT/x', '.vtcode', '.vtcode/plans', '.VTCODE/x', '.git./hooks/x', '.git /config', 'a/GIT~1/config', '.git::$INDEX_ALLOCATION/config', '.vtcode. ./x', 'vtcode~1/x']) expect([path, judgeName(path)?.verdict]).toEqual([path, 'deny'])
+    for (const path of ['.Husky', '.husky./pre-commit', 'x/.ENVRC', '.ｖｓｃｏｄｅ/a', '.v\u200dscode/a', 'a/.vtcode/x', '.config/zed/settings.json']) expect([path, judgeName(path)?.verdict]).toEqual([path, 'ask'])
+    for (const path of ['.', '.github/x', '.gitignore', 'a.git/x', '.git-blame-ignore-revs', 'git~2x', 'a ', '...', 'notes: git', '.vtcode/plans/a', '.config/other', 'git', 'vscode']) expect([path, judgeName(path)]).toEqual([path, undefined])
     expect(judgeName('.cursor/mcp.json')).toEqual({ verdict: 'ask', path: '.cursor/mcp.json', reason: "'.cursor/mcp.json' decides what other programs run: it steers Cursor." })
   })
 
