@@ -97,7 +97,8 @@ export class Thread implements LoopConversation {
   /** Returns the mode in force, which is no looser than the kernel permits. Throws VT_CONFIG_INVALID. */
   async setMode(mode: Mode): Promise<Mode> {
     if (!modes.includes(mode)) throw new AgentError('VT_CONFIG_INVALID', `There is no mode '${String(mode).slice(0, 40)}'.`, { hint: `The modes are ${modes.join(', ')}.` })
-    await this.commit({ kind: 'mode', mode, by: 'person' }, true)
+    // What is permitted later is not what was chosen now.
+    await this.commit({ kind: 'mode', mode: this.kernel.mode(mode), by: 'person' }, true)
     return this.mode
   }
 

@@ -25,8 +25,8 @@ export class LifecycleHooks implements ConversationHooks {
     await this.fire('SessionStart', { matched: this.source, extra: { source: this.source }, signal })
   }
   async end(reason: 'completed' | 'cancelled' | 'error'): Promise<void> {
-    const { kernel, session_id: session } = this.thread
-    if (this.begun) await fire(kernel, 'SessionEnd', { session, matched: reason, extra: { reason } })
+    const { kernel, session_id: session, mode } = this.thread
+    if (this.begun) await fire(kernel, 'SessionEnd', { session, mode, matched: reason, extra: { reason } })
   }
 
   /** Why an input is not taken up, if a hook objects. */

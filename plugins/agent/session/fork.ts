@@ -25,7 +25,8 @@ export async function fork(workspace: Workspace, from: string, to: string, mode:
   try {
     const now = new Date(clock.now()).toISOString()
     // One write of the whole: a fork that is cut short is no session.
-    await store.write('messages.jsonl', mode === 'full_copy' ? resealed(free(whole), store.mark) : lineOf(handOver(whole, to, `${parent}/messages.jsonl`, clock.now()), 1, 0, now, store.mark))
+    const handedOver = () => handOver(whole, to, `${parent}/messages.jsonl`, clock.now()).map((fact, index) => lineOf(fact, index + 1, 0, now, store.mark))
+    await store.write('messages.jsonl', mode === 'full_copy' ? resealed(free(whole), store.mark) : handedOver().join(''))
     const own = { session_id: to, title: undefined, total_cost_usd: 0, parent_session_id: from, parent_thread_id: manifest?.thread_id, fork_mode: mode }
     await store.write('manifest.json', JSON.stringify({ ...manifest, ...own, created_at: now, updated_at: now }))
   } finally {
@@ -49,12 +50,13 @@ function closed(records: readonly JournalRecord[]): readonly JournalRecord[] {
 /** The same records without their costs, which count for the parent session. */
 const free = (records: readonly JournalRecord[]): JournalRecord[] => records.map((record) => ('cost_usd' in record ? { ...record, cost_usd: 0 } : record))
 
-/** The first fact of a summarised fork. */
-function handOver(records: readonly JournalRecord[], to: string, history_path: string, now: number): Fact {
+/** The first facts of a summarised fork. */
+function handOver(records: readonly JournalRecord[], to: string, history_path: string, now: number): Fact[] {
   const state = replay(records)
   const summary = plainSummary(state.messages, state.summary)
   const words = state.messages.filter(({ role, origin }) => role === 'user' && origin !== 'harness' && origin !== 'instructions').slice(-wordsKept)
   const message = (text: string): Msg => ({ role: 'user', parts: [{ type: 'text', text }], origin: 'harness' })
   const memory = envelopeOf({ ...state, summary, history_path }, to, [], now)
-  return { kind: 'compaction', keep_from: 0, inserted: [message(shownMemory(memory)), message(shownSummary(summary)), ...words], history_path, summary }
+  const compaction: Fact = { kind: 'compaction', keep_from: 0, inserted: [message(shownMemory(memory)), message(shownSummary(summary)), ...words], history_path, summary }
+  return state.mode === undefined ? [compaction] : [compaction, { kind: 'mode', mode: state.mode, by: 'person' }]
 }

@@ -1,9 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { createKernel } from 'vtcode'
 import { createAgent } from 'vtcode/agent'
 import { describe, expect, it } from 'vitest'
-import { scene } from '../../../support/inside.js'
-import { call } from '../../../support/peer.js'
+import { hold, scene } from '../../../support/inside.js'
+import { call, home, startPeer } from '../../../support/peer.js'
 
 const write = (path: string, content = 'x') => call('unified_file', { action: 'write', path, content })
 const refusedThenFine = [{ toolCalls: [write('a.txt')] }, { content: 'Done.' }, { content: 'I could not.' }, { content: 'Fine.' }, { toolCalls: [write('b.txt')] }, { content: 'Done.' }, { content: 'Again not.' }]
@@ -45,5 +46,17 @@ describe('an agent', () => {
       expect(left.sort()).toEqual(['a.txt', 'c.txt'])
       expect(existsSync(join(s.booted.root, '.vtcode/plans/p.md'))).toBe('.vtcode/plans/p.md' in files)
     }
+  })
+
+  it.each(['full_copy', 'summarized'] as const)('keeps the mode that was chosen for it in a fork: %s', async (fork) => {
+    const place = hold(await home(hold(await startPeer([{ content: 'hello' }]))))
+    const kernel = hold(await createKernel({ workspace: place.root, home: place.home }).then((made) => Object.assign(made, { [Symbol.asyncDispose]: () => made.close() })))
+    const agent = await createAgent(kernel, { env: {} })
+    expect([agent.mode, await agent.setMode('plan'), agent.mode]).toEqual(['ask', 'plan', 'plan'])
+    await agent.run('hello')
+    await agent.close()
+    const forked = await createAgent(kernel, { env: {}, resume: agent.session_id, fork })
+    expect(forked.mode).toBe('plan')
+    await forked.close()
   })
 })
