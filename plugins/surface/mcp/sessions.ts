@@ -129,7 +129,7 @@ function finished(reply: Response, over: () => Promise<void>): Response {
  */
 async function begin({ kernel, sdk, deferred }: Omit<SessionsOptions, 'onerror'>, open: OpenSessions): Promise<Transport> {
   const id = randomUUID()
-  const session = `mcp-${sha256(id)}`
+  const session = `mcp-${sha256(id).slice(0, 32)}`
   const transport: Transport = new sdk.WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => id,
     onsessioninitialized: () => void open.set(id, { transport, used: Date.now() }),
