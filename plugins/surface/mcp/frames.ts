@@ -43,7 +43,10 @@ export function readFrames({ message, refuse }: Receiver): (chunk: Buffer) => vo
     parts = []
     size = 0
     excess = undefined
-    if (/\S/.test(line)) read(line, { message, refuse })
+    if (!/\S/.test(line)) return
+    const read = readMessage(line)
+    if ('message' in read) message(read.message)
+    else refuse(read.id, read.code, read.text)
   }
 
   return (chunk) => {
@@ -59,21 +62,28 @@ export function readFrames({ message, refuse }: Receiver): (chunk: Buffer) => vo
 
 const TOO_LARGE = `The message is larger than ${MAX_FRAME} bytes; split the call into smaller ones.`
 
-function read(line: string, { message, refuse }: Receiver): void {
+/** Why a text is no message; `id` is the request's, as far as it can be known. */
+export interface MessageRefusal {
+  id: Id
+  code: number
+  text: string
+}
+
+/** The one message that a text holds, over whatever it came. */
+export function readMessage(text: string): { message: JSONRPCMessage } | MessageRefusal {
   let value: unknown
   try {
-    value = JSON.parse(line)
+    value = JSON.parse(text)
   } catch (error) {
-    return refuse(null, -32700, `Parse error: ${(error as Error).message}`)
+    return { id: null, code: -32700, text: `Parse error: ${(error as Error).message}` }
   }
   const named = namedInVain(value)
-  if (named !== undefined) refuse(validId(value), -32602, named)
-  else if (isMessage(value)) message(value)
-  else refuse(validId(value), -32600, 'Invalid request: each line holds one JSON-RPC 2.0 message.')
+  if (named !== undefined) return { id: validId(value), code: -32602, text: named }
+  return isMessage(value) ? { message: value } : { id: validId(value), code: -32600, text: 'Invalid request: one JSON-RPC 2.0 message is read at a time.' }
 }
 
 /** Why a call cannot go on to the library, which would leave out an argument of this name as if nobody had given it. */
-export function namedInVain(value: unknown): string | undefined {
+function namedInVain(value: unknown): string | undefined {
   const { name, arguments: given } = (value as { params?: { name?: unknown; arguments?: unknown } } | null)?.params ?? {}
   if (typeof given !== 'object' || given === null || !Object.hasOwn(given, '__proto__')) return undefined
   return `Invalid params: unknown property '__proto__' among the arguments of ${String(name).slice(0, 80)}; leave it out.`

@@ -9,7 +9,7 @@ import { MAX_FRAME } from './frames.js'
 import { createGuard, isLoopback } from './guard.js'
 import { loadSdk } from './sdk.js'
 import { createSessions } from './sessions.js'
-import { readRequestBody, sendRefusal, send, toRequest } from './web.js'
+import { readRequestBody, sendRefusal, send, sendUnread, toRequest } from './web.js'
 
 const PORT = 7420
 const MAX_REQUESTS = 256
@@ -100,8 +100,10 @@ async function answer(serving: Serving, message: IncomingMessage, response: Serv
   serving.running++
   try {
     const body = await readRequestBody(message, MAX_FRAME)
-    if (body === undefined) return sendRefusal(response, { status: 413, text: `The body is larger than ${MAX_FRAME} bytes.`, headers: { connection: 'close' } })
-    const reply = await serving.sessions.handle(toRequest(message, response, body))
+    if (body === undefined) return sendRefusal(response, { status: 413, text: `The body is larger than ${MAX_FRAME} bytes.` })
+    const asked = toRequest(message, response, body)
+    if ('code' in asked) return sendUnread(response, asked)
+    const reply = await serving.sessions.handle(asked)
     if (!isStream(reply)) return await send(reply, response)
     if (serving.streams >= MAX_STREAMS) {
       await reply.body?.cancel()

@@ -123,19 +123,23 @@ function finished(reply: Response, over: () => Promise<void>): Response {
   return new Response(body, { status, statusText, headers })
 }
 
-/** A session that is entered when its client has initialized it, and left when its transport closes. */
+/**
+ * A session that is entered when its client has initialized it, and left when its transport closes. Its id is a secret of its client: folders and
+ * variables, which others see, have a digest of it.
+ */
 async function begin({ kernel, sdk, deferred }: Omit<SessionsOptions, 'onerror'>, open: OpenSessions): Promise<Transport> {
   const id = randomUUID()
+  const session = `mcp-${sha256(id).slice(0, 32)}`
   const transport: Transport = new sdk.WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => id,
     onsessioninitialized: () => void open.set(id, { transport, used: Date.now() }),
     maxRequestBodySize: MAX_FRAME,
   })
-  await createServer(kernel, sdk, { session: `mcp-${id}`, deferred }).connect(transport)
+  await createServer(kernel, sdk, { session, deferred }).connect(transport)
   const closed = transport.onclose
   transport.onclose = () => {
     open.delete(id)
-    void kernel.endSession(`mcp-${id}`)
+    void kernel.endSession(session)
     closed?.()
   }
   return transport

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { readMessage, type MessageRefusal } from './frames.js'
 import type { RequestObjection } from './guard.js'
 
 /** The body of a request; `undefined` when it is larger than `limit` bytes, of which no more are kept. */
@@ -15,31 +16,23 @@ export async function readRequestBody(message: IncomingMessage, limit: number): 
   return Buffer.concat(parts, size)
 }
 
-/** A request as the SDK takes it: what its body says is read once, by us, where it is JSON at all. */
+/** A request as the SDK takes it: what its body says is read once, by us, as over pipes. */
 export interface WebRequest {
   request: Request
   parsed: { parsedBody?: unknown }
 }
 
-/** Node's request as a web-standard one, aborted when the client goes away. */
-export function toRequest({ headers, method, url }: IncomingMessage, response: ServerResponse, body: Buffer): WebRequest {
+/** Node's request as a web-standard one, aborted when the client goes away; or why its body is no message. */
+export function toRequest({ headers, method, url }: IncomingMessage, response: ServerResponse, body: Buffer): WebRequest | MessageRefusal {
   const gone = new AbortController()
   response.on('close', () => {
     if (!response.writableFinished) gone.abort()
   })
   const list = Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((one): [string, string] => [name, one]))
-  const parsed = method === 'POST' ? parse(body) : {}
-  // A body that is no JSON is left to the SDK, which says so.
-  const content = method === 'POST' && !('parsedBody' in parsed) ? { body: new Uint8Array(body) } : {}
-  return { request: new Request(`http://${headers.host}${url}`, { method: method!, headers: list, signal: gone.signal, ...content }), parsed }
-}
-
-function parse(body: Buffer): WebRequest['parsed'] {
-  try {
-    return { parsedBody: JSON.parse(body.toString('utf8')) }
-  } catch {
-    return {}
-  }
+  const request = new Request(`http://${headers.host}${url}`, { method: method!, headers: list, signal: gone.signal })
+  if (method !== 'POST') return { request, parsed: {} }
+  const read = readMessage(body.toString('utf8'))
+  return 'message' in read ? { request, parsed: { parsedBody: read.message } } : read
 }
 
 /** How long the headers of an answer wait for its first bytes, in milliseconds: one packet instead of two. */
@@ -61,8 +54,18 @@ export async function send(answer: Response, response: ServerResponse): Promise<
   response.end()
 }
 
-/** An answer of our own, as the JSON-RPC error that clients expect. */
+/**
+ * An answer of our own, as the JSON-RPC error that clients expect. It ends the connection: whoever is refused sends the rest of what they began
+ * to nobody, and holds no place that others need.
+ */
 export function sendRefusal(response: ServerResponse, { status, text, headers }: RequestObjection): void {
+  sendError(response, status, { id: null, code: -32000, text }, { connection: 'close', ...headers })
+}
+
+/** That a request whose sender may send others holds no message: an error of that request where its id is known. */
+export const sendUnread = (response: ServerResponse, refusal: MessageRefusal): void => sendError(response, refusal.id === null ? 400 : 200, refusal)
+
+function sendError(response: ServerResponse, status: number, { id, code, text }: MessageRefusal, headers: Record<string, string> = {}): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers })
-  response.end(`${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message: text } })}\n`)
+  response.end(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: text } })}\n`)
 }
