@@ -1,4 +1,5 @@
 import { block, fail, ok, visibleLine, VtError, type SkillActivation, type Handler, type Notice } from '../core/index.js'
+import { withoutEnd } from './lib/base/index.js'
 import { findSkill, loadedIn, openFolder, pathOf, readSkill, resourcesOf, unknownSkill } from './lib/skills/index.js'
 
 const longest = 256 * 1024
@@ -55,7 +56,7 @@ function wrap({ name, instructions, resources, tools_added, compatibility }: Loa
   const tools = tools_added.length === 0 ? '' : `Tools that can be called now: ${tools_added.join(', ')}\n`
   const needs = compatibility === undefined ? '' : `Needs: ${compatibility}\n`
   const listed = resources.length === 0 ? '' : `\n${block('skill_resources', resources.map(visibleLine).join('\n'))}`
-  return block('skill_content', `${instructions.replace(/\n*$/, '\n')}${needs}${tools}Skill directory: ${visibleLine(folder)}${listed}`, { name })
+  return block('skill_content', `${withoutEnd(instructions, '\n')}\n${needs}${tools}Skill directory: ${visibleLine(folder)}${listed}`, { name })
 }
 
 /** What the skill would have had other programs do, and what of its tools was left out. */

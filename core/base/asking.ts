@@ -18,7 +18,7 @@ interface Client<Request, Given> {
 }
 
 /** Line ends of others make no lines of a question. */
-const line = (text: string): string => visibleLine(text.replace(/\s*\n\s*/g, ' '))
+const line = (text: string): string => visibleLine(text.split('\n').map((part) => part.trim()).filter(Boolean).join(' '))
 
 /** Questions as a person may see them; an answer names the labels that the asker gave. */
 export function visibleAsker(ask: Asker | undefined): Asker | undefined {

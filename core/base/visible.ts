@@ -34,7 +34,7 @@ const templated = /\{(?=(?:slot|tool):)/g
 
 /** Text of others in a block of a prompt that ends where we end it: a mark of the same name in it opens and closes nothing. */
 export function block(name: string, content: string, attributes: Readonly<Record<string, string>> = {}): string {
-  const inner = visibleText(content).replace(new RegExp(`<(?=\\s*/?\\s*${name}\\b)`, 'gi'), '&lt;')
+  const inner = visibleText(content).replace(new RegExp(`<(?=\\s*(?:/\\s*)?${name}\\b)`, 'gi'), '&lt;')
   const shown = Object.entries(attributes).map(([key, value]) => ` ${key}="${visibleLine(value).replaceAll('"', '&quot;').replaceAll('<', '&lt;')}"`)
   return `<${name}${shown.join('')}>\n${inner}\n</${name}>`
 }

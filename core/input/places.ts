@@ -19,7 +19,10 @@ export function placesOf(input: JsonObject, shape: InputShape, effects: readonly
 export function patchedPaths(input: Readonly<JsonObject>): { path: string; is_new: boolean }[] {
   const text = [input['input'], input['patch']].filter((value) => typeof value === 'string').join('\n')
   if (text === '') return []
-  const sections = [...text.matchAll(/^\s*\*{3}\s*((?:Add|Update|Delete)\s+File|Move\s+to):\s*(.+?)\s*$/gim)].map(([, verb, path]) => ({ path: path!, is_new: /^(add|move)/i.test(verb!) }))
+  const sections = text.split(/[\r\n\u2028\u2029]/).flatMap((line) => {
+    const [, verb, path] = /^\*{3}\s*((?:Add|Update|Delete)\s+File|Move\s+to):\s*(\S.*)$/i.exec(line.trim()) ?? []
+    return path === undefined ? [] : [{ path, is_new: /^(add|move)/i.test(verb!) }]
+  })
   const made = new Set([...text.matchAll(/^--- "?\/dev\/null[^\n]*\n\+\+\+ "?([^\t\n"]+)/gm)].map(([, path]) => path!.trim()))
   const diffs = [...text.matchAll(/^(---|\+\+\+|rename from|rename to|copy to) "?([^\t\n"]+)/gm)].map(([, verb, path]) => ({ path: path!.trim(), is_new: made.has(path!.trim()) || / to$/.test(verb!) }))
   return [...sections, ...diffs.filter(({ path }) => path !== '/dev/null').flatMap(({ path, is_new }) => [{ path, is_new }, { path: path.replace(/^[ab]\//, ''), is_new }])]

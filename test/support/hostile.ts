@@ -103,6 +103,17 @@ export function addresses(port: number): HostileCall[] {
   ]
 }
 
+/** Long runs of one thing, in texts that are read in search of another: a reader that begins anew at each of them takes minutes, and everybody waits. */
+export function runs(): HostileCall[] {
+  const long = ['\n', ' ', '\t', '\r\n', ' \n', '<', '@', '`', '{', '$(', '/', '\\'].map((one) => one.repeat(200_000 / one.length))
+  const patch = (lines: string) => `*** Begin Patch\n*** Update File: a.txt\n${lines}\n*** End Patch`
+  return long.flatMap((run) => [
+    ...calls(3, 'apply_patch', /^VT_(?:PATCH|PATH|INPUT|POLICY)_/, [`${run}x`, `x${run}x`, patch(`@@ x${run.replace(/[\r\n]/g, ' ')}x\n-inside\n+b`), patch(`@@\n-x${run}x\n+b`), `<<E\n${run}x\nE`].map((input) => ({ input }))),
+    ...calls(7, 'unified_exec', /^VT_(?:POLICY|INPUT|PATH)_/, [`x${run}x`, `cp a.txt x${run}x`].map((command) => ({ action: 'run', command }))),
+    ...calls(2, 'unified_file', /^VT_/, [{ action: 'edit', path: 'a.txt', old_str: `x${run}x`, new_str: 'b' }]),
+  ])
+}
+
 /** Names that are no tools, that a manifest would like to have, or of a plugin that came with the workspace and that nobody agreed to. */
 export const names = (): HostileCall[] => [
   ...calls(9, 'brought', /^(?:VT_PLUGIN_UNTRUSTED|RPC_-326\d\d)$/, [{}]),

@@ -13,8 +13,10 @@ const counted = (tokens: number | undefined, most = mostTokens): number | undefi
 
 /** What the server counted, or an estimate where it said nothing that can be true. */
 export function usageOf(usage: LanguageModelV3Usage | undefined, sent: () => number, answer: string): Usage {
-  const input = counted(usage?.inputTokens.total)
-  const output = counted(usage?.outputTokens.total)
+  // No request is nothing, and no answer that has text: a server that says so, or whose usage is empty, did not count.
+  const input = counted(usage?.inputTokens.total) || undefined
+  const said = counted(usage?.outputTokens.total)
+  const output = said === 0 && answer !== '' ? undefined : said
   const reasoning = counted(usage?.outputTokens.reasoning)
   const input_tokens = input ?? sent()
   const cached_input_tokens = counted(usage?.inputTokens.cacheRead, input_tokens) ?? 0

@@ -1,16 +1,29 @@
-const named: Record<string, string> = {
+const named = new Map(Object.entries({
   amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', hellip: '…', mdash: '—', ndash: '–', middot: '·', copy: '©',
   rsquo: '’', lsquo: '‘', rdquo: '”', ldquo: '“', laquo: '«', raquo: '»',
-}
+}))
 
 /** Character references of HTML, numbers and the common names, as characters. */
 export function decodeEntities(text: string): string {
   return text.replace(/&(#\d{1,7}|#x[\da-f]{1,6}|\w{2,8});/gi, (whole, name: string) => {
-    if (!name.startsWith('#')) return named[name] ?? whole
+    if (!name.startsWith('#')) return named.get(name) ?? whole
     const point = /^#x/i.test(name) ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1))
     return point > 0 && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff) ? String.fromCodePoint(point) : '\ufffd'
   })
 }
 
+/** Text with something else for each of its tags. A regular expression would look for the end of a tag that has none from every `<` anew. */
+export function withoutMarkup(html: string, instead: (tag: string) => string): string {
+  const kept: string[] = []
+  let from = 0
+  for (let start = html.indexOf('<'); start >= 0; start = html.indexOf('<', from)) {
+    const end = html.indexOf('>', start)
+    if (end < 0) break
+    kept.push(html.slice(from, start), instead(html.slice(start, end + 1)))
+    from = end + 1
+  }
+  return kept.join('') + html.slice(from)
+}
+
 /** Markup as the text in it, on one line. */
-export const markupText = (html: string): string => decodeEntities(html.replace(/<[^>]*>/g, '')).replace(/\s+/g, ' ').trim()
+export const markupText = (html: string): string => decodeEntities(withoutMarkup(html, () => '')).replace(/\s+/g, ' ').trim()

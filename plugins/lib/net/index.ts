@@ -1,4 +1,4 @@
-export { decodeEntities, markupText } from './entities.js'
+export { decodeEntities, markupText, withoutMarkup } from './entities.js'
 export { fetchPage, type FetchedPage } from './fetch.js'
 export { decodeText } from './fetch/charset.js'
 export { download } from './fetch/download.js'

@@ -1,3 +1,4 @@
+import { withoutEnd } from '../base/index.js'
 import { headOf, programName } from './expand.js'
 import { literal, type Argv, type Word } from './words.js'
 
@@ -100,7 +101,7 @@ function sorted(words: Argv, { options, inWord, valued }: Writing): { named: Wor
   return { named, plain }
 }
 
-const within = (folder: Word, { text }: Word): Word => ({ ...folder, text: `${folder.text.replace(/\/+$/, '')}/${text.replace(/\/+$/, '').split('/').at(-1)}` })
+const within = (folder: Word, { text }: Word): Word => ({ ...folder, text: `${withoutEnd(folder.text, '/')}/${withoutEnd(text, '/').split('/').at(-1)}` })
 
 /** Whether a word that is written may be anything: it begins, in a folder of the workspace, with what only the run will show. */
 export function mayBeAnything({ kind, text }: Word): boolean {

@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path'
 import { readBytes } from '../../../core/documents/index.js'
+import { withoutEnd } from '../base/index.js'
 import { glob } from './glob.js'
 
 /** What one file of rules says about a path relative to its folder and its last name: left out, kept against an earlier rule, or nothing. */
@@ -81,7 +82,8 @@ interface Rule {
 
 function ruleOf(line: string): Rule | undefined {
   // A trailing space counts only when it is escaped.
-  const text = line.replace(/(?<!\\) +$/, '')
+  const trimmed = withoutEnd(line, ' ')
+  const text = trimmed.endsWith('\\') && trimmed.length < line.length ? `${trimmed} ` : trimmed
   if (text === '' || text.startsWith('#')) return undefined
   const verdict = text.startsWith('!') ? 'keep' : 'ignore'
   const pattern = text.replace(/^!/, '')

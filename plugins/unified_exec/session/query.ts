@@ -1,5 +1,5 @@
 import type { Context } from '../../../core/index.js'
-import { slotRefusal } from '../../lib/base/index.js'
+import { slotRefusal, withoutEnd } from '../../lib/base/index.js'
 import { tail as lastOf, lines, runProgram } from '../../lib/process/index.js'
 import { ripgrepPath } from '../../lib/search/index.js'
 import { plainText } from '../output/text.js'
@@ -39,7 +39,7 @@ export async function ends(source: StreamSource, head: number, tail: number): Pr
 }
 
 function shown(line: Buffer): string {
-  const text = plainText(line.toString().replace(/\r+$/, ''))
+  const text = plainText(withoutEnd(line.toString(), '\r'))
   return text.length > longestLine ? `${text.slice(0, longestLine - 1)}…` : text
 }
 

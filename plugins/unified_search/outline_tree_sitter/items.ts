@@ -45,6 +45,6 @@ const firstLine = (node: Node): string => node.text.slice(0, 400).split('\n', 1)
 
 /** A name without its quotes; what has none is called by its first line. */
 function nameOf(node: Node | undefined, signature: string): string {
-  const text = node?.text ?? signature.replace(/\s*\{.*$/, '')
+  const text = node?.text ?? signature.split('{', 1)[0]!.trimEnd()
   return text.replace(/^(['"])(.*)\1$/s, '$2').replace(/\s+/g, ' ').slice(0, 200)
 }

@@ -1,5 +1,5 @@
 import { VtError, type Context, type Notice } from '../../../core/index.js'
-import { inPathOrder, notice, slotRefusal, remarks, some } from '../../lib/base/index.js'
+import { inPathOrder, notice, slotRefusal, remarks, some, withoutEnd } from '../../lib/base/index.js'
 import { filesBelow, isGlob, countMatches } from '../../lib/search/index.js'
 import { languageNamed, languageOf, languages, type Language } from '../../lib/syntax/index.js'
 import type { Dialects } from './dialects.js'
@@ -23,7 +23,7 @@ const quiet = new Set(['html', 'css', 'json', 'yaml', 'markdown', 'toml'])
 export async function structuralSubjects(context: Context, input: StructuralInput, { of: languageAt }: Dialects, word: string | undefined): Promise<StructuralSubjects> {
   const forced = input.lang === undefined ? undefined : (languageNamed(input.lang) ?? { id: input.lang, title: input.lang, aliases: [], extensions: [] })
   const globs = [input.globs ?? []].flat()
-  const named = new Set([...globs, ...(input.paths ?? [])].flatMap((glob) => languageOf(glob.replace(/[}\]]+$/, ''))?.id ?? []))
+  const named = new Set([...globs, ...(input.paths ?? [])].flatMap((glob) => languageOf(withoutEnd(glob, '}]'))?.id ?? []))
   const files = new Map<string, Language>()
   const holding = new Set<string>()
   const notices: Notice[] = []

@@ -1,4 +1,4 @@
-import { decodeEntities } from '../../lib/net/index.js'
+import { decodeEntities, withoutMarkup } from '../../lib/net/index.js'
 import type { PageReading } from './reading.js'
 
 /** Elements that have no end. */
@@ -20,14 +20,20 @@ export function markupShape(html: string): { elements: number; depth: number } {
 
 /** The text of a page without its structure, in linear time: for pages that are too deep, too big or too slow for the reader. */
 export function bareText(html: string): PageReading {
-  const title = /<title[^>]*>([^<]{0,1000})/i.exec(html)?.[1]
-  const text = dropped(html)
-    .replace(/<\/?(?:p|div|li|ul|ol|tr|table|h[1-6]|br|section|article|blockquote|pre)\b[^>]*>/gi, '\n')
-    .replace(/<[^>]*>/g, ' ')
+  const title = titleOf(html)
+  const text = withoutMarkup(dropped(html), (tag) => (breaking.test(tag) ? '\n' : ' '))
     .replace(/[^\S\n]+/g, ' ')
     .replace(/ ?\n[ \n]*/g, '\n')
   const cleaned = title && decodeEntities(title).replace(/\s+/g, ' ').trim()
   return { ...(cleaned && { title: cleaned }), markdown: decodeEntities(text).trim(), links: [], structured: false }
+}
+
+const breaking = /^<\/?(?:p|div|li|ul|ol|tr|table|h[1-6]|br|section|article|blockquote|pre)\b/i
+
+function titleOf(html: string): string | undefined {
+  const start = html.search(/<title\b/i)
+  const end = start < 0 ? -1 : html.indexOf('>', start)
+  return end < 0 ? undefined : /^[^<]{0,1000}/.exec(html.slice(end + 1, end + 1001))?.[0]
 }
 
 /** Without the elements that nobody reads. Searching for their ends by index keeps a page of a thousand open scripts linear. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { askAll, faces } from '../../support/faces.js'
-import { addresses, changesOutside, commands, hidden, manifests, names, searches, type HostileCall } from '../../support/hostile.js'
+import { addresses, changesOutside, commands, hidden, manifests, names, runs, searches, type HostileCall } from '../../support/hostile.js'
 import { hostileTree, type HostileTree } from '../../support/paths.js'
 import { page, serve } from '../../support/server.js'
 
@@ -85,6 +85,9 @@ describe.each(Object.keys(faces))('%s', (name) => {
   })
   it('starts a program that a rule denies by no spelling, and writes by no command that nobody agreed to', async () => {
     expect(await played(commands())).toEqual([])
+  })
+  it('is held up by no text that goes on and on', async () => {
+    expect(await played(runs())).toEqual([])
   })
   it('connects to no address that is not public, in no spelling', async () => {
     await using server = await serve(page('SECRET', 'text/plain'))

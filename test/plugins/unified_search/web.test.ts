@@ -536,6 +536,18 @@ describe('pages that are too heavy', () => {
     }
   })
 
+  // Each of them begins something at every other character and ends nothing.
+  it.each(['<', '<title', '<p ', '<!--', '<a-', '<script></scrip', ' \u00a0', '\n ', '&#1'])('hold nobody up where they hold nothing but %j', async (again) => {
+    await using server = await serve(page(`<html><body>bottom${again.repeat(Math.ceil(1_500_000 / again.length))}`))
+    await using booted = await bootKernel({ config: { web: loopback } })
+    expect(await booted.call('unified_search', { action: 'web', url: server.url, max_bytes: 2_000_000 })).toMatchObject({ ok: true, output: { content: expect.stringMatching(/^bottom/) } })
+  })
+
+  it('name no character by what every object has', async () => {
+    const { output } = await served(page(`<title>&toString; &valueOf;</title>${'<div>'.repeat(500)}&toString; &amp; &isPrototypeOf;`))
+    expect(output).toMatchObject({ title: '&toString; &valueOf;', structured: false, content: expect.stringContaining('&toString; & &isPrototypeOf;') })
+  })
+
   it('do not hold a caller who waits behind one and gives up', async () => {
     await using server = await serve(page(heavy))
     await using booted = await bootKernel({ config: { web: loopback } })

@@ -1,3 +1,4 @@
+import { withoutEnd } from '../../base/index.js'
 import { syntax } from './syntax.js'
 import type { Hunk, HunkLine, Section } from './types.js'
 import { looksUnified, parseUnified } from './unified.js'
@@ -13,15 +14,32 @@ export function parsePatch(text: string): Section[] {
 
 /** Without white space around it, the heredoc it was wrapped in, or a Markdown fence. */
 function bare(text: string): string {
-  // A space at the end of a line is an empty line of context, if the patch is a diff.
-  const trimmed = text
-    .replace(/^\uFEFF/, '')
-    .replace(/^\s*\n/, '')
-    .replace(/[\r\n]+$/, '')
-  const heredoc = /^\s*(?:apply_patch\s+)?<<-?\s*(['"]?)(\w+)\1[^\n]*\n([\s\S]*)\n\s*\2\s*$/.exec(trimmed)
-  const fence = /^\s*(`{3,})[^\n`]*\n([\s\S]*)\n\s*\1\s*$/.exec(heredoc?.[3] ?? trimmed)
-  const inner = fence?.[2] ?? heredoc?.[3]
-  return inner === undefined ? trimmed : bare(inner)
+  for (let whole = trimmed(text); ; ) {
+    const inner = unwrapped(whole)
+    if (inner === undefined) return whole
+    whole = trimmed(inner)
+  }
+}
+
+// A space at the end of a line is an empty line of context, if the patch is a diff.
+const trimmed = (text: string): string => withoutEnd(text.replace(/^\uFEFF/, '').replace(/^\s*\n/, ''), '\r\n')
+
+function unwrapped(text: string): string | undefined {
+  return between(/^\s*(?:apply_patch\s+)?<<-?\s*['"]?(\w+)[^\n]*\n/, text) ?? between(/^\s*(`{3,})[^\n`]*\n/, text)
+}
+
+/** What lies between a first line and a last one that holds the same mark and nothing else. */
+function between(head: RegExp, text: string): string | undefined {
+  const [first, mark] = head.exec(text) ?? []
+  const whole = text.trimEnd()
+  const last = whole.lastIndexOf('\n')
+  return first !== undefined && last >= first.length - 1 && whole.slice(last).trim() === mark ? text.slice(first.length, Math.max(first.length, last)) : undefined
+}
+
+/** An anchor may stand between two marks, as the numbers of a diff do. */
+function withoutSecondMark(anchor: string): string {
+  const text = anchor.trimEnd()
+  return text.endsWith('@@') ? text.slice(0, -2).trimEnd() : anchor
 }
 
 const marker = /^\*\*\* (Add File|Delete File|Update File|Move to): ?(.*)$/
@@ -107,10 +125,7 @@ class Parser {
     let hint: number | undefined
     for (; !this.ended && this.now.startsWith('@@'); this.at++) {
       const [, numbered] = /^@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@/.exec(this.now) ?? []
-      const text = this.now
-        .slice(2)
-        .replace(/^ /, '')
-        .replace(/\s*@@\s*$/, '')
+      const text = withoutSecondMark(this.now.slice(2).replace(/^ /, ''))
       if (numbered !== undefined) hint = Number(numbered)
       else if (text.trim() !== '') anchors.push(text)
     }

@@ -119,6 +119,17 @@ describe.each(wires)('over %s', (format) => {
   })
 })
 
+describe('a server that counts nothing', () => {
+  it.each(['{}', '{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}', '{"prompt_tokens":0,"completion_tokens":0,"prompt_tokens_details":{"cached_tokens":5}}', 'null'])('says so by %s, and its tokens are estimated', async (usage) => {
+    const said = wholeOf('openai-chat', { text: 'A few words, which are no tokens at all.' }).replace(/"usage":\{.*?\}\}/, `"usage":${usage}`)
+    const s = await scene([], { url: (await answering(said)).url })
+    const ran = await s.run()
+    expect(ran).toMatchObject({ outcome_code: 'success', usage: { estimated: true } })
+    expect(ran.usage.input_tokens).toBeGreaterThan(100)
+    expect(ran.usage.output_tokens).toBeGreaterThan(3)
+  })
+})
+
 describe('a price that the server reports', () => {
   const paid = (cost: unknown) => framesOf('openai-chat', { text: 'ok', usage: { input: 10, cached: 0, output: 1 } }).body + framesOf('openai-chat', {}).end.replace('"usage":{', `"usage":{"cost":${JSON.stringify(cost)},`)
   it('wins over ours, and counts where we know none', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { byPath, codePoints, cut, cutAtCodePoint, decodeBytes, encode, excerpt, firstInPathOrder, inPathOrder, recognise } from '../../../../build/plugins/lib/base/index.js'
+import { byPath, codePoints, cut, cutAtCodePoint, decodeBytes, encode, excerpt, firstInPathOrder, inPathOrder, recognise, withoutEnd } from '../../../../build/plugins/lib/base/index.js'
 import { fc, runs } from '../../../support/property.js'
 
 const text = fc.string({ unit: fc.constantFrom('a', 'é', '技', '😀', ' '), maxLength: 60 })
@@ -102,4 +102,13 @@ describe('the order of paths', () => {
       { numRuns: runs(500) },
     )
   })
+})
+
+it('a text loses what stands at its end, and nothing before it', () => {
+  expect(withoutEnd('a \t b \t ', ' \t')).toBe('a \t b')
+  expect(withoutEnd('a\r\n\n', '\n')).toBe('a\r')
+  expect(withoutEnd('   ', ' ')).toBe('')
+  expect(withoutEnd('', ' ')).toBe('')
+  // Half a minute by a regular expression.
+  expect(withoutEnd(`${' '.repeat(1_000_000)}x`, ' ')).toHaveLength(1_000_001)
 })
