@@ -46,6 +46,9 @@ export function readInstalled(folder: string): Record<string, Installed> {
     const { version, plugins } = JSON.parse(readBytes(file, { limit: MAX_BYTES }).toString('utf8')) as { version?: unknown; plugins?: unknown }
     if (version !== 1 || typeof plugins !== 'object' || plugins === null) throw new Error('it is no lock of version 1')
     const entries = Object.entries(plugins as Record<string, Installed>)
+    // An entry is named as its folder is; a repository ships a lock too, and would name a place elsewhere.
+    const strange = entries.find(([name]) => !isFolderName(name))
+    if (strange) throw new Error(`its entry '${strange[0]}' is no name of a folder`)
     const broken = entries.find(([, entry]) => typeof entry?.source?.type !== 'string' || typeof entry.files !== 'object' || (entry.source.type !== 'link' && typeof entry.tree !== 'string'))
     if (broken) throw new Error(`its entry '${broken[0]}' has no source, files or tree`)
     return Object.assign(Object.create(null) as object, Object.fromEntries(entries))
@@ -53,6 +56,8 @@ export function readInstalled(folder: string): Record<string, Installed> {
     throw unusable(`cannot be used: ${(error as Error).message}`)
   }
 }
+
+const isFolderName = (name: string): boolean => /^[^./\\\0][^/\\\0]{0,254}$/.test(name)
 
 /** Replaces the lock in one step. */
 export function writeInstalled(folder: string, plugins: Readonly<Record<string, Installed>>): void {

@@ -8,7 +8,7 @@ export function inspection(facts: CallFacts): Next | undefined {
   if (!only || only.some(({ kind }) => kind === 'dynamic' || kind === 'variable')) return undefined
   const [program, ...words] = only.map((word) => word.text)
   const plain = words.filter((word) => !word.startsWith('-'))
-  return instead[program!]?.(words, plain)
+  return Object.hasOwn(instead, program!) ? instead[program!]!(words, plain) : undefined
 }
 
 const read = (path: string | undefined, page: object = {}): Next | undefined =>

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { dataFolder } from '../../../core/base/index.js'
+import { dataFolder, inside } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { homeOf, VtError, type Io, type Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/kernel/index.js'
@@ -143,6 +143,7 @@ async function changing<T>(options: Installing, work: (folder: string, staging: 
   const folder = pluginsFolder(options)
   const plugins = join(folder, 'plugins')
   mkdirSync(plugins, { recursive: true, mode: options.here ? 0o755 : 0o700 })
+  if (options.here && !inside(options.kernel.workspace, realpathSync(plugins))) throw new UserError(`${plugins} leads out of the workspace`)
   await using _ = await lock([`plugins of ${realpathSync(folder)}`], folder, io.signal, patienceMs)
   for (const name of readdirSync(plugins)) if (name.startsWith('.adding-')) rmSync(join(plugins, name), { recursive: true, force: true })
   // A sibling of where it will be: moving it there is one step.
@@ -188,13 +189,13 @@ function stands(root: string, entry: Installed | undefined): boolean {
 
 const former = '.former-'
 
-/** Ends an update that stopped anywhere: what the lock knows stays, be it the new plugin or the former one. */
+/** Ends an update that stopped anywhere: what the lock knows stays, be it the new plugin or the former one. What it does not know was put aside by no update. */
 function settle(folder: string): void {
   const plugins = join(folder, 'plugins')
-  for (const aside of readdirSync(plugins).filter((name) => name.startsWith(former))) {
-    const name = aside.slice(former.length)
-    const [kept, target] = [join(plugins, aside), join(plugins, name)]
-    const current = stands(target, readInstalled(folder)[name])
+  const installed = readInstalled(folder)
+  for (const name of Object.keys(installed).filter((known) => lstatSync(join(plugins, `${former}${known}`), { throwIfNoEntry: false }))) {
+    const [kept, target] = [join(plugins, `${former}${name}`), join(plugins, name)]
+    const current = stands(target, installed[name])
     rmSync(current ? kept : target, { recursive: true, force: true })
     if (!current) renameSync(kept, target)
   }
@@ -206,8 +207,13 @@ export const surroundings = ({ kernel, io }: Pick<Installing, 'kernel' | 'io'>) 
   return { workspace: kernel.workspace, home: homeOf({ env: io.env }), env: io.env, adapters }
 }
 
+/** What lies in a folder, with the digest of all of it from before it was looked at. */
+type Shown = Inspection & { tree: string }
+const changed = ({ name }: Shown): UserError => new UserError(`${name} was changed while you were asked`)
+
 /** What lies in a folder, when all of it can be used. Throws Refusal. */
-async function usable(root: string, name: string, options: Installing): Promise<Inspection> {
+async function usable(root: string, name: string, options: Installing): Promise<Shown> {
+  const tree = treeDigest(root)
   const inspection = await inspect(root, surroundings(options), { name })
   const { format, contributions, invalid, skills, diagnostics } = inspection
   const broken = invalid.filter(({ state }) => state === 'invalid')
@@ -217,16 +223,16 @@ async function usable(root: string, name: string, options: Installing): Promise<
   if (contributions.length > 0 && format === 'manifests') {
     throw new UserError('it holds manifests and is no plugin: call its manifest vtcode.yaml, or put them into a folder vtcode; or name the folder in `manifests` of your settings')
   }
-  if (contributions.length + skills.length > 0) return inspection
+  if (contributions.length + skills.length > 0) return { ...inspection, tree }
   const [first] = diagnostics
   throw new UserError(first ? `nothing of it can be used: ${first.message}`.replace(/\.$/, '') : 'it holds no manifest, no package of a known format and no skill')
 }
 
-async function agree(inspection: Inspection, { io, yes = false }: Installing): Promise<void> {
-  io.stderr.write(consentText(inspection, io))
-  if (yes) return
-  if (!interactive(io)) throw new UserError('nobody is here to agree to that; --yes says that you do')
-  if (!(await confirmed(io, `May ${inspection.name} do this with your rights?`))) throw new UserError('you did not agree')
+async function agree(shown: Shown, { io, yes = false }: Installing): Promise<void> {
+  io.stderr.write(consentText(shown, io))
+  if (!yes && !interactive(io)) throw new UserError('nobody is here to agree to that; --yes says that you do')
+  if (!yes && !(await confirmed(io, `May ${shown.name} do this with your rights?`))) throw new UserError('you did not agree')
+  if (treeDigest(shown.root) !== shown.tree) throw changed(shown)
 }
 
 function linkedTo(address: string): Fetched {
@@ -256,12 +262,14 @@ function facts(root: string): { name?: string; version?: string } {
 }
 
 /** The entry of the lock; a link stands for whatever is there. */
-function entryOf(inspection: Inspection, source: PluginSource, deps = false): Installed {
-  const { root, format, contributions } = inspection
+function entryOf(shown: Shown, source: PluginSource, deps = false): Installed {
+  const { root, format, contributions } = shown
   const version = facts(root).version ?? contributions[0]?.manifest.version
   const { digest, files } = readTree(root)
+  // Dependencies are new; all else is what was shown.
+  if (!deps && digest !== shown.tree) throw changed(shown)
   const judges = contributions.some(({ kind }) => kind === 'policy')
   const guards = contributions.some(({ manifest }) => Object.keys(manifest.hooks ?? {}).some((event) => ['PreToolUse', 'PermissionRequest'].includes(eventOf(event) ?? '')))
   const sealed = source.type === 'link' ? { files: {} } : { tree: digest, files }
-  return { format, ...(version !== undefined && { version }), source, ...sealed, executes: executesHash(inspection), ...(deps && { deps }), ...(judges && { judges }), ...(guards && { guards }) }
+  return { format, ...(version !== undefined && { version }), source, ...sealed, executes: executesHash(shown), ...(deps && { deps }), ...(judges && { judges }), ...(guards && { guards }) }
 }

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { basename } from 'node:path'
 import { VtError, type Context, type Handle } from '../../../core/index.js'
 import { byPath, pluralized, notice, slotRefusal, some } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
@@ -66,7 +67,7 @@ export class Search {
         for (const { path } of files.slice(at, at + batch)) {
           const handle = await openOr(this.context, path, this.unread)
           if (!handle) continue
-          const own = path.slice(path.lastIndexOf('.') + 1)
+          const own = basename(path).split('.').at(-1)!
           const extension = languageOf(path)?.id === language.id ? own : (language.extensions[0] ?? own)
           const named = path === this.call.input.path
           if (handle.stat.bytes > (named ? largestSearched : largestParsed)) {

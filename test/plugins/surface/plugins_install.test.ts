@@ -75,6 +75,35 @@ describe('vtcode plugins add', () => {
     expect(readdirSync(at(made, 'plugins'))).toEqual([])
   })
 
+  it('believes of a lock and of what an update left only what can be its own, since a repository ships both', async () => {
+    await using made = await tempWorkspace({ ...files, 'keep/mine.txt': 'mine' })
+    const entry = { format: 'vtcode', source: { type: 'path', path: join(made.root, 'src/acme') }, tree: 'tree1:sha256-x', files: {}, executes: 'x' }
+    for (const name of ['../../new', '../../.git/hooks', '/tmp/x', '..', '.', '.former-acme', '', 'a/../../b', 'a\\b']) {
+      put(join(made.root, '.vtcode/plugins.lock.json'), JSON.stringify({ version: 1, plugins: { [name]: entry } }))
+      for (const words of [['update'], ['add', 'src/acme']]) expect((await plugins(made, ...words, '--here', '--yes')).stderr, name).toMatch(/is no name of a folder/)
+    }
+    expect(existsSync(join(made.root, 'new'))).toBe(false)
+    rmSync(join(made.root, '.vtcode'), { recursive: true })
+    // What no update put aside stays where it is, and takes nobody's place.
+    for (const [path, text] of [['plugins/.former-mine/vtcode.yaml', manifest()], ['plugins/mine/keep.txt', 'mine'], ['plugins/.former-../x', 'x'], ['plugins/.former-/x', 'x'], ['history/keep.txt', 'mine']] as const) put(join(made.root, '.vtcode', path), text)
+    expect((await plugins(made, 'add', 'src/acme', '--here', '--yes')).code).toBe(0)
+    expect([await made.read('.vtcode/plugins/mine/keep.txt'), await made.read('.vtcode/history/keep.txt')]).toEqual(['mine', 'mine'])
+    expect(readdirSync(join(made.root, '.vtcode/plugins')).sort()).toEqual(['.former-', '.former-..', '.former-mine', 'acme', 'mine'])
+  })
+
+  it('brings nothing into a folder of plugins that leads out of the workspace, and into one that leads to a folder in it', async () => {
+    await using made = await tempWorkspace({ ...files, 'elsewhere/a.txt': 'x' })
+    mkdirSync(join(made.home, 'out'))
+    mkdirSync(join(made.root, '.vtcode'))
+    symlinkSync(join(made.home, 'out'), join(made.root, '.vtcode/plugins'))
+    expect((await plugins(made, 'add', 'src/acme', '--here', '--yes')).stderr).toMatch(/leads out of the workspace/)
+    expect(readdirSync(join(made.home, 'out'))).toEqual([])
+    rmSync(join(made.root, '.vtcode/plugins'))
+    symlinkSync('../elsewhere', join(made.root, '.vtcode/plugins'))
+    expect((await plugins(made, 'add', 'src/acme', '--here', '--yes')).code).toBe(0)
+    expect(readdirSync(join(made.root, 'elsewhere')).sort()).toEqual(['a.txt', 'acme'])
+  })
+
   it('of a link follows the folder as it changes', async () => {
     await using made = await tempWorkspace(files)
     expect((await plugins(made, 'add', '--link', 'src/acme', '--yes')).code).toBe(0)
