@@ -1,4 +1,5 @@
 import { lstatSync, readdirSync } from 'node:fs'
+import { tick_ns } from './file_state.js'
 
 export interface FolderEntry {
   name: string
@@ -8,8 +9,6 @@ export interface FolderEntry {
 
 const known = new Map<string, { changed: bigint; ino: bigint; entries: FolderEntry[] }>()
 const mostKnown = 5000
-// A folder that changed just now may change once more within the same tick of its clock.
-const settled = 100_000_000n
 
 /** What is in a folder, kept for as long as the folder was not changed; nothing where there is no folder. A link is none. */
 export function entriesOf(folder: string): readonly FolderEntry[] {
@@ -20,7 +19,7 @@ export function entriesOf(folder: string): readonly FolderEntry[] {
     if (before?.changed === stat.ctimeNs && before.ino === stat.ino) return before.entries
     const entries = readdirSync(folder, { withFileTypes: true }).map((entry) => ({ name: entry.name, isFolder: entry.isDirectory(), isLink: entry.isSymbolicLink() }))
     if (known.size >= mostKnown) known.clear()
-    if (BigInt(Date.now()) * 1_000_000n - stat.ctimeNs > settled) known.set(folder, { changed: stat.ctimeNs, ino: stat.ino, entries })
+    if (BigInt(Date.now()) * 1_000_000n - stat.ctimeNs > tick_ns) known.set(folder, { changed: stat.ctimeNs, ino: stat.ino, entries })
     return entries
   } catch {
     return []

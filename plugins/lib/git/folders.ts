@@ -59,7 +59,8 @@ export function gitFolderAbove(path: string, root: string): string | undefined {
 const mostNames = 1000
 const foldersIn = (folder: string): string[] => entriesOf(folder).filter(({ isFolder }) => isFolder).slice(0, mostNames).map(({ name }) => name)
 
-function isThere(path: string): boolean {
+/** Whether a name is borne by anything, be it a link that leads nowhere. */
+export function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined
   } catch {

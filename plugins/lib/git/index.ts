@@ -1,7 +1,7 @@
 export { askGit } from './ask.js'
 export { leadsOut, misplaced } from './contents.js'
 export { entriesOf } from './entries.js'
-export { foldersWithin, gitFolderAbove, gitFolderAt, isGitFolder, named, realPathOf, smallText, type GitFolder } from './folders.js'
+export { foldersWithin, gitFolderAbove, gitFolderAt, isGitFolder, isThere, named, realPathOf, smallText, type GitFolder } from './folders.js'
 export { gitAlone, gitHardened } from './hardened.js'
 export { indexFacts, type IndexFacts } from './index_entries.js'
 export { repositoryAt, settingsAt, settingsInFile, type GitSetting, type Repository } from './repository.js'

@@ -1,9 +1,8 @@
-import { lstatSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { askGit } from './ask.js'
-import { fileState, bigStat } from './file_state.js'
-import { isGitFolder, realPathOf, type GitFolder } from './folders.js'
+import { bigStat, fileState, tick_ns } from './file_state.js'
+import { gitFolderAt, isGitFolder, isThere, named, realPathOf, type GitFolder } from './folders.js'
 
 /** One line of a configuration, as git reads it. */
 export interface GitSetting {
@@ -36,7 +35,10 @@ const listing = ['--list', '-z', '--show-scope', '--show-origin']
 export async function repositoryAt(folder: string, workspace: string): Promise<FoundRepository> {
   const before = known.get(folder)
   if (before && stateOf(before.files) === before.state) return before.found
-  if (!mayBeIn(folder)) return undefined
+  const nearest = nearestTo(folder)
+  if (nearest === undefined) return undefined
+  const special = specialFile(nearest)
+  if (special !== undefined) return { refused: `'${special}' is no plain file` }
   const began = BigInt(Date.now()) * 1_000_000n
   const [places, settings] = await Promise.all([
     askGit(['rev-parse', '--absolute-git-dir', '--git-common-dir', '--show-toplevel'], folder, workspace),
@@ -67,11 +69,21 @@ export async function settingsInFile(file: string, workspace: string): Promise<r
   return 'refused' in answer ? undefined : settingsIn(answer.output, dirname(file)).map((setting) => ({ ...setting, scope: 'local' }))
 }
 
-/** Whether git may find anything from here upwards. */
-function mayBeIn(folder: string): boolean {
-  if (lstatSync(join(folder, '.git'), { throwIfNoEntry: false }) || isGitFolder(folder)) return true
-  return dirname(folder) !== folder && mayBeIn(dirname(folder))
+/** The first folder, from here upwards, in which git may find anything. */
+function nearestTo(folder: string): string | undefined {
+  if (isThere(join(folder, '.git')) || isGitFolder(folder)) return folder
+  return dirname(folder) === folder ? undefined : nearestTo(dirname(folder))
 }
+
+/** What git would wait at when it opens it: a pipe or a device among the files that it reads first, by its name. */
+function specialFile(folder: string): string | undefined {
+  const { path, common } = isGitFolder(folder) ? named(folder) : (gitFolderAt(folder) ?? named(join(folder, '.git')))
+  const files = [join(folder, '.git'), ...new Set([path, common].flatMap((place) => ['HEAD', 'commondir', 'config', 'config.worktree', 'packed-refs'].map((name) => join(place, name))))]
+  const special = files.find((file) => isSpecial(bigStat(file)))
+  return special && relative(folder, special)
+}
+
+const isSpecial = (stat: ReturnType<typeof bigStat>): boolean => stat !== undefined && !stat.isFile() && !stat.isDirectory()
 
 /** Of each: scope, origin, and name with value. A name of a file stands on the working tree. */
 function settingsIn(output: string, top: string): GitSetting[] {
@@ -98,14 +110,11 @@ function filesOf(folder: string, { path, common, top, settings }: Repository): s
   return [...new Set([...way, ...own, ...users, '/etc/gitconfig', ...settings.flatMap(({ file }) => file ?? [])])]
 }
 
-// A file that changed just now may change once more within the same tick of its clock; such an answer is not kept.
-const settled = 100_000_000n
-
 function keep(folder: string, found: FoundRepository, files: string[], began: bigint): void {
   const newest = files.map((file) => bigStat(file)).reduce((latest, stat) => (stat && !stat.isDirectory() && stat.ctimeNs > latest ? stat.ctimeNs : latest), 0n)
   known.delete(folder)
   if (known.size >= mostKnown) known.clear()
-  if (began - newest > settled) known.set(folder, { found, files, state: stateOf(files) })
+  if (began - newest > tick_ns) known.set(folder, { found, files, state: stateOf(files) })
 }
 
 const stateOf = (files: string[]): string => files.map((file) => fileState(file)).join()

@@ -1,8 +1,12 @@
+import { mostTasks } from './task_group.js'
+
 /** One act that the sandbox has to prevent: shell text that succeeds where it does not. */
 export interface Act {
   /** What would be open, as a noun. */
   name: string
   script: string
+  /** A file outside of the workspace that shows that it was done: in the sandbox the same path may be another place. */
+  leaves?: string
   /** It takes a moment: only asked for by a person. */
   slow?: true
 }
@@ -12,7 +16,7 @@ export interface Act {
  * programs where that can be: it runs before the first command of every process.
  */
 export const acts: readonly Act[] = [
-  { name: 'writing outside the workspace', script: 'touch "$OUTSIDE/written"; false' },
+  { name: 'writing outside the workspace', script: 'touch "$OUTSIDE/written"; false', leaves: 'written' },
   { name: 'reading outside the workspace', script: '[ -e "$OUTSIDE/secret" ]' },
   { name: 'mounting anew what is read-only', script: 'mount -o remount,rw,bind /usr' },
   { name: 'writing programs of the system', script: 'touch /usr/vtcode-probe && rm -f /usr/vtcode-probe' },
@@ -53,10 +57,10 @@ exit 1`,
   { name: 'files larger than a gibibyte', script: 'dd if=/dev/zero of=large bs=1 count=1 seek=1073741825', slow: true },
   { name: 'a /tmp larger than 256 MiB', script: 'dd if=/dev/zero of=/tmp/large bs=1M count=300; code=$?; rm -f /tmp/large; exit $code', slow: true },
   {
-    name: 'more than 2048 processes',
+    name: `more than ${mostTasks} processes`,
     script: `mkfifo /tmp/gate && exec 5<>/tmp/gate
 count=0
-while [ $count -lt 2100 ]; do (read line <&5) & count=$((count + 1)); done
+while [ $count -lt ${mostTasks + 52} ]; do (read line <&5) & count=$((count + 1)); done
 exit 0`,
     slow: true,
   },

@@ -72,9 +72,8 @@ async function attemptIn(tools: SandboxTools, some: readonly Act[], made: (folde
     const where = await steered({ ...made(folder), cwd: folder, shown: [] })
     const { text, errors } = await runIn(tools, where, attempted(some), { OUTSIDE: outside })
     if (!text.endsWith('done\n')) return { attempts: [], problem: (text + errors).trim().slice(0, 200) || 'it does not start' }
-    // Inside, the folder is there in memory, as one that leads to the workspace.
-    const written = existsSync(join(outside, 'written'))
-    return { attempts: some.map(({ name }, index) => ({ name, held: !text.includes(`open ${index}\n`) && !(index === 0 && written) })) }
+    const isDone = (leaves: string | undefined): boolean => leaves !== undefined && existsSync(join(outside, leaves))
+    return { attempts: some.map(({ name, leaves }, index) => ({ name, held: !text.includes(`open ${index}\n`) && !isDone(leaves) })) }
   } finally {
     await rm(outside, { recursive: true, force: true })
   }

@@ -22,6 +22,8 @@ export interface Confinement {
   settings: Omit<SandboxSettings, 'mode'>
   /** What stays as it is in a workspace that is written. */
   steering?: SteeringPaths
+  /** Repositories outside of the workspace whose working tree it is, or lies in it: commands work with them too. */
+  repositories?: string[]
   /** The home folder of the user. */
   home?: string
   /** What of the user's git configuration commands get: it stands in `.gitconfig` of the home that they see. */
@@ -40,7 +42,7 @@ export async function steered(where: Confinement): Promise<Confinement> {
   const own = join(where.workspace, '.vtcode')
   if (!lstatSync(own, { throwIfNoEntry: false })) mkdirSync(own, { recursive: true })
   const [steering, gitConfig] = await Promise.all([steeringPaths(where.workspace), gitConfigFor(where.cwd, where.workspace)])
-  return { ...where, steering, gitConfig }
+  return { ...where, steering, repositories: await linkedRepositories(steering.gitFolders, where.workspace), gitConfig }
 }
 
 /** Arguments of bubblewrap: nothing of the machine is in sight but what is named here, and nothing of it is written but the workspace. */
@@ -101,8 +103,7 @@ export const homeInside = (where: Confinement): string => (emptyHome(where) ? (w
  * What commands may not change in a workspace that they write, in folders that are mounts: as mounts they cannot be moved away and put up
  * anew without the guard, nor can those of what is hidden.
  */
-function guardsOf({ workspace, settings, steering }: Confinement, home: string, hidden: string[]): Mount[] {
-  const repositories = steering ? linkedRepositories(steering.gitFolders, workspace) : []
+function guardsOf({ workspace, settings, steering, repositories = [] }: Confinement, home: string, hidden: string[]): Mount[] {
   const kept = (steering?.readOnly ?? []).filter((path) => [workspace, ...repositories].some((root) => inside(root, path)))
   const own = inside(workspace, home) ? startupPlaces(home) : []
   const guarded = [...kept, ...own, ...settings.deny_write.map((path) => within(path, workspace)).filter((path) => existsSync(path))]

@@ -1,31 +1,23 @@
-import { readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { inside } from '../../../core/base/index.js'
-import { named } from '../git/index.js'
+import { named, settingsInFile, smallText } from '../git/index.js'
 import { realPlace } from './sight.js'
 
 /**
  * Repositories outside the workspace that say themselves that their working tree lies in it: that of a worktree, that of a submodule. A
  * `.git` file alone says nothing, for a command can write one.
  */
-export function linkedRepositories(gitFolders: string[], workspace: string): string[] {
-  const linked = gitFolders.filter((folder) => !inside(workspace, folder) && worktreesOf(folder).some((path) => inside(workspace, realPlace(path) ?? '/')))
-  const roots = [...new Set(linked.map((folder) => named(folder).common))]
+export async function linkedRepositories(gitFolders: string[], workspace: string): Promise<string[]> {
+  const outside = gitFolders.filter((folder) => !inside(workspace, folder))
+  const answers = await Promise.all(outside.map(async (folder) => (await worktreesOf(folder, workspace)).some((path) => inside(workspace, realPlace(path) ?? '/'))))
+  const roots = [...new Set(outside.filter((_, index) => answers[index]).map((folder) => named(folder).common))]
   return roots.filter((root) => !roots.some((other) => other !== root && inside(other, root)) && !inside(root, workspace))
 }
 
-/** Where a git folder says that its working tree is. */
-function worktreesOf(folder: string): string[] {
-  const [pointer] = /^[^\r\n\0]+/.exec(text(join(folder, 'gitdir'))) ?? []
-  const [, worktree] = /^\s*worktree\s*=\s*"?([^\r\n"]+)/m.exec(text(join(folder, 'config'))) ?? []
-  return [...(pointer === undefined ? [] : [dirname(resolve(folder, pointer))]), ...(worktree === undefined ? [] : [resolve(folder, worktree)])]
-}
-
-function text(file: string): string {
-  try {
-    const stat = statSync(file)
-    return stat.isFile() && stat.size < 65_536 ? readFileSync(file, 'latin1') : ''
-  } catch {
-    return ''
-  }
+/** Where a git folder says that its working tree is: that of a worktree in a file of its own, that of a submodule in its settings. */
+async function worktreesOf(folder: string, workspace: string): Promise<string[]> {
+  const [pointer] = /^[^\r\n\0]+/.exec(smallText(join(folder, 'gitdir')) ?? '') ?? []
+  if (pointer !== undefined) return [dirname(resolve(folder, pointer))]
+  const settings = (await settingsInFile(join(folder, 'config'), workspace)) ?? []
+  return settings.flatMap(({ key, value }) => (key === 'core.worktree' ? [resolve(folder, value)] : []))
 }

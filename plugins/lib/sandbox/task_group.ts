@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-const most = 2048
+/** Processes and threads of all commands together. */
+export const mostTasks = 2048
 const groups = '/sys/fs/cgroup'
 let made: { procs?: string } | undefined
 
@@ -22,7 +23,7 @@ function make(): { procs?: string } {
     const own = join(parent, `vtcode-${process.pid}`)
     mkdirSync(own, { recursive: true })
     process.on('exit', () => remove(own))
-    writeFileSync(join(own, 'pids.max'), String(most))
+    writeFileSync(join(own, 'pids.max'), String(mostTasks))
     return { procs: join(own, 'cgroup.procs') }
   } catch {
     return {}

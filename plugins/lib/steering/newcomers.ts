@@ -1,8 +1,7 @@
-import { lstatSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { inside } from '../../../core/base/index.js'
-import { gitFolderAt, isGitFolder, named, realPathOf } from '../git/index.js'
-import { steeringPaths, type SteeringPaths } from './paths.js'
+import { gitFolderAt, isGitFolder, isThere, named, realPathOf } from '../git/index.js'
+import { liesIn, steeringNow, type SteeringPaths } from './paths.js'
 
 /** What steers programs now and did not before; paths relative to the workspace. */
 export interface Newcomers {
@@ -12,15 +11,17 @@ export interface Newcomers {
   repositories: { name: string; folder: string }[]
 }
 
-export async function newcomers(root: string, before: SteeringPaths): Promise<Newcomers> {
-  const now = await steeringPaths(root)
-  const inGit = before.absent.filter((path) => before.gitFolders.some((folder) => inside(folder, path)) && isThere(path)).map((path) => relative(root, path))
-  const fresh = now.names.filter((name) => !before.names.includes(name))
+/** What has come since `before`. */
+export function newcomers(root: string, before: SteeringPaths): Newcomers {
+  const now = steeringNow(root)
+  const [names, gitFolders] = [new Set(before.names), new Set(before.gitFolders)]
+  const inGit = before.absent.filter((path) => isThere(path) && liesIn(path, gitFolders)).map((path) => relative(root, path))
+  const fresh = now.names.filter((name) => !names.has(name))
   const found = fresh.flatMap((name) => repositoryOf(root, name) ?? [])
-  const within = now.gitFolders.filter((folder) => !before.gitFolders.includes(folder) && inside(root, folder) && !found.some((one) => one.folder === folder))
+  const [foundNames, foundFolders] = [new Set(found.map(({ name }) => name)), new Set(found.map(({ folder }) => folder))]
+  const within = now.gitFolders.filter((folder) => !gitFolders.has(folder) && inside(root, folder) && !foundFolders.has(folder))
   const repositories = [...found, ...within.map((folder) => ({ name: relative(root, folder), folder }))]
-  const names = fresh.filter((name) => !found.some((one) => one.name === name))
-  return { names: [...new Set([...names, ...inGit])], repositories: repositories.filter(({ folder }) => folder !== root) }
+  return { names: [...new Set([...fresh.filter((name) => !foundNames.has(name)), ...inGit])], repositories: repositories.filter(({ folder }) => folder !== root) }
 }
 
 function repositoryOf(root: string, name: string): { name: string; folder: string } | undefined {
@@ -34,12 +35,4 @@ function repositoryOf(root: string, name: string): { name: string; folder: strin
 export function keepsToItself(folder: string, root: string, before: SteeringPaths): boolean {
   const { path, common } = named(folder)
   return [path, common].every((one) => inside(root, one) || before.gitFolders.includes(one) || before.gitFolders.some((known) => inside(join(known, 'worktrees'), one)))
-}
-
-function isThere(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
-  } catch {
-    return false
-  }
 }

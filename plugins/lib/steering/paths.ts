@@ -1,7 +1,6 @@
-import { existsSync, lstatSync, readdirSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { inside } from '../../../core/base/index.js'
-import { foldersWithin, gitFolderAt, isGitFolder, named, realPathOf, type GitFolder } from '../git/index.js'
+import { entriesOf, foldersWithin, gitFolderAt, isGitFolder, isThere, named, realPathOf, type GitFolder } from '../git/index.js'
 import { configuredPlaces } from './configured.js'
 import { absentInGit, changesInGit, steeringNames } from './table.js'
 import { steeringBelow } from './tree.js'
@@ -25,11 +24,16 @@ export interface SteeringPaths {
 // Repositories of a workspace lie near its root; a command pays for every folder that is looked into.
 const limits = { depth: 4, folders: 1000 }
 
+/** The names that steer, near the root of the workspace with this real path, and the folders of its repositories. */
+export function steeringNow(root: string): Pick<SteeringPaths, 'names' | 'gitFolders'> {
+  const { found } = steeringBelow(root, '.', limits)
+  return { names: found, gitFolders: gitFolders(root, found.map((path) => join(root, path))) }
+}
+
 /** What steers programs in the workspace with this real path, near its root. */
 export async function steeringPaths(root: string): Promise<SteeringPaths> {
-  const { found } = steeringBelow(root, '.', limits)
+  const { names: found, gitFolders: gits } = steeringNow(root)
   const names = found.map((path) => join(root, path))
-  const gits = gitFolders(root, names)
   const git = [...gits.flatMap(placesInGit), ...(await configuredPlaces(root))]
   const readOnly = [...names.filter((path) => !isGitDirectory(path)).map(realPathOf), ...git.filter((path) => existsSync(path))]
   const absent = [...rootNames().map((name) => join(root, name)), ...git].filter((path) => !isThere(path))
@@ -64,24 +68,19 @@ const isGitDirectory = (path: string): boolean => (basename(path).toLowerCase() 
 const rootNames = (): string[] => [...new Set(steeringNames.map(({ name }) => name))].filter((name) => !/[*/]/.test(name))
 const exceptions = (): string[] => steeringNames.flatMap(({ name, except = [] }) => except.map((one) => `${name}/${one}`))
 
-/** Without what lies in another of them. */
+/** Without what lies in another of them, outer ones first. */
 function outerFirst(paths: string[]): string[] {
-  const sorted = [...new Set(paths)].sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
-  return sorted.filter((path, index) => !sorted.slice(0, index).some((outer) => inside(outer, path)))
+  const kept = new Set<string>()
+  for (const path of [...new Set(paths)].sort((a, b) => a.length - b.length || (a < b ? -1 : 1))) if (!liesIn(path, kept)) kept.add(path)
+  return [...kept]
 }
 
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
+/** Whether a path is one of these places or below one. */
+export function liesIn(path: string, places: ReadonlySet<string>): boolean {
+  for (let at = path; ; at = dirname(at)) {
+    if (places.has(at)) return true
+    if (dirname(at) === at) return false
   }
 }
 
-function isThere(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
-  } catch {
-    return false
-  }
-}
+const namesIn = (folder: string): string[] => entriesOf(realPathOf(folder)).map(({ name }) => name)

@@ -19,7 +19,7 @@ export function asideOf({ workspace, log }: Context, before: SteeringPaths): () 
   const told = new Set<string>()
 
   return async () => {
-    const { names, repositories } = await newcomers(root, before)
+    const { names, repositories } = newcomers(root, before)
     const judged = await Promise.all(repositories.map(async (one) => ({ ...one, why: keepsToItself(one.folder, root, before) ? await programsOfGitFolder(one.folder, root) : 'it leads out of the workspace' })))
     const loud = judged.filter(({ why }) => why !== undefined)
     const quiet = judged.filter(({ name, why }) => why === undefined && !told.has(name))

@@ -227,6 +227,16 @@ describe('a repository that wants a program started, or a file shown', () => {
     expect(await wrong(ask, both)).toEqual([])
   })
 
+  it.each(['HEAD', 'config', 'packed-refs', 'commondir', 'config.worktree'])('has a pipe in the place of its %s: it is asked for by that name, and git is not started to wait there', async (name) => {
+    await using made = await repository()
+    await rm(join(made.root, '.git', name), { force: true })
+    execFileSync('mkfifo', [join(made.root, '.git', name)])
+    for (const command of both) {
+      const explained = await made.kernel.explain('unified_exec', { action: 'run', command })
+      expect([command, explained.verdict, JSON.stringify(explained)]).toEqual([command, 'ask', expect.stringContaining(`'.git/${name}' is no plain file`)])
+    }
+  })
+
   it('is asked for whichever setting might name one', async () => {
     const keys = [
       'core.pager', 'pager.status', 'core.editor', 'core.sshCommand', 'core.askPass', 'core.gitProxy', 'core.alternateRefsCommand', 'core.attributesFile', 'gpg.program', 'log.showSignature', 'interactive.diffFilter',
