@@ -9,6 +9,6 @@ export { describeFault, earlierResult, textOfResult } from './result_text.js'
 export { agentSettings, type AgentSettings, type RunLimits } from './settings.js'
 export type {
   CallOutcome, CallPart, CompactTrigger, EventBody, Fact, FileChange, FinishReason, GroundedFact, HarnessEvent, ItemStatus, JournalRecord, MessageOrigin,
-  MessagePart, Msg, NewThreadItem, NotApplied, OutcomeCode, ReasoningPart, Refused, ResultPart, RevertScope, RunOutcome, SegmentReason, Subtype, Summary, TextPart,
+  MessagePart, Msg, NewThreadItem, NotApplied, OutcomeCode, ReasoningPart, RefusedChange, ResultPart, RevertScope, RunOutcome, SegmentReason, Subtype, Summary, TextPart,
   ThreadEvent, ThreadItem, TokenBreakdown, TurnCounts, Usage,
 } from './types.js'

@@ -65,7 +65,7 @@ export type Fact =
   /** A step of the model with what it cost, or the results of all its calls; `tells`: the model now knows what was not applied. */
   | { kind: 'message'; message: Msg; cost_usd?: number | null; tells?: 'not_applied' }
   | { kind: 'call_start'; call_id: string; name: string; input: unknown; effects: readonly Effect[] }
-  | { kind: 'call_end'; call_id: string; text: string; is_error: boolean; spool_path?: string; changed?: string[]; not_applied?: Refused }
+  | { kind: 'call_end'; call_id: string; text: string; is_error: boolean; spool_path?: string; changed?: string[]; not_applied?: RefusedChange }
   /** The messages before `keep_from` gave way to `inserted`; they lie in `history_path`. */
   | { kind: 'compaction'; keep_from: number; inserted: Msg[]; history_path: string; summary: Summary }
   /** Results whose text left the live context: call_id → what stands there now. With `inputs` what was asked left it too. */
@@ -75,16 +75,15 @@ export type Fact =
   /** The mode of all calls from now on, as far as the kernel permits it. */
   | { kind: 'mode'; mode: Mode; by: 'person' }
   | { kind: 'note'; text: string }
-/** Why a change was not made, and what may be done next. */
-export interface Refused {
-  code: string
-  next?: string
-}
-/** A call that was to change something and changed nothing: its tool, the path or command it was about, and the code of the refusal. */
+/** A call that was to change something and changed nothing: its tool, the paths or the command it was about on one line, and the code of the refusal. */
 export interface NotApplied {
   tool: string
   target: string
   code: string
+}
+/** With what may be done next. */
+export interface RefusedChange extends NotApplied {
+  next?: string
 }
 export type RevertScope = 'conversation' | 'code' | 'both'
 /** The summary of a conversation, made when it is compacted. */

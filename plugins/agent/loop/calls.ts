@@ -1,6 +1,7 @@
-import type { Result } from '../../../core/base/index.js'
+import { shortLine, type Result } from '../../../core/base/index.js'
+import { patchedPaths } from '../../../core/input/index.js'
 import {
-  callIdentity, describeFault, earlierResult, isQuiet, meaningOf, meaningsIn, messageOf, type CallPart, type CallTraits, type Meaning, type ModelText, type Msg, type Refused, type ThreadItem,
+  callIdentity, describeFault, earlierResult, isQuiet, meaningOf, meaningsIn, messageOf, type CallPart, type CallTraits, type Meaning, type ModelText, type Msg, type RefusedChange, type ThreadItem,
 } from '../base/index.js'
 import { callEnd, callsIn, recoverCall, resultPart, type CallResult, type Conversation } from '../session/index.js'
 import { changesOf } from './changes.js'
@@ -105,11 +106,21 @@ async function reportCompleted(thread: Conversation, limits: TurnLimits, complet
 }
 
 /** Why a call that was to change something was not made, where that is known. */
-function notApplied({ meaning, effects, refused, result }: CompletedCall): Refused | undefined {
+function notApplied({ call, meaning, effects, refused, result }: CompletedCall): RefusedChange | undefined {
   if (result.ok || isQuiet(effects) || !meaning.slot) return undefined
   const { code, hint, details } = result.error
   if (!refused && details?.['not_applied'] !== true && !code.startsWith('VT_POLICY_')) return undefined
-  return { code, ...(hint !== '' && { next: hint.slice(0, 300) }) }
+  return { tool: call.name, target: targetOf(meaning), code, ...(hint !== '' && { next: shortLine(hint, most.next) }) }
+}
+
+const most = { target: 200, next: 300 }
+
+/** What a call is about, on one line: the files or the command, else the first text of its input. */
+function targetOf({ input: { action: _, ...input } }: Meaning): string {
+  const { path, destination, command } = input
+  const named = [path, destination, command, [...new Set(patchedPaths(input).map((one) => one.path))]].flat().filter((word) => typeof word === 'string')
+  const text = named.length > 0 ? named.join(' ') : Object.values(input).find((value) => typeof value === 'string')
+  return shortLine(String(text ?? ''), most.target)
 }
 
 /** Runs a call; takes snapshots of files where it may change what no tool of ours records. */

@@ -1,5 +1,5 @@
 import type { Mode } from '../../../core/base/index.js'
-import { isQuiet, type CallPart, type Fact, type FileChange, type JournalRecord, type Msg, type NotApplied, type Refused, type ResultPart, type Summary } from '../base/index.js'
+import { isQuiet, type CallPart, type Fact, type FileChange, type JournalRecord, type Msg, type NotApplied, type RefusedChange, type ResultPart, type Summary } from '../base/index.js'
 import { addUsd } from '../model/index.js'
 import { mergeSummaries, noSummary } from './summary.js'
 
@@ -42,7 +42,7 @@ export interface ConversationState {
   /** Of all answers, in USD; `null` when one of them had no price. */
   cost: number | null
 }
-const most = { touched: 200, named: 500, not_applied: 20, target: 200 }
+const most = { touched: 200, named: 500, not_applied: 20 }
 
 export const emptyState = (): ConversationState => ({
   messages: [],
@@ -127,10 +127,9 @@ export function apply(state: ConversationState, fact: Fact, turn: number): void 
 function noteApplied(state: ConversationState, start: CallStart | undefined, { not_applied, is_error }: CallEnd): void {
   if (!start || isQuiet(start.effects)) return
   if (!not_applied) return is_error ? undefined : allApplied(state)
-  const { path, command } = (start.input ?? {}) as { path?: unknown; command?: unknown }
-  const target = [path, command].flat().filter((word) => typeof word === 'string').join(' ').slice(0, most.target)
-  state.not_applied = [...state.not_applied, { tool: start.name, target, code: not_applied.code }].slice(-most.not_applied)
-  state.next = not_applied.next
+  const { next, ...refused } = not_applied
+  state.not_applied = [...state.not_applied, refused].slice(-most.not_applied)
+  state.next = next
   state.untold = true
 }
 
@@ -191,7 +190,7 @@ export function unanswered({ messages }: ConversationState): CallPart[] {
 export const messageText = ({ parts }: Msg): string => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 
 /** The result of a call, for the journal. */
-export const callEnd = (call_id: string, answer: Pick<ResultPart, 'text' | 'is_error' | 'spool_path'>, changes: readonly FileChange[], not_applied?: Refused): CallEnd => ({
+export const callEnd = (call_id: string, answer: Pick<ResultPart, 'text' | 'is_error' | 'spool_path'>, changes: readonly FileChange[], not_applied?: RefusedChange): CallEnd => ({
   kind: 'call_end',
   call_id,
   ...answer,
