@@ -5,7 +5,7 @@ import { dataKeys } from '../schema/index.js'
 import { addModule } from './closure.js'
 import { FileSet } from './file_set.js'
 import { addPrograms, workingFolders } from './programs.js'
-import { readTree, type Tree } from './tree.js'
+import { readTree, refuse, type Tree } from './tree.js'
 
 /** Files that were agreed to, as they stood: what is loaded is a copy with this digest. */
 export interface AgreedFiles {
@@ -41,23 +41,40 @@ export const runsCode = ({ kind, manifest }: Contribution): boolean => kind === 
 export function itemFor(contribution: Contribution, workspace: string, tree: (root: string) => Tree): TrustItem {
   const { id, plugin, layer, root, file, manifest, skill } = contribution
   if (skill) return itemForSkill(root, workspace, [], tree, contribution)
-  const starts = Object.fromEntries([...dataKeys(manifest), 'hooks', 'provider'].flatMap((key) => (key in manifest ? [[key, manifest[key]]] : [])))
   if (plugin !== layer) {
-    const uncovered = addPrograms(new FileSet(workspace), starts, [])
     const agreed = { root, tree: tree(root) }
-    requireSame(contribution, agreed)
+    const uncovered = requireCovered(contribution, agreed)
     return { id: `plugin:${plugin}`, title: `The plugin ${plugin} in ${root}`, files: [root], digest: agreed.tree.digest, agreed, ...notes(uncovered) }
   }
   const set = new FileSet(workspace)
   set.file(file)
   const main = moduleOf(manifest)
   if (main !== undefined) addModule(set, resolve(dirname(file), main))
-  const bases = [dirname(file), root, workspace]
-  return item(id, `The manifest ${relative(workspace, file)}`, set, canonicalJson(manifest), addPrograms(set, starts, [...bases, ...workingFolders(starts, bases)]))
+  return item(id, `The manifest ${relative(workspace, file)}`, set, canonicalJson(manifest), addStarted(set, contribution, [dirname(file), root, workspace]))
 }
 
-/** The manifest that is used is the one among the files. Throws VT_FILE_STALE. */
-export function requireSame({ root, file, read }: Contribution, { tree }: AgreedFiles): void {
+/** Adds the files of the programs that a manifest starts. Answers what of them nobody can show beforehand. */
+function addStarted(set: FileSet, { manifest }: Contribution, bases: string[]): string[] {
+  const starts = Object.fromEntries([...dataKeys(manifest), 'hooks', 'provider'].flatMap((key) => (key in manifest ? [[key, manifest[key]]] : [])))
+  return addPrograms(set, starts, [...bases, ...workingFolders(starts, bases)])
+}
+
+/**
+ * The manifest that is used is the one among the files of its folder, and so is whatever its words say that it starts: what a tree leaves out
+ * would run changed without a question. Answers what nobody can show beforehand. Throws VT_FILE_STALE, VT_MANIFEST_LIMIT.
+ */
+export function requireCovered(contribution: Contribution, agreed: AgreedFiles): string[] {
+  requireSame(contribution, agreed)
+  const { id, root, file } = contribution
+  const set = new FileSet(root)
+  const uncovered = addStarted(set, contribution, [dirname(file), root])
+  const path = set.paths.find((one) => !Object.hasOwn(agreed.tree.files, one))
+  if (path !== undefined) throw refuse(`${id} starts ${path}, which could change without anybody being asked; such a program lies in another folder.`, file)
+  return uncovered
+}
+
+/** Throws VT_FILE_STALE. */
+function requireSame({ root, file, read }: Contribution, { tree }: AgreedFiles): void {
   if (read === undefined) return
   const own = tree.files[relative(root, file)]
   const known = own?.startsWith('link-') ? tree.files[relative(realpathSync(root), realpathSync(file))] : own
@@ -87,7 +104,7 @@ export function itemForValue(file: string, key: string, value: unknown, workspac
 export function itemForSkill(folder: string, workspace: string, shown: string[] = [], tree: (root: string) => Tree = readTree, contribution?: Contribution): TrustItem {
   const path = relative(workspace, folder)
   const agreed = { root: folder, tree: tree(folder) }
-  if (contribution) requireSame(contribution, agreed)
+  if (contribution) requireCovered(contribution, agreed)
   return { id: `skill:${path}`, title: `The skill in ${path}${shown.length > 0 ? ' and the tools it brings' : ''}`, files: [folder, ...shown], digest: agreed.tree.digest, agreed }
 }
 

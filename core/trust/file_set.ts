@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readlinkSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { inside } from '../base/index.js'
-import { refuse } from './tree.js'
+import { isCompiled, refuse } from './tree.js'
 
 const MAX_LINKS = 40
 /** The most files that a folder may hold which a command names; a larger one is said not to be covered. */
@@ -51,10 +51,11 @@ export class FileSet {
     const files: string[] = []
     const walk = (folder: string): boolean => {
       for (const entry of readdirSync(folder, { withFileTypes: true })) {
-        if (entry.name === '.git' || entry.name === '__pycache__') continue
+        const file = join(folder, entry.name)
+        if (entry.name === '.git' || isCompiled(file)) continue
         if (entry.isDirectory()) {
-          if (!walk(join(folder, entry.name))) return false
-        } else if (entry.isFile() || entry.isSymbolicLink()) files.push(join(folder, entry.name))
+          if (!walk(file)) return false
+        } else if (entry.isFile() || entry.isSymbolicLink()) files.push(file)
         if (files.length > most) return false
       }
       return true

@@ -2,8 +2,8 @@ import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { problem, VtError, writeStateSync, type Contribution } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
-import { runsCode, requireSame, type AgreedFiles } from './digest.js'
-import { fileHash, readTree, type Tree } from './tree.js'
+import { requireCovered, runsCode, type AgreedFiles } from './digest.js'
+import { fileHash, isCompiled, readTree, type Tree } from './tree.js'
 
 /** Where an installed plugin came from, so that it can be fetched again. */
 export interface PluginSource {
@@ -185,7 +185,7 @@ export function openLockVerifier({ home, user, workspace, whole = false }: { hom
       const tree = seal === undefined || seal instanceof VtError ? seal : treeOf(root, seal)
       if (tree instanceof VtError) throw tree
       if (tree === undefined) return undefined
-      requireSame(contribution, { root, tree })
+      requireCovered(contribution, { root, tree })
       return { root, tree }
     },
     fault(root) {
@@ -213,7 +213,7 @@ function changesOf(root: string, { tree, files }: Installed): string | Tree {
     return (error as Error).message.replace(/\.$/, '')
   }
   if (now.digest === tree) return now
-  const were = Object.keys(files).filter((path) => !/(?:^|\/)__pycache__\//.test(path))
+  const were = Object.keys(files).filter((path) => !isCompiled(path))
   const changes = [
     ...were.filter((path) => path in now.files && now.files[path] !== files[path]).map((path) => `${path} was changed`),
     ...were.filter((path) => !(path in now.files)).map((path) => `${path} is gone`),

@@ -7,8 +7,8 @@ import type { FileSet } from './file_set.js'
 const MAX_FOLDERS = 50
 const script = /\.[cm]?[jt]sx?$/
 /** Variables that stand for a folder which is known when consent is asked for. */
-const known = /^(?:PWD|workspaceFolder|(?:VTCODE|CLAUDE|GEMINI)_(?:WORKSPACE|PROJECT_DIR)|(?:CLAUDE_)?PLUGIN_ROOT|extensionPath|workspacePath)$/
-const variable = /\$(?:\{([^}]*)\}|([A-Za-z_]\w*))/g
+const known = /^(?:PWD|workspace|plugin_root|workspaceFolder|(?:VTCODE|CLAUDE|GEMINI)_(?:WORKSPACE|PROJECT_DIR)|(?:CLAUDE_)?PLUGIN_ROOT|extensionPath|workspacePath)$/
+const variable = /\{\$([\w.]+)\}|\$(?:\{([^}]*)\}|([A-Za-z_]\w*))/g
 
 /**
  * Adds the files that programs are started with, as far as words say: every word is looked for in every folder it could begin in, a
@@ -82,7 +82,7 @@ function commandsOf(value: unknown): string[][] {
 function sentence(words: string[], found: string[], root: string): string {
   const covered = found.filter((name) => !name.startsWith('!'))
   const left = found.filter((name) => name.startsWith('!')).map((name) => name.slice(1))
-  const unknown = [...new Set(words.flatMap((word) => [...word.matchAll(variable)].flatMap(([text, braced, bare]) => (known.test(braced ?? bare ?? '') ? [] : [text]))))]
+  const unknown = [...new Set(words.flatMap((word) => [...word.matchAll(variable)].flatMap(([text, ...names]) => (known.test(names.find((name) => name !== undefined)!) ? [] : [text]))))]
   const dynamic = words.some((word) => /[`*?]|\$\(/.test(word)) ? ['what it finds by patterns or other commands'] : []
   const rest = [...left, ...unknown, ...dynamic]
   const shown = words.join(' ').replaceAll(root, '.').slice(0, 200)

@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { byBytes, inside, problem, sha256 } from '../base/index.js'
 import { readBytes } from '../documents/index.js'
 
@@ -44,10 +44,15 @@ export function treesOnce(): (root: string) => Tree {
   }
 }
 
+/** A module that Python compiled: no program that we start reads one from there (`PYTHONPYCACHEPREFIX`). */
+export const isCompiled = (path: string): boolean => /(?:^|\/)__pycache__\/[^/]*\.pyc$/.test(path)
+
+/** What a tree leaves out, because it changes by itself; nothing is started from there (`requireCounted`). */
+const isLeftOut = (path: string): boolean => path === '.git' || path.startsWith('.git/') || isCompiled(path)
+
 /**
- * Reads all files and links below a folder. Left out are `.git` directly in it and every `__pycache__`: no program that we start
- * reads one (`PYTHONPYCACHEPREFIX`). Throws VT_MANIFEST_LIMIT for pipes, devices, links that lead out, names that are equal on
- * other systems, over 20,000 entries or 256 MiB.
+ * Reads all files and links below a folder, but for `.git` directly in it and what Python compiled. Throws VT_MANIFEST_LIMIT for pipes,
+ * devices, links that lead out or to what is left out, names that are equal on other systems, over 20,000 entries or 256 MiB.
  */
 export function readTree(root: string, { only, into, outward }: TreeOptions = {}): Tree {
   const records: [path: string, form: 'f' | 'l', hash: string][] = []
@@ -72,8 +77,8 @@ export function readTree(root: string, { only, into, outward }: TreeOptions = {}
   }
   const walk = (dir: string) => {
     for (const name of readdirSync(join(root, dir))) {
-      if (name === '__pycache__' || (name === '.git' && dir === '')) continue
-      take(dir ? `${dir}/${name}` : name)
+      const path = dir ? `${dir}/${name}` : name
+      if (!isLeftOut(path)) take(path)
     }
   }
   if (only) only.forEach(take)
@@ -88,10 +93,10 @@ function treeOf(records: [path: string, form: 'f' | 'l', hash: string][]): Tree 
   return { digest: `tree1:sha256-${sha256(lines.join(''), 'base64')}`, files: Object.fromEntries(records.map(named)) }
 }
 
-/** By what the link says, and by where it ends today. */
+/** Out of the files that count, by what the link says, and by where it ends today. */
 function leadsOut(root: string, link: string): boolean {
-  if (!inside(root, resolve(dirname(link), readlinkSync(link)))) return true
-  return existsSync(link) && !inside(realpathSync(root), realpathSync(link))
+  const isOut = (folder: string, target: string): boolean => !inside(folder, target) || isLeftOut(relative(folder, target))
+  return isOut(root, resolve(dirname(link), readlinkSync(link))) || (existsSync(link) && isOut(realpathSync(root), realpathSync(link)))
 }
 
 /** A copy that nobody writes by mistake. */

@@ -58,8 +58,8 @@ function render(explanation: Explanation, io: Io): string {
   const head = `${bold(verdict)}${call ? `  ${call.slot} in mode ${mode}` : ''}${decided_by ? `, decided by ${decided_by}` : ''}\n`
   const why = [reason, hint].flatMap((text) => (text ? [`  ${oneLine(text)}\n`] : [])).join('')
   const commands = chain.flatMap(({ notes }) => notes.flatMap((note) => (note.commands ?? []) as Part[]))
-  const parts = columns(commands.map(({ argv, verdict, rule = '', file = '' }) => [`  ${oneLine(argv.join(' '))}`, verdict, rule, file]), dim)
-  const others = chain.flatMap(({ notes }) => notes.flatMap((note) => (typeof note.rule === 'string' ? [`  ${oneLine(note.rule)}  ${dim(String(note.file ?? ''))}\n`] : [])))
+  const parts = columns(commands.map(({ argv, verdict, rule = '', file = '' }) => [`  ${oneLine(argv.join(' '))}`, verdict, oneLine(rule), oneLine(file)]), dim)
+  const others = chain.flatMap(({ notes }) => notes.flatMap((note) => (typeof note.rule === 'string' ? [`  ${oneLine(note.rule)}  ${dim(oneLine(String(note.file ?? '')))}\n`] : [])))
   const asked = columns(chain.map(({ policy, verdict, reason = '' }) => [`  ${policy}`, verdict, oneLine(reason)]), dim)
   const section = (title: string, text: string): string => (text ? `${title}\n${text}` : '')
   return head + why + section('programs in it', parts) + section('the rule', others.join('')) + section('policies asked', asked)

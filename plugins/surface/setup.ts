@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { isUtf8 } from 'node:buffer'
+import { existsSync, lstatSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { findProgram, searchPath } from '../../core/base/index.js'
+import { findProgram, inside, searchPath } from '../../core/base/index.js'
 import { readBytes } from '../../core/documents/index.js'
 import { programFile, type Io, type Kernel } from '../../core/index.js'
 import { confirmed, interactive, oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
@@ -26,13 +27,15 @@ async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true;
   }
   const file = client.file({ workspace: kernel.workspace, home: io.env['HOME'] ?? '', env: io.env })
   const entry = undo ? undefined : client.entry(program(kernel, io))
-  const before = read(file)
+  let before: string | undefined
   let after: string | undefined
   try {
+    requireOwn(file, kernel.workspace)
+    before = read(file)
     after = await edit(before, client, entry)
   } catch (error) {
     const paste = entry ? ` Enter this yourself under ${client.path.join('.')}.vtcode: ${JSON.stringify(entry)}` : ' Take the entry vtcode out yourself.'
-    say(io, 'error', `${file} is left alone: ${(error as Error).message}.${paste}`)
+    say(io, 'error', `${file} is left alone: ${(error as Error).message.replace(/\.$/, '')}.${paste}`)
     return 1
   }
   if (after === before) {
@@ -45,6 +48,7 @@ async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true;
     return interactive(io) ? 1 : 0
   }
   try {
+    if (read(file) !== before) throw new Error('it was changed while you were asked')
     if (after === undefined) rmSync(file)
     else {
       makeFolder(dirname(file))
@@ -64,13 +68,23 @@ function program(kernel: Kernel, io: Io): string[] {
   return [...(known ? ['vtcode'] : [process.execPath, programFile('core/bin.js')]), 'mcp']
 }
 
+/** What lies in the workspace stays there: a repository may have brought a link to a file of somebody else. In their home the user's own links count. */
+function requireOwn(file: string, workspace: string): void {
+  let there = file
+  while (!lstatSync(there, { throwIfNoEntry: false })) there = dirname(there)
+  if (inside(workspace, file) && !inside(realpathSync(workspace), realpathSync(there))) throw new Error('it leads out of the workspace')
+}
+
 function read(file: string): string | undefined {
+  let bytes: Buffer
   try {
-    return readBytes(file, { limit: 16 * 1_048_576 }).toString()
+    bytes = readBytes(file, { limit: 16 * 1_048_576 })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
+  if (!isUtf8(bytes)) throw new Error('its bytes are no text in UTF-8')
+  return bytes.toString()
 }
 
 /** What goes and what comes, between the lines that stay the same at both ends. */

@@ -4,7 +4,7 @@ import { dataFolder, inside } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
 import { homeOf, VtError, type Io, type Kernel } from '../../../core/index.js'
 import { inspect, type Inspection } from '../../../core/kernel/index.js'
-import { noteConsents, readInstalled, readTree, treeDigest, writeInstalled, type Installed, type PluginSource } from '../../../core/trust/index.js'
+import { noteConsents, readInstalled, readTree, requireCovered, treeDigest, writeInstalled, type Installed, type PluginSource } from '../../../core/trust/index.js'
 import { lock } from '../../../core/workspace/index.js'
 import { eventOf } from '../../lib/hooks/index.js'
 import { auditLog } from '../../lib/state/index.js'
@@ -212,8 +212,8 @@ type Shown = Inspection & { tree: string }
 const changed = ({ name }: Shown): UserError => new UserError(`${name} was changed while you were asked`)
 
 /** What lies in a folder, when all of it can be used. Throws Refusal. */
-async function usable(root: string, name: string, options: Installing): Promise<Shown> {
-  const tree = treeDigest(root)
+async function usable(root: string, name: string, options: Installing & Pick<AddOptions, 'link'>): Promise<Shown> {
+  const tree = readTree(root)
   const inspection = await inspect(root, surroundings(options), { name })
   const { format, contributions, invalid, skills, diagnostics } = inspection
   const broken = invalid.filter(({ state }) => state === 'invalid')
@@ -223,7 +223,8 @@ async function usable(root: string, name: string, options: Installing): Promise<
   if (contributions.length > 0 && format === 'manifests') {
     throw new UserError('it holds manifests and is no plugin: call its manifest vtcode.yaml, or put them into a folder vtcode; or name the folder in `manifests` of your settings')
   }
-  if (contributions.length + skills.length > 0) return { ...inspection, tree }
+  if (!options.link) for (const contribution of contributions) requireCovered(contribution, { root: inspection.root, tree })
+  if (contributions.length + skills.length > 0) return { ...inspection, tree: tree.digest }
   const [first] = diagnostics
   throw new UserError(first ? `nothing of it can be used: ${first.message}`.replace(/\.$/, '') : 'it holds no manifest, no package of a known format and no skill')
 }

@@ -38,6 +38,10 @@ describe('what a program of a workspace is started with', () => {
     await made.write(file, 'changed\n')
     expect(await states()).toContain(false)
   })
+  it('and lies outside of its plugin is not called covered', async () => {
+    await using made = await tempWorkspace({ ...files, '.vtcode/plugins/p/vtcode.yaml': tool('run: [sh, tools/e.sh]') })
+    expect((await vtcode(made, ['trust', 'list'])).stdout).toContain('It starts a program whose files are not covered: sh tools/e.sh.')
+  })
   it('and cannot be known is said in the question and by the list', async () => {
     await using made = await tempWorkspace({ ...files, '.vtcode/config.yaml': `${hook('npm run lint')}${server('{ command: sh, args: ["-c", "sh $X/e.sh tools/e.sh"] }')}` })
     for (const argv of [['trust'], ['trust', 'list']]) {

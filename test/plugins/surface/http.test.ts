@@ -1,27 +1,15 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { request as httpRequest } from 'node:http'
 import { connect as tcp } from 'node:net'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { bin, surroundings, vtcode } from '../../support/program.js'
+import { serveMcp, type Serving } from '../../support/mcp_http.js'
+import { vtcode } from '../../support/program.js'
 
 const read = { name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } }
 const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } } }
 
-interface Served {
-  child: ChildProcess
-  port: number
-  token: string
-  stderr: () => string
-}
-/** Starts a server on a free port and waits for its greeting. */
-async function serve(made: TempWorkspace, flags: string[] = []): Promise<Served> {
-  const child = spawn(process.execPath, [bin, 'mcp', '--http', '0', ...flags], { cwd: made.root, env: surroundings(made), stdio: ['ignore', 'ignore', 'pipe'] })
-  let stderr = ''
-  await new Promise<void>((resolve) => child.stderr!.on('data', (chunk) => ((stderr += chunk), /\n\}\n/.test(stderr) && resolve())))
-  return { child, port: Number(/127\.0\.0\.1:(\d+)\/mcp/.exec(stderr)![1]), token: /Bearer ([\w-]+)/.exec(stderr)?.[1] ?? '', stderr: () => stderr }
-}
 const ended = (child: ChildProcess): Promise<number | null> => new Promise((resolve) => child.on('close', resolve))
 
 interface Answer {
@@ -30,7 +18,7 @@ interface Answer {
   text: string
 }
 /** A request with exactly these headers; the Host too is what the test says. */
-function ask({ port }: Served, headers: Record<string, string>, how: { method?: string; path?: string; body?: string | Buffer } = {}): Promise<Answer> {
+function ask({ port }: Serving, headers: Record<string, string>, how: { method?: string; path?: string; body?: string | Buffer } = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ port, host: '127.0.0.1', method: how.method ?? 'POST', path: how.path ?? '/mcp', headers, setHost: headers['host'] === undefined })
     request.on('response', (response) => {
@@ -45,7 +33,7 @@ const json = { 'content-type': 'application/json', accept: 'application/json, te
 
 describe('vtcode mcp --http', () => {
   let made: TempWorkspace
-  let served: Served
+  let served: Serving
   const own = () => ({ ...json, authorization: `Bearer ${served.token}` })
   const connect = async (options: ConstructorParameters<typeof Client>[1] = {}) => {
     const client = new Client({ name: 'test', version: '1' }, options)
@@ -55,7 +43,7 @@ describe('vtcode mcp --http', () => {
   }
   beforeAll(async () => {
     made = await tempWorkspace({ 'a.txt': 'hello\n' })
-    served = await serve(made)
+    served = await serveMcp(made)
   })
   afterAll(async () => {
     served.child.kill()
@@ -134,7 +122,7 @@ describe('vtcode mcp --http', () => {
 
   it('drains and is gone within two seconds when it is told to stop, though a client listens', async () => {
     await using other = await tempWorkspace({ 'a.txt': 'x' })
-    const mine = await serve(other)
+    const mine = await serveMcp(other)
     const client = new Client({ name: 'test', version: '1' })
     await client.connect(new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${mine.port}/mcp`), { requestInit: { headers: { authorization: `Bearer ${mine.token}` } } }))
     const started = performance.now()
@@ -146,11 +134,11 @@ describe('vtcode mcp --http', () => {
 
   it('takes the token from a file without repeating it, and does without one only on the loopback address', async () => {
     await using other = await tempWorkspace({ token: 'a-token-of-my-own-0123456789\n' })
-    const mine = await serve(other, ['--token-file', 'token'])
+    const mine = await serveMcp(other, ['--token-file', 'token'])
     expect(mine.stderr()).not.toContain('a-token-of-my-own')
     expect((await ask(mine, { ...json, authorization: 'Bearer a-token-of-my-own-0123456789' })).status).toBe(200)
     mine.child.kill()
-    const free = await serve(other, ['--no-token'])
+    const free = await serveMcp(other, ['--no-token'])
     expect((await ask(free, json)).status).toBe(200)
     free.child.kill()
     expect(await vtcode(other, ['mcp', '--http', '0', '--host', '0.0.0.0', '--no-token'])).toMatchObject({ code: 2, stderr: expect.stringContaining('loopback') })

@@ -5,6 +5,7 @@ import { connect as tcp, type Socket } from 'node:net'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { serveMcp } from '../../support/mcp_http.js'
 import { bin, surroundings } from '../../support/program.js'
 
 const busy = `import { setImmediate } from 'node:timers/promises'
@@ -99,11 +100,7 @@ describe('over HTTP', () => {
   const sockets: Socket[] = []
   beforeAll(async () => {
     made = await workspace()
-    child = spawn(process.execPath, [bin, 'mcp', '--http', '0'], { cwd: made.root, env: surroundings(made), stdio: ['ignore', 'ignore', 'pipe'] })
-    let said = ''
-    await new Promise<void>((resolve) => child.stderr!.on('data', (chunk) => /\n\}\n/.test((said += chunk)) && resolve()))
-    url = new URL(/http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(said)![0])
-    authorization = /Bearer [\w-]+/.exec(said)![0]
+    ;({ child, url, authorization } = await serveMcp(made))
   })
   afterAll(async () => {
     sockets.forEach((socket) => socket.destroy())

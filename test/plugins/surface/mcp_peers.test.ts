@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
+import { serveMcp } from '../../support/mcp_http.js'
 import { bin, surroundings } from '../../support/program.js'
 
 /** Most clients in the field are made with the first version of the SDK. */
@@ -29,11 +29,8 @@ describe('a client of the first SDK', () => {
 
   it('lists and calls over HTTP, in a session of its own', async () => {
     await using made = await tempWorkspace({ 'a.txt': 'hello\n' })
-    const child = spawn(process.execPath, [bin, 'mcp', '--http', '0'], { cwd: made.root, env: surroundings(made), stdio: ['ignore', 'ignore', 'pipe'] })
-    let said = ''
-    await new Promise<void>((resolve) => child.stderr.on('data', (chunk) => /\n\}\n/.test((said += chunk)) && resolve()))
-    const url = new URL(/http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(said)![0])
-    const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization: /Bearer [\w-]+/.exec(said)![0] } } })
+    const { child, url, authorization } = await serveMcp(made)
+    const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization } } })
     const client = new Client({ name: 'v1', version: '1' })
     await client.connect(transport as Parameters<Client['connect']>[0])
     expect((await client.callTool({ name: 'unified_file', arguments: { action: 'read', path: 'a.txt' } })).structuredContent).toMatchObject({ content: 'hello\n' })

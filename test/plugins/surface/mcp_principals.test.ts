@@ -1,31 +1,23 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { connect as tcp } from 'node:net'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { bin, surroundings } from '../../support/program.js'
+import { serveMcp, type Serving } from '../../support/mcp_http.js'
 
 const children: ChildProcess[] = []
 afterEach(() => {
   for (const child of children.splice(0)) child.kill()
 })
 
-interface Served {
-  port: number
-  token: string
-  child: ChildProcess
-  stderr: () => string
-}
-async function serve(made: TempWorkspace, flags: string[] = []): Promise<Served> {
-  const child = spawn(process.execPath, [bin, ...flags, 'mcp', '--http', '0'], { cwd: made.root, env: surroundings(made), stdio: ['ignore', 'ignore', 'pipe'] })
-  children.push(child)
-  let stderr = ''
-  await new Promise<void>((resolve) => child.stderr.on('data', (chunk) => ((stderr += chunk), /\n\}\n/.test(stderr) && resolve())))
-  return { child, port: Number(/127\.0\.0\.1:(\d+)\/mcp/.exec(stderr)![1]), token: /Bearer ([\w-]+)/.exec(stderr)![1]!, stderr: () => stderr }
+async function serve(made: TempWorkspace, flags: string[] = []): Promise<Serving> {
+  const served = await serveMcp(made, [], flags)
+  children.push(served.child)
+  return served
 }
 
 /** A client of the 2026-07-28 revision; `answer` is what its user says to every form. */
-async function modern({ port, token }: Served, answer: object, forms: unknown[] = []): Promise<Client> {
+async function modern({ port, token }: Serving, answer: object, forms: unknown[] = []): Promise<Client> {
   const client = new Client({ name: 'modern', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } }, capabilities: { elicitation: { form: {} } } })
   client.setRequestHandler('elicitation/create', async ({ params }) => {
     forms.push(params)

@@ -1,11 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { connect as tcp, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
-import { bin, surroundings } from '../../support/program.js'
+import { serveMcp } from '../../support/mcp_http.js'
 
 let made: TempWorkspace
 let child: ChildProcess
@@ -14,11 +14,7 @@ let authorization: string
 const sockets: Socket[] = []
 beforeAll(async () => {
   made = await tempWorkspace({ 'a.txt': 'hello\n' })
-  child = spawn(process.execPath, [bin, 'mcp', '--http', '0'], { cwd: made.root, env: surroundings(made), stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
-  await new Promise<void>((resolve) => child.stderr!.on('data', (chunk) => /\n\}\n/.test((said += chunk)) && resolve()))
-  url = new URL(/http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(said)![0])
-  authorization = /Bearer [\w-]+/.exec(said)![0]
+  ;({ child, url, authorization } = await serveMcp(made))
 })
 afterAll(async () => {
   sockets.forEach((socket) => socket.destroy())

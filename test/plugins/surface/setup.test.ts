@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
@@ -8,6 +8,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
 import { surroundings, vtcode } from '../../support/program.js'
+import { typing } from '../../support/terminal.js'
 
 const schemas = JSON.parse(readFileSync(new URL('../../fixtures/clients.json', import.meta.url), 'utf8'))
 const files: Record<string, (made: TempWorkspace) => string> = {
@@ -87,6 +88,42 @@ describe('vtcode setup', () => {
     expect(await made.read('dot/config.toml')).toMatch(/^model = "o"\n[^]*\[mcp_servers\.vtcode\]/)
     await vtcode(made, ['setup', 'codex', '--undo', '--yes'], { env })
     expect(await made.read('dot/config.toml')).toBe('model = "o"\n')
+  })
+
+  it('changes no file elsewhere that a link of the repository leads to', async () => {
+    await using made = await tempWorkspace({ 'opencode.json': '{}' })
+    const target = join(made.home, 'elsewhere.json')
+    for (const text of ['{}', undefined]) {
+      rmSync(target, { force: true })
+      if (text !== undefined) await writeFile(target, text)
+      rmSync(join(made.root, '.mcp.json'), { force: true })
+      symlinkSync(target, join(made.root, '.mcp.json'))
+      expect(await vtcode(made, ['setup', 'claude-code', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringContaining('is left alone') })
+      expect(existsSync(target) ? readFileSync(target, 'utf8') : undefined).toBe(text)
+    }
+    mkdirSync(join(made.home, 'folder'))
+    symlinkSync(join(made.home, 'folder'), join(made.root, '.cursor'))
+    expect((await vtcode(made, ['setup', 'cursor', '--yes'])).code).toBe(1)
+    expect(existsSync(join(made.home, 'folder/mcp.json'))).toBe(false)
+  })
+
+  it('does not touch a file whose bytes are no text, none of which could be written back', async () => {
+    await using made = await tempWorkspace()
+    const file = join(made.root, 'opencode.json')
+    const bytes = Buffer.from('{ // caf\xe9\n}\n', 'latin1')
+    await writeFile(file, bytes)
+    expect(await vtcode(made, ['setup', 'opencode', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringContaining('is left alone') })
+    expect(readFileSync(file)).toEqual(bytes)
+  })
+
+  it('writes nothing over what somebody changed while the question stood', async () => {
+    await using made = await tempWorkspace({ '.mcp.json': '{}\n' })
+    const { terminal, until, end } = await typing({ root: made.root, env: surroundings(made) } as Parameters<typeof typing>[0], ['setup', 'claude-code'])
+    await until('Write it? [y/N]')
+    await made.write('.mcp.json', '{ "mine": 1 }\n')
+    terminal.write('y\r')
+    expect(await end()).toMatchObject({ code: 1, rest: expect.stringContaining('changed while you were asked') })
+    expect(await made.read('.mcp.json')).toBe('{ "mine": 1 }\n')
   })
 
   it('says so where nothing can be written', async () => {

@@ -1,11 +1,11 @@
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import type { Config } from 'vtcode'
 import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
+import { mcpServer } from '../../../support/mcp_http.js'
 
 const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net', 'mcp__*'] } }
 const boot = (server: object): Promise<Booted> => bootKernel({ config: { automation, mcp: { servers: { s: server } } } as Config })
@@ -26,15 +26,8 @@ async function pour(response: ServerResponse, mebibytes: number, sent: { bytes: 
 it.each(['json', 'sse', 'gzip', 'list', 'pages'] as const)('a server over HTTP that sends without end by %s is cut off at 32 MiB', async (how) => {
   const sent = { bytes: 0 }
   let listed = 0
-  const server = createServer(async (request, response) => {
-    if (request.method !== 'POST') return void response.writeHead(405).end()
-    const body: Buffer[] = []
-    for await (const chunk of request) body.push(chunk as Buffer)
-    const { id, method, params } = JSON.parse(Buffer.concat(body).toString()) as { id?: number; method: string; params: { protocolVersion: string } }
-    const json = (result: object) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+  await using server = await mcpServer(({ id, method, response, json }) => {
     const head = `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"`
-    if (id === undefined) return void response.writeHead(202).end()
-    if (method === 'initialize') return json({ protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } })
     if (method === 'tools/list' && how === 'pages') {
       listed++
       sent.bytes += 4 * mebi
@@ -51,26 +44,16 @@ it.each(['json', 'sse', 'gzip', 'list', 'pages'] as const)('a server over HTTP t
     const type = how === 'sse' ? 'text/event-stream' : 'application/json'
     return pour(response.writeHead(200, { 'content-type': type }), 400, sent, how === 'sse' ? `event: message\ndata: ${head}` : head, `"}]}}${how === 'sse' ? '\n\n' : ''}`)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  await using vt = await boot({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` })
+  await using vt = await boot({ url: `${server.url}/mcp` })
   if (how === 'list' || how === 'pages') expect(vt.kernel.diagnostics().find(({ code }) => code === 'VT_MCP_START')?.message).toMatch(/32 MiB/)
   else expect(await vt.call('mcp__s__echo', {})).toMatchObject({ ok: false, error: { message: expect.stringContaining('32 MiB') } })
   // What lies in the buffers between the two comes on top.
   if (how !== 'gzip') expect(sent.bytes).toBeLessThan(96 * mebi)
   expect(await vt.call('unified_search', { action: 'list' })).toMatchObject({ ok: true })
-  server.closeAllConnections()
-  server.close()
 }, 120_000)
 
 it('a long stream of small events is no answer that is too long', async () => {
-  const server = createServer(async (request, response) => {
-    if (request.method !== 'POST') return void response.writeHead(405).end()
-    const body: Buffer[] = []
-    for await (const chunk of request) body.push(chunk as Buffer)
-    const { id, method, params } = JSON.parse(Buffer.concat(body).toString()) as { id?: number; method: string; params: { protocolVersion: string } }
-    const json = (result: object) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
-    if (id === undefined) return void response.writeHead(202).end()
-    if (method === 'initialize') return json({ protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } })
+  await using server = await mcpServer(async ({ id, method, response, json }) => {
     if (method === 'tools/list') return json({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] })
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     for (let n = 0; n < 40; n++) {
@@ -79,11 +62,8 @@ it('a long stream of small events is no answer that is too long', async () => {
     }
     response.end(`event: message\r\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'done' }] } })}\r\n\r\n`)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  await using vt = await boot({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` })
+  await using vt = await boot({ url: `${server.url}/mcp` })
   expect(await vt.call('mcp__s__echo', {})).toMatchObject({ ok: true, text: 'done' })
-  server.closeAllConnections()
-  server.close()
 }, 60_000)
 
 const hostile = fileURLToPath(new URL('../../../fixtures/mcp/storm.mjs', import.meta.url))
