@@ -1,4 +1,4 @@
-export { visibleAsker, visibleClient } from './asking.js'
+export { visibleAsker, visibleClient, type Answers, type Asker, type Client, type ClientRequest, type Question } from './asking.js'
 export { LazyAbort, Semaphore, InFlight, withTimeout } from './async.js'
 export { deadline, type Deadline } from './deadline.js'
 export { blocksOf, dataFolder, grantedBlocks, moduleOf, optionsOf, pluginVariables } from './contribution.js'

@@ -1,9 +1,10 @@
+export type { Answers, Asker, Client, ClientRequest, Question } from '../base/index.js'
 export { consentItems } from './consent.js'
 export { inspect, type Inspection } from './inspect.js'
 export { createKernel } from './kernel.js'
 export type {
-  Adapter, Answer, Answerer, Answers, Approval, Asker, SkillActivation, Client, ClientRequest, Compactor, Complete, Context, Handler, Host, Judged,
-  Lasting, LogLevel, Offer, Policy, AdapterContext, Progress, Provider, Question, Session, Verdict,
+  Adapter, Answer, Answerer, Approval, SkillActivation, Compactor, Complete, Context, Handler, Host, Judged,
+  Lasting, LogLevel, Offer, Policy, AdapterContext, Progress, Provider, Session, Verdict,
 } from './plugin_types.js'
 export type { Approved, CallOptions, Explanation, Io, Kernel, KernelOptions, SurfaceMain } from './types.js'
 export { endBy } from './uncaught.js'

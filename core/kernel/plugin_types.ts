@@ -1,5 +1,5 @@
 import type {
-  Call, CallTool, Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Next, PromptArgument, Resolution, Result, SlotInfo,
+  Asker, Call, CallTool, Client, Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Next, PromptArgument, Resolution, Result, SlotInfo,
   State, ToolInfo, Waits,
 } from '../base/index.js'
 import type { Origin } from '../config/index.js'
@@ -123,38 +123,6 @@ export interface Context {
   changed(uri: string): void
 }
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
-/** One short question to the user; without options the answer is free text. */
-export interface Question {
-  /** Names the answer. */
-  id: string
-  /** A word or two. */
-  header: string
-  question: string
-  options?: { label: string; description: string }[]
-  /** Context to show with the question. */
-  focus_area?: string
-  analysis_hints?: string[]
-}
-/** Answers by the id of the question: labels that were chosen, and what the user wrote in their own words. */
-export type Answers = Record<string, { selected: string[]; other?: string }>
-/** Contract: offers a free answer beside the options; `undefined` when the user declines; a throw means that nobody could be asked. */
-export type Asker = (questions: readonly Question[], signal: AbortSignal) => Promise<Answers | undefined>
-/** What the client of a connection can be asked for, in the words of MCP (2025-06-18 and later). */
-export interface Client {
-  /** As it announced them: `elicitation`, `sampling`, `roots`. */
-  readonly capabilities: Readonly<JsonObject>
-  /** What an earlier run of this very call left with its requests; nobody else can have written it. */
-  readonly state: unknown
-  /**
-   * Puts requests under names of the handler's own and resolves with the answers by these names. Contract: until all are there it
-   * rejects, the client is asked, and the handler runs again from its start, so nothing may have been done before it.
-   */
-  request(requests: Readonly<Record<string, ClientRequest>>, state?: unknown): Promise<Record<string, JsonObject>>
-}
-export interface ClientRequest {
-  method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list'
-  params?: JsonObject
-}
 export interface Progress {
   text?: string
   done?: number

@@ -1,10 +1,10 @@
 import type {
-  CallTool, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, PluginFolder, Resolution, Settings, SlotInfo,
+  Asker, CallTool, Client, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, PluginFolder, Resolution, Settings, SlotInfo,
   ToolInfo, Waits,
 } from '../base/index.js'
 import type { Config, Origin } from '../config/index.js'
 import type { Skills } from '../skills/index.js'
-import type { Approval, Asker, Client, LogLevel, Offer, Progress, Provider } from './plugin_types.js'
+import type { Approval, LogLevel, Offer, Progress, Provider } from './plugin_types.js'
 
 /** Contract: uses the kernel's public methods only; the number is the exit code. */
 export type SurfaceMain = (kernel: Kernel, argv: string[], io: Io) => Promise<number>
