@@ -48,7 +48,7 @@ function followPattern<P, T>(pattern: readonly P[], items: readonly T[], any: (e
 }
 
 /** Whether the whole pattern matches some beginning of the items. */
-export const matchesBeginning = <P, T>(pattern: readonly P[], items: readonly T[], any: (element: P) => boolean, one: (element: P, item: T) => boolean): boolean =>
+const matchesBeginning = <P, T>(pattern: readonly P[], items: readonly T[], any: (element: P) => boolean, one: (element: P, item: T) => boolean): boolean =>
   followPattern(pattern, items, any, one, (places) => places[pattern.length] === 1)
 
 /** Whether some beginning of the pattern matches all items. */

@@ -30,7 +30,7 @@ export function readOwnJournal(text: string, session: string, mark: Mark): Journ
 
 export const damagedLine = (line: number, session: string): AgentError => new AgentError('VT_SESSION_CORRUPT', `Line ${line} of the journal of session ${session} is damaged.`)
 
-export const foreignPart = (session: string, what: string): AgentError => {
+const foreignPart = (session: string, what: string): AgentError => {
   const hint = `Look at it with \`vtcode sessions show ${session}\`; if you trust who wrote it, \`vtcode sessions adopt ${session}\`, then go on.`
   return new AgentError('VT_SESSION_FOREIGN', `The session '${session}' was changed by somebody else, or written by an older version: ${what} bears no seal of yours.`, { hint })
 }
