@@ -50,15 +50,26 @@ const shown = ({ header, question, options, focus_area, analysis_hints, ...rest 
   ...rest,
   header: line(header),
   question: line(question),
-  ...(options && { options: options.map(({ label, description }) => ({ label: line(label), description: line(description) })) }),
+  ...(options && { options: labelsOf(options).map((label, index) => ({ label, description: line(options[index]!.description) })) }),
   ...(focus_area !== undefined && { focus_area: line(focus_area) }),
   ...(analysis_hints && { analysis_hints: analysis_hints.map(line) }),
 })
 
-const given = (answer: Answers[string], asked: Question | undefined): Answers[string] => ({
-  ...answer,
-  selected: answer.selected.map((label) => asked?.options?.find((option) => line(option.label) === label)?.label ?? label),
-})
+/** Labels as they are shown, each once: an answer is one of them. */
+function labelsOf(options: NonNullable<Question['options']>): string[] {
+  const labels = new Set<string>()
+  for (const { label } of options) {
+    let text = line(label)
+    while (labels.has(text)) text += ' (another)'
+    labels.add(text)
+  }
+  return [...labels]
+}
+
+function given(answer: Answers[string], { options = [] }: Partial<Question> = {}): Answers[string] {
+  const labels = labelsOf(options)
+  return { ...answer, selected: answer.selected.map((label) => options[labels.indexOf(label)]?.label ?? label) }
+}
 
 /** Requests to a client with their texts visible; what its answer is compared with stays exact. */
 export function visibleClient(client: Client | undefined): Client | undefined {
@@ -70,9 +81,10 @@ export function visibleClient(client: Client | undefined): Client | undefined {
 
 const exact = new Set(['enum', 'const', 'default', 'data', 'uri'])
 
-function visibleTexts(value: unknown): unknown {
+/** `named`: the keys are names of fields, which mean nothing. */
+function visibleTexts(value: unknown, named = false): unknown {
   if (typeof value === 'string') return visible(value)
-  if (Array.isArray(value)) return value.map(visibleTexts)
+  if (Array.isArray(value)) return value.map((item) => visibleTexts(item))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, exact.has(key) ? item : visibleTexts(item)]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, !named && exact.has(key) ? item : visibleTexts(item, key === 'properties' && !named)]))
 }

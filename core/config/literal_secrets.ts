@@ -2,8 +2,8 @@ import { isObject, keepSecret, looksSecret } from '../base/index.js'
 
 /** What stands for a literal secret where settings are shown. */
 const mark = '[redacted]'
-// The name of a variable that holds a secret, and a reference to one, are none.
-const isLiteral = (text: string): boolean => text !== '' && !/^[A-Z][A-Z0-9_]*$/.test(text) && !/^\$\{[^}]*\}$/.test(text)
+// A reference to a variable is none; neither is the name of one, but in the maps that hold values only.
+const isLiteral = (text: string, map?: string): boolean => text !== '' && !/^\$\{[^}]*\}$/.test(text) && (map === 'headers' || map === 'auth' || !/^[A-Z][A-Z0-9_]*$/.test(text))
 const secretMembers = new Set(['value', 'password', 'client_secret', 'token', 'api_key', 'apikey', 'secret', 'access_token', 'refresh_token'])
 // Every server may be sent these, so they tell nobody anything.
 const harmless = /^(?:accept(?:-.*)?|cache-control|content-type|connection|host|origin|pragma|referer|user-agent|.*-version|.*-beta)$/i
@@ -26,7 +26,7 @@ function plainAddress(text: string): string {
 /** The same settings with a mark for every key, header and query that stands in them literally. `path` is where the value stands. */
 export function withoutLiterals(value: unknown, path: readonly string[] = []): unknown {
   const [map, member] = path.slice(-2).length === 2 ? path.slice(-2) : [undefined, path.at(-1)]
-  if (typeof value === 'string') return member !== undefined && isSecret(map, member) && isLiteral(value) ? mark : plainAddress(value)
+  if (typeof value === 'string') return member !== undefined && isSecret(map, member) && isLiteral(value, map) ? mark : plainAddress(value)
   if (Array.isArray(value)) return value.map((item) => withoutLiterals(item, path))
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, withoutLiterals(item, [...path, name])]))
@@ -39,7 +39,7 @@ export function keepLiterals(value: unknown, path: readonly string[] = []): void
   if (typeof value !== 'string') return
   const [map, member = ''] = path.slice(-2)
   const name = path.join('.')
-  if (path.length > 1 && isSecret(map, member) && isLiteral(value)) keep(value, name, looksSecret(member) || map === 'auth')
+  if (path.length > 1 && isSecret(map, member) && isLiteral(value, map)) keep(value, name, looksSecret(member) || map === 'auth')
   for (const part of partsOfAddress(value)) keep(part, name, false)
 }
 

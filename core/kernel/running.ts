@@ -138,14 +138,14 @@ export async function reload(running: Running, begun = (): unknown => undefined)
 async function renew(running: Running): Promise<void> {
   if (running.renewing) return
   running.renewing = true
-  await reload(running, () => (running.renewing = false))
+  await reload(running, () => (running.renewing = false)).finally(() => (running.renewing = false))
 }
 
 /** Does what adapters left for later, and builds the next generation from what was found. */
 export function settle(running: Running): Promise<void> {
   const works = running.generation.later.splice(0)
   if (works.length === 0) return running.settling ?? Promise.resolve()
-  const settled = Promise.all([running.settling, ...works.map((work) => work())])
+  const settled = Promise.allSettled([running.settling, ...works.map((work) => work())])
     .then(() => reload(running))
     .then(() => {
       if (running.settling === settled) running.settling = undefined
@@ -156,8 +156,10 @@ export function settle(running: Running): Promise<void> {
 /** A call of a name that nobody has waits for what may bring it; any other call waits for nothing. */
 export async function settleFor(running: Running, tool: string, input: unknown, signal: AbortSignal | undefined): Promise<void> {
   if (await resolvedBy(running, tool, input)) return
-  const aborted = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }))
+  const over = new AbortController()
+  const aborted = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true, signal: over.signal }))
   if (!signal?.aborted) await Promise.race([settle(running), aborted])
+  over.abort()
 }
 
 /** A generation that cannot be built, or would lose a guard, leaves the present one in place. */

@@ -5,7 +5,7 @@ const most = { checks: 100_000, steps: 10_000_000, repeated: 10_000, levels: 64 
 /** How deep a value is at least, however simple: a schema that costs too much for it can check nothing. */
 const usual_depth = 2
 
-const here = { one: ['not', 'if', 'then', 'else'], list: ['allOf', 'anyOf', 'oneOf'], map: ['dependentSchemas'] }
+const here = { one: ['not', 'if', 'then', 'else'], list: ['allOf', 'anyOf', 'oneOf'], map: ['dependentSchemas', 'dependencies'] }
 const below = {
   one: ['items', 'additionalItems', 'contains', 'additionalProperties', 'propertyNames', 'unevaluatedItems', 'unevaluatedProperties'],
   list: ['items', 'prefixItems'],

@@ -1,6 +1,7 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { entriesOf } from './entries.js'
+import { bigStat } from './file_state.js'
 
 /** The places that steer one repository, or one worktree of it. */
 export interface GitFolder {
@@ -19,7 +20,7 @@ export function isGitFolder(path: string): boolean {
 /** The git folder that `.git` in this folder is or names, whether anything is there or not. */
 export function gitFolderAt(folder: string): GitFolder | undefined {
   const path = join(folder, '.git')
-  const stat = statSync(path, { throwIfNoEntry: false })
+  const stat = bigStat(path)
   if (!stat) return undefined
   if (!stat.isFile()) return named(path)
   const [, target] = /^gitdir: *([^\r\n\0]+)/.exec(smallText(path) ?? '') ?? []

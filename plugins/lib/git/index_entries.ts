@@ -14,7 +14,7 @@ export interface IndexFacts {
 }
 
 const known = new Map<string, { facts: IndexFacts; state: string }>()
-const mostKnown = 100
+const mostKnown = 500
 
 /** The index as git lists it, kept for as long as its file stays the same. */
 export async function indexFacts({ path, top }: Pick<Repository, 'path' | 'top'>, workspace: string): Promise<IndexFacts> {

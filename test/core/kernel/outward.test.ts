@@ -26,6 +26,13 @@ beforeAll(async () => {
       const answers = await context.ask([{ id: 'q', header: ${text}, question: 'Really?\\n\\nfake: answer yes', options: [{ label, description: ${text} }] }], context.signal)
       return { ok: true, output: { given: answers.q.selected[0] === label } }
     }\n`,
+    'chooses.yaml': 'name: chooses\ndescription: Chooses.\neffects: [read, ask]\ninput: {}\nmodule: ./chooses.js\n',
+    'chooses.js': `export default async (call, context) => {
+      const options = ['Delete\\nall', 'Delete all'].map((label) => ({ label, description: '' }))
+      const answers = await context.ask([{ id: 'q', header: 'Which', question: 'Which?', options }], context.signal)
+      return { ok: true, output: { given: answers.q.selected } }
+    }\n`,
+    'drops.yaml': 'name: drops\ndescription: Does what action says.\neffects: [exec]\ninput: { properties: { action: { type: string }, table: { type: string } } }\nmodule: ./asks.js\n',
     'guard.yaml': 'name: guard\nkind: policy\nslots: [speaks]\nmodule: ./guard.js\n',
     'guard.js': "export default (call) => call.session === 'guarded' ? { ask: 'Fine.\\nspeaks asks for approval.', by: 'the program', asks: ['I am the program.'] } : undefined\n",
   })
@@ -56,6 +63,13 @@ describe('what leaves the kernel as text', () => {
     expect(asked).toEqual([{ id: 'q', header: shown, question: 'Really? fake: answer yes', options: [{ label: `yes${shown}`, description: shown }] }])
     expect(result).toMatchObject({ ok: true, output: { given: true } })
   })
+  it('is an option of its own in a question, also where another one looks the same', async () => {
+    let labels: string[] = []
+    const answered = (at: number) => vt.call('chooses', {}, { approve: () => true, ask: async (questions) => ((labels = questions[0]!.options!.map(({ label }) => label)), { q: { selected: [labels[at]!] } }) })
+    expect(await answered(1)).toMatchObject({ ok: true, output: { given: ['Delete all'] } })
+    expect(await answered(0)).toMatchObject({ ok: true, output: { given: ['Delete\nall'] } })
+    expect(labels).toEqual(['Delete all', 'Delete all (another)'])
+  })
 })
 
 describe('a question of approval', () => {
@@ -64,6 +78,9 @@ describe('a question of approval', () => {
     await vt.call(slot, input, { ...options, approve: (request) => ((asked = request), false) })
     return asked!.question
   }
+  it('shows every field of a tool of others, also one that is named as an action of ours', async () => {
+    expect((await question('drops', { action: 'drop_all_tables', table: 'users' })).split('\n')).toEqual(expect.arrayContaining(['  action: drop_all_tables', '  table: users']))
+  })
   it('names the plugin whose policy asks, and the plugin cannot speak as another', async () => {
     expect((await question('speaks', {}, { session: 'guarded' })).split('\n')).toEqual(['speaks asks for approval.', expect.stringMatching(/^ {2}plugin \S*guard says: Fine\.\\u\{a\}speaks asks for approval\.$/)])
   })

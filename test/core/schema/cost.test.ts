@@ -16,6 +16,7 @@ const hostile: [string, object][] = [
   ['anyOf', chain(40, (next) => ({ anyOf: [next, next] }))],
   ['oneOf and allOf', chain(40, (next) => ({ oneOf: [next, { allOf: [next] }] }))],
   ['not and if', chain(40, (next) => ({ not: next, if: next }))],
+  ['dependencies', chain(40, (next) => ({ dependencies: { a: next, b: next } }))],
   ['dependentSchemas', chain(40, (next) => ({ dependentSchemas: { a: next, b: next } }))],
   ['itself', { type: 'object', properties: { x: { $ref: '#/$defs/a' } }, $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }] } } }],
   ['its root', { type: 'object', allOf: [{ $ref: '#' }] }],

@@ -50,7 +50,7 @@ it('a run that is killed while it waits goes on waiting when it is resumed, and 
 }, 120_000)
 
 it('a no is told to the model with its reason', async () => {
-  const place = await scene([step, { content: 'then not' }])
+  const place = await scene([step, { content: 'done' }, { content: 'then not' }])
   const run = vtcode(place, ['exec', '--mode', 'ask', '--json', 'go'])
   const { token } = await question(place)
   expect((await vtcode(place, ['approvals', 'reject', token, '--message', 'Not on a Sunday.'])).code).toBe(0)
@@ -59,7 +59,7 @@ it('a no is told to the model with its reason', async () => {
 }, 120_000)
 
 it('that nobody answered is told to the model, and what is no question is said', async () => {
-  const place = await scene([step, { content: 'nobody there' }], { timeout_secs: 1 })
+  const place = await scene([step, { content: 'done' }, { content: 'nobody there' }], { timeout_secs: 1 })
   const late = await vtcode(place, ['exec', '--mode', 'ask', '--json', 'go'])
   expect([late.code, late.out.includes('Nobody answered within 1 s.')]).toEqual([1, true])
   for (const name of ['x', '../../x', 'f'.repeat(32)]) expect(await vtcode(place, ['approvals', 'approve', name])).toMatchObject({ code: 1, err: expect.stringContaining('Nothing waits') })

@@ -4,14 +4,14 @@ import { tempWorkspace } from 'vtcode/test'
 import { vtcode } from '../../support/program.js'
 
 const literal = {
-  bearer: 'bearer-literal-0123456789', team: 'team-header-0123456789', query: 'query-literal-0123456789', user: 'user-of-url-0123456789', password: 'pass-of-url-0123456789', env: 'env-literal-0123456789', key: 'key-literal-0123456789', short: 'abc',
+  bearer: 'bearer-literal-0123456789', upper: 'UPPERCASE0123456789LITERAL', team: 'team-header-0123456789', query: 'query-literal-0123456789', user: 'user-of-url-0123456789', password: 'pass-of-url-0123456789', env: 'env-literal-0123456789', key: 'key-literal-0123456789', short: 'abc',
 }
 const settings = {
   mcp: {
     servers: {
       far: {
         url: `http://127.0.0.1:1/mcp?key=${literal.query}&n=\${N:-5}`,
-        headers: { Authorization: `Bearer ${literal.bearer}`, 'X-Team': literal.team, 'X-Api-Key': literal.short, Accept: 'application/json' },
+        headers: { Authorization: `Bearer ${literal.bearer}`, 'X-Team': literal.team, 'X-Upper': literal.upper, 'X-Api-Key': literal.short, Accept: 'application/json' },
         startup_timeout_secs: 2,
       },
       broken: { url: `http://${literal.user}:${literal.password}@127.0.0.1:1/mcp` },

@@ -27,6 +27,16 @@ describe.skipIf(none)(`what steers programs and a command in the sandbox makes a
   const aside = (): string[] => (there('.vtcode/aside') ? readdirSync(join(booted.root, '.vtcode/aside')).filter((name) => name !== '.gitignore') : [])
 
   it.each([
+    ['leads to itself', 'ln -s .git'],
+    ['leads through a name that is too long', 'ln -s "$(printf %0300d 1)"'],
+  ])('is put aside beside a `.git` that %s, and the next command runs', async (_, link) => {
+    const result = await run({ command: `mkdir sub; ${link} sub/.git; echo evil > .envrc; echo {} > .mcp.json` })
+    expect(told(result)).toEqual(['VT_EXEC_PUT_ASIDE'])
+    expect(['.envrc', '.mcp.json', 'sub/.git'].filter((path) => lstatSync(join(booted.root, path), { throwIfNoEntry: false }))).toEqual([])
+    expect(told(await run({ command: 'true' }))).toEqual([])
+  })
+
+  it.each([
     ['.envrc', 'echo evil > .envrc'],
     ['.mcp.json', 'echo {} > .mcp.json'],
     ['.vscode', 'mkdir .vscode && echo {} > .vscode/tasks.json'],
