@@ -9,7 +9,7 @@ import { copyTo } from './events/index.js'
 import { checkPrice } from './ledger/index.js'
 import { connect } from './model/index.js'
 import { asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork, lastSession, noteSession, restore, tidy, validId, type Restored } from './session/index.js'
-import { Thread } from './thread.js'
+import { Thread, threadTable } from './thread.js'
 
 // What is published keeps its short names; inside, each name has one meaning in the whole project.
 export type { RunContext as Place } from './components/index.js'
@@ -144,11 +144,11 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
     const from = options.resume === 'last' ? await lastSession(workspace, env) : options.resume
     if (from !== undefined) await findSession(workspace, from, env)
     const session_id = from === undefined || options.fork ? await free(workspace, options.session_id ?? newId('ses')) : from
-    if (from !== undefined && options.fork) await fork(workspace, from, session_id, options.fork, providers.clock)
+    if (from !== undefined && options.fork) await fork(workspace, from, session_id, options.fork, { clock: providers.clock, table: threadTable })
     const must_exist = from !== undefined
     const before = providers.session.kept ? undefined : await foldersThere(workspace)
     const store = await providers.session.open(workspace, session_id, { must_exist })
-    const restored = must_exist ? await restore(store, session_id).catch((error: unknown) => store.close().then(() => Promise.reject(error))) : undefined
+    const restored = must_exist ? await restore(store, session_id, threadTable).catch((error: unknown) => store.close().then(() => Promise.reject(error))) : undefined
     if (providers.session.kept && session_id !== from) await noteSession(session_id, workspace.root, env)
     const manifest = restored && asManifest((await store.read('manifest.json')) ?? '')
     const thread = new Thread({
@@ -188,7 +188,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
 }
 
 /** Ends what the last process left half done, and takes over what waits. */
-async function goOn(thread: Thread, { records, unfinished }: Restored): Promise<void> {
+async function goOn(thread: Thread, { records, unfinished }: Pick<Restored<object>, 'records' | 'unfinished'>): Promise<void> {
   const { kernel, workspace, session_id } = thread
   const reverted = await finishRevert(workspace, session_id, records)
   if (reverted !== undefined) await thread.commit(finished(reverted))

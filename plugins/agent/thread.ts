@@ -3,17 +3,22 @@ import { modes } from '../../core/config/index.js'
 import type { Kernel } from '../../core/kernel/index.js'
 import type { Workspace } from '../../core/workspace/index.js'
 import {
-  AgentError, agentSettings, hintOf, idMaker, LoopDetector, verdictOf, type AgentProviders, type AgentSettings, type Fact, type HarnessEvent, type Msg,
+  AgentError, agentSettings, hintOf, idMaker, LoopDetector, outcomeTable, waitsForDisk, type AgentProviders, type AgentSettings, type Fact, type HarnessEvent, type Msg,
   type OutcomeCode, type RunLimits, type RunOutcome, type Store, type Subtype, type ThreadItem,
 } from './base/index.js'
 import { ContextWindow, Segments } from './context/index.js'
 import { Events } from './events/index.js'
 import { CostLedger, noCost } from './ledger/index.js'
-import { Approvals, deferredFor, LifecycleHooks, ModelRequests, runTurn, type LoopConversation, type StartReason, type TurnEnd } from './loop/index.js'
+import { Approvals, deferredFor, LifecycleHooks, ModelRequests, refusedChanges, runTurn, type LoopConversation, type RefusedChanges, type StartReason, type TurnEnd } from './loop/index.js'
 import type { ModelConnection } from './model/index.js'
 import {
-  abandonTurn, apply, emptyState, FileSnapshots, lineOf, ManifestWriter, messageText, Queue, type ConversationState, type Restored, type SessionManifest,
+  abandonTurn, conversationTable, FileSnapshots, lineOf, ManifestWriter, messageText, Queue, type ConversationState, type Restored, type SessionManifest,
+  type StateTable,
 } from './session/index.js'
+
+type ThreadState = ConversationState & RefusedChanges
+/** What the facts of all rooms make of a session. */
+export const threadTable: StateTable<ThreadState> = conversationTable.with(refusedChanges)
 
 export interface ThreadOptions {
   kernel: Kernel
@@ -28,7 +33,7 @@ export interface ThreadOptions {
   limits?: RunLimits
   with_tools: boolean
   /** What the session was before. */
-  restored?: Restored
+  restored?: Restored<ThreadState>
   start_reason: StartReason
   manifest?: SessionManifest
 }
@@ -43,7 +48,7 @@ export class Thread implements LoopConversation {
   readonly settings: AgentSettings
   readonly events: Events
   readonly queue: Queue
-  readonly state: ConversationState
+  readonly state: ThreadState
   readonly loopDetector = new LoopDetector()
   readonly approvals: Approvals
   readonly context: ContextWindow
@@ -51,11 +56,10 @@ export class Thread implements LoopConversation {
   readonly lifecycle: LifecycleHooks
   readonly costs: CostLedger
   readonly snapshots: FileSnapshots
-  readonly escalation = { refused_change: false }
   readonly newId: ReturnType<typeof idMaker>
   connection: ModelConnection
   corrections = 0
-  private resumed: Restored | undefined
+  private resumed: Restored<ThreadState> | undefined
   readonly store: Store
   private written: number
   private tail: Promise<void> = Promise.resolve()
@@ -84,7 +88,7 @@ export class Thread implements LoopConversation {
     this.approvals = new Approvals(this.events, options.providers, (message) => this.lifecycle.waiting(message), deferredFor(this))
     this.snapshots = new FileSnapshots(options.workspace, options.session_id)
     this.queue = new Queue(options.store, options.providers.clock, options.providers.random)
-    this.state = options.restored?.state ?? emptyState()
+    this.state = options.restored?.state ?? threadTable.begin()
     this.resumed = options.restored
     this.costs = new CostLedger(this.state.cost ?? 0)
     this.written = options.restored?.records.length ?? 0
@@ -98,7 +102,7 @@ export class Thread implements LoopConversation {
   async setMode(mode: Mode): Promise<Mode> {
     if (!modes.includes(mode)) throw new AgentError('VT_CONFIG_INVALID', `There is no mode '${String(mode).slice(0, 40)}'.`, { hint: `The modes are ${modes.join(', ')}.` })
     // What is permitted later is not what was chosen now.
-    await this.commit({ kind: 'mode', mode: this.kernel.mode(mode), by: 'person' }, true)
+    await this.commit({ kind: 'mode', mode: this.kernel.mode(mode), by: 'person' })
     return this.mode
   }
 
@@ -108,7 +112,6 @@ export class Thread implements LoopConversation {
     this.costs.run = noCost
     this.turns = 0
     this.corrections = 0
-    this.escalation.refused_change = false
     this.began = this.providers.clock.now()
     const { parent_thread_id } = this.manifestWriter
     const forked = parent_thread_id === undefined ? {} : { parent_thread_id }
@@ -118,9 +121,9 @@ export class Thread implements LoopConversation {
 
   /**
    * Writes a fact to the journal, then applies it. It survives the death of the process; only what has to be on disk before something else may
-   * happen waits for the disk (`durable`), everything else comes with the next wait: that of a turn's end at the latest.
+   * happen waits for the disk, everything else comes with the next wait: that of a turn's end at the latest.
    */
-  commit(fact: Fact, durable = false): Promise<void> {
+  commit(fact: Fact): Promise<void> {
     const turn = fact.kind === 'turn_start' ? this.state.turn + 1 : this.state.turn
     const line = lineOf(fact, this.written + 1, turn, new Date(this.providers.clock.now()).toISOString(), this.store.mark)
     // A fact that no line can hold takes no number: the journal has no gap.
@@ -128,8 +131,9 @@ export class Thread implements LoopConversation {
     this.context.changed(fact)
     this.tail = this.tail.then(async () => {
       await this.store.append('messages.jsonl', line)
-      if (durable) await this.store.sync('messages.jsonl')
-      apply(this.state, fact, turn)
+      const { effects } = 'effects' in fact ? fact : (('call_id' in fact && this.state.started.get(fact.call_id)) || { effects: [] })
+      if (waitsForDisk(fact, effects)) await this.store.sync('messages.jsonl')
+      threadTable.apply(this.state, fact, turn)
     })
     return this.tail
   }
@@ -203,14 +207,15 @@ export class Thread implements LoopConversation {
   /** Emits the end of the run, the last event of all: where that cannot be written, the run has failed. */
   async finish(): Promise<RunOutcome> {
     const { outcome } = this.last
-    const code = outcome === 'success' && this.escalation.refused_change ? 'escalated' : outcome
+    const unanswered = this.state.not_applied.some(({ code }) => code === 'VT_POLICY_NEEDS_APPROVAL')
+    const code = outcome === 'success' && unanswered ? 'escalated' : outcome
     const { text, failure } = this.last
     try {
       if (failure?.code !== 'VT_SESSION_WRITE') this.manifestWriter.keep('idle')
       await this.events.emit({
         type: 'thread.completed',
         outcome_code: code,
-        ...this.known(verdictOf(code).subtype),
+        ...this.known(outcomeTable[code].subtype),
         num_steps: this.state.steps,
         verified: null,
         ...this.notApplied(),
@@ -235,7 +240,7 @@ export class Thread implements LoopConversation {
 
   private outcomeOf(code: OutcomeCode): RunOutcome {
     const { text, failure } = this.last
-    const { subtype, exit_code } = verdictOf(code)
+    const { subtype, exit_code } = outcomeTable[code]
     const error = failure && { code: failure.code, message: failure.message, hint: failure.extra.hint ?? hintOf(this.kernel, failure.code) }
     return redact({ outcome_code: code, exit_code, text, ...this.known(subtype), ...this.notApplied(), ...(error && { error }) })
   }

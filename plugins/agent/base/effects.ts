@@ -1,4 +1,5 @@
-import type { Effect, JsonObject, SlotInfo } from '../../../core/base/index.js'
+import { shortLine, type Effect, type JsonObject, type SlotInfo } from '../../../core/base/index.js'
+import { patchedPaths } from '../../../core/input/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'
 import type { CallPart } from './types.js'
@@ -33,4 +34,12 @@ export function meaningOf(kernel: Kernel, call: CallPart): Promise<Meaning> {
 /** The same of all calls of some messages, by call_id. */
 export async function meaningsIn(kernel: Kernel, calls: readonly CallPart[]): Promise<ReadonlyMap<string, Meaning>> {
   return new Map(await Promise.all(calls.map(async (call) => [call.call_id, await meaningOf(kernel, call)] as const)))
+}
+
+/** What a call is about, on one line: the files or the command, else the first text of its input. */
+export function subjectOf({ input: { action: _, ...input } }: Meaning): string {
+  const { path, destination, command } = input
+  const named = [path, destination, command, [...new Set(patchedPaths(input).map((one) => one.path))]].flat().filter((word) => typeof word === 'string')
+  const text = named.length > 0 ? named.join(' ') : Object.values(input).find((value) => typeof value === 'string')
+  return shortLine(String(text ?? ''), 200)
 }

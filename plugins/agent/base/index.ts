@@ -1,14 +1,15 @@
 export { alarm, clock, random, seeded, uuidOf } from './clock.js'
 export type { AgentProviders, CallTraits, Cause, Clock, Component, EventSink, GivenComponents, Log, ModelText, Random, Store } from './components.js'
-export { callIdentity, effectsOfCall, isQuiet, meaningOf, meaningsIn, type Meaning } from './effects.js'
+export { callIdentity, effectsOfCall, isQuiet, meaningOf, meaningsIn, subjectOf, type Meaning } from './effects.js'
 export { AgentError, hintOf, messageOf } from './errors.js'
+export { factTable, waitsForDisk, type Fact, type FactOf, type JournalRecord } from './facts.js'
 export { idMaker } from './ids.js'
 export { LoopDetector } from './loop_detector.js'
-export { verdictOf } from './outcome.js'
+export { outcomeOfFailure, outcomeTable } from './outcome.js'
 export { describeFault, earlierResult, textOfResult } from './result_text.js'
 export { agentSettings, type AgentSettings, type RunLimits } from './settings.js'
 export type {
-  CallOutcome, CallPart, CompactTrigger, EventBody, Fact, FileChange, FinishReason, GroundedFact, HarnessEvent, ItemStatus, JournalRecord, MessageOrigin,
+  CallOutcome, CallPart, CompactTrigger, EventBody, FileChange, FinishReason, GroundedFact, HarnessEvent, ItemStatus, MessageOrigin,
   MessagePart, Msg, NewThreadItem, NotApplied, OutcomeCode, ReasoningPart, RefusedChange, ResultPart, RevertScope, RunOutcome, SegmentReason, Subtype, Summary, TextPart,
   ThreadEvent, ThreadItem, TokenBreakdown, TurnCounts, Usage,
 } from './types.js'

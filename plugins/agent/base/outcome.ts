@@ -1,14 +1,29 @@
 import type { OutcomeCode, Subtype } from './types.js'
 
-const subtypes: Partial<Record<OutcomeCode, Subtype>> = {
-  success: 'success',
-  turn_limit_reached: 'error_max_turns',
-  budget_limit_reached: 'error_max_budget_usd',
-  cancelled: 'cancelled',
+interface Verdict {
+  /** When a run ends so. */
+  says: string
+  subtype: Subtype
+  /** What a process that did nothing else exits with: only a success is 0. */
+  exit_code: 0 | 1 | 130
+  /** The codes of failures that end a run so; every other one is `failed`. */
+  codes?: readonly string[]
+}
+const failed = { subtype: 'error_during_execution', exit_code: 1 } as const
+
+/** How a run may end, and what that means to whoever started it. */
+export const outcomeTable: Readonly<Record<OutcomeCode, Verdict>> = {
+  success: { says: 'The model has nothing more to do.', subtype: 'success', exit_code: 0 },
+  escalated: { says: 'The model has nothing more to do, but a change needed a yes that nobody gave.', ...failed },
+  turn_limit_reached: { says: 'The turns or the time of the run are used up.', subtype: 'error_max_turns', exit_code: 1 },
+  budget_limit_reached: { says: 'The money is used up.', subtype: 'error_max_budget_usd', exit_code: 1, codes: ['VT_LOOP_BUDGET'] },
+  tool_loop_limit_reached: { says: 'A limit of the turn is reached; the model said where things stand.', ...failed },
+  loop_detected: { says: 'The calls went in circles; the model said where things stand.', ...failed },
+  handed_off: { says: 'The conversation cannot be made short enough to go on.', ...failed, codes: ['VT_CONTEXT_STUCK'] },
+  failed: { says: 'The turn failed with a code.', ...failed },
+  cancelled: { says: 'Somebody stopped the run.', subtype: 'cancelled', exit_code: 130, codes: ['VT_CANCELLED'] },
+  unknown: { says: 'The process was killed; the next one writes this end.', ...failed },
 }
 
-/** What an outcome means to whoever started the run: only a success exits 0. */
-export function verdictOf(code: OutcomeCode): { subtype: Subtype; exit_code: number } {
-  const subtype = subtypes[code] ?? 'error_during_execution'
-  return { subtype, exit_code: code === 'success' ? 0 : code === 'cancelled' ? 130 : 1 }
-}
+export const outcomeOfFailure = (code: string): OutcomeCode =>
+  (Object.keys(outcomeTable) as OutcomeCode[]).find((one) => outcomeTable[one].codes?.includes(code)) ?? 'failed'

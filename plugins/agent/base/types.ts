@@ -57,33 +57,16 @@ export interface Usage {
 }
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'other'
 
-export type Fact =
-  /** A stretch of steps with one frozen prompt and catalogue; the texts lie in prompts/<sha256>. */
-  | { kind: 'segment'; segment_id: string; model: string; prompt: string; tools: string }
-  | { kind: 'turn_start'; turn_id: string; input: Msg }
-  | { kind: 'turn_end'; status: 'completed' | 'failed'; code?: string }
-  /** A step of the model with what it cost, or the results of all its calls; `tells`: the model now knows what was not applied. */
-  | { kind: 'message'; message: Msg; cost_usd?: number | null; tells?: 'not_applied' }
-  | { kind: 'call_start'; call_id: string; name: string; input: unknown; effects: readonly Effect[] }
-  | { kind: 'call_end'; call_id: string; text: string; is_error: boolean; spool_path?: string; changed?: string[]; not_applied?: RefusedChange }
-  /** The messages before `keep_from` gave way to `inserted`; they lie in `history_path`. */
-  | { kind: 'compaction'; keep_from: number; inserted: Msg[]; history_path: string; summary: Summary }
-  /** Results whose text left the live context: call_id → what stands there now. With `inputs` what was asked left it too. */
-  | { kind: 'cleared'; texts: Record<string, string>; inputs?: true }
-  /** A turn of its own that brings back what was before turn `to_turn`. */
-  | { kind: 'revert'; to_turn: number; scope: RevertScope; paths?: readonly string[]; force?: true }
-  /** The mode of all calls from now on, as far as the kernel permits it. */
-  | { kind: 'mode'; mode: Mode; by: 'person' }
-  | { kind: 'note'; text: string }
 /** A call that was to change something and changed nothing: its tool, the paths or the command it was about on one line, and the code of the refusal. */
 export interface NotApplied {
   tool: string
   target: string
   code: string
 }
-/** With what may be done next. */
+/** With what may be done next; `by`: a person said no, whom the model has heard. */
 export interface RefusedChange extends NotApplied {
   next?: string
+  by?: 'person'
 }
 export type RevertScope = 'conversation' | 'code' | 'both'
 /** The summary of a conversation, made when it is compacted. */
@@ -103,9 +86,6 @@ export interface GroundedFact {
   fact: string
   source: string
 }
-/** One line of messages.jsonl; `n` has no gap, `seal` is the user's mark, `crc` is the CRC-32 of the line without it, in hex. */
-export type JournalRecord = Fact & { n: number; ts: string; turn: number; seal?: string; crc: string }
-
 export type ItemStatus = 'in_progress' | 'completed' | 'failed' | 'cancelled' | 'discarded'
 export type ThreadItem =
   | { id: string; type: 'user_message'; text: string; origin: MessageOrigin; intent_id?: string }

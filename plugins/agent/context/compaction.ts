@@ -58,7 +58,7 @@ export async function compact(thread: PaidConversation, context: Compactable, { 
   const after = { ...state, summary: mergeSummaries(state.summary, summary), history_path }
   const memory = envelopeOf(after, session_id, thread.queue.pending, thread.providers.clock.now())
   const remembered = [shownMemory(memory), shownSummary(after.summary)]
-  await thread.commit({ kind: 'compaction', keep_from, inserted: [...remembered.map(harness), ...retained], history_path, summary }, true)
+  await thread.commit({ kind: 'compaction', keep_from, inserted: [...remembered.map(harness), ...retained], history_path, summary })
   for (const text of remembered) await events.say({ id: thread.newId('it'), type: 'user_message', text, origin: 'harness' })
   await saveMemory(thread, `${session_id}_${state.compactions}.memory.json`)
   const segment = await context.segments.begin('compaction')

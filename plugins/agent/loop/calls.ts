@@ -1,7 +1,6 @@
 import { shortLine, type Result } from '../../../core/base/index.js'
-import { patchedPaths } from '../../../core/input/index.js'
 import {
-  callIdentity, describeFault, earlierResult, isQuiet, meaningOf, meaningsIn, messageOf, type CallPart, type CallTraits, type Meaning, type ModelText, type Msg, type RefusedChange, type ThreadItem,
+  callIdentity, describeFault, earlierResult, isQuiet, meaningOf, meaningsIn, messageOf, subjectOf, type CallPart, type CallTraits, type FactOf, type Meaning, type ModelText, type Msg, type ThreadItem,
 } from '../base/index.js'
 import { callEnd, callsIn, recoverCall, resultPart, type CallResult, type Conversation } from '../session/index.js'
 import { changesOf } from './changes.js'
@@ -83,7 +82,7 @@ async function makeCall(thread: Conversation, limits: TurnLimits, planned: Plann
   limits.items.push(invocation.id)
   // A call that a killed process began is recovered, not simply made again.
   const settled = thread.state.started.has(call_id) ? await recoverCall(thread, call, planned) : undefined
-  if (!thread.state.started.has(call_id)) await thread.commit({ kind: 'call_start', call_id, name, input, effects }, !isQuiet(effects))
+  if (!thread.state.started.has(call_id)) await thread.commit({ kind: 'call_start', call_id, name, input, effects })
   await events.start(invocation)
   const began = providers.clock.now()
   const refused = settled ? undefined : signal.aborted ? describeFault('VT_CALL_ABORTED', 'The run was cancelled before this call began.') : (call.fault ?? limits.refuse(planned))
@@ -100,27 +99,19 @@ async function reportCompleted(thread: Conversation, limits: TurnLimits, complet
   const answer = refused ? full : limits.note(completed, effects, result, full, duration_ms - human.waited_ms)
   const shown = refused || signal.aborted || !isQuiet(effects) ? answer : await withoutRepeat(thread, completed, answer)
   const changes = [...(result.ok ? changesOf(meaning.slot, result.output) : []), ...changed]
-  await thread.commit(callEnd(call_id, shown, changes, notApplied(completed)), !isQuiet(effects))
+  await thread.commit(callEnd(call_id, shown, changes, changeOf(completed)))
   const outcome = outcomeOf(result, signal.aborted, human.decision)
   await reportCall(thread, invocation, { meaning, result, answer, changes, duration_ms, outcome })
 }
 
-/** Why a call that was to change something was not made, where that is known. */
-function notApplied({ call, meaning, effects, refused, result }: CompletedCall): RefusedChange | undefined {
-  if (result.ok || isQuiet(effects) || !meaning.slot) return undefined
+/** What became of the change that a call was to make: it was made, as far as that can be told, or it was not, with the reason. */
+function changeOf({ call, meaning, effects, refused, human, result }: CompletedCall): Pick<FactOf<'call_end'>, 'applied' | 'not_applied'> {
+  if (isQuiet(effects) || !meaning.slot) return {}
+  const target = subjectOf(meaning)
+  if (result.ok) return { applied: target }
   const { code, hint, details } = result.error
-  if (!refused && details?.['not_applied'] !== true && !code.startsWith('VT_POLICY_')) return undefined
-  return { tool: call.name, target: targetOf(meaning), code, ...(hint !== '' && { next: shortLine(hint, most.next) }) }
-}
-
-const most = { target: 200, next: 300 }
-
-/** What a call is about, on one line: the files or the command, else the first text of its input. */
-function targetOf({ input: { action: _, ...input } }: Meaning): string {
-  const { path, destination, command } = input
-  const named = [path, destination, command, [...new Set(patchedPaths(input).map((one) => one.path))]].flat().filter((word) => typeof word === 'string')
-  const text = named.length > 0 ? named.join(' ') : Object.values(input).find((value) => typeof value === 'string')
-  return shortLine(String(text ?? ''), most.target)
+  if (!refused && details?.['not_applied'] !== true && !code.startsWith('VT_POLICY_')) return {}
+  return { not_applied: { tool: call.name, target, code, ...(hint !== '' && { next: shortLine(hint, 300) }), ...(human.said_no && { by: 'person' }) } }
 }
 
 /** Runs a call; takes snapshots of files where it may change what no tool of ours records. */

@@ -1,4 +1,4 @@
-import type { ConversationState } from '../session/index.js'
+import type { RefusedChanges } from './refused_changes.js'
 
 /** What follows an answer without calls. */
 export type Decision = { then: 'end' } | { then: 'tell'; text: string }
@@ -7,9 +7,10 @@ export type Decision = { then: 'end' } | { then: 'tell'; text: string }
  * What follows the answer of a model that asks for nothing more, from the state of the conversation alone. A change that was not made is
  * told to the model once a turn, so that its answer does not call it done; whatever it answers then is the end.
  */
-export function decide({ not_applied, next, untold }: Pick<ConversationState, 'not_applied' | 'next' | 'untold'>, told: boolean): Decision {
-  if (told || !untold || not_applied.length === 0) return { then: 'end' }
-  const lines = not_applied.map(({ tool, target, code }) => `Not applied: ${[tool, target && `'${target}'`].filter(Boolean).join(' ')} (${code}).`)
+export function decide({ untold }: Pick<RefusedChanges, 'untold'>, told: boolean): Decision {
+  if (told || untold.length === 0) return { then: 'end' }
+  const lines = untold.map(({ tool, target, code }) => `Not applied: ${[tool, target && `'${target}'`].filter(Boolean).join(' ')} (${code}).`)
+  const { next } = untold.at(-1)!
   return { then: 'tell', text: [...lines, `Say in your answer what was not done and why${next === undefined ? '.' : `; next action: ${next}`}`].join('\n') }
 }
 

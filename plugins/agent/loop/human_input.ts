@@ -5,6 +5,8 @@ import type { Conversation } from '../session/index.js'
 /** Questions of one call to people: their decision, and how long the call waited for them, which is not its run time. */
 export class HumanInput {
   decision: 'cancel' | 'followup' | undefined
+  /** Somebody was asked, and did not allow it. */
+  said_no = false
   waited_ms = 0
 
   constructor(
@@ -22,6 +24,7 @@ export class HumanInput {
   }
 
   private noteAnswer(answer: Approved): Approved {
+    if (answer !== undefined) this.said_no = answer !== true && (typeof answer !== 'object' || answer.decision !== 'allow')
     if (typeof answer === 'object') this.decision = answer.decision === 'cancel' ? 'cancel' : answer.decision === 'deny' && answer.followup !== undefined ? 'followup' : undefined
     return answer
   }

@@ -1,20 +1,20 @@
 import type { JsonObject } from '../../../core/base/index.js'
-import { AgentError, messageOf, type LoopDetector, type MessagePart, type Msg, type OutcomeCode } from '../base/index.js'
+import { AgentError, messageOf, outcomeOfFailure, type LoopDetector, type MessagePart, type Msg, type OutcomeCode } from '../base/index.js'
 import { addCosts, noCost, type Cost, type PaidConversation } from '../ledger/index.js'
 import { askModel, Speech, type ModelAnswer } from '../model/index.js'
-import { messageText, unanswered } from '../session/index.js'
+import { messageText, unanswered, type ConversationState } from '../session/index.js'
 import { readArguments } from './arguments.js'
 import { makeCalls } from './calls.js'
 import { decide, notAppliedInRecovery } from './decide.js'
 import type { ModelRequests } from './model_requests.js'
+import type { RefusedChanges } from './refused_changes.js'
 import { TurnLimits } from './turn_limits.js'
 
 /** A conversation with what its turns have in common. */
 export interface LoopConversation extends PaidConversation {
   readonly requests: ModelRequests
   readonly loopDetector: LoopDetector
-  /** Whether the last attempt to change something was refused because nobody could agree to it. */
-  readonly escalation: { refused_change: boolean }
+  readonly state: ConversationState & RefusedChanges
   /** How often the model was corrected for writing a call as text. */
   corrections: number
 }
@@ -53,7 +53,7 @@ class Turn {
     private readonly thread: LoopConversation,
     private readonly signal: AbortSignal,
   ) {
-    this.limits = new TurnLimits(thread.settings, thread.loopDetector, thread.escalation)
+    this.limits = new TurnLimits(thread.settings, thread.loopDetector)
     this.speech = new Speech(thread.events, () => thread.newId('it'))
   }
 
@@ -203,9 +203,6 @@ class Turn {
     if (failure.code !== 'VT_SESSION_WRITE') await thread.commit({ kind: 'turn_end', status: 'failed', code: failure.code })
     await thread.events.say({ id: thread.newId('it'), type: 'agent_message', text: failure.message, status: 'completed' })
     await thread.events.emit({ type: 'turn.failed', message: failure.message, code: failure.code, usage: this.cost.usage })
-    return { outcome: outcomeOf(failure.code), text: this.kept ?? failure.message, failure }
+    return { outcome: outcomeOfFailure(failure.code), text: this.kept ?? failure.message, failure }
   }
 }
-
-const outcomeOf = (code: string): OutcomeCode =>
-  code === 'VT_CANCELLED' ? 'cancelled' : code === 'VT_LOOP_BUDGET' ? 'budget_limit_reached' : code === 'VT_CONTEXT_STUCK' ? 'handed_off' : 'failed'

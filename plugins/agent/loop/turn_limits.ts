@@ -24,7 +24,6 @@ export class TurnLimits {
   constructor(
     private readonly settings: AgentSettings,
     private readonly loopDetector: LoopDetector,
-    private readonly session: { refused_change: boolean },
   ) {}
 
   /** Why a call is not made at all. */
@@ -47,11 +46,9 @@ export class TurnLimits {
     const code = result.ok ? undefined : result.error.code
     if (code !== undefined && guards.includes(code)) this.guarded += 1
     this.denials = code?.startsWith('VT_POLICY_') ? this.denials + 1 : 0
-    const quiet = isQuiet(effects)
-    if (!quiet && (result.ok || code === 'VT_POLICY_NEEDS_APPROVAL')) this.session.refused_change = !result.ok
     if (continues) return answer
     const digest = sha256(timeless(answer.text), 'base64')
-    const remark = this.loopDetector.note(identity, digest, { quiet, write: effects.includes('write') })
+    const remark = this.loopDetector.note(identity, digest, { quiet: isQuiet(effects), write: effects.includes('write') })
     return remark === undefined ? answer : { ...answer, text: `${answer.text}\n[VT_LOOP_CYCLE] ${remark}` }
   }
 

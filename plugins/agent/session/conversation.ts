@@ -36,8 +36,8 @@ export interface Conversation {
   readonly lifecycle: ConversationHooks
   readonly approvals: ConversationApprovals
 
-  /** Writes a fact to the journal, then applies it to `state`; `durable`: waits for the disk. Throws VT_SESSION_WRITE. */
-  commit(fact: Fact, durable?: boolean): Promise<void>
+  /** Writes a fact to the journal, then applies it to `state`; what has to be on disk before anything else happens is. Throws VT_SESSION_WRITE. */
+  commit(fact: Fact): Promise<void>
   /** Adds a message that no person wrote to the conversation, and to its events; `tells`: it names what was not applied. */
   inject(text: string, origin?: 'harness' | 'instructions', tells?: 'not_applied'): Promise<void>
   /** Tells a person something that ends nothing. */

@@ -4,7 +4,8 @@ import { AgentError, type Clock, type Fact, type JournalRecord, type Msg } from 
 import { lineOf, markOf, readOwnJournal, resealed } from './journal.js'
 import { asManifest, type ForkMode } from './manifest.js'
 import { envelopeOf, shownMemory } from './memory.js'
-import { before, replay } from './state.js'
+import type { ConversationState } from './state.js'
+import { before, type StateTable } from './state_table.js'
 import { openStore, unreadable, validId } from './store.js'
 import { plainSummary, shownSummary } from './summary.js'
 
@@ -14,18 +15,18 @@ const wordsKept = 4
  * Makes a session out of another, which stays as it is and may be in use: with its whole conversation, or with what it remembers, a
  * summary and the latest prompts of the user. A turn under way is not taken along. No model is asked.
  */
-export async function fork(workspace: Workspace, from: string, to: string, mode: ForkMode, clock: Clock): Promise<void> {
+export async function fork<S extends ConversationState>(workspace: Workspace, from: string, to: string, mode: ForkMode, { clock, table }: { clock: Clock; table: StateTable<S> }): Promise<void> {
   const parent = `${callsFolder}/${from}`
   const text = validId(from) ? await journalOf(workspace, parent) : undefined
   if (text === undefined) throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${from}' in this workspace.`)
   const { records } = readOwnJournal(text, from, markOf(workspace, from))
   const manifest = asManifest((await workspace.text(`${parent}/manifest.json`).catch(() => '')) || '{}')
-  const whole = closed(records)
+  const whole = closed(records, table)
   const store = await openStore(workspace, to, { must_exist: false })
   try {
     const now = new Date(clock.now()).toISOString()
     // One write of the whole: a fork that is cut short is no session.
-    const handedOver = () => handOver(whole, to, `${parent}/messages.jsonl`, clock.now()).map((fact, index) => lineOf(fact, index + 1, 0, now, store.mark))
+    const handedOver = () => handOver(table, whole, to, `${parent}/messages.jsonl`, clock.now()).map((fact, index) => lineOf(fact, index + 1, 0, now, store.mark))
     await store.write('messages.jsonl', mode === 'full_copy' ? resealed(free(whole), store.mark) : handedOver().join(''))
     const own = { session_id: to, title: undefined, total_cost_usd: 0, parent_session_id: from, parent_thread_id: manifest?.thread_id, fork_mode: mode }
     await store.write('manifest.json', JSON.stringify({ ...manifest, ...own, created_at: now, updated_at: now }))
@@ -42,8 +43,8 @@ async function journalOf(workspace: Workspace, path: string): Promise<string | u
 }
 
 /** The records up to the end of the last turn that ended. */
-function closed(records: readonly JournalRecord[]): readonly JournalRecord[] {
-  const { open, turn } = replay(records)
+function closed(records: readonly JournalRecord[], table: StateTable<ConversationState>): readonly JournalRecord[] {
+  const { open, turn } = table.replay(records)
   return open ? before(records, turn) : records
 }
 
@@ -51,12 +52,12 @@ function closed(records: readonly JournalRecord[]): readonly JournalRecord[] {
 const free = (records: readonly JournalRecord[]): JournalRecord[] => records.map((record) => ('cost_usd' in record ? { ...record, cost_usd: 0 } : record))
 
 /** The first facts of a summarised fork. */
-function handOver(records: readonly JournalRecord[], to: string, history_path: string, now: number): Fact[] {
-  const state = replay(records)
+function handOver<S extends ConversationState>(table: StateTable<S>, records: readonly JournalRecord[], to: string, history_path: string, now: number): Fact[] {
+  const state = table.replay(records)
   const summary = plainSummary(state.messages, state.summary)
   const words = state.messages.filter(({ role, origin }) => role === 'user' && origin !== 'harness' && origin !== 'instructions').slice(-wordsKept)
   const message = (text: string): Msg => ({ role: 'user', parts: [{ type: 'text', text }], origin: 'harness' })
   const memory = envelopeOf({ ...state, summary, history_path }, to, [], now)
   const compaction: Fact = { kind: 'compaction', keep_from: 0, inserted: [message(shownMemory(memory)), message(shownSummary(summary)), ...words], history_path, summary }
-  return state.mode === undefined ? [compaction] : [compaction, { kind: 'mode', mode: state.mode, by: 'person' }]
+  return [compaction, ...table.carried(state)]
 }

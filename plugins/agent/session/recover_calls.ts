@@ -2,7 +2,7 @@ import { fail, ok, redactText, sha256, type Effect, type Result } from '../../..
 import type { Workspace } from '../../../core/workspace/index.js'
 import { undoable, type Step } from '../../lib/files/index.js'
 import { spooled } from '../../lib/state/index.js'
-import { isQuiet, meaningOf, textOfResult, type CallPart, type FileChange, type Meaning } from '../base/index.js'
+import { isQuiet, meaningOf, subjectOf, textOfResult, type CallPart, type FileChange, type Meaning } from '../base/index.js'
 import type { Conversation } from './conversation.js'
 import { callEnd, resultPart, unanswered } from './state.js'
 
@@ -74,9 +74,11 @@ export async function abandonTurn(thread: Conversation): Promise<void> {
     const { call_id } = call
     if (thread.state.ended.has(call_id)) continue
     const start = thread.state.started.get(call_id)
-    const nothing: CallResult = { result: interrupted('The program was killed before this was done. Nothing was done.'), changed: [] }
-    const { result, changed } = (start && (await recoverCall(thread, call, await known(thread, call)))) ?? nothing
-    await thread.commit(callEnd(call_id, textOfResult(result), changed))
+    const about = await known(thread, call)
+    const settled = start && (await recoverCall(thread, call, about))
+    const { result, changed } = settled ?? { result: interrupted('The program was killed before this was done. Nothing was done.'), changed: [] }
+    const lost = !settled && !isQuiet(about.effects) && about.meaning.slot
+    await thread.commit(callEnd(call_id, textOfResult(result), changed, lost ? { not_applied: { tool: call.name, target: subjectOf(about.meaning), code: 'VT_CALL_INTERRUPTED' } } : {}))
   }
   if (calls.length > 0) await thread.commit({ kind: 'message', message: { role: 'tool', parts: calls.map((call) => resultPart(call, thread.state.ended.get(call.call_id)!)) } })
   await thread.commit({ kind: 'turn_end', status: 'failed', code: 'VT_SESSION_INTERRUPTED' })

@@ -1,13 +1,13 @@
-import { verdictOf, type JournalRecord, type Store, type ThreadEvent, type ThreadItem, type Usage } from '../base/index.js'
+import { outcomeTable, type JournalRecord, type Store, type ThreadEvent, type ThreadItem, type Usage } from '../base/index.js'
 import { addUsage, noUsage } from '../model/index.js'
 import type { Conversation } from './conversation.js'
 import { damagedLine, readJournal, readOwnJournal, resealed } from './journal.js'
 import { adoptQueue } from './queue.js'
-import { replay, type ConversationState } from './state.js'
+import type { StateTable } from './state_table.js'
 
 /** The state of a session when its last process ended, however it ended. */
-export interface Restored {
-  state: ConversationState
+export interface Restored<S> {
+  state: S
   records: readonly JournalRecord[]
   unfinished: Unfinished
   /** The journal ended in the middle of a line, which is gone. */
@@ -33,10 +33,10 @@ export interface Unfinished {
 }
 
 /** Reads a session back; lines that were not finished are cut off. Throws VT_SESSION_CORRUPT for a journal that is damaged elsewhere, VT_SESSION_FOREIGN for one of somebody else. */
-export async function restore(store: Store, id: string): Promise<Restored> {
+export async function restore<S extends object>(store: Store, id: string, table: StateTable<S>): Promise<Restored<S>> {
   const journal = readOwnJournal((await store.read('messages.jsonl')) ?? '', id, store.mark)
   if (journal.torn) await store.cut('messages.jsonl', journal.bytes)
-  const state = replay(journal.records)
+  const state = table.replay(journal.records)
   const unfinished = readLog((await store.read('events.jsonl')) ?? '')
   if (unfinished.torn) await store.cut('events.jsonl', unfinished.bytes)
   return { state, records: journal.records, unfinished, torn: journal.torn }
@@ -53,7 +53,7 @@ export async function closeUnfinished({ events, session_id }: Pick<Conversation,
   await events.emit({
     type: 'thread.completed',
     session_id,
-    subtype: verdictOf('unknown').subtype,
+    subtype: outcomeTable.unknown.subtype,
     outcome_code: 'unknown',
     usage: all,
     total_cost_usd: null,
@@ -99,33 +99,25 @@ function readLog(text: string): Unfinished {
   return unfinished
 }
 
+type Note<Event> = (unfinished: Unfinished, event: Event, open: Map<string, ThreadItem>) => void
+const notes: { readonly [T in ThreadEvent['type']]?: Note<ThreadEvent & { type: T }> } = {
+  'thread.started': (unfinished) => Object.assign(unfinished, { running: true, usage: noUsage, turns: 0, steps: 0 }),
+  'thread.completed': (unfinished) => Object.assign(unfinished, { running: false }),
+  'turn.started': (unfinished, { turn_id }) => Object.assign(unfinished, { turn_id, turn_usage: noUsage }),
+  'turn.completed': (unfinished, { usage }) => endTurn(unfinished, usage),
+  'turn.failed': (unfinished, { usage }) => endTurn(unfinished, usage),
+  'step.completed': (unfinished, { usage, step }) => Object.assign(unfinished, { turn_usage: addUsage(unfinished.turn_usage, usage), steps: step }),
+  'item.started': (_, { item }, open) => open.set(item.id, item),
+  'item.updated': (_, { item }, open) => open.set(item.id, item),
+  'item.completed': (_, { item }, open) => open.delete(item.id),
+}
+const endTurn = (unfinished: Unfinished, usage = noUsage): unknown =>
+  Object.assign(unfinished, { turn_id: undefined, usage: addUsage(unfinished.usage, usage), turns: unfinished.turns + 1 })
+
 function note(unfinished: Unfinished, open: Map<string, ThreadItem>, event: ThreadEvent): void {
   unfinished.seq = event.seq
   unfinished.thread_id = event.thread_id
-  switch (event.type) {
-    case 'thread.started':
-      Object.assign(unfinished, { running: true, usage: noUsage, turns: 0, steps: 0 })
-      return
-    case 'thread.completed':
-      unfinished.running = false
-      return
-    case 'turn.started':
-      Object.assign(unfinished, { turn_id: event.turn_id, turn_usage: noUsage })
-      return
-    case 'turn.completed':
-    case 'turn.failed':
-      Object.assign(unfinished, { turn_id: undefined, usage: addUsage(unfinished.usage, event.usage ?? noUsage), turns: unfinished.turns + 1 })
-      return
-    case 'step.completed':
-      Object.assign(unfinished, { turn_usage: addUsage(unfinished.turn_usage, event.usage), steps: event.step })
-      return
-    case 'item.started':
-    case 'item.updated':
-      open.set(event.item.id, event.item)
-      return
-    case 'item.completed':
-      open.delete(event.item.id)
-  }
+  ;(notes[event.type] as Note<ThreadEvent> | undefined)?.(unfinished, event, open)
 }
 
 function parsed(line: string): ThreadEvent | undefined {

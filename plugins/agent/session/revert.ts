@@ -5,7 +5,8 @@ import { lineOf, readOwnJournal } from './journal.js'
 import { envelopeOf } from './memory.js'
 import { isMade } from './recover_calls.js'
 import { carryOut, planRewind, type Rewind } from './rewind.js'
-import { before, replay } from './state.js'
+import { conversationTable } from './state.js'
+import { before } from './state_table.js'
 import { openStore } from './store.js'
 
 export interface Reverted {
@@ -53,7 +54,7 @@ export async function revert(workspace: Workspace, session_id: string, { turn, s
     await carryOut(workspace, session_id, idOf(last + 1), code)
     await store.append('messages.jsonl', lineOf(finished(turn), records.length + 2, last + 1, ts, store.mark))
     await store.sync()
-    const state = replay([...records, { ...fact, n: records.length + 1, ts, turn: last + 1, crc: '' }])
+    const state = conversationTable.replay([...records, { ...fact, n: records.length + 1, ts, turn: last + 1, crc: '' }])
     await store.write('memory.json', JSON.stringify(envelopeOf(state, session_id, [], now)))
     return answer
   } finally {

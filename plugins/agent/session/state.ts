@@ -1,12 +1,10 @@
 import type { Mode } from '../../../core/base/index.js'
-import { isQuiet, type CallPart, type Fact, type FileChange, type JournalRecord, type Msg, type NotApplied, type RefusedChange, type ResultPart, type Summary } from '../base/index.js'
+import type { CallPart, Fact, FactOf, FileChange, Msg, ResultPart, Summary } from '../base/index.js'
 import { addUsd } from '../model/index.js'
+import { StateTable, type StatePart } from './state_table.js'
 import { mergeSummaries, noSummary } from './summary.js'
 
-type CallStart = Fact & { kind: 'call_start' }
-type CallEnd = Fact & { kind: 'call_end' }
-
-/** The state that a journal describes. Live and resumed runs build it the same way: by `apply`, fact after fact. */
+/** What the facts of a conversation make: what is said, what is under way, what is remembered. */
 export interface ConversationState {
   /** The messages that the model reads. */
   messages: Msg[]
@@ -15,9 +13,9 @@ export interface ConversationState {
   open: { turn_id: string; input: Msg } | undefined
   steps: number
   /** Calls of the step under way that began, and their results. */
-  started: Map<string, CallStart>
-  ended: Map<string, CallEnd>
-  segment: (Fact & { kind: 'segment' }) | undefined
+  started: Map<string, FactOf<'call_start'>>
+  ended: Map<string, FactOf<'call_end'>>
+  segment: FactOf<'segment'> | undefined
   /** How many of the messages were there before the turn. */
   earlier: number
   /** Inputs that were taken from the queue. */
@@ -34,143 +32,107 @@ export interface ConversationState {
   first_prompt: string
   /** The mode that a person chose for the calls of this session. */
   mode: Mode | undefined
-  /** Calls since the last change that were to change something and changed nothing; `next` is what the last of them proposes. */
-  not_applied: NotApplied[]
-  next: string | undefined
-  /** The model was not told of some of them. */
-  untold: boolean
   /** Of all answers, in USD; `null` when one of them had no price. */
   cost: number | null
 }
-const most = { touched: 200, named: 500, not_applied: 20 }
+type Part<Own extends keyof ConversationState> = StatePart<object, Pick<ConversationState, Own>>
+const most = { touched: 200, named: 500 }
 
-export const emptyState = (): ConversationState => ({
-  messages: [],
-  turn: 0,
-  open: undefined,
-  steps: 0,
-  started: new Map(),
-  ended: new Map(),
-  segment: undefined,
-  earlier: 0,
-  applied: [],
-  compactions: 0,
-  summary: noSummary,
-  history_path: undefined,
-  touched: [],
-  named: [],
-  first_prompt: '',
-  mode: undefined,
-  not_applied: [],
-  next: undefined,
-  untold: false,
-  cost: 0,
-})
-
-/** Applies one fact. */
-export function apply(state: ConversationState, fact: Fact, turn: number): void {
-  switch (fact.kind) {
-    case 'segment':
-      state.segment = fact
-      return
-    case 'turn_start':
+const said: Part<'messages' | 'turn' | 'open' | 'steps' | 'started' | 'ended' | 'earlier' | 'applied' | 'first_prompt'> = {
+  begin: () => ({ messages: [], turn: 0, open: undefined, steps: 0, started: new Map(), ended: new Map(), earlier: 0, applied: [], first_prompt: '' }),
+  on: {
+    turn_start(state, { turn_id, input }, turn) {
       state.turn = turn
       state.earlier = state.messages.length
-      state.open = { turn_id: fact.turn_id, input: fact.input }
-      state.messages = [...state.messages, fact.input]
-      state.first_prompt ||= messageText(fact.input)
-      if ((fact.input.origin ?? 'prompt') === 'prompt') allApplied(state)
-      if (fact.input.intent_id !== undefined) state.applied = [...state.applied, fact.input.intent_id].slice(-64)
-      return
-    case 'turn_end':
+      state.open = { turn_id, input }
+      state.messages = [...state.messages, input]
+      state.first_prompt ||= messageText(input)
+      if (input.intent_id !== undefined) state.applied = [...state.applied, input.intent_id].slice(-64)
+    },
+    turn_end(state) {
       state.open = undefined
-      return
-    case 'message':
-      state.messages = [...state.messages, fact.message]
-      if (fact.message.role === 'assistant') state.steps += 1
-      if (fact.tells) state.untold = false
-      if (fact.cost_usd !== undefined) state.cost = addUsd(state.cost, fact.cost_usd)
+    },
+    message(state, { message }) {
+      state.messages = [...state.messages, message]
+      if (message.role === 'assistant') state.steps += 1
       state.started.clear()
       state.ended.clear()
-      return
-    case 'call_start':
+    },
+    call_start(state, fact) {
       state.started.set(fact.call_id, fact)
-      state.named = latest(state.named, [(fact.input as { path?: unknown } | null)?.path].filter((path) => typeof path === 'string'), most.named)
-      return
-    case 'call_end':
+    },
+    call_end(state, fact) {
       state.ended.set(fact.call_id, fact)
-      state.touched = latest(state.touched, fact.changed ?? [], most.touched)
-      noteApplied(state, state.started.get(fact.call_id), fact)
-      return
-    case 'compaction':
-      state.messages = [...fact.inserted, ...state.messages.slice(fact.keep_from)]
-      state.earlier = Math.max(0, state.earlier - fact.keep_from) + fact.inserted.length
-      state.compactions += 1
-      state.summary = mergeSummaries(state.summary, fact.summary)
-      state.history_path = fact.history_path
-      return
-    case 'cleared':
+    },
+    compaction(state, { keep_from, inserted }) {
+      state.messages = [...inserted, ...state.messages.slice(keep_from)]
+      state.earlier = Math.max(0, state.earlier - keep_from) + inserted.length
+    },
+    cleared(state, fact) {
       state.messages = state.messages.map((message) => cleared(message, fact))
-      return
-    case 'revert':
+    },
+    revert(state, { scope }, turn) {
       state.turn = turn
-      allApplied(state)
-      return
-    case 'mode':
-      state.mode = fact.mode
-      return
-    case 'note':
-  }
+      if (scope !== 'code') Object.assign(state, { earlier: state.messages.length, open: undefined })
+    },
+  },
+  reverted: ['messages'],
 }
 
-/** A change that was made is behind whatever was refused before it. */
-function noteApplied(state: ConversationState, start: CallStart | undefined, { not_applied, is_error }: CallEnd): void {
-  if (!start || isQuiet(start.effects)) return
-  if (!not_applied) return is_error ? undefined : allApplied(state)
-  const { next, ...refused } = not_applied
-  state.not_applied = [...state.not_applied, refused].slice(-most.not_applied)
-  state.next = next
-  state.untold = true
+const remembered: Part<'compactions' | 'summary' | 'history_path' | 'segment'> = {
+  begin: () => ({ compactions: 0, summary: noSummary, history_path: undefined, segment: undefined }),
+  on: {
+    segment(state, fact) {
+      state.segment = fact
+    },
+    compaction(state, { summary, history_path }) {
+      state.compactions += 1
+      state.summary = mergeSummaries(state.summary, summary)
+      state.history_path = history_path
+    },
+  },
+  reverted: ['summary', 'history_path'],
 }
 
-function allApplied(state: ConversationState): void {
-  Object.assign(state, { not_applied: [], next: undefined, untold: false })
+const files: Part<'touched' | 'named'> = {
+  begin: () => ({ touched: [], named: [] }),
+  on: {
+    call_start(state, { input }) {
+      state.named = latest(state.named, [(input as { path?: unknown } | null)?.path].filter((path) => typeof path === 'string'), most.named)
+    },
+    call_end(state, { changed = [] }) {
+      state.touched = latest(state.touched, changed, most.touched)
+    },
+  },
 }
 
-/** The state after a whole journal. A reverted conversation is what it was before that turn. */
-export function replay(records: readonly JournalRecord[]): ConversationState {
-  const state = emptyState()
-  const turns: { turn: number; content: Content }[] = []
-  for (const record of records) {
-    const content = contentOf(state)
-    apply(state, record, record.turn)
-    if (record.kind === 'revert' && record.scope !== 'code') takeBack(state, turns.find(({ turn }) => turn >= record.to_turn)?.content ?? content)
-    if (beginsTurn(record)) turns.push({ turn: record.turn, content })
-  }
-  return state
+const cost: Part<'cost'> = {
+  begin: () => ({ cost: 0 }),
+  on: {
+    message(state, { cost_usd }) {
+      if (cost_usd !== undefined) state.cost = addUsd(state.cost, cost_usd)
+    },
+  },
 }
 
-/** The records before a turn. */
-export function before(records: readonly JournalRecord[], turn: number): readonly JournalRecord[] {
-  const first = records.findIndex((record) => beginsTurn(record) && record.turn >= turn)
-  return first < 0 ? records : records.slice(0, first)
+const chosenMode: Part<'mode'> = {
+  begin: () => ({ mode: undefined }),
+  on: {
+    mode(state, { mode }) {
+      state.mode = mode
+    },
+  },
+  reverted: ['mode'],
+  carried: ({ mode }): Fact[] => (mode === undefined ? [] : [{ kind: 'mode', mode, by: 'person' }]),
 }
 
-const beginsTurn = ({ kind }: JournalRecord): boolean => kind === 'turn_start' || kind === 'revert'
-
-/** What a revert takes back. Nothing in it is changed in place, so keeping it costs nothing. */
-type Content = Pick<ConversationState, 'messages' | 'summary' | 'history_path' | 'mode'>
-const contentOf = ({ messages, summary, history_path, mode }: ConversationState): Content => ({ messages, summary, history_path, mode })
-
-/** The conversation becomes what it was; the numbers of turns, steps, calls and compactions go on. */
-function takeBack(state: ConversationState, content: Content): void {
-  Object.assign(state, { ...content, earlier: content.messages.length, open: undefined })
-}
+/** The state that a conversation alone makes; rooms above add what their facts make. */
+export const conversationTable: StateTable<ConversationState> = StateTable.of(said).with(remembered).with(files).with(cost).with(chosenMode)
 
 /** Each once, the new ones last. */
 const latest = (old: string[], paths: readonly string[], count: number): string[] => (paths.length > 0 ? [...old.filter((path) => !paths.includes(path)), ...paths].slice(-count) : old)
 
-function cleared(message: Msg, { texts, inputs }: Fact & { kind: 'cleared' }): Msg {
+function cleared(message: Msg, { texts, inputs }: FactOf<'cleared'>): Msg {
   const parts = message.parts.map((part) => {
     if (!('call_id' in part) || !Object.hasOwn(texts, part.call_id)) return part
     return part.type === 'tool_result' ? { ...part, text: texts[part.call_id]! } : inputs ? { ...part, input: { cleared: true } } : part
@@ -189,13 +151,14 @@ export function unanswered({ messages }: ConversationState): CallPart[] {
 
 export const messageText = ({ parts }: Msg): string => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 
+type Answered = Pick<ResultPart, 'text' | 'is_error' | 'spool_path'>
 /** The result of a call, for the journal. */
-export const callEnd = (call_id: string, answer: Pick<ResultPart, 'text' | 'is_error' | 'spool_path'>, changes: readonly FileChange[], not_applied?: RefusedChange): CallEnd => ({
+export const callEnd = (call_id: string, answer: Answered, changes: readonly FileChange[], change: Pick<FactOf<'call_end'>, 'applied' | 'not_applied'> = {}): FactOf<'call_end'> => ({
   kind: 'call_end',
   call_id,
   ...answer,
   ...(changes.length > 0 && { changed: changes.map(({ path }) => path) }),
-  ...(not_applied && { not_applied }),
+  ...change,
 })
 
 /** A result as the model gets it. */

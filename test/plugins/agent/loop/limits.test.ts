@@ -6,7 +6,7 @@ import { fc } from '../../../support/property.js'
 describe('the limits of a turn', () => {
   const limits = (harness: Partial<AgentSettings['harness']> = {}, max_tool_loops = 0) => {
     const settings = { harness: { max_tool_calls_per_turn: 0, max_tool_wall_clock_secs: 0, max_consecutive_blocked_tool_calls_per_turn: 0, ...harness }, tools: { max_tool_loops } } as unknown as AgentSettings
-    return new TurnLimits(settings, new LoopDetector(), { refused_change: false })
+    return new TurnLimits(settings, new LoopDetector())
   }
   const traits = (identity: string, continues = false) => ({ identity, continues })
   const denied = { ok: false as const, error: { code: 'VT_POLICY_DENIED', message: '', hint: '', retryable: false } }

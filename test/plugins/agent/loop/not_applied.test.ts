@@ -42,6 +42,8 @@ const endings: Ending[] = [
   { title: 'a denied read', script: [step(read('.env')), done], settings: { policy: { deny: ['Read(.env)'] } }, not_applied: [], asked: 2, text: 'Done.', exit: 0 },
   { title: 'a read of what is not there', script: [step(read('gone.txt')), done], not_applied: [], asked: 2, text: 'Done.', exit: 0 },
   { title: 'a tool that nobody has', script: [step(call('no_such_tool', {})), done], not_applied: [], asked: 2, text: 'Done.', exit: 0 },
+  { title: 'a denied write, then a look around', script: [step(write()), step(run('ls')), done, honest], settings: { policy: { ...deny.policy, allow: ['Bash(ls)'] } }, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 4, text: 'Not done.', exit: 0 },
+  { title: 'a denied write, then the same by a command', script: [step(write()), step(run('touch a.txt')), done], mode: 'ask', settings: { policy: { allow: ['Bash(touch *)'] } }, not_applied: [], asked: 3, text: 'Done.', exit: 0 },
   { title: 'a model that tries again once it is told', script: [step(write()), done, step(write('b.txt')), done], settings: deny, not_applied: [], asked: 4, text: 'Done.', exit: 0 },
   { title: 'a model that is told once, whatever it does then', script: [step(write()), done, step(write()), honest], settings: deny, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED'], [file, 'a.txt', 're:VT_POLICY_(DENIED|REPEATED)']], asked: 4, text: 'Not done.', exit: 0 },
   { title: 'nothing to do', script: [done], not_applied: [], asked: 1, text: 'Done.', exit: 0 },

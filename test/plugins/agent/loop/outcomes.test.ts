@@ -20,6 +20,7 @@ async function scene(script: Answer[], extra: Parameters<typeof home>[2] = {}): 
 const list = (index: number): Answer => ({ toolCalls: [call('unified_search', { action: 'list', path: `d${index}` })] })
 const read = (index: number): Answer => ({ toolCalls: [call('unified_file', { action: 'read', path: `f${index}` })] })
 const write: Answer = { toolCalls: [call('unified_file', { action: 'write', path: 'x', content: 'y' })] }
+const run = (command: string): Answer => ({ toolCalls: [call('unified_exec', { action: 'run', command })] })
 const many = (count: number, step: (index: number) => Answer) => Array.from({ length: count }, (_, index) => step(index))
 const harness = (settings: object) => ({ settings: { agent: { model: 'peer/m', harness: settings } } })
 const priced = { provider: { cost: { input: 100, output: 900 } } }
@@ -44,7 +45,8 @@ const rows: Row[] = [
   { title: 'the same denied call again and again', script: [...many(4, () => write), { content: 'I may not.' }], flags: ['--mode', 'plan'], expected: ['loop_detected', failed, 1] },
   { title: 'a conversation that cannot be made shorter', script: [...many(8, read), ...many(8, () => ({ content: 'no summary' }))], extra: harness({ auto_compaction_threshold_tokens: 300 }), expected: ['handed_off', failed, 1], stop: 'VT_CONTEXT_STUCK' },
   { title: 'a change that nobody could allow', script: [write, { content: 'Done.' }, { content: 'I may not.' }], flags: ['--mode', 'ask'], expected: ['escalated', failed, 1] },
-  { title: 'a change that nobody could allow, and another way', script: [write, { toolCalls: [call('unified_exec', { action: 'run', command: 'true' })] }, { content: 'Done so.' }], flags: ['--mode', 'ask'], expected: ['success', 'success', 0] },
+  { title: 'a change that nobody could allow, and another way', script: [write, run('touch x'), { content: 'Done so.' }], flags: ['--mode', 'ask'], extra: { settings: { policy: { allow: ['Bash(touch x)'] } } }, expected: ['success', 'success', 0] },
+  { title: 'a change that nobody could allow, and a look around', script: [write, run('ls'), { content: 'Done.' }, { content: 'I may not.' }], flags: ['--mode', 'ask'], expected: ['escalated', failed, 1] },
   { title: 'a refusal of the server', script: [{ error: { message: 'bad field' }, status: 400 }], expected: ['failed', failed, 1], stop: 'VT_LLM_REQUEST' },
 ]
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { apply, callsIn, emptyState, lineOf, memoryStore, messageText, Queue, readJournal, replay, unanswered } from '../../../../build/plugins/agent/session/index.js'
+import { callsIn, conversationTable, lineOf, memoryStore, messageText, Queue, readJournal, unanswered } from '../../../../build/plugins/agent/session/index.js'
 import { seeded } from '../../../../build/plugins/agent/base/index.js'
 import { fc, runs } from '../../../support/property.js'
 
 type Fact = Parameters<typeof lineOf>[0]
 const word = fc.string({ unit: fc.constantFrom('a', 'é', '"', '\\', '\n', '\u2028', '😀', ',"crc":"'), maxLength: 6 })
 const said = (role: 'user' | 'assistant' | 'tool', text: string) => ({ role, parts: [{ type: 'text' as const, text }] })
-const summary = emptyState().summary
+const summary = conversationTable.begin().summary
 
 /** A journal as a run writes it: turns of steps, with compactions and reverts between them. */
 const journal = fc
@@ -66,7 +66,7 @@ describe('a journal', () => {
   it('describes the conversation that took place: what was reverted is gone, all else counts on', () => {
     fc.assert(
       fc.property(journal, (records) => {
-        const state = replay(readJournal(textOf(records)).records)
+        const state = conversationTable.replay(readJournal(textOf(records)).records)
         // The same by hand: what was there when each turn began.
         let messages: string[] = []
         const begun = new Map<number, string[]>()
@@ -88,14 +88,29 @@ describe('a journal', () => {
 
 it('calls of the last step are unanswered until the results of all of them are there', () => {
   const call = (id: string) => ({ type: 'tool_call' as const, call_id: id, tool_call_id: id, name: 't', input: { path: id } })
-  const state = emptyState()
-  apply(state, { kind: 'turn_start', turn_id: 'tn_1', input: said('user', 'go') }, 1)
-  apply(state, { kind: 'message', message: { role: 'assistant', parts: [call('a'), call('b')] } }, 1)
-  apply(state, { kind: 'call_start', call_id: 'a', name: 't', input: { path: 'a' }, effects: [] }, 1)
-  apply(state, { kind: 'call_end', call_id: 'a', text: '', is_error: false, changed: ['x', 'y'] }, 1)
+  const state = conversationTable.begin()
+  conversationTable.apply(state, { kind: 'turn_start', turn_id: 'tn_1', input: said('user', 'go') }, 1)
+  conversationTable.apply(state, { kind: 'message', message: { role: 'assistant', parts: [call('a'), call('b')] } }, 1)
+  conversationTable.apply(state, { kind: 'call_start', call_id: 'a', name: 't', input: { path: 'a' }, effects: [] }, 1)
+  conversationTable.apply(state, { kind: 'call_end', call_id: 'a', text: '', is_error: false, changed: ['x', 'y'] }, 1)
   expect([unanswered(state).map(({ call_id }) => call_id), [...state.ended.keys()], state.touched, state.named]).toEqual([['a', 'b'], ['a'], ['x', 'y'], ['a']])
-  apply(state, { kind: 'message', message: { role: 'tool', parts: [] } }, 1)
+  conversationTable.apply(state, { kind: 'message', message: { role: 'tool', parts: [] } }, 1)
   expect([unanswered(state), state.ended.size, callsIn(state.messages).length, state.steps]).toEqual([[], 0, 2, 1])
+})
+
+it('a part that a room brings is made by its facts, taken back by a revert, and carried into a fork', () => {
+  const notes = conversationTable.with<{ notes: string[]; count: number }>({
+    begin: () => ({ notes: [], count: 0 }),
+    on: { note: (state, { text }) => void Object.assign(state, { notes: [...state.notes, `${state.turn} ${text}`], count: state.count + 1 }) },
+    reverted: ['notes'],
+    carried: ({ notes }) => notes.map((text) => ({ kind: 'note', text })),
+  })
+  const start = (turn: number): { fact: Fact; turn: number } => ({ fact: { kind: 'turn_start', turn_id: `tn_${turn}`, input: said('user', 'go') }, turn })
+  const records: { fact: Fact; turn: number }[] = [start(1), { fact: { kind: 'note', text: 'a' }, turn: 1 }, start(2), { fact: { kind: 'note', text: 'b' }, turn: 2 }]
+  const state = notes.replay(readJournal(textOf(records)).records)
+  expect([state.notes, state.count, notes.carried(state)]).toEqual([['1 a', '2 b'], 2, [{ kind: 'note', text: '1 a' }, { kind: 'note', text: '2 b' }]])
+  const back = notes.replay(readJournal(textOf([...records, { fact: { kind: 'revert', to_turn: 2, scope: 'conversation' }, turn: 3 }])).records)
+  expect([back.notes, back.count, back.turn, back.messages.length]).toEqual([['1 a'], 2, 3, 1])
 })
 
 describe('inputs that wait', () => {

@@ -1,0 +1,44 @@
+import type { Effect, Mode } from '../../../core/base/index.js'
+import { isQuiet } from './effects.js'
+import type { Msg, RefusedChange, RevertScope, Summary } from './types.js'
+
+export type Fact =
+  | { kind: 'segment'; segment_id: string; model: string; prompt: string; tools: string }
+  | { kind: 'turn_start'; turn_id: string; input: Msg }
+  | { kind: 'turn_end'; status: 'completed' | 'failed'; code?: string }
+  /** `tells`: the model now knows what was not applied. */
+  | { kind: 'message'; message: Msg; cost_usd?: number | null; tells?: 'not_applied' }
+  | { kind: 'call_start'; call_id: string; name: string; input: unknown; effects: readonly Effect[] }
+  /** `applied`: what a call was about that was made and may have changed something. */
+  | { kind: 'call_end'; call_id: string; text: string; is_error: boolean; spool_path?: string; changed?: string[]; applied?: string; not_applied?: RefusedChange }
+  | { kind: 'compaction'; keep_from: number; inserted: Msg[]; history_path: string; summary: Summary }
+  /** `texts`: call_id → what stands there now. With `inputs` what was asked left too. */
+  | { kind: 'cleared'; texts: Record<string, string>; inputs?: true }
+  | { kind: 'revert'; to_turn: number; scope: RevertScope; paths?: readonly string[]; force?: true }
+  | { kind: 'mode'; mode: Mode; by: 'person' }
+  | { kind: 'note'; text: string }
+export type FactOf<K extends Fact['kind']> = Extract<Fact, { kind: K }>
+/** One line of messages.jsonl; `n` has no gap, `seal` is the user's mark, `crc` is the CRC-32 of the line without it, in hex. */
+export type JournalRecord = Fact & { n: number; ts: string; turn: number; seal?: string; crc: string }
+
+/** When a fact is on disk: before anything else happens; so where the call may change something; or with the next wait, that of the turn's end at the latest. */
+type OnDisk = 'at once' | 'at once for changes' | 'with the next wait'
+
+/** What a journal may hold: what each fact says, and when it is on disk. */
+export const factTable: { readonly [K in Fact['kind']]: { says: string; on_disk: OnDisk } } = {
+  segment: { says: 'A stretch of steps begins with one frozen prompt and one frozen list of tools; their texts lie in `prompts/<sha256>`.', on_disk: 'with the next wait' },
+  turn_start: { says: 'A turn begins, with its input.', on_disk: 'with the next wait' },
+  turn_end: { says: 'The turn ended, completed or with a code.', on_disk: 'with the next wait' },
+  message: { says: 'A step of the model with what it cost, the results of all its calls, or a message that no person wrote.', on_disk: 'with the next wait' },
+  call_start: { says: 'A call begins: its name, its input, what it can do at worst.', on_disk: 'at once for changes' },
+  call_end: { says: 'The result of a call as the model reads it, the files it changed, and why it was not applied.', on_disk: 'at once for changes' },
+  compaction: { says: 'The messages before one gave way to a summary; they lie in `history_path`.', on_disk: 'at once' },
+  cleared: { says: 'Old results gave way to a shorter text.', on_disk: 'with the next wait' },
+  revert: { says: 'A turn of its own that brings back what was before another one.', on_disk: 'at once' },
+  mode: { says: 'A person chose the mode of all calls from now on.', on_disk: 'at once' },
+  note: { says: 'Something for whoever reads the journal.', on_disk: 'with the next wait' },
+}
+
+/** Whether whoever writes a fact waits for the disk; `effects` are those of the call that it is about. */
+export const waitsForDisk = ({ kind }: Fact, effects: readonly Effect[]): boolean =>
+  factTable[kind].on_disk === 'at once' || (factTable[kind].on_disk === 'at once for changes' && !isQuiet(effects))
