@@ -30,9 +30,18 @@ describe('an agent under way', () => {
   })
   it('holds before its next request until it may go on, and can be stopped meanwhile', async () => {
     const s = await scene([{ toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'done' }])
-    const agent = await createAgent(s.booted.kernel, { env: {}, onEvent: (event) => void (started('tool_invocation')(event) && agent.pause()) })
+    let held = false
+    const agent = await createAgent(s.booted.kernel, {
+      env: {},
+      onEvent: (event) => {
+        if (!started('tool_invocation')(event)) return
+        agent.pause()
+        held = true
+      },
+    })
     const run = agent.run('go')
-    await expect.poll(() => s.peer.asked.length).toBe(1)
+    // The model is asked before the call begins, and only the call holds the next request.
+    await expect.poll(() => held, { timeout: 60_000 }).toBe(true)
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(s.peer.asked).toHaveLength(1)
     agent.resume()
