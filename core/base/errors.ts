@@ -162,5 +162,14 @@ export function report(code: Code, values: Values, files: string[], severity: Di
   return { code, severity, message, hint, files }
 }
 
+/** What a failed read has to say about its file. */
+export function fromError(error: unknown, file: string): Diagnostic {
+  if (!(error instanceof VtError)) {
+    return report('VT_MANIFEST_INVALID', { problem: `${file} cannot be read: ${(error as Error).message}.` }, [file])
+  }
+  const { code, message, hint, details } = error.problem
+  return { code, severity: 'error', message, hint, files: (details?.['files'] as string[] | undefined) ?? [file] }
+}
+
 /** The first line of an error's message, without secrets. The text is redacted first: half of a secret would no longer be recognised. */
 export const firstLine = (error: unknown): string => redactText(String(error instanceof Error ? error.message : error)).split('\n')[0]!.slice(0, 200)

@@ -1,5 +1,4 @@
-import { blocksOf, dataFolder, moduleOf, optionsOf, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type Settings, type Waits } from '../base/index.js'
-import { fromError } from '../manifests/index.js'
+import { blocksOf, dataFolder, fromError, moduleOf, optionsOf, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type Settings, type Waits } from '../base/index.js'
 import { effectsOf, type Registry } from '../registry/index.js'
 import type { AdapterContext } from './plugin_types.js'
 import type { OnFault } from './uncaught.js'

@@ -1,14 +1,14 @@
 import { homedir } from 'node:os'
 import {
-  dataFolder, InFlight, moduleOf, nearest, problem, redactText, report, usualWaits, type Contribution, type Diagnostic, type PluginFolder,
+  dataFolder, fromError, InFlight, moduleOf, nearest, problem, redactText, report, usualWaits, type Contribution, type Diagnostic, type PluginFolder,
   type Settings, type VtError, type Waits,
 } from '../base/index.js'
 import { builtinModes, homeOf, loadSettings, permittedMode, settingsFor, settingsLocations, type LoadedSettings, type Origin, type VerbModes } from '../config/index.js'
 import { sanitize } from '../documents/index.js'
 import { joinConstraints, type Constraint } from '../input/index.js'
-import { configuredContributions, discoverManifests, fromError, pluginsOf } from '../manifests/index.js'
+import { configuredContributions, discoverManifests, pluginsOf } from '../manifests/index.js'
 import { bind, isListed, policyNames, slotsOf, toolInfo, type Registry, type Withheld } from '../registry/index.js'
-import type { Skill } from '../skills/index.js'
+import { skillFinder, skillLocations, type Skill } from '../skills/index.js'
 import { copyOf, inCopy, needsConsent, openLockVerifier, openTrust, type LockVerifier, type Trust } from '../trust/index.js'
 import { hiddenBy, type OpenWorkspace } from '../workspace/index.js'
 import { adapterContextsOf, rightsOf } from './adapter_context.js'
@@ -16,7 +16,6 @@ import { consentItems } from './consent.js'
 import type { ContextServices } from './context.js'
 import { hooksOf, unknownEvents, type HookGroups } from './lifecycle_hooks.js'
 import { createLoader, type Loader } from './loader.js'
-import { skillFinder, skillLocations } from './skill_finder.js'
 import type { Adapter, Host, AdapterContext } from './plugin_types.js'
 import type { KernelOptions } from './types.js'
 import type { OnFault } from './uncaught.js'

@@ -1,6 +1,5 @@
 export type { Answers, Asker, Client, ClientRequest, Question } from '../base/index.js'
 export { consentItems } from './consent.js'
-export { inspect, type Inspection } from './inspect.js'
 export { createKernel } from './kernel.js'
 export type {
   Adapter, Answer, Answerer, Approval, SkillActivation, Compactor, Complete, Context, Handler, Host, Judged,

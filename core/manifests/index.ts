@@ -1,5 +1,6 @@
 export { configuredContributions } from './configured.js'
 export { setAsideUnfit, discoverManifests, pluginsOf, readPlaces } from './discover.js'
-export { builtinSource, markers, serverSource, sourceAt } from './locations.js'
-export { compileCatalogue, fromError, readManifest } from './read.js'
+export { inspect, type Inspection } from './inspect.js'
+export { markers } from './locations.js'
+export { compileCatalogue, readManifest } from './read.js'
 export type { PackagePlace, PackageReader } from './types.js'

@@ -1,7 +1,7 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, resolve, win32 } from 'node:path'
 import {
-  byBytes, inside, moduleOf, problem, report, VtError, type Code, type Diagnostic, type JsonObject, type Kind, type Layer, type Manifest, type Schema,
+  byBytes, fromError, inside, moduleOf, problem, report, VtError, type Code, type Diagnostic, type JsonObject, type Kind, type Layer, type Manifest, type Schema,
   type Stage, type Values,
 } from '../base/index.js'
 import { sanitize, loadDocument, loadOpened, readBytes, type Data, type RealPath, type ParseCache } from '../documents/index.js'
@@ -159,15 +159,6 @@ const servedBy = ({ kind = 'action', name, action, slot, stage = 'primary' }: Ma
     : kind === 'resource' || kind === 'prompt'
       ? { slot: `${kind}/${String(name).replaceAll('-', '_')}`, stage: 'primary' }
       : {}
-
-/** What a failed read has to say about its file. */
-export function fromError(error: unknown, file: string): Diagnostic {
-  if (!(error instanceof VtError)) {
-    return report('VT_MANIFEST_INVALID', { problem: `${file} cannot be read: ${(error as Error).message}.` }, [file])
-  }
-  const { code, message, hint, details } = error.problem
-  return { code, severity: 'error', message, hint, files: (details?.['files'] as string[] | undefined) ?? [file] }
-}
 
 /** Absolute path of the module of a manifest, `x.ts` where there is no `x.js`; or why there is none. */
 function modulePath(file: string, module: string, root: string, real: RealPath = realpathSync.native): string | VtError {

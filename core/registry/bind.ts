@@ -1,8 +1,7 @@
 import {
-  moduleOf, nearest, problem, report, sha256, texts, type Code, type Contribution, type ContributionInfo, type Diagnostic, type Layer, type Schema,
+  fromError, moduleOf, nearest, problem, report, sha256, texts, type Code, type Contribution, type ContributionInfo, type Diagnostic, type Layer, type Schema,
   type Settings, type Stage, type State, type Values, type VtError,
 } from '../base/index.js'
-import { fromError } from '../manifests/index.js'
 import { dataKeys } from '../schema/index.js'
 import { targetsOf } from './alias_targets.js'
 import { adapterOf, addSlot, emptyRegistry, type Claim, type Registry, type Slot } from './registry.js'

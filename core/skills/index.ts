@@ -1,5 +1,6 @@
 export { withSkills } from './catalog.js'
 export { findSkills } from './find.js'
+export { skillFinder, skillLocations } from './finder.js'
 export type { SkillLocations, SkillSettings } from './locations.js'
 export { parseCommand, parseSkill, type SkillText } from './parse.js'
 export { compileSkills, type SkillCache } from './scan.js'

@@ -1,6 +1,6 @@
 import { isAbsolute, relative } from 'node:path'
 import type { ContributionInfo, Io, Kernel, PluginFolder } from '../../core/index.js'
-import { inspect } from '../../core/kernel/index.js'
+import { inspect } from '../../core/manifests/index.js'
 import { readInstalled } from '../../core/trust/index.js'
 import { columns, oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'
 import { addPlugin, pluginsFolder, remove, surroundings, update, type AddOptions } from './plugins/install.js'

@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import { grantedBlocks, sha256 } from '../../../core/base/index.js'
 import type { Contribution, JsonObject } from '../../../core/index.js'
-import type { Inspection } from '../../../core/kernel/index.js'
+import type { Inspection } from '../../../core/manifests/index.js'
 import { canonicalJson, treeDigest } from '../../../core/trust/index.js'
 import { spoken } from '../../lib/base/index.js'
 import { foreignKey } from './bench.js'

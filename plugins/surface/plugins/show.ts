@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import { readBytes } from '../../../core/documents/index.js'
 import type { Io } from '../../../core/index.js'
-import type { Inspection } from '../../../core/kernel/index.js'
+import type { Inspection } from '../../../core/manifests/index.js'
 import { readTree, type Installed, type Tree } from '../../../core/trust/index.js'
 import { oneLine, paint, printable } from '../../lib/terminal/index.js'
 import { permissionsOf, type Permission } from './permissions.js'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import type { Contribution, Diagnostic, Io, JsonObject, Kernel } from '../../../core/index.js'
-import { inspect, type Inspection } from '../../../core/kernel/index.js'
+import { inspect, type Inspection } from '../../../core/manifests/index.js'
 import { oneLine, paint, printable, say } from '../../lib/terminal/index.js'
 import { probe } from './bench.js'
 import { surroundings } from './install.js'

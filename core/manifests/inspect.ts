@@ -1,7 +1,8 @@
 import { basename } from 'node:path'
 import type { Contribution, ContributionInfo, Diagnostic, Layer, PluginFolder } from '../base/index.js'
-import { builtinSource, setAsideUnfit, pluginsOf, readPlaces, serverSource, sourceAt } from '../manifests/index.js'
 import { findSkills, type Skill } from '../skills/index.js'
+import { pluginsOf, readPlaces, setAsideUnfit } from './discover.js'
+import { builtinSource, serverSource, sourceAt } from './locations.js'
 
 /** The content of a folder, read as a plugin. */
 export interface Inspection extends Omit<PluginFolder, 'layer'> {

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Diagnostic, Settings } from '../base/index.js'
+import { fromError, type Diagnostic, type Settings } from '../base/index.js'
 import type { Origin } from '../config/index.js'
-import { fromError } from '../manifests/index.js'
-import { findSkills, type SkillCache, type SkillLocations, type Skills, type SkillSettings } from '../skills/index.js'
 import { itemForSkill, type LockVerifier, type Trust } from '../trust/index.js'
-import type { Host } from './plugin_types.js'
+import { findSkills } from './find.js'
+import type { SkillLocations, SkillSettings } from './locations.js'
+import type { SkillCache } from './scan.js'
+import type { Skills } from './types.js'
 
 export interface Finder extends Omit<SkillLocations, 'cwd' | 'settings' | 'declaredBy' | 'trusted'> {
   loaded: { settings: Settings; readonly origins: Origin[] }
@@ -14,7 +15,7 @@ export interface Finder extends Omit<SkillLocations, 'cwd' | 'settings' | 'decla
 }
 
 /** Finds the skills on first use; a start that needs no skills searches none. */
-export function skillFinder({ loaded, trust, lockVerifier, ...locations }: Finder): Host['skills'] {
+export function skillFinder({ loaded, trust, lockVerifier, ...locations }: Finder): (how?: { fresh?: boolean }) => Skills {
   const cache: SkillCache = new Map()
   let found: Skills | undefined
   const declaredBy = (index: number) => loaded.origins.find(({ path }) => path === `skills.roots.${index}`)
