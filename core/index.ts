@@ -2,7 +2,7 @@
 export { VtError, block, codes, encodeName, fail, failure, ok, problem, programFile, redact, redactText, version, visible, visibleLine } from './base/index.js'
 export type {
   Call, CallTool, ContentBlock, Contribution, ContributionInfo, Diagnostic, Effect, Failure, Inference, Json, JsonObject, Kind, Launch, Layer, Manifest,
-  ManifestEntry, Mode, Next, Notice, Place, PluginFolder, Problem, PromptArgument, Resolution, Result, Schema, Settings, SlotInfo, Slots, Stage, State, Success,
+  ManifestEntry, Mode, Next, Notice, Place, PluginFolder, Problem, PromptArgument, Resolution, Result, RightsLeft, Schema, Settings, SlotInfo, Slots, Stage, State, Success,
   ToolInfo, Waits,
 } from './base/index.js'
 export { readContract } from './schema/index.js'
@@ -18,6 +18,6 @@ export type { PackagePlace, PackageReader } from './manifests/index.js'
 export { createKernel, consentItems } from './kernel/index.js'
 export type {
   Adapter, Answer, Answerer, Answers, Approval, Approved, Asker, SkillActivation, CallOptions, Client, ClientRequest, Compactor, Complete, Context, Explanation,
-  Handler, Host, Io, Judged, Kernel, KernelOptions, Lasting, LogLevel, Offer, Policy, AdapterContext, Progress, Provider, Question, Session, SurfaceMain,
+  Handler, Host, Io, Judged, Kernel, KernelOptions, Lasting, LessRights, LogLevel, Offer, Policy, AdapterContext, Progress, Provider, Question, Session, SurfaceMain,
   Verdict,
 } from './kernel/index.js'

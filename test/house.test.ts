@@ -128,10 +128,6 @@ describe('names of tools', () => {
       // How models begin a here-document.
       'patch/parse.ts': ['apply_patch'],
       'rules/commands.ts': ['unified_exec/run'],
-      'rules/rules.ts': [
-        ...['defuddle_fetch', 'load_skill', 'request_user_input', 'unified_file/read', 'web_search'],
-        ...['grep', 'list', 'outline', 'skill', 'structural', 'web'].map((action) => `unified_search/${action}`),
-      ],
     }
     const table = (file: string) => Object.entries(tables).find(([end]) => file.endsWith(`/${end}`))?.[1] ?? []
     const all = globbed('plugins/lib/**', 'plugins/agent/**').map((file) => [file, namedIn(file, tools)] as const)

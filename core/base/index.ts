@@ -19,7 +19,7 @@ export { nearest } from './suggest.js'
 export { block, inert, inertJson, shortLine, visible, visibleJson, visibleLine, visibleText, withoutInvisible } from './visible.js'
 export type { Contribution, ContributionInfo, Inference, Kind, Layer, Manifest, PluginFolder, PromptArgument, Stage, State } from './manifest_types.js'
 export type {
-  Call, CallTool, ContentBlock, Diagnostic, Effect, Failure, Json, JsonObject, Launch, ManifestEntry, Mode, Next, Notice, Place, Problem, Resolution, Result,
+  Call, CallTool, ContentBlock, Diagnostic, Effect, Failure, Json, JsonObject, Launch, ManifestEntry, Mode, Next, Notice, Place, Problem, Resolution, Result, RightsLeft,
   Schema, Settings, SlotInfo, Slots, Success, ToolInfo, Waits,
 } from './types.js'
 export { usualWaits } from './waits.js'

@@ -32,6 +32,10 @@ export interface Manifest {
   continues?: boolean
   /** Its answers stay in a conversation whose old answers are cleared. */
   stays_in_context?: boolean
+  /** The face that it belongs to, and nobody else lists or calls. */
+  audience?: 'agent'
+  /** Words of rules that speak about it beside those that follow from its input and effects; of our own manifests only. */
+  families?: string[]
   errors?: Record<string, { message?: string; hint?: string; retryable?: boolean }>
   concurrency?: number
   timeout_secs?: number

@@ -35,6 +35,15 @@ export interface Call<Input = JsonObject> {
   /** When it began, in milliseconds since the epoch. */
   readonly at: number
   readonly caller: { readonly surface: string; readonly depth: number; readonly alias?: string; readonly sandbox?: 'strict' | 'none' }
+  /** What is left of the rights, of the kernel's and of each call that this one is a part of: all of them hold. */
+  readonly only?: readonly RightsLeft[]
+}
+/** What is left of the rights of a call; of what is not said nothing was taken away. */
+export interface RightsLeft {
+  /** Names as in the rule `Except(…)`, or `Except(…)` itself for all but those. */
+  readonly tools?: readonly string[]
+  /** Globs; every path that is written has to match one of them, as given and as resolved. Commands that only read still run. */
+  readonly writes?: readonly string[]
 }
 
 /** A complete, valid call that would be the next step. */
@@ -161,6 +170,10 @@ export interface SlotInfo {
   readonly continues?: true
   /** Its answers stay in a conversation whose old answers are cleared. */
   readonly stays_in_context?: true
+  /** It belongs to a face of this name, which lists it and calls it; nobody else does. */
+  readonly audience?: string
+  /** Words of rules that speak about several slots, this one among them. */
+  readonly families: readonly string[]
   /** Contribution ids in the order they are asked. */
   readonly chain: readonly string[]
 }

@@ -2,16 +2,18 @@ import { moduleOf, nearest, problem, type Effect, type JsonObject, type Schema }
 import { foldKey, type Slot, type Tool } from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 
-/** Which action of a tool an input means, and what that choice fills in. Throws VT_ACTION_MISSING, VT_ACTION_UNKNOWN, VT_ACTION_DEPRECATED. */
-export async function infer(tool: Tool, raw: JsonObject): Promise<{ slot: Slot; raw: JsonObject }> {
+/** Which action of a tool an input means, and what that choice fills in; texts name the actions that are `reached`. Throws VT_ACTION_MISSING, VT_ACTION_UNKNOWN, VT_ACTION_DEPRECATED. */
+export async function infer(tool: Tool, raw: JsonObject, reached: Reached): Promise<{ slot: Slot; raw: JsonObject }> {
   const key = Object.keys(raw).find((name) => foldKey(name) === 'action')
   const { [key ?? '']: word, ...rest } = raw
   const declared = typeof word === 'string' && word.trim() !== '' ? word.trim() : undefined
-  const slot = declared === undefined ? await decide(tool, rest) : await named(tool, declared, rest)
+  const slot = declared === undefined ? await decide(tool, rest, reached) : await named(tool, declared, rest, reached)
   return { slot, raw: await preset(slot, rest, declared) }
 }
 
-async function named(tool: Tool, word: string, raw: JsonObject): Promise<Slot> {
+type Reached = (slot: Slot) => boolean
+
+async function named(tool: Tool, word: string, raw: JsonObject, reached: Reached): Promise<Slot> {
   const found = tool.words.get(foldKey(word))
   if (found) return found
   for (const { info, primary } of tool.actions.values()) {
@@ -20,13 +22,13 @@ async function named(tool: Tool, word: string, raw: JsonObject): Promise<Slot> {
       throw problem('VT_ACTION_DEPRECATED', { tool: tool.name, action: word }, { next: { tool: tool.name, input: { action: info.action, ...raw } } })
     }
   }
-  const known = [...tool.actions.keys()]
+  const known = [...tool.actions].flatMap(([action, slot]) => (reached(slot) ? [action] : []))
   const like = nearest(word, known)
   const example = (like && tool.actions.get(like)?.example) || ''
-  throw problem('VT_ACTION_UNKNOWN', { tool: tool.name, action: word, known: known.join(', '), example })
+  throw problem('VT_ACTION_UNKNOWN', { tool: tool.name, action: word, known: known.join(', ') || 'none', example })
 }
 
-async function decide(tool: Tool, raw: JsonObject): Promise<Slot> {
+async function decide(tool: Tool, raw: JsonObject, reached: Reached): Promise<Slot> {
   const view = tool.view(raw)
   for (const rule of ['when', 'otherwise'] as const) {
     const decided: Slot[] = []
@@ -35,15 +37,15 @@ async function decide(tool: Tool, raw: JsonObject): Promise<Slot> {
       if (schema && (await holds(schema, view))) decided.push(slot)
     }
     if (decided.length === 1) return decided[0]!
-    if (decided.length > 1) throw missing(tool, decided)
+    if (decided.length > 1) throw missing(tool, decided.filter(reached))
   }
-  throw missing(tool, [...tool.actions.values()])
+  throw missing(tool, [...tool.actions.values()].filter(reached))
 }
 
 function missing(tool: Tool, candidates: Slot[]): Error {
   const names = candidates.map((slot) => slot.info.action).join(', ')
   const examples = candidates.slice(0, 3).map((slot) => slot.example).join(' ')
-  return problem('VT_ACTION_MISSING', { tool: tool.name, candidates: names, example: examples })
+  return problem('VT_ACTION_MISSING', { tool: tool.name, candidates: names || 'none', example: examples })
 }
 
 /** The values an action's manifest fills in for this input: presets see the caller's word under `action`. */

@@ -1,5 +1,5 @@
 import { nearest, toJson, problem, VtError, type Effect, type JsonObject, type Notice, type Resolution } from '../base/index.js'
-import { foldKey, isListed, slotsOf, toolName, type AliasPart, type Registry, type Slot, type Tool } from '../registry/index.js'
+import { foldKey, isLent, isShown, reaches, slotsOf, toolName, type AliasPart, type Reader, type Registry, type Slot, type Tool } from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 import { translate } from './alias.js'
 import { constrain, type Constraint } from './constraints.js'
@@ -14,23 +14,24 @@ export interface CallTarget {
   alias?: { slot: Slot; part: AliasPart; given: JsonObject }
 }
 
-/** Tool name and action → slot; an alias → its target. Throws VT_TOOL_UNKNOWN, VT_ACTION_*, VT_SLOT_UNBOUND, VT_PLUGIN_UNTRUSTED. */
-export async function resolve(registry: Registry, name: string, sent: unknown): Promise<CallTarget> {
-  const { slots, tools, routes } = registry
+/**
+ * Tool name and action → slot; an alias → its target. Without a reader nothing is called, so that every slot counts; texts name what the reader
+ * is shown. Throws VT_TOOL_UNKNOWN, VT_ACTION_*, VT_SLOT_UNBOUND, VT_PLUGIN_UNTRUSTED, VT_AGENT_NONE.
+ */
+export async function resolve(registry: Registry, name: string, sent: unknown, reader?: Reader): Promise<CallTarget> {
+  const { slots } = registry
   const wanted = toolName(String(name))
   const found = named(registry, wanted)
-  if (!found) {
-    const names = [...tools.values()].flatMap((tool) => (slotsOf(tool).some(isListed) ? [tool.name] : [])).sort()
-    const like = nearest(wanted, [...names, ...routes.keys()])
-    throw problem('VT_TOOL_UNKNOWN', { tool: JSON.stringify(wanted.slice(0, 80)), known: like ? `${like} is the nearest of ${names.join(', ')}` : names.join(', ') })
-  }
+  if (!found) throw unknownTool(registry, wanted, reader)
+  if (reader) requireLent('info' in found ? [found] : slotsOf(found), reader)
   const only = 'info' in found ? found : found.only
   const isKnown = (key: string) => (only ? only.shape.names.has(key) : key === 'action')
   const unwrapped = read(sent, wanted, isKnown, only)
   const input = only?.info.action !== undefined && unwrapped['action'] === only.info.action && !isKnown('action') ? withoutAction(unwrapped) : unwrapped
   // A tool of another vocabulary may have the name of one that has actions; the name of one action never leads to another.
   const acts = only && only.info.action === undefined && !isKnown('action') && only.tool.actions.has(String(input['action']))
-  const { slot, raw } = only && !acts ? { slot: only, raw: input } : await infer(acts ? only.tool : (found as Tool), input)
+  const { slot, raw } = only && !acts ? { slot: only, raw: input } : await infer(acts ? only.tool : (found as Tool), input, (one) => reaches(registry, reader ?? {}, one))
+  if (reader) requireLent([slot], reader)
   if (slot.refusal) throw slot.refusal
   const block = slot.primary.manifest.alias
   if (!block) return { slot, raw }
@@ -39,8 +40,23 @@ export async function resolve(registry: Registry, name: string, sent: unknown): 
   const { to, input: translated, part } = translate(block, given, !own)
   const next = slots.get(to)
   if (!next || next.primary.manifest.alias) throw problem('VT_SLOT_UNBOUND', { slot: slot.info.slot, ids: to, reason: 'an alias stands for a slot, never for another alias' })
+  if (reader) requireLent([next], reader)
   if (next.refusal) throw next.refusal
   return { slot: next, raw: translated, alias: { slot, part, given } }
+}
+
+function unknownTool({ slots, tools, routes }: Registry, wanted: string, reader: Reader = {}): VtError {
+  const shown = (slot: Slot | undefined) => slot !== undefined && isShown({ slots }, reader, slot)
+  const names = [...tools.values()].flatMap((tool) => (slotsOf(tool).some(shown) ? [tool.name] : [])).sort()
+  const others = [...routes].flatMap(([name, slot]) => (slots.has(slot) && reaches({ slots }, reader, slots.get(slot)!) ? [name] : []))
+  const like = nearest(wanted, [...names, ...others])
+  return problem('VT_TOOL_UNKNOWN', { tool: JSON.stringify(wanted.slice(0, 80)), known: like ? `${like} is the nearest of ${names.join(', ')}` : names.join(', ') })
+}
+
+/** What belongs to a face is there for that face alone. */
+function requireLent(slots: readonly Slot[], { lent }: Reader): void {
+  const [first] = slots
+  if (first && slots.every(({ info }) => !isLent(info, lent))) throw problem('VT_AGENT_NONE', { slot: slots.length === 1 ? first.info.slot : first.info.tool })
 }
 
 /** The slot or the tool of a name, however the name is decorated or spelt. */
@@ -105,12 +121,14 @@ export interface Spelling {
   constraint?: Constraint | undefined
   /** The input as an alias was given it. */
   said?: JsonObject | undefined
+  /** Whether texts may name a slot. */
+  reached?: (slot: Slot) => boolean
 }
 
 /** The caller's input in the words and types of the slot's schema: `given` as said, `input` with caps, constraints and defaults. Throws VT_INPUT_*, VT_POLICY_DENIED. */
-export async function spell(slot: Slot, raw: JsonObject, { example = slot.example, constraint, said }: Spelling = {}): Promise<Spelt> {
+export async function spell(slot: Slot, raw: JsonObject, { example = slot.example, constraint, said, reached }: Spelling = {}): Promise<Spelt> {
   const { given: renamed, unknown } = rename(raw, slot.shape)
-  if (unknown.length) throw strange(slot, unknown[0]!, example)
+  if (unknown.length) throw strange(slot, unknown[0]!, example, reached)
   const given = coerce(renamed, slot.shape)
   const capped = limit(given, slot.shape)
   const { input, notices, silent } = constraint ? constrain(constraint, slot.info, capped.input, given, said) : { input: capped.input, notices: [], silent: [] }
@@ -131,10 +149,10 @@ async function prepare(slot: Slot): Promise<Check> {
 }
 
 /** A property nobody knows here: one of a sister action, or a slip of the pen. */
-function strange(slot: Slot, field: string, example: string): Error {
+function strange(slot: Slot, field: string, example: string, reached: Spelling['reached'] = () => true): Error {
   // A slot may have more to say about fields that it does not know.
   const advice = [slot.info.errors['VT_INPUT_UNKNOWN']?.hint, example].filter(Boolean).join(' ')
-  const owner = [...slot.tool.actions.values()].find((other) => other !== slot && other.shape.names.has(foldKey(field)))
+  const owner = [...slot.tool.actions.values()].find((other) => other !== slot && reached(other) && other.shape.names.has(foldKey(field)))
   if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, example: advice })
   const names = Object.keys(slot.shape.properties)
   const like = nearest(field, names)

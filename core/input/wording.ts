@@ -1,5 +1,5 @@
-import { inertJson, type Failure, type JsonObject, type Result } from '../base/index.js'
-import { isListed, splitName, type Registry, type Slot } from '../registry/index.js'
+import { inertJson, isObject, type Failure, type JsonObject, type Next, type Result } from '../base/index.js'
+import { isShown, reaches, splitName, type Reader, type Registry, type Slot } from '../registry/index.js'
 import { translate } from './alias.js'
 
 /**
@@ -78,13 +78,14 @@ export const plainWords: Words = (slot, { input, alone }) => {
 /** A text for whoever reads it outside of a call. */
 export const plainly = (text: string): string => speak(text, plainWords)
 
-/** The words of a caller: those of the dialect that they called by, else what is shown to them. Worked out when a text first needs them. */
-export function wordsFor(registry: Registry, called: { slot: Slot; alias?: { slot: Slot } } | undefined): Words {
+/** The words of a caller: those of the dialect that they called by, else what is shown to them; nothing for what is not left to them. Worked out when a text first needs them. */
+export function wordsFor(registry: Registry, called: { slot: Slot; alias?: { slot: Slot } } | undefined, reader: Reader = {}): Words {
   let made: Words | undefined
-  return (id, how) => (made ??= wordsOf(registry, called))(id, how)
+  return (id, how) => (made ??= wordsOf(registry, called, reader))(id, how)
 }
 
-function wordsOf(registry: Registry, called: { slot: Slot; alias?: { slot: Slot } } | undefined): Words {
+function wordsOf(registry: Registry, called: { slot: Slot; alias?: { slot: Slot } } | undefined, reader: Reader): Words {
+  const shown = (slot: Slot) => isShown(registry, reader, slot)
   const dialects = [called?.alias?.slot.primary.manifest.dialect ?? []].flat()
   const named: Words = (id, how) => {
     const split = registry.each ? splitName(registry, registry.slots.get(id)!) : undefined
@@ -92,13 +93,13 @@ function wordsOf(registry: Registry, called: { slot: Slot; alias?: { slot: Slot 
   }
   return (id, how) => {
     const slot = registry.slots.get(id)
-    if (!slot || slot.refusal) return undefined
+    if (!slot || slot.refusal || !reaches(registry, reader, slot)) return undefined
     const spoken = dialects.length > 0 ? byAlias(registry, id, how, (alias) => [alias.primary.manifest.dialect ?? []].flat().some((one) => dialects.includes(one))) : undefined
     if (spoken !== undefined) return spoken
-    if (isListed(slot)) return named(id, how)
+    if (shown(slot)) return named(id, how)
     // Who calls by a name that is not shown knows the others too.
-    const knows = called && !called.alias && !isListed(called.slot)
-    return byAlias(registry, id, how, isListed) ?? (knows ? named(id, how) : undefined)
+    const knows = called && !called.alias && !shown(called.slot)
+    return byAlias(registry, id, how, shown) ?? (knows ? named(id, how) : undefined)
   }
 }
 
@@ -128,4 +129,19 @@ export function worded(result: Result, words: Words): Result {
   const { say } = error.details ?? {}
   const details = typeof say === 'string' ? { details: { ...error.details, say: speak(say, words) } } : {}
   return { ...result, error: { ...error, hint: speak(error.hint, words), ...details } } satisfies Failure
+}
+
+/** Without a follow-up call to what is not left to whoever reads it. */
+export function withinReach(result: Result, registry: Registry, reader: Reader): Result {
+  const { next } = (result.ok ? result.output : result.error) as { next?: unknown }
+  if (!isObject(next)) return result
+  const { tool, input } = next as Partial<Next>
+  const slot = registry.slots.get(`${tool}/${String(input?.['action'])}`) ?? registry.slots.get(String(tool))
+  if (!slot || reaches(registry, reader, slot)) return result
+  if (result.ok) {
+    const { next: _, ...output } = result.output
+    return { ...result, output }
+  }
+  const { next: _, ...error } = result.error
+  return { ...result, error }
 }

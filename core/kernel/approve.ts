@@ -3,9 +3,8 @@ import type { Registry } from '../registry/index.js'
 import type { CallRun } from './context.js'
 import { worse, type Judge, type Pipelines } from './pipelines.js'
 import type { Approval, Verdict } from './plugin_types.js'
+import { failed } from './refused.js'
 import type { Approved, Explanation } from './types.js'
-
-export const failed = (...of: Parameters<typeof problem>): Failure => ({ ok: false, error: problem(...of).problem })
 
 /** The failure for a verdict, after the question where the verdict is `ask`; nothing when the call may run. */
 export async function judge(registry: Registry, call: Call, run: CallRun, judged: Verdict | undefined, standIn: Pipelines['answer']): Promise<Failure | undefined> {

@@ -1,13 +1,14 @@
-import { LazyAbort, failure, firstLine, deepFreeze, moduleOf, notApplied, toJson, problem, texts, visibleResult, type Call, type Failure, type JsonObject, type Notice, type Result, type SlotInfo } from '../base/index.js'
-import { modeOfCall } from '../config/index.js'
-import { answerAs, confine, constraintOf, effectsIn, placesOf, effectsOfName, recordedName, resolve, speak, spell, withExample, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
-import { renamed } from '../registry/index.js'
+import { LazyAbort, deepFreeze, moduleOf, toJson, problem, texts, visibleResult, type Call, type Failure, type JsonObject, type Notice, type Result, type RightsLeft, type SlotInfo } from '../base/index.js'
+import { answerAs, confine, constraintOf, effectsIn, placesOf, recordedName, resolve, speak, spell, withinReach, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
+import { reaches, renamed } from '../registry/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
-import { explanation, failed, judge } from './approve.js'
+import { explanation, judge } from './approve.js'
+import { callRights, narrow, type CallRights } from './call_rights.js'
 import { callerOf, type CallRun, type Held, type KernelSessions } from './context.js'
 import { execution } from './execute.js'
 import type { Generation } from './generation.js'
 import type { Pipelines } from './pipelines.js'
+import { asFailure, couldChange, failed, nobody, recordedInput } from './refused.js'
 import type { CallOptions, Explanation } from './types.js'
 import type { OnFault } from './uncaught.js'
 
@@ -20,6 +21,8 @@ export interface CallerOptions {
   sessions: KernelSessions
   surface: string
   report: OnFault
+  /** What is left of the rights of every call. */
+  only: readonly RightsLeft[] | undefined
   /** The generation that a new call belongs to. */
   current: () => Generation
 }
@@ -49,6 +52,8 @@ interface Asked {
   readonly sent: unknown
   readonly options: CallOptions
   readonly depth: number
+  /** The call that this one is a part of. */
+  readonly outer?: Call
   readonly again?: Pick<CallTarget, 'alias'>
   /** A plugin that this call is a part of: it does nothing that the plugin may not. */
   readonly held?: Held
@@ -88,23 +93,27 @@ export function createCaller(options: CallerOptions): Caller {
 async function invoke(calls: Calls, asked: Asked): Promise<Result> {
   const { tool, sent, again } = asked
   const generation = calls.current()
+  const { registry } = generation
+  const rights = callRights(generation.settings, asked, calls.only)
   let target: CallTarget | undefined
   let call: Call | undefined
   let run: CallRun | undefined
   let begun = false
   // Made once, when the target is known or cannot be.
   let framed: (Asked & { words: Words }) | undefined
-  const inWords = () => (framed ??= { ...asked, words: asked.words ?? wordsFor(generation.registry, target) })
+  const inWords = () => (framed ??= { ...asked, words: asked.words ?? wordsFor(registry, target, rights) })
+  const tell = (result: Result) => withinReach(worded(result, inWords().words), registry, rights)
   generation.life.enter()
   try {
-    target = { ...(await resolve(generation.registry, tool, sent)), ...again }
-    const checked = await check(calls, generation, target, asked)
+    narrow(rights, registry, asked.options)
+    target = { ...(await resolve(registry, tool, sent, rights)), ...again }
+    const checked = await check(calls, generation, target, asked, rights)
     call = checked.call
     run = start(calls, generation, target.slot.info, checked, inWords())
     const { prePolicy, execute, postCompaction, answer } = calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
     const verdict = await prePolicy.promise(undefined, call)
     if (verdict && 'deny' in verdict && verdict.instead && !again) return await reissued(calls, target, verdict.instead, inWords())
-    const refused = await judge(generation.registry, call, run, verdict, answer)
+    const refused = await judge(registry, call, run, verdict, answer)
     if (!refused && run.cancel.aborted) throw problem('VT_CALL_ABORTED')
     const beyond = refused ? undefined : asked.held && call.effects.find((effect) => !asked.held!.effects.includes(effect))
     if (beyond) throw problem('VT_PLUGIN_EFFECT', { id: asked.held!.id, effect: beyond })
@@ -112,13 +121,13 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
     const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
     const answered = target.alias ? await translated(generation, target.alias, result) : result
     const whole = withNotices(answered, isCut(answered) ? [...checked.notices, ...checked.silent] : checked.notices)
-    return await postCompaction.promise(worded(whole, inWords().words), call)
+    return await postCompaction.promise(tell(whole), call)
   } catch (error) {
     const result = asFailure(error, !begun && couldChange(generation, tool, target), target)
-    call ??= unchecked(calls, target, generation, asked)
+    call ??= unchecked(calls, target, asked, rights)
     run ??= start(calls, generation, target?.slot.info ?? nobody(call.slot), { call, judged: () => [] }, inWords())
     const { postCompaction } = calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
-    return await postCompaction.promise(worded(result, inWords().words), call)
+    return await postCompaction.promise(tell(result), call)
   } finally {
     run?.end()
     generation.life.leave()
@@ -137,24 +146,27 @@ async function reissued(calls: Calls, { slot: { info }, alias }: CallTarget, inp
 async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
   const { tool, sent } = asked
   const generation = calls.current()
+  const { registry } = generation
+  const rights = callRights(generation.settings, asked, calls.only)
   let target: CallTarget | undefined
   let run: CallRun | undefined
   generation.life.enter()
   try {
-    target = await resolve(generation.registry, tool, sent)
-    const checked = await check(calls, generation, target, asked)
+    narrow(rights, registry, asked.options)
+    target = await resolve(registry, tool, sent, rights)
+    const checked = await check(calls, generation, target, asked, rights)
     const { call } = checked
     const notes: NonNullable<CallRun['notes']> = []
     run = start(calls, generation, target.slot.info, checked, asked, notes)
     const { judges } = calls.pipelines.get(generation) ?? (await pipelinesOf(calls, generation))
     const { info, chain } = target.slot
     const would = chain[0] && (await generation.loader.render(chain[0], call.input, info))
-    const explained = await explanation(generation.registry, judges, call, notes)
-    const hint = explained.hint && speak(explained.hint, wordsFor(generation.registry, target))
+    const explained = await explanation(registry, judges, call, notes)
+    const hint = explained.hint && speak(explained.hint, wordsFor(registry, target, rights))
     return { ...explained, ...(hint && { hint }), ...(would && { would }) }
   } catch (error) {
-    const { error: { message, hint } } = worded(asFailure(error, couldChange(generation, tool, target), target), wordsFor(generation.registry, target)) as Failure
-    return { mode: modeOfCall(generation.settings, asked.options.mode), verdict: 'refused', reason: message, hint, chain: [] }
+    const { error: { message, hint } } = worded(asFailure(error, couldChange(generation, tool, target), target), wordsFor(registry, target, rights)) as Failure
+    return { mode: rights.mode, verdict: 'refused', reason: message, hint, chain: [] }
   } finally {
     run?.end()
     generation.life.leave()
@@ -162,9 +174,9 @@ async function explain(calls: Calls, asked: Asked): Promise<Explanation> {
 }
 
 /** A call that was refused before it was checked, for the compactors: its answer is shortened and recorded like any other. */
-function unchecked(calls: Calls, target: CallTarget | undefined, generation: Generation, { tool, sent, options, depth }: Asked): Call {
+function unchecked(calls: Calls, target: CallTarget | undefined, { tool, sent, options, depth }: Asked, { mode, only }: CallRights): Call {
   const { slot } = target ?? {}
-  const input = readable(sent)
+  const input = recordedInput(sent)
   return deepFreeze({
     id: nextId(calls),
     slot: slot?.info.slot ?? recordedName(tool),
@@ -172,7 +184,8 @@ function unchecked(calls: Calls, target: CallTarget | undefined, generation: Gen
     given: input,
     effects: slot?.info.effects ?? [],
     places: [],
-    mode: modeOfCall(generation.settings, options.mode),
+    mode,
+    ...(only && { only }),
     session: options.session ?? 'main',
     at: Date.now(),
     caller: callerOf({ options, depth }, calls.surface, target?.alias?.slot.info.slot),
@@ -181,11 +194,11 @@ function unchecked(calls: Calls, target: CallTarget | undefined, generation: Gen
 
 const nextId = (calls: Calls): string => `c${(++calls.count).toString(36)}`
 
-async function check(calls: Calls, generation: Generation, { slot, raw, alias }: CallTarget, { options, depth }: Asked): Promise<Checked> {
+async function check(calls: Calls, generation: Generation, { slot, raw, alias }: CallTarget, { options, depth }: Asked, rights: CallRights): Promise<Checked> {
   if (depth > MAX_DEPTH) throw problem('VT_CALL_DEPTH', { limit: MAX_DEPTH, slot: slot.info.slot })
   calls.workspace.refuseMoved()
   const constraint = constraintOf(generation.settings, slot.info)
-  const { given, input, notices, silent } = await spell(slot, raw, { example: (alias?.slot ?? slot).example, constraint, said: alias?.given })
+  const { given, input, notices, silent } = await spell(slot, raw, { example: (alias?.slot ?? slot).example, constraint, said: alias?.given, reached: (one) => reaches(generation.registry, rights, one) })
   const confined = confine(input, slot.shape, calls.workspace)
   const effects = await effectsIn(slot, input)
   let places: Call['places'] | undefined
@@ -199,7 +212,8 @@ async function check(calls: Calls, generation: Generation, { slot, raw, alias }:
     get places() {
       return (places ??= deepFreeze(placesOf(confined, slot.shape, effects, calls.workspace)))
     },
-    mode: modeOfCall(generation.settings, options.mode),
+    mode: rights.mode,
+    ...(rights.only && { only: rights.only }),
     session: options.session ?? 'main',
     at: Date.now(),
     caller: deepFreeze(callerOf({ options, depth }, calls.surface, alias?.slot.info.slot)),
@@ -216,6 +230,7 @@ function start(calls: Calls, generation: Generation, slot: SlotInfo, { call, jud
   calls.running.set(cancel, generation)
   const run: CallRun = {
     slot,
+    only: call.only,
     session: calls.sessions.get(call.session),
     cancel,
     options,
@@ -225,7 +240,11 @@ function start(calls: Calls, generation: Generation, slot: SlotInfo, { call, jud
     held,
     places: judged,
     committed: false,
-    nest: (tool, input, by = held) => invoke(calls, { tool, sent: input, options: { ...options, session: call.session, signal: cancel.signal }, depth: depth + 1, ...(by && { held: by }), ...(words && { words }) }),
+    nest(tool, input, how, by = held) {
+      const { only: _, ...whole } = options
+      const nested = { ...whole, mode: call.mode, ...how, session: call.session, signal: cancel.signal }
+      return invoke(calls, { tool, sent: input, options: nested, depth: depth + 1, outer: call, ...(by && { held: by }), ...(words && { words }) })
+    },
     commit(how) {
       if (cancel.aborted && !run.committed) throw problem('VT_CALL_ABORTED')
       run.committed ||= how === 'changing'
@@ -248,12 +267,6 @@ async function pipelinesOf({ pipelines, runs, report }: Calls, generation: Gener
   return built
 }
 
-/** Whether an answer was cut. */
-const isCut = (result: Result): boolean => result.ok && (result.output['truncated'] === true || result.output['next'] !== undefined)
-
-const withNotices = (result: Result, notices: Notice[]): Result =>
-  notices.length ? { ...result, notices: [...notices, ...(result.notices ?? [])] } : result
-
 /** The last step of execute for a call through an alias: its answer in the terms of the alias. */
 async function translated({ loader }: Generation, { slot, part, given }: NonNullable<CallTarget['alias']>, result: Result): Promise<Result> {
   if (!moduleOf(slot.primary.manifest) || !result.ok) return answerAs(part, result, given)
@@ -261,29 +274,8 @@ async function translated({ loader }: Generation, { slot, part, given }: NonNull
   return toJson(await reword(result, given), { bytes: 32 * 1_048_576 }) as Result
 }
 
-/** The input of a refused call where it is plain data of a moderate size, else an empty object. */
-function readable(sent: unknown): JsonObject {
-  try {
-    const value = toJson(sent, { bytes: 65_536 })
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
-  } catch {
-    return {}
-  }
-}
+/** Whether an answer was cut. */
+const isCut = (result: Result): boolean => result.ok && (result.output['truncated'] === true || result.output['next'] !== undefined)
 
-/** The contract of a name without a slot. */
-const nobody = (slot: string): SlotInfo => ({ slot, tool: slot, description: '', effects: [], input: {}, detailed: [], errors: {}, chain: [], names: [slot], aliases: [] })
-
-/** Whether a call could have changed something: a call without a slot is judged by all effects of its tool. */
-function couldChange({ registry }: Generation, name: string, target: CallTarget | undefined): boolean {
-  const effects = target ? target.slot.info.effects : effectsOfName(registry, name)
-  return effects.some((effect) => effect === 'write' || effect === 'exec')
-}
-
-/** An error from before the slot ran, as a failure; its example uses the name that was called. A possible change was then `prevented`. */
-function asFailure(error: unknown, prevented: boolean, target?: CallTarget): Failure {
-  const { slot, alias } = target ?? {}
-  const known = failure(withExample(error, alias?.slot ?? slot)) ?? failed('VT_CALL_FAILED', { plugin: 'kernel', reason: firstLine(error) })
-  if (prevented) known.error = notApplied(known.error)
-  return alias ? (answerAs(alias.part, known, alias.given) as Failure) : known
-}
+const withNotices = (result: Result, notices: Notice[]): Result =>
+  notices.length ? { ...result, notices: [...notices, ...(result.notices ?? [])] } : result

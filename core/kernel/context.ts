@@ -1,7 +1,7 @@
 import { blocksOf, deepFreeze, optionsOf, redactText, visible, visibleAsker, visibleClient, visibleText } from '../base/index.js'
 import type { Call, LazyAbort, Contribution, Effect, JsonObject, Result, Settings, SlotInfo } from '../base/index.js'
 import type { OpenWorkspace, Workspace } from '../workspace/index.js'
-import type { Context, Host, Judged, LogLevel, Progress, Session } from './plugin_types.js'
+import type { Context, Host, Judged, LessRights, LogLevel, Progress, Session } from './plugin_types.js'
 import type { CallOptions } from './types.js'
 
 /** The sessions of a kernel: state that outlives a call, by id. */
@@ -43,11 +43,12 @@ class SessionState implements Session {
 /** One call under way: what its contexts share. */
 export interface CallRun {
   readonly slot: SlotInfo
+  readonly only: Call['only']
   readonly session: Session
   readonly cancel: LazyAbort
   readonly options: CallOptions
   readonly depth: number
-  readonly nest: (tool: string, input: JsonObject, held?: Held) => Promise<Result>
+  readonly nest: (tool: string, input: JsonObject, how?: LessRights, held?: Held) => Promise<Result>
   readonly held: Held | undefined
   readonly end: () => void
   /** Collects the notes of policies when a call is only explained. */
@@ -79,6 +80,7 @@ export interface ContextServices {
   readonly rightsOf: (contribution: Contribution) => readonly Effect[]
 }
 
+const nothing = Object.freeze({})
 /** The number of reports that may come at once; one more is allowed for every tenth of a second. */
 const BURST = 10
 const REFILL_MS = 100
@@ -120,7 +122,8 @@ class CallContext implements Context {
     return this.run.session
   }
   get host() {
-    return this.services.host
+    const { services: { host }, run: { only } } = this
+    return only ? { ...host, slots: () => host.slots(only) } : host
   }
   get explain() {
     const { notes } = this.run
@@ -137,7 +140,11 @@ class CallContext implements Context {
   }
   get call() {
     const { run, contribution } = this
-    return contribution.layer === 'builtin' ? run.nest : (tool: string, input: JsonObject) => run.nest(tool, input, this.held)
+    return (tool: string, input: JsonObject, how?: LessRights) => run.nest(tool, input, lessRights(how), contribution.layer === 'builtin' ? undefined : this.held)
+  }
+  get lent() {
+    const { slot, options } = this.run
+    return (slot.audience !== undefined && options.lent) || nothing
   }
   /** Through other slots a stranger looks, asks, and does what its plugin is known for, and no more than whoever called it. */
   private get held(): Held {
@@ -165,6 +172,9 @@ class CallContext implements Context {
     return this.services.changed
   }
 }
+
+/** No more of what a plugin says beside a call than that it leaves less of the rights. */
+const lessRights = (how: LessRights | undefined): LessRights => ({ ...(how?.mode !== undefined && { mode: how.mode }), ...(how?.only !== undefined && { only: how.only }) })
 
 /** A plugin that holds the calls below it to these effects. */
 export type Held = { readonly id: string; readonly effects: readonly Effect[] }

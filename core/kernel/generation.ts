@@ -1,13 +1,13 @@
 import { homedir } from 'node:os'
 import {
   dataFolder, fromError, InFlight, moduleOf, nearest, problem, redactText, report, usualWaits, type Contribution, type Diagnostic, type PluginFolder,
-  type Settings, type VtError, type Waits,
+  type RightsLeft, type Settings, type VtError, type Waits,
 } from '../base/index.js'
 import { builtinModes, homeOf, loadSettings, permittedMode, settingsFor, settingsLocations, type LoadedSettings, type Origin, type VerbModes } from '../config/index.js'
 import { sanitize } from '../documents/index.js'
 import { joinConstraints, type Constraint } from '../input/index.js'
 import { configuredContributions, discoverManifests, pluginsOf } from '../manifests/index.js'
-import { bind, isListed, policyNames, slotsOf, toolInfo, type Registry, type Withheld } from '../registry/index.js'
+import { bind, isListed, isShown, policyNames, slotsOf, toolInfo, type Registry, type Withheld } from '../registry/index.js'
 import { skillFinder, skillLocations, type Skill } from '../skills/index.js'
 import { copyOf, inCopy, needsConsent, openLockVerifier, openTrust, type LockVerifier, type Trust } from '../trust/index.js'
 import { hiddenBy, type OpenWorkspace } from '../workspace/index.js'
@@ -52,6 +52,8 @@ export interface GenerationSources {
   changed: (uri: string) => void
   /** Aborts when nobody waits for a generation any more: what is being started for it is given up. */
   stopping: AbortSignal
+  /** What is left of the rights of every call. */
+  only: readonly RightsLeft[] | undefined
   /** Requests the next generation. */
   renew: () => void
   bring: Host['bring']
@@ -216,7 +218,7 @@ function bound(prepared: Preparation, hooks: HookGroups): Registry {
     registry.diagnostics.push(fromError(error, home))
     if (judges) registry.missing.push({ id: name, reason: `${error.message} ${error.problem.hint}`, agreed: true })
   }
-  registry.diagnostics.push(...policyNames(settings, registry), ...unknownEvents(hooks))
+  registry.diagnostics.push(...policyNames(settings, registry, sources.options.only), ...unknownEvents(hooks))
   return (prepared.registry = registry)
 }
 
@@ -227,7 +229,7 @@ function hostOf({ sources, waits, loaded, locations: { home } }: Preparation, re
     origins: () => loaded.origins,
     home,
     waits,
-    slots: () => [...registry.slots.values()].filter(isListed).map(({ info }) => info),
+    slots: (only = sources.only) => [...registry.slots.values()].filter((slot) => isShown(registry, { only }, slot)).map(({ info }) => info),
     resolve,
     describe: (name) => {
       const tool = registry.tools.get(name)

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { moduleOf, type ToolInfo } from '../base/index.js'
 import { homeOf, modeOfCall } from '../config/index.js'
 import { speak, wordsFor } from '../input/index.js'
-import { listTools } from '../registry/index.js'
+import { listTools, type Reader } from '../registry/index.js'
 import { withSkills } from '../skills/index.js'
 import { openWorkspace } from '../workspace/index.js'
 import type { Generation } from './generation.js'
@@ -39,7 +39,11 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     explain: (tool, input, options = {}) => running.caller.explain(tool, input, options),
     list: () => current().services.host.slots(),
     describe: (name) => described(current(), name),
-    tools: () => listTools(current().registry).flatMap((tool) => shown(current(), tool) ?? []),
+    tools({ audience, only: tools } = {}) {
+      const only = [...(running.surroundings.only ?? []), ...(tools ? [{ tools }] : [])]
+      const reader = { ...(audience !== undefined && { lent: { [audience]: true } }), ...(only.length > 0 && { only }) }
+      return listTools(current().registry, reader).flatMap((tool) => shown(current(), tool, reader) ?? [])
+    },
     mode: (asked) => modeOfCall(current().settings, asked),
     contributions: () => current().registry.infos,
     providers: () => providersOf(current()),
@@ -70,7 +74,8 @@ function described(generation: Generation, name: string): ReturnType<Kernel['des
 }
 
 /** A tool in the form for a model. */
-const shown = (generation: Generation, tool: ToolInfo): ToolInfo | undefined => withSkills(tool, generation, (text) => speak(text, wordsFor(generation.registry, undefined)))
+const shown = (generation: Generation, tool: ToolInfo, reader: Reader = {}): ToolInfo | undefined =>
+  withSkills(tool, generation, (text) => speak(text, wordsFor(generation.registry, undefined, reader)))
 
 async function surfaceOf({ registry, loader }: Generation, verb: string): Promise<SurfaceMain | undefined> {
   const contribution = registry.surfaces.get(verb)

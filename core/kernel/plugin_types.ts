@@ -1,5 +1,5 @@
 import type {
-  Asker, Call, CallTool, Client, Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Next, PromptArgument, Resolution, Result, SlotInfo,
+  Asker, Call, CallTool, Client, Contribution, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, Next, PromptArgument, Resolution, Result, RightsLeft, SlotInfo,
   State, ToolInfo, Waits,
 } from '../base/index.js'
 import type { Origin } from '../config/index.js'
@@ -114,13 +114,20 @@ export interface Context {
   readonly ask: Asker | undefined
   /** The program at the other end of the connection; absent where none can be asked. */
   readonly client: Client | undefined
-  /** An ordinary call of the same session, approver and mode; depth at most 4. */
-  readonly call: CallTool<[input: JsonObject]>
+  /** An ordinary call of the same session and approver; depth at most 4. It has the rights of this call, or less where `how` says so. */
+  readonly call: CallTool<[input: JsonObject, how?: LessRights], [how?: LessRights]>
+  /** What the face of the call lends the tools that belong to it; of any other tool it is empty. */
+  readonly lent: Readonly<JsonObject>
   /** Ten at once and ten a second, the rest is dropped; none after the result. */
   progress(update: Progress): void
   log(level: LogLevel, message: string): void
   /** Says that what is behind the URI of a resource is no longer what it was. */
   changed(uri: string): void
+}
+/** Fewer rights: a stricter mode, and what is left of the others. */
+export interface LessRights {
+  mode?: Mode
+  only?: RightsLeft
 }
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export interface Progress {
@@ -141,7 +148,8 @@ export interface Host {
   /** The `.vtcode` folder of the user. */
   readonly home: string
   readonly waits: Readonly<Waits>
-  slots(): SlotInfo[]
+  /** What is shown to everybody, as far as `only` leaves it; to a call no more than is left to it. */
+  slots(only?: readonly RightsLeft[]): SlotInfo[]
   /** The slot behind a call; nothing where the call leads to none. Contract: never rejects. */
   resolve(tool: string, input?: unknown): Promise<Resolution | undefined>
   describe(tool: string): ToolInfo | undefined

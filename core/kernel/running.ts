@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { report as diagnose, firstLine, texts, VtError, type Contribution, type Diagnostic, type Resolution } from '../base/index.js'
 import { quietMs, watchFiles } from '../documents/index.js'
 import { resolution } from '../input/index.js'
+import { rightsLeft } from '../registry/index.js'
 import type { Skill } from '../skills/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
 import { createCaller, type Caller } from './call.js'
@@ -50,6 +51,7 @@ type Reload = Awaited<ReturnType<Kernel['reload']>>
 /** Completes workspace changes that a killed process left unfinished, and builds the first generation. Throws VT_CONFIG_*. */
 export async function begin(options: KernelOptions, workspace: OpenWorkspace): Promise<Running> {
   const sessions = new KernelSessions()
+  const only = options.only && [rightsLeft(options.only)]
   const stopping = new AbortController()
   const current = () => running.generation
   const report: GenerationSources['report'] = (contribution, error) => noteFault(running, contribution, error)
@@ -67,7 +69,7 @@ export async function begin(options: KernelOptions, workspace: OpenWorkspace): P
     // `generation` and `turn` are set before anything here is used.
     generation: undefined!,
     turn: undefined!,
-    caller: createCaller({ workspace, sessions, surface: options.surface ?? 'library', report, current }),
+    caller: createCaller({ workspace, sessions, only, surface: options.surface ?? 'library', report, current }),
     skills: new ActivatedSkills({ current, build: (more) => build(running, current().number + 1, more), enter: (next) => !running.closed && enter(running, next) }),
     surroundings: {
       options,
@@ -76,6 +78,7 @@ export async function begin(options: KernelOptions, workspace: OpenWorkspace): P
       diagnostics: () => diagnosticsOf(running),
       changed: (uri) => running.watchers.forEach((tell) => tell(uri)),
       stopping: stopping.signal,
+      only,
       renew: () => void renew(running),
       resolve: (tool, input) => resolvedBy(running, tool, input),
       bring: (skill, { id }) => inTurn(running, () => running.skills.bring(skill, id)),

@@ -1,5 +1,5 @@
 import type {
-  Asker, CallTool, Client, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, PluginFolder, Resolution, Settings, SlotInfo,
+  Asker, CallTool, Client, ContributionInfo, Diagnostic, Effect, JsonObject, Mode, PluginFolder, Resolution, RightsLeft, Settings, SlotInfo,
   ToolInfo, Waits,
 } from '../base/index.js'
 import type { Config, Origin } from '../config/index.js'
@@ -42,6 +42,10 @@ export interface CallOptions {
   session?: string
   /** The mode of this call and of those it makes, lowered to what `kernel.mode` permits; default: the kernel's. */
   mode?: Mode
+  /** What is left of the rights of this call and of those it makes: they have no more than this, the kernel and an outer call leave them. */
+  only?: RightsLeft
+  /** What the face lends tools of its own, under the name of their audience; opaque to the kernel, and for this call only. */
+  lent?: Readonly<JsonObject>
   /** Commands run in a sandbox or not at all (`strict`), or without one unless the settings require it (`none`); default: as the settings say. */
   sandbox?: 'strict' | 'none'
   /** Face the call came through, for the record. */
@@ -68,6 +72,8 @@ export interface KernelOptions {
   /** Settings of the call layer: data, `a.b=value`, or the path of a settings file that stands instead of the workspace's; later ones win. */
   config?: Config | string | readonly (Config | string)[]
   mode?: Mode
+  /** What is left of the rights of every call. Throws VT_POLICY_ONLY. */
+  only?: RightsLeft
   /** The mode when neither the settings nor `mode` say one. */
   default_mode?: Mode
   /** The verb that is run: its manifest may say which mode it works in. */
@@ -104,7 +110,8 @@ export interface Kernel {
   explain(tool: string, input?: unknown, options?: CallOptions): Promise<Explanation>
   list(): SlotInfo[]
   describe(tool: string): ToolInfo | undefined
-  tools(): ToolInfo[]
+  /** The tools as a model is shown them: those of everybody and of an `audience`; `only` leaves all other tools and actions out. */
+  tools(how?: { audience?: string; only?: readonly string[] }): ToolInfo[]
   contributions(): ContributionInfo[]
   /** Every folder of a plugin that was found, whatever became of what it holds. */
   plugins(): PluginFolder[]

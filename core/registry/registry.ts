@@ -1,5 +1,6 @@
 import { moduleOf, wildcard, type Contribution, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Schema, type SlotInfo } from '../base/index.js'
 import { targetsOf } from './alias_targets.js'
+import { familiesOf } from './families.js'
 import { offeredInput } from './resource_input.js'
 import { foldKey, inputShape, type InputShape } from './shape.js'
 import { spellingsOf } from './spellings.js'
@@ -112,7 +113,9 @@ function contractOf(registry: Registry, id: string, { primary, chain }: Claim): 
   const targets = targetsOf(manifest.alias ?? {}).flatMap((target) => registry.slots.get(target) ?? [])
   const input = once(() => (manifest.alias && !manifest.input && targets[0] ? targets[0].info.input : schemaOf(id, primary, registry)))
   const program = programOf(primary, registry.adapters)
-  return Object.freeze({
+  // What a word of a rule means is not for a stranger to say.
+  const families = once(() => familiesOf(info, primary.layer === 'builtin' ? (manifest.families ?? []) : []))
+  const info: SlotInfo = Object.freeze({
     slot: id,
     tool,
     ...(action !== undefined && { action }),
@@ -140,7 +143,12 @@ function contractOf(registry: Registry, id: string, { primary, chain }: Claim): 
     ...(chain.length > 0 && chain.every((one) => one.manifest.keeps_history) && { keeps_history: true }),
     ...(manifest.continues && { continues: true }),
     ...(manifest.stays_in_context && { stays_in_context: true }),
+    ...(manifest.audience !== undefined && { audience: manifest.audience }),
+    get families() {
+      return families()
+    },
   } satisfies SlotInfo)
+  return info
 }
 
 /** Lets a tool know a slot by its action, by other words for it, and by `tool_action`. */
@@ -256,7 +264,9 @@ function agreed(tool: Tool): Map<string, string> {
  * A tool that nobody agreed to yet is known by its refusal only: what it says of itself reaches no model. One of another vocabulary can
  * be called and is not shown: a model is given one word for a thing.
  */
-export const isListed = ({ refusal, primary, chosen }: Slot): boolean => primary.kind === 'action' && refusal?.name !== 'VT_PLUGIN_UNTRUSTED' && chosen
+export const isAdvertised = ({ refusal, primary, chosen }: Slot): boolean => primary.kind === 'action' && refusal?.name !== 'VT_PLUGIN_UNTRUSTED' && chosen
+/** The same for everybody: what belongs to a face is listed by that face. */
+export const isListed = (slot: Slot): boolean => isAdvertised(slot) && slot.info.audience === undefined
 
 /** What says no dialect is in all of them; of our own tools it is the unified one. */
 function isChosen({ manifest: { dialect }, layer }: Contribution, dialects: readonly string[]): boolean {

@@ -1,9 +1,7 @@
-import { nearest, report, wildcard, type ContributionInfo, type Diagnostic, type Effect, type JsonObject, type Settings, type SlotInfo } from '../base/index.js'
+import { nearest, report, wildcard, type ContributionInfo, type Diagnostic, type JsonObject, type RightsLeft, type Settings, type SlotInfo } from '../base/index.js'
+import { effectWords, isEffect, isFamily, ruleFamilies } from './families.js'
 import { isOwnName, undecorated, type NamedSlots } from './spellings.js'
 
-const effects: readonly string[] = ['read', 'write', 'exec', 'net', 'ask'] satisfies Effect[]
-/** Names of rules that speak about several slots at once. */
-export const ruleFamilies = ['Read', 'Grep', 'Glob', 'Edit', 'Write', 'MultiEdit', 'NotebookEdit', 'Bash', 'WebFetch', 'WebSearch', 'Skill', 'AskUserQuestion'] as const
 /** Every tool of a server is called by this, the name of the server, and its own. */
 const server = /^mcp__[\w-]+?__/
 
@@ -13,23 +11,43 @@ export const mayAllow = (name: string): boolean => !name.includes('*') || /^\w+\
 type Known = NamedSlots & { readonly infos: readonly ContributionInfo[] }
 
 /** What deserves a word about the names in limits and rules: one that nobody serves leaves open what was meant to be shut, and some hold for one spelling only. */
-export function policyNames({ policy, automation }: Settings, registry: Known): Diagnostic[] {
-  const byName = new Map<string, SlotInfo[]>()
-  for (const { info } of registry.slots.values()) for (const name of [...info.names, ...info.aliases]) byName.set(name, [...(byName.get(name) ?? []), info])
-  const constraints = Object.keys(policy['constraints'] as object).map((name): Mention => ({ name, opens: false }))
+export function policyNames({ policy, automation }: Settings, registry: Known, only: RightsLeft | undefined): Diagnostic[] {
+  const byName = namesIn(registry)
+  const constraints = Object.keys(policy['constraints'] as object).map((name): Mention => ({ name, opens: false, allows: false }))
   const { allowed_tools = [] } = ((automation as JsonObject | undefined)?.['full_auto'] ?? {}) as { allowed_tools?: Entry[] }
-  const rules = [...rulesIn(policy['deny'], false), ...rulesIn(policy['ask'], false), ...rulesIn(policy['allow'], true), ...rulesIn(allowed_tools, true)]
-  const behind = (name: string): SlotInfo[] => slotsBehind(name, byName)
+  const rules = [...rulesIn(policy['deny'], false), ...rulesIn(policy['ask'], false), ...rulesIn(policy['allow'], true), ...rulesIn(allowed_tools, true), ...leftIn(only?.tools)]
   const diagnostics = [...constraints, ...rules].flatMap((mention) => {
-    const { name, opens } = mention
-    if ([...effects, ...ruleFamilies].includes(name)) return []
-    if (opens && !mayAllow(name)) return [idle(mention, byName)]
-    const slots = behind(name)
+    const { name, allows } = mention
+    if (isEffect(name) || isFamily(name)) return []
+    if (allows && !mayAllow(name)) return [idle(mention, byName)]
+    const slots = slotsBehind(name, byName)
     if (slots.length > 0) return oneSpelling(mention, slots)
     return isLater(name, registry) ? [] : [unknown(mention, [...byName.keys()])]
   })
   return [...new Map(diagnostics.map((one) => [one.message, one])).values()]
 }
+
+/** The first of the names that are left which leads to nothing. */
+export function unknownName(names: readonly string[], registry: Known): { name: string; nearest: string } | undefined {
+  const byName = namesIn(registry)
+  const leadsNowhere = ({ name }: Mention): boolean => !isEffect(name) && !isFamily(name) && slotsBehind(name, byName).length === 0 && !isLater(name, registry)
+  const found = leftIn(names).find(leadsNowhere)
+  return found && { name: found.name, nearest: suggested(found.name, [...byName.keys()]) }
+}
+
+/** Every name of a slot, with the slots that have it. */
+function namesIn({ slots }: Known): Map<string, SlotInfo[]> {
+  const byName = new Map<string, SlotInfo[]>()
+  for (const { info } of slots.values()) for (const name of [...info.names, ...info.aliases]) byName.set(name, [...(byName.get(name) ?? []), info])
+  return byName
+}
+
+/** The names of what is left: a rule `Except(…)` takes away those in it. */
+const leftIn = (names: readonly string[] = []): Mention[] =>
+  names.flatMap((name) => exceptedBy(name)?.map((one): Mention => ({ name: one, opens: false, allows: false })) ?? [{ name, opens: true, allows: false }])
+
+/** The names in `Except(…)`. */
+export const exceptedBy = (name: string): string[] | undefined => /^Except\((.*)\)$/.exec(name)?.[1]!.split(',').map((one) => one.trim())
 
 function slotsBehind(name: string, byName: ReadonlyMap<string, SlotInfo[]>): SlotInfo[] {
   const exact = [name, undecorated(name)].flatMap((one) => byName.get(one) ?? [])
@@ -50,19 +68,21 @@ function isLater(name: string, { infos, slots }: Known): boolean {
 type Entry = string | { rule: string }
 interface Mention {
   name: string
-  /** Does it allow something, rather than take it away? */
+  /** Does it leave something open, rather than take it away? */
   opens: boolean
+  /** Does it give what would be asked about or denied? */
+  allows: boolean
   /** The property of the input that it speaks about. */
   property?: string
 }
 
-function rulesIn(entries: unknown, opens: boolean): Mention[] {
+function rulesIn(entries: unknown, opens: boolean, allows = opens): Mention[] {
   const texts = ([entries ?? []].flat() as Entry[]).map((entry) => (typeof entry === 'string' ? entry : entry.rule).trim())
   return texts.flatMap((text) => {
-    const left = /^Except\((.*)\)$/.exec(text)?.[1]
-    if (left !== undefined) return left.split(/,\s*/).flatMap((name) => rulesIn([name.trim()], true))
+    const left = exceptedBy(text)
+    if (left) return left.flatMap((name) => rulesIn([name], true, false))
     const [, name, property] = /^([^\s()]+)(?:\((?:([\w.-]+):)?.*\))?$/s.exec(text) ?? []
-    return name === undefined ? [] : [{ name, opens, ...(property !== undefined && { property }) }]
+    return name === undefined ? [] : [{ name, opens, allows, ...(property !== undefined && { property }) }]
   })
 }
 
@@ -76,7 +96,7 @@ function suggested(name: string, known: readonly string[]): string {
   const servers = [...new Set(known.flatMap((one) => server.exec(one)?.[0] ?? []))]
   const globs = [...new Set([...servers.map((one) => `${one}*`), ...known.flatMap((one) => (one.includes('/') ? [`${one.split('/')[0]}/*`] : []))])]
   const own = server.exec(name)?.[0]
-  const names = /^[A-Z]/.test(name) ? [...ruleFamilies, ...known] : [...known, ...effects]
+  const names = /^[A-Z]/.test(name) ? [...ruleFamilies, ...known] : [...known, ...effectWords]
   const elsewhere = own === undefined || servers.includes(own) ? [] : servers.map((one) => `${one}${name.slice(own.length)}`).filter((one) => known.includes(one))
   const byServer = own && globs.find((one) => nearest(own.slice(0, -2), [one.slice(0, -3)]))
   const like = nearest(name, name.includes('*') ? globs : [...elsewhere, ...names]) ?? byServer ?? globs.find((one) => one.startsWith(name.replace(/\*.*$/, '')))

@@ -1,4 +1,4 @@
-import { deepFreeze, type Schema } from '../base/index.js'
+import { deepFreeze, type Schema, type SlotInfo } from '../base/index.js'
 
 /** What normalisation needs of one schema, worked out once. */
 export interface InputShape {
@@ -40,6 +40,18 @@ function formatOf(schema: Schema | undefined): unknown {
   if (!schema) return undefined
   const choices = [schema['anyOf'] ?? schema['oneOf'] ?? []].flat() as Schema[]
   return schema['format'] ?? formatOf(schema['items'] as Schema | undefined) ?? choices.map(formatOf).find((format) => format !== undefined)
+}
+
+const known = new WeakMap<SlotInfo, Map<string, string[]>>()
+
+/** The properties of a slot's input that have a format, themselves or as a list. */
+export function propertiesOf(slot: SlotInfo, format: string): string[] {
+  const formats = known.get(slot) ?? new Map<string, string[]>()
+  known.set(slot, formats)
+  const properties = (slot.input['properties'] ?? {}) as Record<string, Schema>
+  const names = formats.get(format) ?? Object.keys(properties).filter((name) => formatOf(properties[name]) === format)
+  formats.set(format, names)
+  return names
 }
 
 export function typesOf(schema: Schema): Set<string> {

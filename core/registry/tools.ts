@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type Next, type Result, type Schema, type ToolInfo } from '../base/index.js'
 import { flatten } from './flatten.js'
 import { isListed, slotsOf, splitName, type Registry, type Slot, type Tool } from './registry.js'
+import { isShown, type Reader } from './rights.js'
 
 /** One tool with everything that is known of it: all its actions behind one flat schema. An agent asks before each call. */
 export function toolInfo(tool: Tool): ToolInfo {
@@ -22,9 +23,11 @@ function makeInfo(tool: Tool): ToolInfo {
  * The tools as a model is shown them. It reads the whole list before each of its steps, so of a tool with actions that says what a
  * choice needs: of each action the required properties and the first paragraph, of each property its type, choices and words. Limits
  * are named by the check that finds them broken; the action that looks for tools answers everything about one, if it is asked for full detail.
+ * What belongs to the reader's face is among them, what is not left to them is not.
  */
-export function listTools(registry: Registry): readonly ToolInfo[] {
-  const there = lists.get(registry) ?? makeList(registry)
+export function listTools(registry: Registry, reader: Reader = {}): readonly ToolInfo[] {
+  if (reader.lent ?? reader.only) return makeList(registry, reader)
+  const there = lists.get(registry) ?? makeList(registry, reader)
   lists.set(registry, there)
   return there
 }
@@ -32,11 +35,11 @@ export function listTools(registry: Registry): readonly ToolInfo[] {
 /** It is asked for again by each client and before each step of a model, and is the same for the whole of a generation. */
 const lists = new WeakMap<Registry, ToolInfo[]>()
 
-function makeList(registry: Registry): ToolInfo[] {
-  const tools = [...registry.tools.values()].filter((tool) => slotsOf(tool).some(isListed))
-  return tools.flatMap((tool): ToolInfo[] => {
+function makeList(registry: Registry, reader: Reader): ToolInfo[] {
+  return [...registry.tools.values()].flatMap((tool): ToolInfo[] => {
+    const slots = slotsOf(tool).filter((slot) => isShown(registry, reader, slot))
+    if (slots.length === 0) return []
     if (tool.only) return [plain(single(tool.name, tool.only))]
-    const slots = slotsOf(tool).filter(isListed)
     const names = registry.each ? slots.map((slot) => splitName(registry, slot)) : []
     // A tool whose actions cannot all have a name of their own stays whole.
     if (names.length > 0 && names.every((name) => name !== undefined)) return slots.map((slot, at) => plain(single(names[at]!, slot)))

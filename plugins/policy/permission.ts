@@ -4,14 +4,17 @@ import { factsOf, hiddenFrom, hit, judgeCommands, namesOfPlaces, parseRule, rule
 import { approvalsFor } from './permission/approvals.js'
 import { explainCommands } from './permission/explain.js'
 import { inspection } from './permission/inspections.js'
+import { beyondRights } from './permission/left.js'
 import { rulesLift, word, type ModeWord } from './permission/modes.js'
 import { verdict } from './permission/words.js'
 
-/** Rules, the mode of the session and what is known of commands, all consulted before a question is raised. */
+/** What is left of the rights, rules, the mode of the session and what is known of commands, all consulted before a question is raised. */
 const permission: Policy = async (call, context) => {
   const rules = rulesOfSettings(context.settings as Blocks, call.mode, context.workspace.root)
   const facts = factsOf(call, context)
   if (context.explain && facts.hasCommand) context.explain(await explainCommands(facts, rules))
+  const beyond = call.only && (await beyondRights(facts, call.only, rules))
+  if (beyond !== undefined) return verdict(call, { kind: 'deny', reason: beyond, way: widened })
   const denied = await hit(facts, rules.deny)
   if (denied) return byRule(call, 'deny', denied, context)
   const byMode = await worstOf(facts, rules)
@@ -23,6 +26,9 @@ const permission: Policy = async (call, context) => {
   return { ...(await refuse(facts, rules, byMode)), ...(approvals?.lasting && { lasting: approvals.lasting }) }
 }
 export default permission
+
+/** Nobody widens the rights of work that is under way. */
+const widened = 'the user begins this work again and leaves it more'
 
 function byRule(call: Call, kind: 'deny' | 'ask', rule: Rule, { explain, host }: Context): Verdict {
   explain?.({ rule: rule.text, list: kind })

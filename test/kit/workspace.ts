@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { createKernel } from '../../core/index.js'
-import type { CallOptions, Config, Kernel, ManifestEntry, Mode, Waits } from '../../core/index.js'
+import type { CallOptions, Config, Kernel, ManifestEntry, Mode, RightsLeft, Waits } from '../../core/index.js'
 
 /** Path below the workspace → content. */
 export type Files = Record<string, string | Uint8Array>
@@ -43,6 +43,8 @@ export interface Boot {
   manifests?: (string | ManifestEntry)[]
   /** Added to an environment of PATH and the temporary home. */
   env?: Record<string, string>
+  /** What is left of the rights of every call. */
+  only?: RightsLeft
   /** Vocabularies that are advertised; default `unified`. */
   dialects?: string[]
   /** Milliseconds, where those that are shipped are too long to wait for. */
@@ -73,6 +75,7 @@ export async function bootKernel(how: Boot = {}): Promise<Booted> {
       mode: how.mode ?? 'full-auto',
       config: { automation: everything, tools: unguarded, ...how.config, plugins: { ...inProcess, ...how.config?.plugins }, manifests: ['builtin', ...manifests, ...(how.config?.manifests ?? [])] },
       surface: 'test',
+      ...(how.only && { only: how.only }),
       ...(how.dialects && { dialects: how.dialects }),
       ...(how.waits && { waits: how.waits }),
     })

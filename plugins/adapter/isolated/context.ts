@@ -76,7 +76,8 @@ function make({ plugin, settings, slot, session, workspace, asks, client }: Desc
     host: { slots: () => ask('host.slots'), describe: (tool: string) => ask('host.describe', tool), resolve: (tool: string, input?: unknown) => ask('host.resolve', tool, input), skills: () => ask('host.skills') },
     ask: asks ? (questions: unknown) => ask('ask', questions) : undefined,
     client: client && { ...client, request: (requests: object, state?: unknown) => ask('client.request', requests, state) },
-    call: (tool: string, input: unknown) => ask('call', tool, input),
+    lent: {},
+    call: (tool: string, input: unknown, how: unknown) => ask('call', tool, input, how),
     progress: (update: unknown) => send({ t: 'progress', update }),
     log(level: string, message: string) {
       // Logs are sent no more often than the program reads them; more would only fill the pipe.

@@ -1,5 +1,5 @@
 import { Semaphore } from '../../../core/base/index.js'
-import { problem, type Call, type Client, type Context, type Contribution, type Handle, type JsonObject, type Over, type Progress } from '../../../core/index.js'
+import { problem, type Call, type Client, type Context, type Contribution, type Handle, type JsonObject, type LessRights, type Over, type Progress } from '../../../core/index.js'
 
 /** Calls of other tools that run at once. */
 const CALLS = 8
@@ -27,7 +27,7 @@ export class ContextBridge {
     const [first, second, third] = args
     switch (method) {
       case 'call':
-        return this.context.call(String(first), (second ?? {}) as JsonObject)
+        return this.context.call(String(first), (second ?? {}) as JsonObject, (third ?? {}) as LessRights)
       case 'ask':
         return this.context.ask?.(first as Parameters<NonNullable<Context['ask']>>[0], this.context.signal)
       case 'client.request':

@@ -1,8 +1,8 @@
 import type { Call, JsonObject, SlotInfo } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
+import { propertiesOf } from '../../../core/registry/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { readCommand } from './shell.js'
-import { propertiesOf } from './slot_properties.js'
 import type { Around, ParsedLine } from './words.js'
 
 /** What rules may ask about one call; everything that costs something is found out once, when first asked for. */

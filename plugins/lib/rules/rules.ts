@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { hostPattern, pathPattern, problem, wildcard, type Call, type Effect, type Mode } from '../../../core/base/index.js'
-import { concerns, isOwnName, mayAllow, type ruleFamilies } from '../../../core/registry/index.js'
+import { isEffect, leaves, mayAllow, speaksOf, type ruleFamilies } from '../../../core/registry/index.js'
 import { commandEntry, type CommandEntry } from './command_entry.js'
 import { commandPattern } from './command_pattern.js'
 import { tryExamples } from './examples.js'
@@ -16,12 +16,11 @@ interface Family {
   applies(facts: CallFacts): boolean
 }
 
-const slotIn = (...slots: string[]) => (facts: CallFacts): boolean => slots.includes(facts.call.slot)
-const readSlots = ['unified_file/read', 'unified_search/grep', 'unified_search/list', 'unified_search/structural', 'unified_search/outline']
+const isOf = (family: keyof typeof families) => ({ slot }: CallFacts): boolean => slot.families.includes(family)
 const reads: Family = {
   spec: 'path',
   lifts: 'read',
-  applies: (facts) => readSlots.includes(facts.call.slot) || (facts.hasPath && facts.call.effects.every((effect) => effect === 'read')),
+  applies: (facts) => facts.slot.families.includes('Read') || (facts.hasPath && facts.call.effects.every((effect) => effect === 'read')),
 }
 const edits: Family = { spec: 'path', lifts: 'write', applies: (facts) => facts.call.effects.includes('write') }
 const families: Record<(typeof ruleFamilies)[number], Family> = {
@@ -33,25 +32,24 @@ const families: Record<(typeof ruleFamilies)[number], Family> = {
   MultiEdit: edits,
   NotebookEdit: edits,
   Bash: { spec: 'command', lifts: 'exec', applies: (facts) => facts.hasCommand },
-  WebFetch: { spec: 'host', lifts: 'net', applies: slotIn('unified_search/web', 'defuddle_fetch') },
-  WebSearch: { spec: 'host', lifts: 'net', applies: slotIn('web_search') },
-  Skill: { spec: 'name', applies: slotIn('load_skill', 'unified_search/skill') },
-  AskUserQuestion: { spec: 'name', applies: slotIn('request_user_input') },
+  WebFetch: { spec: 'host', lifts: 'net', applies: isOf('WebFetch') },
+  WebSearch: { spec: 'host', lifts: 'net', applies: isOf('WebSearch') },
+  Skill: { spec: 'name', applies: isOf('Skill') },
+  AskUserQuestion: { spec: 'name', applies: isOf('AskUserQuestion') },
 }
-const effects: readonly string[] = ['read', 'write', 'exec', 'net', 'ask'] satisfies Effect[]
 
-/** Reads one rule; `undefined` when it is not of the form `Tool` or `Tool(spec)`. `opens`: what it names is left open by it. */
-export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', root: string, opens = verdict === 'allow'): Rule | undefined {
+/** Reads one rule; `undefined` when it is not of the form `Tool` or `Tool(spec)`. */
+export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', root: string): Rule | undefined {
   const { rule: text, reason } = typeof entry === 'string' ? { rule: entry, reason: undefined } : entry
   const [, name, spec] = /^([^\s()]+)(?:\((.*)\))?$/s.exec(text.trim()) ?? []
   if (!name) return undefined
   // A glob in the name would allow what nobody has thought of; only the tools of one named MCP server may be allowed that way.
   if (verdict === 'allow' && !mayAllow(name)) return undefined
-  if (name === 'Except') return spec === undefined || verdict === 'allow' ? undefined : allBut(text, reason, spec, root)
+  if (name === 'Except') return spec === undefined || verdict === 'allow' ? undefined : allBut(text, reason, spec)
   const family = Object.hasOwn(families, name) ? families[name as keyof typeof families] : undefined
   const rule = { text, ...(reason !== undefined && { reason }), ...(family?.lifts && { lifts: family.lifts }) }
-  const applies = family?.applies ?? byName(name, opens)
-  if (effects.includes(name)) return { ...rule, lifts: name as Effect, applies }
+  const applies = family?.applies ?? byName(name, verdict === 'allow')
+  if (isEffect(name)) return { ...rule, lifts: name, applies }
   if (spec === undefined || spec === '*') return { ...rule, applies }
   if (family?.spec === 'path') return { ...rule, applies, path: pathPattern(spec, { root, home: homedir() }) }
   if (family?.spec === 'command') return { ...rule, applies, command: commandPattern(spec) }
@@ -62,22 +60,16 @@ export function parseRule(entry: RuleEntry, verdict: 'deny' | 'ask' | 'allow', r
 }
 
 /** `Except(a, b)`: whatever none of these names speaks about. Two such rules leave what both leave, so that each can only narrow. */
-function allBut(text: string, reason: string | undefined, names: string, root: string): Rule | undefined {
-  const left = names.split(',').map((name) => (name.includes('(') ? undefined : parseRule(name, 'deny', root, true)))
-  if (!left.every((rule) => rule !== undefined)) return undefined
-  return { text, ...(reason !== undefined && { reason }), applies: (facts) => !left.some((rule) => rule.applies(facts)) }
+function allBut(text: string, reason: string | undefined, spec: string): Rule | undefined {
+  const names = spec.split(',').map((name) => name.trim())
+  if (!names.every((name) => /^[^\s()]+$/.test(name))) return undefined
+  return { text, ...(reason !== undefined && { reason }), applies: ({ slot, call }) => !leaves(names, slot, call.caller.alias) }
 }
 
 /** What takes away speaks about the slot under any of its names. What opens an alias opens calls by that name only: the alias may stand for a part of the slot. */
 function byName(name: string, opens: boolean): (facts: CallFacts) => boolean {
-  if (effects.includes(name)) return (facts) => facts.call.effects.includes(name as Effect)
-  const whole = wildcard(name)
-  const several = name.includes('*')
-  return ({ call, slot }) => {
-    if (whole(call.slot) || whole(slot.tool) || call.caller.alias === name || call.slot.startsWith(`${name}__`)) return true
-    if (opens) return isOwnName(name, slot)
-    return several ? slot.names.some(whole) || slot.aliases.some(whole) : concerns(name, slot)
-  }
+  if (isEffect(name)) return (facts) => facts.call.effects.includes(name)
+  return ({ call, slot }) => speaksOf(name, slot, opens, call.caller.alias)
 }
 
 function property(name: string, pattern: string): (call: Call) => boolean {

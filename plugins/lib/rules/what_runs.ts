@@ -1,6 +1,6 @@
 import type { Call, JsonObject, SlotInfo } from '../../../core/base/index.js'
+import { propertiesOf } from '../../../core/registry/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'
-import { propertiesOf } from './slot_properties.js'
 
 /** What of a call that runs a command says how its answer is given and how long somebody waits, and nothing about what runs. */
 const presentation = ['action', 'timeout_secs', 'yield_time_ms', 'rows', 'cols', 'session_id', 'max_output_tokens', 'response_format']

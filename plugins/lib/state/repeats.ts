@@ -1,4 +1,4 @@
-import { sha256, type Call, type Next, type Result } from '../../../core/base/index.js'
+import { sha256, type Call, type Next, type Result, type RightsLeft } from '../../../core/base/index.js'
 import type { Session } from '../../../core/kernel/index.js'
 
 /** What is remembered of a call that was made before in this session, in this mode, with this very input. */
@@ -90,8 +90,18 @@ export class Repeats {
 
 export const repeatsOf = (session: Session): Repeats => session.state('repeats', () => new Repeats())
 
-const deed = ({ slot, mode }: Call, does: string): string => `${mode} ${slot} ${does}`
+const deed = (call: Call, does: string): string => `${rightsOf(call)} ${call.slot} ${does}`
 const identity = ({ slot, mode, input }: Call): string => `${mode} ${slot} ${JSON.stringify(Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1)))}`
+
+const digests = new WeakMap<RightsLeft, string>()
+/** What was refused to a call with these rights may be allowed with others, or by a name that they leave. */
+const rightsOf = ({ mode, only, caller: { alias = '' } }: Call): string => (only ? [mode, alias, ...only.map(digestOfRights)].join(' ') : mode)
+
+function digestOfRights(left: RightsLeft): string {
+  const digest = digests.get(left) ?? sha256(JSON.stringify(left), 'base64')
+  digests.set(left, digest)
+  return digest
+}
 
 const digestOf = ({ output, text = '' }: Result & { ok: true }): string =>
   sha256(`${JSON.stringify(output, (key, value: unknown) => (key.endsWith('_ms') ? undefined : value))}${text}`, 'base64')

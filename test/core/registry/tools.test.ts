@@ -51,6 +51,38 @@ describe('the list of tools', () => {
   })
 })
 
+describe('the list for somebody with fewer rights', () => {
+  const reading = ['unified_search', 'unified_file/read']
+
+  it('has no other action in any schema, and costs less than half', async () => {
+    await using booted = await bootKernel()
+    const { kernel } = booted
+    const left = kernel.tools({ audience: 'agent', only: reading })
+    expect(left.map(nameOf)).toEqual(['unified_file', 'unified_search'])
+    expect(left[0]).toMatchObject({ actions: ['read'], effects: ['read'], input: { properties: { action: { enum: ['read'] } } } })
+    expect(left[0]!.description).toMatch(/^read\(path\): [^\n]+$/)
+    expect(JSON.stringify(left)).not.toMatch(/unified_exec|apply_patch|old_str|"edit"|"write"/)
+    expect(kib(left) / kib(kernel.tools({ audience: 'agent' }))).toBeLessThanOrEqual(0.45)
+    // Nothing stays behind.
+    expect(kernel.tools()).toEqual(kernel.tools({}))
+    expect(kernel.tools().length).toBeGreaterThan(2)
+  })
+
+  it('goes by the same names as rules, and shows an alias where something it stands for is left', async () => {
+    await using booted = await bootKernel({ dialects: ['unified', 'classic'] })
+    const names = (...only: string[]) => booted.kernel.tools({ only }).map(nameOf)
+    expect(names('Bash')).toEqual(expect.arrayContaining(['unified_exec']))
+    expect(names('Bash')).not.toContain('unified_file')
+    expect(names('unified_file/read')).toEqual(expect.arrayContaining(['unified_file', 'read_file']))
+    expect(names('unified_file/read')).not.toContain('edit_file')
+    expect(names('read_file')).toEqual(['read_file'])
+    expect(names('Except(exec, write)').filter((name) => /exec|shell|run_|edit|patch|create/.test(name))).toEqual(['unified_exec'])
+    expect(names()).toEqual([])
+    await using each = await bootKernel({ dialects: ['each'] })
+    expect(each.kernel.tools({ only: reading }).map(nameOf).filter((name) => name.startsWith('unified_file'))).toEqual(['unified_file_read'])
+  })
+})
+
 describe('the vocabulary `each`', () => {
   it('makes a tool of each action, with its own schema and effects, and shows follow-ups and examples by these names', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'x\n'.repeat(300) }, dialects: ['each'] })

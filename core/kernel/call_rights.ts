@@ -1,0 +1,24 @@
+import type { Call, RightsLeft, Settings } from '../base/index.js'
+import { modeOfCall, stricterMode } from '../config/index.js'
+import { rightsOfCall, type Reader, type Registry } from '../registry/index.js'
+import type { CallOptions } from './types.js'
+
+/** What a call may do, and whom its texts are for. */
+export interface CallRights extends Reader {
+  readonly mode: Call['mode']
+  only: Call['only']
+}
+
+/**
+ * The rights that the kernel gives a call, or the call that it is a part of; what it leaves of them itself is told by `narrow`. What a face lends
+ * is for its own call: one that a plugin makes during it is a stranger's.
+ */
+export function callRights(settings: Settings, { options, outer }: { options: CallOptions; outer?: Call }, only: readonly RightsLeft[] | undefined): CallRights {
+  const mode = modeOfCall(settings, options.mode)
+  return outer ? { mode: stricterMode(outer.mode, mode), only: outer.only } : { mode, only, lent: options.lent }
+}
+
+/** Throws VT_POLICY_ONLY. */
+export function narrow(rights: CallRights, registry: Registry, { only }: CallOptions): void {
+  if (only !== undefined) rights.only = Object.freeze([...(rights.only ?? []), rightsOfCall(registry, only)])
+}

@@ -1,0 +1,34 @@
+import { failure, firstLine, notApplied, problem, toJson, type Failure, type JsonObject, type SlotInfo } from '../base/index.js'
+import { answerAs, effectsOfName, withExample, type CallTarget } from '../input/index.js'
+import type { Generation } from './generation.js'
+
+// What is told of a call that was refused before it was checked.
+
+export const failed = (...of: Parameters<typeof problem>): Failure => ({ ok: false, error: problem(...of).problem })
+
+/** The input of a refused call where it is plain data of a moderate size, else an empty object. */
+export function recordedInput(sent: unknown): JsonObject {
+  try {
+    const value = toJson(sent, { bytes: 65_536 })
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** The contract of a name without a slot. */
+export const nobody = (slot: string): SlotInfo => ({ slot, tool: slot, description: '', effects: [], families: [], input: {}, detailed: [], errors: {}, chain: [], names: [slot], aliases: [] })
+
+/** Whether a call could have changed something: a call without a slot is judged by all effects of its tool. */
+export function couldChange({ registry }: Generation, name: string, target: CallTarget | undefined): boolean {
+  const effects = target ? target.slot.info.effects : effectsOfName(registry, name)
+  return effects.some((effect) => effect === 'write' || effect === 'exec')
+}
+
+/** An error from before the slot ran, as a failure; its example uses the name that was called. A possible change was then `prevented`. */
+export function asFailure(error: unknown, prevented: boolean, target?: CallTarget): Failure {
+  const { slot, alias } = target ?? {}
+  const known = failure(withExample(error, alias?.slot ?? slot)) ?? failed('VT_CALL_FAILED', { plugin: 'kernel', reason: firstLine(error) })
+  if (prevented) known.error = notApplied(known.error)
+  return alias ? (answerAs(alias.part, known, alias.given) as Failure) : known
+}

@@ -1,0 +1,57 @@
+import { pathPattern } from '../../../core/base/index.js'
+import type { RightsLeft, SlotInfo } from '../../../core/index.js'
+import { leaves } from '../../../core/registry/index.js'
+import { homedir } from 'node:os'
+import { judgeCommands, namesOfPlaces, type CallFacts, type RuleSet } from '../../lib/rules/index.js'
+
+/** Why a call goes beyond what is left of the rights; nothing where it does not. */
+export async function beyondRights(facts: CallFacts, only: readonly RightsLeft[], rules: RuleSet): Promise<string | undefined> {
+  const { call, slot } = facts
+  for (const left of only) {
+    if (!isLeft(left, slot, call.caller.alias)) return `${call.slot} is not left to this call. Left are ${shown(left.tools!)}.`
+    const beyond = left.writes && (await beyondWrites(facts, left.writes, rules))
+    if (beyond !== undefined) return beyond
+  }
+  return undefined
+}
+
+const known = new WeakMap<RightsLeft, WeakMap<SlotInfo, boolean>>()
+
+/** The same rights come with call after call, of a few slots. */
+function isLeft(left: RightsLeft, slot: SlotInfo, alias: string | undefined): boolean {
+  const { tools } = left
+  if (!tools) return true
+  if (alias !== undefined) return leaves(tools, slot, alias)
+  const of = known.get(left) ?? new WeakMap<SlotInfo, boolean>()
+  const judged = of.get(slot) ?? leaves(tools, slot)
+  known.set(left, of.set(slot, judged))
+  return judged
+}
+
+/** What a command writes its text does not say, so that only those run which are known to read. */
+async function beyondWrites(facts: CallFacts, writes: readonly string[], rules: RuleSet): Promise<string | undefined> {
+  const { call } = facts
+  const may = `Only ${shown(writes)} may be written`
+  if (call.effects.includes('exec')) {
+    const { free, reason } = facts.hasCommand ? await judgeCommands(facts, { ...rules, allow: [] }) : { free: undefined, reason: `${call.slot} runs a program` }
+    return free === 'read' ? undefined : `${may}, so commands run that are known to only read: ${reason || 'this one is not'}.`
+  }
+  if (!call.effects.includes('write')) return undefined
+  const names = namesOfPlaces(call)
+  if (names.length === 0) return `${may}, and ${call.slot} does not say what it writes.`
+  const outside = names.find((name) => !patternsOf(writes, facts).some((matches) => matches(name)))
+  return outside === undefined ? undefined : `${may}; '${outside}' is none of it.`
+}
+
+const compiled = new WeakMap<readonly string[], ((path: string) => boolean)[]>()
+
+function patternsOf(writes: readonly string[], { workspace: { root } }: CallFacts): ((path: string) => boolean)[] {
+  const patterns = compiled.get(writes) ?? writes.map((glob) => pathPattern(glob, { root, home: homedir() }))
+  compiled.set(writes, patterns)
+  return patterns
+}
+
+const few = 10
+/** A list for a sentence. */
+const shown = (entries: readonly string[]): string =>
+  entries.length === 0 ? 'none' : [...entries.slice(0, few).map((entry) => `'${entry.slice(0, 80)}'`), ...(entries.length > few ? [`${entries.length - few} more`] : [])].join(', ')

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { bootKernel, tempWorkspace, type Boot } from 'vtcode/test'
+
+const files = {
+  'spawn.yaml': "name: spawn\naction: crew/spawn\ndescription: Begins a helper.\neffects: [read]\naudience: agent\nmodule: ./crew.js\ninput: { properties: { text: { type: string } } }\n",
+  'close.yaml': 'name: close\naction: crew/close\ndescription: Ends a helper.\neffects: [read]\naudience: agent\nmodule: ./crew.js\ninput: {}\n',
+  'former.yaml': 'name: spawn_helper\ndescription: Begins a helper.\nalias: { to: crew/spawn, pass: [text] }\n',
+  'crew.js': "export default (call, { lent }) => ({ ok: true, output: { lent: Object.keys(lent), said: lent.agent?.(call.input.text) ?? '' } })\n",
+  'plain.yaml': 'name: plain\ndescription: Calls.\neffects: [read]\nmodule: ./plain.js\ninput: { properties: { tool: { type: string } } }\n',
+  'plain.js': 'export default async ({ input }, { call, lent }) => ({ ok: true, output: { lent: Object.keys(lent), result: await call(input.tool, {}) } })\n',
+}
+async function boot(how: Boot = {}) {
+  const place = await tempWorkspace(files)
+  const one = await bootKernel({ manifests: [place.root], config: { sandbox: { mode: 'off' } } as never, ...how })
+  return { ...one, [Symbol.asyncDispose]: async () => void (await one[Symbol.asyncDispose](), await place[Symbol.asyncDispose]()) }
+}
+const none = { ok: false, error: { code: 'VT_AGENT_NONE', message: expect.stringMatching(/^(crew|crew\/spawn) belongs to an agent's conversation\.$/), hint: expect.stringContaining('vtcode exec') } }
+
+describe('a tool that belongs to an audience', () => {
+  it('is listed for that audience alone', async () => {
+    await using one = await boot()
+    const { kernel } = one
+    expect(kernel.tools({ audience: 'agent' }).find(({ name }) => name === 'crew')).toMatchObject({ actions: ['close', 'spawn'] })
+    expect(kernel.tools({ audience: 'agent', only: ['crew/close'] })).toMatchObject([{ name: 'crew', actions: ['close'] }])
+    expect([JSON.stringify(kernel.tools()), JSON.stringify(kernel.list()), JSON.stringify(kernel.tools({ audience: 'other' }))].some((text) => text.includes('"crew'))).toBe(false)
+    expect(kernel.describe('crew')).toBeUndefined()
+    expect(JSON.stringify(await one.call('unified_search', { action: 'tools', keyword: '*', max_results: 100 }))).not.toContain('crew')
+    expect(JSON.stringify(await one.call('crw', {}))).not.toContain('crew')
+  })
+
+  it('is called by whoever lends something under its name, and gets that', async () => {
+    await using one = await boot()
+    const lent = { agent: (text: string) => `heard ${text}`, other: 1 }
+    expect(await one.kernel.call('crew', { action: 'spawn', text: 'x' }, { lent })).toMatchObject({ ok: true, output: { lent: ['agent', 'other'], said: 'heard x' } })
+    expect(await one.kernel.call('spawn_helper', { text: 'y' }, { lent })).toMatchObject({ ok: true, output: { said: 'heard y' } })
+    expect(await one.kernel.resolve('crew', { action: 'spawn' })).toMatchObject({ slot: { slot: 'crew/spawn', audience: 'agent' }, effects: ['read'] })
+    // What is lent is for tools of the face: no other tool sees it.
+    expect(await one.kernel.call('plain', { tool: 'plain' }, { lent })).toMatchObject({ ok: true, output: { lent: [] } })
+  })
+
+  it('is there for nobody else, under any name, with any input, through no other tool', async () => {
+    await using one = await boot()
+    for (const [tool, input] of [['crew', { action: 'spawn' }], ['crew', {}], ['crew', { action: 'nothing' }], ['crew_spawn', {}], ['crew/spawn', { strange: 1 }], ['spawn_helper', { text: 'x' }]] as const) {
+      expect(await one.kernel.call(tool, input), tool).toMatchObject(none)
+      expect(await one.kernel.call(tool, input, { lent: { other: 1 } }), tool).toMatchObject(none)
+      expect(await one.kernel.explain(tool, input)).toMatchObject({ verdict: 'refused', reason: expect.stringContaining("belongs to an agent's conversation") })
+    }
+    // A tool that calls during an agent's call is a stranger all the same.
+    expect(await one.kernel.call('plain', { tool: 'crew_spawn' }, { lent: { agent: () => 'no' } })).toMatchObject({ ok: true, output: { result: none } })
+    const code = "export const result = await vtcode.call('crew_spawn', {}).catch(({ code }) => code)"
+    expect(await one.kernel.call('unified_exec', { action: 'code', language: 'javascript', code }, { lent: { agent: () => 'no' } })).toMatchObject({ ok: true, output: { result: 'VT_AGENT_NONE' } })
+  })
+
+  it('says so in its manifest, which knows no other audience', async () => {
+    await using place = await tempWorkspace({ ...files, 'spawn.yaml': files['spawn.yaml'].replace('audience: agent', 'audience: everybody') })
+    await using one = await bootKernel({ manifests: [place.root] })
+    expect(one.kernel.diagnostics().filter(({ code }) => code === 'VT_MANIFEST_INVALID')).toMatchObject([{ message: expect.stringContaining('audience') }])
+  })
+})
