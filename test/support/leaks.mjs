@@ -30,8 +30,8 @@ async function abortSome(count) {
     setTimeout(() => abort.abort(), round % 25)
     if ((await pending).error?.code === 'VT_CALL_INTERRUPTED') aborted += 1
   }
-  // What an aborted call started is ended behind its answer.
-  await pause(1000)
+  // What an aborted call started is ended behind its answer, and pipes that nobody asks for are let go of after two seconds.
+  await pause(3000)
   return aborted
 }
 

@@ -13,23 +13,28 @@ interface Pipe {
 const shared = Buffer.allocUnsafeSlow(64 * 1024)
 
 /**
- * Reads a pipe of a child to its end. Node makes a new buffer for every chunk, and making and collecting them costs more than
- * the reading; it reads into a given buffer only for sockets that one connects oneself. So the pipe is put under such a socket
- * where node lets it be taken, and read as usual elsewhere. What is answered stands in the place of `pipe`.
+ * Reads a pipe of a child, or the reading end of one that is open here, to its end. Node makes a new buffer for every chunk, and making and
+ * collecting them costs more than the reading; it reads into a given buffer only for sockets that one connects oneself. So the pipe is put
+ * under such a socket where node lets it be taken, and read as usual elsewhere. What is answered stands in the place of `pipe`.
  */
-export function drain(pipe: Readable, take: Take): Readable {
+export function drain(pipe: Readable | number, take: Take): Readable {
+  if (typeof pipe === 'number') return under({ fd: pipe })
   const owner = pipe as { _handle?: Pipe | null }
   const handle = owner._handle
   if (typeof handle?.useUserBuffer !== 'function') return readable(pipe, take)
   owner._handle = null
-  const options: object = { handle, writable: false, onread: { buffer: shared, callback } }
-  const socket = new Socket(options)
-  return socket.on('error', () => {}).resume()
+  return under({ handle })
 
-  function callback(size: number): boolean {
-    const busy = take(shared.subarray(0, size))
-    void busy?.then(() => socket.resume())
-    return busy === undefined
+  function under(source: object): Readable {
+    const options: object = { ...source, readable: true, writable: false, onread: { buffer: shared, callback } }
+    const socket = new Socket(options)
+    return socket.on('error', () => {}).resume()
+
+    function callback(size: number): boolean {
+      const busy = take(shared.subarray(0, size))
+      void busy?.then(() => socket.resume())
+      return busy === undefined
+    }
   }
 }
 

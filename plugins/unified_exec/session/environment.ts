@@ -30,7 +30,7 @@ export function commandEnvironment(
     ...own,
     // Nothing that the workspace brings stands in for a program that a policy knows by its name.
     PATH: outsidePath(process.env.PATH ?? '', workspace),
-    // Our pipes are sockets; an outermost bash takes that for a login over the network and reads ~/.bashrc.
+    // What it reads comes through a socket; an outermost bash takes that for a login over the network and reads ~/.bashrc.
     SHLVL: '1',
     PAGER: 'cat',
     GIT_PAGER: 'cat',

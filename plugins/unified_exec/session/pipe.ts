@@ -1,7 +1,9 @@
+import type { ChildProcess } from 'node:child_process'
+import { closeSync } from 'node:fs'
 import type { Duplex, Readable } from 'node:stream'
 import { start } from '../../../core/base/index.js'
 import type { Launch } from '../../../core/index.js'
-import { drain } from '../../lib/process/index.js'
+import { drain, outputPipes, type OutputPipes } from '../../lib/process/index.js'
 import type { Exit, OutputSink, Transport } from './transport.js'
 
 export interface Pipes {
@@ -13,7 +15,9 @@ export interface Pipes {
 
 /** Starts a program with standard output and standard error apart. Rejects with the system's error when it cannot be started. */
 export async function startPipe(launch: Launch, { stdin, channel = false }: Pipes, sink: OutputSink): Promise<Transport> {
-  const child = start(launch, [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe', ...(channel ? (['pipe'] as const) : [])])
+  const pipes = await outputPipes.take()
+  const source = stdin ? 'pipe' : 'ignore'
+  const child = writingTo(pipes, ({ stdout, stderr }) => start(launch, [source, stdout, stderr, ...(channel ? (['pipe'] as const) : [])]))
   const { pid } = child
   if (pid === undefined) throw await new Promise<Error>((resolve) => child.once('error', resolve))
   child.on('error', () => {})
@@ -22,8 +26,8 @@ export async function startPipe(launch: Launch, { stdin, channel = false }: Pipe
   input?.on('error', () => {})
   const line = child.stdio[3] as Duplex | undefined
   const streams = [
-    drain(child.stdout!, (chunk) => sink('stdout', chunk)),
-    drain(child.stderr!, (chunk) => sink('stderr', chunk)),
+    drain(pipes?.stdout.read ?? child.stdout!, (chunk) => sink('stdout', chunk)),
+    drain(pipes?.stderr.read ?? child.stderr!, (chunk) => sink('stderr', chunk)),
     ...(line ? [line] : []),
   ]
   return {
@@ -38,6 +42,19 @@ export async function startPipe(launch: Launch, { stdin, channel = false }: Pipe
       for (const stream of [input, ...streams]) stream?.destroy()
     },
     ...(line && { channel: line }),
+  }
+}
+
+/** The ends that are the program's are not ours any more, and nothing of them is where it did not start. */
+function writingTo(pipes: OutputPipes | undefined, run: (ends: Record<'stdout' | 'stderr', number | 'pipe'>) => ChildProcess): ChildProcess {
+  let child: ChildProcess | undefined
+  try {
+    return (child = run({ stdout: pipes?.stdout.write ?? 'pipe', stderr: pipes?.stderr.write ?? 'pipe' }))
+  } finally {
+    for (const { read, write } of pipes ? [pipes.stdout, pipes.stderr] : []) {
+      closeSync(write)
+      if (child?.pid === undefined) closeSync(read)
+    }
   }
 }
 
