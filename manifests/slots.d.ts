@@ -8,7 +8,7 @@ export interface BuiltinSlots {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
       input: string
-      /** Write nothing. Default: `false`. */
+      /** Default: `false`. */
       dry_run?: boolean
     }
     output: {
@@ -31,12 +31,22 @@ export interface BuiltinSlots {
       diff: string
     }
   }
+  /** Call what is not shown */
+  'call_tool': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      tool: string
+      input?: { [name: string]: unknown }
+    }
+    output: { [name: string]: unknown }
+  }
   /** Fetch a page through a reader service */
   'defuddle_fetch': {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** Public http(s). */
+      /** http(s). */
       url: string
       max_bytes?: number
     }
@@ -316,11 +326,10 @@ export interface BuiltinSlots {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** As run answered it. */
       session_id: string
       /** Default: `SIGTERM`. */
       signal?: 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGKILL'
-      /** Until SIGKILL. Default: `2000`. */
+      /** Default: `2000`. */
       grace_ms?: number
       max_output_tokens?: number
     }
@@ -368,11 +377,10 @@ export interface BuiltinSlots {
       code: string
       /** Default: `python3`. */
       language?: 'python3' | 'javascript' | 'python' | 'py' | 'js' | 'node'
-      /** Default: run 180, code 30. */
+      /** Default 180; code 30. Default: `30`. */
       timeout_secs?: number
       /** Default: `.`. */
       workdir?: string
-      /** For standard input, as it is. */
       input?: string
       max_output_tokens?: number
     }
@@ -429,21 +437,19 @@ export interface BuiltinSlots {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** As run answered it. */
       session_id: string
-      /** For standard input, as it is. */
       input?: string
       /** As pasted into a terminal. */
       paste?: boolean
-      /** After input: enter, esc, up, page-down, ctrl-a to ctrl-z, f1 to f12. */
+      /** Such as enter, esc, ctrl-c, f1. */
       keys?: ('enter' | 'tab' | 'esc' | 'up' | 'down' | 'left' | 'right' | 'home' | 'end' | 'backspace' | 'delete' | 'page-up' | 'page-down' | 'ctrl-a' | 'ctrl-b' | 'ctrl-c' | 'ctrl-d' | 'ctrl-e' | 'ctrl-f' | 'ctrl-g' | 'ctrl-h' | 'ctrl-i' | 'ctrl-j' | 'ctrl-k' | 'ctrl-l' | 'ctrl-m' | 'ctrl-n' | 'ctrl-o' | 'ctrl-p' | 'ctrl-q' | 'ctrl-r' | 'ctrl-s' | 'ctrl-t' | 'ctrl-u' | 'ctrl-v' | 'ctrl-w' | 'ctrl-x' | 'ctrl-y' | 'ctrl-z' | 'f1' | 'f2' | 'f3' | 'f4' | 'f5' | 'f6' | 'f7' | 'f8' | 'f9' | 'f10' | 'f11' | 'f12')[]
       /** Close standard input. */
       eof?: boolean
       rows?: number
       cols?: number
-      /** Milliseconds to wait for output. */
+      /** Answer after this long. */
       yield_time_ms?: number
-      /** Deliver again from here, the cursor of an answer. */
+      /** Deliver again from here. */
       cursor?: number
       max_output_tokens?: number
     }
@@ -454,9 +460,7 @@ export interface BuiltinSlots {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** As run answered it. */
       session_id?: string
-      /** As answers name it. */
       spool_path?: string
       /** Default: `both`. */
       stream?: 'stdout' | 'stderr' | 'both'
@@ -464,11 +468,10 @@ export interface BuiltinSlots {
       tail_lines?: number
       /** Regular expression. */
       query?: string
-      /** Plain text, no regular expression. Default: `false`. */
+      /** Plain text. Default: `false`. */
       literal?: boolean
       /** Default: `200`. */
       max_matches?: number
-      /** The terminal as it looks now. */
       screen?: boolean
     }
     output: {
@@ -519,11 +522,10 @@ export interface BuiltinSlots {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** As run answered it. */
       session_id: string
-      /** Milliseconds to wait for output. */
+      /** Answer after this long. */
       yield_time_ms?: number
-      /** Deliver again from here, the cursor of an answer. */
+      /** Deliver again from here. */
       cursor?: number
       max_output_tokens?: number
     }
@@ -534,19 +536,19 @@ export interface BuiltinSlots {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** For the shell, or a program and its arguments. */
+      /** For the shell. */
       command: string | string[]
       /** command is then a program. */
       args?: string[]
       /** Default: `.`. */
       workdir?: string
-      /** Default: run 180, code 30. */
+      /** Default 180; code 30. */
       timeout_secs?: number
-      /** Answer after this long though it runs on. */
+      /** Answer after this long. */
       yield_time_ms?: number
-      /** Answer at once and let it run. Default: `false`. */
+      /** Default: `false`. */
       background?: boolean
-      /** For programs driven by keys. Default: `false`. */
+      /** A terminal. Default: `false`. */
       tty?: boolean
       /** Default: `30`. */
       rows?: number
@@ -556,14 +558,11 @@ export interface BuiltinSlots {
       /** Default: `false`. */
       login?: boolean
       env?: { [name: string]: string }
-      /** For standard input, as it is. */
       input?: string
-      /** A name for it. */
       session_id?: string
       max_output_tokens?: number
       /** require_escalated asks the user. Default: `use_default`. */
       sandbox_permissions?: 'use_default' | 'require_escalated'
-      /** For the user: why outside the sandbox. */
       justification?: string
     }
     output: BuiltinSlots['unified_exec/close']['output']
@@ -573,19 +572,17 @@ export interface BuiltinSlots {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** As run answered it. */
       session_id: string
-      /** For standard input, as it is. */
       input?: string
       /** As pasted into a terminal. */
       paste?: boolean
-      /** After input: enter, esc, up, page-down, ctrl-a to ctrl-z, f1 to f12. */
+      /** Such as enter, esc, ctrl-c, f1. */
       keys?: ('enter' | 'tab' | 'esc' | 'up' | 'down' | 'left' | 'right' | 'home' | 'end' | 'backspace' | 'delete' | 'page-up' | 'page-down' | 'ctrl-a' | 'ctrl-b' | 'ctrl-c' | 'ctrl-d' | 'ctrl-e' | 'ctrl-f' | 'ctrl-g' | 'ctrl-h' | 'ctrl-i' | 'ctrl-j' | 'ctrl-k' | 'ctrl-l' | 'ctrl-m' | 'ctrl-n' | 'ctrl-o' | 'ctrl-p' | 'ctrl-q' | 'ctrl-r' | 'ctrl-s' | 'ctrl-t' | 'ctrl-u' | 'ctrl-v' | 'ctrl-w' | 'ctrl-x' | 'ctrl-y' | 'ctrl-z' | 'f1' | 'f2' | 'f3' | 'f4' | 'f5' | 'f6' | 'f7' | 'f8' | 'f9' | 'f10' | 'f11' | 'f12')[]
       /** Close standard input. */
       eof?: boolean
       rows?: number
       cols?: number
-      /** Milliseconds to wait for output. */
+      /** Answer after this long. */
       yield_time_ms?: number
       max_output_tokens?: number
     }
@@ -597,11 +594,11 @@ export interface BuiltinSlots {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
       path: string
-      /** The full new name, not a directory to put it into. */
+      /** The full new path. */
       destination: string
       /** Default: `false`. */
       recursive?: boolean
-      /** Replace an existing file. Default: `false`. */
+      /** Default: `false`. */
       overwrite?: boolean
     }
     output: {
@@ -623,7 +620,6 @@ export interface BuiltinSlots {
       recursive?: boolean
       /** A missing path is no error. Default: `false`. */
       force?: boolean
-      /** Start of the hash it must have now. */
       expected_hash?: string
     }
     output: {
@@ -642,10 +638,8 @@ export interface BuiltinSlots {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
       path: string
-      /** Exact text that occurs once. */
       old_str?: string
       new_str?: string
-      /** Instead of old_str and new_str. */
       edits?: {
         old_str: string
         new_str: string
@@ -653,7 +647,6 @@ export interface BuiltinSlots {
       }[]
       /** Default: `false`. */
       replace_all?: boolean
-      /** Start of the hash it must have now. */
       expected_hash?: string
     }
     output: {
@@ -675,11 +668,10 @@ export interface BuiltinSlots {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
       path: string
-      /** The full new name, not a directory to put it into. */
+      /** The full new path. */
       destination: string
-      /** Replace an existing file. Default: `false`. */
+      /** Default: `false`. */
       overwrite?: boolean
-      /** Start of the hash it must have now. */
       expected_hash?: string
     }
     output: {
@@ -696,7 +688,7 @@ export interface BuiltinSlots {
       response_format?: 'concise' | 'detailed'
       patch: string
       path?: string
-      /** Write nothing. Default: `false`. */
+      /** Default: `false`. */
       dry_run?: boolean
     }
     output: BuiltinSlots['apply_patch']['output']
@@ -710,13 +702,11 @@ export interface BuiltinSlots {
       max_bytes?: number
       /** First line, from 1. */
       offset_lines?: number
-      /** Number of lines. */
       page_size_lines?: number
       /** Last line, inclusive. */
       end_line?: number
       /** First byte, from 0. */
       offset_bytes?: number
-      /** Number of bytes. */
       page_size_bytes?: number
     }
     output: {
@@ -764,11 +754,9 @@ export interface BuiltinSlots {
       response_format?: 'concise' | 'detailed'
       path: string
       content: string
-      /** If the file exists. Default: `fail_if_exists`. */
+      /** Default: `fail_if_exists`. */
       mode?: 'fail_if_exists' | 'overwrite' | 'append' | 'skip_if_exists'
-      /** Replace an existing file. */
       overwrite?: boolean
-      /** Start of the hash it must have now. */
       expected_hash?: string
     }
     output: {
@@ -832,7 +820,7 @@ export interface BuiltinSlots {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** current is this session, archive those before. Default: `all`. */
+      /** Default: `all`. */
       scope?: 'all' | 'current' | 'archive'
       /** Default: `20`. */
       max_results?: number
@@ -862,23 +850,21 @@ export interface BuiltinSlots {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** Regular expression. */
       pattern?: string
       /** Instead of pattern. */
       patterns?: string[]
-      /** AND (default): files that hold all patterns. OR: lines with any. */
+      /** AND: files with all. OR: lines with any. */
       logic?: 'AND' | 'OR'
-      /** File or directory. Default: `.`. */
+      /** Default: `.`. */
       path?: string
-      /** Default: if the pattern has upper case. */
       case_sensitive?: boolean
       /** Default: `0`. */
       context_lines?: number
       /** Default: `100`. */
       max_results?: number
-      /** Matches to leave out first. Default: `0`. */
+      /** Default: `0`. */
       skip?: number
-      /** Plain text, no regular expression. Default: `false`. */
+      /** Plain text. Default: `false`. */
       literal?: boolean
       /** Relative to path; ! excludes. */
       globs?: string | string[]
@@ -937,32 +923,29 @@ export interface BuiltinSlots {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** File or directory. Default: `.`. */
+      /** Default: `.`. */
       path?: string
-      /** Of list: list (one level), recursive, tree, find_name, find_content, largest; of agent: summary, tools, diagnostics, full. Default: `list`. */
+      /** Default: `list`. */
       mode?: 'list' | 'recursive' | 'tree' | 'find_name' | 'find_content' | 'largest'
       /** Default: `200`. */
       max_results?: number
       /** Default: `1`. */
       page?: number
-      /** Glob over the path; without / over the name. */
+      /** Glob over path or name. */
       pattern?: string
       /** Glob, or part of the name. */
       name_pattern?: string
-      /** Regular expression. */
       content_pattern?: string
       file_extensions?: string[]
       entry_type?: 'any' | 'file' | 'dir'
-      /** Default: if the pattern has upper case. */
       case_sensitive?: boolean
       /** Default: `false`. */
       include_hidden?: boolean
       /** Default: `false`. */
       include_ignored?: boolean
-      /** Follow links. Default: `false`. */
+      /** Default: `false`. */
       follow?: boolean
       max_depth?: number
-      /** Looked at over all pages. */
       max_items?: number
       /** Relative to path; ! excludes. */
       globs?: string | string[]
@@ -1009,17 +992,16 @@ export interface BuiltinSlots {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** File or directory. Default: `.`. */
+      /** Default: `.`. */
       path?: string
-      /** Default: by extension. */
       lang?: string
-      /** Symbol types, such as class, function. */
+      /** Such as class, function. */
       type?: string | string[]
-      /** Regular expression over names and signatures. */
+      /** Regular expression over signatures. */
       match?: string
       /** Default: `auto`. */
       items?: 'auto' | 'structure' | 'exports' | 'imports' | 'all'
-      /** Public members only. Default: `false`. */
+      /** Default: `false`. */
       pub_members?: boolean
       /** Default: `false`. */
       follow?: boolean
@@ -1091,31 +1073,25 @@ export interface BuiltinSlots {
       workflow?: 'query' | 'scan' | 'test' | 'rewrite' | 'inspect'
       /** Code such as console.log($A). */
       pattern?: string
-      /** Node kind. */
       kind?: string
-      /** The replacement, with the metavariables of pattern. */
       rewrite?: string
-      /** Instead of rewrite, for a range that grows, such as over a comma. */
+      /** A rewrite whose range grows. */
       fix_config?: {
         template: string
         expand_start?: UnifiedSearchStructuralExpand
         expand_end?: UnifiedSearchStructuralExpand
       }
-      /** Default: by extension. */
       lang?: string
-      /** Kind of the part of pattern that is to match. */
       selector?: string
       strictness?: 'cst' | 'smart' | 'ast' | 'relaxed' | 'signature' | 'template'
-      /** How pattern is parsed. */
       debug_query?: 'pattern' | 'ast' | 'cst' | 'sexp' | true
       /** Default: `sgconfig.yml`. */
       config_path?: string
-      /** Regular expression over rule ids. */
+      /** Of rule ids. */
       filter?: string
       skip_snapshot_tests?: boolean
-      /** File or directory. Default: `.`. */
+      /** Default: `.`. */
       path?: string
-      /** Instead of path; also globs. */
       paths?: string[]
       globs?: string | string[]
       /** Default: `0`. */
@@ -1230,7 +1206,6 @@ export interface BuiltinSlots {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** Words, or tool/action. */
       keyword: string
       /** Default: `name-and-description`. */
       detail_level?: 'name-only' | 'name-and-description' | 'full' | 'name' | 'name_description'
@@ -1259,7 +1234,7 @@ export interface BuiltinSlots {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** Public http(s). */
+      /** http(s). */
       url?: string
       /** @deprecated A search is made by web_search. */
       query?: string
@@ -1340,7 +1315,7 @@ type UnifiedSearchStructuralExpand = {
   regex?: string
   kind?: string
   pattern?: string
-  stop_by?: unknown
+  stop_by?: string | { [name: string]: unknown }
 }
 
 type UnifiedSearchStructuralRange = {

@@ -36,6 +36,12 @@ export interface Manifest {
   audience?: 'agent'
   /** Words of rules that speak about it beside those that follow from its input and effects; of our own manifests only. */
   families?: string[]
+  /** The properties that a lean list shows; without it such a list has the name of the tool only. */
+  lean?: string[]
+  /** In lists: never, or only where there are skills besides those that come with the program; it can always be called. */
+  shown?: 'never' | 'with_skills'
+  /** A call of it is a call of the tool that its input names. */
+  forwards?: boolean
   errors?: Record<string, { message?: string; hint?: string; retryable?: boolean }>
   concurrency?: number
   timeout_secs?: number

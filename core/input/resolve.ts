@@ -27,6 +27,7 @@ export async function resolve(registry: Registry, name: string, sent: unknown, r
   const only = 'info' in found ? found : found.only
   const isKnown = (key: string) => (only ? only.shape.names.has(key) : key === 'action')
   const unwrapped = read(sent, wanted, isKnown, only)
+  if (only?.primary.manifest.forwards && typeof unwrapped['tool'] === 'string') return forwarded(registry, only, unwrapped, reader)
   const input = only?.info.action !== undefined && unwrapped['action'] === only.info.action && !isKnown('action') ? withoutAction(unwrapped) : unwrapped
   // A tool of another vocabulary may have the name of one that has actions; the name of one action never leads to another.
   const acts = only && only.info.action === undefined && !isKnown('action') && only.tool.actions.has(String(input['action']))
@@ -57,6 +58,13 @@ function unknownTool({ slots, tools, routes }: Registry, wanted: string, reader:
 function requireLent(slots: readonly Slot[], { lent }: Reader): void {
   const [first] = slots
   if (first && slots.every(({ info }) => !isLent(info, lent))) throw problem('VT_AGENT_NONE', { slot: slots.length === 1 ? first.info.slot : first.info.tool })
+}
+
+/** The call that a call of this slot stands for; what stands beside the name is its input where none is given as such. */
+function forwarded(registry: Registry, from: Slot, { tool, input, ...beside }: JsonObject, reader: Reader | undefined): Promise<CallTarget> {
+  const found = named(registry, toolName(String(tool)))
+  const circle = found === from || found === from.tool
+  return resolve(registry, circle ? '' : String(tool), input ?? beside, reader)
 }
 
 /** The slot or the tool of a name, however the name is decorated or spelt. */

@@ -39,10 +39,11 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     explain: (tool, input, options = {}) => running.caller.explain(tool, input, options),
     list: () => current().services.host.slots(),
     describe: (name) => described(current(), name),
-    tools({ audience, only: tools } = {}) {
+    tools({ audience, only: tools, lean = false } = {}) {
       const only = [...(running.surroundings.only ?? []), ...(tools ? [{ tools }] : [])]
       const reader = { ...(audience !== undefined && { lent: { [audience]: true } }), ...(only.length > 0 && { only }) }
-      return listTools(current().registry, reader).flatMap((tool) => shown(current(), tool, reader) ?? [])
+      const skills = current().skills().catalogue.some(({ layer }) => layer !== 'builtin')
+      return listTools(current().registry, { ...reader, lean, skills }).flatMap((tool) => shown(current(), tool, reader) ?? [])
     },
     mode: (asked) => modeOfCall(current().settings, asked),
     contributions: () => current().registry.infos,

@@ -110,8 +110,8 @@ export interface Kernel {
   explain(tool: string, input?: unknown, options?: CallOptions): Promise<Explanation>
   list(): SlotInfo[]
   describe(tool: string): ToolInfo | undefined
-  /** The tools as a model is shown them: those of everybody and of an `audience`; `only` leaves all other tools and actions out. */
-  tools(how?: { audience?: string; only?: readonly string[] }): ToolInfo[]
+  /** The tools as a model is shown them: those of everybody and of an `audience`; `only` leaves all other tools and actions out; `lean` shows what most calls need, and the way to the rest. */
+  tools(how?: { audience?: string; only?: readonly string[]; lean?: boolean }): ToolInfo[]
   contributions(): ContributionInfo[]
   /** Every folder of a plugin that was found, whatever became of what it holds. */
   plugins(): PluginFolder[]

@@ -151,7 +151,7 @@ function serves(binding: Binding, contribution: Contribution): boolean {
   const { id, manifest, slot } = contribution
   const repeated = ['description', 'input', 'output', 'aliases', 'infer'].filter((field) => field in manifest)
   if (stageOf(contribution) !== 'primary' && repeated.length > 0) aside(binding, contribution, 'invalid', 'VT_SLOT_CONTRACT', { id, fields: repeated.join(', '), slot })
-  else if (contribution.kind === 'action' && moduleOf(manifest) === undefined && !manifest.alias && !adapterOf(contribution, binding.registry.adapters)) {
+  else if (contribution.kind === 'action' && moduleOf(manifest) === undefined && !manifest.alias && !manifest.forwards && !adapterOf(contribution, binding.registry.adapters)) {
     aside(binding, contribution, 'inactive', 'VT_PLUGIN_REQUIRES', { id, needs: `an adapter for '${dataKeys(manifest).join("', '")}'` })
   }
   else if (stageOf(contribution) === 'primary' && !manifest.alias && !manifest.description) {

@@ -1,9 +1,10 @@
-import { isObject, type JsonObject, type Next, type Result, type Schema, type ToolInfo } from '../base/index.js'
+import { isObject, type Next, type Result, type Schema, type ToolInfo } from '../base/index.js'
 import { flatten } from './flatten.js'
+import { portable } from './portable.js'
 import { isListed, slotsOf, splitName, type Registry, type Slot, type Tool } from './registry.js'
 import { isShown, type Reader } from './rights.js'
 
-/** One tool with everything that is known of it: all its actions behind one flat schema. An agent asks before each call. */
+/** One tool with everything that is known of it: all its actions behind one flat schema. */
 export function toolInfo(tool: Tool): ToolInfo {
   const there = infos.get(tool) ?? makeInfo(tool)
   infos.set(tool, there)
@@ -15,36 +16,103 @@ const infos = new WeakMap<Tool, ToolInfo>()
 function makeInfo(tool: Tool): ToolInfo {
   if (tool.only) return single(tool.name, tool.only)
   const slots = slotsOf(tool).filter(isListed)
-  const description = slots.map(({ info }) => `${info.action}: ${info.description}`).join('\n')
-  return grouped(tool, slots, description)
+  const parts = slots.map(({ info: { action, input } }) => ({ action: action!, properties: propertiesOf(portable(input)) }))
+  return grouped(tool, slots, slots.map(({ info }) => `${info.action}: ${info.description}`), parts)
+}
+
+interface ToolListing extends Reader {
+  /** Of each tool what most calls need; how the rest is found and called says the last one. */
+  lean: boolean
+  /** Are there skills besides those that come with the program? */
+  skills: boolean
 }
 
 /**
- * The tools as a model is shown them. It reads the whole list before each of its steps, so of a tool with actions that says what a
- * choice needs: of each action the required properties and the first paragraph, of each property its type, choices and words. Limits
- * are named by the check that finds them broken; the action that looks for tools answers everything about one, if it is asked for full detail.
+ * The tools as a model is shown them, in schemas that every wire carries. It reads the whole list before each of its steps, so of a tool
+ * with actions that says what a choice needs: of each action the required properties and the first paragraph, of each property its type,
+ * choices and words. Limits are named by the check that finds them broken; the action that looks for tools answers everything about one.
  * What belongs to the reader's face is among them, what is not left to them is not.
  */
-export function listTools(registry: Registry, reader: Reader = {}): readonly ToolInfo[] {
-  if (reader.lent ?? reader.only) return makeList(registry, reader)
-  const there = lists.get(registry) ?? makeList(registry, reader)
-  lists.set(registry, there)
+export function listTools(registry: Registry, listing: ToolListing): readonly ToolInfo[] {
+  const make = listing.lean ? leanList : wholeList
+  if (listing.lent ?? listing.only) return make(registry, listing)
+  const known = lists.get(registry) ?? new Map<string, ToolInfo[]>()
+  lists.set(registry, known)
+  const key = `${listing.lean} ${listing.skills}`
+  const there = known.get(key) ?? make(registry, listing)
+  known.set(key, there)
   return there
 }
 
 /** It is asked for again by each client and before each step of a model, and is the same for the whole of a generation. */
-const lists = new WeakMap<Registry, ToolInfo[]>()
+const lists = new WeakMap<Registry, Map<string, ToolInfo[]>>()
 
-function makeList(registry: Registry, reader: Reader): ToolInfo[] {
-  return [...registry.tools.values()].flatMap((tool): ToolInfo[] => {
-    const slots = slotsOf(tool).filter((slot) => isShown(registry, reader, slot))
-    if (slots.length === 0) return []
-    if (tool.only) return [plain(single(tool.name, tool.only))]
-    const names = registry.each ? slots.map((slot) => splitName(registry, slot)) : []
-    // A tool whose actions cannot all have a name of their own stays whole.
-    if (names.length > 0 && names.every((name) => name !== undefined)) return slots.map((slot, at) => plain(single(names[at]!, slot)))
-    return [grouped(tool, slots, slots.map(line).join('\n'), brief)]
+/** What a list tells of: of each tool the actions with a line of their own. */
+function shownTools(registry: Registry, listing: ToolListing): { tool: Tool; slots: Slot[]; told: Slot[] }[] {
+  const tells = ({ primary: { manifest } }: Slot) => !manifest.forwards && (manifest.shown === undefined || (manifest.shown === 'with_skills' && listing.skills))
+  return [...registry.tools.values()].flatMap((tool) => {
+    const slots = slotsOf(tool).filter((slot) => isShown(registry, listing, slot))
+    const told = slots.filter(tells)
+    return told.length > 0 ? [{ tool, slots, told }] : []
   })
+}
+
+function wholeList(registry: Registry, listing: ToolListing): ToolInfo[] {
+  return shownTools(registry, listing).flatMap(({ tool, slots, told }): ToolInfo[] => {
+    if (tool.only) return [plain(tool.name, tool.only)]
+    const names = registry.each ? told.map((slot) => splitName(registry, slot)) : []
+    // A tool whose actions cannot all have a name of their own stays whole.
+    if (names.length > 0 && names.every((name) => name !== undefined)) return told.map((slot, at) => plain(names[at]!, slot))
+    const parts = told.map(({ info: { action, input } }) => ({ action: action!, properties: propertiesOf(brief(input)) }))
+    return [grouped(tool, slots, told.map((slot) => `${named(slot)}: ${slot.info.description.split('\n', 1)[0]}`), parts)]
+  })
+}
+
+/** How many bytes the tools of others may take in a lean list before they are found by search, all of them. */
+const MOST_OF_OTHERS = 6_000
+const MOST_NAMES = 40
+
+/** In front what manifests name as lean and the tools of others where they are few; at the end the way to the rest, by name. A vocabulary without that stays whole. */
+function leanList(registry: Registry, listing: ToolListing): ToolInfo[] {
+  const tools = shownTools(registry, listing)
+  const own = tools.filter(({ told }) => told.some(isLean)).map(({ tool, slots, told }) => leanTool(tool, slots, told.filter(isLean)))
+  const forwarder = [...registry.slots.values()].find((slot) => slot.primary.manifest.forwards && isListed(slot))
+  if (!forwarder || own.length === 0 || registry.each) return wholeList(registry, listing)
+  const foreign = new Set(tools.filter(({ told }) => told.every(({ primary }) => primary.layer !== 'builtin')).map(({ tool }) => tool.name))
+  const others = wholeList(registry, listing).filter(({ name }) => foreign.has(name) && !own.some((one) => one.name === name))
+  const few = JSON.stringify(others).length <= MOST_OF_OTHERS
+  const shown = [...own, ...(few ? others : [])]
+  const rest = tools.filter(({ tool }) => !shown.some(({ name }) => name === tool.name))
+  if (rest.length === 0) return shown
+  const { name, description, ...info } = plain(forwarder.info.tool, forwarder)
+  const lines = rest.slice(0, MOST_NAMES).map(({ tool, told }) => `${tool.name}: ${firstSentence(told[0]!.info.description)}`)
+  const more = rest.length - lines.length
+  return [...shown, { ...info, name, description: [description, ...lines, ...(more > 0 ? [`${more} more tools`] : [])].join('\n') }]
+}
+
+const isLean = ({ primary: { manifest } }: Slot): boolean => manifest.lean !== undefined
+
+/** It leaves properties out, never permission: all actions are named, and any property may be given. */
+function leanTool(tool: Tool, slots: readonly Slot[], told: readonly Slot[]): ToolInfo {
+  const shortest = ({ info: { input }, primary: { manifest } }: Slot): Named => {
+    const properties = propertiesOf(brief(input))
+    return Object.fromEntries(manifest.lean!.flatMap((name) => (properties[name] ? [[name, firstChoice(properties[name], !tool.only)]] : [])))
+  }
+  const open = (info: ToolInfo): ToolInfo => ({ ...info, input: { ...info.input, additionalProperties: true } })
+  if (tool.only) {
+    const { input, ...info } = plain(tool.name, tool.only)
+    return open({ ...info, description: firstSentence(info.description), input: { type: 'object', ...(input['required'] !== undefined && { required: input['required'] }), properties: shortest(tool.only) } })
+  }
+  const parts = told.map((slot) => ({ action: slot.info.action!, properties: shortest(slot) }))
+  const lines = told.map((slot) => `${named(slot, slot.primary.manifest.lean)}: ${firstSentence(slot.info.description)}`)
+  return open(grouped(tool, slots, lines, parts, false))
+}
+
+const firstSentence = (text: string): string => /^.*?[.](?=\s|$)/s.exec(text)?.[0] ?? text
+
+/** A value may have several forms; the first is the one to learn, the others are taken all the same. What it is for the line of its action says. */
+function firstChoice({ anyOf, description, ...schema }: Schema, silent: boolean): Schema {
+  return { ...(Array.isArray(anyOf) && (anyOf[0] as Schema)), ...schema, ...(description !== undefined && !silent && { description }) }
 }
 
 /** The follow-up calls of an answer by the names that the list shows. */
@@ -69,49 +137,44 @@ function single(name: string, { info }: Slot): ToolInfo {
   return { name, description: info.description, input: info.input, ...(info.output && { output: info.output }), effects: [...info.effects], actions: [] }
 }
 
-type Named = Readonly<Record<string, Schema>>
-
-function grouped({ name }: Tool, slots: readonly Slot[], description: string, tell: (parts: Named) => Named = (parts) => parts): ToolInfo {
-  const input = flatten(
-    slots.map(({ info: { action, input }, shape }) => {
-      const defs = input['$defs'] as Named | undefined
-      return { action: action!, properties: tell(shape.properties), defs: defs && tell(defs) }
-    }),
-  )
-  const effects = [...new Set(slots.flatMap(({ info }) => info.effects))]
-  return { name, description, input, effects, actions: slots.map(({ info }) => info.action!) }
+/** A tool of others with what its author says of limits; ours say them when they are broken. */
+function plain(name: string, slot: Slot): ToolInfo {
+  const { info, primary } = slot
+  return { ...single(name, slot), input: primary.layer === 'builtin' ? brief(info.input) : portable(info.input) }
 }
 
-function line({ info: { action, description, input } }: Slot): string {
+type Named = Readonly<Record<string, Schema>>
+
+const propertiesOf = (schema: Schema): Named => (schema['properties'] ?? {}) as Named
+
+function grouped({ name }: Tool, slots: readonly Slot[], lines: readonly string[], parts: Parameters<typeof flatten>[0], tagged = true): ToolInfo {
+  const actions = slots.map(({ info }) => info.action!)
+  const effects = [...new Set(slots.flatMap(({ info }) => info.effects))]
+  const input = { type: 'object', properties: { action: { type: 'string', enum: actions }, ...flatten(parts, tagged) } }
+  return { name, description: lines.join('\n'), input, effects, actions }
+}
+
+/** An action with the properties that it needs, and in brackets those that it may have, where they are said. */
+function named({ info: { action, input } }: Slot, properties: readonly string[] = []): string {
   const required = (input['required'] ?? []) as string[]
-  return `${action}${required.length > 0 ? `(${required.join(', ')})` : ''}: ${description.split('\n', 1)[0]}`
+  const others = properties.filter((name) => !required.includes(name)).join(', ')
+  const names = [required.join(', '), others && `[${others}]`].filter(Boolean).join(' ')
+  return `${action}${names && `(${names})`}`
 }
 
 const LONG = 16
-const limits = new Set(['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'minimum', 'maximum', 'minProperties', 'maxProperties', 'default'])
-/** Members that hold schemas by name, and those that hold no schemas at all. */
-const named = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
-const data = new Set(['enum', 'const', 'default', 'examples', 'required', 'dependentRequired'])
+const limits = new Set(['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'minimum', 'maximum', 'default', 'additionalProperties'])
 
-/** Our own annotations and formats are for the kernel; a client's schema compiler may refuse what it does not know. The catalogue takes `x-values` off. */
-const isPublic: Wanted = (key, value) => (!key.startsWith('x-') || key === 'x-values') && !(key === 'format' && /^(?:workspace-|command$)/.test(String(value)))
-const isTelling: Wanted = (key, value) => isPublic(key, value) && !limits.has(key) && !(key === 'enum' && (value as unknown[]).length > LONG)
+/** A schema of ours as a list shows it: types, choices and words. */
+const brief = (input: Schema): Schema => withoutLimits(portable(input))
 
-const plain = (tool: ToolInfo): ToolInfo => ({ ...tool, input: pick(tool.input, isPublic) as Schema })
-/** Before actions are laid together, so that there is less to compare. */
-const brief = (parts: Named): Named => pickNamed(Object.fromEntries(Object.entries(parts).filter(([, part]) => part['deprecated'] !== true)), isTelling) as Named
-
-type Wanted = (key: string, value: unknown) => boolean
-
-/** A schema with the keywords that are wanted. */
-function pick(schema: unknown, wanted: Wanted): unknown {
-  if (Array.isArray(schema)) return schema.map((one) => pick(one, wanted))
-  if (!isObject(schema)) return schema
-  const picked: JsonObject = {}
-  for (const [key, value] of Object.entries(schema)) {
-    if (wanted(key, value)) picked[key] = data.has(key) ? value : named.has(key) && isObject(value) ? pickNamed(value, wanted) : pick(value, wanted)
-  }
-  return picked
+function withoutLimits(schema: Schema): Schema {
+  const kept = Object.entries(schema).filter(([key, value]) => !(limits.has(key) && !(key === 'additionalProperties' && isObject(value))) && !(key === 'enum' && (value as unknown[]).length > LONG))
+  return Object.fromEntries(
+    kept.map(([key, value]): [string, unknown] => {
+      if (key === 'properties') return [key, Object.fromEntries(Object.entries(value as Named).map(([name, one]) => [name, withoutLimits(one)]))]
+      if (key === 'anyOf') return [key, (value as Schema[]).map(withoutLimits)]
+      return [key, (key === 'items' || key === 'additionalProperties') && isObject(value) ? withoutLimits(value) : value]
+    }),
+  )
 }
-
-const pickNamed = (parts: JsonObject, wanted: Wanted): JsonObject => Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, pick(part, wanted)]))

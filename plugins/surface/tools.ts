@@ -13,7 +13,7 @@ export default async function tools(kernel: Kernel, argv: string[], io: Io): Pro
 }
 
 function list(kernel: Kernel, names: string[], json: boolean, io: Io): number {
-  const known = kernel.tools().map(({ name }) => name)
+  const known = [...new Set(kernel.list().map(({ tool }) => tool))]
   const wrong = names.find((name) => !known.includes(name))
   if (wrong !== undefined) {
     say(io, 'error', `There is no tool ${wrong}; known: ${known.join(', ')}.`)

@@ -1,6 +1,10 @@
 import { ok, type Call, type Context, type Effect, type Handler, type Mode, type Schema, type SlotInfo } from '../../core/index.js'
 import { pluralized } from '../lib/base/index.js'
+import { fieldLines } from './tools/fields.js'
 import { rankDocuments, type Document } from './tools/rank.js'
+
+/** How many of those that were found by words say their fields. */
+const FEW = 3
 
 interface Input {
   keyword: string
@@ -27,11 +31,15 @@ export default ((call, context) => {
   const found = [...new Set([...exact, ...ranked])]
   const tools = found.slice(0, max_results).map((one) => shown(one, detail_level))
   const output = { tools, total: found.length, truncated: tools.length < found.length }
-  const lines = found.slice(0, max_results).map((one) => {
+  const brief = detail_level.startsWith('name-o') || detail_level === 'name'
+  // What was asked for by its name, and the best of what was found, can be called at once.
+  const told = (one: Found, at: number) => !brief && (detail_level === 'full' || (keyword !== '*' && (exact.length > 0 || at < FEW)))
+  const lines = (exact.length > 0 ? exact : found).slice(0, max_results).flatMap((one, at) => {
     const name = one.action ? `${one.tool} ${one.action}` : one.tool
-    return `- ${name}${one.source === 'slot' ? '' : ` (${one.source})`}${one.available ? '' : ' (not in this mode)'}${detail_level.startsWith('name-o') || detail_level === 'name' ? '' : `: ${one.description}`}`
+    const marks = `${one.source === 'slot' ? '' : ` (${one.source})`}${one.available ? '' : ' (not in this mode)'}`
+    return [`- ${name}${marks}${brief ? '' : `: ${told(one, at) ? one.description : one.description?.split('\n', 1)[0]}`}`, ...(one.input && told(one, at) ? fieldLines(one.input) : [])]
   })
-  return ok(output, { text: [...lines, `${tools.length} of ${pluralized(found.length, 'tool')}`].join('\n') })
+  return ok(output, { text: [...lines, `${exact.length > 0 ? exact.length : tools.length} of ${pluralized(found.length, 'tool')}`].join('\n') })
 }) satisfies Handler<Input>
 
 function slotDocument({ slot, tool, action, description, input, effects, dialect, chain }: SlotInfo, { mode }: Call): Document<Found> {

@@ -17,9 +17,10 @@ export async function preview(kernel: Kernel, task: string, flags: Flags, io: Io
   const settings = agentSettings(kernel, definedOnly({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd }))
   const workspace = openWorkspace(kernel.workspace, kernel)
   try {
-    const { id, format, facts } = findModel(kernel, io.env, modelId(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model)
+    const model = findModel(kernel, io.env, modelId(flags.model, flags.provider) ?? io.env['VTCODE_MODEL'] ?? settings.agent.model)
     const prompt = await systemPrompt(kernel.mode(), workspace, await instructionText(kernel, workspace, settings, io.env), { clock, env: io.env })
-    const tools = toolDefinitions(kernel.tools())
+    const { id, format, facts } = model
+    const tools = toolDefinitions(kernel, model)
     const policies = kernel.contributions().flatMap(({ id, kind, state }) => (kind === 'policy' && state === 'active' ? [id] : []))
     const limits = { ...settings.tools, ...settings.automation.full_auto, ...settings.harness }
     if (flags.json) io.stdout.write(`${JSON.stringify({ model: id, format, facts, mode: kernel.settings.policy.mode, prompt, task, tools, limits, policies })}\n`)

@@ -1,7 +1,7 @@
 import { unlessAborted } from '../../lib/base/index.js'
 import { AgentError } from '../base/index.js'
 import { budgetOf, type PaidConversation } from '../ledger/index.js'
-import { connect, reducedTools, type ModelAnswer, type ModelConnection, type ModelRequest, type RequestContext } from '../model/index.js'
+import { connect, type ModelAnswer, type ModelConnection, type ModelRequest, type RequestContext } from '../model/index.js'
 
 const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])
 
@@ -31,7 +31,7 @@ export class ModelRequests {
     if (this.release) await unlessAborted(signal, this.opened)
     for (;;) {
       const request = await thread.context.request()
-      await this.noticeLimits(request.tools)
+      await this.noticeLimits()
       // An answer takes a while: what came before it gets on disk meanwhile. The next wait reports a failure.
       thread.store.sync('messages.jsonl').catch(() => {})
       const retrying: RequestContext['retrying'] = ({ attempt, cause, wait_ms }) =>
@@ -60,8 +60,8 @@ export class ModelRequests {
     return true
   }
 
-  /** Tells a person once per model that its window is a guess, or that its format cannot carry the schemas of tools as they are. */
-  private async noticeLimits(tools: ModelRequest['tools']): Promise<void> {
+  /** Tells a person once per model that its window is a guess. */
+  private async noticeLimits(): Promise<void> {
     const { connection } = this.thread
     const { id, facts, sources } = connection.model
     if (this.noticed.has(connection)) return
@@ -69,10 +69,6 @@ export class ModelRequests {
     if (sources['context_window'] === 'assumed') {
       const message = `How much ${id} can hold is not known; ${facts.context_window} tokens are assumed. Say context_window of the provider.`
       await this.thread.remark('VT_LLM_WINDOW_ASSUMED', message)
-    }
-    const names = reducedTools(connection.model, tools)
-    if (names.length > 0) {
-      await this.thread.remark('VT_LLM_SCHEMA_REDUCED', `${id} is told of these tools in a simpler form: ${names.join(', ')}.`)
     }
   }
 }

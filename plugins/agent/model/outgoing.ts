@@ -1,9 +1,9 @@
 import type { LanguageModelV3CallOptions, LanguageModelV3FunctionTool, LanguageModelV3Prompt, LanguageModelV3ProviderTool, SharedV3ProviderOptions } from '@ai-sdk/provider'
-import type { JsonObject, Schema } from '../../../core/base/index.js'
+import type { JsonObject } from '../../../core/base/index.js'
+import type { Kernel } from '../../../core/kernel/index.js'
 import type { Msg } from '../base/index.js'
 import { promptOf } from './prompt.js'
 import type { Model } from './providers/facts.js'
-import { reducedForGoogle } from './reduce.js'
 import type { Read } from './stream.js'
 
 export interface ModelRequest {
@@ -25,15 +25,22 @@ const freeform: Record<string, string> = { apply_patch: 'input' }
 /** Does the wire carry this tool as free text? */
 const isFree = ({ format, compat }: Model, name: string): boolean => format === 'openai-responses' && compat.custom_tools !== false && Object.hasOwn(freeform, name)
 
-/** The names of tools whose schemas the format carries in part only. */
-export const reducedTools = ({ format }: Model, tools: readonly LanguageModelV3FunctionTool[]): string[] =>
-  format === 'google-generative-ai' ? tools.filter(({ inputSchema }) => reducedForGoogle(inputSchema as Schema).lost).map(({ name }) => name) : []
+/**
+ * The tools as a model reads them, by name: what most calls need, and the way to the rest. What its wire carries as free text is shown
+ * there, where models know it.
+ */
+export function toolDefinitions({ tools }: Pick<Kernel, 'tools'>, model: Model): LanguageModelV3FunctionTool[] {
+  const lean = tools({ lean: true })
+  const free = tools().filter(({ name }) => isFree(model, name) && !lean.some((one) => one.name === name))
+  return [...lean, ...free]
+    .filter(({ name }) => /^[a-zA-Z0-9_-]{1,64}$/.test(name))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ name, description, input }) => ({ type: 'function', name, description, inputSchema: input as LanguageModelV3FunctionTool['inputSchema'] }))
+}
 
 /** A request as the client library takes it, with what the format understands beyond the common ground. */
 export function outgoing(model: Model, request: ModelRequest): Omit<LanguageModelV3CallOptions, 'abortSignal'> {
-  const shape = (tool: LanguageModelV3FunctionTool) =>
-    model.format === 'google-generative-ai' ? { ...tool, inputSchema: reducedForGoogle(tool.inputSchema as Schema).schema as typeof tool.inputSchema } : tool
-  const tools = request.tools.map((tool) => (isFree(model, tool.name) ? free(tool) : shape(tool)))
+  const tools = request.tools.map((tool) => (isFree(model, tool.name) ? free(tool) : tool))
   const prompt = promptOf(request.system, request.messages, model.entry.name, (name, input) => {
     const text = isFree(model, name) && (input as Record<string, unknown>)[freeform[name]!]
     return typeof text === 'string' ? text : input
@@ -42,7 +49,6 @@ export function outgoing(model: Model, request: ModelRequest): Omit<LanguageMode
     ...(request.max_output_tokens !== undefined && { maxOutputTokens: request.max_output_tokens }),
     providerOptions: optionsOf(model, request),
     ...(caches(model) ? marked(prompt, tools) : { prompt, ...(tools.length > 0 && { tools }) }),
-    ...(tools.length > 0 && { toolChoice: { type: 'auto' } }),
   }
 }
 

@@ -1,5 +1,5 @@
-import type { LanguageModelV3FunctionTool, LanguageModelV3Message, LanguageModelV3Prompt, LanguageModelV3ToolResultPart, SharedV3ProviderOptions } from '@ai-sdk/provider'
-import { visibleText, type JsonObject, type Schema, type ToolInfo } from '../../../core/base/index.js'
+import type { LanguageModelV3Message, LanguageModelV3Prompt, LanguageModelV3ToolResultPart, SharedV3ProviderOptions } from '@ai-sdk/provider'
+import { visibleText, type JsonObject } from '../../../core/base/index.js'
 import type { CallPart, MessagePart, Msg } from '../base/index.js'
 
 /**
@@ -62,21 +62,4 @@ function wireIds(messages: readonly Msg[]): Map<string, string> {
     }
   }
   return ids
-}
-
-/** The tools as a model reads them, by name. Annotations that are ours alone are left out. */
-export function toolDefinitions(tools: readonly ToolInfo[]): LanguageModelV3FunctionTool[] {
-  return tools
-    .filter(({ name }) => /^[a-zA-Z0-9_-]{1,64}$/.test(name))
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ name, description, input }) => ({ type: 'function', name, description, inputSchema: plainSchema({ ...input, type: 'object' }) as LanguageModelV3FunctionTool['inputSchema'] }))
-}
-
-const standard = /^(date|time|date-time|duration|email|hostname|ipv4|ipv6|uri|uuid|regex)$/
-
-function plainSchema(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plainSchema)
-  if (typeof value !== 'object' || value === null) return value
-  const kept = Object.entries(value as Schema).filter(([key, item]) => !key.startsWith('x-') && !(key === 'format' && typeof item === 'string' && !standard.test(item)))
-  return Object.fromEntries(kept.map(([key, item]) => [key, plainSchema(item)]))
 }

@@ -28,7 +28,7 @@ export async function examine(kernel: Kernel, io: Io): Promise<number> {
       const answer = await client.callTool({ name: 'unified_search', arguments: { action: 'agent' } })
       if (answer.isError) throw new Error(`unified_search agent: ${JSON.stringify(answer.content).slice(0, 300)}`)
       const bytes = Buffer.byteLength(JSON.stringify(tools))
-      if (bytes > LONG_LIST) say(io, 'info', 'That is long for a list which a model reads before each step: `vtcode mcp --deferred` shows less and finds the rest by search.')
+      if (bytes > LONG_LIST) say(io, 'info', 'That is long for a list which a model reads before each step: `vtcode mcp --lean` shows less and finds the rest by search.')
       io.stdout.write(`ok      ${era}  ready in ${ready} ms, ${tools.length} tools in ${(bytes / 1024).toFixed(1)} KiB, ${resources.length} resources, ${prompts.length} prompts, one call answered\n`)
     } catch (error) {
       failed = true

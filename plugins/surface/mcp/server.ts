@@ -5,7 +5,6 @@ import { isOwnName } from '../../../core/registry/index.js'
 import { unlessAborted } from '../../lib/base/index.js'
 import { toolAnswer } from './answer.js'
 import { codecOf, paged, requestError, run, type ClientConnection } from './connection.js'
-import { unwrapCall, shelve } from './deferred.js'
 import type { Sdk } from './sdk.js'
 import { serveCompletion, servePrompts, serveResources } from './serve_offers.js'
 
@@ -27,12 +26,12 @@ export interface ServerOptions {
   session: string
   /** Whether the session goes on after the call; what holds for a session is not offered otherwise. */
   lasting?: boolean
-  /** List the tools that come with the program only, with a way to call the others. */
-  deferred?: boolean
+  /** List what most calls need, with a way to the rest. */
+  lean?: boolean
 }
 
 /** A server that shows one connection what the kernel has: tools, resources and prompts. */
-export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true, deferred = false }: ServerOptions): Server {
+export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true, lean = false }: ServerOptions): Server {
   const server = new sdk.Server({ name: 'vtcode', version }, {
     capabilities,
     instructions,
@@ -47,7 +46,7 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true
     quietly(server.sendResourceListChanged())
     quietly(server.sendPromptListChanged())
   })
-  serveTools(connection, deferred)
+  serveTools(connection, lean)
   const stopChanges = serveResources(connection)
   servePrompts(connection)
   serveCompletion(connection)
@@ -58,22 +57,20 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true
   return server
 }
 
-function serveTools(connection: ClientConnection, deferred: boolean): void {
+function serveTools(connection: ClientConnection, lean: boolean): void {
   const { kernel, server } = connection
   server.setRequestHandler('tools/list', async ({ params }, { mcpReq }) => {
     using limit = deadline(LIST_WAIT, mcpReq.signal)
     await unlessAborted(limit.signal, kernel.settle()).catch(() => {})
-    const { tools, more } = deferred ? shelve(kernel) : { tools: kernel.tools() }
-    const { shown, next } = paged(connection, more ? [...tools.map(present), more] : tools.map(present), params)
+    const { shown, next } = paged(connection, kernel.tools({ lean }).map(present), params)
     return { tools: shown, ...next }
   })
   server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) => {
-    const inner = deferred ? unwrapCall(name, input) : undefined
-    return run(connection, inner?.name ?? name, inner ? inner.input : input, context, {
+    return run(connection, name, input, context, {
       surface: 'mcp',
       answer(result) {
         // A name that a model found is its own mistake; one that the client made up is the client's.
-        if (!inner && !result.ok && result.error.code === 'VT_TOOL_UNKNOWN') throw requestError(connection, `Unknown tool: ${name}. ${result.error.message}`)
+        if (!result.ok && result.error.code === 'VT_TOOL_UNKNOWN' && !kernel.describe(name)) throw requestError(connection, `Unknown tool: ${name}. ${result.error.message}`)
         // Where the example of a tool is a call in the words of a dialect, so is what goes wrong.
         const words = !result.ok && kernel.list().some((info) => isOwnName(name, info) && typeof info.example === 'string')
         return toolAnswer(result, words)

@@ -72,7 +72,7 @@ describe('a manifest', () => {
     ['a wrong type', 'name: a\nrun: echo hello', "VT_MANIFEST_INVALID 'run' is text; a list is needed. a.yaml:2:1"],
     ['a bad name', 'name: A b\nrun: [x]', /^VT_MANIFEST_INVALID 'name' is 'A b', which does not match .* a\.yaml:1:1$/],
     ['no name', 'description: x\nrun: [x]', 'VT_MANIFEST_INVALID One of name, action is needed. a.yaml:1:1'],
-    ['nothing to do', 'name: a', 'VT_MANIFEST_INVALID One of module, run, http, mcp, alias is needed. a.yaml:1:1'],
+    ['nothing to do', 'name: a', 'VT_MANIFEST_INVALID One of module, run, http, mcp, alias, forwards is needed. a.yaml:1:1'],
     ['two things to do', 'name: a\neffects: []\nmodule: ./m.js\nrun: [x]', 'VT_MANIFEST_INVALID module and run exclude each other. a.yaml:1:1'],
     ['a module without effects', 'name: a\nmodule: ./m.js', "VT_MANIFEST_INVALID 'effects' is missing. a.yaml:1:1"],
     ['an unknown effect', 'name: a\nrun: [x]\neffects: [delete]', /'effects\.0' is 'delete'; allowed: read, write, exec, net, ask\. a\.yaml:3:11$/],

@@ -10,7 +10,7 @@ const files = {
 }
 
 describe('the flat schema of a tool', () => {
-  it('says of a property what all its actions say, each text with the actions that mean it, and keeps the definitions apart', async () => {
+  it('says of a property what all its actions say, each text with the actions that mean it, and writes out what is referred to', async () => {
     await using booted = await bootKernel({ files })
     const manifests = ['a', 'b', 'c'].map((name) => `${booted.root}/tools/${name}.yaml`)
     await using kernel = await bootKernel({ manifests })
@@ -18,14 +18,13 @@ describe('the flat schema of a tool', () => {
       properties: {
         action: { enum: ['one', 'two', 'three'] },
         path: { type: 'string', description: 'one: What to look at. two, three: What to write.' },
-        depth: { $ref: '#/$defs/one.size' },
-        width: { $ref: '#/$defs/two.size' },
-        only: { type: 'string', enum: ['a'] },
+        depth: { type: 'integer', description: 'one' },
+        width: { type: 'number', description: 'two' },
+        only: { type: 'string', enum: ['a'], description: 'three' },
       },
-      $defs: { 'one.size': { type: 'integer' }, 'two.size': { type: 'number' } },
     })
     const { path, only } = kernel.kernel.describe('thing')!.input['properties'] as Record<string, object>
     expect(path).not.toHaveProperty('maxLength')
-    expect(Object.keys(only!).sort()).toEqual(['enum', 'type'])
+    expect(Object.keys(only!).sort()).toEqual(['description', 'enum', 'type'])
   })
 })

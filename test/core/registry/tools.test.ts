@@ -18,15 +18,33 @@ describe('the list of tools', () => {
     }
   })
 
-  it('takes at most 12 KiB for the three unified tools, and says of each action what it is for and what it needs', async () => {
+  it('takes at most 11.5 KiB, says of each action what it is for and what it needs, and of each property which actions take it', async () => {
     await using booted = await bootKernel()
-    const unified = booted.kernel.tools().filter(({ name }) => name.startsWith('unified_'))
-    expect(unified).toHaveLength(3)
-    expect(kib(unified)).toBeLessThan(12)
-    const file = unified.find(({ name }) => name === 'unified_file')!
+    const all = booted.kernel.tools()
+    expect(all.map(nameOf).sort()).toEqual(['apply_patch', 'defuddle_fetch', 'request_user_input', 'unified_exec', 'unified_file', 'unified_search', 'web_search'])
+    expect(kib(all.map(({ name, description, input }) => ({ name, description, inputSchema: input })))).toBeLessThan(11.5)
+    const file = all.find(({ name }) => name === 'unified_file')!
     expect(file.description).toMatch(/^copy\(path, destination\): .+\ndelete\(path\): .+\nedit\(path\): /)
     expect(file.description).not.toContain('nearest candidates')
-    for (const { description, actions } of unified) expect(description.split('\n')).toHaveLength(actions.length)
+    for (const { name, input, actions } of all.filter(({ actions }) => actions.length > 0)) {
+      const takes = (property: string) => booted.kernel.list().filter(({ tool, action, input }) => tool === name && actions.includes(action!) && Object.hasOwn(input['properties'] as object, property)).map(({ action }) => action!)
+      const { action: _, ...properties } = input['properties'] as Record<string, { description?: string }>
+      for (const [property, { description = '' }] of Object.entries(properties)) {
+        const unsaid = takes(property).filter((action) => !new RegExp(`\\b${action}\\b`).test(description) && !['continue', 'skill'].includes(action) && !(property === 'mode' && action === 'agent'))
+        if (takes(property).length < actions.length) expect([name, property, unsaid.length < takes(property).length ? unsaid : 'all']).toEqual([name, property, []])
+      }
+    }
+  })
+
+  it('has no words about skills but where there are some besides those that come with the program', async () => {
+    await using booted = await bootKernel()
+    await using other = await bootKernel({ files: { '.vtcode/skills/brew/SKILL.md': '---\nname: brew\ndescription: Brews tea.\n---\nBoil.' } })
+    const skills = (lean: boolean) => other.kernel.tools({ lean }).map(nameOf).filter((name) => name.includes('skill'))
+    for (const lean of [true, false]) expect(JSON.stringify(booted.kernel.tools({ lean }))).not.toContain('load_skill"')
+    expect(skills(false).sort()).toEqual(['list_skills', 'load_skill', 'load_skill_resource'])
+    expect(skills(true)).toEqual(['load_skill'])
+    expect(other.kernel.tools({ lean: true }).find(({ name }) => name === 'load_skill')!.description).toContain('- brew: Brews tea.')
+    expect(await booted.call('unified_search', { action: 'skill', name: 'debugging' })).toMatchObject({ ok: true })
   })
 
   it('leaves limits, our own annotations and what is out of use to the check, and answers about one action in full', async () => {
@@ -39,14 +57,13 @@ describe('the list of tools', () => {
     expect(found).toMatchObject({ output: { tools: [{ action: 'edit', description: expect.stringContaining('nearest candidates'), input: { properties: { edits: { maxItems: 64 } } } }] } })
   })
 
-  it('shows a tool without actions as its author wrote it, but for annotations that are ours', async () => {
+  it('shows a tool of others with what its author says of it, as far as every wire carries that', async () => {
     const input = '{ $schema: "https://json-schema.org/draft/2020-12/schema", type: object, properties: { format: { type: string, minLength: 2, format: date, default: x, x-aliases: [f] }, where: { type: string, format: workspace-path } } }'
     await using files = await bootKernel({ files: { 'p/one.yaml': `name: one\ndescription: |-\n  First.\n\n  Second.\neffects: []\ninput: ${input}\nmodule: ./one.js\n`, 'p/one.js': 'export default () => ({ ok: true, output: {} })' } })
     await using booted = await bootKernel({ manifests: [`${files.root}/p/one.yaml`] })
     const one = booted.kernel.tools().find(({ name }) => name === 'one')!
     expect(one.description).toBe('First.\n\nSecond.')
-    expect(one.input).toMatchObject({ $schema: expect.any(String), properties: { format: { type: 'string', minLength: 2, format: 'date', default: 'x' } } })
-    expect((one.input['properties'] as Record<string, object>)['format']).not.toHaveProperty('x-aliases')
+    expect((one.input['properties'] as Record<string, object>)['format']).toEqual({ type: 'string', minLength: 2, default: 'x' })
     expect((one.input['properties'] as Record<string, object>)['where']).toEqual({ type: 'string' })
   })
 })
@@ -91,7 +108,7 @@ describe('the vocabulary `each`', () => {
     expect(names).toEqual(expect.arrayContaining(['unified_file_read', 'unified_file_write', 'unified_search_grep', 'apply_patch']))
     expect(names).not.toContain('unified_file')
     const read = kernel.tools().find(({ name }) => name === 'unified_file_read')!
-    expect(read).toMatchObject({ effects: ['read'], input: { required: ['path'], properties: { offset_lines: { minimum: 1 } } } })
+    expect(read).toMatchObject({ effects: ['read'], input: { required: ['path'], properties: { offset_lines: { type: 'integer' } } } })
     expect(await booted.call('unified_search_grep', { pattern: 'x' })).toMatchObject({ ok: true, output: { next: { tool: 'unified_search_grep', input: { pattern: 'x', skip: 100 } } } })
     expect(await booted.call('unified_file_read', { pth: 'a.txt' })).toMatchObject({ ok: false, error: { hint: expect.stringContaining('Example: unified_file_read {"path"') } })
   })
@@ -113,5 +130,51 @@ describe('the vocabulary `each`', () => {
     })
     await using booted = await bootKernel({ manifests: [`${files.root}/p/a.yaml`, `${files.root}/p/b.yaml`], dialects: ['each'] })
     expect(booted.kernel.tools().map(nameOf).filter((name) => name.startsWith('thing'))).toEqual(['thing', 'thing_one'])
+  })
+})
+
+describe('the lean list', () => {
+  const size = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
+
+  it('takes at most 3.5 KB, names all actions, forbids nothing, and ends with the names of the rest', async () => {
+    await using booted = await bootKernel()
+    const lean = booted.kernel.tools({ lean: true })
+    expect(lean.map(nameOf)).toEqual(['unified_exec', 'unified_file', 'unified_search', 'call_tool'])
+    expect(size(lean.map(({ name, description, input }) => ({ name, description, input })))).toBeLessThan(3_500)
+    for (const tool of lean.slice(0, -1)) {
+      const whole = booted.kernel.tools().find(({ name }) => name === tool.name)!
+      expect(tool).toMatchObject({ actions: whole.actions, effects: whole.effects, input: { additionalProperties: true, properties: { action: { enum: whole.actions } } } })
+    }
+    expect(lean.at(-1)!.description).toMatch(/\napply_patch: [^\n]+\ndefuddle_fetch: [^\n]+\nrequest_user_input: [^\n]+\nweb_search: [^\n]+$/)
+    expect(JSON.stringify(lean)).not.toContain('response_format')
+  })
+
+  it('takes nothing away: what it does not show is found with its fields, and called as ever or through the tool for the rest', async () => {
+    await using booted = await bootKernel({ files: { 'a.txt': 'one\n' } })
+    const lean = booted.kernel.tools({ lean: true })
+    expect(lean.find(({ name }) => name === 'unified_file')!.input['properties']).not.toHaveProperty('recursive')
+    const { text } = (await booted.call('unified_search', { action: 'tools', keyword: 'unified_file/copy' })) as { text: string }
+    expect(text).toContain('\n  destination (string, required): ')
+    expect(text).toContain('\n  recursive (boolean)')
+    expect(await booted.call('unified_file', { action: 'copy', path: 'a.txt', destination: 'b.txt' })).toMatchObject({ ok: true })
+    expect(await booted.call('call_tool', { tool: 'unified_file/copy', input: { path: 'a.txt', destination: 'c.txt' } })).toMatchObject({ ok: true })
+    expect(await booted.read('c.txt')).toBe('one\n')
+  })
+
+  it('shows the tools of others whole while they are few, and by name when they are many; it is the same as long as nothing is loaded', async () => {
+    const tool = (i: number) => ({ [`p/t${i}.yaml`]: `name: paint_${i}\ndescription: Paints fence ${i}. Then waits.\neffects: []\ninput: { properties: { coats: { type: integer, minimum: 1, description: ${'How often. '.repeat(20)} } } }\nmodule: ./t.js\n` })
+    const files = (count: number) => ({ 'p/t.js': 'export default () => ({ ok: true, output: {} })', ...Object.assign({}, ...Array.from({ length: count }, (_, i) => tool(i))) as Record<string, string> })
+    const lists = async (count: number) => {
+      await using from = await bootKernel({ files: files(count) })
+      await using booted = await bootKernel({ manifests: ['builtin', `${from.root}/p`] })
+      return [booted.kernel.tools({ lean: true }), booted.kernel.tools({ lean: true })]
+    }
+    const [few, again] = await lists(2)
+    expect(JSON.stringify(again)).toBe(JSON.stringify(few))
+    expect(few!.find(({ name }) => name === 'paint_1')).toMatchObject({ description: 'Paints fence 1. Then waits.', input: { properties: { coats: { minimum: 1 } } } })
+    const [many] = await lists(60)
+    expect(many!.map(nameOf)).toEqual(['unified_exec', 'unified_file', 'unified_search', 'call_tool'])
+    expect(many!.at(-1)!.description).toContain('\npaint_1: Paints fence 1.\n')
+    expect(many!.at(-1)!.description).toMatch(/\n24 more tools$/)
   })
 })

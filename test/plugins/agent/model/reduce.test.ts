@@ -1,47 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { addUsage, noUsage, reducedForGoogle, sizeOf, withTimeouts } from '../../../../build/plugins/agent/model/index.js'
+import { addUsage, noUsage, sizeOf, withTimeouts } from '../../../../build/plugins/agent/model/index.js'
 import { fc } from '../../../support/property.js'
-
-type Schema = Record<string, unknown>
-
-describe('a schema for a format that carries a part of them', () => {
-  const leaf = fc.constantFrom<Schema>({ type: 'string' }, { type: 'string', enum: ['a'] }, { type: 'integer', enum: [1, 2] }, { enum: ['a', 1] }, { const: null }, { $ref: '#/$defs/a' }, { $ref: '#/$defs/b' }, { $ref: '#/$defs/none' }, { $ref: 'https://x/' }, {})
-  const schema = fc.letrec<{ node: Schema }>((tie) => ({
-    node: fc.oneof({ depthSize: 'small' }, leaf, tie('node').map((items) => ({ type: 'array', items })), fc.dictionary(fc.constantFrom('enum', '$ref', 'const', 'x'), tie('node'), { maxKeys: 3, noNullPrototype: true }).map((properties) => ({ type: 'object', properties }))),
-  })).node
-  /** Every schema in it, names of properties left aside. */
-  const all = (value: Schema): Schema[] => [
-    value,
-    ...(value['items'] ? all(value['items'] as Schema) : []),
-    ...Object.values((value['properties'] ?? {}) as Record<string, Schema>).flatMap(all),
-  ]
-
-  it('has no reference and no list of mixed values, keeps every property, and says whether anything was left out', () => {
-    fc.assert(
-      fc.property(schema, schema, schema, (root, a, b) => {
-        const whole = { ...root, $defs: { a, b } }
-        const text = JSON.stringify(whole)
-        const { schema, lost } = reducedForGoogle(whole)
-        expect(JSON.stringify(whole)).toBe(text)
-        for (const one of all(schema as Schema)) {
-          expect([typeof one['$ref'], one['$defs']]).toEqual(['undefined', undefined])
-          if (Array.isArray(one['enum'])) expect(new Set(one['enum'].map((value) => typeof value)).size).toBe(1)
-        }
-        const names = (value: Schema) => Object.keys((value['properties'] ?? {}) as object)
-        if (root['$ref'] === undefined) expect(names(schema as Schema)).toEqual(names(root))
-        expect(reducedForGoogle(schema as Schema)).toEqual({ schema, lost: false })
-        if (!/"\$ref"|"enum"|"const"/.test(text)) expect([schema, lost]).toEqual([root, false])
-      }),
-    )
-    expect([{ $ref: '#' }, { enum: ['a', 1] }, { const: null }].map((one) => reducedForGoogle(one).lost)).toEqual([true, true, true])
-  })
-  it('writes out what is referred to, and stops where that runs in a circle', () => {
-    const tree = { type: 'object', properties: { child: { $ref: '#/$defs/tree', description: 'd' } } }
-    const { schema, lost } = reducedForGoogle({ $ref: '#/$defs/tree', $defs: { tree } })
-    expect([schema, lost]).toEqual([{ type: 'object', properties: { child: { description: 'd' } } }, true])
-  })
-})
 
 describe('the time of a request', () => {
   const never = () => new AbortController().signal
