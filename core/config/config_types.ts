@@ -25,7 +25,7 @@ export type Config = {
   plugins?: {
     /** Default: `true`. */
     enabled?: boolean
-    /** Contribution ids that stay off; * allowed. */
+    /** Contribution ids that stay off; * allowed. A workspace takes away tools only. */
     disable?: string[]
     /** Plugins of the workspace. Default: `trusted`. */
     workspace?: 'off' | 'trusted'

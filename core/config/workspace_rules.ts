@@ -13,8 +13,8 @@ export function workspaceObjection(node: Schema, value: unknown, own: unknown, {
   if (may === 'tighten') return tightens(node, own, value) ? undefined : 'VT_CONFIG_LOOSENS'
   if (may === 'free' || (Object.hasOwn(node, 'x-free-value') && node['x-free-value'] === value)) return undefined
   if (!agreed) return 'VT_CONFIG_CONSENT'
-  // The user's binding may be a restriction: no consent to a workspace lifts the user's own setting.
-  return node['x-keeps-own'] === true && own !== undefined ? 'VT_CONFIG_OWN_ONLY' : undefined
+  // What the user has set may be a restriction: no consent to a workspace lifts it, and `null` adds nothing that could be agreed to.
+  return (node['x-keeps-own'] === true || value === null) && own !== undefined ? 'VT_CONFIG_OWN_ONLY' : undefined
 }
 
 /** Whether `after` is as strict as `before`, or stricter. Values without an order never are. */

@@ -1,7 +1,7 @@
 import { codes, inert, notApplied, problem, questionText, quotedReason, type Call, type Code, type Failure, type JsonObject } from '../base/index.js'
 import type { Registry } from '../registry/index.js'
 import type { CallRun } from './context.js'
-import { worse, type Judge, type Pipelines } from './pipelines.js'
+import { reasonsOf, worse, type Judge, type Pipelines } from './pipelines.js'
 import type { Approval, Verdict } from './plugin_types.js'
 import { failed } from './refused.js'
 import type { Approved, Explanation } from './types.js'
@@ -15,7 +15,7 @@ export async function judge(registry: Registry, call: Call, run: CallRun, judged
   if ('deny' in verdict) return refusal(run, verdict)
   // What somebody is asked about is what is used afterwards.
   void call.places
-  const question = questionText(call, run.slot, verdict.asks ?? [quotedReason(verdict.ask, verdict.by)])
+  const question = questionText(call, run.slot, reasonsOf(verdict))
   const request = { call, reasons: [quotedReason(verdict.ask)], question, ...(verdict.lasting && { covers: verdict.lasting.covers }) }
   const stood = await standIn(request)
   if (stood && 'deny' in stood) return refusal(run, { deny: stood.deny })

@@ -1,5 +1,5 @@
 import { AsyncSeriesBailHook, AsyncSeriesWaterfallHook, HookMap } from 'tapable'
-import { firstLine, texts, jsonSize, VtError, withTimeout, type Call, type Contribution, type Result, type Waits } from '../base/index.js'
+import { firstLine, quotedReason, texts, jsonSize, VtError, withTimeout, type Call, type Contribution, type Result, type Waits } from '../base/index.js'
 import { slotsCovered, type Registry } from '../registry/index.js'
 import type { Answer, Answerer, Approval, Compactor, Policy, Verdict } from './plugin_types.js'
 
@@ -136,5 +136,9 @@ function noticed(result: Result, id: string, reason: string): Result {
 /** deny > ask > none; of two equal ones the first is kept. */
 export function worse(a: Verdict | undefined, b: Verdict | undefined): Verdict | undefined {
   if (!a || !b) return a ?? b
-  return 'deny' in b && !('deny' in a) ? b : a
+  if ('deny' in a || 'deny' in b) return 'deny' in a ? a : b
+  // One question is put, with every reason that there is.
+  return { ...a, asks: [...new Set([...reasonsOf(a), ...reasonsOf(b)])] }
 }
+/** The reasons of a question, each with its author. */
+export const reasonsOf = (verdict: { ask: string } & Verdict): readonly string[] => verdict.asks ?? [quotedReason(verdict.ask, verdict.by)]

@@ -225,11 +225,14 @@ export async function setAsideUnfit(found: Discovery, surroundings: RequirementS
   for (const [one, names] of orphans(found.contributions)) lacks(one, names.map((name) => `the plugin ${name}`))
 }
 
-/** Takes away what the settings exclude; a workspace takes away neither policies nor overrides of the user. */
+/** What a workspace may take away of others: tools. What judges, shortens, blots out, serves others or is a face of the program stays. */
+const tools: readonly Kind[] = ['action', 'resource', 'prompt']
+
+/** Takes away what the settings exclude; a workspace takes away tools only, and no override of the user. */
 function remove(found: Discovery, removals: Removal[]): void {
   found.contributions = found.contributions.filter((contribution) => {
     const { id, kind, layer, stage } = contribution
-    const guarded = layer !== 'workspace' && (kind === 'policy' || stage === 'override')
+    const guarded = layer !== 'workspace' && (!tools.includes(kind) || stage === 'override')
     const removal = removals.find((removal) => fits(removal.pattern, id) && !(removal.layer === 'workspace' && guarded))
     if (!removal) return true
     found.invalid.push(infoOf(contribution, 'inactive', `taken away by '${removal.pattern}' in the settings`))

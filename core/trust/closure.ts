@@ -7,6 +7,9 @@ import type { FileSet } from './file_set.js'
 import { refuse } from './tree.js'
 
 const MAX_FILES = 100
+const MAX_PACKAGES = 1_000
+/** What is longer names no file. */
+const MAX_PATH = 4096
 /** A module's text that is searched for imports. */
 const MAX_SOURCE = 16 * 1_048_576
 const code = /\.[cm]?[jt]sx?$/
@@ -56,10 +59,10 @@ class Closure {
     if (!code.test(file)) return
     const text = readBytes(file, { limit: MAX_SOURCE }).toString('utf8')
     const { imported, literals } = spelledIn(text)
-    for (const name of imported) this.#follow(name, file, scope)
+    for (const name of imported) if (name.length < MAX_PATH) this.#follow(name, file, scope)
     for (const name of literals) {
       const target = resolve(dirname(file), name)
-      if (inside(this.set.root, target) && this.set.kindOf(target) === 'file') this.visit(target)
+      if (this.set.isListed(target) && this.set.kindOf(target) === 'file') this.visit(target)
     }
   }
 
@@ -74,7 +77,7 @@ class Closure {
     if (name.startsWith('#')) return this.#mapped(scope, scope?.document['imports'], name)
     const [first = '', second = ''] = name.split('/')
     const owner = first.startsWith('@') ? `${first}/${second}` : first
-    this.packages.add(name)
+    if (this.packages.add(name).size > MAX_PACKAGES) throw refuse(`${this.entry} imports more than ${MAX_PACKAGES} packages.`, this.entry)
     // Our own name is this program, whatever the workspace has under it.
     if (owner === 'vtcode' || !this.whole) return
     if (scope?.document['name'] === owner) this.#mapped(scope, scope.document['exports'], `.${name.slice(owner.length)}`)
@@ -166,7 +169,8 @@ function mainOf(file: string): string[] {
 
 const typeOnly = /^(?:import|export)\s+type\s*(?:\{|\*|[\w$]+\s+from\b)/
 const required = /\brequire(?:\s*\.\s*resolve)?\s*\(\s*(['"`])([^'"`\n]+)\1/g
-const comment = /\/\*[^]*?\*\/|\/\/[^\n]*/g
+// One without an end goes to the end, so that no text is searched anew from each of its beginnings.
+const comment = /\/\*[^]*?(?:\*\/|$)|\/\/[^\n]*/g
 
 /** What a module imports, types left out, and every other text in it that could be the name of a file. */
 function spelledIn(text: string): { imported: Set<string>; literals: Set<string> } {
@@ -182,19 +186,29 @@ function spelledIn(text: string): { imported: Set<string>; literals: Set<string>
     // It is no module that the lexer reads; its texts are still looked at.
   }
   for (const [, , name] of text.matchAll(required)) imported.add(unescaped(name!))
-  const literals = new Set<string>()
-  for (let at = 0; at < text.length; at++) {
-    const quote = text[at]
+  return { imported, literals: literalsIn(text, types) }
+}
+
+/** Each text between quotes outside of these stretches, which stand in their order. */
+function literalsIn(text: string, types: readonly [from: number, to: number][]): Set<string> {
+  const raw = new Set<string>()
+  // Where the next quote of each kind stands.
+  const ends: Record<string, number> = {}
+  for (let at = 0, type = 0; at < text.length; at++) {
+    const quote = text[at]!
     if (quote !== "'" && quote !== '"' && quote !== '`') continue
-    const end = text.indexOf(quote, at + 1)
-    if (end < 0 || end - at > 300 || types.some(([from, to]) => from < at && at < to)) continue
-    const literal = unescaped(text.slice(at + 1, end))
-    if (!literal.includes('\n') && literal !== '') literals.add(literal.replace(/[?#].*$/, ''))
+    if ((ends[quote] ?? 0) <= at) ends[quote] = text.indexOf(quote, at + 1)
+    const end = ends[quote]!
+    while (types[type] && types[type]![1] <= at) type++
+    if (end >= 0 && end - at <= 300 && !(types[type] && types[type]![0] < at)) raw.add(text.slice(at + 1, end))
+    if (end < 0) ends[quote] = Infinity
   }
-  return { imported, literals }
+  const literals = [...raw].map(unescaped).filter((literal) => literal !== '' && !literal.includes('\n'))
+  return new Set(literals.map((literal) => literal.replace(/[?#].*$/, '')))
 }
 
 const escape = /\\(?:u\{([\da-f]+)\}|u([\da-f]{4})|x([\da-f]{2})|([^ux]))/gi
 function unescaped(text: string): string {
+  if (!text.includes('\\')) return text
   return text.replace(escape, (_, long?: string, four?: string, two?: string, other?: string) => other ?? String.fromCodePoint(Math.min(0x10ffff, parseInt(long ?? four ?? two!, 16))))
 }

@@ -1,5 +1,5 @@
-import { lstatSync, readdirSync, readlinkSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { inside } from '../base/index.js'
 import { isCompiled, refuse } from './tree.js'
 
@@ -12,6 +12,7 @@ export class FileSet {
   readonly #paths = new Set<string>()
   readonly #absent = new Set<string>()
   readonly #shown = new Set<string>()
+  readonly #listings = new Map<string, ReadonlySet<string>>()
   constructor(readonly root: string) {}
 
   /** What is hashed and copied: files and links, relative to the root. */
@@ -38,7 +39,7 @@ export class FileSet {
   /** Notes a name that was asked for, whether a file lies there or not. */
   named(path: string): string | undefined {
     const found = this.file(path)
-    if (found === undefined && inside(this.root, path)) {
+    if (found === undefined && inside(this.root, path) && isName(path)) {
       this.#absent.add(relative(this.root, path))
       this.#shown.add(path)
     }
@@ -72,14 +73,25 @@ export class FileSet {
   kindOf(path: string): 'file' | 'folder' | undefined {
     return inside(this.root, path) ? this.#walk(path, false)?.kind : undefined
   }
+  /** Whether anything may bear this name, by listings that are read once: a text may hold a hundred thousand names. */
+  isListed(path: string): boolean {
+    if (path === this.root) return true
+    return inside(this.root, path) && this.isListed(dirname(path)) && this.#listing(dirname(path)).has(folded(basename(path)))
+  }
+  #listing(folder: string): ReadonlySet<string> {
+    const names = this.#listings.get(folder) ?? namesIn(folder)
+    this.#listings.set(folder, names)
+    return names
+  }
 
   /** Follows a path as the system does, and adds the links on its way. */
   #walk(path: string, add = true): { path: string; kind: 'file' | 'folder' } | undefined {
+    if (!isName(path)) return undefined
     let rest = this.#below(path)
     let at = this.root
     for (let links = 0; rest.length > 0; ) {
       const next = join(at, rest.shift()!)
-      const stat = lstatSync(next, { throwIfNoEntry: false })
+      const stat = statOf(next)
       if (!stat) return undefined
       if (stat.isSymbolicLink()) {
         if (++links > MAX_LINKS) throw refuse(`${path} is a loop of links.`, path)
@@ -97,5 +109,28 @@ export class FileSet {
   #below(path: string, from = path): string[] {
     if (!inside(this.root, path)) throw refuse(`${from} leads out of ${this.root}; code that is agreed to lies below it.`, from)
     return relative(this.root, path).split('/').filter((name) => name !== '')
+  }
+}
+
+/** Whether a file could lie there: whole commands are looked up here, and what a module spells may be anything. */
+const isName = (path: string): boolean => path.length < 4096 && !path.includes('\0') && path.split('/').every((name) => Buffer.byteLength(name) <= 255)
+
+/** Throws VT_MANIFEST_LIMIT where nobody may look. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    throw refuse(`${path} cannot be looked at: ${(error as Error).message}.`, path)
+  }
+}
+
+// As some volume would compare them.
+const folded = (name: string): string => name.normalize('NFC').toLowerCase()
+
+function namesIn(folder: string): ReadonlySet<string> {
+  try {
+    return new Set(readdirSync(folder).map(folded))
+  } catch {
+    return new Set()
   }
 }

@@ -1,7 +1,7 @@
-import { inert } from '../../core/base/index.js'
+import { inert, quotedReason } from '../../core/base/index.js'
 import type { Call, Context, Effect, Policy, Verdict } from '../../core/index.js'
 import { factsOf, hiddenFrom, hit, judgeCommands, namesOfPlaces, parseRule, rulesOfSettings, type Blocks, type CallFacts, type Rule, type RuleSet } from '../lib/rules/index.js'
-import { approvalsFor } from './permission/approvals.js'
+import { approvalsFor, receiver } from './permission/approvals.js'
 import { explainCommands } from './permission/explain.js'
 import { inspection } from './permission/inspections.js'
 import { beyondRights } from './permission/left.js'
@@ -23,7 +23,9 @@ const permission: Policy = async (call, context) => {
   const asked = await hit(facts, rules.ask)
   if (asked) return byRule(call, 'ask', asked, context)
   if (!byMode || (await approvals?.has())) return undefined
-  return { ...(await refuse(facts, rules, byMode)), ...(approvals?.lasting && { lasting: approvals.lasting }) }
+  const sent = receiver(facts, context)
+  const asks = sent && { asks: [quotedReason(byMode.reason), quotedReason(`It goes to ${sent.shown}, which runs.`)] }
+  return { ...(await refuse(facts, rules, byMode)), ...asks, ...(approvals?.lasting && { lasting: approvals.lasting }) }
 }
 export default permission
 

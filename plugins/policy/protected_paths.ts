@@ -22,7 +22,14 @@ const protected_paths: Policy = async (call, context) => {
   const { verdict, path, reason } = worst
   const details = { not_applied: true, say: `Not applied. The path is protected, so nothing was changed; next action: ask the user to change ${path} by hand.` }
   if (verdict === 'deny' || call.mode === 'full-auto') return { deny: reason, hint: 'Ask the user to change it by hand.', details }
-  return { ask: reason, hint: 'The user has to agree to this change.', details }
+  return { ask: reason, asks: everyReason(verdicts.map((one) => one.reason)), hint: 'The user has to agree to this change.', details }
+}
+
+const mostReasons = 20
+/** A patch may be about many files, and the text of it is shortened in its middle: none of those that steer is left unnamed. */
+function everyReason(reasons: string[]): string[] {
+  const all = [...new Set(reasons)]
+  return all.length > mostReasons ? [...all.slice(0, mostReasons), `… and ${all.length - mostReasons} more files that decide what other programs run.`] : all
 }
 
 /** Whether the sandbox keeps what steers programs, whatever a command writes. */

@@ -84,11 +84,22 @@ export async function nestedInstructions(kernel: Kernel, workspace: Workspace, s
   for (const file of await rulesOf(workspace)) {
     const rule = shown.has(file) ? undefined : await inside(workspace, file, judge)
     const { paths, text } = ruleOf(rule?.text ?? '')
-    if (!rule || !paths?.some((pattern) => glob(pattern, true)(path))) continue
+    if (!rule || !paths?.some((pattern) => matcher(pattern)(path))) continue
     shown.add(file)
     found.push({ ...rule, text })
   }
   return withinBudget(found, settings.instruction_max_bytes)
+}
+
+const mostPatterns = { count: 50, length: 256 }
+
+/** What paths a pattern is about; one that stands for too many is about none. */
+function matcher(pattern: string): (path: string) => boolean {
+  try {
+    return glob(pattern, true)
+  } catch {
+    return () => false
+  }
 }
 
 const isFolder = (workspace: Workspace, path: string): Promise<boolean> => workspace.stat(path).then((stat) => stat?.kind === 'directory', () => false)
@@ -115,7 +126,7 @@ async function matching(workspace: Workspace, pattern: string): Promise<string[]
   const at = pattern.search(/[*?[{]/)
   if (at < 0) return [pattern]
   const folder = pattern.slice(0, Math.max(0, pattern.lastIndexOf('/', at))) || '.'
-  return filesBelow(workspace, folder, glob(folder === '.' ? `./${pattern}` : pattern, true))
+  return filesBelow(workspace, folder, matcher(folder === '.' ? `./${pattern}` : pattern))
 }
 
 async function ownRules(folder: string): Promise<string[]> {
@@ -129,7 +140,8 @@ function ruleOf(text: string): { paths?: string[]; text: string } {
   if (whole === undefined) return { text }
   const declared = /^paths:[ \t]*(.*(?:\n[ \t]+-.*)*)/m.exec(front!)?.[1]
   const paths = declared?.replace(/^\[|\]$/g, '').split(/[\n,]/).map((item) => item.trim().replace(/^-\s*/, '').replace(/^(['"])(.*)\1$/, '$2')).filter(Boolean)
-  return { ...(paths && paths.length > 0 && { paths }), text: text.slice(whole.length) }
+  const counted = paths?.filter((item) => item.length <= mostPatterns.length).slice(0, mostPatterns.count)
+  return { ...(paths && paths.length > 0 && { paths: counted! }), text: text.slice(whole.length) }
 }
 
 /** A rule that counts everywhere; one for certain paths waits until a call goes there. */

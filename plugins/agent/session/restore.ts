@@ -78,8 +78,15 @@ export async function repair(store: Store): Promise<number> {
 export async function adoptSession(store: Store, id: string): Promise<void> {
   const { records, damaged } = readJournal((await store.read('messages.jsonl')) ?? '')
   if (damaged !== undefined) throw damagedLine(damaged, id)
-  await store.write('messages.jsonl', resealed(records, store.mark))
+  await store.write('messages.jsonl', resealed(records.map(withoutMode), store.mark))
   await adoptQueue(store)
+}
+
+/** A conversation may be taken over, not what somebody else permitted in it: the mode is that of the user again. */
+function withoutMode(record: JournalRecord): JournalRecord {
+  if (record.kind !== 'mode') return record
+  const { n, ts, turn, crc, mode } = record
+  return { n, ts, turn, crc, kind: 'note', text: `Mode ${mode} was not taken over.` }
 }
 
 function readLog(text: string): Unfinished {

@@ -1,9 +1,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { sha256, writeState } from '../../../core/base/index.js'
+import { sha256, shortLine, writeState } from '../../../core/base/index.js'
 import type { Context, JsonObject, Lasting } from '../../../core/index.js'
 import { canonicalJson } from '../../../core/trust/index.js'
+import { startedCommands } from '../../lib/process/index.js'
 import { commandFolder, whatRuns, type CallFacts } from '../../lib/rules/index.js'
 import { ownFolder } from '../../lib/state/index.js'
 
@@ -53,7 +54,15 @@ function scopeOf(facts: CallFacts, context: Context): Scope | undefined {
   }
   const host = facts.host()
   if (host !== undefined && call.effects.every((effect) => effect === 'net')) return scope(`${slot} of ${host}`, host)
-  return scope(`exactly this call of ${slot}`, whatRuns(call, context.slot))
+  const sent = receiver(facts, context)
+  return scope(`exactly this call of ${slot}${sent ? `, to ${sent.shown}` : ''}`, whatRuns(call, context.slot), ...(sent ? [sent.mark] : []))
+}
+
+/** The command that the input of a call is for. Its id may be used again for another one: an answer is about this start of it. */
+export function receiver({ call, slot }: CallFacts, context: Context): { shown: string; mark: string } | undefined {
+  const id = call.input.session_id
+  const found = slot.continues && typeof id === 'string' ? startedCommands(context).get(id) : undefined
+  return found && { shown: `\`${shortLine([found.command].flat().join(' '), 200)}\` in '${found.cwd}'`, mark: found.mark }
 }
 
 /** A long text by both ends, its length and its digest, so that it is no other text. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Session as CallerSession, Context, VtError } from '../../../core/index.js'
 import { nextCall, slotRefusal } from '../../lib/base/index.js'
+import { startedCommands } from '../../lib/process/index.js'
 import type { CommandSession } from './session.js'
 
 const finished = { most: 64, ms: 10 * 60 * 1000 }
@@ -12,9 +13,11 @@ export class CommandSessions {
   private readonly known = new Map<string, CommandSession>()
   /** Ids of programs that are being started. */
   private readonly starting = new Set<string>()
+  private readonly started: ReturnType<typeof startedCommands>
   private closed = false
 
   constructor(session: CallerSession) {
+    this.started = startedCommands({ session })
     session.onClose(() => this.closeAll())
   }
 
@@ -46,6 +49,8 @@ export class CommandSessions {
     try {
       const session = await start(id)
       this.known.set(id, session)
+      const { command, cwd, mark } = session.facts
+      this.started.set(id, { command, cwd, mark })
       if (this.closed) await this.forget(session)
       return session
     } finally {
@@ -54,7 +59,11 @@ export class CommandSessions {
   }
 
   async forget(session: CommandSession): Promise<void> {
-    if (this.known.get(session.facts.id) === session) this.known.delete(session.facts.id)
+    const { id } = session.facts
+    if (this.known.get(id) === session) {
+      this.known.delete(id)
+      this.started.delete(id)
+    }
     await session.close()
   }
 

@@ -89,6 +89,9 @@ describe('the verb of a plugin of the workspace', () => {
     expect(await ofWorkspace('default_mode: plan\n')).toBe('plan')
   })
   it('does not get the mode of ours whose place it takes', async () => {
-    expect(await ofWorkspace('', { name: 'exec', settings: "plugins: { disable: ['builtin:exec'] }\n" })).toBe('ask')
+    expect(await ofWorkspace('', { name: 'exec', own: "plugins: { disable: ['builtin:exec'] }\n" })).toBe('ask')
+  })
+  it('takes the place of none of ours by the settings of the workspace', async () => {
+    expect(await ofWorkspace('', { name: 'exec', settings: "plugins: { disable: ['builtin:exec'] }\n" })).toContain('Say what to do')
   })
 })

@@ -193,7 +193,10 @@ it('plugins can be switched off, all or those of the workspace', async () => {
   await space.write('.vtcode/plugins/theirs/vtcode.yaml', tool('b'))
   await space.write('vtcode.config.yaml', 'plugins: { workspace: "off" }')
   expect((await find()).ids).toEqual(['own:a user'])
+  // Plugins of the user guard them: a repository does not switch them off.
   await space.write('vtcode.config.yaml', 'plugins: { enabled: false }')
+  expect((await find()).ids).toEqual(['own:a user', 'theirs:b workspace'])
+  atHome('.vtcode/vtcode.config.yaml', 'plugins: { enabled: false }')
   expect((await find()).ids).toEqual([])
 })
 

@@ -3,7 +3,7 @@ import { mkdir, symlink } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, matches, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
-import type { JsonObject, Mode, Result } from 'vtcode'
+import type { Approval, JsonObject, Mode, Result } from 'vtcode'
 import { vtcode } from '../../support/program.js'
 
 let plugins: TempWorkspace
@@ -140,6 +140,17 @@ describe('protected paths', () => {
     }
   })
 
+  it('are each named in the question, wherever in a long patch they stand, with what other policies ask', async () => {
+    await using booted = await bootKernel({ mode: 'auto', config: { policy: { ask: [{ rule: 'Edit(src/**)', reason: 'it is generated' }] } } })
+    const added = (name: string) => `*** Add File: ${name}\n+x\n`
+    const many = (from: number) => Array.from({ length: 60 }, (_, index) => added(`src/f${from + index}`)).join('')
+    const input = `*** Begin Patch\n${added('.vscode/settings.json')}${many(0)}${added('.envrc')}${added('sub/.husky/pre-commit')}${many(100)}*** End Patch`
+    const asked: Approval[] = []
+    await booted.kernel.call('apply_patch', { input }, { approve: (request) => (asked.push(request), false) })
+    expect(asked).toHaveLength(1)
+    for (const name of ['.vscode/settings.json', '.envrc', 'sub/.husky/pre-commit']) expect(asked[0]!.question).toContain(`\n  '${name}' `)
+    expect(asked[0]!.question).toContain('your policy says: it is generated')
+  })
   it('hold at the command line too', async () => {
     await using workspace = await tempWorkspace({ 'kit/.idea/a.xml': '' })
     for (const [mode, code] of [['auto', 'VT_POLICY_NEEDS_APPROVAL'], ['full-auto', 'VT_POLICY_DENIED']] as const) {

@@ -75,6 +75,25 @@ describe('an answer for always', () => {
 })
 
 describe('an answer that lasts', () => {
+  it('to text that is typed names the command that gets it, and covers this start of it only', async () => {
+    await using workspace = await tempWorkspace()
+    await using one = await person(workspace)
+    const start = (command: string) => one.run(command, { session_id: 'main', background: true, yield_time_ms: 250 })
+    const type = (action: string) => one.call('unified_exec', { action, session_id: 'main', input: 'yes\n', yield_time_ms: 50 })
+    expect(await start('cat')).toBe('run')
+    expect(await type('write')).toBe('asked')
+    expect(one.asked.at(-1)).toMatchObject({ question: expect.stringContaining("  It goes to `cat` in '.', which runs.\n"), covers: "exactly this call of unified_exec/write, to `cat` in '.'" })
+    expect(await type('write')).toBe('run')
+    expect(await type('continue')).toBe('asked')
+    await one.call('unified_exec', { action: 'close', session_id: 'main' })
+    // The id is the model's to choose: what was allowed for one program is not sent to another, nor to the same one started anew.
+    for (const command of ['sort', 'cat']) {
+      await start(command)
+      expect([command, await type('write')]).toEqual([command, 'asked'])
+      expect(one.asked.at(-1)!.question).toContain(`\`${command}\``)
+      await one.call('unified_exec', { action: 'close', session_id: 'main' })
+    }
+  })
   it('covers what was shown: everything of the call that has a part in what runs', async () => {
     await using workspace = await tempWorkspace({ 'sub/a': '' })
     await using made = await person(workspace)
