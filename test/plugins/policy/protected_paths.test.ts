@@ -28,7 +28,8 @@ describe('protected paths', () => {
     }
   })
 
-  const guarded = ['.vscode/tasks.json', '.VSCode/settings.json', 'sub/.vscode/launch.json', 'app.code-workspace', '.cursor/mcp.json', '.gemini/settings.json', '.codex/config.toml', '.zed/tasks.json', '.devcontainer/devcontainer.json', '.devcontainer.json', '.idea/workspace.xml', 'opencode.json', '.opencode/plugin/a.ts', '.githooks/pre-push', '.envrc', '.gitmodules', 'sub/.vtcode/config.yaml', '.h\u200busky/pre-commit', 'vtcode.config.ts', 'vtcode.config.yaml', '.mcp.json', '.agents/skills/x/SKILL.md', '.claude/settings.json', '.husky/pre-commit', '.bashrc', 'home/.zshrc', '.Profile', 'sub/.mcp.json']
+  const guarded = ['.vscode/tasks.json', '.VSCode/settings.json', 'sub/.vscode/launch.json', 'app.code-workspace', '.cursor/mcp.json', '.gemini/settings.json', '.codex/config.toml', '.zed/tasks.json', '.devcontainer/devcontainer.json', '.devcontainer.json', '.idea/workspace.xml', 'opencode.json', '.opencode/plugin/a.ts', '.githooks/pre-push', '.envrc', '.gitmodules', 'sub/.vtcode/config.yaml', '.h\u200busky/pre-commit', 'vtcode.config.ts', 'vtcode.config.yaml', '.mcp.json', '.agents/skills/x/SKILL.md', '.claude/settings.json', '.husky/pre-commit', '.bashrc', 'home/.zshrc', '.Profile', 'sub/.mcp.json',
+    '.pre-commit-config.yaml', 'sub/lefthook.yml', '.lefthook.yaml', 'lefthook-local.yml', '.overcommit.yml', 'mise.toml', 'mise.local.toml', '.mise.toml', '.config/mise/conf.d/a.toml', 'mise/config.toml', '.vimrc', '.exrc', '.nvim.lua', '.kiro/settings/mcp.json', '.windsurf/hooks.json', '.roo/mcp.json', '.amazonq/mcp.json', '.continue/mcpServers/a.yaml', '.junie/mcp/mcp.json', 'crush.json', '.vs/mcp.json']
   it.each(guarded)('%s is asked for, in full-auto denied', async (path) => {
     await using auto = await boot('auto')
     await using full = await boot('full-auto')
@@ -37,7 +38,7 @@ describe('protected paths', () => {
     expect(await put(full, { path })).toBe('deny')
   })
 
-  it.each(['.gitignore', '.github/workflows/ci.yml', 'git/config', '.vtcode/plans/next.md', 'src/.vtcodex', 'docs/.git.md', 'vtcode.configs', '.env'])('%s is an ordinary path', async (path) => {
+  it.each(['.gitignore', '.github/workflows/ci.yml', 'git/config', '.vtcode/plans/next.md', 'src/.vtcodex', 'docs/.git.md', 'vtcode.configs', '.env', 'package.json', '.npmrc', '.gitattributes', '.tool-versions', '.nvmrc', 'Makefile', 'mise/tasks/build', 'src/mise.ts', '.vs/slnx.sqlite', 'lefthook/README.md', '.gdbinit', '.dir-locals.el'])('%s is an ordinary path', async (path) => {
     await using booted = await boot('auto')
     expect(await put(booted, { path })).toBe('run')
   })
