@@ -8,8 +8,8 @@ import { readBytes } from '../../../core/documents/index.js'
 import type { Kernel } from '../../../core/kernel/index.js'
 import { hiddenBy, openWorkspace, type Workspace } from '../../../core/workspace/index.js'
 import { nextCall } from '../../lib/base/index.js'
-import { glob } from '../../lib/search/index.js'
 import { AgentError, type AgentSettings } from '../base/index.js'
+import { matcher, ruleOf } from './rule_paths.js'
 
 /** A file of instructions for agents; they are context, never permission. */
 export interface Instructions {
@@ -91,17 +91,6 @@ export async function nestedInstructions(kernel: Kernel, workspace: Workspace, s
   return withinBudget(found, settings.instruction_max_bytes)
 }
 
-const mostPatterns = { count: 50, length: 256 }
-
-/** What paths a pattern is about; one that stands for too many is about none. */
-function matcher(pattern: string): (path: string) => boolean {
-  try {
-    return glob(pattern, true)
-  } catch {
-    return () => false
-  }
-}
-
 const isFolder = (workspace: Workspace, path: string): Promise<boolean> => workspace.stat(path).then((stat) => stat?.kind === 'directory', () => false)
 
 const rulesFolder = '.vtcode/rules'
@@ -132,16 +121,6 @@ async function matching(workspace: Workspace, pattern: string): Promise<string[]
 async function ownRules(folder: string): Promise<string[]> {
   const names = await readdir(folder, { recursive: true }).catch(() => [])
   return names.filter((name) => name.endsWith('.md')).sort().slice(0, mostFiles).map((name) => join(folder, name))
-}
-
-/** A rule without its front matter; `paths` are those it is for. gray-matter cannot read what people write here: to YAML a pattern without quotes that begins with `*` is a reference to nothing. */
-function ruleOf(text: string): { paths?: string[]; text: string } {
-  const [whole, front] = /^---\n([\s\S]*?)\n---\n?/.exec(text) ?? []
-  if (whole === undefined) return { text }
-  const declared = /^paths:[ \t]*(.*(?:\n[ \t]+-.*)*)/m.exec(front!)?.[1]
-  const paths = declared?.replace(/^\[|\]$/g, '').split(/[\n,]/).map((item) => item.trim().replace(/^-\s*/, '').replace(/^(['"])(.*)\1$/, '$2')).filter(Boolean)
-  const counted = paths?.filter((item) => item.length <= mostPatterns.length).slice(0, mostPatterns.count)
-  return { ...(paths && paths.length > 0 && { paths: counted! }), text: text.slice(whole.length) }
 }
 
 /** A rule that counts everywhere; one for certain paths waits until a call goes there. */

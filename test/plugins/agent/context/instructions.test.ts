@@ -154,7 +154,7 @@ describe('the system prompt', () => {
   }, 60_000)
   it('has rules of the user and the workspace; one for certain paths joins when a call goes there, and files that the settings name', async () => {
     const read = { toolCalls: [call('unified_file', { action: 'read', path: 'src/a.ts' })] }
-    const files = { '.vtcode/rules/ts/types.md': '---\npaths:\n  - "src/**/*.ts"\n---\nno any\n', '.vtcode/rules/all.md': 'for all\n', 'src/a.ts': 'let a\n', 'guides/one.md': 'guide one', 'guides/two.txt': 'not a guide' }
+    const files = { '.vtcode/rules/ts/types.md': '---\npaths:\n  - "src/**/*.{ts,tsx}"\n  - lib/**\n---\nno any\n', '.vtcode/rules/all.md': 'for all\n', 'src/a.ts': 'let a\n', 'guides/one.md': 'guide one', 'guides/two.txt': 'not a guide' }
     const s = await scene([read, read, { content: 'ok' }], { boot: { files }, settings: { agent: { model: 'peer/m', instruction_files: ['guides/*.md'] } } })
     mkdirSync(join(s.booted.home, '.vtcode/rules'), { recursive: true })
     writeFileSync(join(s.booted.home, '.vtcode/rules/mine.md'), 'mine')
