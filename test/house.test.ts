@@ -84,6 +84,20 @@ describe('time limits', () => {
   })
 })
 
+describe('the calls of an agent', () => {
+  it('are made by Thread.perform alone, and reach the kernel through the one component that it asks', () => {
+    const agent = globbed('plugins/agent/**', 'plugins/surface/chat/**', ...['ask', 'chat', 'exec', 'resume'].map((verb) => `plugins/surface/${verb}.ts`))
+    const where = (form: RegExp): string[] => agent.filter((file) => form.test(text(file)))
+    expect(where(/\bexecute\b(?!:)|\.execute\b/)).toEqual(['plugins/agent/thread.ts'])
+    expect(where(/\.call\(|\bcall\b[^()\n]*\}\s*=\s*(?:this\.)?(?:thread\.)?kernel\b/)).toEqual(['plugins/agent/components/builtin.ts'])
+    const thread = text('plugins/agent/thread.ts')
+    expect([...thread.matchAll(/execute\.run\(/g)]).toHaveLength(1)
+    expect(/async perform\([^]*?\n {2}\}/.exec(thread)?.[0]).toMatch(/execute\.run\(name, input, \{[^}]*\bmode\b[^]*\bonly\b[^]*\blent\b/)
+    // Who asks for the list of tools asks for what is left.
+    expect(where(/kernel\.tools\((?!\{ audience: 'agent')/)).toEqual([])
+  })
+})
+
 describe('names of tools', () => {
   const actions = manifests.flatMap((file) => {
     const { kind = 'action', action, name, aliases = [], dialect = [] } = parse(text(file)) as Record<string, string> & { aliases?: string[]; dialect?: string | string[] }

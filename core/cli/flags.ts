@@ -31,8 +31,8 @@ const valued: Record<string, (line: CommandLine, value: string) => void> = {
   '--config': addConfig,
   '-c': addConfig,
   '--dialect': ({ options }, value) => (options.dialects = value.split(',').filter(Boolean)),
-  '--allowed-tools': (line, value) => deny(line, [`Except(${rules(value, '--allowed-tools', /^[^\s(),]+$/).join(', ')})`], '--allowed-tools'),
-  '--disallowed-tools': (line, value) => deny(line, rules(value, '--disallowed-tools', /^[^\s(),]+(\(.+\))?$/), '--disallowed-tools'),
+  '--allowed-tools': (line, value) => leave(line, rules(value, '--allowed-tools', /^[^\s(),]+$/)),
+  '--disallowed-tools': (line, value) => takeAway(line, rules(value, '--disallowed-tools', /^[^\s(),]+(\(.+\))?$/)),
   '--log-level': (line, value) => (line.log = oneOf(levels, value, 'level')),
 }
 const plain: Record<string, (line: CommandLine) => void> = {
@@ -67,9 +67,16 @@ function addConfig({ options }: CommandLine, value: Config | string): void {
   options.config = [...([options.config ?? []].flat() as (Config | string)[]), value]
 }
 
-/** Rules that take away, beside all others that do. */
-function deny(line: CommandLine, texts: string[], flag: string): void {
-  addConfig(line, { policy: { deny: texts.map((rule) => ({ rule, reason: `${flag} of the command line takes this away.` })) } })
+/** Of two flags what both leave. */
+function leave({ options }: CommandLine, tools: string[]): void {
+  options.only = [...(options.only ?? []), { tools }]
+}
+
+/** Whole tools are not left; what a rule says of some of their calls is one more rule that denies. */
+function takeAway(line: CommandLine, texts: string[]): void {
+  const [parts, whole] = [texts.filter((text) => text.includes('(')), texts.filter((text) => !text.includes('('))]
+  if (whole.length > 0) leave(line, [`Except(${whole.join(', ')})`])
+  if (parts.length > 0) addConfig(line, { policy: { deny: parts.map((rule) => ({ rule, reason: '--disallowed-tools of the command line takes this away.' })) } })
 }
 
 /** The rules of a list with commas; those in brackets belong to their rule. */

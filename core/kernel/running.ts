@@ -51,7 +51,7 @@ type Reload = Awaited<ReturnType<Kernel['reload']>>
 /** Completes workspace changes that a killed process left unfinished, and builds the first generation. Throws VT_CONFIG_*. */
 export async function begin(options: KernelOptions, workspace: OpenWorkspace): Promise<Running> {
   const sessions = new KernelSessions()
-  const only = options.only && [rightsLeft(options.only)]
+  const only = options.only?.map(rightsLeft)
   const stopping = new AbortController()
   const current = () => running.generation
   const report: GenerationSources['report'] = (contribution, error) => noteFault(running, contribution, error)

@@ -72,8 +72,8 @@ export interface KernelOptions {
   /** Settings of the call layer: data, `a.b=value`, or the path of a settings file that stands instead of the workspace's; later ones win. */
   config?: Config | string | readonly (Config | string)[]
   mode?: Mode
-  /** What is left of the rights of every call. Throws VT_POLICY_ONLY. */
-  only?: RightsLeft
+  /** What is left of the rights of every call: each of them holds. Throws VT_POLICY_ONLY. */
+  only?: readonly RightsLeft[]
   /** The mode when neither the settings nor `mode` say one. */
   default_mode?: Mode
   /** The verb that is run: its manifest may say which mode it works in. */

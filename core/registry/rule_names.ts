@@ -11,11 +11,11 @@ export const mayAllow = (name: string): boolean => !name.includes('*') || /^\w+\
 type Known = NamedSlots & { readonly infos: readonly ContributionInfo[] }
 
 /** What deserves a word about the names in limits and rules: one that nobody serves leaves open what was meant to be shut, and some hold for one spelling only. */
-export function policyNames({ policy, automation }: Settings, registry: Known, only: RightsLeft | undefined): Diagnostic[] {
+export function policyNames({ policy, automation }: Settings, registry: Known, only: readonly RightsLeft[] = []): Diagnostic[] {
   const byName = namesIn(registry)
   const constraints = Object.keys(policy['constraints'] as object).map((name): Mention => ({ name, opens: false, allows: false }))
   const { allowed_tools = [] } = ((automation as JsonObject | undefined)?.['full_auto'] ?? {}) as { allowed_tools?: Entry[] }
-  const rules = [...rulesIn(policy['deny'], false), ...rulesIn(policy['ask'], false), ...rulesIn(policy['allow'], true), ...rulesIn(allowed_tools, true), ...leftIn(only?.tools)]
+  const rules = [...rulesIn(policy['deny'], false), ...rulesIn(policy['ask'], false), ...rulesIn(policy['allow'], true), ...rulesIn(allowed_tools, true), ...only.flatMap(({ tools }) => leftIn(tools))]
   const diagnostics = [...constraints, ...rules].flatMap((mention) => {
     const { name, allows } = mention
     if (isEffect(name) || isFamily(name)) return []

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { Mode } from '../../core/base/index.js'
+import type { Mode, RightsLeft } from '../../core/base/index.js'
 import type { Io, Kernel } from '../../core/kernel/index.js'
 import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
 import { callsFolder } from '../lib/state/index.js'
@@ -36,6 +36,8 @@ export interface AgentOptions {
   fork?: 'full_copy' | 'summarized'
   /** `false`: the model gets no tools. */
   tools?: boolean
+  /** What is left of the rights of its calls: the model is told of no other tools. */
+  only?: RightsLeft
   /** Tighter than the settings, for this run. */
   limits?: RunLimits
   /** Where the agent runs, which decides whatever `providers` and the user's settings do not; default: `exec`. */
@@ -161,6 +163,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
       thread_id: restored?.unfinished.thread_id ?? newId('th'),
       surface: options.surface ?? 'agent',
       ...(options.limits && { limits: options.limits }),
+      ...(options.only && { only: options.only }),
       ...(restored && { restored }),
       start_reason: from === undefined ? 'startup' : session_id === from ? 'resume' : 'fork',
       ...(manifest && { manifest }),

@@ -1,6 +1,6 @@
-import { redact, version, type Mode } from '../../core/base/index.js'
+import { redact, version, type Mode, type Result, type RightsLeft, type ToolInfo } from '../../core/base/index.js'
 import { modes } from '../../core/config/index.js'
-import type { Kernel } from '../../core/kernel/index.js'
+import type { CallOptions, Kernel } from '../../core/kernel/index.js'
 import type { Workspace } from '../../core/workspace/index.js'
 import {
   AgentError, agentSettings, hintOf, idMaker, LoopDetector, outcomeTable, waitsForDisk, type AgentProviders, type AgentSettings, type Fact, type HarnessEvent, type Msg,
@@ -31,6 +31,8 @@ export interface ThreadOptions {
   /** Face the calls come through, for the record. */
   surface: string
   limits?: RunLimits
+  /** What is left of the rights of its calls. */
+  only?: RightsLeft
   with_tools: boolean
   /** What the session was before. */
   restored?: Restored<ThreadState>
@@ -45,6 +47,7 @@ export class Thread implements LoopConversation {
   readonly session_id: string
   readonly thread_id: string
   readonly surface: string
+  readonly only: RightsLeft | undefined
   readonly settings: AgentSettings
   readonly events: Events
   readonly queue: Queue
@@ -77,6 +80,7 @@ export class Thread implements LoopConversation {
     this.session_id = options.session_id
     this.thread_id = options.thread_id
     this.surface = options.surface
+    this.only = options.only
     this.connection = options.connection
     this.store = options.store
     this.manifestWriter = new ManifestWriter(this, options.manifest)
@@ -92,6 +96,14 @@ export class Thread implements LoopConversation {
     this.resumed = options.restored
     this.costs = new CostLedger(this.state.cost ?? 0)
     this.written = options.restored?.records.length ?? 0
+  }
+
+  readonly tools = (how: { lean?: boolean } = {}): ToolInfo[] => this.kernel.tools({ ...how, audience: 'agent', ...(this.only?.tools && { only: this.only.tools }) })
+
+  async perform(name: string, input: unknown, how: Pick<CallOptions, 'signal' | 'approve' | 'ask'>): Promise<Result> {
+    const { providers, session_id: session, surface, mode, only } = this
+    const sandbox = providers.sandbox.choose(name, input)
+    return providers.execute.run(name, input, { ...how, session, surface, mode, ...(only && { only }), lent: { agent: this }, ...(sandbox !== 'workspace' && { sandbox }) })
   }
 
   get mode(): Mode {

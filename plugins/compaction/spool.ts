@@ -18,7 +18,9 @@ const spool: Compactor = async (result, call, context) => {
   const head_share = 'exit_code' in result.output ? 1 / 4 : 3 / 4
   const files = await filesOf(result.output, context)
   if (files.length === 0) files.push({ path: await keep(context, call.slot, result.text), bytes: Buffer.byteLength(result.text) })
-  return { ...result, text: shortened(result.text, limit, { files, head_share }) }
+  // Nobody is told to read with what is not left to them.
+  const reads = !call.only || context.host.slots().some(({ slot }) => slot === pages[0])
+  return { ...result, text: shortened(result.text, limit, { files, head_share, reads }) }
 }
 export default spool
 
@@ -34,12 +36,12 @@ async function filesOf({ spool_path, stderr_spool_path }: JsonObject, { workspac
   return stats.flatMap(({ path, bytes }) => (bytes === undefined ? [] : [{ path, bytes }]))
 }
 
-function shortened(text: string, limit: number, { files, head_share }: { files: readonly Kept[]; head_share: number }): string {
+function shortened(text: string, limit: number, { files, head_share, reads }: { files: readonly Kept[]; head_share: number; reads: boolean }): string {
   const bytes = Buffer.from(text)
   const whole = files.reduce((sum, { bytes }) => sum + bytes, 0)
-  const next = `unified_file {"action":"read","path":"${files[0]!.path}"}`
+  const next = reads ? `, read it with unified_file {"action":"read","path":"${files[0]!.path}"}` : ''
   const where = files.map(({ path, bytes }) => (files.length > 1 ? `${path} (${bytes} bytes)` : path)).join(' and ')
-  const note = (left: number): string => `\n… ${left} of ${whole} bytes left out; the whole text is in ${where}, read it with ${next}\n…`
+  const note = (left: number): string => `\n… ${left} of ${whole} bytes left out; the whole text is in ${where}${next}\n…`
   const room = Math.max(0, limit - Buffer.byteLength(note(whole)))
   const head = toLine(beginning(bytes.subarray(0, Math.floor(room * head_share))))
   const tail = fromLine(end(bytes.subarray(bytes.length - Math.floor(room * (1 - head_share)))))

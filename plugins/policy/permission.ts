@@ -30,7 +30,7 @@ const permission: Policy = async (call, context) => {
 export default permission
 
 /** Nobody widens the rights of work that is under way. */
-const widened = 'the user begins this work again and leaves it more'
+const widened = 'the user begins this work again and leaves it more (--allowed-tools, --disallowed-tools)'
 
 function byRule(call: Call, kind: 'deny' | 'ask', rule: Rule, { explain, host }: Context): Verdict {
   explain?.({ rule: rule.text, list: kind })

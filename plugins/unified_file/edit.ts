@@ -129,7 +129,7 @@ function largeNotices(edits: Edit[]): Notice[] {
     ? [
         {
           code: 'VT_EDIT_LARGE',
-          message: `${lines} lines were replaced by an edit; write with mode: "overwrite" or apply_patch suits that better.`,
+          message: `${lines} lines were replaced by an edit; a patch, or all of the file written anew, suits that better.`,
         },
       ]
     : []

@@ -44,7 +44,7 @@ export interface Boot {
   /** Added to an environment of PATH and the temporary home. */
   env?: Record<string, string>
   /** What is left of the rights of every call. */
-  only?: RightsLeft
+  only?: readonly RightsLeft[]
   /** Vocabularies that are advertised; default `unified`. */
   dialects?: string[]
   /** Milliseconds, where those that are shipped are too long to wait for. */

@@ -61,7 +61,7 @@ export class Segments {
     return this.record((this.ready = await this.make()), reason)
   }
 
-  private tools = (): ModelRequest['tools'] => (this.withTools ? toolDefinitions(this.thread.kernel, this.thread.connection.model) : [])
+  private tools = (): ModelRequest['tools'] => (this.withTools ? toolDefinitions(this.thread, this.thread.connection.model) : [])
 
   private async make(): Promise<Segment> {
     const { kernel, workspace, settings, providers, connection, mode, newId } = this.thread

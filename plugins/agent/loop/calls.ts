@@ -127,20 +127,12 @@ async function runWithSnapshots(thread: Conversation, planned: Planned, human: H
 
 /** Runs a call; a reading one that failed for a passing reason is tried again. */
 async function run(thread: Conversation, { call, effects, identity }: Planned, human: HumanInput, signal: AbortSignal): Promise<Result> {
-  const { cache, execute, sandbox } = thread.providers
+  const { cache } = thread.providers
   const key = isQuiet(effects) ? identity : undefined
   const known = key === undefined ? undefined : cache.get(key)
   if (known) return known
-  const where = sandbox.choose(call.name, call.input)
   for (let retries = 0; ; retries++) {
-    const result = await execute.run(call.name, call.input, {
-      signal,
-      session: thread.session_id,
-      surface: thread.surface,
-      mode: thread.mode,
-      ...(where !== 'workspace' && { sandbox: where }),
-      ...human.options,
-    }).catch((error: unknown): Result => ({ ok: false, error: { code: 'VT_CALL_FAILED', message: messageOf(error), hint: '', retryable: false } }))
+    const result = await thread.perform(call.name, call.input, { signal, ...human.options }).catch((error: unknown): Result => ({ ok: false, error: { code: 'VT_CALL_FAILED', message: messageOf(error), hint: '', retryable: false } }))
     const again = !result.ok && result.error.retryable && isQuiet(effects) && retries < thread.settings.harness.max_tool_retries && !signal.aborted
     if (!again) {
       if (key !== undefined && result.ok) cache.put(key, result)

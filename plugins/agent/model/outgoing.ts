@@ -1,6 +1,5 @@
 import type { LanguageModelV3CallOptions, LanguageModelV3FunctionTool, LanguageModelV3Prompt, LanguageModelV3ProviderTool, SharedV3ProviderOptions } from '@ai-sdk/provider'
-import type { JsonObject } from '../../../core/base/index.js'
-import type { Kernel } from '../../../core/kernel/index.js'
+import type { JsonObject, ToolInfo } from '../../../core/base/index.js'
 import type { Msg } from '../base/index.js'
 import { promptOf } from './prompt.js'
 import type { Model } from './providers/facts.js'
@@ -29,7 +28,7 @@ const isFree = ({ format, compat }: Model, name: string): boolean => format === 
  * The tools as a model reads them, by name: what most calls need, and the way to the rest. What its wire carries as free text is shown
  * there, where models know it.
  */
-export function toolDefinitions({ tools }: Pick<Kernel, 'tools'>, model: Model): LanguageModelV3FunctionTool[] {
+export function toolDefinitions({ tools }: { readonly tools: (how?: { lean?: boolean }) => ToolInfo[] }, model: Model): LanguageModelV3FunctionTool[] {
   const lean = tools({ lean: true })
   const free = tools().filter(({ name }) => isFree(model, name) && !lean.some((one) => one.name === name))
   return [...lean, ...free]

@@ -1,5 +1,5 @@
-import type { Mode } from '../../../core/base/index.js'
-import type { Approval, Approved, Kernel } from '../../../core/kernel/index.js'
+import type { Mode, Result, RightsLeft, ToolInfo } from '../../../core/base/index.js'
+import type { Approval, Approved, CallOptions, Kernel } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import type { AgentProviders, AgentSettings, CallPart, CompactTrigger, Fact, HarnessEvent, Store, ThreadItem, TokenBreakdown } from '../base/index.js'
 import type { Events } from '../events/index.js'
@@ -25,6 +25,8 @@ export interface Conversation {
 
   /** The mode of every call that is made from now on. */
   readonly mode: Mode
+  /** What is left of the rights of every call, beside what the kernel leaves. */
+  readonly only: RightsLeft | undefined
   /** The model that is asked; another one after a fallback. */
   connection: ModelConnection
   readonly store: Store
@@ -36,6 +38,10 @@ export interface Conversation {
   readonly lifecycle: ConversationHooks
   readonly approvals: ConversationApprovals
 
+  /** The tools that are left to the model. */
+  readonly tools: (how?: { lean?: boolean }) => ToolInfo[]
+  /** Makes a call with the rights of this conversation. Nothing in the agent calls a tool in any other way. */
+  perform(name: string, input: unknown, how: Pick<CallOptions, 'signal' | 'approve' | 'ask'>): Promise<Result>
   /** Writes a fact to the journal, then applies it to `state`; what has to be on disk before anything else happens is. Throws VT_SESSION_WRITE. */
   commit(fact: Fact): Promise<void>
   /** Adds a message that no person wrote to the conversation, and to its events; `tells`: it names what was not applied. */

@@ -1,6 +1,6 @@
 import { pathPattern } from '../../../core/base/index.js'
 import type { RightsLeft, SlotInfo } from '../../../core/index.js'
-import { leaves } from '../../../core/registry/index.js'
+import { exceptedBy, leaves } from '../../../core/registry/index.js'
 import { homedir } from 'node:os'
 import { judgeCommands, namesOfPlaces, type CallFacts, type RuleSet } from '../../lib/rules/index.js'
 
@@ -8,7 +8,7 @@ import { judgeCommands, namesOfPlaces, type CallFacts, type RuleSet } from '../.
 export async function beyondRights(facts: CallFacts, only: readonly RightsLeft[], rules: RuleSet): Promise<string | undefined> {
   const { call, slot } = facts
   for (const left of only) {
-    if (!isLeft(left, slot, call.caller.alias)) return `${call.slot} is not left to this call. Left are ${shown(left.tools!)}.`
+    if (!isLeft(left, slot, call.caller.alias)) return `This call may not use ${call.slot}. Left to it: ${shown(left.tools!.map(asWords))}.`
     const beyond = left.writes && (await beyondWrites(facts, left.writes, rules))
     if (beyond !== undefined) return beyond
   }
@@ -31,7 +31,7 @@ function isLeft(left: RightsLeft, slot: SlotInfo, alias: string | undefined): bo
 /** What a command writes its text does not say, so that only those run which are known to read. */
 async function beyondWrites(facts: CallFacts, writes: readonly string[], rules: RuleSet): Promise<string | undefined> {
   const { call } = facts
-  const may = `Only ${shown(writes)} may be written`
+  const may = `Only ${shown(writes.map((glob) => `'${glob}'`))} may be written`
   if (call.effects.includes('exec')) {
     const { free, reason } = facts.hasCommand ? await judgeCommands(facts, { ...rules, allow: [] }) : { free: undefined, reason: `${call.slot} runs a program` }
     return free === 'read' ? undefined : `${may}, so commands run that are known to only read: ${reason || 'this one is not'}.`
@@ -51,7 +51,10 @@ function patternsOf(writes: readonly string[], { workspace: { root } }: CallFact
   return patterns
 }
 
+/** `Except(a, b)` in a sentence. */
+const asWords = (name: string): string => exceptedBy(name)?.reduce((text, one, at) => `${text}${at > 0 ? ', ' : ' '}'${one}'`, 'all but') ?? `'${name}'`
+
 const few = 10
 /** A list for a sentence. */
 const shown = (entries: readonly string[]): string =>
-  entries.length === 0 ? 'none' : [...entries.slice(0, few).map((entry) => `'${entry.slice(0, 80)}'`), ...(entries.length > few ? [`${entries.length - few} more`] : [])].join(', ')
+  entries.length === 0 ? 'nothing' : [...entries.slice(0, few).map((entry) => entry.slice(0, 200)), ...(entries.length > few ? [`${entries.length - few} more`] : [])].join(', ')

@@ -66,5 +66,5 @@ export function renderRewrites(rewrites: Match[], { total, files, next }: Pick<T
   const side = (mark: string, text: string) => text.split('\n').slice(0, 6).map((line) => `${mark} ${line}`)
   const blocks = rewrites.flatMap((match) => [`${inOneLine(match.file)}:${match.line_number}`, ...side('-', match.text), ...side('+', match.replacement ?? '')])
   const all = `${pluralized(total, 'rewrite')} in ${pluralized(files, 'file')} (preview, nothing written)`
-  return [...blocks, next === undefined ? `${all}; apply with apply_patch or the ast-grep skill` : `${rewrites.length} of ${all}; continue with skip=${next}`].join('\n')
+  return [...blocks, next === undefined ? `${all}; apply it as a patch or by the ast-grep skill` : `${rewrites.length} of ${all}; continue with skip=${next}`].join('\n')
 }

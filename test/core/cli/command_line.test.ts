@@ -31,7 +31,11 @@ describe('the flags of the program', () => {
     for (const argv of [['--mode'], ['--mode='], ['--mode', 'bold'], ['--log-level', 'loud'], ['--workspace', join(tmpdir(), 'nothing-here')], ['--allowed-tools', ' , '], ['--allowed-tools', 'Bash(x)'], ['--disallowed-tools', 'a b']]) {
       expect(() => readCommandLine(argv), argv.join(' ')).toThrow(CommandLineError)
     }
-    const denied = (list: string) => (readCommandLine(['--disallowed-tools', list]).options.config as { policy: { deny: { rule: string }[] } }[])[0]!.policy.deny.map(({ rule }) => rule)
-    expect([denied('Bash(a, b),Read'), denied('x')]).toEqual([['Bash(a, b)', 'Read'], ['x']])
+  })
+  it('that take tools away leave the others; what speaks of some calls of a tool is a rule that denies', () => {
+    const { only, config } = readCommandLine(['--disallowed-tools', 'Bash(a, b),Read,x', 'exec', '--allowed-tools=y, z', '--allowed-tools', 'z']).options
+    expect(only).toEqual([{ tools: ['Except(Read, x)'] }, { tools: ['y', 'z'] }, { tools: ['z'] }])
+    expect(config).toMatchObject([{ policy: { deny: [{ rule: 'Bash(a, b)' }] } }])
+    expect(readCommandLine(['--disallowed-tools', 'x']).options).toEqual({ only: [{ tools: ['Except(x)'] }] })
   })
 })

@@ -1,11 +1,15 @@
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace, type Boot } from 'vtcode/test'
+import { eventsOf, home, call as toolCall, startPeer, vtcode as agent } from '../../support/peer.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
 
 const files = {
   'spawn.yaml': "name: spawn\naction: crew/spawn\ndescription: Begins a helper.\neffects: [read]\naudience: agent\nmodule: ./crew.js\ninput: { properties: { text: { type: string } } }\n",
   'close.yaml': 'name: close\naction: crew/close\ndescription: Ends a helper.\neffects: [read]\naudience: agent\nmodule: ./crew.js\ninput: {}\n',
   'former.yaml': 'name: spawn_helper\ndescription: Begins a helper.\nalias: { to: crew/spawn, pass: [text] }\n',
-  'crew.js': "export default (call, { lent }) => ({ ok: true, output: { lent: Object.keys(lent), said: lent.agent?.(call.input.text) ?? '' } })\n",
+  'crew.js': "export default (call, { lent }) => ({ ok: true, output: { lent: Object.keys(lent), said: typeof lent.agent === 'function' ? lent.agent(call.input.text) : '' } })\n",
   'plain.yaml': 'name: plain\ndescription: Calls.\neffects: [read]\nmodule: ./plain.js\ninput: { properties: { tool: { type: string } } }\n',
   'plain.js': 'export default async ({ input }, { call, lent }) => ({ ok: true, output: { lent: Object.keys(lent), result: await call(input.tool, {}) } })\n',
 }
@@ -55,5 +59,40 @@ describe('a tool that belongs to an audience', () => {
     await using place = await tempWorkspace({ ...files, 'spawn.yaml': files['spawn.yaml'].replace('audience: agent', 'audience: everybody') })
     await using one = await bootKernel({ manifests: [place.root] })
     expect(one.kernel.diagnostics().filter(({ code }) => code === 'VT_MANIFEST_INVALID')).toMatchObject([{ message: expect.stringContaining('audience') }])
+  })
+
+  it('is there for neither a client nor the command line', async () => {
+    await using made = await tempWorkspace()
+    for (const [name, text] of Object.entries(files)) await made.write(`../home/crew/${name}`, text)
+    await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/crew']\n`)
+    for (const flags of [[], ['--deferred']]) {
+      const client = new Client({ name: 'test', version: '1' })
+      await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp', ...flags], cwd: made.root, env: surroundings(made) }))
+      try {
+        expect(JSON.stringify(await client.listTools())).not.toContain('crew')
+        const called = async (name: string, input: object) => JSON.stringify(await client.callTool({ name, arguments: { ...input } }))
+        expect(await called('crew', { action: 'spawn' })).toMatch(/VT_AGENT_NONE.*belongs to an agent's conversation/)
+        expect(await called('spawn_helper', {})).toContain('VT_AGENT_NONE')
+        expect(await called('unified_search', { action: 'tools', keyword: 'helper' })).not.toContain('crew')
+        if (flags.length > 0) expect(await called('call_tool', { tool: 'crew_spawn', input: {} })).toContain('VT_AGENT_NONE')
+      } finally {
+        await client.close()
+      }
+    }
+    expect((await vtcode(made, ['tools'])).stdout).not.toContain('crew')
+    expect(await vtcode(made, ['tools', 'crew'])).toMatchObject({ code: 2 })
+    expect(await vtcode(made, ['call', 'crew', 'spawn'])).toMatchObject({ code: 1, stdout: expect.stringContaining('VT_AGENT_NONE') })
+  })
+
+  it('is one more tool of an agent, which takes it away like any other', async () => {
+    await using peer = await startPeer([{ toolCalls: [toolCall('crew', { action: 'spawn' })] }, { content: 'ok' }, { toolCalls: [toolCall('crew', { action: 'spawn' })] }, { content: 'ok' }])
+    await using place = await home(peer, {})
+    for (const [name, text] of Object.entries(files)) await place.write(`../home/crew/${name}`, text)
+    const crew = ['--config', `manifests=["builtin","${place.home}/crew"]`, '--config', 'plugins.isolate=inline']
+    const codes = async (...flags: string[]) => eventsOf((await agent(place, ['exec', '--json', ...crew, ...flags, 'go'])).out).flatMap(({ type, item }) => (type === 'item.completed' && item.type === 'tool_output' ? [item.error_code ?? item.output] : []))
+    expect(await codes()).toEqual([expect.stringContaining('"lent":["agent"]')])
+    expect(await codes('--disallowed-tools', 'crew/spawn')).toEqual(['VT_POLICY_DENIED'])
+    const actions = (body: any) => body.tools.find((tool: any) => tool.function.name === 'crew').function.parameters.properties.action.enum
+    expect([actions(peer.bodies[0]), actions(peer.bodies[2])]).toEqual([['close', 'spawn'], ['close']])
   })
 })

@@ -29,7 +29,7 @@ describe('what is left of the rights of a call', () => {
     const calls: Asked[] = [['unified_file', { action: 'read', path: 'a.txt' }], ['read_file', { path: 'a.txt' }], write('b.txt'), run('true'), ['create_file', { path: 'c.txt', content: '' }], ['unified_search', { action: 'list' }]]
     expect(await codes(one, { only: { tools: ['unified_file/read'] } }, calls)).toEqual(['ok', 'ok', denied, denied, denied, denied])
     expect(await one.kernel.call(...write('b.txt'), { only: { tools: ['unified_file/read'] } })).toMatchObject({
-      error: { message: "unified_file/write is not left to this call. Left are 'unified_file/read'.", hint: expect.stringContaining('Do not repeat the call.'), details: { not_applied: true } },
+      error: { message: "This call may not use unified_file/write. Left to it: 'unified_file/read'.", hint: expect.stringContaining('Do not repeat the call.'), details: { not_applied: true } },
     })
     expect(await one.read('b.txt')).toBeUndefined()
     // Nothing of it stays with the kernel.
@@ -68,17 +68,17 @@ describe('what is left of the rights of a call', () => {
   })
 
   it('are for a whole kernel what the kernel was made with, and no call has more', async () => {
-    await using one = await bootKernel({ files: { 'a.txt': 'x' }, mode: 'auto', only: { tools: ['unified_file'] } })
+    await using one = await bootKernel({ files: { 'a.txt': 'x' }, mode: 'auto', only: [{ tools: ['unified_file'] }] })
     expect(await codes(one, {}, [['unified_file', { action: 'read', path: 'a.txt' }], write('b.txt'), ['unified_search', { action: 'list' }]])).toEqual(['ok', 'ok', denied])
     expect(await codes(one, { only: { tools: ['unified_file/read', 'unified_search'] } }, [['unified_file', { action: 'read', path: 'a.txt' }], write('b.txt'), ['unified_search', { action: 'list' }]])).toEqual(['ok', denied, denied])
     expect(one.kernel.tools().map(({ name }) => name)).toEqual(['unified_file'])
     expect(new Set(one.kernel.list().map(({ tool }) => tool))).toEqual(new Set(['unified_file']))
-    await expect(bootKernel({ only: { tools: 'unified_file' } as never })).rejects.toThrow('`only.tools` is no list of texts.')
+    await expect(bootKernel({ only: [{ tools: 'unified_file' } as never] })).rejects.toThrow('`only.tools` is no list of texts.')
   })
 
   it('are said by `explain` too, without a call', async () => {
     await using one = await bootKernel({ mode: 'auto' })
-    expect(await one.kernel.explain(...write('a'), { only: { tools: ['read'] } })).toMatchObject({ verdict: 'deny', reason: expect.stringContaining("Left are 'read'.") })
+    expect(await one.kernel.explain(...write('a'), { only: { tools: ['read'] } })).toMatchObject({ verdict: 'deny', reason: expect.stringContaining("Left to it: 'read'.") })
     expect(await one.kernel.explain(...write('a'), { only: { tools: ['raed'] } })).toMatchObject({ verdict: 'refused', reason: expect.stringContaining("'raed'") })
   })
 })

@@ -200,11 +200,37 @@ describe('vtcode exec', () => {
     expect(await outcomes('--disallowed-tools', 'grep_search,write')).toEqual([[away, away, away, expect.stringMatching(/APPROVAL|ok/)], ''])
     expect(await outcomes('--allowed-tools=unified_search,unified_exec', '--allowed-tools', 'unified_search')).toEqual([[away, 'ok', away, away], ''])
     expect(await outcomes('--disallowed-tools', 'unified_fil,exec')).toEqual([['ok', 'ok', away, away], expect.stringContaining("The policy names unified_fil, a tool that is not there; nearest: unified_file.")])
-    expect(JSON.stringify(peer.bodies.at(-1))).toContain('--disallowed-tools of the command line takes this away.')
+    expect(JSON.stringify(peer.bodies.at(-1))).toContain("Left to it: all but 'unified_fil', 'exec'.")
     // Plan mode stays plan mode.
     expect(await outcomes('--mode', 'plan', '--allowed-tools', 'unified_file')).toEqual([[away, away, away, away], ''])
     for (const wrong of [['--allowed-tools', 'Bash(git *)'], ['--disallowed-tools', ','], ['--disallowed-tools', 'a b'], ['--allowed-tools']]) expect((await exec(place, 'go', ...wrong)).code, String(wrong)).toBe(2)
   }, 120_000)
+
+  it('tells the model of nothing that was taken away, neither in its list nor in any hint, also where it goes on, and a snippet calls none of it', async () => {
+    const code = "const codes = []\nfor (const input of [{ action: 'write', path: 'n.txt', content: '' }, { action: 'read', path: 'a.txt' }]) codes.push(await vtcode.call('unified_file', input).then(() => 'ok', ({ code }) => code))\nexport const result = codes"
+    const calls = { toolCalls: [
+      call('unified_file', { action: 'read', path: 'src' }), call('unified_file', { action: 'rite', path: 'src' }), call('unified_fil', {}), call('unified_exec', { action: 'run', command: 'ls src' }),
+      call('unified_exec', { action: 'code', language: 'javascript', code }), call('unified_search', { action: 'tools', keyword: '*' }), call('unified_exec', { action: 'code', language: 'javascript', code: 'console.log("x".repeat(99).concat("\\n").repeat(200))' }),
+    ] }
+    const settings = { automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec'] } }, sandbox: { mode: 'off' } }
+    const { peer, place } = await scene([calls, { content: 'done' }, { content: 'not done' }, { content: 'still ok' }, { content: 'ok' }, { content: 'all' }], { 'src/a.txt': 'x', 'a.txt': 'one' }, { settings })
+    const flags = ['--allowed-tools', 'unified_file,unified_exec/code', '--disallowed-tools', 'write', '--mode', 'full-auto']
+    expect((await exec(place, ...flags, 'go')).out).toBe('not done\n')
+    expect((await exec(place, ...flags, '--continue', 'go on')).out).toBe('still ok\n')
+    const [first, second, , third] = peer.bodies
+    expect(first.tools.map((tool: any) => [tool.function.name, tool.function.parameters.properties.action.enum])).toEqual([['unified_exec', ['code']], ['unified_file', ['read']]])
+    expect([second.tools, third.tools]).toEqual([first.tools, first.tools])
+    const texts = second.messages.filter(({ role }: any) => role === 'tool').map(({ content }: any) => content as string)
+    expect(texts).toHaveLength(7)
+    expect(texts[4]).toContain('["VT_POLICY_DENIED","ok"]')
+    expect(texts[5]).toContain("VT_POLICY_DENIED: This call may not use unified_search/tools. Left to it: 'unified_file', 'unified_exec/code'.")
+    expect(texts.map((text) => text.replace(/This call may not use [^.]*\. Left to it: [^.]*\./, '').replace(/no tool "[^"]*"|no action '[^']*'/, '')).join('\n')).not.toMatch(/unified_search|list_files|grep|write\b|edit|apply_patch|unified_exec (?:run|poll|inspect)|"action":"(?!read)|web_search|load_skill/)
+    // What was taken away is no fact of the session: whoever goes on says it again.
+    expect((await exec(place, '--continue', '--allowed-tools', 'unified_search', 'more')).out).toBe('ok\n')
+    expect(peer.bodies[4].tools.map((tool: any) => tool.function.name)).toEqual(['unified_search'])
+    expect((await exec(place, '--continue', 'more')).out).toBe('all\n')
+    expect(peer.bodies[5].tools.length).toBeGreaterThan(3)
+  }, 60_000)
 
   it('begins a session under an id of one\'s own, goes on with the last, and takes provider and model apart', async () => {
     const { peer, place } = await scene([{ content: 'a' }, { content: 'b' }, { content: 'c' }, { content: 'd' }])
