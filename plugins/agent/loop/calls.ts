@@ -1,4 +1,4 @@
-import { shortLine, type Result } from '../../../core/base/index.js'
+import { fail, shortLine, type Result } from '../../../core/base/index.js'
 import {
   callIdentity, describeFault, earlierResult, isQuiet, meaningOf, meaningsIn, messageOf, subjectOf, type CallPart, type CallTraits, type FactOf, type Meaning, type ModelText, type Msg, type ThreadItem,
 } from '../base/index.js'
@@ -132,7 +132,7 @@ async function run(thread: Conversation, { call, effects, identity }: Planned, h
   const known = key === undefined ? undefined : cache.get(key)
   if (known) return known
   for (let retries = 0; ; retries++) {
-    const result = await thread.perform(call.name, call.input, { signal, ...human.options }).catch((error: unknown): Result => ({ ok: false, error: { code: 'VT_CALL_FAILED', message: messageOf(error), hint: '', retryable: false } }))
+    const result = await thread.perform(call.name, call.input, { signal, ...human.options }).catch((error: unknown): Result => fail('VT_CALL_FAILED', messageOf(error)))
     const again = !result.ok && result.error.retryable && isQuiet(effects) && retries < thread.settings.harness.max_tool_retries && !signal.aborted
     if (!again) {
       if (key !== undefined && result.ok) cache.put(key, result)

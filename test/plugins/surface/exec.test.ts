@@ -224,7 +224,7 @@ describe('vtcode exec', () => {
     expect(texts).toHaveLength(7)
     expect(texts[4]).toContain('["VT_POLICY_DENIED","ok"]')
     expect(texts[5]).toContain("VT_POLICY_DENIED: This call may not use unified_search/tools. Left to it: 'unified_file', 'unified_exec/code'.")
-    expect(texts.map((text) => text.replace(/This call may not use [^.]*\. Left to it: [^.]*\./, '').replace(/no tool "[^"]*"|no action '[^']*'/, '')).join('\n')).not.toMatch(/unified_search|list_files|grep|write\b|edit|apply_patch|unified_exec (?:run|poll|inspect)|"action":"(?!read)|web_search|load_skill/)
+    expect(texts.map((text: string) => text.replace(/This call may not use [^.]*\. Left to it: [^.]*\./, '').replace(/no tool "[^"]*"|no action '[^']*'/, '')).join('\n')).not.toMatch(/unified_search|list_files|grep|write\b|edit|apply_patch|unified_exec (?:run|poll|inspect)|"action":"(?!read)|web_search|load_skill/)
     // What was taken away is no fact of the session: whoever goes on says it again.
     expect((await exec(place, '--continue', '--allowed-tools', 'unified_search', 'more')).out).toBe('ok\n')
     expect(peer.bodies[4].tools.map((tool: any) => tool.function.name)).toEqual(['unified_search'])
