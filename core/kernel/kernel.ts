@@ -74,9 +74,12 @@ function described(generation: Generation, name: string): ReturnType<Kernel['des
   return tool && shown(generation, tool)
 }
 
-/** A tool in the form for a model. */
-const shown = (generation: Generation, tool: ToolInfo, reader: Reader = {}): ToolInfo | undefined =>
-  withSkills(tool, generation, (text) => speak(text, wordsFor(generation.registry, undefined, reader)))
+/** A tool in the form for a model, which is told of no other that it does not have. */
+function shown(generation: Generation, tool: ToolInfo, reader: Reader = {}): ToolInfo | undefined {
+  const words = wordsFor(generation.registry, undefined, reader)
+  const description = tool.description.split('\n').flatMap((line) => speak(line, words) || (line === '' ? [line] : [])).join('\n')
+  return withSkills({ ...tool, description }, generation, (text) => speak(text, words))
+}
 
 async function surfaceOf({ registry, loader }: Generation, verb: string): Promise<SurfaceMain | undefined> {
   const contribution = registry.surfaces.get(verb)

@@ -4,7 +4,7 @@ import {
 } from '../base/index.js'
 import { dataKeys } from '../schema/index.js'
 import { targetsOf } from './alias_targets.js'
-import { adapterOf, addSlot, emptyRegistry, type Claim, type Registry, type Slot } from './registry.js'
+import { adapterOf, addSlot, emptyRegistry, withoutMarks, type Claim, type Registry, type Slot } from './registry.js'
 
 const asked: Layer[] = ['call', 'admin', 'user', 'workspace', 'builtin']
 // Names belong to the layers of the user first: a cloned repository never takes one over.
@@ -246,7 +246,7 @@ function infoOf({ id, kind, layer, file, slot, stage, manifest }: Contribution, 
     ...(slot !== undefined && { slot, stage: stage ?? 'primary' }),
     ...(manifest.verb !== undefined && { verb: manifest.verb }),
     ...(manifest.key !== undefined && { key: manifest.key }),
-    ...(manifest.description !== undefined && { description: manifest.description }),
+    ...(manifest.description !== undefined && { description: withoutMarks(manifest.description)! }),
     ...(manifest.errors !== undefined && { errors: manifest.errors }),
     ...(reason !== undefined && { reason }),
   }

@@ -106,6 +106,9 @@ export function addSlot(registry: Registry, id: string, claim: Claim): Slot {
   return slot
 }
 
+/** A text about a tool with the plain names of others that it marks. */
+export const withoutMarks = (text: string | undefined): string | undefined => text?.replace(/\{slot:(\w+)\/(\w+)\}/g, '$1 $2')
+
 /** The contract of a slot, frozen; its schema and its names are worked out when somebody looks. */
 function contractOf(registry: Registry, id: string, { primary, chain }: Claim): SlotInfo {
   const [tool = '', action] = id.split('/')
@@ -120,7 +123,7 @@ function contractOf(registry: Registry, id: string, { primary, chain }: Claim): 
     tool,
     ...(action !== undefined && { action }),
     ...(manifest.title !== undefined && { title: manifest.title }),
-    description: manifest.description ?? targets[0]?.info.description ?? '',
+    description: withoutMarks(manifest.description) ?? targets[0]?.info.description ?? '',
     effects: [...new Set([...chain.flatMap((one) => effectsOf(one, registry.adapters)), ...targets.flatMap((target) => target.info.effects)])],
     ...(manifest.dialect !== undefined && { dialect: [manifest.dialect].flat() }),
     get input() {

@@ -64,7 +64,7 @@ function wholeList(registry: Registry, listing: ToolListing): ToolInfo[] {
     // A tool whose actions cannot all have a name of their own stays whole.
     if (names.length > 0 && names.every((name) => name !== undefined)) return told.map((slot, at) => plain(names[at]!, slot))
     const parts = told.map(({ info: { action, input } }) => ({ action: action!, properties: propertiesOf(brief(input)) }))
-    return [grouped(tool, slots, told.map((slot) => `${named(slot)}: ${slot.info.description.split('\n', 1)[0]}`), parts)]
+    return [grouped(tool, slots, told.map((slot) => `${named(slot)}: ${described(slot).split('\n', 1)[0]}`), parts)]
   })
 }
 
@@ -85,7 +85,7 @@ function leanList(registry: Registry, listing: ToolListing): ToolInfo[] {
   const rest = tools.filter(({ tool }) => !shown.some(({ name }) => name === tool.name))
   if (rest.length === 0) return shown
   const { name, description, ...info } = plain(forwarder.info.tool, forwarder)
-  const lines = rest.slice(0, MOST_NAMES).map(({ tool, told }) => `${tool.name}: ${firstSentence(told[0]!.info.description)}`)
+  const lines = rest.slice(0, MOST_NAMES).map(({ tool, told }) => `${tool.name}: ${firstSentence(described(told[0]!))}`)
   const more = rest.length - lines.length
   return [...shown, { ...info, name, description: [description, ...lines, ...(more > 0 ? [`${more} more tools`] : [])].join('\n') }]
 }
@@ -104,7 +104,7 @@ function leanTool(tool: Tool, slots: readonly Slot[], told: readonly Slot[]): To
     return open({ ...info, description: firstSentence(info.description), input: { type: 'object', ...(input['required'] !== undefined && { required: input['required'] }), properties: shortest(tool.only) } })
   }
   const parts = told.map((slot) => ({ action: slot.info.action!, properties: shortest(slot) }))
-  const lines = told.map((slot) => `${named(slot, slot.primary.manifest.lean)}: ${firstSentence(slot.info.description)}`)
+  const lines = told.map((slot) => `${named(slot, slot.primary.manifest.lean)}: ${firstSentence(described(slot))}`)
   return open(grouped(tool, slots, lines, parts, false))
 }
 
@@ -133,8 +133,12 @@ function byListedName(registry: Registry, { tool, input: { action, ...input } }:
   return name === undefined ? undefined : { tool: name, input }
 }
 
-function single(name: string, { info }: Slot): ToolInfo {
-  return { name, description: info.description, input: info.input, ...(info.output && { output: info.output }), effects: [...info.effects], actions: [] }
+/** With the marks of other tools in it: whoever shows it knows which of them the reader has. */
+const described = ({ info, primary: { manifest } }: Slot): string => manifest.description ?? info.description
+
+function single(name: string, slot: Slot): ToolInfo {
+  const { info } = slot
+  return { name, description: described(slot), input: info.input, ...(info.output && { output: info.output }), effects: [...info.effects], actions: [] }
 }
 
 /** A tool of others with what its author says of limits; ours say them when they are broken. */

@@ -132,7 +132,7 @@ async function run(thread: Conversation, { call, effects, identity }: Planned, h
   const known = key === undefined ? undefined : cache.get(key)
   if (known) return known
   for (let retries = 0; ; retries++) {
-    const result = await thread.perform(call.name, call.input, { signal, ...human.options }).catch((error: unknown): Result => fail('VT_CALL_FAILED', messageOf(error)))
+    const result = await thread.perform(call.name, call.input, { signal, ...human.options }).catch((error: unknown): Result => fail('VT_CALL_FAILED', messageOf(error), { hint: '' }))
     const again = !result.ok && result.error.retryable && isQuiet(effects) && retries < thread.settings.harness.max_tool_retries && !signal.aborted
     if (!again) {
       if (key !== undefined && result.ok) cache.put(key, result)

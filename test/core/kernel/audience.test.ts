@@ -65,7 +65,7 @@ describe('a tool that belongs to an audience', () => {
     await using made = await tempWorkspace()
     for (const [name, text] of Object.entries(files)) await made.write(`../home/crew/${name}`, text)
     await made.write('../home/.vtcode/vtcode.config.yaml', `manifests: [builtin, '${made.home}/crew']\n`)
-    for (const flags of [[], ['--deferred']]) {
+    for (const flags of [[], ['--lean']]) {
       const client = new Client({ name: 'test', version: '1' })
       await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp', ...flags], cwd: made.root, env: surroundings(made) }))
       try {
@@ -74,7 +74,7 @@ describe('a tool that belongs to an audience', () => {
         expect(await called('crew', { action: 'spawn' })).toMatch(/VT_AGENT_NONE.*belongs to an agent's conversation/)
         expect(await called('spawn_helper', {})).toContain('VT_AGENT_NONE')
         expect(await called('unified_search', { action: 'tools', keyword: 'helper' })).not.toContain('crew')
-        if (flags.length > 0) expect(await called('call_tool', { tool: 'crew_spawn', input: {} })).toContain('VT_AGENT_NONE')
+        expect(await called('call_tool', { tool: 'crew_spawn', input: {} })).toContain('VT_AGENT_NONE')
       } finally {
         await client.close()
       }

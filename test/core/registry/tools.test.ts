@@ -80,9 +80,19 @@ describe('the list for somebody with fewer rights', () => {
     expect(left[0]!.description).toMatch(/^read\(path\): [^\n]+$/)
     expect(JSON.stringify(left)).not.toMatch(/unified_exec|apply_patch|old_str|"edit"|"write"/)
     expect(kib(left) / kib(kernel.tools({ audience: 'agent' }))).toBeLessThanOrEqual(0.45)
+    expect(kib(kernel.tools({ audience: 'agent', only: reading, lean: true })) / kib(kernel.tools({ audience: 'agent', lean: true }))).toBeLessThanOrEqual(0.6)
     // Nothing stays behind.
     expect(kernel.tools()).toEqual(kernel.tools({}))
     expect(kernel.tools().length).toBeGreaterThan(2)
+  })
+
+  it('names no other tool in any description', async () => {
+    await using booted = await bootKernel()
+    const about = (only: string[], how: object = {}) => booted.kernel.tools({ only, ...how }).map(({ description }) => description).join('\n')
+    expect(about(['web_search', 'unified_search/web'])).toContain('Fetch a page with unified_search web.')
+    expect(about(['web_search', 'defuddle_fetch'])).toBe('Fetches a page through defuddle.md. The service learns the address.\nSearches the web. A session has few searches.')
+    for (const tool of booted.kernel.list()) expect(tool.description).not.toContain('{')
+    expect(about(['unified_exec'], { lean: true })).not.toMatch(/unified_search|unified_file/)
   })
 
   it('goes by the same names as rules, and shows an alias where something it stands for is left', async () => {
