@@ -49,7 +49,8 @@ export function readInstalled(folder: string): Record<string, Installed> {
     // An entry is named as its folder is; a repository ships a lock too, and would name a place elsewhere.
     const strange = entries.find(([name]) => !isFolderName(name))
     if (strange) throw new Error(`its entry '${strange[0]}' is no name of a folder`)
-    const broken = entries.find(([, entry]) => typeof entry?.source?.type !== 'string' || typeof entry.files !== 'object' || (entry.source.type !== 'link' && typeof entry.tree !== 'string'))
+    const texts = (source: PluginSource): boolean => Object.values(source).every((value) => typeof value === 'string')
+    const broken = entries.find(([, entry]) => typeof entry?.source?.type !== 'string' || !texts(entry.source) || typeof entry.files !== 'object' || (entry.source.type !== 'link' && typeof entry.tree !== 'string'))
     if (broken) throw new Error(`its entry '${broken[0]}' has no source, files or tree`)
     return Object.assign(Object.create(null) as object, Object.fromEntries(entries))
   } catch (error) {

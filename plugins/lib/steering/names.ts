@@ -15,9 +15,14 @@ export function judgeName(path: string): SteeringVerdict | undefined {
   const names = foldedNames(path).filter((name) => name !== '' && name !== '.')
   let asked: SteeringName | undefined
   for (let at = 0; at < names.length; at += 1) {
-    for (const entry of entriesOf(names, at)) {
-      const behind = names.slice(at + entry.depth)
-      if (entry.except?.includes(behind[0]!) && behind.length > 1) return undefined
+    const found = entriesOf(names, at)
+    const open = found.find(({ except, depth }) => except?.includes(names[at + depth]!) && names.length > at + depth + 1)
+    // What is open is so for plain files: a repository or a folder of settings in it steers as it does elsewhere.
+    if (open) {
+      at += open.depth
+      continue
+    }
+    for (const entry of found) {
       if (entry.verdict === 'deny') return denied(path)
       asked ??= entry
     }
@@ -37,6 +42,12 @@ const entries: Entry[] = steeringNames.map((one) => {
 })
 const entriesOf = (names: string[], at: number): Entry[] =>
   entries.filter(({ parts, at: where }) => (where === 'anywhere' || at === 0) && parts.every((matches, index) => names[at + index] !== undefined && matches(names[at + index]!)))
+
+/** Names in a folder that steers below which tools and commands write. */
+export function openIn(path: string): readonly string[] {
+  const names = foldedNames(path)
+  return entriesOf(names, 0).flatMap(({ depth, except = [] }) => (depth === names.length ? except : []))
+}
 
 /** Whether a folder of this name, put there with all it holds, may bring an entry that stands deeper. */
 export function beginsEntry(path: string): boolean {

@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path'
 import { entriesOf, isGitFolder } from '../git/index.js'
-import { judgeName } from './names.js'
+import { judgeName, openIn } from './names.js'
 
 /** How far the search goes: a folder in the root has depth 1. */
 export interface SearchLimits {
@@ -26,8 +26,11 @@ export function steeringBelow(root: string, start: string, { depth, folders }: S
     }
     for (const { name, isFolder } of entriesOf(join(root, folder))) {
       const path = folder === '.' ? name : `${folder}/${name}`
-      if (judgeName(path) || (isFolder && isGitFolder(join(root, path)))) found.push(path)
-      else if (isFolder && name !== packages) queue.push([path, deep + 1])
+      if (judgeName(path) || (isFolder && isGitFolder(join(root, path)))) {
+        found.push(path)
+        const open = isFolder ? openIn(path) : []
+        for (const inner of open.length > 0 ? folderNames(join(root, path)) : []) if (open.includes(inner)) queue.push([`${path}/${inner}`, deep + 1])
+      } else if (isFolder && name !== packages) queue.push([path, deep + 1])
     }
   }
   return { found, whole }

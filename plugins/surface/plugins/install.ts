@@ -142,6 +142,7 @@ async function changing<T>(options: Installing, work: (folder: string, staging: 
   if (io.env['VTCODE'] === '1') throw new UserError('plugins are not changed from a program that vtcode started; use a terminal of your own')
   const folder = pluginsFolder(options)
   const plugins = join(folder, 'plugins')
+  if (options.here && lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink()) throw new UserError(`${folder} is a link`)
   mkdirSync(plugins, { recursive: true, mode: options.here ? 0o755 : 0o700 })
   if (options.here && !inside(options.kernel.workspace, realpathSync(plugins))) throw new UserError(`${plugins} leads out of the workspace`)
   await using _ = await lock([`plugins of ${realpathSync(folder)}`], folder, io.signal, patienceMs)

@@ -130,6 +130,21 @@ describe('a workspace', () => {
       }),
     )
   })
+  it('lifts no limit by 0, whichever limits read it as none; of the others 0 is the least', () => {
+    // Whoever reads one of these takes 0 for what it says: nothing, at once, or none of them.
+    const least = [
+      'agent.instruction_max_bytes', 'agent.harness.max_tool_retries', 'agent.harness.max_budget_usd', 'agent.harness.budget_warning_threshold', 'mcp.max_connections', 'mcp.max_argument_bytes',
+      'context.dynamic.retained_user_messages', 'web.fetch.max_bytes', 'web.fetch.max_redirects', 'web.search.max_results', 'web.search.max_calls_per_session', 'web.search.min_interval_secs',
+      'web.defuddle.max_bytes', 'web.defuddle.max_calls_per_session', 'exec.max_sessions', 'exec.idle_secs', 'exec.max_output_tokens',
+    ]
+    const zero = all.filter(({ node, standing }) => standing === 'tighten' && node['minimum'] === 0)
+    expect(zero.filter(({ node }) => node['x-unlimited'] !== 0).map(({ path }) => path.join('.')).sort()).toEqual([...least].sort())
+    for (const { path, node } of zero.filter(({ node }) => node['x-unlimited'] === 0)) {
+      const own = (node['default'] as number) || 5
+      expect([path, of(lay(source('user', at(path, own)), source('workspace', at(path, 0))).settings, path)]).toEqual([path, own])
+      expect([path, of(lay(source('user', at(path, own)), source('workspace', at(path, own - 1))).settings, path)]).toEqual([path, own - 1])
+    }
+  })
   it.each<[what: string, user: Data, workspace: Data, outcome: 'counts' | 'VT_CONFIG_LOOSENS']>([
     ['a stricter mode', { policy: { mode: 'auto' } }, { policy: { mode: 'plan' } }, 'counts'],
     ['a looser mode', { policy: { mode: 'ask' } }, { policy: { mode: 'auto' } }, 'VT_CONFIG_LOOSENS'],

@@ -20,7 +20,7 @@ const word = (result: Result): string =>
 const put = async (booted: Booted, input: JsonObject): Promise<string> => word(await booted.call('put', input))
 
 describe('protected paths', () => {
-  const sealed = ['.git/config', '.git/hooks/pre-commit', 'sub/module/.git/hooks/x', '.GIT/config', '.Git', '.git', '.vtcode/tool-policy.json', '.vtcode', '.VTCODE/config.yaml', '.vtcode/plans', 'a/../.git/x']
+  const sealed = ['.git/config', '.git/hooks/pre-commit', 'sub/module/.git/hooks/x', '.GIT/config', '.Git', '.git', '.vtcode/tool-policy.json', '.vtcode', '.VTCODE/config.yaml', '.vtcode/plans', 'a/../.git/x', '.vtcode/plans/.git/config', '.vtcode/plans/a/.GIT/hooks/x', '.vtcode/plans/../config.yaml']
   it.each(sealed)('%s is denied in every mode, whether it exists or not, and no approver changes that', async (path) => {
     for (const mode of ['plan', 'ask', 'auto', 'full-auto'] as const) {
       await using booted = await boot(mode)
@@ -28,7 +28,7 @@ describe('protected paths', () => {
     }
   })
 
-  const guarded = ['.vscode/tasks.json', '.VSCode/settings.json', 'sub/.vscode/launch.json', 'app.code-workspace', '.cursor/mcp.json', '.gemini/settings.json', '.codex/config.toml', '.zed/tasks.json', '.devcontainer/devcontainer.json', '.devcontainer.json', '.idea/workspace.xml', 'opencode.json', '.opencode/plugin/a.ts', '.githooks/pre-push', '.envrc', '.gitmodules', 'sub/.vtcode/config.yaml', '.h\u200busky/pre-commit', 'vtcode.config.ts', 'vtcode.config.yaml', '.mcp.json', '.agents/skills/x/SKILL.md', '.claude/settings.json', '.husky/pre-commit', '.bashrc', 'home/.zshrc', '.Profile', 'sub/.mcp.json',
+  const guarded = ['.vscode/tasks.json', '.VSCode/settings.json', 'sub/.vscode/launch.json', 'app.code-workspace', '.cursor/mcp.json', '.gemini/settings.json', '.codex/config.toml', '.zed/tasks.json', '.devcontainer/devcontainer.json', '.devcontainer.json', '.idea/workspace.xml', 'opencode.json', '.opencode/plugin/a.ts', '.githooks/pre-push', '.envrc', '.gitmodules', 'sub/.vtcode/config.yaml', '.h\u200busky/pre-commit', 'vtcode.config.ts', 'vtcode.config.yaml', '.mcp.json', '.agents/skills/x/SKILL.md', '.claude/settings.json', '.husky/pre-commit', '.bashrc', 'home/.zshrc', '.Profile', 'sub/.mcp.json', '.vtcode/plans/.envrc', '.vtcode/plans/a/.vscode/tasks.json', '.vtcode/plans/vtcode.config.json',
     '.pre-commit-config.yaml', 'sub/lefthook.yml', '.lefthook.yaml', 'lefthook-local.yml', '.overcommit.yml', 'mise.toml', 'mise.local.toml', '.mise.toml', '.config/mise/conf.d/a.toml', 'mise/config.toml', '.vimrc', '.exrc', '.nvim.lua', '.kiro/settings/mcp.json', '.windsurf/hooks.json', '.roo/mcp.json', '.amazonq/mcp.json', '.continue/mcpServers/a.yaml', '.junie/mcp/mcp.json', 'crush.json', '.vs/mcp.json']
   it.each(guarded)('%s is asked for, in full-auto denied', async (path) => {
     await using auto = await boot('auto')

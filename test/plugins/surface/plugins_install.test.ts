@@ -82,6 +82,14 @@ describe('vtcode plugins add', () => {
       put(join(made.root, '.vtcode/plugins.lock.json'), JSON.stringify({ version: 1, plugins: { [name]: entry } }))
       for (const words of [['update'], ['add', 'src/acme']]) expect((await plugins(made, ...words, '--here', '--yes')).stderr, name).toMatch(/is no name of a folder/)
     }
+    for (const source of [{ type: 'path', path: {} }, { type: '__proto__', path: [] }, { type: 'git', url: 5 }, { type: 'git', url: 'x', subdir: null }]) {
+      put(join(made.root, '.vtcode/plugins.lock.json'), JSON.stringify({ version: 1, plugins: { acme: { ...entry, source } } }))
+      expect((await plugins(made, 'update', '--here', '--yes')).stderr, JSON.stringify(source)).toMatch(/its entry 'acme' has no source, files or tree/)
+    }
+    for (const source of [{ type: 'git', url: 'ext::touch% new' }, { type: 'git', url: '--upload-pack=touch new' }, { type: 'git', url: `file://${made.root}`, ref: '--upload-pack=touch new' }, { type: 'npm', url: '--registry=http://localhost' }, { type: 'archive', url: 'http://169.254.169.254/x.tgz', integrity: 'sha256-x' }]) {
+      put(join(made.root, '.vtcode/plugins.lock.json'), JSON.stringify({ version: 1, plugins: { acme: { ...entry, source } } }))
+      expect((await plugins(made, 'update', 'acme', '--here', '--yes')).stderr, JSON.stringify(source)).toMatch(/Nothing was changed/)
+    }
     expect(existsSync(join(made.root, 'new'))).toBe(false)
     rmSync(join(made.root, '.vtcode'), { recursive: true })
     // What no update put aside stays where it is, and takes nobody's place.
@@ -98,7 +106,14 @@ describe('vtcode plugins add', () => {
     symlinkSync(join(made.home, 'out'), join(made.root, '.vtcode/plugins'))
     expect((await plugins(made, 'add', 'src/acme', '--here', '--yes')).stderr).toMatch(/leads out of the workspace/)
     expect(readdirSync(join(made.home, 'out'))).toEqual([])
-    rmSync(join(made.root, '.vtcode/plugins'))
+    rmSync(join(made.root, '.vtcode'), { recursive: true })
+    for (const to of ['out', 'gone']) {
+      symlinkSync(join(made.home, to), join(made.root, '.vtcode'))
+      expect((await plugins(made, 'add', 'src/acme', '--here', '--yes')).stderr).toMatch(/\.vtcode is a link/)
+      rmSync(join(made.root, '.vtcode'))
+    }
+    expect([readdirSync(join(made.home, 'out')), existsSync(join(made.home, 'gone'))]).toEqual([[], false])
+    mkdirSync(join(made.root, '.vtcode'))
     symlinkSync('../elsewhere', join(made.root, '.vtcode/plugins'))
     expect((await plugins(made, 'add', 'src/acme', '--here', '--yes')).code).toBe(0)
     expect(readdirSync(join(made.root, 'elsewhere')).sort()).toEqual(['a.txt', 'acme'])
