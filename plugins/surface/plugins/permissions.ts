@@ -62,9 +62,17 @@ function deedsOf(contribution: Contribution, root: string): string[] {
     ...(mcp ? [serverDeed(mcp['server'], own)] : []),
     ...(foreign === undefined ? [] : [`has the adapter of '${foreign}' do ${JSON.stringify(manifest[foreign])}`]),
     ...hookDeeds(manifest.hooks),
-    ...(manifest.provider ? [`sends conversations and tools to the models at ${String((manifest.provider as JsonObject)['base_url'] ?? (manifest.provider as JsonObject)['package'])}`] : []),
+    ...(manifest.provider ? [providerDeed(manifest.provider as JsonObject)] : []),
     ...(alias ? [`passes calls on to ${[...new Set(targets(alias))].join(', ')}`] : []),
   ]
+}
+
+function providerDeed(provider: JsonObject): string {
+  const { name, base_url, package: made, api_key_env, auth, headers } = provider
+  const key = auth === undefined && api_key_env !== 'none' ? [String(api_key_env ?? `${String(name).toUpperCase().replace(/-/g, '_')}_API_KEY`)] : []
+  const named = [...JSON.stringify([base_url ?? '', headers ?? {}]).matchAll(/\$\{?(\w+)/g)].map(([, variable]) => variable!)
+  const variables = [...new Set([...key, ...named])]
+  return `sends conversations and tools to the models at ${String(base_url ?? made)}${variables.length > 0 ? `, with what is in ${variables.join(', ')}` : ''}`
 }
 
 function serverDeed(server: unknown, root: string): string {

@@ -19,12 +19,13 @@ export function providerSources(kernel: Kernel, env: Env): ProviderSources {
   const all = [...custom]
   const faults: string[] = []
   const ours = kernel.providers().filter(({ contribution }) => contribution.layer === 'builtin').map(({ name }) => name)
+  const keys = new Map([...custom, ...kernel.providers().filter(({ contribution }) => contribution.layer === 'builtin').map((one) => builtIn(kernel, env, one))].map(({ entry }) => [keyVariable(entry), originOf(entry)]))
   const strange = Object.keys(kernel.settings['providers'] as object).find((name) => !ours.includes(name))
   if (strange !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `providers.${strange}: there is no built-in provider of this name; known: ${ours.join(', ')}. Others stand under custom_providers.` })
   // A module that supplies a component of the agent is no model provider.
   for (const provider of kernel.providers().filter(({ contribution }) => contribution.manifest.component === undefined)) {
     try {
-      const source = provider.contribution.layer === 'builtin' ? builtIn(kernel, env, provider) : fromManifest(kernel, env, provider)
+      const source = provider.contribution.layer === 'builtin' ? builtIn(kernel, env, provider) : withOwnKey(fromManifest(kernel, env, provider), keys)
       const taken = all.find(({ entry }) => entry.name === source.entry.name)
       if (taken) throw new Error(`the name '${source.entry.name}' is taken by ${taken.from.file}.`)
       all.push(source)
@@ -57,6 +58,20 @@ function fromManifest(kernel: Kernel, env: Env, { name, contribution, options, l
   if (wrong !== undefined) throw new Error(wrong)
   return { entry, from: contribution, options, builtin: false }
 }
+
+/** What a manifest says is no word of the user about their keys: one that is for another origin is not sent to its own. */
+function withOwnKey(source: ProviderSource, keys: ReadonlyMap<string | undefined, string>): ProviderSource {
+  const { entry, from } = source
+  const said = JSON.stringify(from.manifest.provider ?? {}).matchAll(/"env":"(\w+)"|\$\{?(\w+)/g)
+  const named = [...said].flatMap(([, reference, variable]) => reference ?? variable ?? [])
+  for (const variable of [...named, entry.auth || source.load ? undefined : keyVariable(entry)]) {
+    const owner = variable === undefined ? undefined : keys.get(variable)
+    if (owner !== undefined && owner !== originOf(entry)) throw new Error(`${variable} holds the key for ${owner}, which is not sent to ${originOf(entry)}.`)
+  }
+  return source
+}
+
+const originOf = ({ base_url, package: name = '' }: ProviderEntry): string => (base_url !== undefined && URL.canParse(base_url) ? new URL(base_url).origin : name)
 
 /** One of ours, as the settings and, for its address, the environment have it. */
 function builtIn(kernel: Kernel, env: Env, { name, contribution, options }: Provider): ProviderSource {
