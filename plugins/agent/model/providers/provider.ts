@@ -25,9 +25,10 @@ export function providerSources(kernel: Kernel, env: Env): ProviderSources {
   // A module that supplies a component of the agent is no model provider.
   for (const provider of kernel.providers().filter(({ contribution }) => contribution.manifest.component === undefined)) {
     try {
-      const source = provider.contribution.layer === 'builtin' ? builtIn(kernel, env, provider) : withOwnKey(fromManifest(kernel, env, provider), keys)
+      const source = provider.contribution.layer === 'builtin' ? builtIn(kernel, env, provider) : fromManifest(kernel, env, provider)
       const taken = all.find(({ entry }) => entry.name === source.entry.name)
       if (taken) throw new Error(`the name '${source.entry.name}' is taken by ${taken.from.file}.`)
+      if (!source.builtin) requireOwnKeys(source, keys)
       all.push(source)
     } catch (error) {
       // A fault in the user's own settings ends the start; a faulty plugin is left out and the rest works.
@@ -60,15 +61,13 @@ function fromManifest(kernel: Kernel, env: Env, { name, contribution, options, l
 }
 
 /** What a manifest says is no word of the user about their keys: one that is for another origin is not sent to its own. */
-function withOwnKey(source: ProviderSource, keys: ReadonlyMap<string | undefined, string>): ProviderSource {
-  const { entry, from } = source
+function requireOwnKeys({ entry, from, load }: ProviderSource, keys: ReadonlyMap<string | undefined, string>): void {
   const said = JSON.stringify(from.manifest.provider ?? {}).matchAll(/"env":"(\w+)"|\$\{?(\w+)/g)
   const named = [...said].flatMap(([, reference, variable]) => reference ?? variable ?? [])
-  for (const variable of [...named, entry.auth || source.load ? undefined : keyVariable(entry)]) {
+  for (const variable of [...named, entry.auth || load ? undefined : keyVariable(entry)]) {
     const owner = variable === undefined ? undefined : keys.get(variable)
     if (owner !== undefined && owner !== originOf(entry)) throw new Error(`${variable} holds the key for ${owner}, which is not sent to ${originOf(entry)}.`)
   }
-  return source
 }
 
 const originOf = ({ base_url, package: name = '' }: ProviderEntry): string => (base_url !== undefined && URL.canParse(base_url) ? new URL(base_url).origin : name)
