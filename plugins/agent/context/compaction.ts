@@ -1,8 +1,11 @@
 import { block, withoutValues } from '../../../core/base/index.js'
 import { AgentError, meaningsIn, type CompactTrigger, type Msg, type Summary } from '../base/index.js'
-import { budgetOf, type PaidConversation } from '../ledger/index.js'
-import { askModel, connect, sizeOf, tokensOf, type ModelConnection } from '../model/index.js'
-import { callsIn, envelopeOf, mergeSummaries, messageText, plainSummary, readSummary, saveMemory, shownMemory, shownSummary, summaryPrompt, transcript } from '../session/index.js'
+import type { PaidConversation } from '../ledger/index.js'
+import { connect, sizeOf, type ModelConnection } from '../model/index.js'
+import {
+  asSummary, callsIn, envelopeOf, mergeSummaries, messageText, plainSummary, saveMemory, shownMemory, shownSummary, summaryPrompt, summarySchema, transcript,
+} from '../session/index.js'
+import { askFor } from './ask_for.js'
 import { keepResult, keepText } from './clearing.js'
 import { dedupe } from './dedupe.js'
 import type { Segments } from './segment.js'
@@ -140,27 +143,17 @@ async function cutTo(messages: readonly Msg[], room: number, keep: (text: string
 
 /** The summary of the old part by a model, or without a usable answer a plain one: compaction never fails a turn. */
 async function summarise(thread: PaidConversation, old: readonly Msg[], known: { window: number; focus: string | undefined }, signal: AbortSignal): Promise<Summary> {
+  const plain = () => plainSummary(old, thread.state.summary)
   try {
     const connection = await summariser(thread)
     const window = connection.model.facts.context_window ?? known.window
     const record = transcript(old, Math.max(0, window - most.summary) * 2)
     const task = `${known.focus ? `Keep above all what concerns: ${known.focus}\n\n` : ''}${block('record', record)}`
-    const messages: Msg[] = [{ role: 'user', parts: [{ type: 'text', text: task }] }]
-    for (let attempt = 1; ; attempt++) {
-      const request = { system: summaryPrompt, messages, tools: [], weight: { system: tokensOf(summaryPrompt), tools: 0 }, max_output_tokens: most.summary, session_id: thread.session_id }
-      const { parts, ...cost } = await askModel(connection, request, { providers: thread.providers, speech: silent, retrying: async () => {}, ...budgetOf(thread) }, signal)
-      thread.costs.recordAside(cost)
-      const text = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
-      try {
-        return readSummary(text)
-      } catch (error) {
-        if (attempt > 1) throw error
-        messages.push({ role: 'assistant', parts: [{ type: 'text', text: text || '(nothing)' }] }, harness(`That cannot be read: ${(error as Error).message}. Answer with the JSON object alone.`))
-      }
-    }
+    const answer = await askFor(thread, { connection, system: summaryPrompt, task, schema: summarySchema, max_output_tokens: most.summary }, signal)
+    return answer ? asSummary(answer) : plain()
   } catch (error) {
     if (signal.aborted || (error instanceof AgentError && error.code === 'VT_SESSION_WRITE')) throw error
-    return plainSummary(old, thread.state.summary)
+    return plain()
   }
 }
 
@@ -170,5 +163,3 @@ async function summariser({ kernel, providers, settings, connection }: PaidConve
   const chosen = small_model === undefined || small_model === connection.model.id ? connection : await connect(kernel, small_model, providers)
   return { ...chosen, model: { ...chosen.model, entry: { ...chosen.model.entry, retries: { request: 1, stream: 1 } } } }
 }
-
-const silent = { grew: async () => {}, end: async () => [] }

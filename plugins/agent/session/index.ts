@@ -16,4 +16,4 @@ export { allSessions, findSession, homeOfSession, lastSession, noteSession, ownS
 export { callEnd, callsIn, conversationTable, messageText, resultPart, unanswered, type ConversationState } from './state.js'
 export type { StatePart, StateTable } from './state_table.js'
 export { memoryStore, openStore, validId } from './store.js'
-export { mergeSummaries, plainSummary, readSummary, shownSummary, summaryPrompt, transcript } from './summary.js'
+export { asSummary, mergeSummaries, plainSummary, shownSummary, summaryPrompt, summarySchema, transcript } from './summary.js'

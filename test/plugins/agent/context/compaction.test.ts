@@ -57,7 +57,7 @@ describe('a conversation that grows too long', () => {
     expect(await cut.run('compare all of them')).toMatchObject({ outcome_code: 'success', text: 'All compared.' })
     expect(cut.peer.bodies.at(-1).messages[2].content).toContain('In progress:\n- compare all of them')
     const poor: Answer[][] = [
-      [{ content: 'It was a nice conversation.' }, { content: 'I said so already.' }],
+      [{ content: 'It was a nice conversation.' }, { content: 'I said so already.' }, { content: '{"goal": [' }],
       [{ error: { message: 'down' }, status: 500 }, { error: { message: 'down' }, status: 500 }],
     ]
     for (const summaries of poor) {
@@ -68,6 +68,19 @@ describe('a conversation that grows too long', () => {
       for (const body of steps) checkMessages(body.messages)
       checkLog(s.events)
     }
+  })
+  it('is summarised by data that fits: what does not goes back with what is wrong, twice at most, and all of it is paid for', async () => {
+    const answers = [{ content: '{"goal": 7, "facts": [{"fact": "f"}]}' }, { content: `{"goal": "g", "constraints": "none"}` }, { content: `Here it is:\n\`\`\`json\n${summary}\n\`\`\`\nAsk me for more.` }]
+    const s = await scene(script([...Array.from({ length: 5 }, (_, index) => read(index)), { content: 'All compared.' }], answers), { ...small, boot: { files } })
+    expect(await s.run('compare all of them')).toMatchObject({ outcome_code: 'success' })
+    const { steps, summaries } = requests()
+    const [first, second, third] = summaries
+    expect([first.messages.length, second.messages.length, third.messages.length]).toEqual([2, 4, 6])
+    expect(first).not.toHaveProperty('tools')
+    expect(second.messages.at(-1).content).toMatch(/^That does not fit: .*goal.*string.*source[\s\S]*Answer with the JSON object alone\.$/)
+    expect(third.messages.at(-1).content).toMatch(/constraints/)
+    expect(steps.at(-1).messages[2].content).toContain('Goal: compare the files')
+    checkLog(s.events)
   })
   it('is shortened when it is one long message of the user: the model gets its beginning and the path of the rest', async () => {
     const s = await scene(script([{ content: 'read' }]), small)
