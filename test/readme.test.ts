@@ -3,22 +3,19 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { asShown, shownIn } from './support/console.js'
 import { bin, surroundings } from './support/program.js'
 
 const project = dirname(dirname(dirname(bin)))
 const page = readFileSync(join(project, 'README.md'), 'utf8')
-const blocks = [...page.matchAll(/^```(\w+)(?: file=(\S+))?\n([\s\S]*?)^```$/gm)].map(([, language, file, text]) => ({ language, file, text: text! }))
-const sessions = blocks.filter(({ language }) => language === 'console').flatMap(({ text }) => text.split(/^\$ /m).slice(1)).map((step) => {
-  const [command, ...output] = step.split('\n')
-  return { command: command!, output: output.join('\n').trimEnd() }
-})
+const { files, steps } = shownIn(join(project, 'README.md'))
 
 describe('the README', () => {
   let made: TempWorkspace
   let env: Record<string, string>
   beforeAll(async () => {
     made = await tempWorkspace({ '.git/HEAD': '' })
-    for (const { file, text } of blocks) if (file) await made.write(file, text)
+    for (const { file, text } of files) await made.write(file, text)
     const path = join(made.home, 'bin')
     mkdirSync(path)
     writeFileSync(join(path, 'vtcode'), `#!/bin/sh\nexec '${process.execPath}' '${bin}' "$@"\n`, { mode: 0o755 })
@@ -28,14 +25,12 @@ describe('the README', () => {
   })
   afterAll(() => made[Symbol.asyncDispose]())
 
-  it.each(sessions)('shows what really happens: $command', async ({ command, output }) => {
+  it.each(steps)('shows what really happens: $command', async ({ command, output }) => {
     const child = spawn('sh', ['-c', command], { cwd: made.root, env, stdio: ['ignore', 'pipe', 'inherit'] })
     let said = ''
     child.stdout.on('data', (chunk) => (said += chunk))
     await new Promise((resolve) => child.on('close', resolve))
-    // An ellipsis stands for whatever is of no interest there.
-    const expected = output.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[\\s\\S]*')
-    expect(said.trimEnd()).toMatch(new RegExp(`^${expected}$`))
+    expect(said.trimEnd()).toMatch(asShown(output))
   })
 
   it('names only files and verbs that exist', async () => {
@@ -50,7 +45,7 @@ describe('the README', () => {
   })
 })
 
-describe.each(['README.md', 'AGENTS.md', 'docs/security.md', 'core/README.md', 'manifests/README.md', 'test/bench/README.md'])('%s', (name) => {
+describe.each(['README.md', 'AGENTS.md', 'docs/security.md', 'docs/agent-loop.md', 'core/README.md', 'manifests/README.md', 'test/bench/README.md'])('%s', (name) => {
   const text = readFileSync(join(project, name), 'utf8')
   const from = dirname(join(project, name))
 

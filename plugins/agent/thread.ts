@@ -219,8 +219,8 @@ export class Thread implements LoopConversation {
   /** Emits the end of the run, the last event of all: where that cannot be written, the run has failed. */
   async finish(): Promise<RunOutcome> {
     const { outcome } = this.last
-    const unanswered = this.state.not_applied.some(({ code }) => code === 'VT_POLICY_NEEDS_APPROVAL')
-    const code = outcome === 'success' && unanswered ? 'escalated' : outcome
+    const refused = this.state.not_applied.some(({ code }) => code.startsWith('VT_POLICY_'))
+    const code = outcome === 'success' && refused ? 'escalated' : outcome
     const { text, failure } = this.last
     try {
       if (failure?.code !== 'VT_SESSION_WRITE') this.manifestWriter.keep('idle')

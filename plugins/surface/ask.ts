@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import type { Io, Kernel } from '../../core/index.js'
-import { definedOnly, notAppliedLines, readTask, sessionOptions, withAgent, withResume, type SessionFlags } from '../agent/cli/index.js'
+import { definedOnly, notAppliedLines, readTask, reasonOf, sessionOptions, withAgent, withResume, type SessionFlags } from '../agent/cli/index.js'
 import { fitTerminal, runCommand, say, verb } from '../lib/terminal/index.js'
 
 interface Flags extends SessionFlags {
@@ -39,13 +39,14 @@ async function answer(kernel: Kernel, question: string, flags: Flags, io: Io): P
   return withAgent(kernel, io, { verb: 'exec', ...definedOnly({ asked: context }) }, { surface: 'ask', ...sessionOptions(flags), tools, quiet: true }, async (agent) => {
     const outcome = await agent.run(question, { signal: io.signal })
     const { text, usage, total_cost_usd: cost_usd, session_id, error, exit_code, not_applied } = outcome
-    if (error) say(io, 'error', `${error.code}: ${error.message}\n  ${error.hint}`)
     const response = code ? (/```[^\n]*\n([\s\S]*?)```/.exec(text)?.[1] ?? text) : text
     if (json || outputFormat === 'json') {
       const [provider, ...name] = agent.model.split('/')
       io.stdout.write(`${JSON.stringify({ response, provider, model: name.join('/'), usage, cost_usd, session_id, ...(not_applied && { not_applied }) })}\n`)
     } else if (response !== '' && response !== error?.message) io.stdout.write(fitTerminal(io, response.endsWith('\n') ? response : `${response}\n`))
     io.stderr.write(notAppliedLines(outcome))
+    const reason = reasonOf(outcome)
+    if (reason !== undefined) say(io, 'error', reason)
     return not_applied && exit_code === 0 ? 1 : exit_code
   })
 }

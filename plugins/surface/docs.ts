@@ -2,12 +2,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { codes, type ContributionInfo, type Io, type Kernel, type SlotInfo } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
+import { factTable, outcomeTable, turnBounds } from '../agent/cli/index.js'
 import { runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode docs`: the pages that are made from the manifests and the table of codes. */
 export default async function docs(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('docs', 'Writes the generated pages of this project: manifests/README.md and the codes in docs/errors.md.', io)
+  const command = verb('docs', 'Writes the generated pages of this project: manifests/README.md, the codes in docs/errors.md and the tables of docs/agent-loop.md.', io)
     .option('--check', 'only say whether they are fresh')
     .action(({ check = false }: { check?: boolean }) => void (code = write(kernel, check, io)))
   return runCommand(command, argv, () => code)
@@ -22,8 +23,10 @@ function write(kernel: Kernel, check: boolean, io: Io): number {
   const builtin = kernel.contributions().filter(({ layer }) => layer === 'builtin')
   const slots = kernel.list().filter(({ chain }) => chain.some((id) => id.startsWith('builtin:')))
   const stale: string[] = []
-  for (const [name, after] of [['manifests/README.md', catalogue(builtin, slots)], ['docs/errors.md', errorPage(builtin)]] as const) {
+  const pages = [['manifests/README.md', () => catalogue(builtin, slots)], ['docs/errors.md', () => errorPage(builtin)], ['docs/agent-loop.md', loopPage]] as const
+  for (const [name, make] of pages) {
     const before = read(join(root, name))
+    const after = make(before)
     if (after === before) continue
     stale.push(name)
     if (check) continue
@@ -96,6 +99,22 @@ ${table(['code', 'message', 'what to do next', 'may pass later'], core)}
 ## From the manifests
 
 ${table(['code', 'of', 'message', 'what to do next', 'may pass later'], rest)}`
+}
+
+/** The page on the agent's loop is written by people; each of its tables is that of the code. */
+function loopPage(page: string): string {
+  const made: Record<string, () => string> = {
+    facts: () => table(['fact', 'what it says', 'on disk'], Object.entries(factTable).map(([kind, { says, on_disk }]) => [`\`${kind}\``, says, on_disk])),
+    limits: () => table(['setting', 'what it bounds in a turn'], turnBounds.map(({ setting, says }) => [`\`${setting}\``, says])),
+    outcomes: () =>
+      table(
+        ['outcome', 'when', 'what to do next', 'subtype', 'exit code'],
+        Object.entries(outcomeTable).map(([code, { says, next = '', subtype, exit_code, codes = [] }]) => [
+          `\`${code}\``, [says, ...codes.map((one) => `\`${one}\``)].join(' '), next, `\`${subtype}\``, String(exit_code),
+        ]),
+      ),
+  }
+  return page.replace(/(<!-- table: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g, (whole, begin: string, name: string, end: string) => (made[name] ? `${begin}${made[name]()}${end}` : whole))
 }
 
 function table(head: string[], rows: string[][]): string {

@@ -1,8 +1,10 @@
 import type { OutcomeCode, Subtype } from './types.js'
 
 interface Verdict {
-  /** When a run ends so. */
+  /** When a run ends so, for a person. */
   says: string
+  /** What they may do next; what ends with a code has the hint of that. */
+  next?: string
   subtype: Subtype
   /** What a process that did nothing else exits with: only a success is 0. */
   exit_code: 0 | 1 | 130
@@ -10,19 +12,20 @@ interface Verdict {
   codes?: readonly string[]
 }
 const failed = { subtype: 'error_during_execution', exit_code: 1 } as const
+const limits = '`tools.max_tool_loops`, `agent.harness.max_tool_calls_per_turn` or `agent.harness.max_tool_wall_clock_secs`'
 
 /** How a run may end, and what that means to whoever started it. */
 export const outcomeTable: Readonly<Record<OutcomeCode, Verdict>> = {
-  success: { says: 'The model has nothing more to do.', subtype: 'success', exit_code: 0 },
-  escalated: { says: 'The model has nothing more to do, but a change needed a yes that nobody gave.', ...failed },
-  turn_limit_reached: { says: 'The turns or the time of the run are used up.', subtype: 'error_max_turns', exit_code: 1 },
+  success: { says: 'The model has nothing more to do, and no policy refused its last change.', subtype: 'success', exit_code: 0 },
+  escalated: { says: 'A change was refused, and none was made after it.', next: 'Allow it by a rule or another mode, then `vtcode resume <id>` goes on.', ...failed },
+  turn_limit_reached: { says: 'The turns or the time of the run are used up.', next: '`vtcode resume <id>` goes on.', subtype: 'error_max_turns', exit_code: 1 },
   budget_limit_reached: { says: 'The money is used up.', subtype: 'error_max_budget_usd', exit_code: 1, codes: ['VT_LOOP_BUDGET'] },
-  tool_loop_limit_reached: { says: 'A limit of the turn is reached; the model said where things stand.', ...failed },
-  loop_detected: { says: 'The calls went in circles; the model said where things stand.', ...failed },
+  tool_loop_limit_reached: { says: `A limit of the turn is reached: ${limits}.`, next: '`vtcode resume <id>` goes on.', ...failed },
+  loop_detected: { says: 'The last calls went in circles and were stopped.', next: 'Say the task in another way; `vtcode resume <id>` goes on.', ...failed },
   handed_off: { says: 'The conversation cannot be made short enough to go on.', ...failed, codes: ['VT_CONTEXT_STUCK'] },
   failed: { says: 'The turn failed with a code.', ...failed },
   cancelled: { says: 'Somebody stopped the run.', subtype: 'cancelled', exit_code: 130, codes: ['VT_CANCELLED'] },
-  unknown: { says: 'The process was killed; the next one writes this end.', ...failed },
+  unknown: { says: 'The process was killed; the next one that opens the session writes this end.', next: '`vtcode resume <id> --continue-turn` goes on.', ...failed },
 }
 
 export const outcomeOfFailure = (code: string): OutcomeCode =>

@@ -1,4 +1,4 @@
-export { agentSettings, type EventSink, type RevertScope } from '../base/index.js'
+export { agentSettings, factTable, outcomeTable, type EventSink, type RevertScope } from '../base/index.js'
 export { checkModel } from './model_check.js'
 export { preview } from './preview.js'
 export { printComponents } from './providers.js'
@@ -7,7 +7,8 @@ export { definedOnly, sessionOptions, withAgent, withResume, withSession, type S
 export { readTask } from './streams.js'
 export { withFlags, work, type Flags } from './work.js'
 export { chooseComponents, runContexts, type RunContext } from '../components/index.js'
-export { notAppliedLines, progress, summary } from '../events/index.js'
+export { notAppliedLines, progress, reasonOf, summary } from '../events/index.js'
+export { turnBounds } from '../loop/index.js'
 export { findModel, listModels, signIn, signInOf, signOut } from '../model/index.js'
 export {
   adoptSession, allSessions, approvalOf, approvalsIn, findSession, homeOfSession, lastSession, listSessions, noteSession, openStore, removeSession, repair, revert, tidy,

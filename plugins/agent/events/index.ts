@@ -1,3 +1,3 @@
 export { copyTo, persist } from './file.js'
 export { Events } from './log.js'
-export { briefly, countItem, notAppliedLines, progress, summary, type RunChanges } from './progress.js'
+export { briefly, countItem, notAppliedLines, progress, reasonOf, summary, type RunChanges } from './progress.js'

@@ -1,26 +1,32 @@
 import type { JsonObject } from '../../../core/base/index.js'
 import type { Io } from '../../../core/kernel/index.js'
 import { oneLine, paint } from '../../lib/terminal/index.js'
-import type { EventSink, RunOutcome, ThreadItem } from '../base/index.js'
+import { outcomeTable, type EventSink, type RunOutcome, type ThreadItem } from '../base/index.js'
 
 /** For a person who watches a run: a line for each call, on stderr. */
 export function progress(io: Io): EventSink {
   const { dim, red } = paint(io.stderr, io.env)
   const outputs = new Map<string, ThreadItem & { type: 'tool_output' }>()
+  const commands = new Map<string, ThreadItem & { type: 'command_execution' }>()
   return (event) => {
     if (event.type !== 'item.completed') return
     const { item } = event
     if (item.type === 'tool_output') outputs.set(item.call_id, item)
+    if (item.type === 'command_execution') commands.set(item.call_id, item)
     if (item.type === 'error') io.stderr.write(`${dim(`· ${oneLine(item.message)}`)}\n`)
     if (item.type === 'harness' && item.message) io.stderr.write(`${dim(`· ${item.event}: ${oneLine(item.message)}`)}\n`)
     if (item.type !== 'tool_invocation') return
     const output = outputs.get(item.call_id)
+    const command = commands.get(item.call_id)
     outputs.delete(item.call_id)
-    const exit = output?.exit_code === undefined ? '' : `  exit ${output.exit_code}`
+    commands.delete(item.call_id)
+    const ended = command?.status === 'in_progress' ? '  still runs' : command && command.exit_code === undefined ? '  stopped' : ''
+    const exit = output?.exit_code === undefined ? ended : `  exit ${output.exit_code}`
     const time = output ? `  ${(output.duration_ms / 1000).toFixed(1)} s` : ''
     const code = output?.error_code ? `  ${output.error_code}` : ''
-    const line = `${item.outcome === 'success' ? '✓' : '✗'} ${item.tool_name} ${briefly(item.arguments)}${exit}${code}${time}`
-    io.stderr.write(`${item.outcome === 'success' ? line : red(line)}\n`)
+    const good = item.outcome === 'success' && command?.status !== 'failed'
+    const line = `${good ? '✓' : '✗'} ${item.tool_name} ${briefly(item.arguments)}${exit}${code}${time}`
+    io.stderr.write(`${good ? line : red(line)}\n`)
   }
 }
 
@@ -32,10 +38,19 @@ export function briefly(input: unknown): string {
 }
 
 /** The last line of a run: how it ended, and why where it failed. */
-export function summary({ outcome_code, usage, total_cost_usd, num_turns, session_id, error }: RunOutcome, done?: RunChanges): string {
+export function summary(outcome: RunOutcome, done?: RunChanges): string {
+  const { outcome_code, usage, total_cost_usd, num_turns, session_id } = outcome
   const cost = total_cost_usd === null ? '' : `, ${total_cost_usd.toFixed(4)} USD`
   const head = `${outcome_code}: ${num_turns} ${num_turns === 1 ? 'turn' : 'turns'}${done ? describeChanges(done) : ''}, ${usage.input_tokens} tokens in, ${usage.output_tokens} out${cost}  (session ${session_id})`
-  return error ? `${head}\n${error.code}: ${error.message}${error.hint ? `\n  ${error.hint}` : ''}` : head
+  const reason = reasonOf(outcome)
+  return reason === undefined ? head : `${head}\n${reason}`
+}
+
+/** Why a run is no success, and what to do next. */
+export function reasonOf({ outcome_code, error }: Pick<RunOutcome, 'outcome_code' | 'error'>): string | undefined {
+  if (error) return `${error.code}: ${error.message}${error.hint ? `\n  ${error.hint}` : ''}`
+  const { says, next, exit_code } = outcomeTable[outcome_code]
+  return exit_code === 0 ? undefined : `${says}${next === undefined ? '' : `\n  ${next}`}`
 }
 
 /** The changes that a run was asked for and did not make, a line each. */

@@ -4,6 +4,20 @@ import { describeFault, isQuiet, type AgentSettings, type LoopDetector, type Tur
 const guards = ['VT_GUARD_DUPLICATE', 'VT_POLICY_REPEATED', 'VT_LOOP_CYCLE']
 const mostGuarded = 3
 
+interface Bound {
+  setting: string
+  says: string
+  /** 0 is no limit. */
+  most(settings: AgentSettings): number
+  used(counts: TurnCounts): number
+}
+/** What bounds one turn. */
+export const turnBounds: readonly Bound[] = [
+  { setting: 'tools.max_tool_loops', says: 'steps with calls', most: ({ tools }) => tools.max_tool_loops, used: ({ tool_loops }) => tool_loops },
+  { setting: 'agent.harness.max_tool_calls_per_turn', says: 'calls that are made', most: ({ harness }) => harness.max_tool_calls_per_turn, used: ({ tool_calls }) => tool_calls },
+  { setting: 'agent.harness.max_tool_wall_clock_secs', says: 'seconds that calls run, without waits for people', most: ({ harness }) => harness.max_tool_wall_clock_secs, used: ({ wall_ms }) => wall_ms / 1000 },
+]
+
 /** What the loop detector needs to know of a call. */
 export interface RepetitionTraits {
   identity: string
@@ -60,11 +74,7 @@ export class TurnLimits {
 
   /** A limit of the turn is reached; its name. */
   get exhausted(): string | undefined {
-    const { harness, tools } = this.settings
-    if (tools.max_tool_loops > 0 && this.counts.tool_loops >= tools.max_tool_loops) return 'tools.max_tool_loops'
-    if (harness.max_tool_calls_per_turn > 0 && this.counts.tool_calls >= harness.max_tool_calls_per_turn) return 'agent.harness.max_tool_calls_per_turn'
-    if (harness.max_tool_wall_clock_secs > 0 && this.counts.wall_ms >= harness.max_tool_wall_clock_secs * 1000) return 'agent.harness.max_tool_wall_clock_secs'
-    return undefined
+    return turnBounds.find(({ most, used }) => most(this.settings) > 0 && used(this.counts) >= most(this.settings))?.setting
   }
 }
 

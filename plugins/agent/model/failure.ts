@@ -23,6 +23,7 @@ const again = new Set([408, 409, 429, 500, 502, 503, 504, 529])
 const quota = /insufficient_quota|billing|exceeded your current quota/i
 const tooMuchAsked = /max_(completion_|output_)?tokens|maxOutputTokens/i
 const tooMuchHint = 'Say max_output_tokens and context_window of the model in custom_providers, as the server has them.'
+const laterHint = 'The server has a fault of its own: try again later. The session can be resumed.'
 const tooLong = /context.{0,20}(length|window)|maximum context|too many tokens|prompt is too long|input is too long|exceeds the (maximum|model)/i
 
 /** What an error of the client library, of the network or of ours means; `begun` when an answer was under way. A server may repeat what opens its door: nobody reads that. */
@@ -47,7 +48,7 @@ function meaning(error: unknown, begun: boolean, now: number): Cause {
   if ([400, 413, 422].includes(statusCode) && tooLong.test(text)) return { code: 'VT_LLM_CONTEXT', message: answer, retry: 'context', category }
   if (!again.has(statusCode)) return { code: statusCode === 403 ? 'VT_LLM_AUTH' : 'VT_LLM_REQUEST', message: answer, retry: 'no', category }
   const wait_ms = waitOf(responseHeaders, now)
-  return { code: statusCode === 429 ? 'VT_LLM_RATE_LIMIT' : 'VT_LLM_REQUEST', message: answer, retry: 'request', category, ...(wait_ms !== undefined && { wait_ms }) }
+  return { code: statusCode === 429 ? 'VT_LLM_RATE_LIMIT' : 'VT_LLM_REQUEST', message: answer, retry: 'request', category, ...(wait_ms !== undefined && { wait_ms }), ...(statusCode >= 500 && { hint: laterHint }) }
 }
 
 /** The message of a server that refuses. The library reads the error shape of its format; a proxy in front of the server answers in other shapes. */

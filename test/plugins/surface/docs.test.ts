@@ -20,6 +20,22 @@ it('vtcode docs --check notices a stale page, and docs writes it', async () => {
   expect(readFileSync(join(made.root, 'manifests/README.md'), 'utf8')).toContain('[unified_search/grep.yaml](unified_search/grep.yaml)')
 })
 
+it('vtcode docs writes the tables of the page on the loop, and nothing else in it', async () => {
+  await using made = await tempWorkspace()
+  const page = readFileSync(join(project, 'docs/agent-loop.md'), 'utf8')
+  for (const file of ['package.json', 'core/README.md', 'docs/agent-loop.md']) {
+    mkdirSync(dirname(join(made.root, file)), { recursive: true })
+    cpSync(join(project, file), join(made.root, file))
+  }
+  const docs = (...flags: string[]) => vtcode(made, ['docs', '--workspace', made.root, ...flags])
+  await docs()
+  expect(readFileSync(join(made.root, 'docs/agent-loop.md'), 'utf8')).toBe(page)
+  await made.write('docs/agent-loop.md', page.replace(/^\| `call_start`.*\n/m, '').replace('## Words', '## Our words'))
+  expect(await docs('--check')).toMatchObject({ code: 1, stderr: expect.stringContaining('docs/agent-loop.md') })
+  await docs()
+  expect(readFileSync(join(made.root, 'docs/agent-loop.md'), 'utf8')).toBe(page.replace('## Words', '## Our words'))
+})
+
 it('vtcode docs is for the project itself', async () => {
   await using made = await tempWorkspace()
   expect((await vtcode(made, ['docs'])).code).toBe(2)

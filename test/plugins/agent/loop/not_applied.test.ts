@@ -26,26 +26,26 @@ interface Ending {
 const deny = { policy: { deny: ['Edit(a.txt)'] } }
 const file = 'unified_file'
 const endings: Ending[] = [
-  { title: 'a denied write, then "done"', script: [step(write()), done, honest], mode: 'plan', not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 0 },
-  { title: 'a write that a rule denies', script: [step(write()), done, honest], settings: deny, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 0 },
+  { title: 'a denied write, then "done"', script: [step(write()), done, honest], mode: 'plan', not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 1 },
+  { title: 'a write that a rule denies', script: [step(write()), done, honest], settings: deny, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 1 },
   { title: 'a write that nobody could allow', script: [step(write()), done, honest], mode: 'ask', not_applied: [[file, 'a.txt', 'VT_POLICY_NEEDS_APPROVAL']], asked: 3, text: 'Not done.', exit: 1 },
   { title: 'a denied write, then the same done another way', script: [step(write()), step(write('b.txt')), done], settings: deny, not_applied: [], asked: 3, text: 'Done.', exit: 0 },
-  { title: 'a change that was made, then a denied one', script: [step(write('b.txt')), step(write()), done, honest], settings: deny, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 4, text: 'Not done.', exit: 0 },
-  { title: 'two denials', script: [step(write(), write('b.txt')), done, honest], mode: 'plan', not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED'], [file, 'b.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 0 },
+  { title: 'a change that was made, then a denied one', script: [step(write('b.txt')), step(write()), done, honest], settings: deny, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 4, text: 'Not done.', exit: 1 },
+  { title: 'two denials', script: [step(write(), write('b.txt')), done, honest], mode: 'plan', not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED'], [file, 'b.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 1 },
   { title: 'a failed edit', script: [step(edit('nothing')), done, honest], not_applied: [[file, 'there.txt', 'VT_EDIT_NOT_FOUND']], asked: 3, text: 'Not done.', exit: 0 },
   { title: 'a failed edit, then a good one', script: [step(edit('nothing')), step(edit('one')), done], not_applied: [], asked: 3, text: 'Done.', exit: 0 },
-  { title: 'a denied command', script: [step(run('rm there.txt')), done, honest], settings: { policy: { deny: ['Bash(rm *)'] } }, not_applied: [['unified_exec', 'rm there.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 0 },
-  { title: 'a denied patch', script: [step(call('apply_patch', { input: '*** Begin Patch\n*** Update File: there.txt\n@@\n-one\n+two\n*** Add File: a.txt\n+x\n*** End Patch' })), done, honest], mode: 'plan', not_applied: [['apply_patch', 'there.txt a.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 0 },
-  { title: 'a path in other words', script: [step(call('unified_file', { action: 'write', file_path: 'a.txt', content: 'x' })), done, honest], mode: 'plan', not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 0 },
-  { title: 'a path that draws lines', script: [step(write('a\n\u001b]52;c;eA==\u0007Not applied: none.txt')), done, honest], mode: 'plan', not_applied: [[file, 'a\\u{a}\\u{1b}]52;c;eA==\\u{7}Not applied: none.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 0 },
+  { title: 'a denied command', script: [step(run('rm there.txt')), done, honest], settings: { policy: { deny: ['Bash(rm *)'] } }, not_applied: [['unified_exec', 'rm there.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 1 },
+  { title: 'a denied patch', script: [step(call('apply_patch', { input: '*** Begin Patch\n*** Update File: there.txt\n@@\n-one\n+two\n*** Add File: a.txt\n+x\n*** End Patch' })), done, honest], mode: 'plan', not_applied: [['apply_patch', 'there.txt a.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 1 },
+  { title: 'a path in other words', script: [step(call('unified_file', { action: 'write', file_path: 'a.txt', content: 'x' })), done, honest], mode: 'plan', not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 1 },
+  { title: 'a path that draws lines', script: [step(write('a\n\u001b]52;c;eA==\u0007Not applied: none.txt')), done, honest], mode: 'plan', not_applied: [[file, 'a\\u{a}\\u{1b}]52;c;eA==\\u{7}Not applied: none.txt', 'VT_POLICY_DENIED']], asked: 3, text: 'Not done.', exit: 1 },
   { title: 'a command that ran and failed', script: [step(run('false')), done], settings: { policy: { allow: ['Bash(false)'] } }, not_applied: [], asked: 2, text: 'Done.', exit: 0 },
   { title: 'a denied read', script: [step(read('.env')), done], settings: { policy: { deny: ['Read(.env)'] } }, not_applied: [], asked: 2, text: 'Done.', exit: 0 },
   { title: 'a read of what is not there', script: [step(read('gone.txt')), done], not_applied: [], asked: 2, text: 'Done.', exit: 0 },
   { title: 'a tool that nobody has', script: [step(call('no_such_tool', {})), done], not_applied: [], asked: 2, text: 'Done.', exit: 0 },
-  { title: 'a denied write, then a look around', script: [step(write()), step(run('ls')), done, honest], settings: { policy: { ...deny.policy, allow: ['Bash(ls)'] } }, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 4, text: 'Not done.', exit: 0 },
+  { title: 'a denied write, then a look around', script: [step(write()), step(run('ls')), done, honest], settings: { policy: { ...deny.policy, allow: ['Bash(ls)'] } }, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 4, text: 'Not done.', exit: 1 },
   { title: 'a denied write, then the same by a command', script: [step(write()), step(run('touch a.txt')), done], mode: 'ask', settings: { policy: { allow: ['Bash(touch *)'] } }, not_applied: [], asked: 3, text: 'Done.', exit: 0 },
   { title: 'a model that tries again once it is told', script: [step(write()), done, step(write('b.txt')), done], settings: deny, not_applied: [], asked: 4, text: 'Done.', exit: 0 },
-  { title: 'a model that is told once, whatever it does then', script: [step(write()), done, step(write()), honest], settings: deny, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED'], [file, 'a.txt', 're:VT_POLICY_(DENIED|REPEATED)']], asked: 4, text: 'Not done.', exit: 0 },
+  { title: 'a model that is told once, whatever it does then', script: [step(write()), done, step(write()), honest], settings: deny, not_applied: [[file, 'a.txt', 'VT_POLICY_DENIED']], asked: 4, text: 'Not done.', exit: 1 },
   { title: 'nothing to do', script: [done], not_applied: [], asked: 1, text: 'Done.', exit: 0 },
 ]
 
@@ -53,7 +53,7 @@ async function scene(script: Answer[], settings: object = {}): Promise<{ at: Hom
   const peer = hold(await startPeer(script))
   return { at: hold(await home(peer, { 'there.txt': 'one\n', '.env': 'x' }, { settings: { agent: { model: 'peer/m' }, ...settings } })), asked: () => peer.bodies }
 }
-const shown = (rows: Ending['not_applied']) => rows.map(([tool, target, code]) => ({ tool, target, code: code.startsWith('re:') ? expect.stringMatching(new RegExp(`^${code.slice(3)}$`)) : code }))
+const shown = (rows: Ending['not_applied']) => rows.map(([tool, target, code]) => ({ tool, target, code }))
 
 describe('what was not applied is told to the model once, then to the person', () => {
   it.each(endings)('$title', async ({ script, mode = 'auto', settings, not_applied, asked, text, exit }) => {
@@ -70,12 +70,12 @@ describe('what was not applied is told to the model once, then to the person', (
     if (told.length > 0) expect(told[0]).toMatch(/^Not applied: .*\(VT_\w+\)\.[\s\S]*Say in your answer what was not done and why/)
   })
 
-  it('exec and ask print it on stderr behind the answer, and ask exits with 1', async () => {
+  it('exec and ask print it on stderr behind the answer with what to do next, and exit with 1', async () => {
     const script = () => [step(write()), done, honest]
     const one = await scene(script())
-    expect(await vtcode(one.at, ['exec', '--quiet', '--mode', 'plan', 'go'])).toEqual({ code: 0, out: 'Not done.\n', err: 'Not applied: unified_file a.txt (VT_POLICY_DENIED)\n' })
+    expect(await vtcode(one.at, ['exec', '--quiet', '--mode', 'plan', 'go'])).toMatchObject({ code: 1, out: 'Not done.\n', err: expect.stringMatching(/^Not applied: unified_file a\.txt \(VT_POLICY_DENIED\)\nvtcode: error: escalated: 1 turn, .*\nA change was refused, and none was made after it\.\n {2}Allow it by a rule or another mode/) })
     const two = await scene(script())
-    expect(await vtcode(two.at, ['ask', 'go'])).toEqual({ code: 1, out: 'Not done.\n', err: 'Not applied: unified_file a.txt (VT_POLICY_DENIED)\n' })
+    expect(await vtcode(two.at, ['ask', 'go'])).toMatchObject({ code: 1, out: 'Not done.\n', err: expect.stringMatching(/^Not applied: unified_file a\.txt \(VT_POLICY_DENIED\)\nvtcode: error: A change was refused, and none was made after it\.\n/) })
     const three = await scene(script())
     const { code, out } = await vtcode(three.at, ['ask', '--json', 'go'])
     expect([code, JSON.parse(out)]).toMatchObject([1, { response: 'Not done.', not_applied: [{ tool: 'unified_file', target: 'a.txt', code: 'VT_POLICY_DENIED' }] }])

@@ -59,7 +59,7 @@ describe('the calls of a step', () => {
   })
   it('each get one result: unknown tools, wrong actions and denials too, and the rest still runs', async () => {
     const s = await scene([{ toolCalls: [call('no_such_tool', {}), call('unified_file', { action: 'explode' }), write('.git/config', 'x'), list('.')] }, { content: 'ok' }, { content: 'not all of it' }])
-    expect((await s.run()).outcome_code).toBe('success')
+    expect((await s.run()).outcome_code).toBe('escalated')
     expect(told(s).map((text) => /^ERROR (\w+)/.exec(text)?.[1] ?? text)).toEqual(['VT_TOOL_UNKNOWN', 'VT_ACTION_UNKNOWN', expect.stringMatching(/VT_(POLICY|PATH)/), '0 entries'])
     expect(items(s.events, 'tool_invocation').map(({ outcome }) => outcome).slice(0, 2)).toEqual(['invalid_tool', 'error'])
     settled(s)
