@@ -2,11 +2,13 @@ import { inertJson, isObject, type Failure, type JsonObject, type Next, type Res
 import { isShown, reaches, splitName, type Reader, type Registry, type Slot } from '../registry/index.js'
 import { translate } from './alias.js'
 
-/**
- * A slot in somebody's words: a whole call where there is an input, else the tool with its action, or the tool alone. Nothing where
- * the slot is not served to them.
- */
-export type Words = (slot: string, how: { input?: JsonObject; alone?: boolean }) => string | undefined
+/** A slot as somebody calls it: the whole call, or its name alone where there is no input or the name cannot say all of it. */
+interface Spoken {
+  name: string
+  input?: JsonObject
+}
+/** A slot in somebody's words; nothing where it is not served to them. */
+export type Words = (slot: string, how: { input?: JsonObject; alone?: boolean }) => Spoken | undefined
 
 /** What a text names: `{slot:tool/action}`, `{slot:tool/action {"field":"value"}}`, or `{tool:tool/action}` for the tool alone. */
 const naming = /\{(slot|tool):([a-z][a-z0-9_]*(?:\/[a-z0-9_]+)?)/g
@@ -17,7 +19,7 @@ const mostNames = 32
 /** A text with every tool that it names in these words; a clause about one that is not served is left out. */
 export function speak(text: string, words: Words): string {
   if (!/\{(?:slot|tool):/.test(text) || text.length > longest) return text
-  const named: (string | undefined)[] = []
+  const named: (Spoken | undefined)[] = []
   let held = ''
   let at = 0
   let tried = 0
@@ -34,7 +36,7 @@ export function speak(text: string, words: Words): string {
   const clauses = held.split(/(?<=[.;])\s+/)
   const left = clauses.filter((clause) => [...clause.matchAll(/\0(\d+)\0/g)].every(([, index]) => named[Number(index)] !== undefined))
   const spoken = left.length === clauses.length ? held : closed(left, clauses[0] === left[0])
-  return spoken.replace(/\0(\d+)\0/g, (_, index: string) => named[Number(index)]!)
+  return spoken.replace(/\0(\d+)\0/g, (_, index: string) => asText(named[Number(index)]!))
 }
 
 /** Where a name ends, with the input that stands behind it; nothing where it is none after all. */
@@ -67,13 +69,13 @@ function closed(clauses: string[], whole: boolean): string {
   return whole ? text : text.replace(/^[a-z]/, (letter) => letter.toUpperCase())
 }
 
-const call = (name: string, input: JsonObject | undefined): string => (input ? `${name} ${inertJson(JSON.stringify(input))}` : name)
+const asText = ({ name, input }: Spoken): string => (input ? `${name} ${inertJson(JSON.stringify(input))}` : name)
 
 /** A slot by its own name. */
 export const plainWords: Words = (slot, { input, alone }) => {
   const [tool = '', action] = slot.split('/')
-  if (alone) return tool
-  return input ? call(tool, { ...(action !== undefined && { action }), ...input }) : [tool, action].filter(Boolean).join(' ')
+  if (alone) return { name: tool }
+  return input ? { name: tool, input: { ...(action !== undefined && { action }), ...input } } : { name: [tool, action].filter(Boolean).join(' ') }
 }
 /** A text for whoever reads it outside of a call. */
 export const plainly = (text: string): string => speak(text, plainWords)
@@ -89,7 +91,8 @@ function wordsOf(registry: Registry, called: { slot: Slot; alias?: { slot: Slot 
   const dialects = [called?.alias?.slot.primary.manifest.dialect ?? []].flat()
   const named: Words = (id, how) => {
     const split = registry.each ? splitName(registry, registry.slots.get(id)!) : undefined
-    return split === undefined || !registry.slots.get(id)!.info.action ? plainWords(id, how) : call(split, how.alone ? undefined : how.input)
+    if (split === undefined || !registry.slots.get(id)!.info.action) return plainWords(id, how)
+    return { name: split, ...(how.input && !how.alone && { input: how.input }) }
   }
   return (id, how) => {
     const slot = registry.slots.get(id)
@@ -104,8 +107,8 @@ function wordsOf(registry: Registry, called: { slot: Slot; alias?: { slot: Slot 
 }
 
 /** The alias that says most of a call; its name alone where it cannot say all of the input, or needs more. */
-function byAlias({ slots }: Registry, id: string, { input, alone }: Parameters<Words>[1], wanted: (alias: Slot) => boolean): string | undefined {
-  const found: { text: string; rank: number }[] = []
+function byAlias({ slots }: Registry, id: string, { input, alone }: Parameters<Words>[1], wanted: (alias: Slot) => boolean): Spoken | undefined {
+  const found: (Spoken & { rank: number })[] = []
   for (const alias of slots.values()) {
     const block = alias.primary.manifest.alias
     if (!block || alias.refusal || !wanted(alias)) continue
@@ -117,9 +120,9 @@ function byAlias({ slots }: Registry, id: string, { input, alone }: Parameters<W
     const says = Object.entries(input ?? {}).every(([name, value]) => intended.input[name] === value)
     const needs = ((alias.info.input['required'] ?? []) as string[]).every((name) => name in given)
     const name = alias.info.slot.replace('/', ' ')
-    found.push({ text: alone || !says || !needs ? name : call(name, input && given), rank: Number(says) * 2 + Number(needs) })
+    found.push({ name, ...(input && !alone && says && needs && { input: given }), rank: Number(says) * 2 + Number(needs) })
   }
-  return found.sort((a, b) => b.rank - a.rank)[0]?.text
+  return found.sort((a, b) => b.rank - a.rank)[0]
 }
 
 /** A failure with its hint in these words. Messages and notices quote names and texts of others, so they are no templates and stay as they are. */
@@ -131,17 +134,26 @@ export function worded(result: Result, words: Words): Result {
   return { ...result, error: { ...error, hint: speak(error.hint, words), ...details } } satisfies Failure
 }
 
-/** Without a follow-up call to what is not left to whoever reads it. */
-export function withinReach(result: Result, registry: Registry, reader: Reader): Result {
-  const { next } = (result.ok ? result.output : result.error) as { next?: unknown }
-  if (!isObject(next)) return result
-  const { tool, input } = next as Partial<Next>
-  const slot = registry.slots.get(`${tool}/${String(input?.['action'])}`) ?? registry.slots.get(String(tool))
-  if (!slot || reaches(registry, reader, slot)) return result
-  if (result.ok) {
-    const { next: _, ...output } = result.output
-    return { ...result, output }
-  }
-  const { next: _, ...error } = result.error
-  return { ...result, error }
+/** An answer whose next call is one that its reader can make, in these words; it has none where there is no such call. Without words it stays as it is. */
+export function nextFor(result: Result, registry: Registry, reader: Reader, words?: Words): Result {
+  const owner: { next?: unknown } = result.ok ? result.output : result.error
+  if (!isCall(owner.next)) return result
+  const { next: said, ...rest } = owner as { next: Next }
+  const next = reworded(said, registry, reader, words)
+  const whole = next ? { ...owner, next } : rest
+  return (result.ok ? { ...result, output: whole } : { ...result, error: whole }) as Result
+}
+
+const isCall = (value: unknown): value is Next => isObject(value) && typeof value['tool'] === 'string' && isObject(value['input'])
+
+function reworded(next: Next, registry: Registry, reader: Reader, words: Words | undefined): Next | undefined {
+  const { action, ...input } = next.input
+  const acts = registry.slots.get(`${next.tool}/${String(action)}`)
+  const slot = acts ?? registry.slots.get(next.tool)
+  if (!slot) return next
+  if (!reaches(registry, reader, slot)) return undefined
+  // What is in a vocabulary already stays there.
+  if (!words || slot.primary.manifest.alias) return next
+  const spoken = words(slot.info.slot, { input: acts ? input : next.input })
+  return spoken?.input && { tool: spoken.name, input: spoken.input }
 }

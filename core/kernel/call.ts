@@ -1,6 +1,6 @@
 import { LazyAbort, deepFreeze, moduleOf, toJson, problem, texts, visibleResult, type Call, type Failure, type JsonObject, type Notice, type Result, type RightsLeft, type SlotInfo } from '../base/index.js'
-import { answerAs, confine, constraintOf, effectsIn, placesOf, recordedName, resolve, speak, spell, withinReach, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
-import { reaches, renamed } from '../registry/index.js'
+import { answerAs, confine, constraintOf, effectsIn, nextFor, placesOf, recordedName, resolve, speak, spell, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
+import { reaches } from '../registry/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
 import { explanation, judge } from './approve.js'
 import { callRights, narrow, type CallRights } from './call_rights.js'
@@ -71,11 +71,7 @@ interface Checked extends Pick<Spelt, 'notices' | 'silent'> {
 export function createCaller(options: CallerOptions): Caller {
   const calls: Calls = { ...options, running: new Map(), runs: new WeakMap(), pipelines: new WeakMap(), count: 0, closed: false }
   return {
-    async call(tool, input, options) {
-      const { registry } = calls.current()
-      const result = visibleResult(await invoke(calls, { tool, sent: input, options, depth: 0 }))
-      return registry.each ? renamed(registry, result) : result
-    },
+    call: async (tool, input, options) => visibleResult(await invoke(calls, { tool, sent: input, options, depth: 0 })),
     explain: (tool, sent, options) => explain(calls, { tool, sent, options, depth: 0 }),
     async retire(generation) {
       if (await generation.life.over(RETIRE_MS)) return
@@ -102,7 +98,8 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
   // Made once, when the target is known or cannot be.
   let framed: (Asked & { words: Words }) | undefined
   const inWords = () => (framed ??= { ...asked, words: asked.words ?? wordsFor(registry, target, rights) })
-  const tell = (result: Result) => withinReach(worded(result, inWords().words), registry, rights)
+  // The plugin that made a nested call goes on by the names of slots.
+  const tell = (result: Result) => nextFor(worded(result, inWords().words), registry, rights, asked.depth === 0 ? inWords().words : undefined)
   generation.life.enter()
   try {
     narrow(rights, registry, asked.options)

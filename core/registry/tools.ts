@@ -1,4 +1,4 @@
-import { isObject, type Next, type Result, type Schema, type ToolInfo } from '../base/index.js'
+import { isObject, type Schema, type ToolInfo } from '../base/index.js'
 import { flatten } from './flatten.js'
 import { portable } from './portable.js'
 import { isListed, slotsOf, splitName, type Registry, type Slot, type Tool } from './registry.js'
@@ -113,24 +113,6 @@ const firstSentence = (text: string): string => /^.*?[.](?=\s|$)/s.exec(text)?.[
 /** A value may have several forms; the first is the one to learn, the others are taken all the same. What it is for the line of its action says. */
 function firstChoice({ anyOf, description, ...schema }: Schema, silent: boolean): Schema {
   return { ...(Array.isArray(anyOf) && (anyOf[0] as Schema)), ...schema, ...(description !== undefined && !silent && { description }) }
-}
-
-/** The follow-up calls of an answer by the names that the list shows. */
-export function renamed(registry: Registry, result: Result): Result {
-  if (!result.ok) {
-    const next = result.error.next && byListedName(registry, result.error.next)
-    return next ? { ...result, error: { ...result.error, next } } : result
-  }
-  const next = isCall(result.output['next']) && byListedName(registry, result.output['next'])
-  return next ? { ...result, output: { ...result.output, next } } : result
-}
-
-const isCall = (value: unknown): value is Next => isObject(value) && typeof value['tool'] === 'string' && isObject(value['input'])
-
-function byListedName(registry: Registry, { tool, input: { action, ...input } }: Next): Next | undefined {
-  const slot = registry.slots.get(`${tool}/${String(action)}`)
-  const name = slot && splitName(registry, slot)
-  return name === undefined ? undefined : { tool: name, input }
 }
 
 /** With the marks of other tools in it: whoever shows it knows which of them the reader has. */

@@ -113,7 +113,7 @@ function skillOf(fields: Fields, folder: string, line: (key: string) => number, 
     metadata: metadataOf(fields['metadata'], shape),
     allowed_tools: toolsOf(fields['allowed-tools'], shape),
     hidden,
-    prompt: invocable === undefined ? hidden : yes.test(invocable),
+    prompt: invocable === undefined || yes.test(invocable),
   }
   for (const [key, field] of [['license', 'license'], ['compatibility', 'compatibility'], ['when_to_use', 'when_to_use'], ['argument_hint', 'argument-hint']] as const) {
     const value = optional(field)

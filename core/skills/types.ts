@@ -38,7 +38,7 @@ export interface Skill {
   readonly argument_hint?: string
   /** Only the user can load it. */
   readonly hidden: boolean
-  /** Marked as something users call by its name: `user-invocable: true`, or hidden from models and not `user-invocable: false`. */
+  /** Users call it by its name, unless it says `user-invocable: false`. */
   readonly prompt: boolean
 }
 /** The skills of a generation. */

@@ -1,9 +1,13 @@
 import type { Compactor, Result, SlotInfo } from '../../core/index.js'
+import { withinBytes, valueLimit, valueText } from '../lib/base/index.js'
 
 /** Members to leave out, by name; `true` drops the member, `*` stands for every item. */
 type Tree = Map<string, Tree | true>
 
-/** `concise` leaves out what the slot marks as detailed, `detailed` leaves out the text that repeats it. */
+/**
+ * `concise` leaves out what the slot marks as detailed. `detailed` leaves out the text that repeats it, so that the value is shown; of a
+ * value that is much longer than its text, which shows a part, a part is shown too.
+ */
 const response_format: Compactor = (result, call, context) => {
   if (!result.ok) return result
   const settings = context.settings.output as { response_format?: string } | undefined
@@ -13,8 +17,12 @@ const response_format: Compactor = (result, call, context) => {
 export default response_format
 
 function withoutText(result: Result & { ok: true }): Result {
-  const { text: _, ...rest } = result
-  return rest
+  const { text, ...rest } = result
+  if (text === undefined) return rest
+  const { output } = rest
+  // As many characters as the text has: what is shown never grows.
+  const shown = withinBytes(output, valueLimit(text))
+  return shown === output ? rest : { ...rest, text: valueText(output, text.length) }
 }
 
 function concise(result: Result & { ok: true }, slot: SlotInfo): Result {

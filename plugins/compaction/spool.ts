@@ -5,7 +5,7 @@ import { spool as keep, spoolFolder } from '../lib/state/index.js'
 const pages = ['unified_file/read', 'unified_exec/inspect', 'load_skill', 'load_skill_resource', 'unified_search/skill']
 
 /**
- * Text over the limit goes to a file; the reader gets its beginning, its end, its size and how to read on. What a slot has put aside
+ * Text over the limit goes to a file; the reader gets its beginning, its end, its size and where it is. How a file is read is called differently in each vocabulary. What a slot has put aside
  * itself is named as it is and not put aside once more: that file holds the whole, and the text only a part of it.
  */
 const spool: Compactor = async (result, call, context) => {
@@ -18,9 +18,7 @@ const spool: Compactor = async (result, call, context) => {
   const head_share = 'exit_code' in result.output ? 1 / 4 : 3 / 4
   const files = await filesOf(result.output, context)
   if (files.length === 0) files.push({ path: await keep(context, call.slot, result.text), bytes: Buffer.byteLength(result.text) })
-  // Nobody is told to read with what is not left to them.
-  const reads = !call.only || context.host.slots().some(({ slot }) => slot === pages[0])
-  return { ...result, text: shortened(result.text, limit, { files, head_share, reads }) }
+  return { ...result, text: shortened(result.text, limit, { files, head_share }) }
 }
 export default spool
 
@@ -36,12 +34,11 @@ async function filesOf({ spool_path, stderr_spool_path }: JsonObject, { workspac
   return stats.flatMap(({ path, bytes }) => (bytes === undefined ? [] : [{ path, bytes }]))
 }
 
-function shortened(text: string, limit: number, { files, head_share, reads }: { files: readonly Kept[]; head_share: number; reads: boolean }): string {
+function shortened(text: string, limit: number, { files, head_share }: { files: readonly Kept[]; head_share: number }): string {
   const bytes = Buffer.from(text)
   const whole = files.reduce((sum, { bytes }) => sum + bytes, 0)
-  const next = reads ? `, read it with unified_file {"action":"read","path":"${files[0]!.path}"}` : ''
   const where = files.map(({ path, bytes }) => (files.length > 1 ? `${path} (${bytes} bytes)` : path)).join(' and ')
-  const note = (left: number): string => `\n… ${left} of ${whole} bytes left out; the whole text is in ${where}${next}\n…`
+  const note = (left: number): string => `\n… ${left} of ${whole} bytes left out; the whole text is in ${where}\n…`
   const room = Math.max(0, limit - Buffer.byteLength(note(whole)))
   const head = toLine(beginning(bytes.subarray(0, Math.floor(room * head_share))))
   const tail = fromLine(end(bytes.subarray(bytes.length - Math.floor(room * (1 - head_share)))))

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,6 +20,7 @@ export default async function bench() {
     plant(folder)
     const start = await startTimes(programs)
     const idle = await idleMemory(programs)
+    const bytes = await answerBytes(folder)
     const tool = ['-c', `manifests=["builtin", ${JSON.stringify(join(folder, 'echo_text.yaml'))}]`, '-c', 'plugins.isolate=inline']
     const warm = await callTimes({ ...programs, ours: [...programs.ours, ...tool] })
     writeFileSync(join(folder, 'echo_http.mjs'), echoHttp)
@@ -29,6 +30,7 @@ export default async function bench() {
       { name: 'warm call p50, against an echo server on the same SDK', goal: 1.5, ratio: warm.ours / warm.echo, detail: `${CALLS} calls of each in turn after ${WARM_UP}: ${warm.ours.toFixed(3)} ms and ${warm.echo.toFixed(3)} ms` },
       { name: 'warm call over HTTP p50, against an echo server on the SDK with its own HTTP', goal: 1.3, ratio: http.ours / http.echo, detail: `${CALLS} calls of each in turn after ${WARM_UP}, one session: ${http.ours.toFixed(3)} ms and ${http.echo.toFixed(3)} ms` },
       { name: 'idle server', goal: 75, ratio: idle.ours, unit: 'MB', detail: `resident after tools/list; the echo server ${idle.echo.toFixed(0)} MB` },
+      ...bytes,
     ]
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -43,7 +45,7 @@ const { serveStdio } = require('@modelcontextprotocol/server/stdio')
 serveStdio(() => {
   const server = new Server({ name: 'echo', version: '1' }, { capabilities: { tools: {} } })
   server.setRequestHandler('tools/list', () => ({ tools: [{ name: 'echo_text', inputSchema: { type: 'object' } }] }))
-  server.setRequestHandler('tools/call', ({ params }) => ({ content: [{ type: 'text', text: params.arguments.text }], structuredContent: { text: params.arguments.text } }))
+  server.setRequestHandler('tools/call', ({ params }) => ({ content: [{ type: 'text', text: params.arguments.text }] }))
   return server
 })
 `
@@ -62,7 +64,7 @@ const http = createServer(async (request, response) => {
   if (!transport) {
     transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => randomUUID(), onsessioninitialized: (id) => sessions.set(id, transport) })
     const server = new Server({ name: 'echo', version: '1' }, { capabilities: { tools: {} } })
-    server.setRequestHandler(CallToolRequestSchema, ({ params }) => ({ content: [{ type: 'text', text: params.arguments.text }], structuredContent: { text: params.arguments.text } }))
+    server.setRequestHandler(CallToolRequestSchema, ({ params }) => ({ content: [{ type: 'text', text: params.arguments.text }] }))
     await server.connect(transport)
   }
   await transport.handleRequest(request, response)
@@ -107,6 +109,26 @@ async function idleMemory(programs) {
   return figures
 }
 
+/** What a client is sent for one answer, in bytes of its line: what its model pays is in there. */
+async function answerBytes(folder) {
+  const root = join(folder, 'files')
+  mkdirSync(root)
+  const body = (i) => Array.from({ length: 100 }, (_, line) => `  const value${line} = compute(${line}, 'of file ${i}') // wanted`).join('\n')
+  for (let i = 0; i < 50; i++) writeFileSync(join(root, `module_${i}.ts`), `export function run${i}() {\n${body(i)}\n}\n`)
+  const server = new Peer([join(project, 'dist/core/bin.js'), '--workspace', root, '--home', folder, 'mcp'])
+  await server.open()
+  const search = { grep: { action: 'grep', pattern: 'wanted', max_results: 100 }, structural: { action: 'structural', pattern: 'compute($A, $B)', lang: 'ts', max_results: 100 }, spooled: { action: 'grep', pattern: 'wanted', max_results: 5_000 } }
+  const bytes = {}
+  for (const [name, input] of Object.entries(search)) bytes[name] = Buffer.byteLength(JSON.stringify((await server.ask('tools/call', { name: 'unified_search', arguments: input })).result))
+  server.child.kill('SIGKILL')
+  const row = (name, kb, goal, detail) => ({ name: `answer over MCP: ${name}`, goal, ratio: kb / 1000, unit: 'kB', detail })
+  return [
+    row('grep with 100 hits', bytes.grep, 10, '19.2 kB while answers held their value beside the text'),
+    row('structural search with 100 hits', bytes.structural, 10, '33.5 kB while answers held their value beside the text'),
+    row('a grep that is put aside', bytes.spooled, 10, '5,000 hits; 585 kB while answers held their value beside the text'),
+  ]
+}
+
 /** Both servers are called in turn, so that whatever else the machine does falls on both. */
 async function callTimes(programs) {
   const servers = Object.entries(programs).map(([name, argv]) => ({ name, server: new Peer(argv), times: [] }))
@@ -116,7 +138,7 @@ async function callTimes(programs) {
       const started = performance.now()
       const answer = await server.ask('tools/call', { name: 'echo_text', arguments: { text: `call ${i}` } })
       if (i >= WARM_UP) times.push(performance.now() - started)
-      if (answer.result?.structuredContent?.text !== `call ${i}`) throw new Error(JSON.stringify(answer))
+      if (answer.result?.content?.[0].text !== `call ${i}`) throw new Error(JSON.stringify(answer))
     }
   }
   for (const { server } of servers) server.child.kill('SIGKILL')
@@ -131,7 +153,7 @@ async function httpTimes(programs) {
       const started = performance.now()
       const answer = await server.ask('tools/call', { name: 'echo_text', arguments: { text: `call ${i}` } })
       if (i >= WARM_UP) times.push(performance.now() - started)
-      if (!answer.includes(`"structuredContent":{"text":"call ${i}"}`)) throw new Error(answer)
+      if (!answer.includes(`{"type":"text","text":"call ${i}"}`)) throw new Error(answer)
     }
   }
   for (const { server } of servers) server.close()

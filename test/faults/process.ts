@@ -59,7 +59,7 @@ export class Server {
   /** `wrap` is the program that starts the server, `workspace` where it sees its files. */
   static async start(stage: Scene, { wrap = [], workspace = stage.root }: { wrap?: string[]; workspace?: string } = {}): Promise<Server> {
     for (const name of ['a', 'b']) stage.put(`warm/${name}`, 'warm\n')
-    const command = [...wrap, process.execPath, bin, 'mcp', '--workspace', workspace]
+    const command = [...wrap, process.execPath, bin, '--workspace', workspace, 'mcp', '--structured']
     // One thread of the pool, so that the steps of a change have an order.
     const env = { PATH: process.env['PATH']!, HOME: stage.home, UV_THREADPOOL_SIZE: '1' }
     const child = spawn(command[0]!, command.slice(1), { stdio: ['pipe', 'pipe', 'inherit'], env })

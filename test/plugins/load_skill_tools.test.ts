@@ -177,10 +177,10 @@ describe('a skill that brings manifests', () => {
     await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp'], cwd: made.root, env: surroundings(made), stderr: 'ignore' }))
     try {
       expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain('hello')
-      expect(await client.callTool({ name: 'load_skill', arguments: { name: 'demo' } })).toMatchObject({ structuredContent: { tools_added: ['hello'] } })
+      expect(await client.callTool({ name: 'load_skill', arguments: { name: 'demo' } })).toMatchObject({ content: [{ text: expect.stringContaining('Tools that can be called now: hello') }] })
       await told
       expect((await client.listTools()).tools.map(({ name }) => name)).toContain('hello')
-      expect(await client.callTool({ name: 'hello', arguments: {} })).toMatchObject({ structuredContent: { said: 'hello' } })
+      expect(await client.callTool({ name: 'hello', arguments: {} })).toMatchObject({ content: [{ text: '{"said":"hello"}' }] })
     } finally {
       await client.close()
     }

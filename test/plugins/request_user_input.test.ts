@@ -125,7 +125,7 @@ async function ofClient(questions: unknown, answer?: (params: any) => unknown): 
     env: { PATH: process.env.PATH!, HOME: workspace.home },
   }))
   try {
-    return await client.callTool({ name: 'request_user_input', arguments: { questions } })
+    return await client.callTool({ name: 'request_user_input', arguments: { questions }, _meta: { 'dev.vtcode/structured': true } })
   } finally {
     await client.close()
   }

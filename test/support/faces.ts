@@ -42,11 +42,11 @@ export const faces: Record<string, (place: Place) => Promise<Face>> = {
   },
   'MCP over stdio': async ({ home, root, env }) => {
     const client = new Client({ name: 'test', version: '1' })
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp', '--workspace', root], cwd: root, env: surroundings(home, env), stderr: 'ignore' }))
+    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, '--workspace', root, 'mcp', '--structured'], cwd: root, env: surroundings(home, env), stderr: 'ignore' }))
     return { call: overMcp(client), atOnce: 1, [Symbol.asyncDispose]: () => client.close() }
   },
   'MCP over HTTP': async ({ home, root, env }) => {
-    const child = spawn(process.execPath, [bin, 'mcp', '--http', '0', '--workspace', root], { cwd: root, env: surroundings(home, env), stdio: ['ignore', 'ignore', 'pipe'] })
+    const child = spawn(process.execPath, [bin, '--workspace', root, 'mcp', '--http', '0', '--structured'], { cwd: root, env: surroundings(home, env), stdio: ['ignore', 'ignore', 'pipe'] })
     let said = ''
     await new Promise<void>((resolve, reject) => {
       child.stderr.on('data', (chunk) => /\n\}\n/.test((said += String(chunk))) && resolve())

@@ -1,21 +1,20 @@
-import { visibleJson, type Result } from '../../../core/base/index.js'
+import type { Result } from '../../../core/base/index.js'
+import { nextLine, noticeLines, successText } from '../../lib/base/index.js'
 import type { ModelText } from './components.js'
 import type { Msg } from './types.js'
 
 /** A result as the text that a model reads. */
 export function textOfResult(result: Result): ModelText {
-  const remarks = (result.notices ?? []).map(({ code, message }) => `\n[${code}] ${message}`).join('')
   if (result.ok) {
-    const text = result.text ?? visibleJson(JSON.stringify(result.output))
     const said = result.output['spool_path']
     // What a command printed may name any file; the slot knows.
-    const spool_path = typeof said === 'string' ? said : /the whole text is in (\.vtcode\/spool\/[\w.-]+)/.exec(text)?.[1]
-    return { text: text + remarks, is_error: false, ...(spool_path !== undefined && { spool_path }) }
+    const spool_path = typeof said === 'string' ? said : /the whole text is in (\.vtcode\/spool\/[\w.-]+)/.exec(result.text ?? '')?.[1]
+    return { text: successText(result), is_error: false, ...(spool_path !== undefined && { spool_path }) }
   }
-  const { code, message, hint, next, details } = result.error
+  const { code, message, hint, details } = result.error
   const say = details?.['say']
-  const lines = [`ERROR ${code}: ${message}`, ...(hint ? [`Hint: ${hint}`] : []), ...(next ? [`Next: ${visibleJson(JSON.stringify(next))}`] : []), ...(typeof say === 'string' ? [`Say: ${say}`] : [])]
-  return { text: lines.join('\n') + remarks, is_error: true }
+  const lines = [`ERROR ${code}: ${message}`, ...(hint ? [`Hint: ${hint}`] : []), ...nextLine(result.error), ...(typeof say === 'string' ? [`Say: ${say}`] : [])]
+  return { text: lines.join('\n') + noticeLines(result), is_error: true }
 }
 
 export const describeFault = (code: string, message: string, hint = ''): { code: string; message: string; hint: string } => ({ code, message, hint })

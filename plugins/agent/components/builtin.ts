@@ -1,5 +1,6 @@
-import { ok, visibleJson, type Result } from '../../../core/base/index.js'
+import { ok, type Result } from '../../../core/base/index.js'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
+import { valueLimit, valueText } from '../../lib/base/index.js'
 import { approver, asker, interactive, say } from '../../lib/terminal/index.js'
 import { clock, effectsOfCall, isQuiet, random, seeded, textOfResult, type AgentProviders, type AgentSettings, type Component } from '../base/index.js'
 import { persist, progress } from '../events/index.js'
@@ -48,7 +49,7 @@ export const builtinComponents: { readonly [C in Component]: Makers<C> } = {
   },
   output_map: {
     concise: () => ({ toModel: textOfResult }),
-    detailed: () => ({ toModel: (result) => textOfResult(result.ok ? { ...result, text: visibleJson(JSON.stringify(result.output)) } : result) }),
+    detailed: () => ({ toModel: (result) => textOfResult(result.ok ? { ...result, text: valueText(result.output, result.text === undefined ? Infinity : valueLimit(result.text)) } : result) }),
   },
   logging: {
     journal: () => ({ open: persist }),

@@ -1,21 +1,40 @@
 import type { CallToolResult, GetPromptResult, ReadResourceResult } from '@modelcontextprotocol/server'
-import { visible, visibleJson } from '../../../core/base/index.js'
-import type { ContentBlock, Offer, Result, Success } from '../../../core/index.js'
+import { visible } from '../../../core/base/index.js'
+import type { ContentBlock, Failure, Offer, Result, Success } from '../../../core/index.js'
+import { withinBytes, nextLine, noticeLines, successText, valueLimit, valueText } from '../../lib/base/index.js'
 
-/** A result as that of a tool; a failure is told in words to those whose tools are called in words. */
-export function toolAnswer(result: Result, words = false): CallToolResult {
+export interface AnswerForm {
+  /** A failure is one sentence, for those whose tools are called in words. */
+  words: boolean
+  /** The value stands beside the text. */
+  structured: boolean
+}
+
+/** A result as that of a tool: what a model reads, as text; beside it what text cannot say. */
+export function toolAnswer(result: Result, { words, structured }: AnswerForm): CallToolResult {
   const { notices = [] } = result
-  const structured = result.ok ? result.output : { error: result.error }
-  const remarks = notices.map(({ code, message }) => `\n[${code}] ${message}`).join('')
-  const blocks = result.ok ? blocksOf(result) : [{ type: 'text' as const, text: words ? `Error: ${result.error.message} ${result.error.hint}`.trim() : visibleJson(JSON.stringify(structured)) }]
-  const [first, ...rest] = blocks
-  const content = first?.type === 'text' ? [{ ...first, text: first.text + remarks }, ...rest] : [...blocks, ...(remarks ? [{ type: 'text', text: remarks.trim() }] : [])]
+  const text = { type: 'text' as const, text: result.ok ? successText(result) : failureText(result, words) }
   return {
-    content: content as CallToolResult['content'],
-    structuredContent: structured as Record<string, unknown>,
+    content: (result.ok ? behindText(text, result) : [text]) as CallToolResult['content'],
+    ...(structured && { structuredContent: result.ok ? withinBytes(result.output, result.text === undefined ? Infinity : valueLimit(result.text)) : { error: result.error } }),
     ...(!result.ok && { isError: true }),
     ...(notices.length > 0 && { _meta: { 'vtcode/notices': notices } }),
   }
+}
+
+/** The text, and the blocks behind it; a result of blocks alone has what its text would say in the last one. */
+function behindText(whole: ContentBlock & { type: 'text' }, result: Success): ContentBlock[] {
+  const { text, content = [] } = result
+  if (text !== undefined || content.length === 0) return [whole, ...content]
+  const remarks = successText({ ...result, text: '' }).trim()
+  return remarks ? [...content, { type: 'text', text: remarks }] : content
+}
+
+/** What went wrong, what to do about it, and the call that does it. */
+function failureText(result: Failure, words: boolean): string {
+  const { code, message, hint } = result.error
+  const lines = words ? [`Error: ${message} ${hint}`.trim()] : [`${code}: ${message}`, ...(hint ? [hint] : [])]
+  return [...lines, ...nextLine(result.error)].join('\n') + noticeLines(result)
 }
 
 /** A success as the contents of a resource. */
@@ -44,5 +63,5 @@ const visibleMessage = (message: unknown): unknown => {
 /** What a result shows; its value as text where it shows nothing. */
 function blocksOf({ output, text, content = [] }: Success): ContentBlock[] {
   if (text !== undefined) return [{ type: 'text', text }, ...content]
-  return content.length > 0 ? content : [{ type: 'text', text: visibleJson(JSON.stringify(output)) }]
+  return content.length > 0 ? content : [{ type: 'text', text: valueText(output) }]
 }

@@ -54,14 +54,19 @@ let codec: RequestStateCodec | undefined
 export const codecOf = (sdk: Sdk): RequestStateCodec =>
   (codec ??= sdk.createRequestStateCodec({ key: crypto.getRandomValues(new Uint8Array(32)), bind: ({ mcpReq }) => mcpReq.method }))
 
-/** Progress as the client asked for it; the figure always grows, as the protocol wants. */
+/** Progress as the client asked for it. The figure always grows, as the protocol wants: a report without a larger one counts as one step, or as a hundredth behind a figure of the call itself. */
 function reporting({ mcpReq }: ServerContext): Pick<CallOptions, 'onProgress'> {
   const token = mcpReq._meta?.progressToken
   if (token === undefined) return {}
-  let last: number | undefined
+  let last = 0
+  let step = 1
   return {
-    onProgress: ({ done, total, text }) => {
-      last = done !== undefined && done > (last ?? -Infinity) ? done : (last ?? 0) + Number.EPSILON * Math.max(1, last ?? 0) * 2
+    onProgress({ done, total, text }) {
+      if (done !== undefined) step = 0.01
+      const figure = done !== undefined && done > last ? done : Math.round((last + step) * 100) / 100
+      // Beyond that no number is larger by so little.
+      if (!(figure > last)) return
+      last = figure
       const params = { progressToken: token, progress: last, ...(total !== undefined && { total }), ...(text !== undefined && { message: visibleLine(text.trimEnd()) }) }
       void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
     },

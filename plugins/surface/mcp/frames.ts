@@ -1,4 +1,5 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/server'
+import { isObject } from '../../../core/base/index.js'
 
 /** The largest line that is read, in bytes. */
 export const MAX_FRAME = 10 * 1024 * 1024
@@ -77,8 +78,8 @@ export function readMessage(text: string): { message: JSONRPCMessage } | Message
   } catch (error) {
     return { id: null, code: -32700, text: `Parse error: ${(error as Error).message}` }
   }
-  const named = namedInVain(value)
-  if (named !== undefined) return { id: validId(value), code: -32602, text: named }
+  const wrong = namedInVain(value) ?? metaObjection(value)
+  if (wrong !== undefined) return { id: validId(value), code: -32602, text: wrong }
   return isMessage(value) ? { message: value } : { id: validId(value), code: -32600, text: 'Invalid request: one JSON-RPC 2.0 message is read at a time.' }
 }
 
@@ -88,6 +89,18 @@ function namedInVain(value: unknown): string | undefined {
   if (typeof given !== 'object' || given === null || !Object.hasOwn(given, '__proto__')) return undefined
   return `Invalid params: unknown property '__proto__' among the arguments of ${String(name).slice(0, 80)}; leave it out.`
 }
+
+/** Why a request cannot be read for its `_meta`; the library would leave it without an answer. */
+function metaObjection(value: unknown): string | undefined {
+  const meta = (value as { params?: { _meta?: unknown } } | null)?.params?._meta
+  if (meta === undefined || validId(value) === null) return undefined
+  const wrong = (name: string, what: string) => `Invalid params: ${name} must be ${what}.`
+  if (!isObject(meta)) return wrong('_meta', 'an object')
+  const { progressToken: token, [TASK]: task } = meta
+  if (token !== undefined && typeof token !== 'string' && !Number.isInteger(token)) return wrong('_meta.progressToken', 'a text or a whole number')
+  return task === undefined || (isObject(task) && typeof task['taskId'] === 'string') ? undefined : wrong(`_meta["${TASK}"]`, 'an object with a taskId')
+}
+const TASK = 'io.modelcontextprotocol/related-task'
 
 function isMessage(value: unknown): value is JSONRPCMessage {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false

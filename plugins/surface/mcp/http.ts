@@ -8,6 +8,7 @@ import { say } from '../../lib/terminal/index.js'
 import { MAX_FRAME } from './frames.js'
 import { createGuard, isLoopback } from './guard.js'
 import { loadSdk } from './sdk.js'
+import type { Showing } from './server.js'
 import { createSessions } from './sessions.js'
 import { readRequestBody, sendRefusal, send, sendUnread, toRequest } from './web.js'
 
@@ -25,7 +26,6 @@ export interface HttpFlags {
   token_file?: string
   /** Absent = made at the start. */
   token?: string | null
-  lean?: boolean
 }
 
 /** The flags of `vtcode mcp --http`, or what is wrong with them. */
@@ -50,9 +50,9 @@ export function readHttpFlags(argv: string[]): HttpFlags | { wrong: string } {
 }
 
 /** Serves until the program is told to stop; requests in flight then get a moment to be answered. */
-export async function overHttp(kernel: Kernel, flags: HttpFlags, io: Io): Promise<number> {
+export async function overHttp(kernel: Kernel, flags: HttpFlags, showing: Showing, io: Io): Promise<number> {
   const token = flags.token === undefined ? randomBytes(32).toString('base64url') : flags.token
-  const sessions = createSessions({ kernel, sdk: loadSdk('http'), lean: flags.lean ?? false, onerror: (error) => say(io, 'warning', error.message) })
+  const sessions = createSessions({ kernel, sdk: loadSdk('http'), showing, onerror: (error) => say(io, 'warning', error.message) })
   const serving: Serving = { sessions, io, running: 0, streams: 0 }
   const limits = { requestTimeout: 30_000, headersTimeout: 10_000, connectionsCheckingInterval: 5_000, keepAliveTimeout: 5_000 }
   const server = createHttpServer(limits, (message, response) => void answer(serving, message, response))

@@ -72,7 +72,7 @@ function decode(text: string): string {
   }
 }
 
-/** A prompt: one of a manifest, or a skill that says it is for users to call. */
+/** A prompt: one of a manifest, or a skill that users may call. */
 export interface Prompt {
   offer: Offer
   tool: string
@@ -94,12 +94,17 @@ function fromSkill({ id, name, description, argument_hint }: Skill): Prompt {
     offer: { slot: 'load_skill', name, description, ...texts },
     tool: 'load_skill',
     input: () => ({ name: id }),
-    // As Claude Code fills them in: in their place, or behind the text that names none.
     finish({ messages: [first, ...rest], ...answer }, { arguments: declared = '' }) {
-      if (first?.content.type !== 'text') return { ...answer, messages: [...(first ? [first] : []), ...rest] }
-      const { text } = first.content
-      const filled = text.includes('$ARGUMENTS') ? text.replaceAll('$ARGUMENTS', () => declared) : declared && `${text}\n\nARGUMENTS: ${declared}`
-      return { ...answer, messages: [{ ...first, content: { ...first.content, text: filled || text } }, ...rest] }
+      if (first?.content.type !== 'text' || declared === '') return { ...answer, messages: [...(first ? [first] : []), ...rest] }
+      return { ...answer, messages: [{ ...first, content: { ...first.content, text: filled(first.content.text, declared) } }, ...rest] }
     },
   }
+}
+
+/** As other programs fill in arguments: in one pass, all of them or one by its number, or behind a text that names none. */
+function filled(text: string, declared: string): string {
+  const words = [...declared.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, ...one]) => one.find((word) => word !== undefined)!)
+  const names = /\$(ARGUMENTS|[1-9])(?!\w)/g
+  if (!names.test(text)) return `${text}\n\nARGUMENTS: ${declared}`
+  return text.replace(names, (_, name: string) => (name === 'ARGUMENTS' ? declared : (words[Number(name) - 1] ?? '')))
 }

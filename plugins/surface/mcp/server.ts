@@ -7,6 +7,7 @@ import { toolAnswer } from './answer.js'
 import { codecOf, paged, requestError, run, type ClientConnection } from './connection.js'
 import type { Sdk } from './sdk.js'
 import { serveCompletion, servePrompts, serveResources } from './serve_offers.js'
+import { StructuredAnswers } from './structured.js'
 
 const capabilities = {
   tools: { listChanged: true },
@@ -21,17 +22,22 @@ const instructions =
 /** How long a list of tools waits for servers that start, in milliseconds: many clients wait for ten seconds in all. What comes later is a changed list. */
 const LIST_WAIT = 3_000
 
-export interface ServerOptions {
+/** How one server shows its tools, to all of its clients. */
+export interface Showing {
+  /** List what most calls need, with a way to the rest. */
+  lean?: boolean
+  /** Answers hold their value beside their text, and all tools say what they answer. */
+  structured?: boolean
+}
+export interface ServerOptions extends Showing {
   /** The session its calls belong to. */
   session: string
   /** Whether the session goes on after the call; what holds for a session is not offered otherwise. */
   lasting?: boolean
-  /** List what most calls need, with a way to the rest. */
-  lean?: boolean
 }
 
 /** A server that shows one connection what the kernel has: tools, resources and prompts. */
-export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true, lean = false }: ServerOptions): Server {
+export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true, lean = false, structured = false }: ServerOptions): Server {
   const server = new sdk.Server({ name: 'vtcode', version }, {
     capabilities,
     instructions,
@@ -41,12 +47,14 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true
   })
   const connection: ClientConnection = { kernel, sdk, server, session, lasting }
   const quietly = (sent: Promise<void>) => void sent.catch(() => {})
+  const values = new StructuredAnswers(kernel, structured)
   const stopReload = kernel.onReload(() => {
+    values.forget()
     quietly(server.sendToolListChanged())
     quietly(server.sendResourceListChanged())
     quietly(server.sendPromptListChanged())
   })
-  serveTools(connection, lean)
+  serveTools(connection, values, lean)
   const stopChanges = serveResources(connection)
   servePrompts(connection)
   serveCompletion(connection)
@@ -57,15 +65,16 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true
   return server
 }
 
-function serveTools(connection: ClientConnection, lean: boolean): void {
+function serveTools(connection: ClientConnection, values: StructuredAnswers, lean: boolean): void {
   const { kernel, server } = connection
   server.setRequestHandler('tools/list', async ({ params }, { mcpReq }) => {
     using limit = deadline(LIST_WAIT, mcpReq.signal)
     await unlessAborted(limit.signal, kernel.settle()).catch(() => {})
-    const { shown, next } = paged(connection, kernel.tools({ lean }).map(present), params)
+    const { shown, next } = paged(connection, kernel.tools({ lean }).map((tool) => present(tool, values)), params)
     return { tools: shown, ...next }
   })
   server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) => {
+    const structured = values.wanted(connection, name, context)
     return run(connection, name, input, context, {
       surface: 'mcp',
       answer(result) {
@@ -73,13 +82,15 @@ function serveTools(connection: ClientConnection, lean: boolean): void {
         if (!result.ok && result.error.code === 'VT_TOOL_UNKNOWN' && !kernel.describe(name)) throw requestError(connection, `Unknown tool: ${name}. ${result.error.message}`)
         // Where the example of a tool is a call in the words of a dialect, so is what goes wrong.
         const words = !result.ok && kernel.list().some((info) => isOwnName(name, info) && typeof info.example === 'string')
-        return toolAnswer(result, words)
+        return toolAnswer(result, { words, structured })
       },
     })
   })
 }
 
-function present({ name, description, input, output, effects }: ToolInfo): Tool {
+function present(tool: ToolInfo, values: StructuredAnswers): Tool {
+  const { name, description, input, effects } = tool
+  const output = values.schemaOf(tool)
   const readOnlyHint = effects.every((effect) => effect === 'read' || effect === 'net' || effect === 'ask')
   return {
     name,

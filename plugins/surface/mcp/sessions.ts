@@ -4,7 +4,7 @@ import { isObject, sha256 } from '../../../core/base/index.js'
 import type { Kernel } from '../../../core/index.js'
 import { MAX_FRAME } from './frames.js'
 import type { HttpSdk } from './sdk.js'
-import { createServer } from './server.js'
+import { createServer, type Showing } from './server.js'
 import type { WebRequest } from './web.js'
 
 const MAX_SESSIONS = 64
@@ -15,7 +15,7 @@ const MAX_FORGED = 100
 export interface SessionsOptions {
   kernel: Kernel
   sdk: HttpSdk
-  lean: boolean
+  showing: Showing
   onerror: (error: Error) => void
 }
 
@@ -29,11 +29,11 @@ const NAMED = 'dev.vtcode/session'
  * so each request is a session, which ends with its answer: nothing allowed for a session and no running command is there for the next
  * request, whose sender may be another client with the same token. A client that names a session by a secret keeps it.
  */
-export function createSessions({ kernel, sdk, lean, onerror }: SessionsOptions) {
+export function createSessions({ kernel, sdk, showing, onerror }: SessionsOptions) {
   const open: OpenSessions = new Map()
   /** By id, when a named session was last used. */
   const named = new Map<string, number>()
-  const made = (session: string) => createServer(kernel, sdk, { session, lasting: named.has(session), lean })
+  const made = (session: string) => createServer(kernel, sdk, { ...showing, session, lasting: named.has(session) })
   const modern = sdk.createMcpHandler(({ authInfo }) => made(authInfo!.clientId), { legacy: 'reject', maxRequestBodySize: MAX_FRAME, onerror })
   const stops = [
     kernel.onReload(() => {
@@ -57,7 +57,7 @@ export function createSessions({ kernel, sdk, lean, onerror }: SessionsOptions) 
     const opens = request.method === 'POST' && sdk.isInitializeRequest(parsed.parsedBody)
     if (!opens) return request.method === 'POST' ? refusal(400, 'Begin with initialize, then send its mcp-session-id.') : refusal(400, 'The header mcp-session-id is missing.')
     if (open.size + named.size >= MAX_SESSIONS) return refusal(503, `There are ${MAX_SESSIONS} sessions already; end one or wait.`)
-    return (await begin({ kernel, sdk, lean }, open)).handleRequest(request, parsed)
+    return (await begin({ kernel, sdk, showing }, open)).handleRequest(request, parsed)
   }
 
   async function single(asked: WebRequest): Promise<Response> {
@@ -127,7 +127,7 @@ function finished(reply: Response, over: () => Promise<void>): Response {
  * A session that is entered when its client has initialized it, and left when its transport closes. Its id is a secret of its client: folders and
  * variables, which others see, have a digest of it.
  */
-async function begin({ kernel, sdk, lean }: Omit<SessionsOptions, 'onerror'>, open: OpenSessions): Promise<Transport> {
+async function begin({ kernel, sdk, showing }: Omit<SessionsOptions, 'onerror'>, open: OpenSessions): Promise<Transport> {
   const id = randomUUID()
   const session = `mcp-${sha256(id).slice(0, 32)}`
   const transport: Transport = new sdk.WebStandardStreamableHTTPServerTransport({
@@ -135,7 +135,7 @@ async function begin({ kernel, sdk, lean }: Omit<SessionsOptions, 'onerror'>, op
     onsessioninitialized: () => void open.set(id, { transport, used: Date.now() }),
     maxRequestBodySize: MAX_FRAME,
   })
-  await createServer(kernel, sdk, { session, lean }).connect(transport)
+  await createServer(kernel, sdk, { ...showing, session }).connect(transport)
   const closed = transport.onclose
   transport.onclose = () => {
     open.delete(id)

@@ -97,11 +97,11 @@ try: result = {"output": vtcode.call(tool, given)}\nexcept vtcode.CallError as e
   },
   'MCP over stdio': async () => {
     const client = new Client({ name: 'test', version: '1' })
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp', '--workspace', workspace.root], env: surroundings(workspace) }))
+    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, '--workspace', workspace.root, 'mcp', '--structured'], env: surroundings(workspace) }))
     return overMcp(client, () => client.close())
   },
   'MCP over HTTP': async () => {
-    const child = spawn(process.execPath, [bin, 'mcp', '--http', '0', '--no-token'], { cwd: workspace.root, env: surroundings(workspace), stdio: ['ignore', 'ignore', 'pipe'] })
+    const child = spawn(process.execPath, [bin, 'mcp', '--http', '0', '--no-token', '--structured'], { cwd: workspace.root, env: surroundings(workspace), stdio: ['ignore', 'ignore', 'pipe'] })
     let said = ''
     await new Promise<void>((resolve) => child.stderr.on('data', (chunk) => ((said += String(chunk)), /\/mcp"/.test(said) && resolve())))
     const client = new Client({ name: 'test', version: '1' })

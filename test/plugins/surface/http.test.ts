@@ -53,7 +53,7 @@ describe('vtcode mcp --http', () => {
   it.each([[{}], [{ versionNegotiation: { mode: { pin: '2026-07-28' } } }]] as [ConstructorParameters<typeof Client>[1]][])('serves the tools to a client of either revision %j', async (options) => {
     const { client } = await connect(options)
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('unified_file')
-    expect((await client.callTool(read)).structuredContent).toMatchObject({ content: 'hello\n' })
+    expect((await client.callTool(read)).content).toEqual([{ type: 'text', text: 'hello\n' }])
     await expect(client.callTool({ name: '__proto__', arguments: {} })).rejects.toMatchObject({ code: -32602 })
     await client.close()
   })

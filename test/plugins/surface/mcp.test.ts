@@ -107,27 +107,27 @@ describe('vtcode mcp', () => {
     }
   })
 
-  it('answers with the output as structured content, text first, then the content blocks, notices in _meta and at the end of the text', async () => {
+  it('answers with text, notices at its end and in _meta, then the content blocks; the value stays with us', async () => {
     await using made = await workspace()
     await using connected = await connect(made)
     const result = await connected.client.callTool({ name: 'probe', arguments: { act: 'say', text: 'hi' } })
     expect(result).toMatchObject({
-      structuredContent: { said: 'hi' },
       content: [{ type: 'text', text: 'said hi\n[X_NOTE] a remark' }, { type: 'image', data: 'AAAA' }],
       _meta: { 'vtcode/notices': [{ code: 'X_NOTE', message: 'a remark' }] },
     })
     expect(result.isError).toBeFalsy()
+    expect(result).not.toHaveProperty('structuredContent')
   })
 
   it('answers a failed call with isError and the error, an unknown tool with a JSON-RPC error', async () => {
     await using made = await workspace()
     await using connected = await connect(made)
     const failed = await connected.client.callTool({ name: 'unified_file', arguments: { action: 'read', path: '../secret' } })
-    expect(failed).toMatchObject({ isError: true, structuredContent: { error: { code: 'VT_PATH_OUTSIDE' } } })
+    expect(failed).toEqual({ isError: true, content: [{ type: 'text', text: "VT_PATH_OUTSIDE: '../secret' leads outside the workspace.\nUse a path inside the workspace." }] })
     for (const name of ['nonsense', '__proto__', 'constructor', 'toString']) {
       await expect(connected.client.callTool({ name, arguments: {} })).rejects.toMatchObject({ code: -32602 })
     }
-    expect(await connected.client.callTool(read)).toMatchObject({ structuredContent: { content: 'hello\n' } })
+    expect((await connected.client.callTool(read)).content).toEqual([{ type: 'text', text: 'hello\n' }])
   })
 
   it('reports progress that grows, at most ten times a second, and none after the result', async () => {
@@ -151,7 +151,7 @@ describe('vtcode mcp', () => {
     const stop = new AbortController()
     const call = connected.client.callTool({ name: 'probe', arguments: { act: 'wait' } }, { signal: stop.signal, onprogress: () => stop.abort() })
     await expect(call).rejects.toThrow()
-    expect((await connected.client.callTool(read)).structuredContent).toMatchObject({ content: 'hello\n' })
+    expect((await connected.client.callTool(read)).content).toEqual([{ type: 'text', text: 'hello\n' }])
     await expect.poll(() => existsSync(`${made.root}/told`), { timeout: 10_000 }).toBe(true)
   })
 
@@ -187,7 +187,7 @@ describe('vtcode mcp', () => {
       expect(result.isError ?? false).toBe(action === 'decline')
     }
     await using mute = await connect(made, ['-c', 'policy.ask=["Read(a.txt)"]'])
-    expect(await mute.client.callTool(read)).toMatchObject({ isError: true, structuredContent: { error: { code: 'VT_POLICY_NEEDS_APPROVAL' } } })
+    expect(await mute.client.callTool(read)).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/^VT_POLICY_NEEDS_APPROVAL: /) }] })
   })
 
   it('writes files of the workspace unasked, unless the settings or a flag say another mode', async () => {
@@ -196,17 +196,17 @@ describe('vtcode mcp', () => {
     await using connected = await connect(made)
     expect((await connected.client.callTool(write)).isError).toBeUndefined()
     await using strict = await connect(made, ['--mode', 'ask'])
-    expect((await strict.client.callTool(write)).structuredContent).toMatchObject({ error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
+    expect(await strict.client.callTool(write)).toMatchObject({ content: [{ text: expect.stringMatching(/^VT_POLICY_NEEDS_APPROVAL: /) }] })
     await made.write('../home/.vtcode/vtcode.config.yaml', 'policy: { mode: plan }\n')
     await using planning = await connect(made)
-    expect((await planning.client.callTool(write)).structuredContent).toMatchObject({ error: { code: 'VT_POLICY_DENIED' } })
+    expect(await planning.client.callTool(write)).toMatchObject({ content: [{ text: expect.stringMatching(/^VT_POLICY_DENIED: /) }] })
   })
 
   it('keeps stdout for the protocol whatever a plugin prints', async () => {
     await using made = await workspace()
     const raw = await new Raw(made).open()
     raw.send({ id: 1, method: 'tools/call', params: { name: 'probe', arguments: { act: 'print', text: 'x' } } })
-    expect((await raw.answer(1)).result).toMatchObject({ structuredContent: { said: 'x' } })
+    expect((await raw.answer(1)).result).toMatchObject({ content: [{ text: 'said x\n[X_NOTE] a remark' }, {}] })
     raw.child.stdin.end()
     expect(await raw.exit).toBe(0)
   })
@@ -215,15 +215,15 @@ describe('vtcode mcp', () => {
     await using made = await workspace()
     await using connected = await connect(made, [], { versionNegotiation: { mode: { pin: '2026-07-28' } } })
     expect((await connected.client.listTools()).tools.map(({ name }) => name)).toContain('probe')
-    expect((await connected.client.callTool(read)).structuredContent).toMatchObject({ content: 'hello\n' })
+    expect((await connected.client.callTool(read)).content).toEqual([{ type: 'text', text: 'hello\n' }])
   })
 
   it('answers 1,000 calls in flight at once, each with its own', async () => {
     await using made = await workspace()
     await using connected = await connect(made)
     const calls = Array.from({ length: 1_000 }, (_, i) => connected.client.callTool({ name: 'probe', arguments: { act: 'say', text: `${i}` } }))
-    const said = (await Promise.all(calls)).map(({ structuredContent }) => (structuredContent as { said: string }).said)
-    expect(said).toEqual(Array.from({ length: 1_000 }, (_, i) => `${i}`))
+    const said = (await Promise.all(calls)).map(({ content }) => (content as { text: string }[])[0]!.text)
+    expect(said).toEqual(Array.from({ length: 1_000 }, (_, i) => `said ${i}\n[X_NOTE] a remark`))
   })
 })
 
@@ -234,10 +234,23 @@ describe('the wire', () => {
     for (const line of ['garbage', '42', 'null', '[]', '{}', '{"jsonrpc":"1.0","id":1,"method":"ping"}', '\u0000\u0001', '', '{"jsonrpc":"2.0","id":{},"method":"ping"}']) raw.child.stdin.write(`${line}\n`)
     raw.child.stdin.write(Buffer.from([0xff, 0xfe, 10]))
     raw.send({ id: 9, method: 'tools/call', params: read })
-    expect((await raw.answer(9)).result).toMatchObject({ structuredContent: { content: 'hello\n' } })
+    expect((await raw.answer(9)).result).toMatchObject({ content: [{ text: 'hello\n' }] })
     const codes = raw.lines.flatMap(({ error }) => error?.code ?? [])
     expect(codes.filter((code) => code === -32700)).toHaveLength(3)
     expect(codes.filter((code) => code === -32600)).toHaveLength(6)
+    raw.child.stdin.end()
+    expect(await raw.exit).toBe(0)
+  })
+
+  it('answers a request whose _meta is none, or holds what is none, with an error', async () => {
+    await using made = await workspace()
+    const raw = await new Raw(made).open()
+    const wrong = [5, 'x', [], null, { progressToken: {} }, { progressToken: 1.5 }, { 'io.modelcontextprotocol/related-task': 5 }, { 'io.modelcontextprotocol/related-task': { taskId: 1 } }]
+    wrong.forEach((_meta, id) => raw.send({ id, method: 'tools/call', params: { ...read, _meta } }))
+    const codes = await Promise.all(wrong.map(async (_, id) => (await raw.answer(id)).error?.code))
+    expect(codes).toEqual(wrong.map(() => -32602))
+    raw.send({ id: 'good', method: 'tools/call', params: { ...read, _meta: { progressToken: 7, 'com.example/other': [1] } } })
+    expect((await raw.answer('good')).result).toMatchObject({ content: [{ text: 'hello\n' }] })
     raw.child.stdin.end()
     expect(await raw.exit).toBe(0)
   })
@@ -298,7 +311,7 @@ describe('the wire', () => {
     const messages = [{ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'pipe', version: '1' } } }, { method: 'notifications/initialized' }, { id: 2, method: 'tools/call', params: read }]
     const ran = await vtcode(made, ['mcp'], { stdin: messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('') })
     expect(ran.code).toBe(0)
-    expect(JSON.parse(ran.stdout.trim().split('\n')[1]!)).toMatchObject({ id: 2, result: { structuredContent: { content: 'hello\n' } } })
+    expect(JSON.parse(ran.stdout.trim().split('\n')[1]!)).toMatchObject({ id: 2, result: { content: [{ text: 'hello\n' }] } })
   })
 
   it.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'stdin', 'stdout'] as const)('is gone within two seconds after %s, though a call hangs', async (end) => {

@@ -42,7 +42,7 @@ describe('over pipes', () => {
   it('progress of ten thousand steps a second is throttled, two calls with one token are both answered, and the time of a call ends all the same', async () => {
     await using made = await workspace()
     const child = spawn(process.execPath, [bin, 'mcp'], { cwd: made.root, env: surroundings(made), stdio: ['pipe', 'pipe', 'ignore'] })
-    const lines: { id?: unknown; method?: string; result?: { isError?: boolean; structuredContent?: { error?: { code: string } } } }[] = []
+    const lines: { id?: unknown; method?: string; result?: { isError?: boolean; content?: { text: string }[] } }[] = []
     let rest = ''
     child.stdout.on('data', (chunk) => {
       const parts = (rest + chunk).split('\n')
@@ -64,7 +64,7 @@ describe('over pipes', () => {
     expect(told).toBeGreaterThan(1)
     expect(told).toBeLessThan(200)
     call(4, 60_000, 'long')
-    expect((await answer(4)).result).toMatchObject({ isError: true, structuredContent: { error: { code: 'VT_CALL_TIMEOUT' } } })
+    expect((await answer(4)).result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/^VT_CALL_TIMEOUT: /) }] })
     const after = lines.length
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(lines.slice(after)).toEqual([])
@@ -122,7 +122,7 @@ describe('over HTTP', () => {
     expect(await Promise.all(answers)).toEqual(Array(200).fill(false))
     const writes = clients.map((client, i) => client.callTool({ name: 'unified_file', arguments: { action: 'write', path: `own/${i}.txt`, content: `${i}` } }))
     await Promise.all(writes)
-    const texts = await Promise.all(clients.map(async (client, i) => ((await client.callTool({ name: 'unified_file', arguments: { action: 'read', path: `own/${i}.txt` } })).structuredContent as { content: string }).content))
+    const texts = await Promise.all(clients.map(async (client, i) => ((await client.callTool({ name: 'unified_file', arguments: { action: 'read', path: `own/${i}.txt` } })).content as { text: string }[])[0]!.text))
     expect(texts).toEqual(clients.map((_, i) => `${i}`))
     await Promise.all(clients.map(async (client) => {
       if (client.transport instanceof StreamableHTTPClientTransport && client.transport.sessionId) await client.transport.terminateSession()
@@ -135,7 +135,7 @@ describe('over HTTP', () => {
     for (let i = 0; i < 150; i++) statuses.push((await post({ 'mcp-session-id': crypto.randomUUID(), 'mcp-protocol-version': '2025-11-25' }, { method: 'tools/list' })).status)
     expect(new Set(statuses)).toEqual(new Set([404, 429]))
     const client = await connect()
-    expect((await client.callTool(read)).structuredContent).toMatchObject({ content: 'hello\n' })
+    expect((await client.callTool(read)).content).toEqual([{ type: 'text', text: 'hello\n' }])
     await client.close()
   })
 
@@ -171,7 +171,7 @@ describe('over HTTP', () => {
     const half = open(`GET /mcp HTTP/1.1\r\nHost: ${url.host}\r\n`)
     for (const options of [{}, modern]) {
       const client = await connect(options)
-      expect((await client.callTool(read)).structuredContent).toMatchObject({ content: 'hello\n' })
+      expect((await client.callTool(read)).content).toEqual([{ type: 'text', text: 'hello\n' }])
       await client.close()
     }
     await Promise.all([silent, half])

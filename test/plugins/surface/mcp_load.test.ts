@@ -67,7 +67,7 @@ it('settles 1,000 mixed calls in flight at once, each with its own answer, and r
   await using page = await serve((_, response) => response.end('<p>a page</p>'))
   const client = new Client({ name: 'test', version: '1' })
   const flags = ['--mode', 'full-auto', '-c', 'automation.full_auto={"enabled":true,"allowed_tools":["read","write","exec","net"]}', '-c', 'web.private_hosts=["127.0.0.1"]', '-c', 'tools.max_repeated_tool_calls=0']
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, ...flags, 'mcp'], cwd: made.root, env: surroundings(made) }))
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, ...flags, 'mcp', '--structured'], cwd: made.root, env: surroundings(made) }))
   const call = async (tool: string, input: object) => {
     const { structuredContent, isError } = await client.callTool({ name: tool, arguments: { ...input } }, { timeout: 300_000 })
     return isError ? { failed: structuredContent } : (structuredContent as Record<string, unknown>)

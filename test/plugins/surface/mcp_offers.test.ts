@@ -53,7 +53,7 @@ describe('resources', () => {
     await using made = await tempWorkspace({})
     await using it = await connect(made, {}, { manifests: [plugin], policy: { mode: 'full-auto' }, automation: { full_auto: { enabled: true } } })
     const run = await it.client.callTool({ name: 'unified_exec', arguments: { action: 'run', command: 'seq 1 20000', yield_time_ms: 5000 } })
-    expect(run.structuredContent).toMatchObject({ exit_code: 0 })
+    expect(run.isError).toBeUndefined()
     const kept = (await it.client.listResources()).resources.filter(({ uri }) => uri.startsWith('vtcode://spool/'))
     const contents = await Promise.all(kept.map(async ({ uri }) => (await it.client.readResource({ uri })).contents[0] as { text: string }))
     expect(textsOf(contents)).toContainEqual(expect.stringMatching(/^1\n2\n[^]*\n20000\n$/))
@@ -61,13 +61,17 @@ describe('resources', () => {
 })
 
 describe('prompts', () => {
-  it('are those of manifests and of skills that are for users, filled in with what the user said', async () => {
-    const files = { ...skill('ship', 'user-invocable: true\nargument-hint: where to\n', 'Ship it to $ARGUMENTS.'), ...skill('plain', '', 'For models.'), ...skill('mine', 'disable-model-invocation: true\n', 'Only for me.') }
+  it('are those of manifests and of all skills that do not say they are not for users, filled in with what the user said', async () => {
+    const ordered = skill('order', 'argument-hint: what, how many\n', 'Order $2 of $1; not $12.')
+    const files = { ...skill('ship', 'user-invocable: true\nargument-hint: where to\n', 'Ship it to $ARGUMENTS.'), ...ordered, ...skill('plain', '', 'For all.'), ...skill('models', 'user-invocable: false\n', 'For models.'), ...skill('mine', 'disable-model-invocation: true\n', 'Only for me.') }
     await using made = await tempWorkspace(files)
     await using it = await connect(made)
-    const names = (await it.client.listPrompts()).prompts.map(({ name }) => name)
-    expect(names).toEqual(expect.arrayContaining(['test_simple_prompt', 'ship', 'mine']))
-    expect(names).not.toContain('plain')
+    const { prompts } = await it.client.listPrompts()
+    const names = prompts.map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining(['test_simple_prompt', 'ship', 'order', 'plain', 'mine', 'commit-and-pr']))
+    expect(names).not.toContain('models')
+    expect(prompts.filter(({ name }) => ['order', 'plain'].includes(name)).map((prompt) => prompt.arguments)).toEqual([[{ name: 'arguments', description: 'what, how many' }], undefined])
+    expect(JSON.stringify((await it.client.getPrompt({ name: 'order', arguments: { arguments: '"red shoes" 3 $1' } })).messages)).toContain('Order 3 of red shoes; not $12.')
     const shipped = await it.client.getPrompt({ name: 'ship', arguments: { arguments: 'Oslo & $1' } })
     expect(shipped.messages).toEqual([{ role: 'user', content: expect.objectContaining({ text: expect.stringContaining('Ship it to Oslo & $1.') }) }])
     expect(JSON.stringify((await it.client.getPrompt({ name: 'mine' })).messages)).toContain('Only for me.')

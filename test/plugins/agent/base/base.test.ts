@@ -70,7 +70,7 @@ describe('the loop detector', () => {
 describe('a result as the model reads it', () => {
   it('names the code, the hint and the next step of a failure, and the remarks', () => {
     const { text, is_error } = textOfResult({ ok: false, error: { code: 'VT_X', message: 'm', hint: 'h', retryable: false, next: { tool: 't', input: { a: 1 } } }, notices: [{ code: 'VT_N', message: 'n' }] })
-    expect([is_error, text.split('\n')]).toEqual([true, ['ERROR VT_X: m', 'Hint: h', 'Next: {"tool":"t","input":{"a":1}}', '[VT_N] n']])
+    expect([is_error, text.split('\n')]).toEqual([true, ['ERROR VT_X: m', 'Hint: h', 'Next: t {"a":1}', '[VT_N] n']])
     expect(textOfResult({ ok: true, output: { spool_path: '.vtcode/spool/a' }, text: 't' })).toEqual({ text: 't', is_error: false, spool_path: '.vtcode/spool/a' })
   })
   it('refers to an earlier one only where that is long, whole and the same', () => {

@@ -190,8 +190,8 @@ describe('a person', () => {
       })
       const codes = []
       for (const text of ['touch made', 'touch made']) {
-        const { structuredContent } = await client.callTool({ name: 'unified_exec', arguments: { action: 'run', command: text } })
-        codes.push((structuredContent as { error?: { code: string } }).error?.code ?? 'ok')
+        const { isError, content } = await client.callTool({ name: 'unified_exec', arguments: { action: 'run', command: text } })
+        codes.push(isError ? (content as { text: string }[])[0]!.text.split(':')[0]! : 'ok')
       }
       await client.close()
       return [codes, asked, shown]
