@@ -37,11 +37,16 @@ interface Entry extends SteeringName {
   depth: number
 }
 const entries: Entry[] = steeringNames.map((one) => {
-  const parts = one.name.split('/').map((part) => wildcard(part))
+  const parts = one.name.split('/').map((part) => (part.includes('*') ? wildcard(part) : (name: string) => name === part))
   return { ...one, parts, depth: parts.length }
 })
+// Most names of a workspace begin no entry: they are looked up once, and held against few patterns.
+const firstOf = ({ name }: SteeringName): string => name.split('/')[0]!
+const patterns = entries.filter((one) => firstOf(one).includes('*'))
+const known = new Map<string, Entry[]>()
+for (const one of entries) known.set(firstOf(one), [...(known.get(firstOf(one)) ?? []), one])
 const entriesOf = (names: string[], at: number): Entry[] =>
-  entries.filter(({ parts, at: where }) => (where === 'anywhere' || at === 0) && parts.every((matches, index) => names[at + index] !== undefined && matches(names[at + index]!)))
+  [...(known.get(names[at]!) ?? []), ...patterns].filter(({ parts, at: where }) => (where === 'anywhere' || at === 0) && parts.every((matches, index) => names[at + index] !== undefined && matches(names[at + index]!)))
 
 /** Names in a folder that steers below which tools and commands write. */
 export function openIn(path: string): readonly string[] {
