@@ -36,7 +36,7 @@ export interface Call<Input = JsonObject> {
   readonly at: number
   readonly caller: { readonly surface: string; readonly depth: number; readonly alias?: string; readonly sandbox?: 'strict' | 'none' }
   /** What is left of the rights, of the kernel's and of each call that this one is a part of: all of them hold. */
-  readonly only?: readonly RightsLeft[]
+  readonly only?: readonly RightsLeft[] | undefined
 }
 /** What is left of the rights of a call; of what is not said nothing was taken away. */
 export interface RightsLeft {

@@ -182,7 +182,7 @@ function unchecked(calls: Calls, target: CallTarget | undefined, { tool, sent, o
     effects: slot?.info.effects ?? [],
     places: [],
     mode,
-    ...(only && { only }),
+    only,
     session: options.session ?? 'main',
     at: Date.now(),
     caller: callerOf({ options, depth }, calls.surface, target?.alias?.slot.info.slot),
@@ -210,7 +210,7 @@ async function check(calls: Calls, generation: Generation, { slot, raw, alias }:
       return (places ??= deepFreeze(placesOf(confined, slot.shape, effects, calls.workspace)))
     },
     mode: rights.mode,
-    ...(rights.only && { only: rights.only }),
+    only: rights.only,
     session: options.session ?? 'main',
     at: Date.now(),
     caller: deepFreeze(callerOf({ options, depth }, calls.surface, alias?.slot.info.slot)),

@@ -44,6 +44,8 @@ class SessionState implements Session {
 export interface CallRun {
   readonly slot: SlotInfo
   readonly only: Call['only']
+  /** What its handlers and policies may know of the program, where not all of its tools are left; made on first use. */
+  host?: Host
   readonly session: Session
   readonly cancel: LazyAbort
   readonly options: CallOptions
@@ -122,8 +124,9 @@ class CallContext implements Context {
     return this.run.session
   }
   get host() {
-    const { services: { host }, run: { only } } = this
-    return only ? { ...host, slots: () => host.slots(only) } : host
+    const { services: { host }, run } = this
+    const { only } = run
+    return only ? (run.host ??= { ...host, slots: () => host.slots(only) }) : host
   }
   get explain() {
     const { notes } = this.run

@@ -13,8 +13,9 @@ const permission: Policy = async (call, context) => {
   const rules = rulesOfSettings(context.settings as Blocks, call.mode, context.workspace.root)
   const facts = factsOf(call, context)
   if (context.explain && facts.hasCommand) context.explain(await explainCommands(facts, rules))
-  const beyond = call.only && (await beyondRights(facts, call.only, rules))
-  if (beyond !== undefined) return verdict(call, { kind: 'deny', reason: beyond, way: widened })
+  const beyond = call.only && beyondRights(facts, call.only, rules)
+  const reason = beyond === undefined ? undefined : await beyond
+  if (reason !== undefined) return verdict(call, { kind: 'deny', reason, way: widened })
   const denied = await hit(facts, rules.deny)
   if (denied) return byRule(call, 'deny', denied, context)
   const byMode = await worstOf(facts, rules)

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createKernel } from 'vtcode'
+import { inTurn, median } from './measure.mjs'
 
 const CALLS = 20_000
 const ROUNDS = 7
@@ -15,12 +16,35 @@ export default async function bench() {
     const bare = await perCall(folder, { policies: 0, compactors: 0 })
     const all = await perCall(folder, { policies: 0, compactors: 0, builtin: true })
     const aside = await perCall(folder, { policies: 0, compactors: 0, builtin: true, isolate: 'process' })
+    const rights = await addedByRights(folder)
     return [
       { name: 'a call with 5 policies and 3 compactors', goal: 20, ratio: ours, unit: 'µs', detail: `best of ${ROUNDS} × ${CALLS} calls; without any ${bare.toFixed(1)} µs; with all the built-in ones, which keep a record of every call, ${all.toFixed(1)} µs; and to a module of others, in its own process, ${aside.toFixed(0)} µs` },
+      { name: 'what `mode` and `only` add to a call', goal: 2, ratio: rights.added, unit: 'µs', detail: `processor time, ${rights.rounds} rounds of ${rights.calls} calls in turn on one kernel with all built-in policies: ${rights.without.toFixed(1)} µs without them; by the clock ${rights.clock.toFixed(2)} µs` },
     ]
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Calls with rights of their own and without, in turn on one kernel. */
+async function addedByRights(folder) {
+  const [calls, rounds] = [5_000, 41]
+  const plugins = join(folder, 'rights')
+  mkdirSync(plugins)
+  writeFileSync(join(plugins, 'nothing.yaml'), 'name: nothing\ndescription: Does nothing.\neffects: [read]\ninput: { properties: { text: { type: string } } }\nmodule: ./nothing.js\n')
+  writeFileSync(join(plugins, 'nothing.js'), 'export default () => ({ ok: true, output: { done: true } })')
+  const kernel = await createKernel({ workspace: folder, home: folder, mode: 'auto', config: { manifests: [plugins], plugins: { isolate: 'inline' }, tools: { max_repeated_tool_calls: 0 } } })
+  // As a thread does it: the same object with every call.
+  const options = { mode: 'ask', only: { tools: ['nothing', 'unified_search', 'unified_file/read'], writes: ['src/**'] } }
+  const run = (how) => async () => {
+    for (let i = 0; i < calls; i++) await kernel.call('nothing', { text: 'x' }, how)
+  }
+  const refused = (await Promise.all([kernel.call('nothing', { text: 'x' }, options), kernel.call('nothing', { text: 'x' })])).find(({ ok }) => !ok)
+  if (refused) throw new Error(refused.error.message)
+  const [plain, narrowed] = await inTurn([run({}), run(options)], rounds)
+  await kernel.close()
+  const each = (ms) => (ms * 1000) / calls
+  return { calls, rounds, added: each((narrowed.spent - plain.spent) / rounds), without: each(plain.spent / rounds), clock: each(median(narrowed.times.map((time, round) => time - plain.times[round]))) }
 }
 
 async function perCall(folder, { policies, compactors, builtin = false, isolate = 'inline' }) {

@@ -4,12 +4,16 @@ import { exceptedBy, leaves } from '../../../core/registry/index.js'
 import { homedir } from 'node:os'
 import { judgeCommands, namesOfPlaces, type CallFacts, type RuleSet } from '../../lib/rules/index.js'
 
-/** Why a call goes beyond what is left of the rights; nothing where it does not. */
-export async function beyondRights(facts: CallFacts, only: readonly RightsLeft[], rules: RuleSet): Promise<string | undefined> {
+/** Why a call goes beyond what is left of the rights; nothing where it does not. A promise only where it might write: every call comes here. */
+export function beyondRights(facts: CallFacts, only: readonly RightsLeft[], rules: RuleSet): string | undefined | Promise<string | undefined> {
   const { call, slot } = facts
-  for (const left of only) {
-    if (!isLeft(left, slot, call.caller.alias)) return `This call may not use ${call.slot}. Left to it: ${shown(left.tools!.map(asWords))}.`
-    const beyond = left.writes && (await beyondWrites(facts, left.writes, rules))
+  for (const left of only) if (!isLeft(left, slot, call.caller.alias)) return `This call may not use ${call.slot}. Left to it: ${shown(left.tools!.map(asWords))}.`
+  return call.effects.some((effect) => effect === 'exec' || effect === 'write') ? beyondAnyWrites(facts, only, rules) : undefined
+}
+
+async function beyondAnyWrites(facts: CallFacts, only: readonly RightsLeft[], rules: RuleSet): Promise<string | undefined> {
+  for (const { writes } of only) {
+    const beyond = writes && (await beyondWrites(facts, writes, rules))
     if (beyond !== undefined) return beyond
   }
   return undefined
@@ -23,7 +27,9 @@ function isLeft(left: RightsLeft, slot: SlotInfo, alias: string | undefined): bo
   if (!tools) return true
   if (alias !== undefined) return leaves(tools, slot, alias)
   const of = known.get(left) ?? new WeakMap<SlotInfo, boolean>()
-  const judged = of.get(slot) ?? leaves(tools, slot)
+  const before = of.get(slot)
+  if (before !== undefined) return before
+  const judged = leaves(tools, slot)
   known.set(left, of.set(slot, judged))
   return judged
 }
@@ -36,7 +42,6 @@ async function beyondWrites(facts: CallFacts, writes: readonly string[], rules: 
     const { free, reason } = facts.hasCommand ? await judgeCommands(facts, { ...rules, allow: [] }) : { free: undefined, reason: `${call.slot} runs a program` }
     return free === 'read' ? undefined : `${may}, so commands run that are known to only read: ${reason || 'this one is not'}.`
   }
-  if (!call.effects.includes('write')) return undefined
   const names = namesOfPlaces(call)
   if (names.length === 0) return `${may}, and ${call.slot} does not say what it writes.`
   const outside = names.find((name) => !patternsOf(writes, facts).some((matches) => matches(name)))
