@@ -708,12 +708,14 @@ export interface BuiltinSlots {
       /** First byte, from 0. */
       offset_bytes?: number
       page_size_bytes?: number
+      /** Of a PDF: 1-5. */
+      pages?: string
     }
     output: {
       path: string
       /** Exact text; base64 where encoding says so. */
       content: string
-      content_kind: 'text' | 'bytes' | 'image'
+      content_kind: 'text' | 'bytes' | 'image' | 'pdf'
       encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'base64'
       /** Of an image, which is among the contents of the answer. */
       mime_type?: string
@@ -727,6 +729,12 @@ export interface BuiltinSlots {
       /** Inclusive. */
       end_line?: number
       total_lines?: number
+      /** Of a PDF. */
+      page_count?: number
+      /** From 1; of a PDF. */
+      start_page?: number
+      /** Inclusive. */
+      end_page?: number
       /** From 0; of ranges of bytes. */
       offset_bytes?: number
       bytes_returned?: number

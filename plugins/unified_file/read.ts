@@ -1,6 +1,6 @@
 import type { Handler } from '../../core/index.js'
 import { readFile, readsOf, type ReadInput } from '../lib/files/index.js'
 
-/** `unified_file/read`: the whole file, a page of lines, or a range of bytes. */
+/** `unified_file/read`: the whole file, a page of lines, a range of bytes, or pages of a PDF. */
 export default ((call, { workspace, signal, session }) =>
-  readFile(call, { workspace, signal, reads: readsOf(session) })) satisfies Handler<ReadInput>
+  readFile(call, { workspace, signal, reads: readsOf(session), pdf: async (...read) => (await import('./pdf/read.js')).readPdf(...read, signal) })) satisfies Handler<ReadInput>

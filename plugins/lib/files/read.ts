@@ -4,7 +4,7 @@ import { cutAtCodePoint, decodeBytes, headBytes, nextCall, recognise, short, typ
 import { listing, missingPath } from './missing.js'
 import { again, fileAnswer } from './read/answer.js'
 import { sliceBytes } from './read/bytes.js'
-import { imageType } from './read/image.js'
+import { imageType, holdsPdf } from './read/image.js'
 import { indexLines, keptIndex } from './read/lines.js'
 import { fileOffset, hashOfText, pageOf, fileText } from './read/page.js'
 import { everything, wanted, type ReadInput, type WantedPart } from './read/request.js'
@@ -19,6 +19,8 @@ export interface ReadPlace {
   workspace: Workspace
   signal: AbortSignal
   reads: Pick<Reads, 'remember'>
+  /** Reads pages of a PDF, where somebody can. */
+  pdf?: (call: Call<ReadInput>, file: Handle) => Promise<Result>
 }
 
 /** The whole of a file, a page of its lines, or a range of its bytes. */
@@ -31,6 +33,8 @@ export async function readFile(call: Call<ReadInput>, place: ReadPlace): Promise
 async function read(call: Call<ReadInput>, file: Handle, want: WantedPart, place: ReadPlace): Promise<Result> {
   if (want.by === 'bytes') return readBytes(call, file, want, place)
   const head = await file.read(0, headBytes)
+  if (place.pdf && (want.by === 'pages' || want === everything) && holdsPdf(head)) return place.pdf(call, file)
+  if (want.by === 'pages') return fail('VT_FILE_PDF', `'${file.path}' has no pages: it is no PDF.`, { next: again(call, {}) })
   const form = recognise(head)
   const image = file.stat.bytes <= largestImage ? imageType(head) : undefined
   if (image && (form.binary || decodeBytes(head, 'utf-8').lossy)) return readImage(file, image, place)

@@ -5,7 +5,7 @@ import type { ReadInput } from './request.js'
 
 /** The call once more for another part of the file. */
 export function again({ given }: Call<ReadInput>, fields: JsonObject): Next {
-  const { max_bytes, offset_lines, page_size_lines, end_line, offset_bytes, page_size_bytes, ...rest } = given
+  const { max_bytes, offset_lines, page_size_lines, end_line, offset_bytes, page_size_bytes, pages, ...rest } = given
   return nextCall('read', { ...rest, ...fields })
 }
 

@@ -1,3 +1,6 @@
+/** A PDF may begin with bytes of others. */
+export const holdsPdf = (head: Buffer): boolean => head.subarray(0, 1024).includes('%PDF-', 0, 'latin1')
+
 /** The media type of an image by its signature; `undefined` for anything else. */
 export function imageType(head: Buffer): string | undefined {
   const starts = (text: string, at = 0) => head.toString('latin1', at, at + text.length) === text

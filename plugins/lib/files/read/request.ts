@@ -8,12 +8,15 @@ export interface ReadInput {
   end_line?: number
   offset_bytes?: number
   page_size_bytes?: number
+  /** Of a PDF: `3`, `1-5`, `7-`. */
+  pages?: string
 }
 
 /** Which part of the file is wanted. */
 export type WantedPart =
   | { by: 'bytes'; offset: number; size: number }
   | { by: 'start'; size: number }
+  | { by: 'pages' }
   /** At most `max` bytes; without `size` all the rest. */
   | { by: 'lines'; first: number; size?: number; max: number }
 
@@ -26,7 +29,10 @@ export function wanted({ input }: Call<ReadInput>): WantedPart {
   const lineFields = (['offset_lines', 'page_size_lines', 'end_line'] as const).filter((name) => input[name] !== undefined)
   const byteFields = (['offset_bytes', 'page_size_bytes'] as const).filter((name) => input[name] !== undefined)
   if (lineFields.length > 0 && byteFields.length > 0) throw conflict(lineFields[0]!, byteFields[0]!)
+  const ranged = lineFields[0] ?? byteFields[0]
+  if (input.pages !== undefined && ranged !== undefined) throw conflict('pages', ranged)
   if (page !== undefined && end !== undefined) throw conflict('page_size_lines', 'end_line')
+  if (input.pages !== undefined) return { by: 'pages' }
   if (byteFields.length > 0) return { by: 'bytes', offset: input.offset_bytes ?? 0, size: Math.min(input.page_size_bytes ?? 8192, max) }
   if (lineFields.length === 0) return input.max_bytes === undefined ? everything : { by: 'start', size: max }
   const start = first ?? 1
