@@ -9,7 +9,7 @@ type Row = [message: string, hint: string, retryable?: true]
  * wrong and quotes the value, the hint says what to do next. Codes are never reused. The codes of a slot stand in its manifest.
  */
 export const codes = {
-  VT_TOOL_UNKNOWN: ['There is no tool {tool}; known: {known}.', 'Use one of the known names.'],
+  VT_TOOL_UNKNOWN: ['There is no tool {tool}; nearest: {known}.', 'Use one of these names, or one of the list of tools.'],
   VT_ACTION_MISSING: ['{tool} needs an action; possible here: {candidates}.', 'Give "action". {example}'],
   VT_ACTION_UNKNOWN: ["{tool} has no action '{action}'; known: {known}.", 'Use one of the known actions. {example}'],
   VT_ACTION_DEPRECATED: ["{tool} no longer has the action '{action}'.", 'Use the call under `next` instead.'],

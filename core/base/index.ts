@@ -15,7 +15,7 @@ export { fail, failure, notApplied, ok, visibleResult } from './result.js'
 export { keepSecret, looksSecret, redact, redactText, sameSize, secrets, withoutValues } from './secrets.js'
 export { homeOf, sealOf, type Seal } from './seal.js'
 export { writeState, writeStateSync } from './state_file.js'
-export { nearest } from './suggest.js'
+export { likest, nearest } from './suggest.js'
 export { block, inert, inertJson, shortLine, visible, visibleJson, visibleLine, visibleText, withoutInvisible } from './visible.js'
 export type { Contribution, ContributionInfo, Inference, Kind, Layer, Manifest, PluginFolder, PromptArgument, Stage, State } from './manifest_types.js'
 export type {

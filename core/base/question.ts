@@ -11,12 +11,15 @@ export const quotedReason = (reason: string, author?: string): string => shortLi
  * What a person is asked about a call, the same at every face. Each reason is one line. The command or the path comes last, where no
  * other field can push it out of sight, and each of its lines is marked, so that none of them looks like a line of ours.
  */
-export function questionText({ slot, input }: Call, { input: schema, action }: SlotInfo, reasons: readonly string[]): string {
+export function questionText({ slot, input, given }: Call, { input: schema, action }: SlotInfo, reasons: readonly string[]): string {
   const properties = (schema['properties'] ?? {}) as Record<string, JsonObject>
   const weight = (name: string): number => order.indexOf(name === 'url' ? 'uri' : formatOf(properties[name]))
   const fields = wholeCommand(input, (name) => formatOf(properties[name]) === 'command')
   // The action of one of our slots stands in its name; a tool of others may mean anything by such a field.
-  const names = Object.keys(fields).filter((name) => name !== 'action' || action === undefined)
+  const isAction = (name: string): boolean => name === 'action' && action !== undefined
+  // What nobody said and is as always tells nothing; what somebody set for the caller is shown.
+  const isUsual = (name: string): boolean => weight(name) < 0 && !Object.hasOwn(given, name) && JSON.stringify(fields[name]) === JSON.stringify(properties[name]?.['default'])
+  const names = Object.keys(fields).filter((name) => !isAction(name) && !isUsual(name))
   const subjects = names.filter((name) => weight(name) >= 0).sort((a, b) => weight(a) - weight(b))
   return [
     `${slot} asks for approval.`,

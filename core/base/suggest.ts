@@ -12,6 +12,20 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   return best
 }
 
+/** The known names that share most with another, the likest first. */
+export function likest(name: string, known: Iterable<string>, most: number): string[] {
+  const wanted = pairs(name)
+  const likeness = (other: string): number => {
+    const own = pairs(other)
+    return (2 * [...own].filter((pair) => wanted.has(pair)).length) / (own.size + wanted.size)
+  }
+  const ranked = [...new Set(known)].map((one) => ({ one, score: likeness(one) }))
+  return ranked.sort((a, b) => b.score - a.score || (a.one < b.one ? -1 : 1)).slice(0, most).map(({ one }) => one)
+}
+
+/** Its neighbouring letters; of a name as long as nobody's those of its beginning. */
+const pairs = (name: string): Set<string> => new Set(Array.from(`^${name.slice(0, 80).toLowerCase()}`, (letter, at) => letter + (name[at] ?? '').toLowerCase()))
+
 /** Levenshtein distance in UTF-16 units, exact up to 2; more is 3. */
 function distance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2 || a.length > 256) return 3

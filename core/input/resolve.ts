@@ -1,4 +1,4 @@
-import { nearest, toJson, problem, VtError, type Effect, type JsonObject, type Notice, type Resolution } from '../base/index.js'
+import { likest, nearest, toJson, problem, VtError, type Effect, type JsonObject, type Notice, type Resolution } from '../base/index.js'
 import { foldKey, isLent, isShown, reaches, slotsOf, toolName, type AliasPart, type Reader, type Registry, type Slot, type Tool } from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 import { translate } from './alias.js'
@@ -50,8 +50,7 @@ function unknownTool({ slots, tools, routes }: Registry, wanted: string, reader:
   const shown = (slot: Slot | undefined) => slot !== undefined && isShown({ slots }, reader, slot)
   const names = [...tools.values()].flatMap((tool) => (slotsOf(tool).some(shown) ? [tool.name] : [])).sort()
   const others = [...routes].flatMap(([name, slot]) => (slots.has(slot) && reaches({ slots }, reader, slots.get(slot)!) ? [name] : []))
-  const like = nearest(wanted, [...names, ...others])
-  return problem('VT_TOOL_UNKNOWN', { tool: JSON.stringify(wanted.slice(0, 80)), known: like ? `${like} is the nearest of ${names.join(', ')}` : names.join(', ') })
+  return problem('VT_TOOL_UNKNOWN', { tool: JSON.stringify(wanted.slice(0, 80)), known: likest(wanted, [...names, ...others], 3).join(', ') })
 }
 
 /** What belongs to a face is there for that face alone. */

@@ -8,6 +8,7 @@ import { imageType, holdsPdf } from './read/image.js'
 import { indexLines, keptIndex } from './read/lines.js'
 import { fileOffset, hashOfText, pageOf, fileText } from './read/page.js'
 import { everything, wanted, type ReadInput, type WantedPart } from './read/request.js'
+import { firstLines } from './read/shown.js'
 import type { Reads } from './reads.js'
 
 type Bytes = Extract<WantedPart, { by: 'bytes' }>
@@ -86,7 +87,13 @@ async function readLines(call: Call<ReadInput>, file: Handle, form: TextForm, wa
     bom: form.bom > 0,
   }
   const more = page.cut || page.last < total
-  return fileAnswer(file, output, `lines ${first}-${page.last} of ${total}`, more ? next : undefined)
+  const answer = fileAnswer(file, output, `lines ${first}-${page.last} of ${total}`, more ? next : undefined)
+  if (want !== everything) return answer
+  // What nobody asked a part of is whole as a value; a model is shown its beginning.
+  const wide = (byte: number) => form.bom + 2 * page.bytes.toString('utf8', 0, byte).length
+  const shown = firstLines(page.bytes, (byte) => (form.encoding === 'utf-8' ? text.from + byte : wide(byte)))
+  const rest = shown.lines < page.last ? `[lines 1-${shown.lines} of ${total}; next offset_lines=${shown.lines + 1}]` : answer.text!.slice(content.length)
+  return { ...answer, text: shown.text + rest }
 }
 
 /** The first bytes of a text that is longer than asked for. */

@@ -56,7 +56,7 @@ export function renderMatches(matches: Match[], { total, files, searched, path, 
     const [first = '', ...rest] = match.text.split('\n')
     const indent = ' '.repeat(String(match.line_number).length + 1)
     lines.push(`${match.line_number}:${first}`, ...rest.map((line) => indent + line))
-    lines.push(...captures(match).map(([name, value]) => `  $${name} = ${cut(value.replaceAll('\n', '⏎'), 120).text}`))
+    lines.push(...captures(match).filter(([, value]) => value !== '').map(([name, value]) => `  $${name} = ${cut(value.replaceAll('\n', '⏎'), 120).text}`))
   }
   const all = `${pluralized(total, 'match', 'matches')} in ${pluralized(files, 'file')}`
   return [...lines, '', next === undefined ? all : `${matches.length} of ${all}; continue with skip=${next}`].join('\n')

@@ -4,7 +4,7 @@ import { fc } from '../../support/property.js'
 
 type Question = Parameters<typeof questionText>
 const slot = { input: { properties: { command: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }], format: 'command' }, path: { type: 'string', format: 'workspace-path' } } } } as unknown as Question[1]
-const asked = (input: object, reasons: string[] = ['It runs a program.']): string => questionText({ slot: 'demo/run', input } as unknown as Question[0], slot, reasons)
+const asked = (input: object, reasons: string[] = ['It runs a program.']): string => questionText({ slot: 'demo/run', input, given: input } as unknown as Question[0], slot, reasons)
 
 describe('a question about a call', () => {
   it('ends with the command, however large the rest is', () => {

@@ -150,8 +150,9 @@ describe('the name of a tool', () => {
     expect(await booted.call(name, { text: 'x' })).toMatchObject({ ok: true })
   })
 
-  it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', '', 'ecko', 'talk/sing'])('%j is unknown and the known ones are told', async (name) => {
+  it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', '', 'ecko', 'talk/sing'])('%j is unknown and the three nearest are told', async (name) => {
     const error = await problem(name, { text: 'x' })
-    expect(error).toMatchObject({ code: 'VT_TOOL_UNKNOWN', message: expect.stringContaining('echo') })
+    expect(error).toMatchObject({ code: 'VT_TOOL_UNKNOWN', message: expect.stringMatching(/; nearest: [\w/]+, [\w/]+, [\w/]+\.$/) })
+    if (name === 'ecko') expect(error.message).toContain('nearest: echo')
   })
 })

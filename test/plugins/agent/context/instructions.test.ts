@@ -180,7 +180,7 @@ describe('the system prompt', () => {
 })
 
 describe('old results', () => {
-  const files = Object.fromEntries(Array.from({ length: 6 }, (_, index) => [`f${index}.txt`, `word${index} `.repeat(500)]))
+  const files = Object.fromEntries(Array.from({ length: 6 }, (_, index) => [`f${index}.txt`, `word${index} word${index}\n`.repeat(250)]))
   const read = (index: number) => ({ toolCalls: [call('unified_file', { action: 'read', path: `f${index}.txt` })] })
   const script = [0, 1, 2, 3, 4].flatMap((index) => [read(index), { content: `seen ${index}` }])
   const turns = async (clearing: object) => {
