@@ -74,6 +74,8 @@ export function buildModel(source: ProviderSource, name: string): Model {
 
 interface Snapshot {
   as_of: string
+  /** Provider to the model that is asked where nobody has chosen one. */
+  first: Record<string, string>
   models: Record<string, ModelFacts>
 }
 let read: Snapshot | undefined

@@ -107,19 +107,41 @@ export function isReady({ entry, builtin }: ProviderSource, env: Env): boolean {
   return entry.auth !== undefined || (!builtin && entry.api_key_env === undefined)
 }
 
-/** The model that `id` names, `<provider>/<model>`, or `<provider>` for its default one. Throws VT_LLM_NO_MODEL. */
+/**
+ * The model that `id` names: `<provider>/<model>`, `<provider>` for its first one, or a model that a provider at hand is known to have. Without an id
+ * it is that of the only provider at hand. Throws VT_LLM_NO_MODEL, which lists what could be said.
+ */
 export function findModel(kernel: Kernel, env: Env, id: string | undefined): Model {
   const { all } = providerSources(kernel, env)
   const ready = all.filter((source) => isReady(source, env) && (!source.builtin || keyVariable(source.entry) !== undefined))
-  const known = ready.length > 0 ? `Providers at hand: ${ready.map(({ entry }) => entry.name).join(', ')}.` : 'No provider is configured, and no key of a known one is in the environment.'
-  if (!id) throw new AgentError('VT_LLM_NO_MODEL', `No model is chosen. ${known}`)
+  if (!id) return onlyModel(ready)
   const [provider = '', ...rest] = id.split('/')
   const source = all.find(({ entry }) => entry.name === provider)
-  if (!source) throw new AgentError('VT_LLM_NO_MODEL', `There is no provider '${provider}' (model '${id}'). ${known}`)
-  const name = rest.join('/') || source.entry.model || knownModels(source)[0]
+  // A model's own name may hold a slash, as those of OpenRouter do.
+  const owners = source ? [] : ready.filter((one) => knownModels(one).includes(id))
+  if (owners.length === 1) return buildModel(owners[0]!, id)
+  if (owners.length > 1) throw new AgentError('VT_LLM_NO_MODEL', `Several providers have '${id}'.`, { hint: `Say which: ${owners.map(({ entry }) => `--model ${entry.name}/${id}`).join(', ')}` })
+  if (!source) throw new AgentError('VT_LLM_NO_MODEL', `There is no provider '${provider}' (model '${id}').`, ready.length > 0 ? { hint: choices(ready) } : {})
+  const name = rest.join('/') || firstModel(source)
   if (!name) throw new AgentError('VT_LLM_NO_MODEL', `The provider '${provider}' names no model: say ${provider}/<model>.`)
   return buildModel(source, name)
 }
+
+/** What is asked where nobody has chosen: the first model of the only provider that can be asked. */
+function onlyModel(ready: ProviderSource[]): Model {
+  const [source] = ready
+  if (!source) throw new AgentError('VT_LLM_NO_MODEL', 'No model is chosen, no provider is configured, and no key of a known one is in the environment.')
+  const name = firstModel(source)
+  if (ready.length > 1 || !name) throw new AgentError('VT_LLM_NO_MODEL', `No model is chosen. Providers that can be asked: ${ready.map(({ entry }) => entry.name).join(', ')}.`, { hint: choices(ready) })
+  return buildModel(source, name)
+}
+
+const choices = (ready: ProviderSource[]): string =>
+  `Choose one: ${ready.map((source) => `--model ${[source.entry.name, firstModel(source) ?? '<model>'].join('/')}`).join(', ')}. To keep it: agent.model in ~/.vtcode/vtcode.config.yaml. \`vtcode models list\` shows more; providers of your own stand there under custom_providers.`
+
+/** What an entry names as its model, else the one that we would take, else the first that it lists. */
+const firstModel = (source: ProviderSource): string | undefined =>
+  source.entry.model ?? (source.builtin ? snapshot().first[source.entry.name] : undefined) ?? knownModels(source)[0]
 
 /** The models that are known without asking anybody. */
 export function knownModels({ entry: { name, model, models = [], profiles = {} }, builtin }: ProviderSource): string[] {
