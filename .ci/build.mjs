@@ -1,7 +1,7 @@
 // Builds build/, every module by tsc, for tests of rooms and for this script, and dist/, the program: bundles, and the data beside them.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -59,6 +59,7 @@ cpSync(`build/${grammars}`, `dist/${grammars}`, { recursive: true, filter: (file
 await rollDeclarations()
 await bundleProgram(catalogue)
 await bundleSdk()
+chmodSync('dist/core/bin.js', 0o755)
 writeFileSync('build/.stamp', stamp)
 
 /** Changes when one of these files, or of the files in these folders, does. */
