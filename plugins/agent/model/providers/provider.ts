@@ -136,8 +136,11 @@ function onlyModel(ready: ProviderSource[]): Model {
   return buildModel(source, name)
 }
 
-const choices = (ready: ProviderSource[]): string =>
-  `Choose one: ${ready.map((source) => `--model ${[source.entry.name, firstModel(source) ?? '<model>'].join('/')}`).join(', ')}. To keep it: agent.model in ~/.vtcode/vtcode.config.yaml. \`vtcode models list\` shows more; providers of your own stand there under custom_providers.`
+/** What to say, and where to keep it. */
+function choices(ready: ProviderSource[]): string {
+  const flags = ready.map((source) => `--model ${source.entry.name}/${firstModel(source) ?? '<model>'}`)
+  return `Choose one: ${flags.join(', ')}. To keep it: agent.model in ~/.vtcode/vtcode.config.yaml; providers of your own stand there under custom_providers.`
+}
 
 /** What an entry names as its model, else the one that we would take, else the first that it lists. */
 const firstModel = (source: ProviderSource): string | undefined =>
