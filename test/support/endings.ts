@@ -70,6 +70,7 @@ const plain = (text: string): string =>
   text
     .replace(/, \d+ tokens in, \d+ out(, [\d.]+ USD)?  \(session \w+\)/g, '')
     .replace(/\b\d+(\.\d+)? (ms|s)\b/g, 'N $2')
+    .replace(/costs at least [\d.]+\d/g, 'costs at least N')
     .replace(/ses_\w+/g, 'SES')
     .replace(/127\.0\.0\.1:\d+/g, 'SERVER')
 

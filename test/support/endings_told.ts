@@ -132,9 +132,9 @@ export const told: Record<string, Ending> = {
   'the money is used up': {
     asked: 1,
     log: { outcome: 'budget_limit_reached', stop: 'VT_LOOP_BUDGET', turns: ['VT_LOOP_BUDGET'] },
-    exec: { code: 1, out: '', err: ['✓ unified_file read there.txt  N s', 'budget_limit_reached: 1 turn', 'VT_LOOP_BUDGET: The budget of 1 USD is used up: 1.0000 USD were spent; the next request costs at least 0.4980.', '  Raise agent.harness.max_budget_usd to go on.'] },
-    ask: { code: 1, out: '', err: ['vtcode: error: VT_LOOP_BUDGET: The budget of 1 USD is used up: 1.0000 USD were spent; the next request costs at least 0.4970.', '  Raise agent.harness.max_budget_usd to go on.'] },
-    chat: { code: 1, out: '', err: ['✓ unified_file read there.txt  N s', 'budget_limit_reached: 1 turn', 'VT_LOOP_BUDGET: The budget of 1 USD is used up: 1.0000 USD were spent; the next request costs at least 0.4980.', '  Raise agent.harness.max_budget_usd to go on.'] },
+    exec: { code: 1, out: '', err: ['✓ unified_file read there.txt  N s', 'budget_limit_reached: 1 turn', 'VT_LOOP_BUDGET: The budget of 1 USD is used up: 1.0000 USD were spent; the next request costs at least N.', '  Raise agent.harness.max_budget_usd to go on.'] },
+    ask: { code: 1, out: '', err: ['vtcode: error: VT_LOOP_BUDGET: The budget of 1 USD is used up: 1.0000 USD were spent; the next request costs at least N.', '  Raise agent.harness.max_budget_usd to go on.'] },
+    chat: { code: 1, out: '', err: ['✓ unified_file read there.txt  N s', 'budget_limit_reached: 1 turn', 'VT_LOOP_BUDGET: The budget of 1 USD is used up: 1.0000 USD were spent; the next request costs at least N.', '  Raise agent.harness.max_budget_usd to go on.'] },
   },
   'a limit of steps': {
     asked: 2,

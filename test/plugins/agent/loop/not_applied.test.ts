@@ -1,7 +1,9 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { checkLog } from '../../../support/invariants.js'
 import { hold } from '../../../support/inside.js'
-import { call, eventsOf, home, startPeer, vtcode, type Answer, type Home } from '../../../support/peer.js'
+import { call, eventsOf, home, logOf, startPeer, vtcode, type Answer, type Home } from '../../../support/peer.js'
 
 const step = (...toolCalls: NonNullable<Answer['toolCalls']>): Answer => ({ toolCalls })
 const write = (path = 'a.txt') => call('unified_file', { action: 'write', path, content: 'x' })
@@ -10,6 +12,8 @@ const run = (command: string) => call('unified_exec', { action: 'run', command }
 const read = (path: string) => call('unified_file', { action: 'read', path })
 const done: Answer = { content: 'Done.' }
 const honest: Answer = { content: 'Not done.' }
+
+const killing = join(import.meta.dirname, '../../../support/kill.mjs')
 
 interface Ending {
   title: string
@@ -93,4 +97,28 @@ describe('what was not applied is told to the model once, then to the person', (
     await vtcode(at, ['exec', '--json', 'go'])
     expect(asked()[1].messages.at(-1).content).toMatch(/^ERROR VT_\w+: [\s\S]*\nSay: Not applied\. /)
   })
+
+  it('after kill -9 behind any write of the journal it is told no more than once, and the resumed run ends as it would have', async () => {
+    const answers = [step(write()), done, honest]
+    const byPlace = (body: any): Answer => answers[body.messages.filter(({ role }: any) => role === 'assistant').length] ?? honest
+    const play = async (kill?: number) => {
+      const peer = hold(await startPeer(Array.from({ length: 10 }, () => byPlace)))
+      const at = hold(await home(peer, {}, { settings: { agent: { model: 'peer/m' }, ...deny } }))
+      const how = kill === undefined ? {} : { node: ['--import', killing], env: { KILL_AFTER: String(kill) } }
+      const { code, out } = await vtcode(at, ['exec', '--json', '--mode', 'auto', 'change it'], how)
+      const last = kill === undefined ? out : (await vtcode(at, ['resume', '--last', '--continue-turn', '--json', '--mode', 'auto'])).out
+      const [session] = readdirSync(join(at.root, '.vtcode/sessions')).filter((name) => name.startsWith('ses_'))
+      checkLog(logOf(at, session!))
+      const facts = readFileSync(join(at.root, '.vtcode/sessions', session!, 'messages.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line))
+      const { outcome_code, not_applied } = eventsOf(last).at(-1)
+      return { code, writes: facts.length, told: facts.filter(({ tells }) => tells).length, outcome_code, not_applied }
+    }
+    const whole = await play()
+    expect(whole).toMatchObject({ code: 1, told: 1, outcome_code: 'escalated', not_applied: [{ target: 'a.txt' }] })
+    for (let n = 1; n < whole.writes; n++) {
+      const { told, outcome_code, not_applied } = await play(n)
+      // Behind the first write there is no input yet: nothing is gone on with.
+      if (n > 1) expect({ n, told, outcome_code, not_applied }).toEqual({ n, told: 1, outcome_code: 'escalated', not_applied: whole.not_applied })
+    }
+  }, 300_000)
 })
