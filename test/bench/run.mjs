@@ -1,5 +1,6 @@
 // Measures the program: `npm run bench [name…]`. Each *.bench.mjs exports `default async () => [{ name, goal, ratio, detail }]`;
-// a ratio compares two things measured in this run, so that it means the same on a slow and on a fast machine.
+// a ratio compares two things measured in this run, so that it means the same on a slow and on a fast machine. One that has more to say
+// answers `{ measures, section }`; the section stands behind the table.
 // Every bench has a process of its own, or the heap of the first would slow the last.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,8 +11,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 if (process.send) {
   const { default: bench } = await import(process.argv[2])
-  const measures = await bench()
-  process.send(measures, () => process.exit())
+  const found = await bench()
+  process.send(Array.isArray(found) ? { measures: found } : found, () => process.exit())
   await new Promise(() => {})
 }
 
@@ -26,11 +27,12 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
-const rows = new Map(previous())
+const { rows, sections } = previous()
 let failed = false
 for (const name of wanted.length > 0 ? wanted : benches) {
   process.stderr.write(`${name} …\n`)
-  const { measures, error } = await inProcess(name)
+  const { measures, section, error } = await inProcess(name)
+  if (section) sections.set(name, section)
   failed ||= Boolean(error)
   rows.set(name, (measures ?? [{ name, goal: Number.NaN, ratio: Number.NaN, detail: `failed: ${error}` }]).map(row))
 }
@@ -43,7 +45,7 @@ writeFileSync(report, `# Measures
 Written by \`npm run bench\`, on ${cpus().length} cores with Node ${process.version}. A figure is a ratio of two things measured in the same run unless it has a unit.
 
 ${table}
-`)
+${[...sections].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, text]) => `\n## ${name}\n\n${text}\n`).join('')}`)
 process.exitCode = failed ? 1 : 0
 
 /** What a bench measured, or why it could not; what it prints goes to our stderr. */
@@ -51,14 +53,14 @@ async function inProcess(name) {
   const child = fork(fileURLToPath(import.meta.url), [pathToFileURL(join(folder, `${name}.bench.mjs`)).href], {
     stdio: ['ignore', 2, 2, 'ipc'],
     // The same for everything that is compared: some variables, as those of certificates, make every start of Node slower.
-    env: { PATH: process.env.PATH, HOME: process.env.HOME },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith('VTCODE_RACE'))) },
     // NaN and Infinity survive structured cloning, not JSON.
     serialization: 'advanced',
   })
-  let measures
-  child.on('message', (message) => (measures = message))
+  let found
+  child.on('message', (message) => (found = message))
   const [code, signal] = await once(child, 'exit')
-  return measures ? { measures } : { error: `its process ended with ${signal ?? code}` }
+  return found ?? { error: `its process ended with ${signal ?? code}` }
 }
 
 /** One line of the table. `goal` is an upper bound, in the unit of `ratio`. */
@@ -67,18 +69,20 @@ function row({ name, goal, ratio, unit = '', detail = '' }) {
   return [name, number(ratio), `≤ ${number(goal)}`, ratio <= goal ? 'yes' : 'no', detail].map((cell) => String(cell).replaceAll('|', '\\|'))
 }
 
-/** The rows of benches that are not run this time stay as they were. */
+/** The rows and sections of benches that are not run this time stay as they were. */
 function previous() {
-  const rows = new Map()
+  const [rows, sections] = [new Map(), new Map()]
   let text = ''
   try {
     text = readFileSync(report, 'utf8')
   } catch {
-    return rows
+    return { rows, sections }
   }
-  for (const line of text.split('\n').filter((line) => line.startsWith('| ')).slice(1)) {
+  const [table, ...more] = text.split(/^## /m)
+  for (const part of more) sections.set(part.split('\n', 1)[0], part.slice(part.indexOf('\n')).trim())
+  for (const line of table.split('\n').filter((line) => line.startsWith('| ')).slice(1)) {
     const [name, ...cells] = line.slice(2, -2).split(' | ')
     if (benches.includes(name)) rows.set(name, [...(rows.get(name) ?? []), cells])
   }
-  return rows
+  return { rows, sections }
 }
