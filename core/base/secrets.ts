@@ -47,14 +47,20 @@ export function withoutValues(text: string, mark: Mark = plain): string {
   return clean
 }
 
-/** The text without secrets; the same string when it contains none. `after`: a sign in whose place it stands behind. */
-export function redactText(text: string, mark: Mark = plain, after = ''): string {
-  const clean = withoutValues(text, mark)
-  if (!signs.test(clean)) return clean
-  const replaced = `${after}${clean}`.replace(secret, (match: string, ...groups: unknown[]) =>
-    mark(`redacted:${names[groups.findIndex((group) => group !== undefined)]}`, match.length),
-  )
-  return replaced.slice(after.length)
+/** The text without secrets; the same string when it contains none. */
+export const redactText = (text: string, mark: Mark = plain): string => withoutFormats(withoutValues(text, mark), mark)
+
+/** What stands in a text where a format is looked for: `after` is a sign behind which it stands, `shown` what is looked at in its place, unit for unit. */
+function withoutFormats(text: string, mark: Mark, after = '', shown = text): string {
+  if (!signs.test(shown)) return text
+  let clean = ''
+  let at = 0
+  for (const match of (after + shown).matchAll(secret)) {
+    const from = match.index - after.length
+    clean += text.slice(at, from) + mark(`redacted:${names[match.slice(1).findIndex((group) => group !== undefined)]}`, match[0].length)
+    at = from + match[0].length
+  }
+  return clean + text.slice(at)
 }
 
 const beginnings = ['AKIA', 'ASIA', 'ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_', 'github_pat_', 'glpat-', 'sk-', 'xox', 'AIza', 'rk_', 'sk_', 'npm_', 'pypi-', 'eyJ']
@@ -66,18 +72,18 @@ const header = /-----BEGIN [A-Z ]*-{0,4}$/
 
 /**
  * Up to where a text can be told while more of it comes: nothing before it can still become a part of a secret, and no secret stands
- * across it. Linear in the text. `after` as in `redactText`.
+ * across it. Linear in the text. `after`: a sign behind which it stands; `json`: the text is JSON.
  */
-export function settled(raw: string, after = ''): number {
+export function settled(raw: string, after = '', json = false): number {
   // Formats are looked for behind the values that are left out by then; in their places stands what is no part of a format.
-  const text = withoutValues(raw, (_, size) => '['.repeat(size))
+  const text = plainJson(withoutValues(raw, (_, size) => '['.repeat(size)), json)
   const found = signs.test(text) ? [...(after + text).matchAll(secret)].map(({ index, 0: { length } }) => ({ from: index - after.length, to: index - after.length + length })) : []
   let cut = text.length
   for (const value of values.keys()) cut = Math.min(cut, startOfValue(raw, value))
   for (let at = -1; at !== cut; ) {
     at = cut
     const across = found.find(({ from, to }) => from < at && (to > at || to === text.length))
-    cut = Math.max(0, Math.min(at, across?.from ?? at, startAcross(raw, at), startOfFormat(text.slice(0, at), after)))
+    cut = Math.max(0, Math.min(at, across?.from ?? at, startAcross(raw, at), startOfFormat(text.slice(0, at), after), json ? startOfEscape(raw, at) : at))
   }
   return cut
 }
@@ -97,6 +103,19 @@ function startOfFormat(text: string, after: string): number {
     first ? first.index + (short ? -after.length : text.length - longestBeginning) : text.length,
     key ? line + key.index : text.length,
   )
+}
+
+const escape = /\\(?:u[\da-fA-F]{4}|[^u])/g
+/** JSON in which an escape is no letter, unit for unit: behind `\\n` a word begins. */
+const plainJson = (text: string, json: boolean): string => (json && text.includes('\\') ? text.replace(escape, ({ length }) => '['.repeat(length)) : text)
+
+/** Where an escape begins that a place of JSON stands in the middle of, or that is not whole there; else that place. */
+function startOfEscape(text: string, cut: number): number {
+  for (let at = Math.max(0, cut - 5); at < cut; at++) {
+    if (text[at] !== '\\' || (startOfEnd(text.slice(0, at), /\\/) - at) % 2 !== 0) continue
+    if (at + (text[at + 1] === 'u' ? 6 : 2) > cut) return at
+  }
+  return cut
 }
 
 /** Where the characters of one kind begin that a text ends with. A regex would try every place before it. */
@@ -134,6 +153,9 @@ export class GrowingText {
   private fresh = ''
   private after = ''
 
+  /** `json`: it is a text in JSON, where what an escape means counts. */
+  constructor(private readonly json = false) {}
+
   add(text: string): void {
     this.fresh += text
   }
@@ -142,12 +164,13 @@ export class GrowingText {
   take(whole = false): string {
     if (!whole && (this.fresh === '' || (this.looked.length > alwaysLooked && this.fresh.length * 8 < this.looked.length))) return ''
     const text = this.looked + this.fresh
-    let cut = whole ? text.length : settled(text, this.after)
+    let cut = whole ? text.length : settled(text, this.after, this.json)
     if (!whole && cut === text.length && /[\ud800-\udbff]/.test(text.at(-1) ?? '')) cut -= 1
     this.looked = text.slice(cut)
     this.fresh = ''
-    const clean = redactText(text.slice(0, cut), plain, this.after)
-    if (clean !== '') this.after = /\w/.test(clean.at(-1)!) ? '_' : ''
+    const named = withoutValues(text.slice(0, cut))
+    const clean = withoutFormats(named, plain, this.after, plainJson(named, this.json))
+    if (named !== '') this.after = /\w/.test(plainJson(named, this.json).at(-1)!) ? '_' : ''
     return clean
   }
 }

@@ -59,14 +59,16 @@ export class Deltas {
 export class Growth {
   /** How much came since the last time something was told. */
   untold = 0
-  private readonly source = new GrowingText()
+  private readonly source: GrowingText
   private clean = ''
   private fresh = ''
 
   constructor(
     private readonly deltas: Deltas,
     private readonly about: Pick<Delta, 'item_id' | 'kind' | 'tool_name'>,
-  ) {}
+  ) {
+    this.source = new GrowingText(about.kind === 'arguments')
+  }
 
   /** To be told with what comes next. */
   put(text: string): void {

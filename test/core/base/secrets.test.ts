@@ -38,6 +38,22 @@ describe('a text that grows', () => {
     )
   })
 
+  it('in JSON is redacted as what it means is', () => {
+    const meant = fc.array(fc.oneof(fc.constantFrom(...whole.slice(0, -1), ...noise, '"', '\\', 'n', 'u0041', '\u0001', '\t')), { maxLength: 12 }).map((pieces) => pieces.join(''))
+    fc.assert(
+      fc.property(meant, fc.array(fc.nat(), { maxLength: 12 }), (said, places) => {
+        const growing = new GrowingText(true)
+        let told = ''
+        for (const part of cutAt(JSON.stringify({ said }), places)) {
+          growing.add(part)
+          told += growing.take()
+        }
+        expect(JSON.parse(told + growing.take(true))).toEqual({ said: redactText(said) })
+      }),
+      { numRuns: runs(3000) },
+    )
+  })
+
   it('holds nothing back of what cannot be a secret', () => {
     for (const said of ['The word ', 'a task', 'task-forcin', 'ask-a', 'one - two', '😀', 'Is this it?', 'skin']) expect([said, settled(said)]).toEqual([said, said.length])
     for (const [said, at] of [['a s', 2], ['is sk-abc', 3], ['x.ghp_1', 2], ['ask-', 3], ['a --', 2], ['to hun', 3], ['to hunter', 3]] as const) expect([said, settled(said)]).toEqual([said, at])

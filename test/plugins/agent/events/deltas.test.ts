@@ -90,7 +90,7 @@ describe.each(formats)('what is said over %s', (format) => {
         expect(items(events, 'agent_message').map((item) => item.text)).toContain(redactText(said))
         if (calls) expect(deltas.filter(({ kind }) => kind === 'arguments').every(({ tool_name }) => tool_name === 'unified_file')).toBe(true)
       }),
-      { numRuns: runs(250) },
+      { numRuns: runs(60) },
     )
   })
 })
