@@ -5,7 +5,7 @@ import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
 import { callsFolder } from '../lib/state/index.js'
 import { AgentError, agentSettings, idMaker, type Delta, type EventSink, type GivenComponents, type RunLimits, type RunOutcome, type ThreadEvent } from './base/index.js'
 import { chooseComponents, type RunContext } from './components/index.js'
-import { atItsPace, copyTo, Reader } from './events/index.js'
+import { atItsPace, copyTo, RunReader } from './events/index.js'
 import { checkPrice } from './ledger/index.js'
 import { connect } from './model/index.js'
 import { asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork, lastSession, noteSession, restore, tidy, validId, type Restored } from './session/index.js'
@@ -135,7 +135,7 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
 
 /** What happens in a run, for one reader. */
 async function* readAlong({ events }: Thread, run: (signal: AbortSignal) => Promise<RunOutcome>, outer?: AbortSignal): AsyncGenerator<ThreadEvent | Delta, RunOutcome, void> {
-  const reader = new Reader()
+  const reader = new RunReader()
   const left = new AbortController()
   const off = [events.add(reader.event), events.deltas.add(reader.delta)]
   const outcome = run(outer ? AbortSignal.any([outer, left.signal]) : left.signal).finally(() => reader.end())

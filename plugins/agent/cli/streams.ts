@@ -14,7 +14,7 @@ export async function writeAndWait(stream: NodeJS.WritableStream, text: string, 
 export const jsonEventSink = ({ stdout, signal }: Io): EventSink => (event) => writeAndWait(stdout, `${JSON.stringify(event)}\n`, signal)
 
 /** What is read, each as one line of JSON; returns what it comes to. Who reads these lines slowly does not hold up the run. */
-export async function printed<T>(read: AsyncGenerator<unknown, T, void>, { stdout, signal }: Io): Promise<T> {
+export async function printLines<T>(read: AsyncGenerator<unknown, T, void>, { stdout, signal }: Io): Promise<T> {
   for (;;) {
     const { done, value } = await read.next()
     if (done) return value

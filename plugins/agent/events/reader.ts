@@ -87,7 +87,7 @@ export function atItsPace(follow: (delta: Delta) => void | Promise<void>): Delta
 }
 
 /** Events and deltas in one order, for a reader that takes them when it likes. */
-export class Reader implements AsyncIterable<ThreadEvent | Delta> {
+export class RunReader implements AsyncIterable<ThreadEvent | Delta> {
   private readonly backlog = new Backlog()
   private wake: (() => void) | undefined
   private over = false

@@ -2,6 +2,9 @@ import { clearLine, createInterface, cursorTo, type Interface } from 'node:readl
 import { Writable } from 'node:stream'
 import type { Io } from '../../../core/index.js'
 
+// A line as it fits most terminals.
+const width = 80
+
 // What comes within this time was pasted, not typed, and is one message.
 const paste_ms = 15
 
@@ -140,12 +143,12 @@ export class Keyboard {
         held = ''
         this.halfway = text.endsWith('\n') ? undefined : stream
       } else {
-        // Beside what is being typed there is room for whole lines only.
-        const end = text.lastIndexOf('\n') + 1
+        // Beside what is being typed there is room for whole lines only; a long one is as good as whole.
+        const end = Math.max(text.lastIndexOf('\n'), text.length > width ? text.lastIndexOf(' ') : -1) + 1
         held = text.slice(end)
         if (end > 0) {
           this.erase()
-          stream.write(text.slice(0, end))
+          stream.write(text.slice(0, end).replace(/\n?$/, '\n'))
           this.put(line, cursor)
         }
       }

@@ -165,17 +165,18 @@ const words = (count: number) => ({ content: Array.from({ length: count }, (_, i
 const counted = (shown: string, word: string) => shown.split(word).length - 1
 
 it('words stand on the terminal when the model says them, each once; what is typed among them has a line of its own, and Ctrl-C leaves what was said, marked', async () => {
-  const { peer, terminal, until, end } = await atTerminal([words(30), words(200), { content: 'quick' }])
+  const { peer, terminal, until, end } = await atTerminal([words(60), words(200), { content: 'quick' }])
   await until('> ')
   terminal.write('tell me\r')
   let shown = await until('w002')
   // The rest is still to come.
-  expect(shown).not.toContain('w029')
+  expect(shown).not.toContain('w059')
   terminal.write('and th')
-  shown += await until('w010')
+  // A line that is being typed stands below whole lines.
+  shown += await until('w012')
   terminal.write('en\r')
-  for (const text of ['waits for the end of the turn: and then', 'w029', '> and then', 'w003']) shown += await until(text)
-  for (let index = 0; index < 30; index++) expect([index, counted(shown, `w${String(index).padStart(3, '0')} `)]).toEqual([index, index < 3 ? 2 : 1])
+  for (const text of ['waits for the end of the turn: and then', 'w059', '> and then', 'w003']) shown += await until(text)
+  for (let index = 0; index < 60; index++) expect([index, counted(shown, `w${String(index).padStart(3, '0')} `)]).toEqual([index, index < 3 ? 2 : 1])
   terminal.write('\x03')
   const rest = await until('cancelled')
   expect(rest).toContain('… (stopped)')

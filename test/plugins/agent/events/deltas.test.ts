@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createAgent, type AgentOptions, type Delta, type ThreadEvent } from 'vtcode/agent'
 import { describe, expect, it } from 'vitest'
 import { keepSecret, redactText } from '../../../../build/core/base/index.js'
-import { Reader } from '../../../../build/plugins/agent/events/index.js'
+import { RunReader } from '../../../../build/plugins/agent/events/index.js'
 import { framesOf, wholeOf } from '../../../support/frames.js'
 import { hold, items, scene } from '../../../support/inside.js'
 import { checkLog, isOurEvent } from '../../../support/invariants.js'
@@ -138,7 +138,7 @@ describe('a reader of deltas', () => {
     expect(count).toBe(1)
   })
   it('that takes nothing finds 256 KiB at most, joined, and sees by the next one how much is missing', async () => {
-    const reader = new Reader()
+    const reader = new RunReader()
     const delta = (at: number, said: string): Delta => ({ type: 'item.delta', thread_id: 'th_1', turn_id: 'tn_1', item_id: 'it_1', kind: 'text', at, text: said })
     const piece = 'x'.repeat(1024)
     for (let at = 0; at < 16 * 1024 * 1024; at += piece.length) reader.delta(delta(at, piece))
