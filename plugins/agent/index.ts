@@ -3,9 +3,9 @@ import type { Mode, RightsLeft } from '../../core/base/index.js'
 import type { Io, Kernel } from '../../core/kernel/index.js'
 import { openWorkspace, type Workspace } from '../../core/workspace/index.js'
 import { callsFolder } from '../lib/state/index.js'
-import { AgentError, agentSettings, idMaker, type EventSink, type GivenComponents, type RunLimits, type RunOutcome } from './base/index.js'
+import { AgentError, agentSettings, idMaker, type Delta, type EventSink, type GivenComponents, type RunLimits, type RunOutcome, type ThreadEvent } from './base/index.js'
 import { chooseComponents, type RunContext } from './components/index.js'
-import { copyTo } from './events/index.js'
+import { atItsPace, copyTo, RunReader } from './events/index.js'
 import { checkPrice } from './ledger/index.js'
 import { connect } from './model/index.js'
 import { asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork, lastSession, noteSession, restore, tidy, validId, type Restored } from './session/index.js'
@@ -15,7 +15,7 @@ import { Thread, threadTable } from './thread.js'
 export type { RunContext as Place } from './components/index.js'
 export { AgentError }
 export type {
-  AgentProviders, CallOutcome, CallPart, CompactTrigger, EventBody, Fact, FileChange, FinishReason, GivenComponents as Given, GroundedFact,
+  AgentProviders, CallOutcome, CallPart, CompactTrigger, Delta, EventBody, Fact, FileChange, FinishReason, GivenComponents as Given, GroundedFact,
   HarnessEvent, ThreadItem as Item, ItemStatus, JournalRecord, RunLimits as Limits, Msg, NewThreadItem as NewItem, MessageOrigin as Origin,
   RunOutcome as Outcome, OutcomeCode, MessagePart as Part, ReasoningPart, ResultPart, RevertScope, SegmentReason, Subtype, Summary,
   TextPart, ThreadEvent, TokenBreakdown, TurnCounts as TurnLimits, Usage,
@@ -50,6 +50,8 @@ export interface AgentOptions {
   quiet?: boolean
   /** Each event, in order. Contract: awaited. */
   onEvent?: EventSink
+  /** What is said between the events, while it is said. Contract: holds nothing up; who is slow gets several joined, who is far behind misses some, who throws gets no more. */
+  onDelta?: (delta: Delta) => void | Promise<void>
 }
 /** A conversation with a model that uses the tools of a kernel. */
 export interface Agent {
@@ -61,6 +63,11 @@ export interface Agent {
    * a task it goes on with a turn that was interrupted, and with what is queued.
    */
   run(task?: string, how?: { signal?: AbortSignal }): Promise<RunOutcome>
+  /**
+   * The same while somebody reads along: events and deltas in one order, from the first look on; what it returns in the end is the outcome.
+   * Who reads slowly holds nothing up; who leaves ends the run.
+   */
+  stream(task?: string, how?: { signal?: AbortSignal }): AsyncGenerator<ThreadEvent | Delta, RunOutcome, void>
   /** Shortens the conversation now, keeping above all what `focus` names; `false` when there is nothing to win. */
   compact(focus?: string, how?: { signal?: AbortSignal }): Promise<boolean>
   /** Queues an input for the next idle boundary; returns its id. Throws VT_LOOP_QUEUE_FULL, VT_SESSION_CLOSED. */
@@ -93,15 +100,17 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     if (closed) throw closedError(thread.session_id)
     return use()
   }
+  const run: Agent['run'] = async (task, { signal = new AbortController().signal } = {}) => {
+    if (closed) return thread.refused(closedError(thread.session_id))
+    await thread.start()
+    await thread.run(task === undefined ? undefined : { role: 'user', parts: [{ type: 'text', text: task }], origin: 'prompt' }, signal)
+    return thread.finish()
+  }
   return {
     session_id: thread.session_id,
     model: thread.connection.model.id,
-    async run(task, { signal = new AbortController().signal } = {}) {
-      if (closed) return thread.refused(closedError(thread.session_id))
-      await thread.start()
-      await thread.run(task === undefined ? undefined : { role: 'user', parts: [{ type: 'text', text: task }], origin: 'prompt' }, signal)
-      return thread.finish()
-    },
+    run,
+    stream: (task, how) => readAlong(thread, (signal) => run(task, { signal }), how?.signal),
     compact: (focus, { signal = new AbortController().signal } = {}) =>
       whileOpen(async () => {
         await thread.start()
@@ -121,6 +130,24 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
     pause: () => thread.requests.pause(),
     resume: () => thread.requests.resume(),
     close: () => (closed ??= close()),
+  }
+}
+
+/** What happens in a run, for one reader. */
+async function* readAlong({ events }: Thread, run: (signal: AbortSignal) => Promise<RunOutcome>, outer?: AbortSignal): AsyncGenerator<ThreadEvent | Delta, RunOutcome, void> {
+  const reader = new RunReader()
+  const left = new AbortController()
+  const off = [events.add(reader.event), events.deltas.add(reader.delta)]
+  const outcome = run(outer ? AbortSignal.any([outer, left.signal]) : left.signal).finally(() => reader.end())
+  // Who reads hears of a failure at the end.
+  outcome.catch(() => {})
+  try {
+    yield* reader
+    return await outcome
+  } finally {
+    left.abort()
+    await outcome.catch(() => {})
+    for (const stop of off) stop()
   }
 }
 
@@ -173,6 +200,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
     if (settings.harness.event_log_path !== undefined) thread.events.add(copyTo(resolve(kernel.workspace, settings.harness.event_log_path)))
     if (restored) await goOn(thread, restored)
     if (options.onEvent) thread.events.add(options.onEvent)
+    if (options.onDelta) thread.events.deltas.add(atItsPace(options.onDelta))
     const close = async () => {
       try {
         await thread.close()

@@ -100,7 +100,7 @@ export class Thread implements LoopConversation {
 
   readonly tools = (how: { lean?: boolean } = {}): ToolInfo[] => this.kernel.tools({ ...how, audience: 'agent', ...(this.only?.tools && { only: this.only.tools }) })
 
-  async perform(name: string, input: unknown, how: Pick<CallOptions, 'signal' | 'approve' | 'ask'>): Promise<Result> {
+  async perform(name: string, input: unknown, how: Pick<CallOptions, 'signal' | 'approve' | 'ask' | 'onProgress'>): Promise<Result> {
     const { providers, session_id: session, surface, mode, only } = this
     const sandbox = providers.sandbox.choose(name, input)
     return providers.execute.run(name, input, { ...how, session, surface, mode, ...(only && { only }), lent: { agent: this }, ...(sandbox !== 'workspace' && { sandbox }) })

@@ -1,6 +1,7 @@
 import { Option } from 'commander'
 import type { Io, Kernel } from '../../core/index.js'
-import { definedOnly, notAppliedLines, readTask, reasonOf, sessionOptions, withAgent, withResume, type SessionFlags } from '../agent/cli/index.js'
+import { definedOnly, notAppliedLines, readTask, reasonOf, sessionOptions, Voice, withAgent, withResume, type SessionFlags } from '../agent/cli/index.js'
+import type { AgentOptions } from '../agent/index.js'
 import { fitTerminal, runCommand, say, verb } from '../lib/terminal/index.js'
 
 interface Flags extends SessionFlags {
@@ -36,14 +37,17 @@ async function answer(kernel: Kernel, question: string, flags: Flags, io: Io): P
     return 2
   }
   const { tools, outputFormat, json, code, context } = flags
-  return withAgent(kernel, io, { verb: 'exec', ...definedOnly({ asked: context }) }, { surface: 'ask', ...sessionOptions(flags), tools, quiet: true }, async (agent) => {
+  const whole = json || outputFormat === 'json' || code || !io.stdout.isTTY
+  const voice = whole ? undefined : new Voice(io)
+  const heard: AgentOptions = voice ? { onDelta: voice.onDelta, onEvent: (event) => void voice.ended(event) } : {}
+  return withAgent(kernel, io, { verb: 'exec', ...definedOnly({ asked: context }) }, { surface: 'ask', ...sessionOptions(flags), tools, quiet: true, ...heard }, async (agent) => {
     const outcome = await agent.run(question, { signal: io.signal })
     const { text, usage, total_cost_usd: cost_usd, session_id, error, exit_code, not_applied } = outcome
     const response = code ? (/```[^\n]*\n([\s\S]*?)```/.exec(text)?.[1] ?? text) : text
     if (json || outputFormat === 'json') {
       const [provider, ...name] = agent.model.split('/')
       io.stdout.write(`${JSON.stringify({ response, provider, model: name.join('/'), usage, cost_usd, session_id, ...(not_applied && { not_applied }) })}\n`)
-    } else if (response !== '' && response !== error?.message) io.stdout.write(fitTerminal(io, response.endsWith('\n') ? response : `${response}\n`))
+    } else if (response !== '' && response !== error?.message && response !== voice?.last) io.stdout.write(fitTerminal(io, response.endsWith('\n') ? response : `${response}\n`))
     io.stderr.write(notAppliedLines(outcome))
     const reason = reasonOf(outcome)
     if (reason !== undefined) say(io, 'error', reason)

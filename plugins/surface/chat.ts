@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import type { Io, Kernel } from '../../core/index.js'
-import { definedOnly, progress, sessionOptions, withAgent, withResume, type EventSink, type SessionFlags } from '../agent/cli/index.js'
+import { definedOnly, progress, sessionOptions, Voice, withAgent, withResume, type EventSink, type SessionFlags } from '../agent/cli/index.js'
 import type { Agent, ThreadEvent } from '../agent/index.js'
 import { fitTerminal, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
 import { Keyboard } from './chat/keyboard.js'
@@ -24,13 +24,15 @@ export default async function chat(kernel: Kernel, argv: string[], io: Io): Prom
 async function talk(kernel: Kernel, { plain, context, ...flags }: Flags, terminal: Io): Promise<number> {
   const keyboard = interactive(terminal) ? new Keyboard(plain ? { ...terminal, env: { ...terminal.env, NO_COLOR: '1' } } : terminal) : undefined
   const io = keyboard?.io ?? terminal
+  // In front of a terminal words come when the model says them; a file or a pipe gets whole texts.
+  const voice = io.stdout.isTTY ? new Voice(io) : undefined
   const [show, told] = [io.quiet ? () => {} : progress(io), conversation(io)]
   const onEvent: EventSink = async (event) => {
     await show(event)
-    told(event)
+    if (!voice?.ended(event)) told(event)
   }
   try {
-    return await withAgent(kernel, io, { verb: 'interactive', ...definedOnly({ asked: context }) }, { surface: 'chat', ...sessionOptions(flags), onEvent }, async (agent) => {
+    return await withAgent(kernel, io, { verb: 'interactive', ...definedOnly({ asked: context }) }, { surface: 'chat', ...sessionOptions(flags), onEvent, ...(voice && { onDelta: voice.onDelta }) }, async (agent) => {
       const talk = new Talk(kernel, agent, io)
       if (keyboard) await sit(talk, agent, keyboard, agent.mode)
       else await listen(talk, io)

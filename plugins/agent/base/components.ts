@@ -58,6 +58,23 @@ export interface CallTraits {
 /** Takes events, one after the other, in one order for all. Contract: a rejection ends the run, and this sink gets no more events. */
 export type EventSink = (event: ThreadEvent) => void | Promise<void>
 
+/** What an item says while it says it: in no journal, without a number. Those of one text join to that text, secrets left out. */
+export interface Delta {
+  type: 'item.delta'
+  thread_id: string
+  turn_id?: string
+  item_id: string
+  /** `arguments`: of a call that the model is still writing, before its item begins; `output`: what a command that runs has printed lately. */
+  kind: 'text' | 'reasoning' | 'arguments' | 'output'
+  /** UTF-16 units of the text before it: where it is more than came, something was dropped. */
+  at: number
+  text: string
+  /** With `arguments`, whose item nobody knows yet. */
+  tool_name?: string
+}
+/** Takes deltas. Contract: returns at once and does not throw. */
+export type DeltaSink = (delta: Delta) => void
+
 /** The result of a call as a model reads it. */
 export interface ModelText {
   text: string

@@ -1,5 +1,5 @@
-export { alarm, clock, random, seeded, uuidOf } from './clock.js'
-export type { AgentProviders, CallTraits, Cause, Clock, Component, EventSink, GivenComponents, Log, ModelText, Random, Store } from './components.js'
+export { alarm, clock, random, seeded, uuidOf, type Alarm } from './clock.js'
+export type { AgentProviders, CallTraits, Cause, Clock, Component, Delta, DeltaSink, EventSink, GivenComponents, Log, ModelText, Random, Store } from './components.js'
 export { callIdentity, effectsOfCall, isQuiet, meaningOf, meaningsIn, subjectOf, type Meaning } from './effects.js'
 export { AgentError, hintOf, messageOf } from './errors.js'
 export { factTable, waitsForDisk, type Fact, type FactOf, type JournalRecord } from './facts.js'

@@ -13,6 +13,15 @@ export async function writeAndWait(stream: NodeJS.WritableStream, text: string, 
 /** Each event as one line of JSON. */
 export const jsonEventSink = ({ stdout, signal }: Io): EventSink => (event) => writeAndWait(stdout, `${JSON.stringify(event)}\n`, signal)
 
+/** What is read, each as one line of JSON; returns what it comes to. Who reads these lines slowly does not hold up the run. */
+export async function printLines<T>(read: AsyncGenerator<unknown, T, void>, { stdout, signal }: Io): Promise<T> {
+  for (;;) {
+    const { done, value } = await read.next()
+    if (done) return value
+    await writeAndWait(stdout, `${JSON.stringify(value)}\n`, signal)
+  }
+}
+
 /**
  * The task: the words of the command line, what was piped in, or both, the second as a block of its own. Beside words a pipeline or a
  * file is read to its end, and a socket where something comes at once: a caller who merely left one open would be waited for without end.

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { InvalidArgumentError, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { fitTerminal, say } from '../../lib/terminal/index.js'
 import { alarm, type EventSink } from '../base/index.js'
@@ -10,6 +10,7 @@ import { definedOnly, sessionOptions, withAgent, type SessionFlags, type VerbCon
 /** What the verbs that work on a task have in common. */
 export interface Flags extends SessionFlags {
   json?: true
+  deltas?: true
   events?: string
   lastMessageFile?: string
   maxTurns?: number
@@ -18,6 +19,7 @@ export interface Flags extends SessionFlags {
 export const withFlags = (command: Command): Command =>
   command
     .option('--json', 'print every event as one line of JSON instead of the answer')
+    .addOption(new Option('--deltas', 'the same, and between the events what is said and printLines, as it comes').implies({ json: true }))
     .option('--events <file>', 'append every event to a file as well')
     .option('--last-message-file <file>', 'write the answer to a file as well')
     .option('--max-turns <n>', 'turns of this run', number)
@@ -28,9 +30,9 @@ const patience_ms = 5000
 
 /** Works on a task, or goes on with a session, and shows it. Returns the exit code. */
 export async function work(kernel: Kernel, task: string | undefined, flags: Flags, io: Io, { verb, ...options }: AgentOptions & Pick<VerbContext, 'verb'>): Promise<number> {
-  const [{ jsonEventSink }, { notAppliedLines, progress, summary }, { copyTo }] = await Promise.all([import('./streams.js'), import('../events/index.js'), import('../events/index.js')])
+  const [{ jsonEventSink, printLines }, { notAppliedLines, progress, summary }, { copyTo }] = await Promise.all([import('./streams.js'), import('../events/index.js'), import('../events/index.js')])
   // Without a person in front of it, progress is part of the log.
-  const show = flags.json ? jsonEventSink(io) : io.quiet || verb === 'exec' ? () => {} : progress(io)
+  const show = flags.deltas ? () => {} : flags.json ? jsonEventSink(io) : io.quiet || verb === 'exec' ? () => {} : progress(io)
   const quiet = flags.json ?? io.quiet ?? false
   const copy = flags.events === undefined ? () => {} : copyTo(flags.events)
   const done: RunChanges = { files: new Set(), commands: 0 }
@@ -43,7 +45,7 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
   if (flags.lastMessageFile !== undefined && !keep(flags.lastMessageFile, '', 'a', io)) return 2
   const limits = definedOnly({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })
   return withAgent(kernel, io, { verb, ...definedOnly({ asked: flags.context }) }, { ...sessionOptions(flags), limits, onEvent, quiet, ...options }, async (agent) => {
-    const outcome = await Promise.race([agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
+    const outcome = await Promise.race([flags.deltas ? printLines(agent.stream(task, { signal: io.signal }), io) : agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
     if (outcome === undefined) return 130
     if (!flags.json && outcome.text !== '' && outcome.text !== outcome.error?.message) io.stdout.write(`${fitTerminal(io, outcome.text)}\n`)
     if (!flags.json) io.stderr.write(notAppliedLines(outcome))

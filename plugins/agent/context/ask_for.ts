@@ -41,4 +41,4 @@ export async function askFor(thread: PaidConversation, { connection, system: ins
 }
 
 const said = (role: Msg['role'], text: string): Msg => ({ role, parts: [{ type: 'text', text }], ...(role === 'user' && { origin: 'harness' }) })
-const silent = { grew: async () => {}, end: async () => [] }
+const silent = { grew: () => undefined, asks: () => {}, itemOf: () => undefined, end: async () => [] }

@@ -1,5 +1,6 @@
 import { redact } from '../../../core/base/index.js'
 import type { Clock, EventBody, EventSink, ItemStatus, ThreadEvent, ThreadItem } from '../base/index.js'
+import { Deltas } from './deltas.js'
 
 /** The events of one thread: numbered without a gap, secrets left out, each sink served before the next event. */
 export class Events {
@@ -8,6 +9,11 @@ export class Events {
   private tail: Promise<void> = Promise.resolve()
   /** Set while a turn is open. */
   turn_id: string | undefined
+  /** What is said between the events: each delta comes behind all events before it. */
+  readonly deltas = new Deltas(
+    () => ({ thread_id: this.thread_id, ...(this.turn_id && { turn_id: this.turn_id }) }),
+    (deliver) => (this.tail = this.tail.then(deliver)),
+  )
 
   constructor(
     private readonly thread_id: string,

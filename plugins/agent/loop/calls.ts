@@ -1,7 +1,9 @@
 import { fail, shortLine, type Result } from '../../../core/base/index.js'
+import type { CallOptions } from '../../../core/kernel/index.js'
 import {
   callIdentity, describeFault, earlierResult, isQuiet, meaningOf, meaningsIn, messageOf, subjectOf, type CallPart, type CallTraits, type FactOf, type Meaning, type ModelText, type Msg, type ThreadItem,
 } from '../base/index.js'
+import type { Growth } from '../events/index.js'
 import { callEnd, callsIn, recoverCall, resultPart, type CallResult, type Conversation } from '../session/index.js'
 import { changesOf } from './changes.js'
 import { HumanInput } from './human_input.js'
@@ -70,7 +72,7 @@ async function makeCall(thread: Conversation, limits: TurnLimits, planned: Plann
   const { events, providers } = thread
   const { call_id, tool_call_id, name, input } = call
   const invocation: CompletedCall['invocation'] = {
-    id: thread.newId('it'),
+    id: limits.itemOf.get(call_id) ?? thread.newId('it'),
     type: 'tool_invocation',
     tool_name: name,
     arguments: input,
@@ -87,7 +89,9 @@ async function makeCall(thread: Conversation, limits: TurnLimits, planned: Plann
   const began = providers.clock.now()
   const refused = settled ? undefined : signal.aborted ? describeFault('VT_CALL_ABORTED', 'The run was cancelled before this call began.') : (call.fault ?? limits.refuse(planned))
   const human = new HumanInput(thread, call, signal)
-  const { result, changed } = settled ?? (refused ? { result: { ok: false, error: { retryable: false, ...refused } }, changed: [] } : await runWithSnapshots(thread, planned, human, signal))
+  const printed = events.deltas.heard && effects.includes('exec') ? events.deltas.open({ item_id: invocation.id, kind: 'output' }) : undefined
+  const { result, changed } = settled ?? (refused ? { result: { ok: false, error: { retryable: false, ...refused } }, changed: [] } : await runWithSnapshots(thread, planned, { human, printed }, signal))
+  printed?.end()
   if (human.decision === 'cancel') limits.cancelled = true
   return { ...planned, invocation, refused: refused !== undefined, human, result, changed, duration_ms: providers.clock.now() - began }
 }
@@ -114,25 +118,35 @@ function changeOf({ call, meaning, effects, refused, human, result }: CompletedC
   return { not_applied: { tool: call.name, target, code, ...(hint !== '' && { next: shortLine(hint, 300) }), ...(human.said_no && { by: 'person' }) } }
 }
 
+/** Whom a call may ask while it runs, and who follows what it prints. */
+interface Listening {
+  human: HumanInput
+  printed: Growth | undefined
+}
+
 /** Runs a call; takes snapshots of files where it may change what no tool of ours records. */
-async function runWithSnapshots(thread: Conversation, planned: Planned, human: HumanInput, signal: AbortSignal): Promise<CallResult> {
+async function runWithSnapshots(thread: Conversation, planned: Planned, listening: Listening, signal: AbortSignal): Promise<CallResult> {
   const { call, effects, meaning } = planned
-  if (isQuiet(effects) || meaning.slot?.keeps_history || !thread.settings.checkpoints.enabled) return { result: await run(thread, planned, human, signal), changed: [] }
+  if (isQuiet(effects) || meaning.slot?.keeps_history || !thread.settings.checkpoints.enabled) return { result: await run(thread, planned, listening, signal), changed: [] }
   const { state, snapshots } = thread
   const after = await snapshots.before([...new Set([...state.named, ...state.touched])])
-  const result = await run(thread, planned, human, signal)
+  const result = await run(thread, planned, listening, signal)
   // A change whose checkpoint fails is a change all the same; the call does not fail for it.
   return { result, changed: await after(call.call_id).catch(() => []) }
 }
 
 /** Runs a call; a reading one that failed for a passing reason is tried again. */
-async function run(thread: Conversation, { call, effects, identity }: Planned, human: HumanInput, signal: AbortSignal): Promise<Result> {
+async function run(thread: Conversation, { call, effects, identity }: Planned, { human, printed }: Listening, signal: AbortSignal): Promise<Result> {
   const { cache } = thread.providers
   const key = isQuiet(effects) ? identity : undefined
   const known = key === undefined ? undefined : cache.get(key)
   if (known) return known
   for (let retries = 0; ; retries++) {
-    const result = await thread.perform(call.name, call.input, { signal, ...human.options }).catch((error: unknown): Result => fail('VT_CALL_FAILED', messageOf(error), { hint: '' }))
+    // What counts is no output, and what a tool says beside its work is none of a command.
+    const onProgress: CallOptions['onProgress'] = printed && (({ text, done }) => (text !== undefined && done === undefined ? printed.add(text) : undefined))
+    const result = await thread
+      .perform(call.name, call.input, { signal, ...human.options, ...(onProgress && { onProgress }) })
+      .catch((error: unknown): Result => fail('VT_CALL_FAILED', messageOf(error), { hint: '' }))
     const again = !result.ok && result.error.retryable && isQuiet(effects) && retries < thread.settings.harness.max_tool_retries && !signal.aborted
     if (!again) {
       if (key !== undefined && result.ok) cache.put(key, result)

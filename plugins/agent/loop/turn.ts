@@ -141,9 +141,11 @@ class Turn {
     for (const part of parts) {
       if (part.type !== 'raw_call') read.push({ ...part, from })
       else if (withTools) {
-        const { tool_call_id, name, meta } = part
+        const { tool_call_id, name, meta, item_id } = part
+        const call_id = `c${step}-${index++}`
+        if (item_id !== undefined) this.limits.itemOf.set(call_id, item_id)
         const effectsOf = async (input: JsonObject) => (await thread.providers.metadata.describe(name, input)).effects
-        read.push({ type: 'tool_call', call_id: `c${step}-${index++}`, tool_call_id, name, ...(await readArguments(part, finish, effectsOf)), ...(meta && { meta, from }) })
+        read.push({ type: 'tool_call', call_id, tool_call_id, name, ...(await readArguments(part, finish, effectsOf)), ...(meta && { meta, from }) })
       }
     }
     return read
@@ -200,9 +202,21 @@ class Turn {
     await thread.events.closeOpen('cancelled')
     await this.stepDone()
     // A journal that cannot be written is reported by events, as far as those still have readers.
-    if (failure.code !== 'VT_SESSION_WRITE') await thread.commit({ kind: 'turn_end', status: 'failed', code: failure.code })
+    if (failure.code !== 'VT_SESSION_WRITE') {
+      await this.keepSaid(failure)
+      await thread.commit({ kind: 'turn_end', status: 'failed', code: failure.code })
+    }
     await thread.events.say({ id: thread.newId('it'), type: 'agent_message', text: failure.message, status: 'completed' })
     await thread.events.emit({ type: 'turn.failed', message: failure.message, code: failure.code, usage: this.cost.usage })
     return { outcome: outcomeOfFailure(failure.code), text: this.kept ?? failure.message, failure }
+  }
+
+  /** What was said before the turn ended stays on screens, so it stays in the conversation. Nothing else of an answer that broke off does: its calls were not made. */
+  private async keepSaid({ code }: AgentError): Promise<void> {
+    const { unfinished: text } = this.speech
+    if (text.trim() === '') return
+    const from = this.thread.connection.model.entry.name
+    await this.thread.commit({ kind: 'message', message: { role: 'assistant', parts: [{ type: 'text', text, from }] } })
+    await this.thread.inject(code === 'VT_CANCELLED' ? 'The user stopped your answer here.' : `Your answer broke off here (${code}).`)
   }
 }

@@ -30,6 +30,8 @@ export class TurnLimits {
   readonly counts: TurnCounts = { tool_loops: 0, tool_calls: 0, wall_ms: 0 }
   /** Ids of the items of the step under way. */
   items: string[] = []
+  /** Items of calls that somebody was told of while the model wrote them. */
+  readonly itemOf = new Map<string, string>()
   /** A person wants none of the calls of this step any more. */
   cancelled = false
   private guarded = 0

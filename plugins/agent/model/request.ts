@@ -5,7 +5,7 @@ import { causeOf, Cut, ownFault, Stalled } from './failure.js'
 import { incoming, outgoing, type ModelRequest } from './outgoing.js'
 import type { Model } from './providers/facts.js'
 import type { Speech } from './speech.js'
-import { readAnswer, type Read } from './stream.js'
+import { readAnswer, type Follower, type Read } from './stream.js'
 import { withTimeouts } from './timeouts.js'
 import { addUsage, addUsd, costOf, noUsage, reportedCost, sizeOf, tokensOf, usageOf } from './usage.js'
 
@@ -30,7 +30,7 @@ export interface ModelAnswer {
 }
 export interface RequestContext {
   providers: AgentProviders
-  speech: Pick<Speech, 'grew' | 'end'>
+  speech: Pick<Speech, 'grew' | 'asks' | 'itemOf' | 'end'>
   /** Asked before each attempt, with what its request takes at least and what the attempts before it came to. Throws where that is too much. */
   afford?: (input: Usage, lost: number | null, model: Model) => Promise<void>
   /** Told what attempts came to that led to no answer. */
@@ -137,7 +137,11 @@ async function once(connection: ModelConnection, request: ModelRequest, attempt:
   const read = await withTimeouts(outer, { first_ms: first_token_ms, total_ms: left_ms, told_ms: total_ms }, async (signal, alive) => {
     const { stream } = await connection.client.doStream({ ...outgoing(connection.model, request), abortSignal: signal })
     seen.begun = true
-    const follower = { grew: async (...growth: Parameters<Speech['grew']>) => (signal.aborted ? undefined : speech.grew(...growth)) }
+    const follower: Follower = {
+      grew: (...growth) => (signal.aborted ? undefined : speech.grew(...growth)),
+      asks: (...growth) => (signal.aborted ? undefined : speech.asks(...growth)),
+      itemOf: (id) => speech.itemOf(id),
+    }
     const partArrived = () => {
       ttft_ms ??= clock.now() - began
       alive('idle', idle_ms)

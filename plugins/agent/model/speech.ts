@@ -1,44 +1,76 @@
 import type { ItemStatus, ThreadItem } from '../base/index.js'
-import type { Events } from '../events/index.js'
+import type { Events, Growth } from '../events/index.js'
 import type { Follower } from './stream.js'
 
 // How much has to be new before an update is worth an event, and how many there may be.
-const pace = { text: { bytes: 1024, updates: 64 }, reasoning: { bytes: 256, updates: 2 } }
+const pace = { text: { units: 1024, updates: 64 }, reasoning: { units: 256, updates: 2 } }
 
 interface OpenItem {
-  item: ThreadItem & { type: 'agent_message' | 'reasoning' }
-  sent: number
+  item: Omit<ThreadItem & { type: 'agent_message' | 'reasoning' }, 'text'>
+  growth: Growth
+  /** How much came since the last event. */
+  units: number
   updates: number
 }
 
 /** The text of an answer while it grows, as items: each opens with its first text and ends completed, discarded or cancelled. */
 export class Speech implements Follower {
+  /** What was said to the person in the last answer, where that did not become whole. */
+  unfinished = ''
   private readonly open = new Map<string, OpenItem>()
+  private readonly calls = new Map<string, { item_id: string; growth: Growth }>()
 
   constructor(
     private readonly events: Events,
     private readonly newId: () => string,
   ) {}
 
-  async grew(id: string, kind: 'text' | 'reasoning', text: string): Promise<void> {
+  grew(id: string, kind: 'text' | 'reasoning', text: string): Promise<void> | undefined {
     const known = this.open.get(id)
-    if (!known) {
-      const item = { id: this.newId(), type: kind === 'text' ? ('agent_message' as const) : ('reasoning' as const), text, status: 'in_progress' as const }
-      this.open.set(id, { item, sent: text.length, updates: 0 })
-      return this.events.start(item)
-    }
-    known.item = { ...known.item, text }
-    const { bytes, updates } = pace[kind]
-    if (text.length - known.sent < bytes || known.updates >= updates) return
-    known.sent = text.length
+    if (!known) return this.begin(id, kind, text)
+    known.growth.add(text)
+    known.units += text.length
+    const { units, updates } = pace[kind]
+    if (known.units < units || known.updates >= updates) return undefined
+    known.units = 0
     known.updates += 1
-    return this.events.update(known.item)
+    return this.events.update({ ...known.item, text: known.growth.text() })
+  }
+
+  private begin(id: string, kind: 'text' | 'reasoning', text: string): Promise<void> {
+    const item = { id: this.newId(), type: kind === 'text' ? ('agent_message' as const) : ('reasoning' as const), status: 'in_progress' as const }
+    const growth = this.events.deltas.open({ item_id: item.id, kind })
+    this.open.set(id, { item, growth, units: 0, updates: 0 })
+    growth.put(text)
+    const started = this.events.start({ ...item, text: growth.text() })
+    growth.add('')
+    return started
+  }
+
+  /** The arguments of a call, which is no item before it is written down. Nobody else needs them before they are whole. */
+  asks(id: string, tool_name: string, text: string): void {
+    if (!this.events.deltas.heard) return
+    let known = this.calls.get(id)
+    if (!known) {
+      const item_id = this.newId()
+      this.calls.set(id, (known = { item_id, growth: this.events.deltas.open({ item_id, kind: 'arguments', tool_name }) }))
+    }
+    known.growth.add(text)
+  }
+
+  /** The item that a call will be, where something was told of it. */
+  itemOf(id: string): string | undefined {
+    return this.calls.get(id)?.item_id
   }
 
   /** Ends every item; returns their ids. */
   async end(status: ItemStatus): Promise<string[]> {
-    const items = [...this.open.values()].map(({ item }) => ({ ...item, status }))
+    const items = [...this.open.values()].map(({ item, growth }) => ({ ...item, text: growth.end(), status }))
+    for (const { growth } of this.calls.values()) growth.end()
     this.open.clear()
+    this.calls.clear()
+    if (status === 'completed') this.unfinished = ''
+    else if (items.length > 0) this.unfinished = items.flatMap(({ type, text }) => (type === 'agent_message' ? [text] : [])).join('')
     for (const item of items) await this.events.complete(item)
     return items.map(({ id }) => id)
   }

@@ -1,4 +1,4 @@
-import type { LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
+import type { LanguageModelV3StreamPart, LanguageModelV3ToolCall, LanguageModelV3Usage } from '@ai-sdk/provider'
 import type { JsonObject } from '../../../core/base/index.js'
 import { AgentError, type FinishReason, type MessagePart } from '../base/index.js'
 import { Cut } from './failure.js'
@@ -10,15 +10,19 @@ export interface RawCall {
   name: string
   text: string
   meta?: JsonObject
+  /** The item of which those who follow were told already. */
+  item_id?: string
 }
 export interface Read {
   parts: (Exclude<MessagePart, { type: 'tool_call' | 'tool_result' }> | RawCall)[]
   finish: FinishReason
   usage: LanguageModelV3Usage
 }
-/** Who follows a text while it grows. Contract: awaited, so that a slow reader slows the model. */
+/** Who follows an answer while it grows, piece by piece. Contract: a promise is awaited, so that a slow reader of events slows the model. */
 export interface Follower {
-  grew(id: string, kind: 'text' | 'reasoning', text: string): Promise<void>
+  grew(id: string, kind: 'text' | 'reasoning', text: string): Promise<void> | undefined
+  asks(id: string, tool_name: string, text: string): void
+  itemOf(id: string): string | undefined
 }
 
 // Far above what models answer with; each call and each block is written down, reported and answered by itself.
@@ -32,6 +36,7 @@ const accepted = ['stop', 'tool-calls', 'length', 'content-filter']
  */
 export async function readAnswer(stream: ReadableStream<LanguageModelV3StreamPart>, seen: { text: string }, alive: () => void, follower: Follower): Promise<Read> {
   const parts: Read['parts'] = []
+  const asked = new Map<string, string>()
   const open = new Map<string, { type: 'text' | 'reasoning'; text: string; meta?: JsonObject }>()
   let finish: Extract<LanguageModelV3StreamPart, { type: 'finish' }> | undefined
   let fault: string | undefined
@@ -54,9 +59,16 @@ export async function readAnswer(stream: ReadableStream<LanguageModelV3StreamPar
         block.text += part.delta
         seen.text += part.delta
         Object.assign(block, noted(part.providerMetadata))
-        await follower.grew(part.id, block.type, block.text)
+        const told = follower.grew(part.id, block.type, part.delta)
+        if (told) await told
         break
       }
+      case 'tool-input-start':
+        asked.set(part.id, part.toolName)
+        break
+      case 'tool-input-delta':
+        follower.asks(part.id, asked.get(part.id) ?? '', part.delta)
+        break
       case 'text-end':
       case 'reasoning-end':
         Object.assign(open.get(part.id) ?? {}, noted(part.providerMetadata))
@@ -64,7 +76,7 @@ export async function readAnswer(stream: ReadableStream<LanguageModelV3StreamPar
       case 'tool-call':
         calls++
         seen.text += part.input
-        parts.push({ type: 'raw_call', tool_call_id: part.toolCallId, name: part.toolName, text: part.input, ...noted(part.providerMetadata) })
+        parts.push(rawCall(part, follower.itemOf(part.toolCallId)))
         break
       case 'error':
         fault ??= saidIn(part.error)
@@ -81,6 +93,15 @@ export async function readAnswer(stream: ReadableStream<LanguageModelV3StreamPar
   if (!finish || !reason || fault !== undefined) throw new Cut(`The answer broke off${fault ? `: ${fault}` : ' before it was complete'}.`)
   return { parts: parts.filter((part) => part.type === 'raw_call' || part.text.trim() !== '' || (part.type === 'reasoning' && part.meta !== undefined)), finish: reason, usage: finish.usage }
 }
+
+const rawCall = ({ toolCallId, toolName, input, providerMetadata }: LanguageModelV3ToolCall, item_id: string | undefined): RawCall => ({
+  type: 'raw_call',
+  tool_call_id: toolCallId,
+  name: toolName,
+  text: input,
+  ...noted(providerMetadata),
+  ...(item_id !== undefined && { item_id }),
+})
 
 const noted = (metadata: unknown): { meta?: JsonObject } => (metadata ? { meta: metadata as JsonObject } : {})
 

@@ -41,7 +41,7 @@ export interface Conversation {
   /** The tools that are left to the model. */
   readonly tools: (how?: { lean?: boolean }) => ToolInfo[]
   /** Makes a call with the rights of this conversation. Nothing in the agent calls a tool in any other way. */
-  perform(name: string, input: unknown, how: Pick<CallOptions, 'signal' | 'approve' | 'ask'>): Promise<Result>
+  perform(name: string, input: unknown, how: Pick<CallOptions, 'signal' | 'approve' | 'ask' | 'onProgress'>): Promise<Result>
   /** Writes a fact to the journal, then applies it to `state`; what has to be on disk before anything else happens is. Throws VT_SESSION_WRITE. */
   commit(fact: Fact): Promise<void>
   /** Adds a message that no person wrote to the conversation, and to its events; `tells`: it names what was not applied. */

@@ -7,6 +7,23 @@ export { visible as printable } from '../../../core/base/index.js'
 /** What goes to stdout as it is, and to a terminal fit for it. */
 export const fitTerminal = ({ stdout }: Io, text: string): string => (stdout.isTTY ? visible(text) : text)
 
+const joins = /[\u200c\u200d\ufe0e\ufe0f]+$/
+/** The same for a text that comes in pieces, to a terminal: what can be shown of it by now; `whole`: nothing follows. */
+export function growingTerminalText(): (text: string, whole?: boolean) => string {
+  let before = ''
+  let held = ''
+  return (text, whole = false) => {
+    const all = held + text
+    // Whether a sign that joins is drawn depends on both its sides.
+    const end = whole ? all.length : (joins.exec(all)?.index ?? all.length)
+    held = all.slice(end)
+    const now = before + all.slice(0, end)
+    const shown = visible(now).slice(visible(before).length)
+    before = now.slice(-8)
+    return shown
+  }
+}
+
 /** One line of a text of others; what it has of spaces and line ends is one space. */
 export function oneLine(text: string): string {
   return visible(text.replace(/[^\S\u2028\u2029\ufeff]+/g, ' ')).trim()

@@ -2,6 +2,9 @@ import { clearLine, createInterface, cursorTo, type Interface } from 'node:readl
 import { Writable } from 'node:stream'
 import type { Io } from '../../../core/index.js'
 
+// A line as it fits most terminals.
+const width = 80
+
 // What comes within this time was pasted, not typed, and is one message.
 const paste_ms = 15
 
@@ -20,6 +23,8 @@ export class Keyboard {
   private signal: AbortSignal
   private armed = false
   private over = false
+  /** Where a text stands in the middle of its line, to go on there. */
+  private halfway: Io['stdout'] | undefined
 
   constructor(private readonly terminal: Io) {
     this.io = { ...terminal, stdout: this.above(terminal.stdout), stderr: this.above(terminal.stderr), alone: (ask) => this.lend(ask) }
@@ -32,6 +37,7 @@ export class Keyboard {
 
   /** The next message, with something in it to begin with; `undefined` when there will be none. */
   next(draft = ''): Promise<string | undefined> {
+    this.breakLine()
     return new Promise((resolve) => {
       this.waiting = resolve
       if (this.over) this.end()
@@ -65,6 +71,9 @@ export class Keyboard {
 
   private open(): void {
     const reader = (this.reader = createInterface({ input: this.terminal.stdin, output: this.screen, history: this.history }))
+    // What is typed begins a line of its own.
+    this.terminal.stdin.prependListener('keypress', this.breakLine)
+    reader.once('close', () => this.terminal.stdin.off('keypress', this.breakLine))
     reader.on('history', (history) => (this.history = [...history]))
     reader.on('line', (text) => {
       if (this.pasted.push(text) === 1) setTimeout(() => this.take(), paste_ms)
@@ -111,6 +120,7 @@ export class Keyboard {
   private async lend<T>(ask: (io: Io) => Promise<T>): Promise<T> {
     const { line = '', cursor = 0 } = this.reader ?? {}
     const { reader } = this
+    this.breakLine()
     this.erase()
     this.reader = undefined
     reader?.close()
@@ -123,14 +133,33 @@ export class Keyboard {
   }
 
   private above(stream: Io['stdout']): Io['stdout'] {
+    let held = ''
     const write = (chunk: string | Buffer, _encoding: unknown, done: () => void): void => {
+      const text = held + String(chunk)
       const { line = '', cursor = 0 } = this.reader ?? {}
-      this.erase()
-      stream.write(chunk)
-      this.put(line, cursor)
+      if (line === '' && !this.waiting) {
+        if (this.halfway !== stream) this.breakLine()
+        stream.write(text)
+        held = ''
+        this.halfway = text.endsWith('\n') ? undefined : stream
+      } else {
+        // Beside what is being typed there is room for whole lines only; a long one is as good as whole.
+        const end = Math.max(text.lastIndexOf('\n'), text.length > width ? text.lastIndexOf(' ') : -1) + 1
+        held = text.slice(end)
+        if (end > 0) {
+          this.erase()
+          stream.write(text.slice(0, end).replace(/\n?$/, '\n'))
+          this.put(line, cursor)
+        }
+      }
       done()
     }
     return Object.assign(new Writable({ decodeStrings: false, write }), { isTTY: stream.isTTY === true })
+  }
+
+  private readonly breakLine = (): void => {
+    this.halfway?.write('\n')
+    this.halfway = undefined
   }
 
   private get screen(): NodeJS.WritableStream {
@@ -154,6 +183,7 @@ export class Keyboard {
     for (let left = line.length - cursor; left > 0; left--) this.reader.write(null, { name: 'left' })
   }
   private readonly redraw = (): void => {
+    this.breakLine()
     this.reader?.setPrompt(this.waiting ? '> ' : '')
     this.reader?.prompt(true)
   }

@@ -2,7 +2,7 @@ import type { Context } from '../../../core/index.js'
 import { openSpool, type Spool } from '../../lib/state/index.js'
 import { countNewlines } from './newlines.js'
 import { redactSpool, withoutSecrets } from './redact_spool.js'
-import { longestSecret, settled } from './redact_stream.js'
+import { longestSecret, settledWithin } from './redact_stream.js'
 import { kept, Ring } from './ring.js'
 import { shownLength } from './text.js'
 
@@ -59,7 +59,7 @@ export class StreamLog {
   shown(plain: boolean): StreamPosition {
     const last = this.ring.read(Math.max(0, this.total - longestSecret), this.total)!
     const cut = Math.max(0, last.length - lookBack)
-    const length = Math.min(cut + shownLength(last.subarray(cut), plain), settled(last.toString('latin1')))
+    const length = Math.min(cut + shownLength(last.subarray(cut), plain), settledWithin(last.toString('latin1')))
     return { at: this.total - last.length + length, newlines: this.newlines - countNewlines(last.subarray(length)) }
   }
 

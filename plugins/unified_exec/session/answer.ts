@@ -101,13 +101,27 @@ function noticesOf({ children_ended, survivors, facts }: CommandSession): Notice
   return notices
 }
 
-/** Tells the caller's progress listener the last lines as they come. */
+// As often as a caller is told at most, and how much of what came since.
+const pace = { ms: 100, bytes: 2000 }
+
+/** Tells the caller's progress listener what came lately, the end of it where it is much. */
 export function reportProgress(session: CommandSession, context: Context): () => void {
-  let last = 0
-  return session.watch((_, chunk) => {
-    const now = Date.now()
-    if (now - last < 100) return
-    last = now
-    context.progress({ text: plainText(chunk.subarray(-2000).toString()) })
+  let lately: Buffer[] = []
+  let timer: NodeJS.Timeout | undefined
+  const tell = (): void => {
+    timer = undefined
+    const bytes = Buffer.concat(lately)
+    lately = []
+    if (bytes.length > 0) context.progress({ text: plainText(bytes.subarray(-pace.bytes).toString()) })
+  }
+  const off = session.watch((_, chunk) => {
+    lately.push(chunk.subarray(-pace.bytes))
+    if (lately.length > 64) lately = [Buffer.concat(lately).subarray(-pace.bytes)]
+    timer ??= setTimeout(tell, pace.ms)
   })
+  return () => {
+    clearTimeout(timer)
+    tell()
+    off()
+  }
 }

@@ -159,3 +159,50 @@ it('Ctrl-Z gives the terminal back to the shell, and the line is there again wit
   expect((await end()).code).toBe(0)
   expect(said(peer)).toEqual(['half a line'])
 }, 120_000)
+
+/** Says so many words, one each tenth of a second. */
+const words = (count: number) => ({ content: Array.from({ length: count }, (_, index) => `w${String(index).padStart(3, '0')} `).join(''), how: { latency: 100, chunkSize: 5 } })
+const counted = (shown: string, word: string) => shown.split(word).length - 1
+
+it('words stand on the terminal when the model says them, each once; what is typed among them has a line of its own, and Ctrl-C leaves what was said, marked', async () => {
+  const { peer, terminal, until, end } = await atTerminal([words(60), words(200), { content: 'quick' }])
+  await until('> ')
+  terminal.write('tell me\r')
+  let shown = await until('w002')
+  // The rest is still to come.
+  expect(shown).not.toContain('w059')
+  terminal.write('and th')
+  // A line that is being typed stands below whole lines.
+  shown += await until('w012')
+  terminal.write('en\r')
+  for (const text of ['waits for the end of the turn: and then', 'w059', '> and then', 'w003']) shown += await until(text)
+  for (let index = 0; index < 60; index++) expect([index, counted(shown, `w${String(index).padStart(3, '0')} `)]).toEqual([index, index < 3 ? 2 : 1])
+  terminal.write('\x03')
+  const rest = await until('cancelled')
+  expect(rest).toContain('… (stopped)')
+  expect(counted(rest, 'w003')).toBe(0)
+  await until('> ')
+  await sleep(1100)
+  terminal.write('again\r')
+  await until('quick')
+  terminal.write('/quit\r')
+  expect((await end()).code).toBe(0)
+  expect(peer.bodies[2].messages.slice(-3).map(({ content }: any) => content)).toEqual([expect.stringMatching(/^w000 [w\d ]*w003/), 'The user stopped your answer here.', 'again'])
+}, 120_000)
+
+it('an answer that breaks off stays on the terminal, marked, and the whole one comes below it', async () => {
+  const { terminal, until, end } = await atTerminal([{ content: 'half of a long answer '.repeat(20), how: { latency: 50, chunkSize: 20, truncateAfterChunks: 4 } }, { content: 'whole' }])
+  await until('> ')
+  terminal.write('go\r')
+  expect(await until('whole')).toMatch(/half of a long answer [^…]*… \(broken off\)[\s\S]*whole$/)
+  await until('> ')
+  terminal.write('/quit\r')
+  expect((await end()).code).toBe(0)
+})
+
+it('vtcode ask prints words as they come at a terminal, each once', async () => {
+  const { until, end } = await atTerminal([words(20)], ['ask', 'what?'])
+  expect(await until('w002')).not.toContain('w019')
+  const { code, rest } = await end()
+  expect([code, counted(rest, 'w019'), counted(rest, 'w000')]).toEqual([0, 1, 0])
+})

@@ -50,6 +50,11 @@ const events = [
 ]
 
 describe('the published shape of events', () => {
+  it('knows what is said between them, which has no number', () => {
+    const delta = { type: 'item.delta', thread_id: 'th_1', turn_id: 'tn_1', item_id: 'it_1', kind: 'arguments', at: 0, text: 't', tool_name: 'n' }
+    expect([isOurEvent(delta), isEvent({ ...delta, more: 1 }), isOurEvent({ ...delta, more: 1 })]).toEqual([true, true, false])
+    for (const wrong of [{ seq: 1 }, { ts: frame.ts }, { at: -1 }, { at: '0' }, { kind: 'words' }, { text: 1 }, { item_id: undefined }, { tool_name: 1 }]) expect(isEvent(JSON.parse(JSON.stringify({ ...delta, ...wrong }))), JSON.stringify(wrong)).toBe(false)
+  })
   it('knows every event and every item, and each of their fields', () => {
     for (const event of events) {
       expect(isOurEvent(event), JSON.stringify([event, isOurEvent.errors])).toBe(true)

@@ -225,10 +225,7 @@ describe('an interruption', () => {
   it('during an answer keeps the text so far, and ends the turn once', async () => {
     const s = await scene([{ content: 'a long story '.repeat(200), how: { latency: 20, chunkSize: 10 } }])
     const stop = new AbortController()
-    const outcome = await s.run('go', { onEvent: (event) => {
-      s.events.push(event)
-      if (event.type === 'item.started' && event.item.type === 'agent_message') setTimeout(() => stop.abort(), 30)
-    } }, stop.signal)
+    const outcome = await s.run('go', { onDelta: ({ at }) => (at > 20 ? stop.abort() : undefined) }, stop.signal)
     expect(outcome).toMatchObject({ outcome_code: 'cancelled', exit_code: 130, error: { code: 'VT_CANCELLED' } })
     expect(items(s.events, 'agent_message')[0]).toMatchObject({ status: 'cancelled', text: expect.stringContaining('a long story') })
     checkLog(s.events)
