@@ -49,16 +49,6 @@ export function createSessions({ kernel, sdk, showing, onerror }: SessionsOption
     }),
     kernel.onChange((uri) => modern.notify.resourceUpdated(uri)),
   ]
-  /** Whether no further session has room. One that nobody ends makes room: of those that read no answer, the one that was left alone longest. */
-  const isFull = async (): Promise<boolean> => {
-    if (open.size + named.size < MAX_SESSIONS) return false
-    const left = [...[...open].filter(([, { read }]) => read === 0).map(([id, { used }]) => ({ id, used })), ...[...named].map(([id, used]) => ({ id, used }))]
-    const oldest = left.sort((a, b) => a.used - b.used)[0]
-    if (!oldest) return true
-    await open.get(oldest.id)?.transport.close()
-    if (named.delete(oldest.id)) await kernel.endSession(oldest.id)
-    return false
-  }
   let forged = 0
   const sweep = setInterval(() => {
     forged = 0
@@ -72,7 +62,7 @@ export function createSessions({ kernel, sdk, showing, onerror }: SessionsOption
     if (id !== null) return refusal(404, 'There is no such session; begin a new one with initialize.')
     const opens = request.method === 'POST' && sdk.isInitializeRequest(parsed.parsedBody)
     if (!opens) return request.method === 'POST' ? refusal(400, 'Begin with initialize, then send its mcp-session-id.') : refusal(400, 'The header mcp-session-id is missing.')
-    if (await isFull()) return full()
+    if (await isFull(kernel, open, named)) return full()
     return (await begin({ kernel, sdk, showing }, open)).handleRequest(request, parsed)
   }
 
@@ -80,7 +70,7 @@ export function createSessions({ kernel, sdk, showing, onerror }: SessionsOption
     const { request, parsed } = asked
     const name = nameIn(parsed.parsedBody)
     const id = `mcp-${name === undefined ? randomUUID() : sha256(name)}`
-    if (name !== undefined && !named.has(id) && (await isFull())) return full()
+    if (name !== undefined && !named.has(id) && (await isFull(kernel, open, named))) return full()
     if (name !== undefined) named.set(id, Date.now())
     const reply = await modern.fetch(request, { ...parsed, authInfo: { token: '', clientId: id, scopes: [] } })
     return name === undefined ? finished(reply, () => kernel.endSession(id)) : reply
@@ -91,12 +81,7 @@ export function createSessions({ kernel, sdk, showing, onerror }: SessionsOption
       const { request, parsed } = asked
       const known = open.get(request.headers.get('mcp-session-id') ?? '')
       if (known) {
-        known.used = Date.now()
-        known.read += 1
-        const over = (): void => {
-          known.used = Date.now()
-          known.read -= 1
-        }
+        const over = reading(known)
         return finished(await known.transport.handleRequest(request, parsed), over)
       }
       return (await sdk.isLegacyRequest(request, parsed.parsedBody)) ? beginning(asked) : single(asked)
@@ -107,6 +92,27 @@ export function createSessions({ kernel, sdk, showing, onerror }: SessionsOption
       await Promise.allSettled([modern.close(), ...[...open.values()].map(({ transport }) => transport.close())])
     },
   }
+}
+
+/** Whether no further session has room. One that nobody ends makes room: of those that read no answer, the one that was left alone longest. */
+async function isFull(kernel: Kernel, open: OpenSessions, named: Map<string, number>): Promise<boolean> {
+  if (open.size + named.size < MAX_SESSIONS) return false
+  const left = [...[...open].filter(([, { read }]) => read === 0).map(([id, { used }]) => ({ id, used })), ...[...named].map(([id, used]) => ({ id, used }))]
+  const oldest = left.sort((a, b) => a.used - b.used)[0]
+  if (!oldest) return true
+  await open.get(oldest.id)?.transport.close()
+  if (named.delete(oldest.id)) await kernel.endSession(oldest.id)
+  return false
+}
+
+/** Notes that a session reads an answer; the function returned says that it has. */
+function reading(session: OpenSession): () => void {
+  const note = (change: number): void => {
+    session.used = Date.now()
+    session.read += change
+  }
+  note(1)
+  return () => note(-1)
 }
 
 /** The name that a client gives its session; a short one could be guessed. */
