@@ -20,7 +20,7 @@ const mcp: Adapter = (contribution, adapterContext) => {
     const args = argumentsOf(call, contribution.manifest.input ?? {})
     const bytes = Buffer.byteLength(JSON.stringify(args))
     if (bytes > max_argument_bytes) throw problem('VT_INPUT_TOO_LARGE', { size: `${bytes} bytes`, limit: `${max_argument_bytes} bytes` })
-    return running.use(context.ask, async ({ client, tools }) => {
+    return running.use(context, async ({ client, tools }) => {
       const offered = tools.get(tool)
       if (!offered) throw changed(server, tool, 'is not offered any more')
       if (pin !== undefined && digest(offered) !== pin) throw changed(server, tool, 'is not what it was when it was agreed to')

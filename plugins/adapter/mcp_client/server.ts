@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import type { Client, StreamableHTTPClientTransport, Tool, Transport } from '@modelcontextprotocol/client'
 import { deadline, type Deadline } from '../../../core/base/index.js'
-import { problem, version, VtError, type Asker, type Contribution, type AdapterContext } from '../../../core/index.js'
+import { problem, version, VtError, type Asker, type Context, type Contribution, type AdapterContext } from '../../../core/index.js'
 import { unlessAborted } from '../../lib/base/index.js'
 import { answerForm } from './ask.js'
 import { addressOf, isRemote, launchOf, startFailure, type Definition } from './definition.js'
@@ -37,7 +37,7 @@ export class Server {
   #listed: (tools: readonly Tool[]) => void = () => {}
   readonly #ending = new AbortController()
   /** The calls under way, with who can be asked meanwhile. */
-  readonly #calls = new Set<{ ask: Asker | undefined }>()
+  readonly #calls = new Set<{ ask: Asker | undefined; session: string }>()
   #connection: Promise<Connection> | undefined
   #live: Connection | undefined
   #failures = 0
@@ -68,10 +68,10 @@ export class Server {
     return this.#connection
   }
 
-  /** Runs work with the server; `ask` answers the server's questions meanwhile. Throws VT_MCP_START, VT_MCP_DISCONNECTED. */
-  async use<T>(ask: Asker | undefined, work: (connection: Connection) => Promise<T>): Promise<T> {
+  /** Runs work with the server; who calls answers the server's questions meanwhile. Throws VT_MCP_START, VT_MCP_DISCONNECTED. */
+  async use<T>({ ask, session }: Pick<Context, 'ask' | 'session'>, work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.connect()
-    const call = { ask }
+    const call = { ask, session: session.id }
     this.#calls.add(call)
     try {
       const result = await this.#signingIn(connection.transport, () => work(connection))
@@ -92,9 +92,10 @@ export class Server {
     this.#login?.close()
   }
 
-  /** Who is asked by the server: the caller of the one call under way. A question does not say which call it belongs to, so among several nobody is asked. */
+  /** Who is asked by the server: the caller of all calls under way. A question does not say which of them it belongs to, so among several callers nobody is asked. */
   get #asker(): Asker | undefined {
-    return this.#calls.size === 1 ? [...this.#calls][0]!.ask : undefined
+    const calls = [...this.#calls]
+    return calls.every(({ session }) => session === calls[0]!.session) ? calls.at(-1)?.ask : undefined
   }
 
   #lost(): void {

@@ -34,7 +34,7 @@ export async function rankFiles(context: Context, names: string[], { path, ...di
   })
   const patterns = names.flatMap((name) => ['-e', name])
   const asked = await withWalk(context.workspace, directory, discovery, (flags) => ripgrep(
-    directory.ref,
+    directory,
     [...flags, '--only-matching', '--line-number', '--null', '--with-filename', '--no-heading', '--case-sensitive', '--fixed-strings', '--word-regexp',
       '--max-filesize', String(largestSearched), ...patterns, '--', './'],
     { signal: context.signal, seconds },

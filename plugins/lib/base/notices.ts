@@ -30,7 +30,7 @@ export function some(names: string[], limit = 20): string {
 export function remarks(found: { incomplete: boolean; complaints: string[]; skipped?: string[]; gone?: number; fallback?: boolean }): Notice[] {
   const { incomplete, complaints, skipped = [], gone = 0 } = found
   const all: Notice[] = []
-  if (found.fallback) all.push(notice('VT_SEARCH_FALLBACK', 'ripgrep is missing here; a slower search of our own answered.'))
+  if (found.fallback) all.push(notice('VT_SEARCH_FALLBACK', 'ripgrep is missing here, or did not come to its end; a slower search of our own answered.'))
   if (incomplete) all.push(notice('VT_SEARCH_INCOMPLETE', 'The search stopped at its limit; the totals are lower bounds. Narrow path or globs.'))
   if (complaints.length > 0) all.push(notice('VT_SEARCH_PARTIAL', `Not everything could be searched: ${complaints.slice(0, 5).join('; ')}`))
   // Without names: what is gone may never have been inside.

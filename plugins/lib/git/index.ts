@@ -1,6 +1,6 @@
 export { askGit } from './ask.js'
 export { leadsOut, misplaced } from './contents.js'
-export { entriesOf } from './entries.js'
+export { entriesOf, type FolderEntry } from './entries.js'
 export { foldersWithin, gitFolderAbove, gitFolderAt, isGitFolder, isThere, named, realPathOf, smallText, type GitFolder } from './folders.js'
 export { gitAlone, gitHardened } from './hardened.js'
 export { indexFacts, type IndexFacts } from './index_entries.js'

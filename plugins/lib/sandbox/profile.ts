@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { inside } from '../../../core/base/index.js'
 import type { SandboxSettings } from '../process/index.js'
-import { steeringPaths, type SteeringPaths } from '../steering/index.js'
+import { liesIn, steeringPaths, type SteeringPaths } from '../steering/index.js'
 import { gitConfigFor } from './git_config.js'
 import { linkedRepositories } from './repositories.js'
 import { emptied, isOfSystem, isReachable, nodeMounts, present, secretsOf, secretsOfSystem, shown as visible, socketsOfMachine, startupPlaces, systemMounts, toolMounts, type Mount } from './sight.js'
@@ -41,7 +41,7 @@ export async function steered(where: Confinement): Promise<Confinement> {
   if (!where.writable) return where
   const own = join(where.workspace, '.vtcode')
   if (!lstatSync(own, { throwIfNoEntry: false })) mkdirSync(own, { recursive: true })
-  const [steering, gitConfig] = await Promise.all([steeringPaths(where.workspace), gitConfigFor(where.cwd, where.workspace)])
+  const [steering, gitConfig] = await Promise.all([steeringPaths(where.workspace, where.cwd), gitConfigFor(where.cwd, where.workspace)])
   return { ...where, steering, repositories: await linkedRepositories(steering.gitFolders, where.workspace), gitConfig }
 }
 
@@ -108,7 +108,8 @@ function guardsOf({ workspace, settings, steering, repositories = [] }: Confinem
   const own = inside(workspace, home) ? startupPlaces(home) : []
   const guarded = [...kept, ...own, ...settings.deny_write.map((path) => within(path, workspace)).filter((path) => existsSync(path))]
   const folders = [workspace, ...repositories].flatMap((root) => foldersOf([...guarded, ...hidden], root))
-  const free = folders.filter((folder) => ![...guarded, ...hidden].some((outer) => inside(outer, folder)))
+  const outer = new Set([...guarded, ...hidden])
+  const free = folders.filter((folder) => !liesIn(folder, outer))
   return [
     ...[...repositories, ...free].map((path) => visible(path, 'bind')),
     ...guarded.map((path) => visible(path)),

@@ -165,8 +165,14 @@ class Walk {
     const { path, resolved } = folder
     return above.with(path, async (kind) => {
       if (!known.has(kind.split('/', 1)[0]!) || (kind === '.vtcodegitignore' && resolved !== '.')) return undefined
-      return this.context.workspace.text(resolved === '.' ? kind : `${resolved}/${kind}`, { max_bytes: maxRules }).catch(gone)
+      return this.context.workspace.text(resolved === '.' ? kind : `${resolved}/${kind}`, { max_bytes: maxRules }).catch((error: unknown) => this.unread(error))
     })
+  }
+
+  /** A file of rules that is a pipe or a device is named; any other that cannot be read is none. */
+  private unread(error: unknown): undefined {
+    if (error instanceof VtError && error.code === 'VT_PATH_SPECIAL') this.found.complaints.push(error.problem.message)
+    return gone(error)
   }
 }
 

@@ -7,7 +7,7 @@ import { glob } from './glob.js'
 export type Rules = (path: string, name: string, directory: boolean) => 'ignore' | 'keep' | undefined
 
 /** The kinds of files of rules: the first that speaks of an entry decides, and of one kind the file that lies nearest. */
-const ruleFiles = ['.rgignore', '.ignore', '.gitignore', '.git/info/exclude', '.vtcodegitignore'] as const
+export const ruleFiles = ['.rgignore', '.ignore', '.gitignore', '.git/info/exclude', '.vtcodegitignore'] as const
 
 /** Bytes of a file of rules. */
 export const maxRules = 1_048_576

@@ -143,7 +143,7 @@ async function matches(context: Context, pattern: Pattern, files: WantedMatches[
   const refs = files.map(({ handle }) => handle.ref)
   // Where a match is a line, nothing behind the last one wanted needs to be looked at.
   const enough = several ? [] : ['--max-count', String(Math.max(...files.map(({ skip, limit }) => skip + limit)))]
-  const asked = await ripgrep('/', ['--json', ...enough, ...matching(pattern), '--', ...refs], { signal: context.signal, seconds }, take)
+  const asked = await ripgrep('named files', ['--json', ...enough, ...matching(pattern), '--', ...refs], { signal: context.signal, seconds }, take)
   if (asked?.timed_out) throw tooSlow()
   return asked && files.map(({ handle }) => byRef.get(handle.ref)!.places)
 }
@@ -164,7 +164,7 @@ async function bareMatches(context: Context, pattern: Pattern, { handle, skip, l
     return places.length === most && submatches.length === mostSubmatches ? false : undefined
   })
   const how = ['--only-matching', '--line-number', '--column', '--byte-offset', '--no-filename', '--max-count', String(most)]
-  const asked = await ripgrep('/', [...how, ...matching(pattern), '--', handle.ref], { signal: context.signal, seconds, burden }, rows.take)
+  const asked = await ripgrep('named files', [...how, ...matching(pattern), '--', handle.ref], { signal: context.signal, seconds, burden }, rows.take)
   if (asked?.timed_out) throw tooSlow()
   if (asked?.overburdened) return 'too many'
   return asked && places.slice(skip)

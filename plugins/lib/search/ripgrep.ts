@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { VtError } from '../../../core/base/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
 import { slotRefusal, tempFolder } from '../base/index.js'
-import { lines, runProgram, type Consumer, type Ended, type ProcessLimits } from '../process/index.js'
+import { lines, runProgram, type Consumer, type Ended, type ProcessLimits, type Program } from '../process/index.js'
 import { gone } from './entries.js'
+import { watchRules } from './special_rules.js'
 
 /** Which entries of a directory count; the same for every search action. */
 export interface WalkOptions {
@@ -56,11 +57,11 @@ export async function ripgrepPath(): Promise<string | undefined> {
 const mostOfWalk = Math.min(2 * 1024 ** 3, totalmem() / 4)
 
 /**
- * Asks ripgrep and hands its output to the consumer. `undefined` when it cannot be started, or dies. `onLog` gets its debug lines, which
- * are the only place where it says what it left out and why.
+ * Asks ripgrep in a directory, or about files that are named, and hands its output to the consumer. `undefined` when it cannot be started,
+ * or dies. `onLog` gets its debug lines, which are the only place where it says what it left out and why. Throws VT_PATH_SPECIAL.
  */
 export async function ripgrep(
-  cwd: string,
+  where: Handle | 'named files',
   args: string[],
   limits: ProcessLimits,
   onStdout: Consumer,
@@ -79,12 +80,28 @@ export async function ripgrep(
   })
   const common = ['--no-config', '--color=never', ...(onLog ? ['--debug'] : [])]
   // In a folder it reads ignore files too, of any size: what a repository calls `.gitignore` may be a link to a device.
-  const own = limits.burden === undefined && cwd !== '/' ? { burden: { read: Infinity, resident: mostOfWalk } } : {}
-  const ended = await runProgram({ file, args: [...common, ...args], cwd, late_stderr: onLog !== undefined }, { ...limits, ...own }, onStdout, stderr.take)
+  const own = limits.burden === undefined && where !== 'named files' ? { burden: { read: Infinity, resident: mostOfWalk } } : {}
+  const program = { file, args: [...common, ...args], cwd: where === 'named files' ? '/' : where.ref, late_stderr: onLog !== undefined }
+  const ended = await (where === 'named files' || args.includes('--no-ignore')
+    ? runProgram(program, { ...limits, ...own }, onStdout, stderr.take)
+    : runWatched(where, program, { ...limits, ...own }, onStdout, stderr.take))
   // One that died has told a part at best: a signal that was not ours, a fault of its own. Nobody may take that for an answer.
   if (!ended || (own.burden && ended.overburdened) || (endedByItself(ended) && ![0, 1, 2].includes(ended.exit_code ?? -1))) return undefined
   stderr.end()
   return { ...ended, complaints }
+}
+
+async function runWatched(directory: Handle, program: Program, limits: ProcessLimits, onStdout: Consumer, onStderr: Consumer): Promise<Ended | undefined> {
+  using watch = watchRules(directory, limits.signal)
+  const heard: Consumer = (chunk) => {
+    watch.heard()
+    return onStdout(chunk)
+  }
+  try {
+    return await runProgram(program, { ...limits, signal: watch.signal }, heard, onStderr)
+  } catch (error) {
+    throw watch.found ?? error
+  }
 }
 
 /** Whether a program ended by itself, and not because we had enough. */

@@ -1,4 +1,4 @@
-import { problem, type Next } from '../../../core/base/index.js'
+import { problem, VtError, type Next } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Handle } from '../../../core/workspace/index.js'
 import { byPath, cut, slotRefusal } from '../base/index.js'
@@ -193,15 +193,22 @@ async function ask({ context, query, target }: Search, patterns: string[], how: 
   const limits = { signal: context.signal, seconds }
   const args = [...how, '--null', '--with-filename', ...matching({ ...query, patterns })]
   // The handle's own name, not its path: it cannot be swapped, and may be no text.
-  if (target.kind === 'file') return ripgrep('/', [...args, '--', target.ref], limits, take)
-  return withWalk(context.workspace, target, query, (flags) =>
+  if (target.kind === 'file') return ripgrep('named files', [...args, '--', target.ref], limits, take)
+  const asked = withWalk(context.workspace, target, query, (flags) =>
     skips
-      ? ripgrep(target.ref, [...args, ...flags, '--max-filesize', String(largestSearched), '--', './'], limits, take, (line) => {
+      ? ripgrep(target, [...args, ...flags, '--max-filesize', String(largestSearched), '--', './'], limits, take, (line) => {
           const [, name] = / ignoring (.*): \d+ bytes$/.exec(line) ?? []
           if (name !== undefined) skips(Buffer.from(name))
         })
-      : ripgrep(target.ref, [...args, ...flags, '--', './'], { ...limits, burden }, take),
+      : ripgrep(target, [...args, ...flags, '--', './'], { ...limits, burden }, take),
   )
+  return asked.catch(hangs)
+}
+
+/** An engine that hangs on a file of rules gives no answer; our own walk reads no such file, and names it. */
+function hangs(error: unknown): undefined {
+  if (error instanceof VtError && error.code === 'VT_PATH_SPECIAL') return undefined
+  throw error
 }
 
 /** Is told of the files that are too large to be opened. */

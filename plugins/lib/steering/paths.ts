@@ -19,6 +19,8 @@ export interface SteeringPaths {
   names: string[]
   /** The folders of repositories, of their worktrees and submodules; those outside the workspace too. */
   gitFolders: string[]
+  /** Those of them that are kept whole, since they are many: git writes nothing there. */
+  whole: string[]
 }
 
 // Repositories of a workspace lie near its root; a command pays for every folder that is looked into.
@@ -30,16 +32,25 @@ export function steeringNow(root: string): Pick<SteeringPaths, 'names' | 'gitFol
   return { names: found, gitFolders: gitFolders(root, found.map((path) => join(root, path))) }
 }
 
-/** What steers programs in the workspace with this real path, near its root. */
-export async function steeringPaths(root: string): Promise<SteeringPaths> {
+/**
+ * Git folders in which a command may change what git changes all day. Each takes a sandbox several mounts, whose price grows with their
+ * square: of a workspace with more repositories the others are kept whole.
+ */
+const mostWritten = 16
+
+/** What steers programs in the workspace with this real path, near its root, for a command that runs in `cwd`. */
+export async function steeringPaths(root: string, cwd = root): Promise<SteeringPaths> {
   const { names: found, gitFolders: gits } = steeringNow(root)
   const names = found.map((path) => join(root, path))
-  const git = [...gits.flatMap(placesInGit), ...(await configuredPlaces(root))]
-  const readOnly = [...names.filter((path) => !isGitDirectory(path)).map(realPathOf), ...git.filter((path) => existsSync(path))]
+  const nearest = gitFoldersAround(cwd, root).filter((folder) => gits.includes(folder))
+  const inTurn = [...new Set([...nearest, ...gits])]
+  const whole = inTurn.slice(mostWritten)
+  const git = [...inTurn.slice(0, mostWritten).flatMap(placesInGit), ...(await configuredPlaces(root))]
+  const readOnly = [...names.filter((path) => !isGitDirectory(path)).map(realPathOf), ...git.filter((path) => existsSync(path)), ...whole]
   const absent = [...rootNames().map((name) => join(root, name)), ...git].filter((path) => !isThere(path))
   const writable = exceptions().map((path) => join(root, path)).filter((path) => existsSync(path))
   const links = [...names, ...git].filter((path) => isThere(path) && lstatSync(path).isSymbolicLink())
-  return { readOnly: outerFirst(readOnly), writable, absent: [...new Set(absent)], links: [...new Set(links)], names: found, gitFolders: gits }
+  return { readOnly: outerFirst(readOnly), writable, absent: [...new Set(absent)], links: [...new Set(links)], names: found, gitFolders: gits, whole }
 }
 
 /** Every folder of a repository that the found names are or name. */
@@ -51,6 +62,13 @@ function gitFolders(root: string, names: string[]): string[] {
   if (isGitFolder(root)) direct.push(named(root))
   const all = direct.flatMap((one) => [one, ...foldersWithin(one)])
   return [...new Set(all.flatMap(({ path, common }) => [path, common]))].filter((path) => existsSync(path))
+}
+
+/** The folders of the repositories that a folder lies in, the innermost first. */
+function gitFoldersAround(folder: string, root: string): string[] {
+  const around = gitFolderAt(folder) ?? (isGitFolder(folder) ? named(folder) : undefined)
+  const outer = folder.length > root.length ? gitFoldersAround(dirname(folder), root) : []
+  return [...(around ? [around.path, around.common] : []), ...outer]
 }
 
 /** What is in a git folder and git itself does not change, with what could be there. */

@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path'
-import { entriesOf, isGitFolder } from '../git/index.js'
+import { entriesOf, isGitFolder, type FolderEntry } from '../git/index.js'
 import { judgeName, openIn } from './names.js'
 
 /** How far the search goes: a folder in the root has depth 1. */
@@ -20,20 +20,54 @@ export function steeringBelow(root: string, start: string, { depth, folders }: S
   let whole = true
   for (let next = 0; next < queue.length; next += 1) {
     const [folder, deep] = queue[next]!
-    if (next >= folders || deep > depth) {
-      whole = false
+    const within = next < folders && deep <= depth
+    const { names, opened, below, isGit } = within ? partsOf(root, folder) : { names: [], opened: [], below: [], isGit: isGitFolder(join(root, folder)) }
+    if (isGit && next > 0) {
+      found.push(folder)
       continue
     }
-    for (const { name, isFolder } of entriesOf(join(root, folder))) {
-      const path = folder === '.' ? name : `${folder}/${name}`
-      if (judgeName(path) || (isFolder && isGitFolder(join(root, path)))) {
-        found.push(path)
-        const open = isFolder ? openIn(path) : []
-        for (const inner of open.length > 0 ? folderNames(join(root, path)) : []) if (open.includes(inner)) queue.push([`${path}/${inner}`, deep + 1])
-      } else if (isFolder && name !== packages) queue.push([path, deep + 1])
-    }
+    whole &&= within
+    found.push(...names)
+    for (const { path, open } of opened) for (const inner of folderNames(join(root, path))) if (open.includes(inner)) queue.push([`${path}/${inner}`, deep + 1])
+    for (const path of below) queue.push([path, deep + 1])
   }
   return { found, whole }
+}
+
+interface Parts {
+  folder: string
+  /** What steers by its name. */
+  names: string[]
+  /** Of those the folders that hold what tools write as everywhere, with its names. */
+  opened: { path: string; open: string[] }[]
+  /** The other folders, in which to go on. */
+  below: string[]
+  isGit: boolean
+}
+/** By what is in the folder: that is kept for as long as it stays the same. */
+const known = new WeakMap<readonly FolderEntry[], Parts>()
+
+function partsOf(root: string, folder: string): Parts {
+  const entries = entriesOf(join(root, folder))
+  const before = known.get(entries)
+  if (before?.folder === folder) return before
+  const parts: Parts = { folder, names: [], opened: [], below: [], isGit: entries.length === 0 ? isGitFolder(join(root, folder)) : areOfGit(entries) }
+  for (const { name, isFolder } of entries) {
+    const path = folder === '.' ? name : `${folder}/${name}`
+    if (judgeName(path)) {
+      parts.names.push(path)
+      const open = isFolder ? openIn(path) : []
+      if (open.length > 0) parts.opened.push({ path, open: [...open] })
+    } else if (isFolder && name !== packages) parts.below.push(path)
+  }
+  known.set(entries, parts)
+  return parts
+}
+
+/** What a git folder has, as `isGitFolder` looks for it. */
+function areOfGit(entries: readonly FolderEntry[]): boolean {
+  const has = (wanted: string): boolean => entries.some(({ name }) => name === wanted)
+  return has('HEAD') && ((has('objects') && has('refs')) || has('commondir'))
 }
 
 /** Names of the folders in a folder. */

@@ -19,7 +19,13 @@ export interface SessionsOptions {
   onerror: (error: Error) => void
 }
 
-type OpenSessions = Map<string, { transport: Transport; used: number }>
+interface OpenSession {
+  transport: Transport
+  used: number
+  /** Answers that it still reads, such as the stream of what changes. */
+  read: number
+}
+type OpenSessions = Map<string, OpenSession>
 
 /** What a client of the 2026-07-28 revision calls its session by: a secret of its own choice, in `_meta` of each request. */
 const NAMED = 'dev.vtcode/session'
@@ -56,7 +62,7 @@ export function createSessions({ kernel, sdk, showing, onerror }: SessionsOption
     if (id !== null) return refusal(404, 'There is no such session; begin a new one with initialize.')
     const opens = request.method === 'POST' && sdk.isInitializeRequest(parsed.parsedBody)
     if (!opens) return request.method === 'POST' ? refusal(400, 'Begin with initialize, then send its mcp-session-id.') : refusal(400, 'The header mcp-session-id is missing.')
-    if (open.size + named.size >= MAX_SESSIONS) return refusal(503, `There are ${MAX_SESSIONS} sessions already; end one or wait.`)
+    if (await isFull(kernel, open, named)) return full()
     return (await begin({ kernel, sdk, showing }, open)).handleRequest(request, parsed)
   }
 
@@ -64,7 +70,7 @@ export function createSessions({ kernel, sdk, showing, onerror }: SessionsOption
     const { request, parsed } = asked
     const name = nameIn(parsed.parsedBody)
     const id = `mcp-${name === undefined ? randomUUID() : sha256(name)}`
-    if (name !== undefined && !named.has(id) && open.size + named.size >= MAX_SESSIONS) return refusal(503, `There are ${MAX_SESSIONS} sessions already; end one or wait.`)
+    if (name !== undefined && !named.has(id) && (await isFull(kernel, open, named))) return full()
     if (name !== undefined) named.set(id, Date.now())
     const reply = await modern.fetch(request, { ...parsed, authInfo: { token: '', clientId: id, scopes: [] } })
     return name === undefined ? finished(reply, () => kernel.endSession(id)) : reply
@@ -75,8 +81,8 @@ export function createSessions({ kernel, sdk, showing, onerror }: SessionsOption
       const { request, parsed } = asked
       const known = open.get(request.headers.get('mcp-session-id') ?? '')
       if (known) {
-        known.used = Date.now()
-        return known.transport.handleRequest(request, parsed)
+        const over = reading(known)
+        return finished(await known.transport.handleRequest(request, parsed), over)
       }
       return (await sdk.isLegacyRequest(request, parsed.parsedBody)) ? beginning(asked) : single(asked)
     },
@@ -88,6 +94,27 @@ export function createSessions({ kernel, sdk, showing, onerror }: SessionsOption
   }
 }
 
+/** Whether no further session has room. One that nobody ends makes room: of those that read no answer, the one that was left alone longest. */
+async function isFull(kernel: Kernel, open: OpenSessions, named: Map<string, number>): Promise<boolean> {
+  if (open.size + named.size < MAX_SESSIONS) return false
+  const left = [...[...open].filter(([, { read }]) => read === 0).map(([id, { used }]) => ({ id, used })), ...[...named].map(([id, used]) => ({ id, used }))]
+  const oldest = left.sort((a, b) => a.used - b.used)[0]
+  if (!oldest) return true
+  await open.get(oldest.id)?.transport.close()
+  if (named.delete(oldest.id)) await kernel.endSession(oldest.id)
+  return false
+}
+
+/** Notes that a session reads an answer; the function returned says that it has. */
+function reading(session: OpenSession): () => void {
+  const note = (change: number): void => {
+    session.used = Date.now()
+    session.read += change
+  }
+  note(1)
+  return () => note(-1)
+}
+
 /** The name that a client gives its session; a short one could be guessed. */
 function nameIn(body: unknown): string | undefined {
   const { params } = isObject(body) ? body : {}
@@ -97,7 +124,7 @@ function nameIn(body: unknown): string | undefined {
 }
 
 /** The same answer; `over` is called when it has been read, or nobody reads it any more. */
-function finished(reply: Response, over: () => Promise<void>): Response {
+function finished(reply: Response, over: () => void | Promise<void>): Response {
   const reader = reply.body?.getReader()
   if (!reader) {
     void over()
@@ -132,7 +159,7 @@ async function begin({ kernel, sdk, showing }: Omit<SessionsOptions, 'onerror'>,
   const session = `mcp-${sha256(id).slice(0, 32)}`
   const transport: Transport = new sdk.WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => id,
-    onsessioninitialized: () => void open.set(id, { transport, used: Date.now() }),
+    onsessioninitialized: () => void open.set(id, { transport, used: Date.now(), read: 0 }),
     maxRequestBodySize: MAX_FRAME,
   })
   await createServer(kernel, sdk, { ...showing, session }).connect(transport)
@@ -144,6 +171,8 @@ async function begin({ kernel, sdk, showing }: Omit<SessionsOptions, 'onerror'>,
   }
   return transport
 }
+
+const full = (): Response => refusal(503, `There are ${MAX_SESSIONS} sessions already; end one or wait.`, { 'retry-after': '60' })
 
 function refusal(status: number, message: string, headers: Record<string, string> = {}): Response {
   return Response.json({ jsonrpc: '2.0', id: null, error: { code: status === 404 ? -32001 : -32000, message } }, { status, headers })

@@ -1,24 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, realpathSync, renameSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { inside } from '../../../core/base/index.js'
 import type { Context, Notice } from '../../../core/index.js'
 import { notice, some } from '../../lib/base/index.js'
 import { programsOfGitFolder } from '../../lib/rules/index.js'
 import { ownFolder } from '../../lib/state/index.js'
 import { keepsToItself, newcomers, type SteeringPaths } from '../../lib/steering/index.js'
+import type { Exit } from './transport.js'
 
 const folder = '.vtcode/aside'
 
 /**
  * The sandbox keeps what steers programs as it is, but it cannot keep a name free that nothing bears. So what bears such a name after a
- * command is moved to a folder of ours. A repository that git made, and in which nothing starts programs, stays and is told.
+ * command is moved to a folder of ours. A repository that git made, and in which nothing starts programs, stays and is told. Of a command that failed it is told what it could not write.
  */
-export function asideOf({ workspace, log }: Context, before: SteeringPaths): () => Promise<Notice[]> {
+export function asideOf({ workspace, log }: Context, before: SteeringPaths): (exit?: Exit) => Promise<Notice[]> {
   const { root } = workspace
   const told = new Set<string>()
 
-  return async () => {
+  return async (exit) => {
     const { names, repositories } = newcomers(root, before)
     const judged = await Promise.all(repositories.map(async (one) => ({ ...one, why: keepsToItself(one.folder, root, before) ? await programsOfGitFolder(one.folder, root) : 'it leads out of the workspace' })))
     const loud = judged.filter(({ why }) => why !== undefined)
@@ -30,6 +31,7 @@ export function asideOf({ workspace, log }: Context, before: SteeringPaths): () 
     return [
       ...(moved.length > 0 ? [putAside(moved)] : []),
       ...(quiet.length > 0 ? [notice('VT_EXEC_NEW_REPOSITORY', `The command made a repository of git, which may bring files that steer other programs: ${some(quiet.map(({ name }) => name))}.`)] : []),
+      ...(before.whole.length > 0 && exit !== undefined && exit.exit_code !== 0 ? [keptWhole(before.whole.map((path) => relative(root, path)))] : []),
     ]
   }
 
@@ -55,4 +57,6 @@ export function asideOf({ workspace, log }: Context, before: SteeringPaths): () 
 
 const putAside = (moved: string[]): Notice =>
   notice('VT_EXEC_PUT_ASIDE', `Put aside, since it decides what other programs run and was not there before the command: ${some(moved)}. ${toAgree}`)
+const keptWhole = (folders: string[]): Notice =>
+  notice('VT_EXEC_REPOSITORY_KEPT', `There are many repositories here, and git could write nothing in ${some(folders, 5)}. To let it write in one, run the command with its folder as workdir.`)
 const toAgree = 'To have it there, the user moves it back, or agrees to the command with sandbox_permissions: require_escalated and a justification.'

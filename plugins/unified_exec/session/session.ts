@@ -21,7 +21,7 @@ export interface SessionFacts {
   /** Says, once a program in the sandbox has ended, what its code outside does not. */
   endInside?: (exit_code: number | null) => SandboxEnd
   /** Puts aside what a program in the sandbox made and must not: what was done is told. */
-  tidy?: () => Promise<Notice[]>
+  tidy?: (exit?: Exit) => Promise<Notice[]>
   /** What the program left behind when it ended may run on. */
   background: boolean
   /** The size of its terminal, if it has one. */
@@ -227,7 +227,7 @@ export class CommandSession {
     this.exit = this.seen(await this.transport.exited)
     await (this.ending ?? this.settle())
     clearTimeout(this.timer)
-    this.tidied.push(...((await this.facts.tidy?.()) ?? []))
+    this.tidied.push(...((await this.facts.tidy?.(this.exit)) ?? []))
     this.ended_at = Date.now()
   }
 

@@ -46,6 +46,22 @@ describe('a client over HTTP', () => {
     expect(await (await post(call('{"action":"read","path":"a.txt","x":{"__proto__":{}}}'), await begin())).text()).toContain('VT_INPUT_UNKNOWN')
   })
 
+  it('finds room where sessions were never ended: the one that was left alone longest makes it, and none whose answer is being read', async () => {
+    const [first, streaming] = [await begin(), await begin()]
+    const listening = new AbortController()
+    const stream = await fetch(url, { headers: { authorization, accept: 'text/event-stream', ...streaming }, signal: listening.signal })
+    expect(stream.status).toBe(200)
+    const left = await begin()
+    const list = async (own: Record<string, string>) => (await post('{"jsonrpc":"2.0","id":2,"method":"tools/list"}', own)).status
+    expect(await list(first)).toBe(200)
+    for (let more = 0; more < 64; more += 1) {
+      await begin()
+      if (more % 20 === 0) expect(await list(first)).toBe(200)
+    }
+    expect([await list(first), await list(streaming), await list(left)]).toEqual([200, 200, 404])
+    listening.abort()
+  })
+
   it.each([
     ['several messages at once', `[${call('{"action":"read","path":"a.txt"}', '1')},${call('{"action":"read","path":"a.txt"}', '2')}]`],
     ['none', '[]'],

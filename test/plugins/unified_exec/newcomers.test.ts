@@ -104,6 +104,22 @@ describe.skipIf(none)(`what steers programs and a command in the sandbox makes a
     expect(await eventually(() => aside().length === 2 && !there('.mcp.json'), 10_000)).toBe(true)
   })
 
+  it('costs little where repositories are many: git writes in the first ones and in that of the working directory, and the others are told', async () => {
+    const names = Array.from({ length: 40 }, (_, index) => `packages/p${10 + index}`)
+    for (const name of names) git(booted.root, 'init', '-q', name)
+    const mounts = 'wc -l </proc/self/mountinfo'
+    const all = await run({ command: mounts })
+    expect(Number((all.output as unknown as { stdout: string }).stdout)).toBeLessThan(names.length * 2 + 16 * 7 + 80)
+    const commit = 'git -c user.name=a -c user.email=a@b.c commit -q --allow-empty -m one'
+    const plant = 'mv .git away || mv ../p49 ../away || echo x > .git/hooks/pre-commit || echo x >> .git/config'
+    expect(told(await run({ command: `${commit}; cd packages/p10; ${commit}` }))).toEqual([])
+    const last = await run({ command: `cd packages/p49; ${commit}` })
+    expect([told(last), last.notices?.[0]?.message]).toEqual([['VT_EXEC_REPOSITORY_KEPT'], expect.stringContaining('workdir')])
+    for (const name of ['packages/p10', 'packages/p49']) expect((await run({ command: `cd ${name}; ${plant}` })).output).toMatchObject({ exit_code: expect.not.toBeOneOf([0]) as number })
+    writeFileSync(join(booted.root, 'packages/p49/do.sh'), commit)
+    expect(await call(booted, { action: 'run', command: 'sh do.sh', workdir: 'packages/p49' })).toMatchObject({ ok: true, output: { exit_code: 0 } })
+  })
+
   it('is left alone where it was there before, and where a command makes what steers nothing', async () => {
     writeFileSync(join(booted.root, '.envrc'), 'mine')
     const result = await run({ command: 'echo a > plain; mkdir -p .github .vtcode/plans; git add plain' })

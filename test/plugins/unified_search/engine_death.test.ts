@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bootKernel } from 'vtcode/test'
@@ -32,6 +33,20 @@ it('an ignore file without an end is no engine’s: the other one answers, and i
   symlinkSync('/dev/zero', join(ws.root, 'b/.gitignore'))
   expect(await ws.call('unified_search', { action: 'grep', pattern: 'alpha' })).toMatchObject({ ok: true, output: { total_matches: 2, backend: 'javascript' }, notices: [expect.objectContaining({ code: 'VT_SEARCH_FALLBACK' })] })
 }, 60_000)
+
+it.each([
+  ['a pipe', '.gitignore', 'mkfifo .gitignore'],
+  ['a pipe deep below', 'b/deep/.ignore', 'mkdir b/deep; mkfifo b/deep/.ignore'],
+  ['a pipe in the folder of a repository', '.git/info/exclude', 'mkdir -p .git/info; mkfifo .git/info/exclude'],
+])('an ignore file that is %s is waited for by nobody: the other engine answers, and it is named', async (_, path, script) => {
+  await using ws = await bootKernel({ files: { 'a.txt': 'alpha\n', 'b/c.txt': 'alpha\n', 'b/c.js': 'function alpha(x) {\n  return other(x)\n}\nalpha(1)\n' } })
+  execFileSync('sh', ['-c', script], { cwd: ws.root })
+  const named = expect.objectContaining({ code: 'VT_SEARCH_PARTIAL', message: expect.stringContaining(`'${path}' is a `) })
+  expect(await ws.call('unified_search', { action: 'grep', pattern: 'alpha' })).toMatchObject({ ok: true, output: { total_matches: 4, backend: 'javascript' }, notices: [expect.objectContaining({ code: 'VT_SEARCH_FALLBACK' }), named] })
+  expect(await ws.call('unified_search', { action: 'structural', pattern: 'alpha($A)', lang: 'javascript' })).toMatchObject({ ok: true, output: { total_matches: 1 }, notices: [named] })
+  expect(await ws.call('unified_search', { action: 'list', mode: 'recursive' })).toMatchObject({ ok: true, notices: [named] })
+  expect(await ws.call('grep_search', { action: 'similarity', reference_file: 'b/c.js' })).toMatchObject({ ok: false, error: { code: 'VT_PATH_SPECIAL', message: expect.stringContaining(`'${path}' is a `) } })
+})
 
 describe('a structural search', () => {
   it('leaves a file of more than 8 MiB out unless it is named, and says so', async () => {

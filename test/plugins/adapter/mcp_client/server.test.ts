@@ -50,7 +50,7 @@ it('what a server asks its user goes to whoever can be asked, and is declined wi
   matches(await vt.call('mcp__s__roots', {}), { ok: true, output: { result: { roots: [{ uri: `file://${vt.root}` }] } } })
 })
 
-it('what a server asks goes to the caller of the one call under way, and among several calls to nobody', async () => {
+it('what a server asks goes to the caller of the calls under way, and among several callers to nobody', async () => {
   await using place = await tempWorkspace({ 'tools.json': tools('elicit', 'hang') })
   await using vt = await boot({ command: process.execPath, args: [fixture, place.root] })
   const asked: string[] = []
@@ -68,6 +68,13 @@ it('what a server asks goes to the caller of the one call under way, and among s
   await other
   matches(await vt.kernel.call('mcp__s__elicit', {}, { session: 'mine', ask: asker('mine') }), { ok: true, output: { result: { action: 'accept', content: { colour: 'red' } } } })
   expect(asked).toEqual(['mine'])
+  // Several calls of one session have one person behind them.
+  const again = new AbortController()
+  const own = vt.kernel.call('mcp__s__hang', {}, { session: 'mine', signal: again.signal, ask: asker('mine') })
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  matches(await vt.kernel.call('mcp__s__elicit', {}, { session: 'mine', ask: asker('mine') }), { ok: true, output: { result: { action: 'accept' } } })
+  again.abort()
+  await own
 })
 
 it('the transport of 2024 is spoken where a server is said to have it, and a connection that was lost is made again', async () => {
