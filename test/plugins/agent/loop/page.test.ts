@@ -13,6 +13,7 @@ const write = (path: string): Answer => ({ toolCalls: [call('unified_file', { ac
 /** What the model answers in each of the programs of the page. */
 const scripts: Record<string, Answer[]> = {
   'node embed.mjs': [write('a.txt'), { content: 'a.txt says hello.' }],
+  'node stream.mjs': [{ content: 'It is said.' }],
   'node refused.mjs': [write('b.txt'), { content: 'Done.' }, { content: 'b.txt was not written: the mode is plan.' }],
 }
 
