@@ -1,8 +1,8 @@
 import { GrowingText } from '../../../core/base/index.js'
 import { alarm, type Alarm, type Delta, type DeltaSink } from '../base/index.js'
 
-/** How far a delta may be behind what it tells of: half of what is promised, the rest is for the way to the reader. */
-const pace = { ms: 20, units: 4096 }
+/** How far a delta may be behind what it tells of: less than is promised, the rest is for the way to the reader. */
+const pace = { ms: 30, units: 4096 }
 
 /** What items say while they say it, for whoever listens: written nowhere, numbered by nobody. The item that completes is the truth. */
 export class Deltas {
