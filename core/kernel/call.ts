@@ -8,7 +8,7 @@ import { callerOf, type CallRun, type Held, type KernelSessions } from './contex
 import { execution } from './execute.js'
 import type { Generation } from './generation.js'
 import type { Pipelines } from './pipelines.js'
-import { asFailure, couldChange, failed, nobody, recordedInput } from './refused.js'
+import { asFailure, couldChange, failed, nobody, recordedInput, withWayOn } from './refused.js'
 import type { CallOptions, Explanation } from './types.js'
 import type { OnFault } from './uncaught.js'
 
@@ -117,7 +117,7 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
     begun = true
     const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
     const answered = target.alias ? await translated(generation, target.alias, result) : result
-    const whole = withNotices(answered, isCut(answered) ? [...checked.notices, ...checked.silent] : checked.notices)
+    const whole = withNotices(withWayOn(answered, target), isCut(answered) ? [...checked.notices, ...checked.silent] : checked.notices)
     return await postCompaction.promise(tell(whole), call)
   } catch (error) {
     const result = asFailure(error, !begun && couldChange(generation, tool, target), target)

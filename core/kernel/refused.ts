@@ -1,4 +1,4 @@
-import { failure, firstLine, notApplied, problem, toJson, type Failure, type JsonObject, type SlotInfo } from '../base/index.js'
+import { failure, firstLine, notApplied, problem, toJson, VtError, type Failure, type JsonObject, type Result, type SlotInfo } from '../base/index.js'
 import { answerAs, effectsOfName, withExample, type CallTarget } from '../input/index.js'
 import type { Generation } from './generation.js'
 
@@ -31,4 +31,10 @@ export function asFailure(error: unknown, prevented: boolean, target?: CallTarge
   const known = failure(withExample(error, alias?.slot ?? slot)) ?? failed('VT_CALL_FAILED', { plugin: 'kernel', reason: firstLine(error) })
   if (prevented) known.error = notApplied(known.error)
   return alias ? (answerAs(alias.part, known, alias.given) as Failure) : known
+}
+
+/** What a plugin says of a wrong input without a way on gets an example that would pass, under the name that was called. */
+export function withWayOn(result: Result, { slot, alias }: CallTarget): Result {
+  if (result.ok || result.error.hint !== '') return result
+  return { ...result, ...failure(withExample(new VtError(result.error), alias?.slot ?? slot)) }
 }
