@@ -118,9 +118,9 @@ export const told: Record<string, Ending> = {
   },
   'a model that nobody knows': {
     asked: 0,
-    exec: { code: 3, out: '', err: ['vtcode: error: VT_LLM_NO_MODEL: There is no provider \'nobody\' (model \'nobody/m\'). Providers at hand: peer.', '  Name one: --model <provider>/<model>, VTCODE_MODEL, or agent.model in ~/.vtcode/vtcode.config.yaml; providers stand there under custom_providers. `vtcode models` lists what is at hand.'] },
-    ask: { code: 3, out: '', err: ['vtcode: error: VT_LLM_NO_MODEL: There is no provider \'nobody\' (model \'nobody/m\'). Providers at hand: peer.', '  Name one: --model <provider>/<model>, VTCODE_MODEL, or agent.model in ~/.vtcode/vtcode.config.yaml; providers stand there under custom_providers. `vtcode models` lists what is at hand.'] },
-    chat: { code: 3, out: '', err: ['vtcode: error: VT_LLM_NO_MODEL: There is no provider \'nobody\' (model \'nobody/m\'). Providers at hand: peer.', '  Name one: --model <provider>/<model>, VTCODE_MODEL, or agent.model in ~/.vtcode/vtcode.config.yaml; providers stand there under custom_providers. `vtcode models` lists what is at hand.'] },
+    exec: { code: 3, out: '', err: ['vtcode: error: VT_LLM_NO_MODEL: There is no provider \'nobody\' (model \'nobody/m\').', '  Choose one: --model peer/m. To keep it: agent.model in ~/.vtcode/vtcode.config.yaml; providers of your own stand there under custom_providers.'] },
+    ask: { code: 3, out: '', err: ['vtcode: error: VT_LLM_NO_MODEL: There is no provider \'nobody\' (model \'nobody/m\').', '  Choose one: --model peer/m. To keep it: agent.model in ~/.vtcode/vtcode.config.yaml; providers of your own stand there under custom_providers.'] },
+    chat: { code: 3, out: '', err: ['vtcode: error: VT_LLM_NO_MODEL: There is no provider \'nobody\' (model \'nobody/m\').', '  Choose one: --model peer/m. To keep it: agent.model in ~/.vtcode/vtcode.config.yaml; providers of your own stand there under custom_providers.'] },
   },
   'a prompt that a hook refuses': {
     asked: 0,
