@@ -72,7 +72,6 @@ async function read({ file, first, last }: PdfJob): Promise<PdfReading> {
   }
 }
 
-
 async function pageOf(page: Page, number: number, bytes: Buffer): Promise<PdfPage> {
   const { items } = await page.getTextContent()
   const text = items.map(({ str = '', hasEOL }) => str + (hasEOL ? '\n' : '')).join('')
