@@ -1,6 +1,8 @@
+const privateKey = (inside: string, end: string): RegExp => new RegExp(`-----BEGIN [A-Z ]*PRIVATE KEY-----${inside}*?(?:-----END [A-Z ]*PRIVATE KEY-----|${end})`)
+
 /** Formats of secrets that identify themselves. A value is replaced by the name of its format, never shown in part. */
 const formats: Record<string, RegExp> = {
-  private_key: /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/,
+  private_key: privateKey('[^]', '$'),
   aws_key: /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/,
   github_token: /\b(?:gh[pousr]_\w{36,}|github_pat_\w{22,})/,
   gitlab_token: /\bglpat-[\w-]{20,}/,
@@ -14,7 +16,10 @@ const formats: Record<string, RegExp> = {
   json_web_token: /\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/,
 }
 const names = Object.keys(formats)
-const secret = new RegExp(Object.values(formats).map((format) => `(${format.source})`).join('|'), 'g')
+const together = (all: Record<string, RegExp>): RegExp => new RegExp(Object.values(all).map(({ source }) => `(${source})`).join('|'), 'g')
+const secret = together(formats)
+/** In JSON the quotation mark ends a string, and with it a key that has no end. */
+const secretInJson = together({ ...formats, private_key: privateKey('[^"]', '(?="|$)') })
 // Every format begins with one of these: most texts contain none, and the search for them is cheap.
 const signs = /-----BEGIN |A[KS]IA|gh[pousr]_|github_pat_|glpat-|sk-|xox|AIza|[rs]k_|npm_|pypi-|eyJ/
 
@@ -51,11 +56,11 @@ export function withoutValues(text: string, mark: Mark = plain): string {
 export const redactText = (text: string, mark: Mark = plain): string => withoutFormats(withoutValues(text, mark), mark)
 
 /** What stands in a text where a format is looked for: `after` is a sign behind which it stands, `shown` what is looked at in its place, unit for unit. */
-function withoutFormats(text: string, mark: Mark, after = '', shown = text): string {
+function withoutFormats(text: string, mark: Mark, after = '', shown = text, format = secret): string {
   if (!signs.test(shown)) return text
   let clean = ''
   let at = 0
-  for (const match of (after + shown).matchAll(secret)) {
+  for (const match of (after + shown).matchAll(format)) {
     const from = match.index - after.length
     clean += text.slice(at, from) + mark(`redacted:${names[match.slice(1).findIndex((group) => group !== undefined)]}`, match[0].length)
     at = from + match[0].length
@@ -77,7 +82,7 @@ const header = /-----BEGIN [A-Z ]*-{0,4}$/
 export function settled(raw: string, after = '', json = false): number {
   // Formats are looked for behind the values that are left out by then; in their places stands what is no part of a format.
   const text = plainJson(withoutValues(raw, (_, size) => '['.repeat(size)), json)
-  const found = signs.test(text) ? [...(after + text).matchAll(secret)].map(({ index, 0: { length } }) => ({ from: index - after.length, to: index - after.length + length })) : []
+  const found = signs.test(text) ? [...(after + text).matchAll(json ? secretInJson : secret)].map(({ index, 0: { length } }) => ({ from: index - after.length, to: index - after.length + length })) : []
   let cut = text.length
   for (const value of values.keys()) cut = Math.min(cut, startOfValue(raw, value))
   for (let at = -1; at !== cut; ) {
@@ -169,7 +174,7 @@ export class GrowingText {
     this.looked = text.slice(cut)
     this.fresh = ''
     const named = withoutValues(text.slice(0, cut))
-    const clean = withoutFormats(named, plain, this.after, plainJson(named, this.json))
+    const clean = withoutFormats(named, plain, this.after, plainJson(named, this.json), this.json ? secretInJson : secret)
     if (named !== '') this.after = /\w/.test(plainJson(named, this.json).at(-1)!) ? '_' : ''
     return clean
   }
