@@ -19,7 +19,7 @@ export interface Seal {
   nameMark(sort: string, name: string): string
   /** The same for what is this user's wherever the workspace lies: it may be moved. */
   userMark(sort: string, place: string, text: string): string
-  /** A JSON object, not empty, with its mark as the last member. */
+  /** A JSON object, not empty, with its mark as the last member: one line, of which no character moves a cursor. */
   write(sort: string, place: string, value: object): string
   /** The object without its mark; `undefined` for what bears none of ours. Throws nothing. */
   read(sort: string, place: string, text: string): object | undefined
@@ -36,7 +36,7 @@ export function sealOf(home: string, workspace: string): Seal {
     userMark: (sort, place, text) => markIn('', sort, place, text),
     nameMark: (sort, name) => mark(sort, 'name', name).slice(0, 12),
     write(sort, place, value) {
-      const text = JSON.stringify(value)
+      const text = JSON.stringify(value).replace(/[\u007f-\u009f\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
       return `${text.slice(0, -1)},"seal":"${mark(sort, place, text)}"}`
     },
     read(sort, place, text) {

@@ -4,7 +4,6 @@ import { callsOf } from '../lib/state/index.js'
 /** The record of the calls of this session, one JSON document a line. */
 export default (async (_, context) => {
   const calls = callsOf(context)
-  await calls.flush()
-  const text = await context.workspace.read(calls.path).then(String, () => '')
-  return ok({ path: calls.path }, { text })
+  const entries = await calls.entries()
+  return ok({ path: calls.path }, { text: entries.map((entry) => `${JSON.stringify(entry)}\n`).join('') })
 }) satisfies Handler

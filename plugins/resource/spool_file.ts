@@ -9,12 +9,12 @@ export default (async ({ input: { id } }, context) => {
   const name = id.replaceAll('/', '_')
   const path = `${spoolFolder}/${name}`
   // What another session kept is not there.
-  if (!ownsSpool(context.session.id, name)) throw problem('VT_PATH_NOT_FOUND', { path })
+  if (!ownsSpool(context.workspace, context.session.id, name)) throw problem('VT_PATH_NOT_FOUND', { path })
   const bytes = await context.workspace.read(path, { offset: 0, length: MAX_BYTES })
   return ok({ path }, { text: bytes.toString() })
 }) satisfies Handler<{ id: string }>
 
 export const complete: Complete = async (_, value, { workspace, session }) => {
   const names = await workspace.names(spoolFolder)
-  return names.flatMap(({ name, kind }) => (kind === 'file' && !name.startsWith('.') && name.startsWith(value) && ownsSpool(session, name) ? [name] : []))
+  return names.flatMap(({ name, kind }) => (kind === 'file' && !name.startsWith('.') && name.startsWith(value) && ownsSpool(workspace, session, name) ? [name] : []))
 }

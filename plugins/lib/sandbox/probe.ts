@@ -80,7 +80,8 @@ async function attemptIn(tools: SandboxTools, some: readonly Act[], made: (folde
 }
 
 function madeWorkspace(workspace: string): Omit<Confinement, 'cwd' | 'shown'> {
-  put(workspace, { '.git/HEAD': 'ref: refs/heads/main\n', '.git/config': '', '.git/hooks/sample': '', '.git/objects/x': '', '.git/refs/x': '', 'vtcode.config.yaml': '', 'denied/key': 'secret', single: 'secret' })
+  const ours = { '.vtcode/spool/text': 'secret', '.vtcode/sessions/other/calls.jsonl': 'secret', 'vtcode.config.yaml': '' }
+  put(workspace, { '.git/HEAD': 'ref: refs/heads/main\n', '.git/config': '', '.git/hooks/sample': '', '.git/objects/x': '', '.git/refs/x': '', ...ours, 'denied/key': 'secret', single: 'secret' })
   return { workspace, writable: true, settings: { ...none, deny_read: ['denied', join(workspace, 'single')] } }
 }
 

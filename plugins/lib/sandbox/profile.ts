@@ -2,6 +2,7 @@ import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { inside } from '../../../core/base/index.js'
+import { ownFolders } from '../../../core/workspace/index.js'
 import type { SandboxSettings } from '../process/index.js'
 import { liesIn, steeringPaths, type SteeringPaths } from '../steering/index.js'
 import { gitConfigFor } from './git_config.js'
@@ -15,7 +16,7 @@ export interface Confinement {
   writable: boolean
   /** Absolute path to start in. */
   cwd: string
-  /** Absolute folders to show where the profile would hide them. */
+  /** Absolute places to show where the profile would hide them. */
   shown: string[]
   /** False: of the machine only what Node itself needs is there to be seen, and no program to be run. */
   programs?: boolean
@@ -36,11 +37,13 @@ export const gitConfigDescriptor = 6
 /** Bytes that a command may put where no file of the machine is. */
 const mostBytes = { temp: 268_435_456, memory: 67_108_864, home: 67_108_864, hidden: 65_536 }
 
-/** With what steers programs in the workspace. Our own folder is there from now on: what is not, a command could make. */
+/** With what steers programs in the workspace. Our own folders are there from now on: what is not, a command could make, or see later. */
 export async function steered(where: Confinement): Promise<Confinement> {
   if (!where.writable) return where
-  const own = join(where.workspace, '.vtcode')
-  if (!lstatSync(own, { throwIfNoEntry: false })) mkdirSync(own, { recursive: true })
+  for (const name of ['', 'sessions', 'spool']) {
+    const own = join(where.workspace, '.vtcode', name)
+    if (!lstatSync(own, { throwIfNoEntry: false })) mkdirSync(own, { recursive: true, mode: 0o700 })
+  }
   const [steering, gitConfig] = await Promise.all([steeringPaths(where.workspace, where.cwd), gitConfigFor(where.cwd, where.workspace)])
   return { ...where, steering, repositories: await linkedRepositories(steering.gitFolders, where.workspace), gitConfig }
 }
@@ -72,7 +75,7 @@ function sightOf(where: Confinement, files: readonly string[]): Mount[] {
   const inSight = among(open.filter(({ outside }) => outside).map(({ path }) => path))
   const secret = [...secretsOf(home).filter(among([workspace, ...readable, ...opened])), ...secretsOfSystem().filter(inSight)]
   const sockets = socketsOfMachine().filter((path) => inSight(path) && !among(readable)(path) && isReachable(path))
-  const hidden = [...deniedOf(where, home).filter(inSight), ...sockets]
+  const hidden = [...deniedOf(where, home).filter(inSight), ...stateOf(workspace).filter(isFolder), ...sockets]
   const all = [...open, ...(writable ? guardsOf(where, home, hidden) : []), ...secret.filter((path) => ![...readable, ...opened].includes(path)).map(hiding)]
   return [...all.sort((a, b) => depth(a) - depth(b)), ...hidden.map(hiding)]
 }
@@ -125,6 +128,10 @@ function foldersOf(paths: string[], root: string): string[] {
   }
   return [...folders]
 }
+
+/** What this program keeps for every session of a workspace: of it a command sees what is `shown` to it. */
+const stateOf = (workspace: string): string[] => ownFolders.map((name) => join(workspace, '.vtcode', name))
+const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 
 /** Real places of `sandbox.deny_read`. What is relative is meant in the workspace and in the home. */
 function deniedOf({ workspace, settings }: Confinement, home: string): string[] {

@@ -32,7 +32,7 @@ export interface CallRecord {
 }
 
 export const callsFolder = '.vtcode/sessions'
-const most = { input: 2048, message: 300, fileBytes: 10 * 1024 * 1024, sessions: 50, ageMs: 30 * 24 * 60 * 60 * 1000 }
+const most = { input: 2048, message: 300, fileBytes: 10 * 1024 * 1024, readBytes: 16 * 1024 * 1024, sessions: 50, ageMs: 30 * 24 * 60 * 60 * 1000 }
 const patience = 500
 /** When the records of a workspace were last looked through: with every session that looks at all others, many would never end. */
 const looked = new WeakMap<Workspace, number>()
@@ -40,7 +40,7 @@ const lookMs = 60_000
 
 /** The record of one session: kept in memory until it is written, some lines at a time. */
 export class Calls {
-  private waiting: string[] = []
+  private waiting: CallRecord[] = []
   private timer: NodeJS.Timeout | undefined
   private writing: Promise<void> = Promise.resolve()
 
@@ -55,16 +55,23 @@ export class Calls {
   }
 
   add(entry: CallRecord): void {
-    this.waiting.push(lineOf(entry))
+    this.waiting.push(entry)
     this.timer ??= setTimeout(() => void this.flush(), patience).unref()
+  }
+
+  /** What of it lies in the newest file, in order. */
+  async entries(): Promise<CallRecord[]> {
+    await this.flush()
+    return entriesIn(this.workspace, folderName(this.session), 'calls.jsonl')
   }
 
   /** Writes what waits. A folder that cannot be written to loses the record and nothing else. */
   flush(): Promise<void> {
     clearTimeout(this.timer)
     this.timer = undefined
-    const lines = this.waiting.splice(0)
-    if (lines.length > 0) this.writing = this.writing.then(() => this.append(lines.join('')).catch(() => undefined))
+    const entries = this.waiting.splice(0)
+    const text = () => entries.map((entry) => `${this.workspace.seal.write('call', this.path, entry)}\n`).join('')
+    if (entries.length > 0) this.writing = this.writing.then(() => this.append(text()).catch(() => undefined))
     return this.writing
   }
 
@@ -121,35 +128,21 @@ export function entryOf(call: Call, result: Result, verdict?: Judged): CallRecor
 const isSmall = (input: JsonObject): boolean =>
   Object.values(input).every((value) => typeof value !== 'string' || value.length <= most.input) && JSON.stringify(input).length <= most.input
 
-/** One record is one line, and no character of it moves a cursor. */
-const lineOf = (entry: CallRecord): string =>
-  `${JSON.stringify(entry).replace(/[\u007f-\u009f\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n`
-
-/** The entries of every session of the workspace, each session's in order; lines that are none are passed over. */
+/** The entries of every session of the workspace, each session's in order; lines that this program did not write there are passed over. */
 export async function* recordedCalls(workspace: Workspace): AsyncGenerator<CallRecord> {
   for (const { name, kind } of await workspace.names(callsFolder).catch(() => [])) {
     if (kind !== 'directory') continue
-    for (const file of ['calls.1.jsonl', 'calls.jsonl']) {
-      const text = await workspace.read(`${callsFolder}/${name}/${file}`).then(String, () => '')
-      for (const line of text.split('\n')) {
-        const entry = parsed(line)
-        if (entry) yield entry
-      }
-    }
+    for (const file of ['calls.1.jsonl', 'calls.jsonl']) yield* await entriesIn(workspace, name, file)
   }
 }
 
-function parsed(line: string): CallRecord | undefined {
-  try {
-    const entry = JSON.parse(line) as Partial<CallRecord> | null
-    return typeof entry?.slot === 'string' && typeof entry.time === 'string' ? (entry as CallRecord) : undefined
-  } catch {
-    return undefined
-  }
+async function entriesIn(workspace: Workspace, name: string, file: string): Promise<CallRecord[]> {
+  const text = await workspace.read(`${callsFolder}/${name}/${file}`, { offset: 0, length: most.readBytes }).then(String, () => '')
+  return text.split('\n').flatMap((line) => (workspace.seal.read('call', `${callsFolder}/${name}/calls.jsonl`, line) as CallRecord | undefined) ?? [])
 }
 
 /** The name of a session as the name of a folder. */
-const folderName = (session: string): string =>
+export const folderName = (session: string): string =>
   /^\w[\w.-]{0,63}$/.test(session) ? session : `s-${sha256(session).slice(0, 16)}`
 
 /** Removes the records of sessions that ended long ago, and the oldest beyond the number kept. */
@@ -164,6 +157,7 @@ async function prune(workspace: Workspace, current: string): Promise<void> {
   found.sort((a, b) => b.mtime_ms - a.mtime_ms)
   for (const [index, { name, mtime_ms }] of found.entries()) {
     const gone = index >= most.sessions - 1 || Date.now() - mtime_ms > most.ageMs
-    if (gone) await rm(`${folder.ref}/${name}`, { recursive: true, force: true })
+    // What bears no mark of ours a repository may have brought.
+    if (gone && (await entriesIn(workspace, name, 'calls.jsonl')).length > 0) await rm(`${folder.ref}/${name}`, { recursive: true, force: true })
   }
 }

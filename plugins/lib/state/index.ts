@@ -3,5 +3,5 @@ export { callsOf, entryOf, recordedCalls, callsFolder, type CallRecord } from '.
 export { openOwn, readOwn } from './private_file.js'
 export { ownFolder } from './private_folder.js'
 export { repeatsOf } from './repeats.js'
-export { openSpool, ownsSpool, spool, spoolFolder, spooled, type Spool } from './spool.js'
+export { openSpool, ownPlaces, ownsSpool, spool, spoolFolder, spooled, type Spool } from './spool.js'
 export { TokenStore } from './token_store.js'

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { constants, writeSync } from 'node:fs'
 import { open, unlink, type FileHandle } from 'node:fs/promises'
+import type { Seal } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
 import type { Handle, Workspace } from '../../../core/workspace/index.js'
+import { callsFolder, folderName } from './call_record.js'
 import { ownFolder } from './private_folder.js'
 
 export const spoolFolder = '.vtcode/spool'
@@ -12,12 +14,19 @@ const maxLive = 150
 const maxBytes = 512 * 1024 * 1024
 const maxAge = 24 * 60 * 60 * 1000
 
-// A file is called by what it holds and by chance; before that by the session it belongs to, where that is a conversation that is kept.
-const nameOf = (session: string, label: string, end: string): string =>
-  `${session.startsWith('ses_') ? `${ownerName(session)}-` : ''}${label.replace(/\W+/g, '_')}-${randomBytes(6).toString('hex')}.${end}`
+// A file is called by what it holds and by chance; before that by the session it belongs to, where that is a conversation that is kept;
+// behind it by a mark, for a repository may bring files of others.
+function nameOf({ seal }: Workspace, session: string, label: string, end: string): string {
+  const name = `${session.startsWith('ses_') ? `${ownerName(session)}-` : ''}${label.replace(/\W+/g, '_')}-${randomBytes(4).toString('hex')}`
+  return `${name}${markOf(seal, name)}.${end}`
+}
+const markOf = (seal: Seal, name: string): string => seal.nameMark('spool', name).slice(0, 8)
 const ownerName = (session: string): string => session.replace(/[^\w-]+/g, '_')
-/** The session, as a name, whose file this is. */
-export const ownerOf = (name: string): string | undefined => /^(.+)-\w*-[0-9a-f]{12}\.\w+$/.exec(name)?.[1]
+/** The session, as a name, whose file this is; empty for one that is not kept, and nothing for a file that is not ours. */
+export function ownerOf({ seal }: Workspace, name: string): string | undefined {
+  const [, own, owner = '', mark] = /^((?:(.+)-)?\w*-[0-9a-f]{8})([0-9a-f]{8})\.\w+$/.exec(name) ?? []
+  return own !== undefined && mark === markOf(seal, own) ? owner : undefined
+}
 
 // Files of sessions that still run, oldest first; their readers would miss them. A session without end keeps its newest.
 const live = new Set<string>()
@@ -37,7 +46,20 @@ function noteOwner(session: Context['session'], name: string): void {
 }
 
 /** Whether a file belongs to a session. */
-export const ownsSpool = (session: string, name: string): boolean => (ownFiles.get(session)?.has(name) ?? false) || ownerOf(name) === ownerName(session)
+export const ownsSpool = (workspace: Workspace, session: string, name: string): boolean => (ownFiles.get(session)?.has(name) ?? false) || ownerOf(workspace, name) === ownerName(session)
+
+/** More of them would make the start of each command slow. */
+const mostShown = 64
+/** Of what is kept below `.vtcode/`, the places that commands of this session may see: its latest texts, and its own folder. */
+export async function ownPlaces({ session, workspace }: Pick<Context, 'session' | 'workspace'>): Promise<string[]> {
+  const names = (await workspace.names(spoolFolder).catch(() => [])).filter(({ name, kind }) => kind === 'file' && ownsSpool(workspace, session.id, name)).map(({ name }) => name)
+  const latest = [...(ownFiles.get(session.id) ?? [])].slice(-mostShown)
+  const there = new Set(names)
+  const texts = new Set([...latest.filter((name) => there.has(name)), ...names.slice(-mostShown)])
+  const folder = `${callsFolder}/${folderName(session.id)}`
+  const own = (await workspace.stat(folder).catch(() => undefined))?.kind === 'directory' ? [folder] : []
+  return [...own, ...[...texts].slice(0, mostShown).map((name) => `${spoolFolder}/${name}`)]
+}
 
 /** A file below `.vtcode/spool/` that is being written. */
 export interface Spool {
@@ -57,7 +79,7 @@ export interface Spool {
  */
 export async function openSpool(context: Context, label: string, end = 'txt'): Promise<Spool> {
   await using directory = await ownFolder(context.workspace, spoolFolder)
-  const name = nameOf(context.session.id, label, end)
+  const name = nameOf(context.workspace, context.session.id, label, end)
   const file = await create(directory, name)
   live.add(name)
   noteOwner(context.session, name)
@@ -95,8 +117,8 @@ const create = (directory: Handle, name: string): Promise<FileHandle> =>
 export async function spooled(workspace: Workspace, session?: string): Promise<{ path: string; owner: string; mtime_ms: number; bytes: number }[]> {
   const files = []
   for (const { name, kind } of await workspace.names(spoolFolder).catch(() => [])) {
-    const owner = ownerOf(name) ?? ''
-    if (kind !== 'file' || name === '.gitignore' || (session !== undefined && owner !== ownerName(session))) continue
+    const owner = kind === 'file' ? ownerOf(workspace, name) : undefined
+    if (owner === undefined || (session !== undefined && owner !== ownerName(session))) continue
     const path = `${spoolFolder}/${name}`
     const stat = await workspace.stat(path)
     if (stat) files.push({ path, owner, mtime_ms: stat.mtime_ms, bytes: stat.bytes })

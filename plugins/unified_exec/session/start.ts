@@ -6,6 +6,7 @@ import { confinement, execSettings, sandboxSettings } from '../../lib/process/in
 import { gitAlone } from '../../lib/git/index.js'
 import { looksWithGit } from '../../lib/rules/index.js'
 import { confinedCommand, obstacle, sandbox, steered } from '../../lib/sandbox/index.js'
+import { ownPlaces } from '../../lib/state/index.js'
 import { asideOf } from './aside.js'
 import { configuredVariables, commandEnvironment } from './environment.js'
 import { commandParts, notFound, programOf, type Command } from './launch.js'
@@ -87,7 +88,8 @@ async function executor(context: Context, { mode, caller }: Pick<Call, 'mode' | 
     throw slotRefusal('VT_EXEC_SANDBOX', `The sandbox that is required cannot be used: ${found.missing}.`)
   }
   const { root } = context.workspace
-  const shown = wanted.files === undefined ? [] : [wanted.files]
+  const own = await ownPlaces(context)
+  const shown = [...(wanted.files === undefined ? [] : [wanted.files]), ...own.map((path) => join(root, path))]
   const where = await steered({ workspace: root, writable: mode !== 'plan', cwd: join(root, folder.resolved), shown, settings })
   const unheld = obstacle(where)
   if (unheld !== undefined) {

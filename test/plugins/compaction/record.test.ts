@@ -2,6 +2,7 @@ import { lstat, mkdir, readdir, symlink, utimes, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace, type Booted } from 'vtcode/test'
+import { sealedIn } from '../../support/seal.js'
 
 const lines = async (booted: Booted, session = 'main'): Promise<Record<string, unknown>[]> => {
   await booted.kernel.endSession(session)
@@ -110,7 +111,7 @@ describe('the record of calls', () => {
     const days = (count: number): Date => new Date(Date.now() - count * 86_400_000)
     for (let index = 0; index < 60; index += 1) {
       await mkdir(join(folder, `s${index}`), { recursive: true })
-      await writeFile(join(folder, `s${index}/calls.jsonl`), '')
+      await writeFile(join(folder, `s${index}/calls.jsonl`), sealedIn(booted).call(`s${index}`, { slot: 'a' }))
       await utimes(join(folder, `s${index}/calls.jsonl`), days(index), days(index))
     }
     await booted.call('unified_file', { action: 'read', path: 'a' })
@@ -120,5 +121,23 @@ describe('the record of calls', () => {
     expect(names).toContain('s0')
     expect(names).not.toContain('s31')
     expect(names.length).toBeLessThanOrEqual(50)
+  })
+
+  it('is what this program wrote there: lines and folders of a repository are neither shown nor swept', async () => {
+    await using booted = await bootKernel({ files: { a: 'x' } })
+    const sealed = sealedIn(booted)
+    const entry = { time: '2020-01-01T00:00:00.000Z', session: 'main', call: 'c1', slot: 'planted/tool', ok: false, code: 'VT_PLANTED', message: 'planted', depth: 0 }
+    const elsewhere = sealed.call('elsewhere', entry)
+    const reworded = sealed.call('main', { ...entry, slot: 'reworded/tool' }).replace('reworded/tool', 'planted/tool!')
+    for (const session of ['main', 'theirs', ...Array.from({ length: 60 }, (_, index) => `old${index}`)]) {
+      await booted.write(`.vtcode/sessions/${session}/calls.jsonl`, `${JSON.stringify(entry)}\n${elsewhere}${reworded}{"slot":"planted/null","time":"x","seal":null}\nnull\n`)
+      if (session !== 'main') await utimes(join(booted.root, '.vtcode/sessions', session, 'calls.jsonl'), 1, 1)
+    }
+    await booted.call('unified_file', { action: 'read', path: 'missing' })
+    const told = await booted.call('unified_search', { action: 'errors', scope: 'all' })
+    expect(told).toMatchObject({ ok: true, output: { total: 1, errors: [{ code: 'VT_PATH_NOT_FOUND' }] } })
+    expect(await booted.kernel.call('resource/session_log', {}, { session: 'main' })).toMatchObject({ ok: true, text: expect.not.stringContaining('planted') })
+    await booted.kernel.endSession('main')
+    expect((await readdir(join(booted.root, '.vtcode/sessions'))).filter((name) => name.startsWith('old') || name === 'theirs')).toHaveLength(61)
   })
 })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bootKernel, tempWorkspace, type Booted, type TempWorkspace } from 'vtcode/test'
 import type { Result } from 'vtcode'
+import { sealedIn } from '../../support/seal.js'
 
 let plugins: TempWorkspace
 beforeAll(async () => {
@@ -85,13 +86,14 @@ describe('spool', () => {
     const folder = join(booted.root, '.vtcode/spool')
     const days = (count: number): Date => new Date(Date.now() - count * 86_400_000)
     await utimes(join(folder, mine!), days(3), days(3))
-    await writeFile(join(folder, 'stale.txt'), '')
-    await utimes(join(folder, 'stale.txt'), days(2), days(2))
-    for (let index = 0; index < 205; index += 1) await writeFile(join(folder, `old-${index}.txt`), '')
+    const stale = sealedIn(booted).text('', 999)
+    await writeFile(join(folder, stale), '')
+    await utimes(join(folder, stale), days(2), days(2))
+    for (let index = 0; index < 205; index += 1) await writeFile(join(folder, sealedIn(booted).text('', index)), '')
     await booted.call('demo', { action: 'say', text: 'more', times: 9000 })
     const names = await spoolOf(booted)
     expect(names).toContain(mine)
-    expect(names).not.toContain('stale.txt')
+    expect(names).not.toContain(stale)
     expect(names.length).toBeLessThanOrEqual(201)
   })
 
@@ -101,7 +103,7 @@ describe('spool', () => {
     await mkdir(join(booted.root, '.vtcode/sessions/ses_talk'), { recursive: true })
     await writeFile(join(booted.root, '.vtcode/sessions/ses_talk/messages.jsonl'), '')
     await mkdir(folder)
-    const named = (owner: string, index: number): string => `${owner}-demo-${index.toString(16).padStart(12, '0')}.txt`
+    const named = sealedIn(booted).text
     for (let index = 0; index < 205; index += 1) for (const owner of ['ses_talk', 'ses_gone']) await writeFile(join(folder, named(owner, index)), '')
     const old = new Date(Date.now() - 3 * 86_400_000)
     for (const owner of ['ses_talk', 'ses_gone']) await utimes(join(folder, named(owner, 7)), old, old)

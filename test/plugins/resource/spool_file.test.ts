@@ -1,5 +1,8 @@
-import { expect, it } from 'vitest'
+import { existsSync, readdirSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
 import { bootKernel } from 'vtcode/test'
+import { lacks } from '../../support/exec.js'
 
 it('shows what the session has kept, lists it by its name, and leads to no other file and to none of another session', async () => {
   await using booted = await bootKernel({ files: { '.vtcode/spool/run-1.txt': 'planted\n', 'secret.txt': 'no' }, config: { automation: { full_auto: { enabled: true, allowed_tools: ['exec', 'read', 'net', 'write'] } } } })
@@ -14,4 +17,43 @@ it('shows what the session has kept, lists it by its name, and leads to no other
   for (const id of ['run-1.txt', 'none.txt', '../../secret.txt', '..', '']) {
     expect(await booted.kernel.call('resource/spool_file', { id }, { session: 'a' }), id).toMatchObject({ ok: false })
   }
+})
+
+describe.skipIf(lacks('bwrap'))(`what sessions keep, for a command in the sandbox${lacks('bwrap') ? ' (SKIPPED: needs bwrap)' : ''}`, () => {
+  it('is that of its own session, whole and by its path; of no other one is a name in sight', async () => {
+    await using booted = await bootKernel({ config: { sandbox: { mode: 'required' } } as never })
+    const run = async (session: string, command: string) => {
+      const result = await booted.kernel.call('unified_exec', { action: 'run', command }, { session })
+      return result.ok ? String(result.output['stdout']) : expect.fail(JSON.stringify(result.error))
+    }
+    await run('a', 'seq 1 20000')
+    expect(existsSync(join(booted.root, '.vtcode/spool'))).toBe(true)
+    const [name] = readdirSync(join(booted.root, '.vtcode/spool')).filter((name) => name.endsWith('.txt'))
+    await booted.kernel.endSession('b')
+    await expect.poll(() => existsSync(join(booted.root, '.vtcode/sessions/a/calls.jsonl')), { timeout: 30_000 }).toBe(true)
+    const looks = `ls -aR .vtcode; cat .vtcode/spool/${name} | tail -1; cat .vtcode/sessions/a/calls.jsonl; find .vtcode -type f | wc -l`
+    const [own, other] = [await run('a', looks), await run('b', looks)]
+    expect(own).toContain(`${name}\n`)
+    expect(own).toContain('\n20000\n')
+    expect(own).toContain('"slot":"unified_exec/run"')
+    expect(other).not.toContain('txt')
+    expect(other).not.toContain('20000')
+    expect(other).not.toContain('unified_exec')
+    // What begins later is as little in sight of a command that runs on.
+    const later = run('c', 'for i in $(seq 40); do sleep 0.1; ls -aR .vtcode; done')
+    await run('a', 'seq 1 30000')
+    expect(await later).not.toContain('txt')
+  })
+})
+
+it('that a repository brought, or that somebody renamed, is nobody’s: neither shown nor swept', async () => {
+  const planted = ['ses_talk-run-0123456789ab.txt', `ses_talk-run-${'0'.repeat(16)}.txt`, 'run-1.txt']
+  await using booted = await bootKernel({ files: Object.fromEntries(planted.map((name) => [`.vtcode/spool/${name}`, 'planted\n'])), config: { sandbox: { mode: 'off' } } as never })
+  for (const name of planted) utimesSync(join(booted.root, '.vtcode/spool', name), 1, 1)
+  for (let time = 0; time < 9; time += 1) await booted.kernel.call('unified_exec', { action: 'run', command: `seq ${time} 20000` }, { session: 'ses_talk' })
+  const kept = readdirSync(join(booted.root, '.vtcode/spool'))
+  expect(kept).toEqual(expect.arrayContaining(planted))
+  const shown = await booted.kernel.complete('resource/spool_file', 'id', '', 'ses_talk')
+  expect(shown.filter((name) => planted.includes(name))).toEqual([])
+  expect(shown.length).toBeGreaterThan(8)
 })

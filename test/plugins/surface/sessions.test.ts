@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { call, home, startPeer, vtcode } from '../../support/peer.js'
+import { sealedIn } from '../../support/seal.js'
 
 const held: AsyncDisposable[] = []
 afterEach(async () => {
@@ -107,10 +108,11 @@ it('a conversation outlives the records of many single calls', async () => {
   const place = await home(peer)
   held.push(peer, place)
   await vtcode(place, ['exec', 'go'])
+  const sealed = sealedIn(place)
   for (let index = 0; index < 60; index++) {
     const folder = join(place.root, '.vtcode/sessions', `old-${index}`)
     mkdirSync(folder)
-    writeFileSync(join(folder, 'calls.jsonl'), '{}\n')
+    writeFileSync(join(folder, 'calls.jsonl'), sealed.call(`old-${index}`, { slot: 'a' }))
   }
   await vtcode(place, ['call', 'unified_search', 'list'])
   expect((await vtcode(place, ['sessions'])).out).toMatch(/^ses_/)
@@ -136,11 +138,12 @@ it('what sessions put aside stays within its bound: the one used longest ago los
   held.push(peer, place)
   for (const id of ['ses_a', 'ses_b']) await vtcode(place, ['exec', '--session-id', id, 'go'])
   const spool = join(place.root, '.vtcode/spool')
+  const sealed = sealedIn(place)
   mkdirSync(spool, { recursive: true })
-  for (const id of ['ses_a', 'ses_b']) writeFileSync(join(spool, `${id}-x-000000000000.txt`), Buffer.alloc(700 * 1024))
+  for (const id of ['ses_a', 'ses_b']) writeFileSync(join(spool, sealed.text(id, 0)), Buffer.alloc(700 * 1024))
   expect((await vtcode(place, ['sessions', 'gc'])).out).toBe('')
   expect(readdirSync(spool)).toHaveLength(2)
   expect((await vtcode(place, ['-c', 'context.dynamic.spool_max_mb=1', 'sessions', 'gc'])).out).toBe('')
-  expect(readdirSync(spool)).toEqual(['ses_b-x-000000000000.txt'])
+  expect(readdirSync(spool)).toEqual([sealed.text('ses_b', 0)])
   expect(JSON.parse((await vtcode(place, ['sessions', 'list', '--json'])).out)).toHaveLength(2)
 })

@@ -1,0 +1,19 @@
+import { homeOf } from '../../build/core/base/index.js'
+import { openWorkspace } from '../../build/core/workspace/index.js'
+import type { TempWorkspace } from 'vtcode/test'
+
+/** Names and lines as this program writes them below `.vtcode/` in a workspace of this user. */
+export function sealedIn({ root, home }: Pick<TempWorkspace, 'root' | 'home'>) {
+  const workspace = openWorkspace(root, { home: homeOf({ home, env: {} }) })
+  const { seal } = workspace
+  workspace.close()
+  return {
+    /** The name of a text that a session put aside; `index` stands for what chance makes of it. */
+    text(owner: string, index: number): string {
+      const name = `${owner && `${owner}-`}demo-${index.toString(16).padStart(8, '0')}`
+      return `${name}${seal.nameMark('spool', name).slice(0, 8)}.txt`
+    },
+    /** A line of the record of a session. */
+    call: (session: string, entry: object): string => `${seal.write('call', `.vtcode/sessions/${session}/calls.jsonl`, entry)}\n`,
+  }
+}
