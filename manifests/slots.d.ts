@@ -321,6 +321,71 @@ export interface BuiltinSlots {
       cancelled: true
     }
   }
+  /** Add a step */
+  'task_tracker/add': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      item: string | {
+        description: string
+        status?: 'pending' | 'in_progress' | 'completed' | 'blocked'
+        files?: string[]
+        outcome?: string
+        /** Commands that prove it. */
+        verify?: string | string[]
+      }
+      /** The number of the step before it. */
+      after?: number
+    }
+    output: {
+      title: string
+      items: { [name: string]: unknown }[]
+      notes?: string
+    }
+  }
+  /** Plan the task */
+  'task_tracker/create': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      title: string
+      /** Texts, or objects with description, verify, files. */
+      items: (string | {
+        description: string
+        status?: 'pending' | 'in_progress' | 'completed' | 'blocked'
+        files?: string[]
+        outcome?: string
+        /** Commands that prove it. */
+        verify?: string | string[]
+      })[]
+    }
+    output: BuiltinSlots['task_tracker/add']['output']
+  }
+  /** Show the steps */
+  'task_tracker/list': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+    }
+    output: BuiltinSlots['task_tracker/add']['output']
+  }
+  /** Note progress */
+  'task_tracker/update': {
+    input: {
+      /** detailed: every field, no text. */
+      response_format?: 'concise' | 'detailed'
+      /** From 1. */
+      index: number
+      status?: 'pending' | 'in_progress' | 'completed' | 'blocked'
+      outcome?: string
+      files?: string[]
+      /** Commands that prove it. */
+      verify?: string | string[]
+      /** Notes on the whole task. */
+      notes?: string
+    }
+    output: BuiltinSlots['task_tracker/add']['output']
+  }
   /** End a command */
   'unified_exec/close': {
     input: {

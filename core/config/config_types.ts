@@ -235,6 +235,16 @@ export type Config = {
         clear_tool_inputs?: boolean
       }
       event_log_path?: string
+      /** When the agent goes on by itself until its tasks are done and proved: never, in `exec` and mode full-auto, or always. A goal of a person goes on unless it is off. Default: `exec_only`. */
+      continuation_policy?: 'off' | 'exec_only' | 'all'
+      verification?: {
+        /** auto: what could not be proved is said; always: it is no success; never: nothing is run. Default: `auto`. */
+        required?: 'auto' | 'always' | 'never'
+        /** Of each command. Default: `900`. */
+        timeout_secs?: number
+        /** Run after those of the tasks. */
+        commands?: string[]
+      }
       async_approval?: {
         /** Default: `false`. */
         enabled?: boolean

@@ -17,8 +17,8 @@ export { AgentError }
 export type {
   AgentProviders, CallOutcome, CallPart, CompactTrigger, Delta, EventBody, Fact, FileChange, FinishReason, GivenComponents as Given, GroundedFact,
   HarnessEvent, ThreadItem as Item, ItemStatus, JournalRecord, RunLimits as Limits, Msg, NewThreadItem as NewItem, MessageOrigin as Origin,
-  RunOutcome as Outcome, OutcomeCode, MessagePart as Part, ReasoningPart, ResultPart, RevertScope, SegmentReason, Subtype, Summary,
-  TextPart, ThreadEvent, TokenBreakdown, TurnCounts as TurnLimits, Usage,
+  RunOutcome as Outcome, OutcomeCode, MessagePart as Part, ProofRun, ReasoningPart, ResultPart, RevertScope, SegmentReason, Subtype, Summary,
+  TextPart, ThreadEvent, TokenBreakdown, Tracker, TurnCounts as TurnLimits, Usage, Verification,
 } from './base/index.js'
 
 export interface AgentOptions {
@@ -40,6 +40,8 @@ export interface AgentOptions {
   only?: RightsLeft
   /** Tighter than the settings, for this run. */
   limits?: RunLimits
+  /** Commands that prove the work: they run before a run ends well, and whoever names them agrees to exactly these. */
+  verify?: readonly string[]
   /** Where the agent runs, which decides whatever `providers` and the user's settings do not; default: `exec`. */
   context?: RunContext
   /** Components, such as approver, clock, random and fetch: one's own, or one of the program's by its name. */
@@ -80,6 +82,10 @@ export interface Agent {
   readonly mode: Mode
   /** Chooses it for this session, also when that goes on later; returns what the kernel permits. Throws VT_CONFIG_INVALID. */
   setMode(mode: Mode): Promise<Mode>
+  /** What the run goes on for until it is met; `undefined` when there is none. */
+  readonly goal: string | undefined
+  /** Sets a goal for this session, with commands that prove it; a second one takes its place, `undefined` clears it. */
+  setGoal(text: string | undefined, verify?: readonly string[]): Promise<void>
   /** Holds before the next request to the model, until `resume`. */
   pause(): void
   resume(): void
@@ -127,6 +133,10 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
       return thread.mode
     },
     setMode: (mode) => whileOpen(() => thread.setMode(mode)),
+    get goal() {
+      return thread.state.goal?.text
+    },
+    setGoal: (text, verify = []) => whileOpen(() => (text === undefined ? thread.completion.clearGoal() : thread.completion.setGoal(text, verify))),
     pause: () => thread.requests.pause(),
     resume: () => thread.requests.resume(),
     close: () => (closed ??= close()),
@@ -191,6 +201,7 @@ export async function openThread(kernel: Kernel, options: AgentOptions): Promise
       surface: options.surface ?? 'agent',
       ...(options.limits && { limits: options.limits }),
       ...(options.only && { only: options.only }),
+      ...(options.verify && { finish: { verify: options.verify } }),
       ...(restored && { restored }),
       start_reason: from === undefined ? 'startup' : session_id === from ? 'resume' : 'fork',
       ...(manifest && { manifest }),

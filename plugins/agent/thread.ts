@@ -4,10 +4,11 @@ import type { CallOptions, Kernel } from '../../core/kernel/index.js'
 import type { Workspace } from '../../core/workspace/index.js'
 import {
   AgentError, agentSettings, hintOf, idMaker, LoopDetector, outcomeTable, waitsForDisk, type AgentProviders, type AgentSettings, type Fact, type HarnessEvent, type Msg,
-  type OutcomeCode, type RunLimits, type RunOutcome, type Store, type Subtype, type ThreadItem,
+  type OutcomeCode, type RunLimits, type RunOutcome, type Store, type Subtype, type ThreadItem, type Told,
 } from './base/index.js'
 import { ContextWindow, Segments } from './context/index.js'
 import { Events } from './events/index.js'
+import { Finish, finishing, type FinishOptions, type FinishState } from './finish/index.js'
 import { CostLedger, noCost } from './ledger/index.js'
 import { Approvals, deferredFor, LifecycleHooks, ModelRequests, refusedChanges, runTurn, type LoopConversation, type RefusedChanges, type StartReason, type TurnEnd } from './loop/index.js'
 import type { ModelConnection } from './model/index.js'
@@ -16,9 +17,9 @@ import {
   type StateTable,
 } from './session/index.js'
 
-type ThreadState = ConversationState & RefusedChanges
+type ThreadState = ConversationState & RefusedChanges & FinishState
 /** What the facts of all rooms make of a session. */
-export const threadTable: StateTable<ThreadState> = conversationTable.with(refusedChanges)
+export const threadTable: StateTable<ThreadState> = conversationTable.with(refusedChanges).with(finishing)
 
 export interface ThreadOptions {
   kernel: Kernel
@@ -33,6 +34,7 @@ export interface ThreadOptions {
   limits?: RunLimits
   /** What is left of the rights of its calls. */
   only?: RightsLeft
+  finish?: FinishOptions
   with_tools: boolean
   /** What the session was before. */
   restored?: Restored<ThreadState>
@@ -57,6 +59,7 @@ export class Thread implements LoopConversation {
   readonly context: ContextWindow
   readonly requests = new ModelRequests(this)
   readonly lifecycle: LifecycleHooks
+  readonly completion: Finish
   readonly costs: CostLedger
   readonly snapshots: FileSnapshots
   readonly newId: ReturnType<typeof idMaker>
@@ -94,6 +97,7 @@ export class Thread implements LoopConversation {
     this.queue = new Queue(options.store, options.providers.clock, options.providers.random)
     this.state = options.restored?.state ?? threadTable.begin()
     this.resumed = options.restored
+    this.completion = new Finish(this, options.finish ?? {}, options.restored !== undefined)
     this.costs = new CostLedger(this.state.cost ?? 0)
     this.written = options.restored?.records.length ?? 0
   }
@@ -150,7 +154,7 @@ export class Thread implements LoopConversation {
     return this.tail
   }
 
-  async inject(text: string, origin: 'harness' | 'instructions' = 'harness', tells?: 'not_applied'): Promise<void> {
+  async inject(text: string, origin: 'harness' | 'instructions' = 'harness', tells?: Told): Promise<void> {
     await this.commit({ kind: 'message', message: { role: 'user', parts: [{ type: 'text', text }], origin }, ...(tells && { tells }) })
     await this.events.say({ id: this.newId('it'), type: 'user_message', text, origin })
   }
@@ -169,18 +173,20 @@ export class Thread implements LoopConversation {
     await this.lifecycle.begin(signal)
     // A new task does not continue what was interrupted.
     if (input && this.state.open) await abandonTurn(this)
-    let next: Msg | undefined = input ?? (this.state.open ? undefined : await this.queue.next())
+    let next: Msg | undefined = input ?? (this.state.open ? undefined : await this.upNext())
     while (next || this.state.open) {
       const refusal = this.refuseTurn(next) ?? (next && (await this.blocked(next, signal)))
       if (refusal) return (this.last = refusal)
       this.turn = new AbortController()
+      await this.completion.turnBegins()
       this.last = await runTurn(this, next, AbortSignal.any([signal, this.turn.signal]))
       this.turns += 1
+      await this.completion.turnEnded()
       if (this.last.failure?.code === 'VT_SESSION_WRITE') break
       if (next?.intent_id !== undefined) await this.store.sync('messages.jsonl').then(() => this.queue.applied(next!.intent_id!))
       const steered = this.turn.signal.aborted && !signal.aborted
       if (this.last.outcome !== 'success' && !steered) break
-      next = await this.queue.next()
+      next = await this.upNext()
       if (!next) break
       // The idle boundary: what the turn leaves is on disk before anything else begins.
       this.manifestWriter.keep('idle')
@@ -188,6 +194,12 @@ export class Thread implements LoopConversation {
     }
     this.turn = undefined
     return this.last
+  }
+
+  /** What waits: first what people said, then what the harness goes on with. */
+  private async upNext(): Promise<Msg | undefined> {
+    const { owed } = this.state
+    return (await this.queue.next()) ?? (owed === undefined ? undefined : { role: 'user', parts: [{ type: 'text', text: owed }], origin: 'harness' })
   }
 
   /** Ends the open turn; `text` is the next input, before all that wait. */
@@ -210,6 +222,7 @@ export class Thread implements LoopConversation {
 
   /** An input that a hook refuses leaves no trace in the conversation and is taken off the queue. */
   private async blocked(input: Msg, signal: AbortSignal): Promise<TurnEnd | undefined> {
+    if (input.origin === 'harness') return undefined
     const reason = await this.lifecycle.prompt(messageText(input), signal)
     if (reason === undefined) return undefined
     if (input.intent_id !== undefined) await this.queue.applied(input.intent_id)
@@ -220,7 +233,7 @@ export class Thread implements LoopConversation {
   async finish(): Promise<RunOutcome> {
     const { outcome } = this.last
     const refused = this.state.not_applied.some(({ code }) => code.startsWith('VT_POLICY_'))
-    const code = outcome === 'success' && refused ? 'escalated' : outcome
+    const code = this.completion.outcome(outcome === 'success' && refused ? 'escalated' : outcome)
     const { text, failure } = this.last
     try {
       if (failure?.code !== 'VT_SESSION_WRITE') this.manifestWriter.keep('idle')
@@ -229,7 +242,7 @@ export class Thread implements LoopConversation {
         outcome_code: code,
         ...this.known(outcomeTable[code].subtype),
         num_steps: this.state.steps,
-        verified: null,
+        ...this.completion.proof,
         ...this.notApplied(),
         ...(text !== '' && { result: text }),
         ...(failure && { stop_reason: failure.code }),
@@ -254,7 +267,7 @@ export class Thread implements LoopConversation {
     const { text, failure } = this.last
     const { subtype, exit_code } = outcomeTable[code]
     const error = failure && { code: failure.code, message: failure.message, hint: failure.extra.hint ?? hintOf(this.kernel, failure.code) }
-    return redact({ outcome_code: code, exit_code, text, ...this.known(subtype), ...this.notApplied(), ...(error && { error }) })
+    return redact({ outcome_code: code, exit_code, text, ...this.known(subtype), ...this.completion.proof, ...this.notApplied(), ...(error && { error }) })
   }
   private notApplied(): Pick<RunOutcome, 'not_applied'> {
     const { not_applied } = this.state

@@ -11,12 +11,13 @@ export default async function resume(kernel: Kernel, argv: string[], io: Io): Pr
     .option('--continue', 'the same as --last')
     .option('--all', 'sessions of other workspaces too; the work is done there')
     .option('--continue-turn', 'go on with the turn that was interrupted')
+    .option('--goal <text>', 'set a goal: the run goes on until it is met')
     .option('--fork', 'begin a new session with the conversation of that one, which stays as it is')
     .option('--summarize', 'with --fork: begin with what that one remembers instead')
     .action(async (first: string | undefined, rest: string[], flags: Flags & { last?: true; all?: true; continueTurn?: true; fork?: true; summarize?: true }) => {
       const last = flags.last ?? flags.continue ?? false
       const named = first?.startsWith('ses_') && !last
-      const task = [...(named || first === undefined ? [] : [first]), ...rest].join(' ')
+      const task = [...(named || first === undefined ? [] : [first]), ...rest].join(' ') || (flags.goal ?? '')
       if (!named && !last) {
         const wrong = first === undefined ? '' : `${JSON.stringify(oneLine(first))} is no id of a session; an id begins with ses_. `
         say(io, 'error', `${wrong}Say which session: its id, or --last. \`vtcode sessions list\` shows them.`)

@@ -10,7 +10,7 @@ const floors = {
   core: ['base', 'documents', 'schema', 'workspace', 'trust', 'config', 'skills', 'manifests', 'registry', 'input', 'kernel', 'cli'],
   lib: ['base', 'process', 'git', 'steering', 'sandbox', 'state', 'rules', 'net', 'values', 'search', 'files', 'syntax', 'hooks', 'skills', 'jobs', 'page', 'terminal'],
   // Rooms beside each other share a number.
-  agent: [['base'], ['events'], ['model'], ['session'], ['ledger'], ['context', 'loop', 'components'], ['tools', 'finish', 'delegation', 'schedule', 'records'], ['thread'], ['index'], ['cli']],
+  agent: [['base'], ['events'], ['model'], ['session'], ['ledger'], ['context', 'loop', 'components'], ['finish', 'delegation', 'schedule', 'records'], ['thread'], ['index'], ['cli']],
 }
 const levels: Record<string, (room: string) => number> = {
   core: (room) => floors.core.indexOf(room),

@@ -1,13 +1,14 @@
 import type { Effect, Mode } from '../../../core/base/index.js'
 import { isQuiet } from './effects.js'
-import type { Msg, RefusedChange, RevertScope, Summary } from './types.js'
+import type { Msg, ProofRun, RefusedChange, RevertScope, Summary, Tracker, VerificationResult } from './types.js'
 
 export type Fact =
   | { kind: 'segment'; segment_id: string; model: string; prompt: string; tools: string }
   | { kind: 'turn_start'; turn_id: string; input: Msg }
-  | { kind: 'turn_end'; status: 'completed' | 'failed'; code?: string }
-  /** `tells`: the model now knows what was not applied. */
-  | { kind: 'message'; message: Msg; cost_usd?: number | null; tells?: 'not_applied' }
+  /** `next`: the harness goes on with this. */
+  | { kind: 'turn_end'; status: 'completed' | 'failed'; code?: string; next?: string }
+  /** `tells`: what the model now knows. */
+  | { kind: 'message'; message: Msg; cost_usd?: number | null; tells?: Told }
   | { kind: 'call_start'; call_id: string; name: string; input: unknown; effects: readonly Effect[] }
   /** `applied`: what a call was about that was made and may have changed something. */
   | { kind: 'call_end'; call_id: string; text: string; is_error: boolean; spool_path?: string; changed?: string[]; applied?: string; not_applied?: RefusedChange }
@@ -16,7 +17,17 @@ export type Fact =
   | { kind: 'cleared'; texts: Record<string, string>; inputs?: true }
   | { kind: 'revert'; to_turn: number; scope: RevertScope; paths?: readonly string[]; force?: true }
   | { kind: 'mode'; mode: Mode; by: 'person' }
+  /** The whole of it. */
+  | { kind: 'tracker'; by: 'model' | 'person'; tracker: Tracker }
+  | { kind: 'goal'; text: string; verify: string[] }
+  | { kind: 'goal_end'; how: 'met' | 'cleared' }
+  /** `changes`: how many calls that may change something the model had made by then. */
+  | { kind: 'verified'; result: VerificationResult; commands: ProofRun[]; changes: number }
+  /** Its text lies in `prompts/<sha256>`. */
+  | { kind: 'artifact'; name: 'blocked'; sha256: string }
   | { kind: 'note'; text: string }
+/** What a message of the harness tells the model, so that it is told once. */
+export type Told = 'not_applied' | 'tracker' | 'blocked'
 export type FactOf<K extends Fact['kind']> = Extract<Fact, { kind: K }>
 /** One line of messages.jsonl; `n` has no gap, `seal` is the user's mark, `crc` is the CRC-32 of the line without it, in hex. */
 export type JournalRecord = Fact & { n: number; ts: string; turn: number; seal?: string; crc: string }
@@ -36,6 +47,11 @@ export const factTable: { readonly [K in Fact['kind']]: { says: string; on_disk:
   cleared: { says: 'Old results gave way to a shorter text.', on_disk: 'with the next wait' },
   revert: { says: 'A turn of its own that brings back what was before another one.', on_disk: 'at once' },
   mode: { says: 'A person chose the mode of all calls from now on.', on_disk: 'at once' },
+  tracker: { says: 'The steps of the task, all of them, as the model or a person left them.', on_disk: 'with the next wait' },
+  goal: { says: 'A person set a goal: the run goes on until it is met.', on_disk: 'at once' },
+  goal_end: { says: 'The goal was met, or a person cleared it.', on_disk: 'at once' },
+  verified: { says: 'The commands that prove the work ran; what came of each.', on_disk: 'at once' },
+  artifact: { says: 'A handoff was written for whoever goes on.', on_disk: 'with the next wait' },
   note: { says: 'Something for whoever reads the journal.', on_disk: 'with the next wait' },
 }
 

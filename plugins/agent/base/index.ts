@@ -2,7 +2,7 @@ export { alarm, clock, random, seeded, uuidOf, type Alarm } from './clock.js'
 export type { AgentProviders, CallTraits, Cause, Clock, Component, Delta, DeltaSink, EventSink, GivenComponents, Log, ModelText, Random, Store } from './components.js'
 export { callIdentity, effectsOfCall, isQuiet, meaningOf, meaningsIn, subjectOf, type Meaning } from './effects.js'
 export { AgentError, hintOf, messageOf } from './errors.js'
-export { factTable, waitsForDisk, type Fact, type FactOf, type JournalRecord } from './facts.js'
+export { factTable, waitsForDisk, type Fact, type FactOf, type JournalRecord, type Told } from './facts.js'
 export { idMaker } from './ids.js'
 export { LoopDetector } from './loop_detector.js'
 export { outcomeOfFailure, outcomeTable } from './outcome.js'
@@ -10,6 +10,6 @@ export { describeFault, earlierResult, textOfResult } from './result_text.js'
 export { agentSettings, type AgentSettings, type RunLimits } from './settings.js'
 export type {
   CallOutcome, CallPart, CompactTrigger, EventBody, FileChange, FinishReason, GroundedFact, HarnessEvent, ItemStatus, MessageOrigin,
-  MessagePart, Msg, NewThreadItem, NotApplied, OutcomeCode, ReasoningPart, RefusedChange, ResultPart, RevertScope, RunOutcome, SegmentReason, Subtype, Summary, TextPart,
-  ThreadEvent, ThreadItem, TokenBreakdown, TurnCounts, Usage,
+  MessagePart, Msg, NewThreadItem, NotApplied, OutcomeCode, ProofRun, ReasoningPart, RefusedChange, ResultPart, RevertScope, RunOutcome, SegmentReason, Subtype, Summary, TaskStatus, TextPart,
+  ThreadEvent, ThreadItem, TokenBreakdown, Tracker, TrackerItem, TurnCounts, Usage, Verification, VerificationResult,
 } from './types.js'

@@ -26,6 +26,8 @@ export interface AgentSettings {
     compact_on_model_switch: boolean
     tool_result_clearing: { enabled: boolean; trigger_tokens: number; keep_tool_uses: number; clear_at_least_tokens: number; clear_tool_inputs: boolean }
     event_log_path?: string
+    continuation_policy: 'off' | 'exec_only' | 'all'
+    verification: { required: 'auto' | 'always' | 'never'; timeout_secs: number; commands: string[] }
     async_approval: { enabled: boolean; timeout_secs: number; notify_command?: string[] }
   }
   context: { max_context_tokens: number; dynamic: { enabled: boolean; retained_user_messages: number; persist_history: boolean; spool_max_mb: number } }

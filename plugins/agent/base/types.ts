@@ -68,6 +68,32 @@ export interface RefusedChange extends NotApplied {
   next?: string
   by?: 'person'
 }
+export type TaskStatus = 'pending' | 'in_progress' | 'completed' | 'blocked'
+/** A step of a task; every text is one line without spaces around it. */
+export interface TrackerItem {
+  description: string
+  status: TaskStatus
+  files?: string[]
+  outcome?: string
+  /** Commands that prove it. */
+  verify?: string[]
+}
+/** The steps of the task under way. */
+export interface Tracker {
+  title: string
+  items: TrackerItem[]
+  notes?: string
+}
+/** A command of a verification that ran to its end. */
+export interface ProofRun {
+  command: string
+  exit_code: number | null
+  timed_out: boolean
+  duration_ms: number
+  /** SHA-256 of what it printed, times left out, in hex. */
+  digest: string
+}
+export type VerificationResult = 'passed' | 'failed' | 'not_run'
 export type RevertScope = 'conversation' | 'code' | 'both'
 /** The summary of a conversation, made when it is compacted. */
 export interface Summary {
@@ -102,6 +128,8 @@ export type ThreadItem =
       outcome?: CallOutcome
       effects: readonly Effect[]
       executor?: string
+      /** The model did not ask for it. */
+      origin?: 'harness'
     }
   | {
       id: string
@@ -134,7 +162,19 @@ export type ThreadItem =
   | { id: string; type: 'error'; message: string; code: string }
 /** An item that has no id yet. */
 export type NewThreadItem = ThreadItem extends infer One ? (One extends ThreadItem ? Omit<One, 'id'> : never) : never
-export type HarnessEvent = 'model_retry' | 'model_fallback' | 'tool_retry_attempted' | 'context_cleared' | 'limit_reached' | 'resumed'
+export type HarnessEvent =
+  | 'model_retry'
+  | 'model_fallback'
+  | 'tool_retry_attempted'
+  | 'context_cleared'
+  | 'limit_reached'
+  | 'resumed'
+  | 'continuation_started'
+  | 'continuation_skipped'
+  | 'verification_started'
+  | 'verification_passed'
+  | 'verification_failed'
+  | 'blocked_handoff_written'
 export type CallOutcome = 'success' | 'error' | 'permission_rejected' | 'permission_cancelled' | 'followup' | 'hook_denied' | 'invalid_tool' | 'cancelled'
 export interface FileChange {
   path: string
@@ -173,6 +213,7 @@ export type EventBody =
       num_turns: number
       num_steps: number
       verified: boolean | null
+      verification?: Verification
       /** Changes that were asked for last and not made; at most 20. */
       not_applied?: NotApplied[]
     }
@@ -224,12 +265,19 @@ export type OutcomeCode =
   | 'budget_limit_reached'
   | 'tool_loop_limit_reached'
   | 'loop_detected'
+  | 'stopped_no_action'
+  | 'verification_failed'
   | 'handed_off'
   | 'escalated'
   | 'failed'
   | 'cancelled'
   | 'unknown'
 export type Subtype = 'success' | 'error_during_execution' | 'error_max_turns' | 'error_max_budget_usd' | 'cancelled'
+/** What the last verification of a run came to, command by command. */
+export interface Verification {
+  result: VerificationResult | 'none'
+  commands: readonly ProofRun[]
+}
 /** How a run ended. */
 export interface RunOutcome {
   session_id: string
@@ -242,6 +290,9 @@ export interface RunOutcome {
   usage: Usage
   total_cost_usd: number | null
   num_turns: number
+  /** Commands proved the work; `false` where they should have and did not, `null` where nothing was to be proved. */
+  verified: boolean | null
+  verification?: Verification
   /** Changes that were asked for last and not made; at most 20. */
   not_applied?: NotApplied[]
   error?: { code: string; message: string; hint: string }

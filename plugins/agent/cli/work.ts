@@ -15,6 +15,8 @@ export interface Flags extends SessionFlags {
   lastMessageFile?: string
   maxTurns?: number
   maxBudgetUsd?: number
+  verify?: string[]
+  goal?: string
 }
 export const withFlags = (command: Command): Command =>
   command
@@ -22,6 +24,7 @@ export const withFlags = (command: Command): Command =>
     .addOption(new Option('--deltas', 'the same, and between the events what is said and printLines, as it comes').implies({ json: true }))
     .option('--events <file>', 'append every event to a file as well')
     .option('--last-message-file <file>', 'write the answer to a file as well')
+    .option('--verify <command>', 'run it before a success, and again after what it shows is wrong; naming it agrees to exactly this command (repeatable)', (one: string, all: string[] = []) => [...all, one])
     .option('--max-turns <n>', 'turns of this run', number)
     .option('--max-budget-usd <usd>', 'what the run may cost', number)
 
@@ -44,7 +47,8 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
   // A file that cannot be written is an error before the work, not after it.
   if (flags.lastMessageFile !== undefined && !keep(flags.lastMessageFile, '', 'a', io)) return 2
   const limits = definedOnly({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })
-  return withAgent(kernel, io, { verb, ...definedOnly({ asked: flags.context }) }, { ...sessionOptions(flags), limits, onEvent, quiet, ...options }, async (agent) => {
+  return withAgent(kernel, io, { verb, ...definedOnly({ asked: flags.context }) }, { ...sessionOptions(flags), limits, ...definedOnly({ verify: flags.verify }), onEvent, quiet, ...options }, async (agent) => {
+    if (flags.goal !== undefined) await agent.setGoal(flags.goal, flags.verify)
     const outcome = await Promise.race([flags.deltas ? printLines(agent.stream(task, { signal: io.signal }), io) : agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
     if (outcome === undefined) return 130
     if (!flags.json && outcome.text !== '' && outcome.text !== outcome.error?.message) io.stdout.write(`${fitTerminal(io, outcome.text)}\n`)

@@ -6,25 +6,25 @@ export interface RefusedChanges {
   /** Since the last change that was made, and the last task. */
   not_applied: NotApplied[]
   /** Those of them that the model was not told of. */
-  untold: RefusedChange[]
+  untold_refusals: RefusedChange[]
   /** The turn before was left as a killed process left it: what it did not do, nobody was told. */
   abandoned: boolean
 }
 const most = 20
 
 export const refusedChanges: StatePart<ConversationState, RefusedChanges> = {
-  begin: () => ({ not_applied: [], untold: [], abandoned: false }),
+  begin: () => ({ not_applied: [], untold_refusals: [], abandoned: false }),
   on: {
     turn_start(state, { input: { origin = 'prompt' } }) {
       if (origin === 'prompt') keep(state, () => state.abandoned)
-      if (origin === 'prompt') state.untold = []
+      if (origin === 'prompt') state.untold_refusals = []
       state.abandoned = false
     },
     turn_end(state, { code }) {
       state.abandoned = code === 'VT_SESSION_INTERRUPTED'
     },
     message(state, { tells }) {
-      if (tells) state.untold = []
+      if (tells === 'not_applied') state.untold_refusals = []
     },
     call_end(state, { call_id, is_error, not_applied, applied, changed }) {
       const effects = state.started.get(call_id)?.effects ?? []
@@ -45,10 +45,10 @@ function note(state: RefusedChanges, { next, by, ...refused }: RefusedChange): v
   if (state.not_applied.some((one) => one.tool === tool && one.target === target && (one.code === code || code === 'VT_POLICY_REPEATED'))) return
   state.not_applied = [...state.not_applied, refused].slice(-most)
   // Whoever said no has said it to the model too.
-  if (by === undefined) state.untold = [...state.untold, { ...refused, ...(next !== undefined && { next }) }].slice(-most)
+  if (by === undefined) state.untold_refusals = [...state.untold_refusals, { ...refused, ...(next !== undefined && { next }) }].slice(-most)
 }
 
 function keep(state: RefusedChanges, stays: (change: NotApplied) => boolean): void {
   state.not_applied = state.not_applied.filter(stays)
-  state.untold = state.untold.filter(stays)
+  state.untold_refusals = state.untold_refusals.filter(stays)
 }

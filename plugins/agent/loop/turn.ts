@@ -5,7 +5,6 @@ import { askModel, Speech, type ModelAnswer } from '../model/index.js'
 import { messageText, unanswered, type ConversationState } from '../session/index.js'
 import { readArguments } from './arguments.js'
 import { makeCalls } from './calls.js'
-import { decide, notAppliedInRecovery } from './decide.js'
 import type { ModelRequests } from './model_requests.js'
 import type { RefusedChanges } from './refused_changes.js'
 import { TurnLimits } from './turn_limits.js'
@@ -17,13 +16,26 @@ export interface LoopConversation extends PaidConversation {
   readonly state: ConversationState & RefusedChanges
   /** How often the model was corrected for writing a call as text. */
   corrections: number
+  readonly completion: Completion
 }
-/** How a turn ended; `failure` is what it failed with. */
+/** What follows an answer without calls. */
+export interface Completion {
+  /** Tells the model what it has to know of its task and has not read. */
+  remind(): Promise<void>
+  /** `told`: the model was told in this turn what was not applied. Runs the commands that prove the work. */
+  follows(told: boolean, signal: AbortSignal): Promise<{ then: 'tell'; text: string } | { then: 'go on'; text: string } | { then: 'end'; outcome: OutcomeCode; handoff?: string }>
+}
+/** How a turn ended; `failure` is what it failed with, `next` what the harness goes on with. */
 export interface TurnEnd {
   outcome: OutcomeCode
   text: string
   failure?: AgentError
+  next?: string
 }
+/** Said where no more calls are possible, and changes were asked for that were not made. */
+const notAppliedInRecovery =
+  'Not applied. Tools were disabled or denied during recovery, so no additional tool call ran. ' +
+  'Latest verified evidence is above; next action: re-enable the needed tool or switch to /mode auto.'
 
 const pseudoCall = /<tool_call|<invoke name=|<function=/
 const mostCorrections = 2
@@ -34,7 +46,7 @@ export async function runTurn(thread: LoopConversation, input: Msg | undefined, 
   await turn.begin(input)
   try {
     const end = await turn.steps()
-    await thread.commit({ kind: 'turn_end', status: 'completed' })
+    await thread.commit({ kind: 'turn_end', status: 'completed', ...(end.next !== undefined && { next: end.next }) })
     await thread.events.emit({ type: 'turn.completed', usage: turn.cost.usage, cost_usd: turn.cost.cost, limits: turn.limits.counts })
     return end
   } catch (error) {
@@ -97,15 +109,26 @@ class Turn {
         this.kept = text
         throw new AgentError('VT_LLM_LENGTH', `The answer of ${thread.connection.model.id} was cut at the limit of its length; what it says is not complete.`)
       }
-      const decision = decide(thread.state, this.told)
       if (pseudoCall.test(text)) await this.correct()
-      else if (decision.then === 'tell') await this.tell(decision.text, text)
       else {
-        const left = await thread.lifecycle.stop(text, signal)
-        if (left === undefined) return { outcome: 'success', text }
-        await thread.inject(left)
+        const end = await this.answered(text)
+        if (end) return end
       }
     }
+  }
+
+  /** What follows an answer that asks for nothing more: the end of the turn, or nothing where the model has to say more. */
+  private async answered(text: string): Promise<TurnEnd | undefined> {
+    const { thread, signal } = this
+    const follows = await thread.completion.follows(this.told, signal)
+    if (follows.then === 'tell') return this.tell(follows.text, text)
+    if (follows.then === 'go on') return { outcome: 'success', text, next: follows.text }
+    const { outcome, handoff } = follows
+    if (outcome !== 'success') return { outcome, text: [text, ...(handoff === undefined ? [] : [`What is left stands in ${handoff}.`])].join('\n\n') }
+    const left = await thread.lifecycle.stop(text, signal)
+    if (left === undefined) return { outcome, text }
+    await thread.inject(left)
+    return undefined
   }
 
   /** The answer that the turn fails with, as far as it came. */
@@ -121,6 +144,7 @@ class Turn {
     limits.items = []
     limits.cancelled = false
     await thread.context.makeRoom(this.first, signal)
+    await thread.completion.remind()
     this.first = false
     const accepted = await thread.requests.send((connection, request, asking) => askModel(connection, { ...request, ...(!withTools && { tools: [] }) }, { ...asking, speech }, signal), signal)
     const message: Msg = { role: 'assistant', parts: await this.partsOf(accepted, withTools) }
@@ -172,7 +196,7 @@ class Turn {
   }
 
   /** The model hears what was not applied and answers once more; what it said before that is not lost where it cannot. */
-  private async tell(untold: string, text: string): Promise<void> {
+  private async tell(untold: string, text: string): Promise<undefined> {
     this.told = true
     this.kept = text
     await this.thread.inject(untold, 'harness', 'not_applied')

@@ -80,5 +80,5 @@ export class TurnLimits {
   }
 }
 
-// How long it took says nothing about what came of it.
-const timeless = (text: string): string => text.replace(/\b\d+(\.\d+)?\s?(ms|s)\b/g, '')
+/** A text without the times in it: how long something took says nothing about what came of it. */
+export const timeless = (text: string): string => text.replace(/\b\d+(\.\d+)?\s?(ms|s)\b/g, '')

@@ -1,7 +1,7 @@
 import type { Mode, Result, RightsLeft, ToolInfo } from '../../../core/base/index.js'
 import type { Approval, Approved, CallOptions, Kernel } from '../../../core/kernel/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import type { AgentProviders, AgentSettings, CallPart, CompactTrigger, Fact, HarnessEvent, Store, ThreadItem, TokenBreakdown } from '../base/index.js'
+import type { AgentProviders, AgentSettings, CallPart, CompactTrigger, Fact, HarnessEvent, Store, ThreadItem, TokenBreakdown, Told } from '../base/index.js'
 import type { Events } from '../events/index.js'
 import type { ModelAnswer, ModelConnection, ModelRequest } from '../model/index.js'
 import type { FileSnapshots } from './file_snapshots.js'
@@ -21,7 +21,7 @@ export interface Conversation {
   readonly thread_id: string
   /** Face the calls come through, for the record. */
   readonly surface: string
-  readonly newId: (prefix: 'tn' | 'it' | 'seg') => string
+  readonly newId: (prefix: 'tn' | 'it' | 'seg' | 'h') => string
 
   /** The mode of every call that is made from now on. */
   readonly mode: Mode
@@ -44,8 +44,8 @@ export interface Conversation {
   perform(name: string, input: unknown, how: Pick<CallOptions, 'signal' | 'approve' | 'ask' | 'onProgress'>): Promise<Result>
   /** Writes a fact to the journal, then applies it to `state`; what has to be on disk before anything else happens is. Throws VT_SESSION_WRITE. */
   commit(fact: Fact): Promise<void>
-  /** Adds a message that no person wrote to the conversation, and to its events; `tells`: it names what was not applied. */
-  inject(text: string, origin?: 'harness' | 'instructions', tells?: 'not_applied'): Promise<void>
+  /** Adds a message that no person wrote to the conversation, and to its events; `tells`: what it is about. */
+  inject(text: string, origin?: 'harness' | 'instructions', tells?: Told): Promise<void>
   /** Tells a person something that ends nothing. */
   remark(code: string, message: string): Promise<void>
   /** Records an event of the harness. */

@@ -1,9 +1,10 @@
 import type { Io, Kernel, Mode } from '../../../core/index.js'
 import { notAppliedLines, printFailure, summary } from '../../agent/cli/index.js'
 import type { Agent } from '../../agent/index.js'
-import { interactive, oneLine, say } from '../../lib/terminal/index.js'
+import { fitTerminal, interactive, oneLine, say } from '../../lib/terminal/index.js'
 
-export const help = `/help shows this, /mode says the mode and /mode auto changes it, /compact [what matters] shortens the conversation, /quit ends.
+export const help = `/help shows this, /mode says the mode and /mode auto changes it, /compact [what matters] shortens the conversation,
+/goal <text> goes on until it is met (lines that begin with verify: name commands that prove it), /goal shows it, /goal clear ends it, /quit ends.
 While an answer is under way, what you type waits for its end; /steer <text> ends it and goes on with the text. Ctrl-C ends it and gives back what waits.
 `
 
@@ -24,7 +25,9 @@ export class Talk {
     const { word, rest } = taken(text)
     if (word === '/compact') return this.shorten(rest, signal)
     if (await this.command(word, rest)) return true
-    const outcome = await this.agent.run(word === '/steer' ? rest : text, { signal })
+    const task = word === '/goal' ? await this.goal(rest) : word === '/steer' ? rest : text
+    if (task === undefined) return true
+    const outcome = await this.agent.run(task, { signal })
     this.code = outcome.exit_code
     const { outcome_code } = outcome
     this.io.stderr.write(notAppliedLines(outcome))
@@ -37,7 +40,7 @@ export class Talk {
   /** A message while something is under way. */
   async meanwhile(text: string, stop: () => void): Promise<void> {
     const { word, rest } = taken(text)
-    if (word === '/compact') return say(this.io, 'error', 'Wait for the end of what is under way, or stop it with Ctrl-C.')
+    if (word === '/compact' || (word === '/goal' && rest !== '')) return say(this.io, 'error', 'Wait for the end of what is under way, or stop it with Ctrl-C.')
     if (await this.command(word, rest)) return this.over ? stop() : undefined
     const steer = word === '/steer'
     if (steer && rest === '') return say(this.io, 'error', 'Say what comes instead: /steer <text>.')
@@ -55,9 +58,31 @@ export class Talk {
     if (word === '/quit' || word === '/exit') this.over = true
     else if (word === '/help') io.stderr.write(help)
     else if (word === '/mode') await this.mode(rest)
-    else if (/^\/\w*$/.test(word) && word !== '/steer') say(io, 'error', `There is no command ${word}. ${help}`)
+    else if (word === '/goal' && rest === '') io.stderr.write(`${this.agent.goal === undefined ? 'There is no goal.' : fitTerminal(io, `Goal: ${this.agent.goal}`)}\n`)
+    else if (/^\/\w*$/.test(word) && word !== '/steer' && word !== '/goal') say(io, 'error', `There is no command ${word}. ${help}`)
     else return false
     return true
+  }
+
+  /** Sets a goal, which is then the task; `undefined` where there is nothing to do for it. */
+  private async goal(said: string): Promise<string | undefined> {
+    const { agent, io } = this
+    const before = agent.goal
+    if (said === 'clear') {
+      await agent.setGoal(undefined)
+      io.stderr.write(before === undefined ? 'There is no goal.\n' : 'The goal is cleared.\n')
+      return undefined
+    }
+    const lines = said.split('\n').map((line) => line.trim())
+    const commands = lines.flatMap((line) => /^verify: *(\S.*)$/.exec(line)?.[1] ?? [])
+    const text = lines.filter((line) => !/^verify:/.test(line)).join('\n').trim()
+    if (text === '') {
+      say(io, 'error', 'Say the goal before the lines with `verify:`: /goal <text>.')
+      return undefined
+    }
+    await agent.setGoal(text, commands)
+    if (before !== undefined) io.stderr.write(`This takes the place of the goal: ${oneLine(before)}\n`)
+    return text
   }
 
   private async mode(asked: string): Promise<void> {

@@ -1,0 +1,59 @@
+import type { ProofRun } from '../base/index.js'
+import type { RefusedChanges } from '../loop/index.js'
+import type { FinishState } from './state.js'
+import { isOpen, itemLines } from './tracker.js'
+
+/** What follows an answer without calls. */
+export type Decision =
+  | { then: 'tell'; text: string; why: string }
+  | { then: 'go on'; text: string; why: string }
+  | { then: 'verify' }
+  | { then: 'end'; outcome: 'success' | 'stopped_no_action' | 'handed_off' | 'verification_failed' }
+
+/** What the state of the conversation does not say. */
+export interface Circumstances {
+  /** The model was told in this turn what was not applied. */
+  told: boolean
+  /** Somebody wants the run to go on until its tasks are done. */
+  on: boolean
+  /** Somebody said something that waits. */
+  waiting: boolean
+  /** The commands ran just now; of the last of them the end of what it printed, where it failed. */
+  ran?: { failed?: ProofRun & { says: string } }
+}
+const most = { idle: 3, same: 4, failures: 8 }
+const end = { then: 'end', outcome: 'success' } as const
+
+/**
+ * What follows the answer of a model that asks for nothing more, from the state of the conversation alone; the rows of the table in
+ * docs/agent-loop.md, tried in order. What the model says of its work is not read.
+ */
+export function decide(state: FinishState & Pick<RefusedChanges, 'untold_refusals'>, { told, on, waiting, ran }: Circumstances): Decision {
+  if (!told && state.untold_refusals.length > 0) return { then: 'tell', why: 'not_applied', text: notApplied(state.untold_refusals) }
+  if (!on || waiting) return end
+  const { tracker, verified, changes, failures, idle } = state
+  const unfinished = tracker?.items.filter(({ status }) => status !== 'completed') ?? []
+  const open = unfinished.filter(isOpen)
+  if (open.length > 0) {
+    const without = idle.turns + (idle.now ? 1 : 0)
+    if (without >= most.idle) return { then: 'end', outcome: 'stopped_no_action' }
+    return { then: 'go on', why: 'open_items', text: `Open:\n${itemLines(tracker!, isOpen).join('\n')}\nGo on with the next. When one cannot be done, mark it blocked and say why.` }
+  }
+  if (unfinished.length > 0) return { then: 'end', outcome: 'handed_off' }
+  if (verified?.result === 'passed' && verified.changes === changes) return end
+  if (!ran) return { then: 'verify' }
+  if (!ran.failed) return end
+  if (failures.same >= most.same || failures.all >= most.failures) return { then: 'end', outcome: 'verification_failed' }
+  const { command, says, ...how } = ran.failed
+  return { then: 'go on', why: 'verification_failed', text: `\`${command}\` ${endingOf(how)}. It has to pass.\n${says}` }
+}
+
+/** How a command ended, in words. */
+export const endingOf = ({ exit_code, timed_out, duration_ms }: Pick<ProofRun, 'exit_code' | 'timed_out' | 'duration_ms'>): string =>
+  timed_out ? `was stopped after ${Math.round(duration_ms / 1000)} s` : exit_code === null ? 'ended without an exit code' : `ended with exit code ${exit_code}`
+
+function notApplied(refusals: RefusedChanges['untold_refusals']): string {
+  const lines = refusals.map(({ tool, target, code }) => `Not applied: ${[tool, target && `'${target}'`].filter(Boolean).join(' ')} (${code}).`)
+  const { next } = refusals.at(-1)!
+  return [...lines, `Say in your answer what was not done and why${next === undefined ? '.' : `; next action: ${next}`}`].join('\n')
+}

@@ -1,0 +1,190 @@
+import { failure, fail, ok, shortLine, type Result } from '../../../core/base/index.js'
+import type { FactOf, OutcomeCode, Tracker, Verification } from '../base/index.js'
+import type { Completion, RefusedChanges } from '../loop/index.js'
+import type { Conversation } from '../session/index.js'
+import { decide } from './decide.js'
+import { handOff, showHandoff } from './handoff.js'
+import type { FinishState } from './state.js'
+import { addItem, createTracker, isOpen, itemLines, updateTracker, type GivenItem, type GivenTracker, type ItemUpdate } from './tracker.js'
+import { TrackerFile } from './tracker_file.js'
+import { commandsOf, runProofs, type Verified } from './verification.js'
+
+/** A conversation with what it has to finish. */
+export interface FinishConversation extends Conversation {
+  readonly state: Conversation['state'] & FinishState & RefusedChanges
+}
+/** What the person who started a run asks of its end. */
+export interface FinishOptions {
+  /** Commands that prove the work; whoever named them agrees to exactly these. */
+  verify?: readonly string[]
+}
+
+// Faces at which a task is given and left alone.
+const headless = new Set(['exec', 'resume'])
+
+/** The end of a task: its tracker, the commands that prove it, and what follows an answer. */
+export class Finish implements Completion {
+  private readonly file: TrackerFile
+  private last: Verified | undefined
+  /** Commands that could not run, told once. */
+  private readonly remarked = new Set<string>()
+  private opened = false
+
+  constructor(
+    private readonly thread: FinishConversation,
+    private readonly options: FinishOptions,
+    private readonly resumed: boolean,
+  ) {
+    this.file = new TrackerFile(thread.workspace, thread.session_id)
+  }
+
+  /** The run goes on until its tasks are done and proved. */
+  get on(): boolean {
+    const { settings, state, surface, mode } = this.thread
+    const { continuation_policy: policy } = settings.harness
+    if (policy === 'off' || mode === 'plan' || surface === 'ask') return false
+    return policy === 'all' || headless.has(surface) || mode === 'full-auto' || state.goal !== undefined || this.agreed.length > 0
+  }
+  private get agreed(): readonly string[] {
+    return this.options.verify ?? []
+  }
+
+  /** An input is about to become a turn: what people wrote into the tracker counts from here on. */
+  async turnBegins(): Promise<void> {
+    if (!this.opened && this.resumed) this.resumes = true
+    this.opened = true
+    if (!this.thread.state.tracker) return
+    const edit = await this.file.edit()
+    if (edit && 'tracker' in edit) await this.thread.commit({ kind: 'tracker', by: 'person', tracker: edit.tracker })
+    else if (edit) await this.thread.remark('VT_TASK_FILE', edit.problem)
+  }
+  private resumes = false
+
+  /** The turn is over: people find the tracker as it is. */
+  async turnEnded(): Promise<void> {
+    const { tracker } = this.thread.state
+    if (!tracker) return
+    const inTheWay = await this.file.write(tracker).catch((error: unknown) => (error as Error).message)
+    if (inTheWay !== undefined && !this.remarked.has(inTheWay)) {
+      this.remarked.add(inTheWay)
+      await this.thread.remark('VT_TASK_FILE', `The tracker cannot be written to a file: ${inTheWay}`)
+    }
+  }
+
+  async remind(): Promise<void> {
+    const { state } = this.thread
+    if (this.resumes) {
+      this.resumes = false
+      await showHandoff(this.thread)
+    }
+    if (!state.untold || (!state.tracker && !state.goal)) return
+    // The person has just said it.
+    const said = state.goal && state.messages.length <= 1
+    const text = [...(state.goal && !said ? [`Goal: ${state.goal.text}`] : []), ...(state.tracker ? trackerSummary(state.tracker) : [])].join('\n')
+    if (text !== '') await this.thread.inject(text, 'harness', 'tracker')
+  }
+
+  async follows(told: boolean, signal: AbortSignal): ReturnType<Completion['follows']> {
+    const { thread, on } = this
+    const around = { told, on, waiting: thread.queue.pending.length > 0 }
+    let decision = decide(thread.state, around)
+    if (decision.then === 'verify') {
+      const verified = await this.prove(signal)
+      decision = decide(thread.state, { ...around, ran: verified?.failed ? { failed: verified.failed } : {} })
+    }
+    if (decision.then === 'go on') await thread.harness('continuation_started', { message: decision.why })
+    if (decision.then === 'tell' || decision.then === 'go on') return decision
+    if (decision.then === 'verify') throw new Error('The commands ran already.')
+    const { outcome } = decision
+    if (outcome !== 'success') {
+      const handoff = await handOff(thread, outcome, this.last?.failed?.says ?? '')
+      return { then: 'end', outcome, ...(handoff !== undefined && { handoff }) }
+    }
+    if (on && around.waiting) await thread.harness('continuation_skipped', { message: 'Somebody said something that waits.' })
+    if (on && !around.waiting && thread.state.goal) await thread.commit({ kind: 'goal_end', how: 'met' })
+    return { then: 'end', outcome }
+  }
+
+  private async prove(signal: AbortSignal): Promise<Verified | undefined> {
+    const { thread, agreed } = this
+    const { required, commands: configured } = thread.settings.harness.verification
+    if (required === 'never') return undefined
+    const commands = await commandsOf(thread.state, [...agreed, ...configured], thread.workspace)
+    if (commands.length === 0) return undefined
+    this.last = await runProofs(thread, commands, agreed, signal)
+    const { result, commands: ran, refused } = this.last
+    await thread.commit({ kind: 'verified', result, commands: ran, changes: thread.state.changes })
+    for (const { command, hint } of refused) {
+      if (this.remarked.has(command)) continue
+      this.remarked.add(command)
+      await thread.remark('VT_TASK_NOT_VERIFIED', `\`${shortLine(command, 200)}\` would prove the work and may not run unasked: ${hint}`)
+    }
+    return this.last
+  }
+
+  /** What is known of the work when the run ends: `null` where nothing was to be proved. */
+  get proof(): { verified: boolean | null; verification?: Verification } {
+    const { on, thread } = this
+    const { verified, changes, files_changed } = thread.state
+    const { required } = thread.settings.harness.verification
+    if (!on && !verified) return { verified: null }
+    const holds: FactOf<'verified'> | undefined = verified?.changes === changes ? verified : undefined
+    if (holds) return { verified: holds.result === 'passed', verification: { result: holds.result, commands: holds.commands } }
+    return on && files_changed && required !== 'never' ? { verified: false, verification: { result: 'none', commands: [] } } : { verified: null }
+  }
+
+  /** The outcome of a run that ended so, where what is not proved is no success. */
+  outcome(code: OutcomeCode): OutcomeCode {
+    return code === 'success' && this.thread.settings.harness.verification.required === 'always' && this.proof.verified === false ? 'escalated' : code
+  }
+
+  async setGoal(text: string, commands: readonly string[]): Promise<void> {
+    await this.thread.commit({ kind: 'goal', text, verify: [...commands] })
+  }
+  async clearGoal(): Promise<void> {
+    if (this.thread.state.goal) await this.thread.commit({ kind: 'goal_end', how: 'cleared' })
+  }
+
+  // What the tool of the tracker does; each answers with the whole list, a line an item.
+  create(given: GivenTracker): Promise<Result> {
+    return this.track(() => createTracker(given))
+  }
+  update(change: ItemUpdate): Promise<Result> {
+    return this.track((tracker) => updateTracker(tracker, change))
+  }
+  add(item: GivenItem, after?: number): Promise<Result> {
+    return this.track((tracker) => addItem(tracker, item, after))
+  }
+  list(): Result {
+    const { tracker } = this.thread.state
+    return tracker ? shown(tracker) : none
+  }
+
+  private async track(change: (tracker: Tracker) => Tracker): Promise<Result> {
+    const { tracker } = this.thread.state
+    try {
+      const next = change(tracker ?? { title: '', items: [] })
+      if (next.title === '') return none
+      if (JSON.stringify(next) !== JSON.stringify(tracker)) await this.thread.commit({ kind: 'tracker', by: 'model', tracker: next })
+      return shown(next)
+    } catch (error) {
+      const refusal = failure(error)
+      if (!refusal) throw error
+      return !tracker && refusal.error.code === 'VT_TASK_INDEX' ? none : refusal
+    }
+  }
+}
+
+const none = fail('VT_TASK_INDEX', 'There is no tracker yet.', { hint: 'Begin one with {slot:task_tracker/create {"title":"…","items":["…"]}}.' })
+
+function shown(tracker: Tracker): Result {
+  const several = tracker.items.filter(({ status }) => status === 'in_progress').length > 1
+  const lines = [...itemLines(tracker), ...(several ? ['More than one item is in progress.'] : [])]
+  return ok({ title: tracker.title, items: tracker.items as unknown as object[], ...(tracker.notes !== undefined && { notes: tracker.notes }) } as never, { text: lines.join('\n') })
+}
+
+/** What a model has to know of the tracker: its title, how far it is, what is open. */
+function trackerSummary(tracker: Tracker): string[] {
+  const done = tracker.items.filter(({ status }) => status === 'completed').length
+  return [`Task tracker: ${tracker.title} (${done} of ${tracker.items.length} completed)`, ...itemLines(tracker, (item) => isOpen(item) || item.status === 'blocked')]
+}

@@ -1,0 +1,61 @@
+import { sha256, shortLine } from '../../../core/base/index.js'
+import type { OutcomeCode } from '../base/index.js'
+import { outcomeTable } from '../base/index.js'
+import type { Conversation } from '../session/index.js'
+import type { FinishState } from './state.js'
+import { archive, taskFile, taskFolder } from './task_folder.js'
+import { itemLines } from './tracker.js'
+import { endingOf, type Decision } from './decide.js'
+
+const file = 'current_blocked.md'
+type Stuck = Exclude<Extract<Decision, { then: 'end' }>['outcome'], 'success'>
+
+/** What somebody needs who goes on with a run that could not finish, as a text. */
+function handoffText({ kernel, session_id, state, providers }: Conversation & { state: FinishState }, outcome: OutcomeCode, says: string): string {
+  const { tracker, verified, failures } = state
+  const section = (title: string, lines: readonly string[]): string => `## ${title}\n\n${lines.length > 0 ? lines.join('\n') : '(none)'}\n`
+  const ran = verified?.commands.map((one) => `- \`${one.command}\` ${endingOf(one)}`) ?? []
+  const front = { session_id, outcome, created_at: new Date(providers.clock.now()).toISOString(), workspace: kernel.workspace, resume_command: `vtcode resume ${session_id} "<what to do>"` }
+  return [
+    `---\n${Object.entries(front).map(([key, value]) => `${key}: ${shortLine(value, 4096)}`).join('\n')}\n---\n`,
+    section('Blocker Summary', [outcomeTable[outcome].says, ...(tracker ? itemLines(tracker, ({ status }) => status === 'blocked') : [])]),
+    section('Current Tracker Snapshot', tracker ? [tracker.title, ...itemLines(tracker)] : []),
+    section('Relevant Paths', (state as unknown as { touched: string[] }).touched.slice(-50).map((path) => `- ${path}`)),
+    section('Verification Output', [...ran, ...(says === '' ? [] : ['', says])]),
+    section('Resume Metadata', [`failures: ${failures.all}`, `resume_command: ${front.resume_command}`]),
+  ].join('\n')
+}
+
+/** Writes the handoff of a run that ends without having finished; returns where it lies, or nothing where it could not be written. */
+export async function handOff(thread: Conversation & { state: FinishState }, outcome: Stuck, says: string): Promise<string | undefined> {
+  const { workspace, session_id, store, providers } = thread
+  const text = handoffText(thread, outcome, says)
+  const digest = sha256(text)
+  await store.write(`prompts/${digest}`, text)
+  await thread.commit({ kind: 'artifact', name: 'blocked', sha256: digest })
+  const stamp = new Date(providers.clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
+  const kept = `${taskFolder}/blockers/${session_id}-${stamp}.md`
+  try {
+    const path = await taskFile(workspace, session_id, file, { claim: true })
+    if (path === undefined || workspace.resolve(kept, { follow: false }) !== kept) return undefined
+    await workspace.write(path, Buffer.from(text), 'anything')
+    await workspace.write(kept, Buffer.from(text), 'anything')
+    await thread.harness('blocked_handoff_written', { message: path, data: { path } })
+    return path
+  } catch {
+    // A disk that takes no more is no reason to say less: the journal has the text.
+    return undefined
+  }
+}
+
+const longest = 4096
+
+/** Shows the handoff of an earlier run to the model, once, and puts its file aside. */
+export async function showHandoff(thread: Conversation & { state: FinishState }): Promise<void> {
+  const { state, store, workspace, session_id } = thread
+  if (state.blocked === undefined) return
+  const text = await store.read(`prompts/${state.blocked}`)
+  await thread.inject(`What was left when the last run of this session ended:\n${(text ?? '(not there any more)').slice(0, longest)}`, 'harness', 'blocked')
+  const path = await taskFile(workspace, session_id, file, { claim: false })
+  if (path !== undefined && (await workspace.stat(path))) await archive(workspace, path, session_id)
+}

@@ -1,0 +1,5 @@
+export { decide, type Circumstances, type Decision } from './decide.js'
+export { Finish, type FinishOptions } from './finish.js'
+export { finishing, type FinishState } from './state.js'
+export { addItem, createTracker, updateTracker } from './tracker.js'
+export { parseTracker, trackerText } from './tracker_text.js'

@@ -1,0 +1,85 @@
+import { isQuiet, type FactOf, type Tracker } from '../base/index.js'
+import type { ConversationState, StatePart } from '../session/index.js'
+
+/** What a session has to finish, and how far that is proved. */
+export interface FinishState {
+  tracker: Tracker | undefined
+  goal: { text: string; verify: readonly string[] } | undefined
+  verified: FactOf<'verified'> | undefined
+  /** How many calls of the model that may change something have ended. */
+  changes: number
+  /** Files were changed since the commands last passed. */
+  files_changed: boolean
+  /** Failures of the commands since somebody last said something: all, and those in a row that were the same. */
+  failures: { all: number; same: number; last: string }
+  /** Continued turns in a row without a call, and whether the one under way is such a one. */
+  idle: { turns: number; now: boolean }
+  /** What the harness goes on with. */
+  owed: string | undefined
+  /** The model has not read the tracker and the goal as they are. */
+  untold: boolean
+  /** Of the handoff that the model of a later run has not read. */
+  blocked: string | undefined
+}
+
+export const finishing: StatePart<ConversationState, FinishState> = {
+  begin: () => ({
+    tracker: undefined, goal: undefined, verified: undefined, changes: 0, files_changed: false, failures: { all: 0, same: 0, last: '' },
+    idle: { turns: 0, now: false }, owed: undefined, untold: false, blocked: undefined,
+  }),
+  on: {
+    turn_start(state, { input: { origin = 'prompt' } }) {
+      const continued = origin === 'harness'
+      state.owed = undefined
+      state.idle = { turns: continued ? state.idle.turns : 0, now: continued }
+      if (!continued) state.failures = { all: 0, same: 0, last: '' }
+    },
+    turn_end(state, { next }) {
+      state.owed = next
+      if (state.idle.now) state.idle = { turns: state.idle.turns + 1, now: false }
+    },
+    call_start(state) {
+      state.idle = { turns: 0, now: false }
+    },
+    call_end(state, { call_id, changed, is_error }) {
+      const effects = state.started.get(call_id)?.effects ?? []
+      if (!isQuiet(effects)) state.changes += 1
+      if (changed || (effects.includes('write') && !is_error)) state.files_changed = true
+    },
+    tracker(state, { tracker, by }) {
+      state.tracker = tracker
+      // A model reads the answer of its call.
+      state.untold = by !== 'model'
+    },
+    goal(state, { text, verify }) {
+      Object.assign(state, { goal: { text, verify }, untold: true })
+    },
+    goal_end(state) {
+      state.goal = undefined
+    },
+    verified(state, fact) {
+      state.verified = fact
+      if (fact.result === 'passed') state.files_changed = false
+      if (fact.result !== 'failed') return
+      const { command, digest } = fact.commands.at(-1)!
+      const last = `${command}\n${digest}`
+      const { failures } = state
+      state.failures = { all: failures.all + 1, same: failures.last === last ? failures.same + 1 : 1, last }
+    },
+    artifact(state, { sha256 }) {
+      state.blocked = sha256
+    },
+    segment(state) {
+      state.untold = true
+    },
+    revert(state) {
+      Object.assign(state, { untold: true, owed: undefined, idle: { turns: 0, now: false } })
+    },
+    message(state, { tells }) {
+      if (tells === 'tracker') state.untold = false
+      if (tells === 'blocked') state.blocked = undefined
+    },
+  },
+  reverted: ['tracker', 'goal', 'verified', 'failures'],
+  carried: ({ tracker, goal }) => [...(tracker ? [{ kind: 'tracker' as const, by: 'model' as const, tracker }] : []), ...(goal ? [{ kind: 'goal' as const, text: goal.text, verify: [...goal.verify] }] : [])],
+}

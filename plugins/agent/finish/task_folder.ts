@@ -1,0 +1,55 @@
+import type { Workspace } from '../../../core/workspace/index.js'
+import { callsFolder } from '../../lib/state/index.js'
+import { isHeld } from '../session/index.js'
+
+export const taskFolder = '.vtcode/tasks'
+
+/**
+ * Where a file of a session lies: `.vtcode/tasks/<name>`, or in a folder of its own while another live session has that place. With `claim`
+ * the file of a session that is over is put into the archive. `undefined` where a link or a pipe stands in the way: nothing of ours.
+ */
+export async function taskFile(workspace: Workspace, session: string, name: string, { claim }: { claim: boolean }): Promise<string | undefined> {
+  const shared = `${taskFolder}/${name}`
+  const own = `${taskFolder}/${session}/${name}`
+  if (!(await isOurs(workspace, shared)) || !(await isOurs(workspace, own))) return undefined
+  if (await workspace.stat(own)) return own
+  const holder = await sessionOf(workspace, shared)
+  if (holder === session || holder === undefined) return shared
+  if (!claim) return undefined
+  if (holder !== 'nobody' && (await isHeld(workspace, `${callsFolder}/${holder}`))) return own
+  return (await archive(workspace, shared, holder)) ? shared : undefined
+}
+
+/** Puts a file into the archive of a session; not where a link stands in the way. */
+export async function archive(workspace: Workspace, path: string, session: string): Promise<boolean> {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  const to = await free(workspace, `${taskFolder}/archive/${session}/${name}`)
+  if (!(await isOurs(workspace, to))) return false
+  await workspace.rename(path, to)
+  return true
+}
+
+/** Is there a regular file, or nothing, with no link on the way? */
+async function isOurs(workspace: Workspace, path: string): Promise<boolean> {
+  try {
+    if (workspace.resolve(path, { follow: false }) !== path) return false
+    const stat = await workspace.stat(path)
+    return stat === undefined || stat.kind === 'file'
+  } catch {
+    return false
+  }
+}
+
+/** The session that a file belongs to: `nobody` where it does not say so; nothing where there is no file. */
+async function sessionOf(workspace: Workspace, path: string): Promise<string | undefined> {
+  if (!(await workspace.stat(path))) return undefined
+  const head = (await workspace.read(path, { offset: 0, length: 400 }).catch(() => Buffer.alloc(0))).toString()
+  return /^<!-- vtcode session=(ses_[A-Za-z0-9_-]{1,60}) /.exec(head)?.[1] ?? /^---\nsession_id: (ses_[A-Za-z0-9_-]{1,60})\n/.exec(head)?.[1] ?? 'nobody'
+}
+
+async function free(workspace: Workspace, path: string): Promise<string> {
+  for (let number = 1; ; number++) {
+    const tried = number === 1 ? path : path.replace(/(\.\w+)$/, `-${number}$1`)
+    if (!(await workspace.stat(tried))) return tried
+  }
+}

@@ -1,0 +1,86 @@
+import { problem, VtError } from '../../../core/base/index.js'
+import type { TaskStatus, Tracker, TrackerItem } from '../base/index.js'
+
+/** An item as it is given: a text, or its parts. */
+export type GivenItem = string | (Partial<Omit<TrackerItem, 'verify'>> & { description: string; verify?: string | string[] })
+export interface GivenTracker {
+  title: string
+  items: GivenItem[]
+}
+export interface ItemUpdate {
+  /** From 1. */
+  index: number
+  status?: TaskStatus
+  outcome?: string
+  files?: string[]
+  verify?: string | string[]
+  notes?: string
+}
+export const mostItems = 100
+const largest = 64 * 1024
+
+export const marks: Readonly<Record<TaskStatus, string>> = { pending: ' ', in_progress: '/', completed: 'x', blocked: '!' }
+/** It is still to be done; a blocked one is not. */
+export const isOpen = ({ status }: TrackerItem): boolean => status === 'pending' || status === 'in_progress'
+
+/** A tracker of these items. Throws VT_INPUT_INVALID for twins and for what is too large. */
+export function createTracker({ title, items }: GivenTracker): Tracker {
+  return checked({ title: title.trim(), items: items.map(itemOf) })
+}
+
+/** Throws VT_TASK_INDEX. */
+export function updateTracker(tracker: Tracker, { index, notes, ...change }: ItemUpdate): Tracker {
+  const old = tracker.items[index - 1]
+  if (!old) throw noItem(tracker, index)
+  const items = tracker.items.with(index - 1, itemOf({ ...old, ...change }))
+  const said = notes === undefined ? tracker.notes : notes.trim()
+  const { notes: _, ...rest } = tracker
+  return checked({ ...rest, items, ...(said && { notes: said }) })
+}
+
+/** Puts an item behind another one, or at the end. Throws VT_TASK_INDEX, VT_TASK_FULL. */
+export function addItem(tracker: Tracker, item: GivenItem, after = tracker.items.length): Tracker {
+  if (tracker.items.length >= mostItems) throw full
+  if (after > tracker.items.length) throw noItem(tracker, after)
+  return checked({ ...tracker, items: tracker.items.toSpliced(after, 0, itemOf(item)) })
+}
+
+const full = new VtError({
+  code: 'VT_TASK_FULL', message: `The tracker has ${mostItems} items; no more are possible.`, hint: 'Begin another one with fewer, larger items.', retryable: false,
+})
+const noItem = (tracker: Tracker, index: number): VtError =>
+  new VtError({ code: 'VT_TASK_INDEX', message: `There is no item ${index}; the items are 1 to ${tracker.items.length}.`, hint: itemLines(tracker).join('\n'), retryable: false })
+
+/** The whole of it, checked: what a person wrote obeys the rules of a call. */
+export function checked(tracker: Tracker): Tracker {
+  const seen = new Map<string, number>()
+  for (const [at, { description }] of tracker.items.entries()) {
+    const before = seen.get(description)
+    if (before !== undefined) throw problem('VT_INPUT_INVALID', { problem: `items[${at}] is ${JSON.stringify(description)}, as items[${before}] is; each must be different.` })
+    seen.set(description, at)
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(tracker))
+  if (bytes > largest) throw problem('VT_INPUT_INVALID', { problem: `The tracker would take ${bytes} bytes; at most ${largest} are possible.` })
+  return tracker
+}
+
+function itemOf(given: GivenItem): TrackerItem {
+  const { description, status = 'pending', files = [], outcome = '', verify = [] } = typeof given === 'string' ? { description: given } : given
+  const texts = (list: string | readonly string[]): string[] => [list].flat().map((text) => text.trim()).filter(Boolean)
+  const [named, commands] = [texts(files), texts(verify)]
+  return {
+    description: description.trim(),
+    status,
+    ...(named.length > 0 && { files: named }),
+    ...(outcome.trim() && { outcome: outcome.trim() }),
+    ...(commands.length > 0 && { verify: commands }),
+  }
+}
+
+/** A line an item: `2 [/] Add retry  verify: npm test`. */
+export function itemLines({ items }: Tracker, shown: (item: TrackerItem) => boolean = () => true): string[] {
+  return items.flatMap((item, at) => {
+    const verify = item.verify ? `  verify: ${item.verify.join('; ')}` : ''
+    return shown(item) ? [`${at + 1} [${marks[item.status]}] ${item.description}${verify}`] : []
+  })
+}

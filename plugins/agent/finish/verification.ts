@@ -1,0 +1,115 @@
+import { sha256, type JsonObject, type Result } from '../../../core/base/index.js'
+import type { Workspace } from '../../../core/workspace/index.js'
+import { isQuiet, meaningOf, textOfResult, type CallPart, type ProofRun, type ThreadItem, type VerificationResult } from '../base/index.js'
+import { HumanInput, outcomeOf, reportCall, timeless } from '../loop/index.js'
+import type { Conversation } from '../session/index.js'
+import type { FinishState } from './state.js'
+
+/** What came of the commands; `failed`: the one that did, and `refused`: why others did not run. */
+export interface Verified {
+  result: VerificationResult
+  commands: ProofRun[]
+  failed?: ProofRun & { says: string }
+  refused: { command: string; hint: string }[]
+}
+
+/** The commands that prove the work, in order, each once; where nobody named any and files changed, the usual one of the project. */
+export async function commandsOf({ tracker, goal, files_changed }: FinishState, configured: readonly string[], workspace: Workspace): Promise<string[]> {
+  const named = [...new Set([...(tracker?.items.flatMap(({ verify = [] }) => verify) ?? []), ...(goal?.verify ?? []), ...configured])]
+  if (named.length > 0 || !files_changed) return named
+  const usual = await usualCommand(workspace)
+  return usual === undefined ? [] : [usual]
+}
+
+/** The tests of a project, by the files that say what it is. */
+const usualCommands: readonly (readonly [file: RegExp, command: string])[] = [
+  [/^Cargo\.toml$/, 'cargo check'],
+  [/^(?:pyproject\.toml|pytest\.ini|setup\.py)$/, 'pytest'],
+  [/^go\.mod$/, 'go test ./...'],
+  [/^pom\.xml$/, 'mvn test'],
+  [/^build\.gradle$/, 'gradle test'],
+  [/^Gemfile$/, 'rake test'],
+  [/\.(?:sln|csproj)$/, 'dotnet test'],
+]
+const packageManagers: readonly (readonly [lockfile: RegExp, command: string])[] = [
+  [/^pnpm-lock\.yaml$/, 'pnpm test'],
+  [/^yarn\.lock$/, 'yarn test'],
+  [/^bun\.lockb?$/, 'bun test'],
+]
+
+async function usualCommand(workspace: Workspace): Promise<string | undefined> {
+  const names = (await workspace.names('.').catch(() => [])).map(({ name }) => name)
+  const first = (table: readonly (readonly [RegExp, string])[]): string | undefined => table.find(([file]) => names.some((name) => file.test(name)))?.[1]
+  return names.includes('package.json') && (await hasTests(workspace)) ? (first(packageManagers) ?? 'npm test') : first(usualCommands)
+}
+
+async function hasTests(workspace: Workspace): Promise<boolean> {
+  try {
+    const { scripts } = JSON.parse(await workspace.text('package.json', { max_bytes: 1024 * 1024 })) as { scripts?: { test?: unknown } }
+    // What `npm init` writes fails by itself.
+    return typeof scripts?.test === 'string' && !scripts.test.includes('no test specified')
+  } catch {
+    return false
+  }
+}
+
+const runner = 'unified_exec/run'
+
+/** Runs the commands one after the other, under the policies, each to its end; the first that fails is the last. `agreed` are those that the person who started the run named. */
+export async function runProofs(thread: Conversation, commands: readonly string[], agreed: readonly string[], signal: AbortSignal): Promise<Verified> {
+  const refused: Verified['refused'] = []
+  const ran: ProofRun[] = []
+  await thread.harness('verification_started', { message: commands.join('; ').slice(0, 1000), data: { commands: [...commands] } })
+  for (const command of commands) {
+    const one = await runCommand(thread, command, agreed.includes(command), signal)
+    if ('hint' in one) {
+      refused.push(one)
+      continue
+    }
+    const { says, ...entry } = one
+    ran.push(entry)
+    const { exit_code, duration_ms } = entry
+    const passed = exit_code === 0 && !entry.timed_out
+    await thread.harness(passed ? 'verification_passed' : 'verification_failed', { message: command, duration_ms, data: { command, exit_code } })
+    if (!passed) return { result: 'failed', commands: ran, failed: one, refused }
+  }
+  return { result: refused.length > 0 ? 'not_run' : 'passed', commands: ran, refused }
+}
+
+async function runCommand(thread: Conversation, command: string, agreed: boolean, signal: AbortSignal): Promise<(ProofRun & { says: string }) | Verified['refused'][number]> {
+  const { providers, events, settings } = thread
+  const call_id = thread.newId('h')
+  const input = { command, timeout_secs: settings.harness.verification.timeout_secs }
+  const call: CallPart = { type: 'tool_call', call_id, tool_call_id: call_id, name: runner, input }
+  const meaning = await meaningOf(thread.kernel, call)
+  const { effects } = await providers.metadata.describe(runner, input)
+  const invocation: ThreadItem & { type: 'tool_invocation' } = {
+    id: thread.newId('it'), type: 'tool_invocation', tool_name: meaning.slot?.tool ?? runner, arguments: meaning.input, call_id, status: 'in_progress', effects, origin: 'harness',
+  }
+  await events.start(invocation)
+  const human = new HumanInput(thread, call, signal)
+  const began = providers.clock.now()
+  const changed = isQuiet(effects) ? undefined : await thread.snapshots.before([...new Set([...thread.state.named, ...thread.state.touched])])
+  const result = await thread.perform(runner, input, { signal, ...human.options, ...(agreed && { approve: async ({ call }) => call.input['command'] === command }) })
+  const duration_ms = Math.round(providers.clock.now() - began - human.waited_ms)
+  const answer = providers.output_map.toModel(result)
+  await reportCall(thread, invocation, { meaning, result, answer, changes: (await changed?.(call_id).catch(() => [])) ?? [], duration_ms, outcome: outcomeOf(result, signal.aborted, human.decision) })
+  signal.throwIfAborted()
+  if (!result.ok && result.error.code.startsWith('VT_POLICY_')) return { command, hint: result.error.hint }
+  const { exit_code, timed_out, printed } = endedAs(result)
+  return { command, exit_code, timed_out, duration_ms, digest: sha256(timeless(printed)), says: saysOf(printed, answer.spool_path) }
+}
+
+function endedAs(result: Result): Pick<ProofRun, 'exit_code' | 'timed_out'> & { printed: string } {
+  if (!result.ok) return { exit_code: null, timed_out: false, printed: textOfResult(result).text }
+  const { exit_code, timed_out, stdout, stderr } = result.output as JsonObject
+  return { exit_code: typeof exit_code === 'number' ? exit_code : null, timed_out: timed_out === true, printed: [stdout, stderr].filter((text) => typeof text === 'string').join('\n').trim() }
+}
+
+const shown = { lines: 40, characters: 4096 }
+
+/** The end of what a command printed, and where the whole of it is. */
+function saysOf(printed: string, spool_path: string | undefined): string {
+  const text = printed.split('\n').slice(-shown.lines).join('\n').slice(-shown.characters)
+  return [text || '(It printed nothing.)', ...(spool_path === undefined ? [] : [`The whole output is in ${spool_path}.`])].join('\n')
+}

@@ -1,0 +1,4 @@
+import type { Handler } from '../../core/index.js'
+import { trackingOf } from './tracking.js'
+
+export default (({ input }, context) => trackingOf(context).create(input)) satisfies Handler<object>
