@@ -111,8 +111,9 @@ function leanTool(tool: Tool, slots: readonly Slot[], told: readonly Slot[]): To
 const firstSentence = (text: string): string => /^.*?[.](?=\s|$)/s.exec(text)?.[0] ?? text
 
 /** A value may have several forms; the first is the one to learn, the others are taken all the same. What it is for the line of its action says. */
-function firstChoice({ anyOf, description, ...schema }: Schema, silent: boolean): Schema {
-  return { ...(Array.isArray(anyOf) && (anyOf[0] as Schema)), ...schema, ...(description !== undefined && !silent && { description }) }
+function firstChoice({ anyOf, items, description, ...schema }: Schema, silent: boolean): Schema {
+  const within = isObject(items) ? { items: firstChoice(items, silent) } : {}
+  return { ...(Array.isArray(anyOf) && (anyOf[0] as Schema)), ...schema, ...within, ...(description !== undefined && !silent && { description }) }
 }
 
 /** With the marks of other tools in it: whoever shows it knows which of them the reader has. */
