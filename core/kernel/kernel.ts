@@ -45,6 +45,7 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
       const skills = current().skills().catalogue.some(({ layer }) => layer !== 'builtin')
       return listTools(current().registry, { ...reader, lean, skills }).flatMap((tool) => shown(current(), tool, reader) ?? [])
     },
+    told: (text) => speak(text, wordsFor(current().registry, undefined, { only: running.surroundings.only })),
     mode: (asked) => modeOfCall(current().settings, asked),
     contributions: () => current().registry.infos,
     providers: () => providersOf(current()),

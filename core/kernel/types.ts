@@ -112,6 +112,8 @@ export interface Kernel {
   describe(tool: string): ToolInfo | undefined
   /** The tools as a model is shown them: those of everybody and of an `audience`; `only` leaves all other tools and actions out; `lean` shows what most calls need, and the way to the rest. */
   tools(how?: { audience?: string; only?: readonly string[]; lean?: boolean }): ToolInfo[]
+  /** A text that names tools as `{slot:tool/action}`, in the words in which a model is shown them; a clause about one that is not shown is left out. */
+  told(text: string): string
   contributions(): ContributionInfo[]
   /** Every folder of a plugin that was found, whatever became of what it holds. */
   plugins(): PluginFolder[]

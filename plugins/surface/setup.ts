@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import { existsSync, lstatSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { dirname } from 'node:path'
-import { findProgram, inside, searchPath } from '../../core/base/index.js'
+import { findProgram, inside, searchPath, writeStateSync } from '../../core/base/index.js'
 import { readBytes } from '../../core/documents/index.js'
 import { programFile, type Io, type Kernel } from '../../core/index.js'
 import { confirmed, interactive, oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
@@ -25,8 +26,9 @@ async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true;
     say(io, 'error', `There is no client '${name}'; known: ${Object.keys(clients).join(', ')}.`)
     return 2
   }
-  const file = client.file({ workspace: kernel.workspace, home: io.env['HOME'] ?? '', env: io.env })
-  const entry = undo ? undefined : client.entry(program(kernel, io))
+  const places = { workspace: kernel.workspace, home: io.env['HOME'] || homedir(), env: io.env }
+  const file = client.file(places)
+  const entry = undo ? undefined : client.entry(program(kernel, io), places)
   let before: string | undefined
   let after: string | undefined
   try {
@@ -49,11 +51,7 @@ async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true;
   }
   try {
     if (read(file) !== before) throw new Error('it was changed while you were asked')
-    if (after === undefined) rmSync(file)
-    else {
-      makeFolder(dirname(file))
-      writeFileSync(file, after)
-    }
+    write(file, after)
   } catch (error) {
     say(io, 'error', `${oneLine(file)} cannot be written: ${(error as Error).message}. Nothing was changed.`)
     return 1
@@ -73,6 +71,17 @@ function requireOwn(file: string, workspace: string): void {
   let there = file
   while (!lstatSync(there, { throwIfNoEntry: false })) there = dirname(there)
   if (inside(workspace, file) && !inside(realpathSync(workspace), realpathSync(there))) throw new Error('it leads out of the workspace')
+}
+
+/** In one step, so that nobody finds half a file. A link of the user's stays a link, and a file keeps who may read it. */
+function write(file: string, text: string | undefined): void {
+  if (text === undefined) return rmSync(file)
+  makeFolder(dirname(file))
+  if (!lstatSync(file, { throwIfNoEntry: false })) return writeStateSync(file, text, { mode: 0o644 })
+  const there = realpathSync(file)
+  const { mode } = statSync(there)
+  writeStateSync(there, text, { mode })
+  chmodSync(there, mode)
 }
 
 function read(file: string): string | undefined {

@@ -16,8 +16,15 @@ const capabilities = {
   completions: {},
   logging: {},
 }
-const instructions =
-  'Tools for reading, searching and changing the code of one workspace; paths are relative to its root. A failed call says what to do next.'
+/** What clients tell their models of all tools together; some cut it, so it has at most 600 bytes in any vocabulary. */
+const instructions = [
+  'Tools for the code of one workspace; paths are relative to its root.',
+  'Before you read a file or folder that you do not know, use {slot:unified_search/outline}. Then {slot:unified_file/read} reads the lines that you need.',
+  'To find text, use {slot:unified_search/grep} first; {slot:unified_search/list} is for names of files.',
+  'To find code by its shape, use {slot:unified_search/structural}.',
+  'Change files with {slot:unified_file/edit}.',
+  'A failed call says what to do next.',
+].join(' ')
 
 /** How long a list of tools waits for servers that start, in milliseconds: many clients wait for ten seconds in all. What comes later is a changed list. */
 const LIST_WAIT = 3_000
@@ -40,7 +47,7 @@ export interface ServerOptions extends Showing {
 export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true, lean = false, structured = false }: ServerOptions): Server {
   const server = new sdk.Server({ name: 'vtcode', version }, {
     capabilities,
-    instructions,
+    instructions: kernel.told(instructions),
     requestState: { verify: (state, context) => codecOf(sdk).verify(state, context) },
     // Answers of people are judged where they are used.
     jsonSchemaValidator: { getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }) },

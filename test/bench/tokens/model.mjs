@@ -51,7 +51,7 @@ const answers = {
     stream(response, `${chunk(delta)}${chunk({}, calls.length > 0 ? 'tool_calls' : 'stop', usage)}data: [DONE]\n\n`)
   },
   responses(response, calls, said, tokens) {
-    const item = ({ id, name, input }) => (typeof input === 'string' ? { type: 'custom_tool_call', id: `i${id}`, call_id: id, name, input, status: 'completed' } : { type: 'function_call', id: `i${id}`, call_id: id, name, arguments: JSON.stringify(input), status: 'completed' })
+    const item = ({ id, name, namespace, input }) => (typeof input === 'string' ? { type: 'custom_tool_call', id: `i${id}`, call_id: id, name, input, status: 'completed' } : { type: 'function_call', id: `i${id}`, call_id: id, name, namespace, arguments: JSON.stringify(input), status: 'completed' })
     const output = calls.length > 0 ? calls.map(item) : [{ type: 'message', id: 'm1', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: said, annotations: [] }] }]
     const usage = { input_tokens: tokens, input_tokens_details: { cached_tokens: 0 }, output_tokens: 10, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: tokens + 10 }
     const events = [{ type: 'response.created', response: { id: 'r', created_at: 1, model: 'm' } }, ...output.flatMap((item, output_index) => [{ type: 'response.output_item.added', output_index, item }, { type: 'response.output_item.done', output_index, item }]), { type: 'response.completed', response: { id: 'r', created_at: 1, model: 'm', status: 'completed', output, usage } }]

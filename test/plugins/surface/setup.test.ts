@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
@@ -19,6 +19,11 @@ const files: Record<string, (made: TempWorkspace) => string> = {
   cursor: ({ root }) => join(root, '.cursor/mcp.json'),
   gemini: ({ root }) => join(root, '.gemini/settings.json'),
   opencode: ({ root }) => join(root, 'opencode.json'),
+  copilot: ({ home }) => join(home, '.copilot/mcp-config.json'),
+  qwen: ({ root }) => join(root, '.qwen/settings.json'),
+  windsurf: ({ home }) => join(home, '.codeium/windsurf/mcp_config.json'),
+  cline: ({ home }) => join(home, '.cline/data/settings/cline_mcp_settings.json'),
+  amp: ({ home }) => join(home, '.config/amp/settings.json'),
 }
 
 describe('vtcode setup', () => {
@@ -43,7 +48,8 @@ describe('vtcode setup', () => {
     const written = JSON.parse(client === 'codex' ? execFileSync('python3', ['-c', toml, file], { encoding: 'utf8' }) : readFileSync(file, 'utf8'))
     const check = new Ajv2020({ strict: false }).compile(schemas[client])
     expect(check(written) || check.errors).toBe(true)
-    expect(JSON.stringify(written)).toMatch(client === 'vscode' ? /"mcp","--workspace","\$\{workspaceFolder\}"\]/ : /"mcp"\]/)
+    const where: Record<string, string> = { vscode: '${workspaceFolder}', windsurf: made.root }
+    expect(JSON.stringify(written)).toContain(where[client] ? `"mcp","--workspace",${JSON.stringify(where[client])}]` : '"mcp"]')
   })
 
   it.each([
@@ -126,6 +132,51 @@ describe('vtcode setup', () => {
     expect(await made.read('.mcp.json')).toBe('{ "mine": 1 }\n')
   })
 
+  it('edits the file with the other name that the client reads, where that is the one in use', async () => {
+    await using made = await tempWorkspace({ 'opencode.jsonc': '{\n  // mine\n}\n', '../home/.config/amp/settings.jsonc': '{\n  // mine\n}\n' })
+    for (const [client, path] of [['opencode', join(made.root, 'opencode.jsonc')], ['amp', join(made.home, '.config/amp/settings.jsonc')]] as const) {
+      await vtcode(made, ['setup', client, '--yes'])
+      expect(readFileSync(path, 'utf8')).toMatch(/(?=[^]*\/\/ mine)[^]*"vtcode"/)
+      expect(existsSync(path.slice(0, -1))).toBe(false)
+      await vtcode(made, ['setup', client, '--undo', '--yes'])
+      expect(readFileSync(path, 'utf8')).toBe('{\n  // mine\n}\n')
+    }
+  })
+
+  it('follows the variables by which a user moved the settings of a client', async () => {
+    await using made = await tempWorkspace()
+    for (const [client, variable, path] of [['copilot', 'COPILOT_HOME', 'mcp-config.json'], ['cline', 'CLINE_DIR', 'data/settings/cline_mcp_settings.json'], ['cline', 'CLINE_DATA_DIR', 'settings/cline_mcp_settings.json'], ['codex', 'CODEX_HOME', 'config.toml']] as const) {
+      const moved = join(made.home, variable)
+      expect((await vtcode(made, ['setup', client, '--yes'], { env: { [variable]: moved } })).code).toBe(0)
+      expect(readFileSync(join(moved, path), 'utf8')).toContain('vtcode')
+    }
+    for (const [client, variable] of [['amp', 'AMP_SETTINGS_FILE'], ['cline', 'CLINE_MCP_SETTINGS_PATH']] as const) {
+      await vtcode(made, ['setup', client, '--yes'], { env: { [variable]: join(made.home, `${variable}.json`) } })
+      expect(readFileSync(join(made.home, `${variable}.json`), 'utf8')).toContain('vtcode')
+    }
+  })
+
+  it('leaves who may read the file as it was, and no draft beside it', async () => {
+    await using made = await tempWorkspace({ 'opencode.json': '{ "mine": 1 }\n' })
+    const file = join(made.root, 'opencode.json')
+    for (const mode of [0o600, 0o664]) {
+      chmodSync(file, mode)
+      expect((await vtcode(made, ['setup', 'opencode', '--yes'])).code).toBe(0)
+      expect(statSync(file).mode & 0o777).toBe(mode)
+      await vtcode(made, ['setup', 'opencode', '--undo', '--yes'])
+    }
+    expect(readdirSync(made.root).filter((name) => name.startsWith('opencode'))).toEqual(['opencode.json'])
+  })
+
+  it('holds when many run at once: each file is whole, and every server of others is still there', async () => {
+    const text = `{ "mcpServers": {${Array.from({ length: 200 }, (_, i) => `\n  "s${i}": { "command": "x${i}" }`).join(',')}\n} }\n`
+    await using made = await tempWorkspace({ '.mcp.json': text })
+    const ran = await Promise.all(Array.from({ length: 4 }, (_, i) => vtcode(made, ['setup', 'claude-code', '--yes', ...(i % 2 ? ['--undo'] : [])])))
+    for (const { code, stderr } of ran) expect([code, stderr]).toEqual([code, code === 0 ? '' : expect.stringContaining('Nothing was changed')])
+    const { vtcode: _, ...others } = JSON.parse((await made.read('.mcp.json'))!).mcpServers
+    expect(others).toEqual(JSON.parse(text).mcpServers)
+  })
+
   it('says so where nothing can be written', async () => {
     await using made = await tempWorkspace()
     expect(await vtcode(made, ['setup', 'codex', '--yes'], { env: { CODEX_HOME: '/proc/none' } })).toMatchObject({ code: 1, stderr: expect.stringContaining('/proc/none/config.toml cannot be written') })
@@ -191,6 +242,11 @@ e = 1
 `
 const pythonReads = (file: string): any => JSON.parse(execFileSync('python3', ['-c', 'import json, sys, tomllib; print(json.dumps(tomllib.load(open(sys.argv[1], "rb")), default=str))', file], { encoding: 'utf8' }).replace(/-?Infinity/g, 'null'))
 
+const folder = new URL('../../fixtures/clients/', import.meta.url)
+const names = readdirSync(folder)
+/** Clients whose files were recorded by test/conformance/clients.mjs. */
+const recorded = [...new Set(names.map((name) => name.split('.')[0]!))]
+
 describe('the settings of a client, as a document', () => {
   const setup = (made: TempWorkspace, client: string, ...flags: string[]) => vtcode(made, ['setup', client, '--yes', ...flags])
   const put = async (made: TempWorkspace, client: string, text: string): Promise<string> => {
@@ -255,8 +311,33 @@ describe('the settings of a client, as a document', () => {
     }
   })
 
+  it.each(recorded)('of %s stay what the client itself wrote, before us and after us', async (client) => {
+    const [written, rewritten] = ['written', 'rewritten'].map((which) => readFileSync(new URL(names.find((name) => name.startsWith(`${client}.${which}`))!, folder), 'utf8')) as [string, string]
+    await using made = await tempWorkspace()
+    await writeFile(join(made.home, 'vtcode'), '#!/bin/sh\n', { mode: 0o755 })
+    const run = (...flags: string[]) => vtcode(made, ['setup', client, '--yes', ...flags], { env: { PATH: `${made.home}:${process.env['PATH']}` } })
+    const file = await put(made, client, written)
+    const read = (): any => (client === 'codex' ? pythonReads(file) : JSON.parse(readFileSync(file, 'utf8')))
+    const servers = (): Record<string, object> => ['mcpServers', 'mcp_servers', 'mcp', 'amp.mcpServers'].map((key) => read()[key]).find(Boolean)
+    expect((await run()).code).toBe(0)
+    expect(Object.keys(servers())).toEqual(['other', 'vtcode'])
+    for (const line of written.split('\n')) expect(readFileSync(file, 'utf8')).toContain(line)
+    await run('--undo')
+    expect(readFileSync(file, 'utf8')).toBe(written)
+
+    await writeFile(file, rewritten)
+    expect((await run()).stdout).toContain('as it should be')
+    expect(readFileSync(file, 'utf8')).toBe(rewritten)
+    const all = read()
+    await run('--undo')
+    expect(Object.keys(servers()).toSorted()).toEqual(['other', 'third'])
+    const left = servers()
+    expect(JSON.stringify(all)).toContain(JSON.stringify(left['third']))
+    expect((await run('--undo')).stdout).toContain('as it should be')
+  })
+
   it('keep comments and trailing commas where the client takes them', async () => {
-    for (const [client, key] of [['vscode', 'servers'], ['zed', 'context_servers'], ['cursor', 'mcpServers'], ['gemini', 'mcpServers'], ['opencode', 'mcp']] as const) {
+    for (const [client, key] of [['vscode', 'servers'], ['zed', 'context_servers'], ['cursor', 'mcpServers'], ['gemini', 'mcpServers'], ['opencode', 'mcp'], ['copilot', 'mcpServers'], ['qwen', 'mcpServers'], ['amp', 'amp.mcpServers']] as const) {
       for (const text of [`// first\n{\n\t"mine": 1, /* in between */\n\t"${key}": {\n\t\t// theirs\n\t\t"other": { "url": "https://x//y" }, // kept\n\t},\n}\n// last\n`, `{\r\n  "${key}": {\r\n    // nothing yet\r\n  }\r\n}\r\n`, '{ /* nothing */ }']) {
         await using made = await tempWorkspace()
         const file = await put(made, client, text)
@@ -275,7 +356,7 @@ describe('the settings of a client, as a document', () => {
 
   it.each<[string, string]>([
     ['codex', 'model = '], ['codex', '[mcp_servers.vtcode'], ['codex', 'a = 1\na = 2\n'], ['codex', 'mcp_servers = 1\n'], ['codex', '[[mcp_servers]]\nx = 1\n'], ['codex', 'mcp_servers = { vtcode = "x" }\n'], ['codex', 'x = { a = 1\n'], ['codex', 'd = 1979-13-40\n'],
-    ['vscode', '{ "servers": {'], ['vscode', '{ "servers": [] }'], ['vscode', '{ "servers": { "vtcode": 1 } }'], ['zed', '// only\n'], ['opencode', '{ "mcp": {} } x'], ['gemini', '{ "mcpServers": {}, "mcpServers": { "other": {} } }'], ['cursor', '{ mcpServers: {} }'], ['claude-code', '{ "mcpServers": {}, }'],
+    ['vscode', '{ "servers": {'], ['vscode', '{ "servers": [] }'], ['vscode', '{ "servers": { "vtcode": 1 } }'], ['zed', '// only\n'], ['opencode', '{ "mcp": {} } x'], ['gemini', '{ "mcpServers": {}, "mcpServers": { "other": {} } }'], ['cursor', '{ mcpServers: {} }'], ['claude-code', '{ "mcpServers": {}, }'], ['cline', '{ // no\n}'], ['windsurf', '{ // no\n}'], ['amp', '{ "amp.mcpServers": [] }'], ['copilot', '[]'], ['qwen', '{'],
   ])('of %s are refused and left as they were where they are broken: %j', async (client, text) => {
     await using made = await tempWorkspace()
     const file = await put(made, client, text)
