@@ -5,7 +5,7 @@ import { tempWorkspace } from 'vtcode/test'
 import { bin, surroundings } from '../../support/program.js'
 
 /** What a server tells of itself, and the tools that it lists. */
-async function told(flags: string[]): Promise<{ text: string; listed: { name: string; description?: string }[] }> {
+async function told(flags: string[]): Promise<{ text: string; listed: { name: string; description?: string | undefined }[] }> {
   await using made = await tempWorkspace()
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, ...flags], cwd: made.root, env: surroundings(made) }))
