@@ -11,6 +11,8 @@ export interface Manifest {
   description?: string
   title?: string
   version?: string
+  /** Of what an adapter found: what says who brought it of all that they bring. */
+  about?: string
   /** Action: the slot it serves. */
   action?: string
   stage?: Stage

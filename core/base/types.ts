@@ -158,6 +158,8 @@ export interface SlotInfo {
   readonly example?: JsonObject | string
   /** What a command tool starts. */
   readonly program?: string
+  /** What says who brought it, such as a server, of all that they bring: words of a stranger. */
+  readonly about?: string
   /** Its own names: its id, that of its tool, with an underscore, former ones. */
   readonly names: readonly string[]
   /** Names of aliases that lead to it: rules and limits that say one of them speak about this slot. */

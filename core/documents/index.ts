@@ -1,5 +1,5 @@
 export { openShelf, type ParseCache } from './cache.js'
 export { checkNesting, closedToOthers, forbidden, limits, parseAgain, parseData, readBytes, realPaths, type Data, type RealPath } from './document.js'
 export { loadDocument, loadCode, loadOpened } from './explorer.js'
-export { sanitize } from './sanitize.js'
+export { cutText, sanitize } from './sanitize.js'
 export { quietMs, watchFiles } from './watch.js'

@@ -1,13 +1,21 @@
 import { withoutInvisible, type Manifest } from '../base/index.js'
 
-const shown = ['title', 'description', 'docs', 'license', 'author', 'errors', 'input', 'output']
+const shown = ['title', 'description', 'about', 'docs', 'license', 'author', 'errors', 'input', 'output']
+const most = 1_024
 
-/** The manifest with all texts for models and users cleaned; the same object when no text needs cleaning. */
-export function sanitize(manifest: Manifest): Manifest {
+/** The beginning of a text, with a word on what is left out where it is longer. */
+export function cutText(text: string, longest = most): string {
+  if (text.length <= longest) return text
+  const said = `… (cut, of ${text.length} characters)`
+  return `${text.slice(0, longest - said.length).replace(/[\ud800-\udbff]$/, '')}${said}`
+}
+
+/** The manifest with all texts for models and users cleaned, its description at most so long; the same object when no text needs cleaning. */
+export function sanitize(manifest: Manifest, longest = most): Manifest {
   const wash = (value: unknown, key: string): unknown => {
     if (typeof value === 'string') {
       const text = withoutInvisible(value)
-      return (key === 'description' || key === 'title') && text.length > 1024 ? `${text.slice(0, 1023)}…` : text
+      return key === 'description' || key === 'title' || key === 'about' ? cutText(text, value === manifest.description || key === 'about' ? longest : most) : text
     }
     if (typeof value !== 'object' || value === null) return value
     let changed = false

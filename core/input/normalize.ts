@@ -46,26 +46,35 @@ export function rename(input: JsonObject, shape: InputShape): { given: JsonObjec
   const collected = collect(input, shape)
   for (const key of Object.keys(collected)) {
     const value = collected[key]
-    const name = Object.hasOwn(shape.properties, key) ? key : shape.names.get(foldKey(key))
-    if (value === null || value === undefined) continue
+    const name = nameOf(key, shape)
+    if (value === undefined || (value === null && !takesNull(name, shape))) continue
     if (name === undefined) unknown.push(key)
-    else if (value === '' && emptyIsAbsent(shape.properties[name]!)) continue
-    else if (name in given && JSON.stringify(given[name]) !== JSON.stringify(value)) {
+    else if (value === '' && emptyIsAbsent(shape.properties[name])) continue
+    else if (Object.hasOwn(given, name) && JSON.stringify(given[name]) !== JSON.stringify(value)) {
       throw problem('VT_INPUT_CONFLICT', { fields: `'${spelt[name]}' and '${key}'` })
     } else {
-      given[name] = value
+      setOwn(given, name, value)
       spelt[name] = key
     }
   }
   return { given, unknown }
 }
 
-const emptyIsAbsent = (schema: Schema): boolean =>
-  schema['x-empty'] === 'absent' || 'enum' in schema || schema['format'] === 'workspace-path' || schema['format'] === 'workspace-glob'
+/** An open input has names of its own, of which none is another way to write one that is listed. */
+const nameOf = (key: string, { properties, names, open }: InputShape): string | undefined => (open || Object.hasOwn(properties, key) ? key : names.get(foldKey(key)))
+const takesNull = (name: string | undefined, { properties, nullable, open }: InputShape): boolean => name !== undefined && (nullable.has(name) || (open && !Object.hasOwn(properties, name)))
+/** A member of its own, whatever its name. */
+function setOwn(object: JsonObject, name: string, value: unknown): void {
+  if (name === '__proto__') Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
+  else object[name] = value
+}
+
+const emptyIsAbsent = (schema: Schema = {}): boolean =>
+  schema['x-empty'] === 'absent' || (Array.isArray(schema['enum']) && !schema['enum'].includes('')) || schema['format'] === 'workspace-path' || schema['format'] === 'workspace-glob'
 
 /** `command.0 … command.n` (from 0 or 1, without gaps) is the array `command`. */
 function collect(input: JsonObject, shape: InputShape): JsonObject {
-  if (!Object.keys(input).some((key) => key.includes('.'))) return input
+  if (shape.open || !Object.keys(input).some((key) => key.includes('.'))) return input
   const rest: JsonObject = {}
   const lists = new Map<string, unknown[]>()
   for (const [key, value] of Object.entries(input)) {
@@ -86,7 +95,10 @@ function collect(input: JsonObject, shape: InputShape): JsonObject {
 /** Values in the types of the schema: text that is exactly JSON of a wanted type, one item for a list, enums in any case. */
 export function coerce(input: JsonObject, shape: InputShape): JsonObject {
   const result: JsonObject = {}
-  for (const name in input) result[name] = coerceValue(input[name], shape.properties[name] ?? {}, shape.types.get(name))
+  for (const name in input) {
+    const schema = Object.hasOwn(shape.properties, name) ? shape.properties[name]! : (shape.other(name) ?? {})
+    setOwn(result, name, coerceValue(input[name], schema, shape.types.get(name)))
+  }
   return result
 }
 

@@ -25,7 +25,7 @@ export async function resolve(registry: Registry, name: string, sent: unknown, r
   if (!found) throw unknownTool(registry, wanted, reader)
   if (reader) requireLent('info' in found ? [found] : slotsOf(found), reader)
   const only = 'info' in found ? found : found.only
-  const isKnown = (key: string) => (only ? only.shape.names.has(key) : key === 'action')
+  const isKnown = (key: string) => (only ? only.shape.open || only.shape.names.has(key) : key === 'action')
   const unwrapped = read(sent, wanted, isKnown, only)
   if (only?.primary.manifest.forwards && typeof unwrapped['tool'] === 'string') return forwarded(registry, only, unwrapped, reader)
   const input = only?.info.action !== undefined && unwrapped['action'] === only.info.action && !isKnown('action') ? withoutAction(unwrapped) : unwrapped

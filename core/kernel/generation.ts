@@ -263,6 +263,9 @@ function isolating(settings: Settings): (contribution: Contribution) => boolean 
 
 type Found = Awaited<ReturnType<typeof discoverManifests>>
 
+/** How long the description of what an adapter found may be: it is told whole to whoever looks for it, and its beginning is in lists. */
+const MOST_FOREIGN = 4_096
+
 /** Adds the tools that expanding adapters, such as the MCP client, find on their servers. */
 async function expand(found: Found, withheld: Map<string, Withheld>, { load }: Loader, contextFor: (adapter: Contribution) => AdapterContext, verify: (contribution: Contribution) => Promise<unknown>): Promise<void> {
   const usable = found.contributions.filter(({ id }) => !withheld.has(id))
@@ -275,7 +278,7 @@ async function expand(found: Found, withheld: Map<string, Withheld>, { load }: L
     if (bringing.length === 0) continue
     const { expand } = (await load(adapter)) as Adapter
     const expanded = (await expand?.(bringing, contextFor(adapter))) ?? []
-    found.contributions.push(...expanded.map((one) => ({ ...one, manifest: sanitize(one.manifest) })))
+    found.contributions.push(...expanded.map((one) => ({ ...one, manifest: sanitize(one.manifest, MOST_FOREIGN) })))
   }
 }
 

@@ -134,6 +134,7 @@ function contractOf(registry: Registry, id: string, { primary, chain }: Claim): 
     errors: manifest.errors ?? {},
     ...(manifest.example !== undefined && { example: manifest.example }),
     ...(program !== undefined && { program }),
+    ...(manifest.about !== undefined && { about: manifest.about }),
     chain: chain.map((contribution) => contribution.id),
     // What a whole generation says of the names of a slot is known when all of it is bound.
     get names() {
@@ -210,7 +211,7 @@ function schemaOf(id: string, { manifest }: Contribution, { policies, compactors
     ...input,
     type: 'object',
     properties: Object.assign({}, ...added, input['properties']),
-    additionalProperties: input['additionalProperties'] ?? false,
+    ...(!('unevaluatedProperties' in input) && { additionalProperties: input['additionalProperties'] ?? false }),
   }
 }
 

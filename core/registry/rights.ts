@@ -2,13 +2,15 @@ import { problem, wildcard, type JsonObject, type RightsLeft, type SlotInfo } fr
 import { targetsOf } from './alias_targets.js'
 import { isEffect, isFamily, opensByFamily } from './families.js'
 import { isAdvertised, type Registry, type Slot } from './registry.js'
-import { exceptedBy, unknownName } from './rule_names.js'
+import { exceptedBy, isOfServer, unknownName } from './rule_names.js'
 import { concerns, isOwnName } from './spellings.js'
 
 /** Does a name of a rule speak about a slot? What takes away speaks about it under any of its names; what opens an alias opens calls by that name only. */
 export function speaksOf(name: string, slot: SlotInfo, opens: boolean, alias?: string): boolean {
   const whole = wildcard(name)
-  if (whole(slot.slot) || whole(slot.tool) || alias === name || slot.slot.startsWith(`${name}__`)) return true
+  // The name of a tool of a server is cut for wires where it is too long; rules know the whole of it.
+  const known = isOfServer(slot.slot) ? slot.names : [slot.slot]
+  if (whole(slot.tool) || alias === name || known.some((one) => whole(one) || one.startsWith(`${name}__`))) return true
   if (opens) return isOwnName(name, slot)
   return name.includes('*') ? slot.names.some(whole) || slot.aliases.some(whole) : concerns(name, slot)
 }

@@ -4,6 +4,7 @@ import { isOwnName, undecorated, type NamedSlots } from './spellings.js'
 
 /** Every tool of a server is called by this, the name of the server, and its own. */
 const server = /^mcp__[\w-]+?__/
+export const isOfServer = (slot: string): boolean => server.test(slot)
 
 /** Whether an allow rule may name tools by a glob: the actions of one tool, or tools of one server. What nobody has thought of stays shut. */
 export const mayAllow = (name: string): boolean => !name.includes('*') || /^\w+\/\*$/.test(name) || (server.test(name) && server.exec(name)![0].length <= name.indexOf('*'))
@@ -60,7 +61,7 @@ function slotsBehind(name: string, byName: ReadonlyMap<string, SlotInfo[]>): Slo
 function isLater(name: string, { infos, slots }: Known): boolean {
   return infos.some(({ id, slot }) => {
     const own = `mcp__${id.slice(id.lastIndexOf(':') + 1).replace(/[^A-Za-z0-9_-]/g, '_')}`
-    const isSilent = slot === undefined && ![...slots.keys()].some((one) => one.startsWith(`${own}__`))
+    const isSilent = slot === undefined && ![...slots.values()].some(({ info }) => info.names.some((one) => one.startsWith(`${own}__`)))
     return isSilent && (name === own || name.startsWith(`${own}__`))
   })
 }
@@ -106,7 +107,7 @@ function suggested(name: string, known: readonly string[]): string {
 /** What allows an alias allows calls by that name only: the alias may stand for a part of the slot. A property of the alias is none of the slot. */
 function oneSpelling({ name, opens, property }: Mention, infos: readonly SlotInfo[]): Diagnostic[] {
   // A glob is no spelling of one name.
-  const behind = name.includes('*') ? [] : infos.filter((info) => !isOwnName(name, info) && !info.slot.startsWith(`${name}__`))
+  const behind = name.includes('*') ? [] : infos.filter((info) => !isOwnName(name, info) && !info.names.some((one) => one.startsWith(`${name}__`)))
   if (behind.length === 0) return []
   const slots = behind.map(({ slot }) => slot).join(', ')
   const strange = property !== undefined && !behind.some(({ input }) => Object.hasOwn((input['properties'] ?? {}) as object, property))

@@ -1,4 +1,5 @@
 import { isObject, type Schema, type ToolInfo } from '../base/index.js'
+import { cutText } from '../documents/index.js'
 import { flatten } from './flatten.js'
 import { portable } from './portable.js'
 import { isListed, slotsOf, splitName, type Registry, type Slot, type Tool } from './registry.js'
@@ -127,7 +128,8 @@ function single(name: string, slot: Slot): ToolInfo {
 /** A tool of others with what its author says of limits; ours say them when they are broken. */
 function plain(name: string, slot: Slot): ToolInfo {
   const { info, primary } = slot
-  return { ...single(name, slot), input: primary.layer === 'builtin' ? brief(info.input) : portable(info.input) }
+  const isOurs = primary.layer === 'builtin'
+  return { ...single(name, slot), ...(!isOurs && { description: cutText(described(slot)) }), input: isOurs ? brief(info.input) : portable(info.input) }
 }
 
 type Named = Readonly<Record<string, Schema>>

@@ -50,7 +50,7 @@ function costs(schema: Schema, levels: number): number[] {
       now.set(part, Infinity)
       let sum = 1
       for (const next of partsOf(part, here)) sum += cost(next)
-      if (typeof part['$ref'] === 'string') sum += cost(target(schema, part['$ref']))
+      if (typeof part['$ref'] === 'string') sum += cost(referredPart(schema, part['$ref']))
       if (level > 0) for (const next of partsOf(part, below)) sum += before.get(next) ?? 1
       now.set(part, sum)
       return sum
@@ -72,7 +72,7 @@ function reachable(schema: Schema): Schema[] {
     if (!isObject(part) || seen.has(part)) continue
     seen.add(part)
     rest.push(...partsOf(part, here), ...partsOf(part, below))
-    if (typeof part['$ref'] === 'string') rest.push(target(schema, part['$ref']))
+    if (typeof part['$ref'] === 'string') rest.push(referredPart(schema, part['$ref']))
   }
   return [...seen]
 }
@@ -86,7 +86,7 @@ function partsOf(schema: Schema, { one, list, map }: typeof here): unknown[] {
 }
 
 /** What a reference within a schema leads to. */
-function target(schema: Schema, ref: string): unknown {
+export function referredPart(schema: Schema, ref: string): unknown {
   if (!ref.startsWith('#')) return undefined
   let at: unknown = schema
   for (const name of ref.slice(1).split('/').slice(1)) {
@@ -113,7 +113,7 @@ function tooDeep(schema: Schema): string | undefined {
     if (depth > most.levels) return `is nested more than ${most.levels} levels deep`
     for (const [key, item] of Object.entries(part)) {
       if ((key === '$dynamicRef' || key === '$recursiveRef') && typeof item === 'string') return `has ${key}`
-      if (key === '$ref' && typeof item === 'string' && target(schema, item) === undefined) return `refers to ${item.slice(0, 200)}, which is not a part of it`
+      if (key === '$ref' && typeof item === 'string' && referredPart(schema, item) === undefined) return `refers to ${item.slice(0, 200)}, which is not a part of it`
       rest.push({ part: item, depth: depth + 1 })
     }
   }

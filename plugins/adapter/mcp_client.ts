@@ -1,47 +1,80 @@
 import { problem, type Adapter, type Call, type Context, type JsonObject, type Result } from '../../core/index.js'
-import { toolResult, toolError } from './mcp_client/answer.js'
+import { toolDigest } from '../lib/state/index.js'
+import { toolError, toolResult } from './mcp_client/answer.js'
+import { changed, requireAgreed } from './mcp_client/changes.js'
 import { definitionOf, startFailure } from './mcp_client/definition.js'
-import { changed, expand } from './mcp_client/expand.js'
-import { digest } from './mcp_client/pins.js'
-import { holdServer } from './mcp_client/pool.js'
+import { expand } from './mcp_client/expand.js'
+import { asItCame } from './mcp_client/lists.js'
+import { holdServer, keptServer } from './mcp_client/pool.js'
+import { promptResult, resourcesResult } from './mcp_client/reading.js'
 import type { Connection } from './mcp_client/server.js'
+import { callAsTask, resultOf, taskIn, type TaskLimits } from './mcp_client/tasks.js'
+
+/** What of a server a manifest means: one tool, one prompt, or its resources. */
+interface Target {
+  tool?: string
+  pin?: string
+  task?: true
+  prompt?: string
+  resources?: true
+}
 
 /** Turns a manifest with `mcp` into a handler that calls one tool of a server. */
 const mcp: Adapter = (contribution, adapterContext) => {
-  const found = definitionOf(contribution, adapterContext)
+  const bringer = contribution.bringer ?? contribution
+  const found = definitionOf(bringer, adapterContext)
   if (!found) throw startFailure(contribution.id, `no server '${String(contribution.manifest.mcp!['server'])}' stands under mcp.servers`)
   const { server, definition } = found
-  const { tool, pin } = contribution.manifest.mcp as { tool: string; pin?: string }
+  const { tool = '', pin, task, prompt, resources } = contribution.manifest.mcp as Target
   const { max_argument_bytes = 1_048_576 } = (adapterContext.settings['mcp'] ?? {}) as { max_argument_bytes?: number }
   const seconds = definition.tool_timeout_secs ?? 120
-  const running = holdServer(definition, contribution, adapterContext)
+  const running = holdServer(server, definition, bringer, adapterContext)
+  const kept = keptServer(server, definition, bringer, adapterContext)
 
   return async (call, context) => {
-    const args = argumentsOf(call, contribution.manifest.input ?? {})
+    const args = prompt === undefined ? argumentsOf(call, contribution.manifest.input ?? {}, context) : { ...call.input }
     const bytes = Buffer.byteLength(JSON.stringify(args))
     if (bytes > max_argument_bytes) throw problem('VT_INPUT_TOO_LARGE', { size: `${bytes} bytes`, limit: `${max_argument_bytes} bytes` })
     return running.use(context, async ({ client, tools }) => {
+      const limits = limitsOf(context, seconds)
+      if (resources) return asked(context, seconds, () => resourcesResult(client, args['uri'], limits, context))
+      if (prompt !== undefined) return asked(context, seconds, () => promptResult(client, prompt, args, limits, context))
       const offered = tools.get(tool)
       if (!offered) throw changed(server, tool, 'is not offered any more')
-      if (pin !== undefined && digest(offered) !== pin) throw changed(server, tool, 'is not what it was when it was agreed to')
-      return ask(client, tool, args, context, seconds)
+      if (pin !== undefined && toolDigest(offered) !== pin) await requireAgreed(server, offered, kept, context)
+      return asked(context, seconds, async () => toolResult(await answerOf(client, { name: tool, arguments: args }, limits, task === true), tool, context))
     })
   }
 }
 mcp.expand = expand
 export default mcp
 
-/** The properties that the tool declares: properties that compactors add are ours. */
-function argumentsOf({ input }: Call, { properties = {} }: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(input).filter(([name]) => Object.hasOwn(properties as object, name)))
+/** What the caller gave; properties that policies and compactors add to the tool's own are ours. */
+function argumentsOf({ input }: Call, { properties = {} }: JsonObject, { slot }: Context): JsonObject {
+  const added = (name: string): boolean => Object.hasOwn(slot.input['properties'] as object, name) && !Object.hasOwn(properties as object, name)
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !added(name)))
 }
 
-async function ask(client: Connection['client'], tool: string, args: JsonObject, context: Context, seconds: number): Promise<Result> {
-  const limits = { signal: context.signal, timeout: seconds * 1000, maxTotalTimeout: seconds * 1000 }
-  const onprogress = ({ progress, total, message }: { progress: number; total?: number | undefined; message?: string | undefined }) =>
+function limitsOf(context: Context, seconds: number): TaskLimits {
+  const onprogress: TaskLimits['onprogress'] = ({ progress, total, message }) =>
     context.progress({ done: progress, ...(total !== undefined && { total }), ...(message !== undefined && { text: message }) })
+  return { signal: context.signal, timeout: seconds * 1000, maxTotalTimeout: seconds * 1000, onprogress }
+}
+
+/** The answer of a tool as it came; one that is a task is waited for. */
+async function answerOf(client: Connection['client'], call: { name: string; arguments: JsonObject }, limits: TaskLimits, asTask: boolean): Promise<unknown> {
+  // To a server of the newest revision the client itself says what belongs into its headers.
+  if (client.getProtocolEra() === 'modern') {
+    const answer = await client.callTool(call, limits)
+    const task = taskIn(answer)
+    return task ? resultOf(client, task, limits) : answer
+  }
+  return asTask ? callAsTask(client, call, limits) : client.request({ method: 'tools/call', params: call } as never, asItCame as never, limits)
+}
+
+async function asked(context: Context, seconds: number, work: () => Promise<Result>): Promise<Result> {
   try {
-    return toolResult(await client.callTool({ name: tool, arguments: args }, { ...limits, onprogress }), tool)
+    return await work()
   } catch (error) {
     if (context.signal.aborted) throw problem('VT_CALL_ABORTED')
     const { code, message } = error as { code?: unknown; message: string }

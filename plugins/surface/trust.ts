@@ -6,6 +6,7 @@ import { homeOf, openTrust, consentItems, VtError, type Io, type Kernel, type Tr
 import { digestOf, fileHash, type TrustItem } from '../../core/trust/index.js'
 import { auditLog } from '../lib/state/index.js'
 import { confirmed, interactive, oneLine, paint, printable, runCommand, say, verb } from '../lib/terminal/index.js'
+import { askServers } from './trust/servers.js'
 
 /** `vtcode trust`: what the workspace may run, with the user's consent to each content. */
 export default async function trust(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -36,6 +37,12 @@ export default async function trust(kernel: Kernel, argv: string[], io: Io): Pro
     .argument('[id...]')
     .option('--all', 'every item')
     .action((ids: string[], { all }: { all?: true }) => void (code = choose(consent, ids, all ?? false, (chosen) => store.add(chosen))))
+  command
+    .command('server')
+    .description('Shows what MCP servers changed since you agreed to them, and asks whether to use it.')
+    .argument('[name...]')
+    .option('--yes', 'agree without a question')
+    .action(async (names: string[], flags: { yes?: true }) => void (code = await askServers(home, names, flags, io)))
   command
     .command('revoke')
     .description('Takes consent back.')

@@ -1,5 +1,6 @@
 import { ok, type Call, type Context, type Effect, type Handler, type Mode, type Schema, type SlotInfo } from '../../core/index.js'
 import { pluralized } from '../lib/base/index.js'
+import { fenced } from '../lib/net/index.js'
 import { fieldLines } from './tools/fields.js'
 import { rankDocuments, type Document } from './tools/rank.js'
 
@@ -20,6 +21,8 @@ interface Found {
   input?: Schema
   effects?: readonly Effect[]
   plugin?: string
+  /** What says who brought it. */
+  about?: string
 }
 
 /** Finds tools, actions, aliases, MCP tools and skills by words, all in one ranking. */
@@ -39,10 +42,11 @@ export default ((call, context) => {
     const marks = `${one.source === 'slot' ? '' : ` (${one.source})`}${one.available ? '' : ' (not in this mode)'}`
     return [`- ${name}${marks}${brief ? '' : `: ${told(one, at) ? one.description : one.description?.split('\n', 1)[0]}`}`, ...(one.input && told(one, at) ? fieldLines(one.input) : [])]
   })
-  return ok(output, { text: [...lines, `${exact.length > 0 ? exact.length : tools.length} of ${pluralized(found.length, 'tool')}`].join('\n') })
+  const abouts = brief ? [] : [...new Set((exact.length > 0 ? exact : found.slice(0, FEW)).flatMap(({ about }) => about ?? []))].map((about) => fenced('who brings these tools', about))
+  return ok(output, { text: [...lines, ...abouts, `${exact.length > 0 ? exact.length : tools.length} of ${pluralized(found.length, 'tool')}`].join('\n') })
 }) satisfies Handler<Input>
 
-function slotDocument({ slot, tool, action, description, input, effects, dialect, chain }: SlotInfo, { mode }: Call): Document<Found> {
+function slotDocument({ slot, tool, action, description, input, effects, dialect, chain, about }: SlotInfo, { mode }: Call): Document<Found> {
   const source = dialect ? 'alias' : tool.startsWith('mcp__') ? 'mcp' : 'slot'
   const subject: Found = {
     tool,
@@ -53,6 +57,7 @@ function slotDocument({ slot, tool, action, description, input, effects, dialect
     input,
     effects,
     ...(chain[0] !== undefined && { plugin: chain[0] }),
+    ...(about !== undefined && { about }),
   }
   return { subject, name: slot, fields: [{ text: slot.replaceAll('_', ' '), weight: 3 }, { text: slot, weight: 3 }, { text: description, weight: 1 }] }
 }
@@ -67,7 +72,7 @@ const skillDocuments = ({ host }: Context): Document<Found>[] =>
     fields: [{ text: name.replaceAll('-', ' '), weight: 3 }, { text: description, weight: 1 }],
   }))
 
-function shown({ tool, action, source, available, description, ...more }: Found, detail: Input['detail_level']): Found {
+function shown({ tool, action, source, available, description, about: _, ...more }: Found, detail: Input['detail_level']): Found {
   const name = { tool, ...(action !== undefined && { action }), source, available }
   if (detail === 'name-only' || detail === 'name') return name
   const described = { ...name, ...(description !== undefined && { description }) }

@@ -1,29 +1,72 @@
-import type { CallToolResult } from '@modelcontextprotocol/client'
-import { ok, VtError, type ContentBlock, type JsonObject, type Result } from '../../../core/index.js'
+import { isObject, shortLine } from '../../../core/base/index.js'
+import { ok, VtError, type ContentBlock, type Context, type JsonObject, type Result } from '../../../core/index.js'
+import { keptBlob } from './blob.js'
 
-/** The result of a tool: what is structured is the output, texts are the text, images and the like the content. Throws VT_MCP_TOOL_ERROR. */
-export function toolResult({ content = [], structuredContent, isError }: CallToolResult, name: string): Result {
-  const texts: string[] = []
-  const others: ContentBlock[] = []
-  const blocks: JsonObject[] = []
-  let files = 0
-  for (const block of content) {
-    const local = isFile(block.type === 'resource_link' ? block.uri : block.type === 'resource' ? block.resource.uri : undefined)
-    if (local) files++
-    const text = block.type === 'text' ? block.text : block.type === 'resource' && 'text' in block.resource ? block.resource.text : undefined
-    if (text !== undefined) texts.push(text)
-    if (block.type === 'image' || block.type === 'audio') others.push({ type: block.type, data: block.data, mimeType: block.mimeType })
-    if (block.type === 'resource_link' && !local) others.push({ type: 'resource_link', uri: block.uri, name: block.name, ...(block.mimeType && { mimeType: block.mimeType }) })
-    blocks.push(briefly(local ? withoutLink(block as unknown as JsonObject) : (block as unknown as JsonObject)))
-  }
-  if (files > 0) texts.push(`(${files} ${files === 1 ? 'link' : 'links'} to files left out: a path of the server names nothing here.)`)
-  const text = texts.join('\n')
-  if (isError) throw toolError(text || `${name} says that it failed, and nothing else.`)
-  return ok((structuredContent as JsonObject | undefined) ?? { content: blocks }, { text, ...(others.length > 0 && { content: others }) })
+/** An answer as a model reads it: texts, and beside them what text cannot say. */
+interface Told {
+  texts: string[]
+  others: ContentBlock[]
+  /** The blocks without their bytes. */
+  blocks: JsonObject[]
+  /** Addresses of files that were left out. */
+  files: number
 }
 
+/**
+ * The result of a tool: what is structured is the output, texts are the text, images and the like the content. Whatever comes, the model
+ * gets a text of it: of a link its address, of bytes where they are kept. Throws VT_MCP_TOOL_ERROR.
+ */
+export async function toolResult(answer: unknown, name: string, context: Context): Promise<Result> {
+  const { content, structuredContent, isError } = (isObject(answer) ? answer : {}) as { content?: unknown; structuredContent?: unknown; isError?: unknown }
+  const structured = structuredContent === undefined || structuredContent === null ? undefined : isObject(structuredContent) ? structuredContent : { result: structuredContent }
+  const { texts, others, blocks } = await told(Array.isArray(content) ? content : [], context)
+  const said = texts.filter((text) => text !== '')
+  if (isError === true) throw toolError(said.join('\n') || (structured ? JSON.stringify(structured) : `${name} says that it failed, and nothing else.`))
+  if (said.length === 0 && structured && others.length === 0) return ok(structured)
+  if (said.length === 0) said.push(structured ? JSON.stringify(structured) : others.length > 0 ? '' : '(The answer is empty.)')
+  return ok(structured ?? { content: blocks }, { text: said.join('\n'), ...(others.length > 0 && { content: others }) })
+}
+
+/** What blocks of content say, each as text or as a block that every reader knows. */
+export async function told(content: readonly unknown[], context: Context): Promise<Told> {
+  const all: Told = { texts: [], others: [], blocks: [], files: 0 }
+  for (const block of content) if (isObject(block)) await tell(block, all, context)
+  if (all.files > 0) all.texts.push(`(${all.files} ${all.files === 1 ? 'link' : 'links'} to files left out: a path of the server names nothing here.)`)
+  return all
+}
+
+async function tell(block: JsonObject, all: Told, context: Context): Promise<void> {
+  const { type, text, data, mimeType } = block
+  const { texts, others, blocks } = all
+  const resource = isObject(block['resource']) ? block['resource'] : {}
+  const local = isFile(type === 'resource_link' ? block['uri'] : type === 'resource' ? resource['uri'] : undefined)
+  blocks.push(briefly(local ? withoutLink(block) : block))
+  if (local) all.files++
+  if (type === 'text') return void texts.push(String(text ?? ''))
+  if ((type === 'image' || type === 'audio') && typeof data === 'string' && typeof mimeType === 'string') return void others.push({ type, data, mimeType })
+  if (type === 'resource_link') return local ? undefined : tellLink(block, all)
+  if (type !== 'resource') return void texts.push(`(A block of the kind '${shortLine(String(type), 40)}' is left out.)`)
+  if (typeof resource['text'] === 'string') return void texts.push(resource['text'])
+  if (typeof resource['blob'] !== 'string') return
+  const kept = await keptBlob(resource['blob'], resource['mimeType'], local ? '' : nameOf(resource['uri']), context)
+  if ('text' in kept) texts.push(kept.text)
+  else others.push(kept.block)
+}
+
+function tellLink({ uri, name, title, mimeType, description }: JsonObject, { texts, others }: Told): void {
+  if (typeof uri !== 'string') return
+  const shown = [title, name].find((one) => typeof one === 'string' && one !== '') as string | undefined
+  const type = typeof mimeType === 'string' ? { mimeType } : {}
+  others.push({ type: 'resource_link', uri, name: shown ?? uri, ...type })
+  const named = shown === undefined ? uri : `${shortLine(shown, 200)}: ${uri}`
+  const about = typeof description === 'string' ? `, ${shortLine(description, 400)}` : ''
+  texts.push(`${named}${'mimeType' in type ? ` (${shortLine(type.mimeType, 80)})` : ''}${about}`)
+}
+
+const nameOf = (uri: unknown): string => (typeof uri === 'string' ? uri : '')
+
 /** A link to a file would be opened on this machine, by a client that knows nothing of the server. */
-const isFile = (uri: string | undefined): boolean => uri !== undefined && URL.canParse(uri) && new URL(uri).protocol === 'file:'
+const isFile = (uri: unknown): boolean => typeof uri === 'string' && URL.canParse(uri) && new URL(uri).protocol === 'file:'
 
 function withoutLink({ uri: _, ...block }: JsonObject): JsonObject {
   const { uri: __, ...resource } = (block['resource'] ?? {}) as JsonObject

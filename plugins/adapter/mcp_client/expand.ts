@@ -1,31 +1,40 @@
 import type { Tool } from '@modelcontextprotocol/client'
-import { schemaObjection } from '../../../core/schema/index.js'
-import { problem, VtError, type Contribution, type Effect, type JsonObject, type AdapterContext } from '../../../core/index.js'
+import { cutText } from '../../../core/documents/index.js'
+import { problem, VtError, type Contribution, type Effect, type AdapterContext } from '../../../core/index.js'
+import { toolDigest, type KeptServer, type KeptTool, type ServerOffers } from '../../lib/state/index.js'
+import { changed, noted } from './changes.js'
 import { circle, definitionOf, isRemote, leftAlone, startFailure, type Definition } from './definition.js'
+import { Failures } from './failures.js'
 import { globs } from './globs.js'
-import { wireNames, type Named } from './names.js'
-import { digest, Pins } from './pins.js'
-import { holdServer, width } from './pool.js'
-import { foreignSchema } from './schema.js'
+import { wireNames, type Named, type WireName } from './names.js'
+import { holdServer, keptServer } from './pool.js'
+import { foreignSchema, unfit } from './schema.js'
 
+/** What of a server becomes a slot: a tool, a prompt, or the one tool that lists and reads its resources. */
 interface Offer extends Named {
   contribution: Contribution
   definition: Definition
-  pinned: Tool
+  about: string
+  what: { tool: KeptTool } | { prompt: ServerOffers['prompts'][number] } | { resources: KeptTool }
 }
+/** How much of its instructions is told, in characters. */
+const MOST_ABOUT = 2_000
+
 interface Limits {
   allow?: string[]
   deny?: string[]
   enforce_allow?: boolean
-  max_connections?: number
 }
 
-/** The tools of every server of a manifest or the settings, one contribution each. All servers are asked at the same time. */
+/** What every server of a manifest or the settings offers, one contribution each. All servers are asked at the same time. */
 export async function expand(contributions: readonly Contribution[], adapterContext: AdapterContext): Promise<Contribution[]> {
   const expansions = await Promise.all(contributions.map((contribution) => offersOf(contribution, adapterContext)))
   const all = expansions.flat()
-  const names = wireNames(all)
-  return all.flatMap((offer, at) => contributionOf(offer, names[at]!, adapterContext))
+  // A prompt is a slot of another kind, and may be called like a tool.
+  return [all.filter(({ what }) => !('prompt' in what)), all.filter(({ what }) => 'prompt' in what)].flatMap((offers) => {
+    const names = wireNames(offers)
+    return offers.flatMap((offer, at) => contributionOf(offer, names[at]!, adapterContext))
+  })
 }
 
 async function offersOf(contribution: Contribution, adapterContext: AdapterContext): Promise<Offer[]> {
@@ -41,19 +50,20 @@ async function offersOf(contribution: Contribution, adapterContext: AdapterConte
     adapterContext.refuse(contribution, 'inactive', leftAlone(contribution.id, off))
     return []
   }
-  const pins = new Pins(server, definition, contribution, adapterContext)
-  if (!pins.read() && (adapterContext.inspecting || (adapterContext.later && !definition.required))) {
-    leaveOut(contribution, pins, adapterContext, () => toolsOf(definition, contribution, adapterContext, limits, pins))
+  const kept = keptServer(server, definition, contribution, adapterContext)
+  const failures = new Failures(kept.beside('failed'))
+  const ask = (): Promise<ServerOffers> => offered(server, definition, contribution, adapterContext, kept)
+  if (!kept.offers && (adapterContext.inspecting || (adapterContext.later && !definition.required))) {
+    leaveOut(contribution, failures, adapterContext, ask)
     return []
   }
   try {
-    const tools = await toolsOf(definition, contribution, adapterContext, limits, pins)
-    const { include = definition.include, exclude = definition.exclude } = contribution.manifest.mcp as { include?: string[]; exclude?: string[] }
-    const wanted = ({ name }: Tool) => (!include || globs(include, name)) && !globs(exclude ?? [], name) && allowed(`${server}/${name}`, server, limits)
-    const prefix = contribution.plugin === contribution.layer ? server : `plugin_${contribution.plugin}_${server}`
-    return tools.filter(wanted).map((pinned) => ({ server: prefix, tool: pinned.name, id: `${contribution.id}/${pinned.name}`, contribution, definition, pinned }))
+    const offers = await ask()
+    failures.forget()
+    tellFaults(contribution, server, offers, kept, adapterContext)
+    return chosen(offers, { server, definition, contribution, limits })
   } catch (error) {
-    pins.remember(error, true)
+    failures.remember(error, true)
     if (definition.required) throw problem('VT_RELOAD_REFUSED', { reason: `the MCP server ${server} is required: ${(error as Error).message}` })
     // A missing value is no fault of the server.
     const unset = error instanceof VtError && ['VT_SECRET_MISSING', 'VT_CONFIG_ENV'].includes(error.code)
@@ -62,53 +72,63 @@ async function offersOf(contribution: Contribution, adapterContext: AdapterConte
   }
 }
 
+/** What the settings and the manifest leave of what a server offers. */
+function chosen({ tools, prompts, resources, instructions }: ServerOffers, { server, definition, contribution, limits }: { server: string; definition: Definition; contribution: Contribution; limits: Limits }): Offer[] {
+  const { include = definition.include, exclude = definition.exclude } = contribution.manifest.mcp as { include?: string[]; exclude?: string[] }
+  const wanted = (name: string): boolean => (!include || globs(include, name)) && !globs(exclude ?? [], name) && allowed(`${server}/${name}`, server, limits)
+  const prefix = contribution.plugin === contribution.layer ? server : `plugin_${contribution.plugin}_${server}`
+  const offer = (name: string, what: Offer['what'], kind = ''): Offer[] =>
+    wanted(name) ? [{ server: prefix, tool: name, id: `${contribution.id}/${kind}${name}`, contribution, definition, about, what }] : []
+  const about = instructions === '' ? '' : `The MCP server ${server} says of its tools:\n${cutText(instructions, MOST_ABOUT)}`
+  const reading = ['resources', 'read_resources', 'resources_of_server'].find((name) => !tools.some((tool) => tool.name === name))
+  return [
+    ...tools.flatMap((tool) => offer(tool.name, { tool })),
+    ...(resources && reading !== undefined ? offer(reading, { resources: resourcesTool(reading, server) }) : []),
+    ...prompts.flatMap((prompt) => offer(prompt.name, { prompt }, 'prompt/')),
+  ]
+}
+
+const resourcesTool = (name: string, server: string): KeptTool => ({
+  name,
+  description: `Lists what the MCP server ${server} has to read; with \`uri\` it reads one of them.`,
+  inputSchema: { type: 'object', properties: { uri: { type: 'string', description: 'The URI of a resource, as listed or as a template of the list says.' } } },
+})
+
+/** What of a server is not as it should be: to whoever looks what it did lately, to everybody what cannot be used now. */
+function tellFaults(contribution: Contribution, server: string, { faults }: ServerOffers, kept: KeptServer, { inspecting, remark }: AdapterContext): void {
+  for (const fault of faults) remark(contribution, noted(server, `lists what is no tool: ${fault}`))
+  for (const { before } of kept.changes) remark(contribution, changed(server, before.name, 'is not what it was when it was agreed to'))
+  if (inspecting) for (const { at, what } of kept.notes) remark(contribution, noted(server, `misbehaved at ${new Date(at).toISOString().slice(0, 16)}: ${what}`))
+}
+
 /** A server whose tools are not known is left out where nobody waits for it; one that did not start lately is named, and not tried again. */
-function leaveOut(contribution: Contribution, pins: Pins, adapterContext: AdapterContext, ask: () => Promise<unknown>): void {
-  const failure = pins.failure()
+function leaveOut(contribution: Contribution, failures: Failures, adapterContext: AdapterContext, ask: () => Promise<unknown>): void {
+  const failure = failures.last
   if (failure) {
     // Whoever looks at what is there is told each time.
     const first = adapterContext.inspecting || !failure.told
-    if (!adapterContext.inspecting && !failure.told) pins.remember(failure.error, true)
+    if (!adapterContext.inspecting && !failure.told) failures.remember(failure.error, true)
     return adapterContext.refuse(contribution, first ? 'invalid' : 'inactive', failure.error)
   }
   adapterContext.refuse(contribution, 'inactive', leftAlone(contribution.id, 'its tools are not known yet, and nobody needs them now; a call of one of them or `vtcode tools` asks for them'))
-  adapterContext.later?.(() => ask().then(() => {}, (error: unknown) => pins.remember(error, false)))
+  adapterContext.later?.(() => ask().then(() => {}, (error: unknown) => failures.remember(error, false)))
 }
 
-/** The tools as first listed, which the user agreed to. A server with known tools is not started for a list. Throws VT_MCP_START. */
-async function toolsOf(definition: Definition, contribution: Contribution, adapterContext: AdapterContext, { max_connections = 16 }: Limits, pins: Pins): Promise<Tool[]> {
-  if (width() >= max_connections) throw startFailure(contribution.id, `${max_connections} servers are there already, which is mcp.max_connections`)
-  const running = holdServer(definition, contribution, adapterContext)
-  let pinned = pins.read()
+/** What a server offers as far as it was agreed to. One whose tools are known is not started for a list. Throws VT_MCP_START. */
+async function offered(server: string, definition: Definition, contribution: Contribution, adapterContext: AdapterContext, kept: KeptServer): Promise<ServerOffers> {
+  const running = holdServer(server, definition, contribution, adapterContext)
+  const known = kept.offers !== undefined
   const eager = definition.lazy === false && !adapterContext.inspecting
-  if (pinned && eager && adapterContext.later) adapterContext.later(() => running.connect().then(() => {}, () => {}))
-  else if (!pinned || eager) await running.connect()
-  const live = running.tools && [...running.tools.values()]
-  if (!pinned) pins.write((pinned = live ?? []))
-  const listed = view(live ?? pinned)
-  running.onList((tools) => {
-    if (view(tools) !== listed) adapterContext.renew()
+  if (known && eager && adapterContext.later) adapterContext.later(() => running.connect().then(() => {}, () => {}))
+  else if (!known || eager) await running.connect()
+  for (const name of running.newcomers.splice(0)) adapterContext.remark(contribution, changed(server, name, 'is new'))
+  const offers = kept.offers!
+  const listed = JSON.stringify([offers, kept.changes])
+  running.onList(() => {
+    if (JSON.stringify([kept.offers, kept.changes]) !== listed) adapterContext.renew()
   })
-  if (live) {
-    const agreed = new Set(pinned.map(digest))
-    const known = new Set(pinned.map(({ name }) => name))
-    for (const { name } of live.filter((tool) => !agreed.has(digest(tool)))) {
-      adapterContext.remark(contribution, changed(definitionOf(contribution, adapterContext)!.server, name, known.has(name) ? 'is not what it was when it was agreed to' : 'is new'))
-    }
-  }
-  const offered = live && new Set(live.map(({ name }) => name))
-  return pinned.filter(({ name }) => !offered || offered.has(name))
+  return offers
 }
-
-const view = (tools: readonly Tool[]): string => tools.map(digest).sort().join()
-
-export const changed = (server: string, tool: string, what: string): VtError =>
-  new VtError({
-    code: 'VT_MCP_TOOL_CHANGED',
-    message: `The tool ${tool} of the MCP server ${server} ${what}.`,
-    hint: `Look at what the server offers now; to agree to it, delete the file that begins with '${server}-' in ~/.vtcode/mcp.`,
-    retryable: false,
-  })
 
 function excluded(server: string, { allow = [], deny = [], enforce_allow = false }: Limits): string | undefined {
   if (globs(deny, server)) return 'mcp.deny names it'
@@ -119,45 +139,41 @@ function excluded(server: string, { allow = [], deny = [], enforce_allow = false
 const allowed = (tool: string, server: string, { allow = [], deny = [], enforce_allow = false }: Limits): boolean =>
   !globs(deny, tool) && (!enforce_allow || globs(allow, tool) || globs(allow, server))
 
-/** One tool as a contribution. Its description and schema are foreign: they are reduced to the parts that the kernel supports. */
-function contributionOf({ contribution, definition, pinned }: Offer, name: string, adapterContext: AdapterContext): Contribution[] {
-  const { description, title, inputSchema } = pinned
-  const reason = unfit(inputSchema as JsonObject)
+/** One offer as a contribution. Its texts and its schema are foreign: they are reduced to the parts that the kernel supports. */
+function contributionOf({ contribution, definition, about, what }: Offer, { name, whole }: WireName, adapterContext: AdapterContext): Contribution[] {
+  const { slot: _, stage: __, ...rest } = contribution
+  const { options, secrets, mcp } = contribution.manifest
+  const common = { name, timeout_secs: definition.tool_timeout_secs ?? 120, ...(options && { options }), ...(secrets !== undefined && { secrets }) }
+  const made = { ...rest, bringer: contribution, stage: 'primary' as const }
+  const server = mcp!['server']
+  if ('prompt' in what) {
+    const { name: prompt, title, description, arguments: texts } = what.prompt
+    const effects: Effect[] = isRemote(definition) ? ['read', 'net'] : ['read']
+    const manifest = { ...common, kind: 'prompt' as const, description: description || title || prompt, ...(title && { title }), ...(texts && { arguments: [...texts] }), effects, mcp: { server, prompt } }
+    return [{ ...made, kind: 'prompt', id: `${contribution.plugin}:prompt_${name}`, name, slot: `prompt/${name}`, manifest }]
+  }
+  const tool = ('tool' in what ? what.tool : what.resources) as Tool & KeptTool
+  const { description, title } = tool
+  const reason = unfit(tool.inputSchema)
   if (reason !== undefined) {
     adapterContext.remark(contribution, problem('VT_SCHEMA_INVALID', { id: name, reason }))
     return []
   }
-  const input = foreignSchema(inputSchema as JsonObject)
   const manifest = {
-    name,
-    description: description || title || pinned.name,
+    ...common,
+    description: description || title || tool.name,
     ...(title && { title }),
-    input,
-    effects: effectsOf(pinned, definition, contribution),
-    timeout_secs: definition.tool_timeout_secs ?? 120,
-    mcp: { server: contribution.manifest.mcp!['server'], tool: pinned.name, pin: digest(pinned) },
-    ...(contribution.manifest.options && { options: contribution.manifest.options }),
-    ...(contribution.manifest['secrets'] ? { secrets: contribution.manifest['secrets'] } : {}),
+    ...(about !== '' && { about }),
+    ...(whole !== undefined && { aliases: [whole] }),
+    input: foreignSchema(tool.inputSchema),
+    effects: effectsOf(tool, definition, contribution),
+    mcp: { server, ...('tool' in what ? { tool: tool.name, pin: toolDigest(tool), ...(tool.execution?.taskSupport === 'required' && { task: true }) } : { resources: true }) },
   }
-  const { slot: _, stage: __, ...rest } = contribution
-  return [{ ...rest, bringer: contribution, id: `${contribution.plugin}:${name}`, name: contribution.name, slot: name, stage: 'primary', manifest }]
-}
-
-/** Texts are cleaned where they are shown; a name cannot be cleaned, because the server needs it unchanged. */
-function unfit(input: JsonObject = {}): string | undefined {
-  const objection = schemaObjection(input)
-  if (objection !== undefined) return `input ${objection}`
-  let hidden = false
-  const text = JSON.stringify(input, (key, value: unknown) => {
-    hidden ||= /[\p{Cc}\p{Cf}]/u.test(key)
-    return value
-  })
-  if (text.length > 65_536) return 'input is larger than 64 KiB'
-  return hidden ? 'the name of a property holds control or invisible characters' : undefined
+  return [{ ...made, id: `${contribution.plugin}:${name}`, name: contribution.name, slot: name, manifest }]
 }
 
 /** The effects of a tool: those in the definition, else all that a server of its kind can have. */
-function effectsOf({ name, annotations }: Tool, definition: Definition, { layer }: Contribution): Effect[] {
+function effectsOf({ name, annotations }: Pick<Tool, 'name' | 'annotations'>, definition: Definition, { layer }: Contribution): Effect[] {
   for (const [pattern, effects] of Object.entries(definition.effects ?? {})) if (globs([pattern], name)) return effects
   if (definition.trust_annotations && layer !== 'workspace' && annotations?.readOnlyHint) return ['read', 'net']
   return isRemote(definition) ? ['net', 'write'] : ['read', 'write', 'exec', 'net']

@@ -6,8 +6,13 @@ export const MAX_ANSWER = 32 * 1_048_576
 /** The most tools of one server: each is a name that every list, policy and model is told of. */
 export const MAX_TOOLS = 2_000
 
+const window_ms = 100
+/** In so long a time: how many notifications are worth a word, and behind how many nothing more is read until it is over. */
+const notifications = { told: 500, most: 5_000 }
+
 /** Counts what a server sends. While a list is read, the whole of it is bounded: its pages are kept until the last has come. */
 export class Intake {
+  #window = { from: 0, count: 0, lists: 0 }
   #bytes = 0
   #most = Infinity
   #exceeded: () => void = () => {}
@@ -15,6 +20,10 @@ export class Intake {
   fault: string | undefined
   /** Closes the connection. */
   onFault: () => void = () => {}
+  /** The server says that one of its lists has changed. */
+  onChanged: () => void = () => {}
+  /** There are many notifications, most of them of changed lists or not. */
+  onFlood: (lists: boolean) => void = () => {}
 
   readonly add = (bytes: number): void => {
     this.#bytes += bytes
@@ -30,12 +39,32 @@ export class Intake {
     return new Error(`The server sent ${what}.`)
   }
 
+  /** How long nothing more shall be read, because the server says too much without being asked. */
+  get rest_ms(): number {
+    const { from, count } = this.#window
+    return count < notifications.most ? 0 : Math.max(0, from + window_ms - performance.now())
+  }
+
+  /** Of what the server says without being asked, whether its reader is to have it. That a list has changed is ours to know. */
+  #passes(message: unknown): boolean {
+    const { id, method } = message as { id?: unknown; method?: unknown }
+    if (id !== undefined || typeof method !== 'string') return true
+    const now = performance.now()
+    if (now - this.#window.from > window_ms) this.#window = { from: now, count: 0, lists: 0 }
+    const isList = method.endsWith('/list_changed')
+    if (isList) this.#window.lists++
+    if (++this.#window.count === notifications.told) this.onFlood(this.#window.lists > notifications.told / 2)
+    if (!isList) return this.#window.count < notifications.most
+    this.onChanged()
+    return this.#window.lists === 1
+  }
+
   /** The same transport: a message that its reader cannot take, such as one nested without end, ends the connection and not the program. */
   guard<T extends Transport>(transport: T): T {
     let reader: Transport['onmessage']
     const guarded = (read: NonNullable<Transport['onmessage']>): typeof read => (message, extra) => {
       try {
-        read(message, extra)
+        if (this.#passes(message)) read(asTask(message), extra)
       } catch {
         transport.onerror?.(this.fail('a message that cannot be read'))
       }
@@ -54,6 +83,13 @@ export class Intake {
     }
   }
 }
+
+/** The client's library knows no answer that is a task; as an answer without content the task goes through it. */
+function asTask<T>(message: T): T {
+  const { result } = message as { result?: { resultType?: unknown } }
+  return result?.resultType === 'task' ? { ...message, result: { resultType: 'complete', content: [], _meta: { [TASK]: result } } } : message
+}
+export const TASK = 'dev.vtcode/task'
 
 /**
  * The fetch of a remote server: each answer, and each event of a stream, has at most `MAX_ANSWER` decoded bytes. `redirect` says what

@@ -21,6 +21,8 @@ export class Pipe implements Transport {
   onmessage?: Transport['onmessage']
   #child: ChildProcess | undefined
   #closed: Promise<unknown> = Promise.resolve()
+  /** What came last was a part of a line. */
+  #midway = false
   /** Settles when the server has read what waits for it. */
   #read: Promise<void> | undefined
   readonly #stderr = tail(MAX_LOG)
@@ -49,6 +51,11 @@ export class Pipe implements Transport {
     child.stdout!.on('data', (chunk: Buffer) => {
       this.intake.add(chunk.length)
       this.#take(chunk)
+      this.#midway = chunk.at(-1) !== 10
+      this.#restWhile(this.intake.rest_ms)
+    })
+    child.stdout!.once('end', () => {
+      if (this.#midway) this.intake.fault ??= 'it closed its pipe in the middle of a message'
     })
     child.stderr!.on('data', this.#stderr.take)
     // A server never keeps the program alive.
@@ -74,6 +81,14 @@ export class Pipe implements Transport {
     if (!stdin?.writable) throw new Error('The server does not listen any more.')
     if (stdin.write(`${JSON.stringify(message)}\n`)) return
     await (this.#read ??= this.#untilRead(stdin))
+  }
+
+  /** Nothing is read for a while of a server that says too much. */
+  #restWhile(ms: number): void {
+    if (ms <= 0) return
+    const { stdout } = this.#child!
+    stdout?.pause()
+    setTimeout(() => this.#read ?? stdout?.resume(), ms).unref()
   }
 
   /** Nothing more is read of a server that does not read: what it asks for would be answered into memory. */

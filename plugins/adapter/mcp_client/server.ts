@@ -1,25 +1,31 @@
 import { pathToFileURL } from 'node:url'
-import type { Client, StreamableHTTPClientTransport, Tool, Transport } from '@modelcontextprotocol/client'
+import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client'
 import { deadline, type Deadline } from '../../../core/base/index.js'
 import { problem, version, VtError, type Asker, type Context, type Contribution, type AdapterContext } from '../../../core/index.js'
 import { unlessAborted } from '../../lib/base/index.js'
+import type { KeptServer, KeptTool } from '../../lib/state/index.js'
 import { answerForm } from './ask.js'
 import { addressOf, isRemote, launchOf, startFailure, type Definition } from './definition.js'
-import { boundedFetch, Intake, MAX_TOOLS } from './intake.js'
+import { boundedFetch, Intake } from './intake.js'
+import { longest_ms, offersWithin, Silence } from './lists.js'
 import { Login } from './login.js'
 import { Pipe } from './pipe.js'
+import { leaveSeat, takeSeat, type Seated } from './seats.js'
+import { coalesced, pause } from './timing.js'
 
-/** A connected server: its client and the tools that it offers now. */
+/** A connected server: its client and what it offers now. */
 export interface Connection {
   client: Client
   transport: Transport
   intake: Intake
-  tools: ReadonlyMap<string, Tool>
+  tools: ReadonlyMap<string, KeptTool>
 }
 export interface ServerDefinition {
   definition: Definition
   contribution: Contribution
   adapterContext: AdapterContext
+  /** What is known of it while it is not running. */
+  kept: KeptServer
 }
 
 /** The number of sign-ins for one call or connection; the page is opened a second time before the sign-in counts as failed. */
@@ -32,9 +38,11 @@ const pauses = [0, 1, 2, 4, 8, 16]
  * One server, connected on first use and again after a lost connection, each time after a longer pause; after six failures in a
  * row it is not started until the next reload.
  */
-export class Server {
+export class Server implements Seated {
   #source!: ServerDefinition
-  #listed: (tools: readonly Tool[]) => void = () => {}
+  #listed: () => void = () => {}
+  /** Tools that came since the user agreed to the server, and nobody was told of. */
+  readonly newcomers: string[] = []
   readonly #ending = new AbortController()
   /** The calls under way, with who can be asked meanwhile. */
   readonly #calls = new Set<{ ask: Asker | undefined; session: string }>()
@@ -42,6 +50,9 @@ export class Server {
   #live: Connection | undefined
   #failures = 0
   #login: Login | undefined
+  /** A call was made by the present connection. */
+  #used = false
+  #leaving: Connection | undefined
 
   /** The newest generation that uses this server supplies its definition. */
   setDefinition(source: ServerDefinition): void {
@@ -49,37 +60,65 @@ export class Server {
     if (this.#source && source.adapterContext !== this.#source.adapterContext) this.#failures = 0
     this.#source = source
   }
-  /** Calls `run` with the tools at every connection and whenever the server reports that they changed. */
-  onList(run: (tools: readonly Tool[]) => void): void {
+  /** Calls `run` when what the server offers was taken up, at every connection and whenever it reports a change. */
+  onList(run: () => void): void {
     this.#listed = run
-  }
-
-  /** The tools as the server last listed them; nothing while it is disconnected. */
-  get tools(): ReadonlyMap<string, Tool> | undefined {
-    return this.#live?.tools
   }
 
   /** Throws VT_MCP_START. */
   connect(): Promise<Connection> {
-    this.#connection ??= this.#start().catch((error: unknown) => {
-      this.#lost()
+    this.#connection ??= this.#seat().then((error) => {
+      if (!error) {
+        return this.#start().catch((error: unknown) => {
+          this.#lost()
+          throw error
+        })
+      }
+      this.#connection = undefined
       throw error
     })
     return this.#connection
+  }
+
+  get isIdle(): boolean {
+    return this.#live !== undefined && !this.#used && this.#calls.size === 0 && this.#source.definition.lazy !== false
+  }
+  get starting(): Promise<unknown> | undefined {
+    return this.#live ? undefined : this.#connection
+  }
+  async leave(): Promise<void> {
+    const connection = this.#live
+    this.#leaving = connection
+    this.#live = undefined
+    this.#connection = undefined
+    await connection?.client.close().catch(() => {})
+  }
+
+  /** Why it may not be connected now. */
+  async #seat(): Promise<VtError | undefined> {
+    const { contribution, adapterContext, kept } = this.#source
+    const { max_connections: most = 16 } = (adapterContext.settings['mcp'] ?? {}) as { max_connections?: number }
+    if (await takeSeat(this, most)) return undefined
+    const reason = `${most} servers are connected already, which is the most that mcp.max_connections allows`
+    kept.note(`it could not be connected: ${reason}`)
+    return startFailure(contribution.id, reason)
   }
 
   /** Runs work with the server; who calls answers the server's questions meanwhile. Throws VT_MCP_START, VT_MCP_DISCONNECTED. */
   async use<T>({ ask, session }: Pick<Context, 'ask' | 'session'>, work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.connect()
     const call = { ask, session: session.id }
+    this.#used = true
     this.#calls.add(call)
     try {
       const result = await this.#signingIn(connection.transport, () => work(connection))
       this.#failures = 0
       return result
     } catch (error) {
-      if (this.#live !== connection) throw this.#disconnected(connection.intake.fault)
-      throw error
+      if (this.#live === connection || this.#leaving === connection) throw error
+      const { fault } = connection.intake
+      this.#source.kept.note(fault ?? 'it ended in the middle of a call')
+      throw this.#disconnected(fault)
     } finally {
       this.#calls.delete(call)
     }
@@ -89,6 +128,7 @@ export class Server {
     this.#ending.abort()
     const connection = await this.#connection?.catch(() => undefined)
     await connection?.client.close().catch(() => {})
+    leaveSeat(this)
     this.#login?.close()
   }
 
@@ -102,6 +142,8 @@ export class Server {
     this.#failures++
     this.#connection = undefined
     this.#live = undefined
+    this.#used = false
+    leaveSeat(this)
     const { contribution, adapterContext } = this.#source
     if (this.#failures === pauses.length) adapterContext.quarantine(contribution.bringer ?? contribution, this.#abandoned)
   }
@@ -169,12 +211,12 @@ export class Server {
   }
 
   async #greet(transport: Transport, era: 'legacy' | 'auto', signal: AbortSignal, intake: Intake): Promise<Connection> {
-    const { adapterContext } = this.#source
+    const { adapterContext, kept } = this.#source
     const { Client } = await import('@modelcontextprotocol/client')
     const client = new Client(
       { name: 'vtcode', version },
       {
-        capabilities: { roots: {}, elicitation: { form: {} } },
+        capabilities: { roots: {}, elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } },
         versionNegotiation: { mode: era },
         // The kernel checks the server's answers.
         jsonSchemaValidator: { getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }) },
@@ -183,39 +225,31 @@ export class Server {
     client.setRequestHandler('roots/list', () => ({ roots: [{ uri: pathToFileURL(adapterContext.workspace).href, name: 'workspace' }] }))
     client.setRequestHandler('elicitation/create', async ({ params }) => answerForm(params, { server: (this.#source.contribution.bringer ?? this.#source.contribution).id, ask: this.#asker, signal: this.#ending.signal }))
     const connection: Connection = { client, transport, intake, tools: new Map() }
-    intake.onFault = () => void client.close().catch(() => {})
-    const list = async (limit: AbortSignal): Promise<void> => {
-      const tools = await this.#toolsOf(client, intake, limit)
-      connection.tools = new Map(tools.map((tool) => [tool.name, tool]))
-      this.#listed(tools)
+    intake.onFault = () => {
+      kept.note(intake.fault!)
+      void client.close().catch(() => {})
     }
-    const changed = coalesced(() => list(this.#ending.signal), adapterContext.waits.restart, this.#ending.signal)
+    const { request_timeout_secs: seconds = 30 } = (adapterContext.settings['mcp'] ?? {}) as { request_timeout_secs?: number }
+    let closed = false
+    const list = async (limit: AbortSignal): Promise<void> => {
+      const offers = await offersWithin(client, intake, seconds, limit)
+      if (closed) throw new Error('it ended while it was asked what it offers')
+      this.newcomers.push(...kept.take(offers))
+      connection.tools = new Map(offers.tools.map((tool) => [tool.name, tool]))
+      this.#listed()
+    }
+    const listAgain = (): Promise<void> => list(this.#ending.signal).catch((error: unknown) => void (this.#live === connection && kept.note(`its changed list cannot be taken: ${reasonOf(error)}`)))
     // The limit is ours: the SDK would give up after a minute of its own.
     await client.connect(transport, { signal, timeout: longest_ms })
-    if (client.getServerCapabilities()?.tools) {
-      await list(signal)
-      client.setNotificationHandler('notifications/tools/list_changed', changed)
-    }
     client.onclose = () => {
+      closed = true
       if (this.#live === connection) this.#lost()
     }
+    await list(signal)
+    intake.onChanged = coalesced(listAgain, adapterContext.waits.restart, this.#ending.signal)
+    intake.onFlood = (lists) => kept.note(lists ? 'it announced changed lists faster than anybody can read them' : 'it sent notifications faster than anybody can read them')
     this.#live = connection
     return connection
-  }
-
-  /** All pages of the list, within `mcp.request_timeout_secs` and the size of one message. Throws Silence. */
-  async #toolsOf(client: Client, intake: Intake, signal: AbortSignal): Promise<Tool[]> {
-    const { request_timeout_secs: seconds = 30 } = (this.#source.adapterContext.settings['mcp'] ?? {}) as { request_timeout_secs?: number }
-    using limit = deadline(seconds * 1000, signal)
-    const exceeded = new AbortController()
-    const listed = intake.within(() => client.listTools({}, { signal: limit.signal, timeout: longest_ms }), () => exceeded.abort(new Silence('its list of tools is larger than 32 MiB')))
-    try {
-      const { tools } = await unlessAborted(exceeded.signal, unlessAborted(limit.signal, listed))
-      if (tools.length > MAX_TOOLS) throw new Silence(`it offers ${tools.length} tools, and ${MAX_TOOLS} is the most that are taken`)
-      return tools
-    } catch (error) {
-      throw limit.expired ? new Silence(`it did not list its tools within ${seconds} s`) : error
-    }
   }
 
   /** Runs work that may need the user to sign in first, or to grant more rights; after that the work starts again. */
@@ -251,44 +285,7 @@ interface Patience {
   left_ms: number
 }
 
-// What a timer can wait at most.
-const longest_ms = 2 ** 31 - 1
-
-/** The error of a server that did not answer in time, or too much; no other handshake is tried. */
-class Silence extends Error {}
-
-/** Runs work for a series of requests: one run at a time, one more for all that came meanwhile, and never more often than every `pause_ms`. */
-function coalesced(work: () => Promise<void>, pause_ms: number, signal: AbortSignal): () => void {
-  let requested = false
-  let running = false
-  const run = async (): Promise<void> => {
-    running = true
-    try {
-      while (requested && !signal.aborted) {
-        requested = false
-        await work().catch(() => {})
-        await pause(pause_ms, signal)
-      }
-    } catch {
-      // The server has ended.
-    } finally {
-      running = false
-    }
-  }
-  return () => {
-    requested = true
-    if (!running) void run()
-  }
-}
-
 const reasonOf = (error: unknown): string => {
   const { message, code } = error as NodeJS.ErrnoException
   return (code === 'ENOENT' || code === 'EACCES' ? `${message}` : String(message)).split('\n')[0]!.replace(/\.$/, '').slice(0, 300)
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (ms === 0 && !signal.aborted) return
-  using limit = deadline(ms, signal)
-  if (!limit.signal.aborted) await new Promise((resolve) => limit.signal.addEventListener('abort', resolve, { once: true }))
-  if (!limit.expired) throw problem('VT_CALL_ABORTED')
 }

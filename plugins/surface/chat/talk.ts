@@ -2,6 +2,7 @@ import type { Io, Kernel, Mode } from '../../../core/index.js'
 import { notAppliedLines, printFailure, summary } from '../../agent/cli/index.js'
 import type { Agent } from '../../agent/index.js'
 import { fitTerminal, interactive, oneLine, say } from '../../lib/terminal/index.js'
+import { filledPrompt, promptHelp, promptNamed } from './prompts.js'
 
 export const help = `/help shows this, /mode says the mode and /mode auto changes it, /compact [what matters] shortens the conversation,
 /goal <text> goes on until it is met (lines that begin with verify: name commands that prove it), /goal shows it, /goal clear ends it, /quit ends.
@@ -25,8 +26,10 @@ export class Talk {
     const { word, rest } = taken(text)
     if (word === '/compact') return this.shorten(rest, signal)
     if (await this.command(word, rest)) return true
-    const task = word === '/goal' ? await this.goal(rest) : word === '/steer' ? rest : text
-    if (task === undefined) return true
+    const prompt = await promptNamed(this.kernel, word)
+    const plain = word === '/goal' ? await this.goal(rest) : word === '/steer' ? rest : text
+    const task = prompt ? await filledPrompt(this.kernel, prompt, rest, this.io, signal) : plain
+    if (task === undefined) return prompt === undefined
     const outcome = await this.agent.run(task, { signal })
     this.code = outcome.exit_code
     const { outcome_code } = outcome
@@ -42,10 +45,13 @@ export class Talk {
     const { word, rest } = taken(text)
     if (word === '/compact' || (word === '/goal' && rest !== '')) return say(this.io, 'error', 'Wait for the end of what is under way, or stop it with Ctrl-C.')
     if (await this.command(word, rest)) return this.over ? stop() : undefined
+    const prompt = await promptNamed(this.kernel, word)
     const steer = word === '/steer'
     if (steer && rest === '') return say(this.io, 'error', 'Say what comes instead: /steer <text>.')
     try {
-      await (steer ? this.agent.steer(rest) : this.agent.followUp(text))
+      const filled = prompt ? await filledPrompt(this.kernel, prompt, rest, this.io, this.io.signal) : text
+      if (filled === undefined) return
+      await (steer ? this.agent.steer(rest) : this.agent.followUp(filled))
       say(this.io, 'info', steer ? `Ended; next comes: ${oneLine(rest)}` : `This waits for the end of the turn: ${oneLine(text)}`)
     } catch (error) {
       printFailure(this.kernel, error, this.io)
@@ -56,9 +62,10 @@ export class Talk {
   private async command(word: string, rest: string): Promise<boolean> {
     const { io } = this
     if (word === '/quit' || word === '/exit') this.over = true
-    else if (word === '/help') io.stderr.write(help)
+    else if (word === '/help') io.stderr.write(help + (await promptHelp(this.kernel)))
     else if (word === '/mode') await this.mode(rest)
     else if (word === '/goal' && rest === '') io.stderr.write(`${this.agent.goal === undefined ? 'There is no goal.' : fitTerminal(io, `Goal: ${this.agent.goal}`)}\n`)
+    else if (await promptNamed(this.kernel, word)) return false
     else if (/^\/\w*$/.test(word) && word !== '/steer' && word !== '/goal') say(io, 'error', `There is no command ${word}. ${help}`)
     else return false
     return true

@@ -1,5 +1,7 @@
 import type { RequestStateCodec, Server, ServerContext } from '@modelcontextprotocol/server'
+import { deadline } from '../../../core/base/index.js'
 import { visibleLine, type CallOptions, type Kernel, type Problem } from '../../../core/index.js'
+import { unlessAborted } from '../../lib/base/index.js'
 import { ClientQuestions } from './asking.js'
 import { page } from './page.js'
 import type { Sdk } from './sdk.js'
@@ -31,6 +33,15 @@ export async function run<Answer>({ kernel, sdk, server, session, lasting }: Cli
   const open = await asking.open(result)
   if (open) void import('../../lib/hooks/index.js').then(({ notify }) => notify(kernel, session, 'permission_prompt', `${tool} waits for an answer of the user.`))
   return open ?? how.answer(result)
+}
+
+/** How long a list waits for servers that start, in milliseconds: many clients wait for ten seconds in all. What comes later is a changed list. */
+const LIST_WAIT = 3_000
+
+/** Waits for servers that are being started to be asked what they offer. */
+export async function untilSettled(kernel: Kernel, signal: AbortSignal): Promise<void> {
+  using limit = deadline(LIST_WAIT, signal)
+  await unlessAborted(limit.signal, kernel.settle()).catch(() => {})
 }
 
 /** A request that cannot be served as it stands. */

@@ -1,5 +1,5 @@
 import { promptAnswer, resourceAnswer } from './answer.js'
-import { failedRequest, paged, requestError, run, type ClientConnection } from './connection.js'
+import { failedRequest, paged, requestError, run, untilSettled, type ClientConnection } from './connection.js'
 import { findResource, listResources, promptsOf } from './offers.js'
 
 const MAX_SUBSCRIPTIONS = 1_000
@@ -48,12 +48,14 @@ function serveSubscriptions(connection: ClientConnection): () => void {
 
 export function servePrompts(connection: ClientConnection): void {
   const { kernel, server } = connection
-  server.setRequestHandler('prompts/list', ({ params }) => {
+  server.setRequestHandler('prompts/list', async ({ params }, { mcpReq }) => {
+    await untilSettled(kernel, mcpReq.signal)
     const { shown, next } = paged(connection, promptsOf(kernel), params)
     const prompts = shown.map(({ offer: { name, title, description, arguments: texts } }) => ({ name, ...(title !== undefined && { title }), description, ...(texts && { arguments: [...texts] }) }))
     return { prompts, ...next }
   })
-  server.setRequestHandler('prompts/get', ({ params: { name, arguments: values = {} } }, context) => {
+  server.setRequestHandler('prompts/get', async ({ params: { name, arguments: values = {} } }, context) => {
+    if (!promptsOf(kernel).some(({ offer }) => offer.name === name)) await untilSettled(kernel, context.mcpReq.signal)
     const prompt = promptsOf(kernel).find(({ offer }) => offer.name === name)
     if (!prompt) throw requestError(connection, `There is no prompt '${name}'.`)
     return run(connection, prompt.tool, prompt.input(values), context, {

@@ -1,10 +1,8 @@
 import type { Server, Tool } from '@modelcontextprotocol/server'
-import { deadline } from '../../../core/base/index.js'
 import { version, type Kernel, type ToolInfo } from '../../../core/index.js'
 import { isOwnName } from '../../../core/registry/index.js'
-import { unlessAborted } from '../../lib/base/index.js'
 import { toolAnswer } from './answer.js'
-import { codecOf, paged, requestError, run, type ClientConnection } from './connection.js'
+import { codecOf, paged, requestError, run, untilSettled, type ClientConnection } from './connection.js'
 import type { Sdk } from './sdk.js'
 import { serveCompletion, servePrompts, serveResources } from './serve_offers.js'
 import { StructuredAnswers } from './structured.js'
@@ -25,9 +23,6 @@ const instructions = [
   'Change files with {slot:unified_file/edit}.',
   'A failed call says what to do next.',
 ].join(' ')
-
-/** How long a list of tools waits for servers that start, in milliseconds: many clients wait for ten seconds in all. What comes later is a changed list. */
-const LIST_WAIT = 3_000
 
 /** How one server shows its tools, to all of its clients. */
 export interface Showing {
@@ -75,8 +70,7 @@ export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true
 function serveTools(connection: ClientConnection, values: StructuredAnswers, lean: boolean): void {
   const { kernel, server } = connection
   server.setRequestHandler('tools/list', async ({ params }, { mcpReq }) => {
-    using limit = deadline(LIST_WAIT, mcpReq.signal)
-    await unlessAborted(limit.signal, kernel.settle()).catch(() => {})
+    await untilSettled(kernel, mcpReq.signal)
     const { shown, next } = paged(connection, kernel.tools({ lean }).map((tool) => present(tool, values)), params)
     return { tools: shown, ...next }
   })

@@ -156,7 +156,10 @@ describe('the tools of a server', () => {
     ])
     await using hostile = await boot({ s: other.server() })
     expect(slots(hostile.kernel)).toEqual(['mcp__s______evil', 'mcp__s__long'])
-    expect(hostile.kernel.describe('mcp__s__long')?.description).toHaveLength(1024)
+    expect(hostile.kernel.describe('mcp__s__long')?.description).toHaveLength(4096)
+    const listed = hostile.kernel.tools().find(({ name }) => name === 'mcp__s__long')?.description
+    expect(listed).toMatch(/^y+… \(cut, of 4096 characters\)$/)
+    expect(listed).toHaveLength(1024)
     expect(hostile.kernel.diagnostics().filter(({ code }) => code === 'VT_SCHEMA_INVALID')).toHaveLength(2)
   })
 })
@@ -234,7 +237,8 @@ describe('a server', () => {
     const reloaded = new Promise<void>((resolve) => vt.kernel.onReload(resolve))
     await vt.call('mcp__s__announce', {})
     await reloaded
-    expect(slots(vt.kernel)).toEqual(['mcp__s__announce', 'mcp__s__echo'])
+    expect(slots(vt.kernel)).toEqual(['mcp__s__announce', 'mcp__s__echo', 'mcp__s__fresh'])
+    matches(await vt.call('mcp__s__fresh', { text: 'a' }), { ok: true })
     expect(vt.kernel.describe('mcp__s__echo')?.description).toBe('The tool echo.')
     matches(await vt.call('mcp__s__echo', { text: 'a' }), { ok: false, error: { code: 'VT_MCP_TOOL_CHANGED' } })
     expect(vt.kernel.diagnostics().filter(({ code }) => code === 'VT_MCP_TOOL_CHANGED')).toHaveLength(2)

@@ -1,0 +1,154 @@
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { createKernel, type Kernel } from 'vtcode'
+import { tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { vtcode } from '../../../support/program.js'
+
+// Real processes that do what no server should: everything else goes on, and `vtcode doctor` names them.
+const fixture = fileURLToPath(new URL('../../../fixtures/mcp/hostile.mjs', import.meta.url))
+const automation = { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net'] } }
+
+type Opened = Kernel & AsyncDisposable
+/** The program as a library of the user of a workspace. */
+async function opened({ root, home }: TempWorkspace): Promise<Opened> {
+  const env = { PATH: process.env['PATH'], HOME: home, VTCODE_HOME: `${home}/.vtcode` }
+  const kernel = await createKernel({ workspace: root, home, env, mode: 'full-auto', surface: 'test', waits: { restart: 20 } })
+  return Object.assign(Object.create(kernel) as Kernel, { [Symbol.asyncDispose]: () => kernel.close() })
+}
+
+/** A user with one such server, and the program as a library of that user. */
+async function place(how: string, at = ''): Promise<TempWorkspace & { boot: () => Promise<Opened>; doctor: () => Promise<string>; asked: () => Promise<string[]> }> {
+  const made = await tempWorkspace({ 'a.txt': 'one\n' })
+  const config = { automation, tools: { max_repeated_tool_calls: 0 }, mcp: { servers: { s: { command: process.execPath, args: [fixture, made.home, how, at] } } } }
+  await made.write('../home/.vtcode/vtcode.config.json', JSON.stringify(config))
+  return Object.assign(made, {
+    boot: () => opened(made),
+    doctor: async () => (await vtcode(made, ['doctor'])).stdout,
+    asked: async () => ((await made.read('../home/asked')) ?? '').split('\n'),
+  })
+}
+const echo = (vt: Kernel, text = 'x') => vt.call('mcp__s__echo', { text })
+const goesOn = async (vt: Kernel): Promise<void> => expect(await vt.call('unified_file', { action: 'read', path: 'a.txt' })).toMatchObject({ ok: true, text: 'one\n' })
+const isNamed = async ({ doctor }: { doctor: () => Promise<string> }, what: RegExp): Promise<void> => expect(await doctor()).toMatch(what)
+
+describe('a server', () => {
+  it('that changes its tools while it is called ends that call as it began, and is obeyed no further', async () => {
+    await using made = await place('changing')
+    await using vt = await made.boot()
+    expect(await echo(vt)).toMatchObject({ ok: true, text: 'again x' })
+    await expect.poll(() => vt.diagnostics().map(({ message }) => message).join(), { timeout: 10_000 }).toContain('is not what it was')
+    expect(await echo(vt)).toMatchObject({ ok: false, error: { code: 'VT_MCP_TOOL_CHANGED' } })
+    await goesOn(vt)
+    await isNamed(made, /VT_MCP_TOOL_CHANGED.* echo of the MCP server s is not what it was/)
+  })
+
+  it('that announces changed lists 10,000 times a second is asked a few times, and costs other calls little', async () => {
+    await using made = await place('storm')
+    await using vt = await made.boot()
+    expect(await echo(vt)).toMatchObject({ ok: true })
+    for (let n = 0; n < 30; n++) {
+      await goesOn(vt)
+      expect(await echo(vt, String(n))).toMatchObject({ ok: true, text: `again ${n}` })
+    }
+    const lists = (await made.asked()).filter((method) => method === 'tools/list').length
+    expect(lists).toBeLessThan(12)
+    await isNamed(made, /VT_MCP_NOTED.*announced changed lists faster than anybody can read them/)
+  })
+
+  it('that lists 10,000 tools offers none, and one that grows to that keeps those it had', async () => {
+    await using made = await place('many')
+    await using vt = await made.boot()
+    expect(vt.list().filter(({ slot }) => slot.startsWith('mcp__s'))).toEqual([])
+    await goesOn(vt)
+    await isNamed(made, /it offers 10000 tools, and 2000 is the most/)
+    await using growing = await place('grows')
+    await using other = await growing.boot()
+    expect(await echo(other)).toMatchObject({ ok: true })
+    await expect.poll(growing.doctor, { timeout: 20_000 }).toMatch(/its changed list cannot be taken: it offers 10000 tools/)
+    expect(await echo(other, 'y')).toMatchObject({ ok: true, text: 'again y' })
+  })
+
+  it('that answers out of order, and to questions nobody asked, answers each call with its own', async () => {
+    await using made = await place('disorder')
+    await using vt = await made.boot()
+    const results = await Promise.all(['a', 'b', 'c'].map((text) => echo(vt, text)))
+    expect(results).toMatchObject(['a', 'b', 'c'].map((text) => ({ ok: true, text: `again ${text}` })))
+  })
+
+  it('that closes its pipe in the middle of a message fails that call, and is started again by the next', async () => {
+    await using made = await place('halfway')
+    await using vt = await made.boot()
+    for (let n = 0; n < 2; n++) expect(await echo(vt)).toMatchObject({ ok: false, error: { code: 'VT_MCP_DISCONNECTED', message: expect.stringContaining('in the middle of a message') } })
+    await goesOn(vt)
+    await isNamed(made, /VT_MCP_NOTED.*it closed its pipe in the middle of a message/)
+  })
+
+  it('that sends 64 MB is cut off', async () => {
+    await using made = await place('large')
+    await using vt = await made.boot()
+    expect(await echo(vt)).toMatchObject({ ok: false, error: { code: 'VT_MCP_DISCONNECTED', message: expect.stringContaining('more than 32 MiB') } })
+    await goesOn(vt)
+    await isNamed(made, /VT_MCP_NOTED.*it sent a message of more than 32 MiB/)
+  }, 60_000)
+
+  it.each([
+    ['initialize', /cannot be started/],
+    ['tools/list', /cannot be started/],
+    ['notifications/initialized', /cannot be started/],
+    ['prompts/list', /cannot be started/],
+  ])('that dies at %s is named with what it said, and everything else goes on', async (at, named) => {
+    await using made = await place('dies', at)
+    await using vt = await made.boot()
+    expect(await echo(vt)).toMatchObject({ ok: false, error: { code: 'VT_TOOL_UNKNOWN' } })
+    await goesOn(vt)
+    await isNamed(made, named)
+    await made.write('../home/healed', '')
+    await vt.reload()
+    expect(await echo(vt)).toMatchObject({ ok: true })
+  })
+
+  it.each([
+    ['tools/call', 'mcp__s__echo', { text: 'x' }],
+    ['resources/list', 'mcp__s__resources', {}],
+    ['resources/read', 'mcp__s__resources', { uri: 'a://b' }],
+    ['prompts/get', 'prompt/mcp__s__ask', {}],
+  ])('that dies at %s fails that call, is named, and is started again by the next', async (at, slot, input) => {
+    await using made = await place('dies', at)
+    await using vt = await made.boot()
+    expect(await vt.call(slot, input)).toMatchObject({ ok: false, error: { code: 'VT_MCP_DISCONNECTED', retryable: true } })
+    await goesOn(vt)
+    await isNamed(made, /VT_MCP_NOTED.*it ended in the middle of a call/)
+    await made.write('../home/healed', '')
+    expect(await vt.call(slot, input)).toMatchObject({ ok: true })
+  })
+
+  it('that lists what is no tool offers the rest, and what is wrong is named with the entry and the field', async () => {
+    await using made = await place('faulty')
+    await using vt = await made.boot()
+    expect(await echo(vt)).toMatchObject({ ok: true })
+    const said = vt.diagnostics().filter(({ code }) => code === 'VT_MCP_NOTED').map(({ message }) => message)
+    expect(said).toEqual([
+      'The MCP server s lists what is no tool: tools[1] (broken): inputSchema.type is "string", "object" is needed.',
+      'The MCP server s lists what is no tool: tools[2]: name is a number, text is needed.',
+      'The MCP server s lists what is no tool: tools[3] (lists): inputSchema is a list, an object is needed.',
+      'The MCP server s lists what is no tool: tools[4]: it is a string, an object is needed.',
+      'The MCP server s lists what is no tool: tools[5] (echo): name is that of an earlier tool.',
+    ])
+    await isNamed(made, /tools\[1\] \(broken\): inputSchema\.type is "string"/)
+  })
+})
+
+it('where more servers are configured than may be connected, those that were only asked make room, and doctor says when the number is the reason', async () => {
+  await using made = await tempWorkspace({ 'a.txt': 'one\n' })
+  const server = (name: string) => ({ command: process.execPath, args: [fixture, made.home, name] })
+  const servers = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, server(name)]))
+  const config = { automation, mcp: { max_connections: 2, servers } }
+  await made.write('../home/.vtcode/vtcode.config.json', JSON.stringify(config))
+  await using vt = await opened(made)
+  const call = (name: string) => vt.call(`mcp__${name}__echo`, { text: name })
+  expect(await call('a')).toMatchObject({ ok: true })
+  expect(await call('b')).toMatchObject({ ok: true })
+  expect(await call('c')).toMatchObject({ ok: false, error: { code: 'VT_MCP_START', message: expect.stringContaining('2 servers are connected already, which is the most that mcp.max_connections allows') } })
+  expect(await call('a')).toMatchObject({ ok: true })
+  expect((await vtcode(made, ['doctor'])).stdout).toMatch(/MCP server c .*it could not be connected: 2 servers are connected already/)
+})

@@ -1,0 +1,104 @@
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import type { Config } from 'vtcode'
+import { bootKernel, tempWorkspace, type TempWorkspace } from 'vtcode/test'
+import { call, home, startPeer, vtcode as agent } from '../../../support/peer.js'
+import { bin, surroundings, vtcode } from '../../../support/program.js'
+
+const fixture = fileURLToPath(new URL('../../../fixtures/mcp/schemas.mjs', import.meta.url))
+const config = { automation: { full_auto: { enabled: true, allowed_tools: ['read', 'write', 'exec', 'net'] } }, mcp: { servers: { s: { command: process.execPath, args: [fixture] } } } } as Config
+
+/** A tool, what a caller gives it, and what has to reach the server; without the third the same. */
+const reaches: [string, object, object?][] = [
+  ['unassign', { issue: 7, assignee: null }],
+  ['unassign', { issue: 7, assignee: 'ada' }],
+  ['nullable', { any_of: null, referred: null, choice: null, untyped: null, open_api: null, never: null }, { any_of: null, referred: null, choice: null, untyped: null, open_api: null }],
+  ['anything', { a: 1, input: { deep: [null] }, 'x.0': '', response_formats: null }],
+  ['anything', { params: { a: 1 } }],
+  ['set_env', { PATH: '/bin', path: '/sbin', EMPTY: '' }],
+  ['mixed', { name: 'n', Name: 'N', na_me: 3 }],
+  ['headers', { name: 'n', 'X-A': 'a' }],
+  ['either', { id: 1 }],
+  ['either', { name: 'n', more: true }],
+  ['evaluated', { a: 'x', b: 'y' }],
+  ['closed', { Name: 'n' }, { name: 'n' }],
+  ['nothing', {}],
+  ['default_null', {}],
+  ['default_null', { page: 2 }],
+  ['draft_04', { n: 1, m: 9 }],
+  ['draft_03', { n: 3, list: ['a', 1] }],
+  ['words', { empty: '', text: 'x', typed: 1, same: ['a', 'a'] }],
+  ['pattern', { code: 'ab' }],
+]
+const refused: [string, object, string][] = [
+  ['unassign', { issue: 7 }, 'VT_INPUT_MISSING'],
+  ['set_env', { A: [1] }, 'VT_INPUT_INVALID'],
+  ['headers', { other: 'n' }, 'VT_INPUT_UNKNOWN'],
+  ['either', {}, 'VT_INPUT_MISSING'],
+  ['evaluated', { c: 'x' }, 'VT_INPUT_UNKNOWN'],
+  ['closed', { nme: 'n' }, 'VT_INPUT_UNKNOWN'],
+  ['nothing', { a: 1 }, 'VT_INPUT_UNKNOWN'],
+  ['draft_04', { n: 0 }, 'VT_INPUT_INVALID'],
+]
+
+describe('what a foreign schema allows reaches the server', () => {
+  it('from the library, and nothing beside it', async () => {
+    await using vt = await bootKernel({ config })
+    for (const [tool, input, arrives = input] of reaches) {
+      const result = await vt.call(`mcp__s__${tool}`, input)
+      expect([tool, result.ok ? JSON.parse(result.text!) : result.error]).toEqual([tool, arrives])
+    }
+    for (const [tool, input, code] of refused) expect([tool, await vt.call(`mcp__s__${tool}`, input)]).toMatchObject([tool, { ok: false, error: { code } }])
+    expect(vt.kernel.diagnostics().filter(({ message }) => message.includes('mcp__s__'))).toEqual([])
+  })
+
+  it('also a name that every object has', async () => {
+    await using vt = await bootKernel({ config })
+    const result = await vt.call('mcp__s__anything', '{"__proto__":{"polluted":1},"constructor":2}')
+    expect(result).toMatchObject({ ok: true, text: '{"__proto__":{"polluted":1},"constructor":2}' })
+    expect(({} as { polluted?: number }).polluted).toBeUndefined()
+  })
+
+  it('from the command line', async () => {
+    await using place = await withServer()
+    const said = async (...words: string[]): Promise<unknown> => {
+      const { stdout, stderr } = await vtcode(place, ['--mode', 'full-auto', 'call', ...words])
+      expect(stderr).toBe('')
+      return JSON.parse(JSON.parse(stdout).text)
+    }
+    expect(await said('mcp__s__unassign', '--input', '{"issue":7,"assignee":null}')).toEqual({ issue: 7, assignee: null })
+    expect(await said('mcp__s__set_env', '--PATH', '/bin', '--path', '/sbin')).toEqual({ PATH: '/bin', path: '/sbin' })
+    expect(await said('mcp__s__either', '--id', '1')).toEqual({ id: 1 })
+  })
+
+  it('over MCP', async () => {
+    await using place = await withServer()
+    const client = new Client({ name: 'test', version: '1' })
+    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, '--mode', 'full-auto', 'mcp'], cwd: place.root, env: surroundings(place), stderr: 'ignore' }))
+    const { tools } = await client.listTools()
+    expect(tools.find(({ name }) => name === 'mcp__s__either')?.inputSchema.properties).toMatchObject({ id: { type: 'integer' }, name: { type: 'string' } })
+    for (const [tool, input, arrives = input] of reaches) {
+      const { content } = await client.callTool({ name: `mcp__s__${tool}`, arguments: input as Record<string, unknown> })
+      expect([tool, JSON.parse((content as { text: string }[])[0]!.text)]).toEqual([tool, arrives])
+    }
+    await client.close()
+  })
+
+  it('from the agent', async () => {
+    const calls = reaches.map(([tool, input], at) => call(`mcp__s__${tool}`, input, `c${at}`))
+    await using peer = await startPeer([{ toolCalls: calls }, { content: 'Done.' }])
+    await using place = await home(peer, {}, { settings: config })
+    const { code, err } = await agent(place, ['--mode', 'full-auto', 'exec', 'call them'])
+    expect([code, err]).toEqual([0, expect.stringContaining('success')])
+    const answers = peer.bodies[1].messages.filter(({ role }: { role: string }) => role === 'tool').map(({ content }: { content: string }) => JSON.parse(content))
+    expect(answers).toEqual(reaches.map(([, input, arrives = input]) => arrives))
+  })
+})
+
+async function withServer(): Promise<TempWorkspace> {
+  const place = await tempWorkspace()
+  await place.write('../home/.vtcode/vtcode.config.yaml', JSON.stringify(config))
+  return place
+}
