@@ -1,5 +1,6 @@
 export { approver } from './approver.js'
 export { runCommand, verb } from './commands.js'
 export { CallUsageError, readInput, takeTool } from './flags.js'
+export { filledPrompt, promptHelp, promptNamed } from './prompts.js'
 export { asker } from './questions.js'
 export { columns, confirmed, fitTerminal, growingTerminalText, interactive, oneLine, paint, printable, say, type Paint } from './terminal.js'

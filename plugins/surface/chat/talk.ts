@@ -1,8 +1,7 @@
 import type { Io, Kernel, Mode } from '../../../core/index.js'
 import { notAppliedLines, printFailure, summary } from '../../agent/cli/index.js'
 import type { Agent } from '../../agent/index.js'
-import { fitTerminal, interactive, oneLine, say } from '../../lib/terminal/index.js'
-import { filledPrompt, promptHelp, promptNamed } from './prompts.js'
+import { filledPrompt, fitTerminal, interactive, oneLine, promptHelp, promptNamed, say } from '../../lib/terminal/index.js'
 
 export const help = `/help shows this, /mode says the mode and /mode auto changes it, /compact [what matters] shortens the conversation,
 /goal <text> goes on until it is met (lines that begin with verify: name commands that prove it), /goal shows it, /goal clear ends it, /quit ends.

@@ -26,7 +26,8 @@ export async function askServers(home: string, names: readonly string[], { yes }
     else left++
     if (io.signal.aborted) return 1
   }
-  if (left > 0 && !interactive(io)) say(io, 'error', `${left} not agreed to, and there is no terminal to ask at. To agree to what is shown: vtcode trust server ${waiting.map(({ server }) => oneLine(server)).join(' ')} --yes`)
+  const command = `vtcode trust server ${waiting.map(({ server }) => oneLine(server)).join(' ')} --yes`
+  if (left > 0 && !interactive(io)) say(io, 'error', `${left} not agreed to, and there is no terminal to ask at. To agree to what is shown: ${command}`)
   return left === 0 ? 0 : 1
 }
 

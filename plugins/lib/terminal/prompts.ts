@@ -1,6 +1,8 @@
-import type { Io, Kernel, Offer } from '../../../core/index.js'
-import { successText } from '../../lib/base/index.js'
-import { approver, asker, interactive, oneLine, say } from '../../lib/terminal/index.js'
+import type { Io, Kernel, Offer } from '../../../core/kernel/index.js'
+import { successText } from '../base/index.js'
+import { approver } from './approver.js'
+import { asker } from './questions.js'
+import { interactive, oneLine, say } from './terminal.js'
 
 /** Words that mean something else in every chat. */
 const ours = new Set(['/help', '/mode', '/goal', '/compact', '/quit', '/exit', '/steer'])
