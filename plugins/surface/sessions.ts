@@ -21,7 +21,11 @@ export default async function sessions(kernel: Kernel, argv: string[], io: Io): 
     holding(here, id, async (store) => store.write('manifest.json', JSON.stringify({ ...(JSON.parse((await store.read('manifest.json')) ?? '{}') as object), ...mark })))
   const listing = command.command('list', { isDefault: true }).option('--json').option('--all', 'those of other workspaces too')
   listing.action((how: { json?: true; all?: true }) => list(here, how))
-  command.command('show <id>').option('--json', 'as it is printed anyway').action((id: string) => show(here, id))
+  command
+    .command('show <id>')
+    .option('--json', 'as it is printed anyway')
+    .option('--certificate', 'what proved its work, for `vtcode verify`')
+    .action((id: string, { certificate }: { certificate?: true }) => (certificate ? certify(here, id) : show(here, id)))
   command.command('rename <id> <title...>').action((id: string, title: string[]) => marked(id, { title: title.join(' ').slice(0, 160) }))
   command.command('flag <id>').addArgument(command.createArgument('<flag>').choices(['no-export'])).action((id: string) => marked(id, { no_export: true }))
   command.command('repair <id>').option('--json').action((id: string, { json }: { json?: true }) =>
@@ -85,6 +89,11 @@ const adopt = (here: SessionCommand, id: string): Promise<void> =>
     await sessions.noteSession(id, workspace.root, io.env)
     await sessions.findSession(workspace, id, io.env)
     io.stdout.write(`${oneLine(`${id} is one of your sessions now; it begins with: ${one.title ?? one.first_prompt}`)}\n`)
+  })
+
+const certify = (here: SessionCommand, id: string): Promise<void> =>
+  inWorkspace(here, async (workspace) => {
+    here.io.stdout.write(`${await here.sessions.certificateOfSession(workspace, id)}\n`)
   })
 
 const show = (here: SessionCommand, id: string): Promise<void> =>

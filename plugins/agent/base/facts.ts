@@ -1,6 +1,7 @@
 import type { Effect, Mode } from '../../../core/base/index.js'
 import { isQuiet } from './effects.js'
-import type { Msg, ProofRun, RefusedChange, RevertScope, Summary, Tracker, VerificationResult } from './types.js'
+import type { FileHash, ProofRun, Tracker, VerificationResult } from './finish_types.js'
+import type { Msg, RefusedChange, RevertScope, Summary } from './types.js'
 
 export type Fact =
   | { kind: 'segment'; segment_id: string; model: string; prompt: string; tools: string }
@@ -22,7 +23,7 @@ export type Fact =
   | { kind: 'goal'; text: string; verify: string[] }
   | { kind: 'goal_end'; how: 'met' | 'cleared' }
   /** `changes`: how many calls that may change something the model had made by then. */
-  | { kind: 'verified'; result: VerificationResult; commands: ProofRun[]; changes: number }
+  | { kind: 'verified'; result: VerificationResult; commands: ProofRun[]; changes: number; files: FileHash[] }
   /** Its text lies in `prompts/<sha256>`. */
   | { kind: 'artifact'; name: 'blocked'; sha256: string }
   | { kind: 'note'; text: string }

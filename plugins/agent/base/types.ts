@@ -1,4 +1,5 @@
 import type { Effect, JsonObject, Mode } from '../../../core/base/index.js'
+import type { Verification } from './finish_types.js'
 
 export type MessageOrigin = 'prompt' | 'queue' | 'schedule' | 'harness' | 'parent' | 'instructions'
 /** What a provider notes on its parts, such as signatures; it goes back to that provider unchanged, and to no other. */
@@ -68,32 +69,6 @@ export interface RefusedChange extends NotApplied {
   next?: string
   by?: 'person'
 }
-export type TaskStatus = 'pending' | 'in_progress' | 'completed' | 'blocked'
-/** A step of a task; every text is one line without spaces around it. */
-export interface TrackerItem {
-  description: string
-  status: TaskStatus
-  files?: string[]
-  outcome?: string
-  /** Commands that prove it. */
-  verify?: string[]
-}
-/** The steps of the task under way. */
-export interface Tracker {
-  title: string
-  items: TrackerItem[]
-  notes?: string
-}
-/** A command of a verification that ran to its end. */
-export interface ProofRun {
-  command: string
-  exit_code: number | null
-  timed_out: boolean
-  duration_ms: number
-  /** SHA-256 of what it printed, times left out, in hex. */
-  digest: string
-}
-export type VerificationResult = 'passed' | 'failed' | 'not_run'
 export type RevertScope = 'conversation' | 'code' | 'both'
 /** The summary of a conversation, made when it is compacted. */
 export interface Summary {
@@ -273,11 +248,6 @@ export type OutcomeCode =
   | 'cancelled'
   | 'unknown'
 export type Subtype = 'success' | 'error_during_execution' | 'error_max_turns' | 'error_max_budget_usd' | 'cancelled'
-/** What the last verification of a run came to, command by command. */
-export interface Verification {
-  result: VerificationResult | 'none'
-  commands: readonly ProofRun[]
-}
 /** How a run ended. */
 export interface RunOutcome {
   session_id: string

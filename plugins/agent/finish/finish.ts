@@ -7,7 +7,7 @@ import { handOff, showHandoff } from './handoff.js'
 import type { FinishState } from './state.js'
 import { addItem, createTracker, isOpen, itemLines, updateTracker, type GivenItem, type GivenTracker, type ItemUpdate } from './tracker.js'
 import { TrackerFile } from './tracker_file.js'
-import { commandsOf, runProofs, type Verified } from './verification.js'
+import { commandsOf, hashesOf, runProofs, type Verified } from './verification.js'
 
 /** A conversation with what it has to finish. */
 export interface FinishConversation extends Conversation {
@@ -113,7 +113,7 @@ export class Finish implements Completion {
     if (commands.length === 0) return undefined
     this.last = await runProofs(thread, commands, agreed, signal)
     const { result, commands: ran, refused } = this.last
-    await thread.commit({ kind: 'verified', result, commands: ran, changes: thread.state.changes })
+    await thread.commit({ kind: 'verified', result, commands: ran, changes: thread.state.changes, files: await hashesOf(thread.workspace, thread.state.touched) })
     for (const { command, hint } of refused) {
       if (this.remarked.has(command)) continue
       this.remarked.add(command)

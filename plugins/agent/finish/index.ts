@@ -1,5 +1,7 @@
+export { certificateOf, differencesOf, readCertificate, type Certificate } from './certificate.js'
 export { decide, type Circumstances, type Decision } from './decide.js'
 export { Finish, type FinishOptions } from './finish.js'
 export { finishing, type FinishState } from './state.js'
 export { addItem, createTracker, updateTracker } from './tracker.js'
 export { parseTracker, trackerText } from './tracker_text.js'
+export { hashesOf, proofOf, runner } from './verification.js'

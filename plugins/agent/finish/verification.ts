@@ -1,6 +1,6 @@
 import { sha256, type JsonObject, type Result } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { isQuiet, meaningOf, textOfResult, type CallPart, type ProofRun, type ThreadItem, type VerificationResult } from '../base/index.js'
+import { isQuiet, meaningOf, textOfResult, type CallPart, type FileHash, type ProofRun, type ThreadItem, type VerificationResult } from '../base/index.js'
 import { HumanInput, outcomeOf, reportCall, timeless } from '../loop/index.js'
 import type { Conversation } from '../session/index.js'
 import type { FinishState } from './state.js'
@@ -53,7 +53,8 @@ async function hasTests(workspace: Workspace): Promise<boolean> {
   }
 }
 
-const runner = 'unified_exec/run'
+/** What runs the commands. */
+export const runner = 'unified_exec/run'
 
 /** Runs the commands one after the other, under the policies, each to its end; the first that fails is the last. `agreed` are those that the person who started the run named. */
 export async function runProofs(thread: Conversation, commands: readonly string[], agreed: readonly string[], signal: AbortSignal): Promise<Verified> {
@@ -96,9 +97,18 @@ async function runCommand(thread: Conversation, command: string, agreed: boolean
   await reportCall(thread, invocation, { meaning, result, answer, changes: (await changed?.(call_id).catch(() => [])) ?? [], duration_ms, outcome: outcomeOf(result, signal.aborted, human.decision) })
   signal.throwIfAborted()
   if (!result.ok && result.error.code.startsWith('VT_POLICY_')) return { command, hint: result.error.hint }
-  const { exit_code, timed_out, printed } = endedAs(result)
-  return { command, exit_code, timed_out, duration_ms, digest: sha256(timeless(printed)), says: saysOf(printed, answer.spool_path) }
+  return { ...proofOf(command, result, duration_ms), says: saysOf(endedAs(result).printed, answer.spool_path) }
 }
+
+/** What is kept of a command that ran. */
+export function proofOf(command: string, result: Result, duration_ms: number): ProofRun {
+  const { exit_code, timed_out, printed } = endedAs(result)
+  return { command, exit_code, timed_out, duration_ms, digest: sha256(timeless(printed)) }
+}
+
+/** The files as they are now. */
+export const hashesOf = (workspace: Workspace, paths: readonly string[]): Promise<FileHash[]> =>
+  Promise.all([...paths].sort().map(async (path) => ({ path, sha256: await workspace.read(path).then(sha256, () => null) })))
 
 function endedAs(result: Result): Pick<ProofRun, 'exit_code' | 'timed_out'> & { printed: string } {
   if (!result.ok) return { exit_code: null, timed_out: false, printed: textOfResult(result).text }

@@ -17,9 +17,7 @@ const wordsKept = 4
  */
 export async function fork<S extends ConversationState>(workspace: Workspace, from: string, to: string, mode: ForkMode, { clock, table }: { clock: Clock; table: StateTable<S> }): Promise<void> {
   const parent = `${callsFolder}/${from}`
-  const text = validId(from) ? await journalOf(workspace, parent) : undefined
-  if (text === undefined) throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${from}' in this workspace.`)
-  const { records } = readOwnJournal(text, from, markOf(workspace, from))
+  const records = await recordsOf(workspace, from)
   const manifest = asManifest((await workspace.text(`${parent}/manifest.json`).catch(() => '')) || '{}')
   const whole = closed(records, table)
   const store = await openStore(workspace, to, { must_exist: false })
@@ -33,6 +31,13 @@ export async function fork<S extends ConversationState>(workspace: Workspace, fr
   } finally {
     await store.close()
   }
+}
+
+/** What a session's journal says, whoever holds it. Throws VT_SESSION_NOT_FOUND, VT_SESSION_CORRUPT, VT_SESSION_FOREIGN. */
+export async function recordsOf(workspace: Workspace, id: string): Promise<readonly JournalRecord[]> {
+  const text = validId(id) ? await journalOf(workspace, `${callsFolder}/${id}`) : undefined
+  if (text === undefined) throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${id}' in this workspace.`)
+  return readOwnJournal(text, id, markOf(workspace, id)).records
 }
 
 /** The text of a journal, which somebody else may hold; `undefined` where there is none. */

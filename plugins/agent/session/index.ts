@@ -1,7 +1,7 @@
 export { approvalOf, approvalsIn, removeApproval, writeApproval, type PendingApproval } from './approval_files.js'
 export type { Conversation, ConversationApprovals, ConversationContext, ConversationHooks } from './conversation.js'
 export { FileSnapshots } from './file_snapshots.js'
-export { fork } from './fork.js'
+export { fork, recordsOf } from './fork.js'
 export { isHeld } from './lock.js'
 export { lineOf, readJournal } from './journal.js'
 export { asManifest, listSessions, type SessionManifest } from './manifest.js'

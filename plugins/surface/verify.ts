@@ -1,0 +1,55 @@
+import { openWorkspace, type Io, type Kernel, type Workspace } from '../../core/index.js'
+import { approver, columns, confirmed, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
+
+type Agent = typeof import('../agent/cli/index.js')
+interface Certified {
+  certificate: import('../agent/cli/index.js').Certificate
+  workspace: Workspace
+}
+
+/** `vtcode verify`: what a certificate says, judged by the policies in force and run again, if somebody at a terminal wants that. */
+export default async function verify(kernel: Kernel, argv: string[], io: Io): Promise<number> {
+  let code = 0
+  const command = verb('verify', 'Shows what a certificate says, asks, runs its commands again and says what is different. It shows damage, not who made it.', io)
+    .argument('<certificate>', 'the file, a path in the workspace')
+    .action(async (file: string) => {
+      code = await check(kernel, file, io)
+    })
+  return runCommand(command, argv, () => code)
+}
+
+async function check(kernel: Kernel, file: string, io: Io): Promise<number> {
+  const agent = await import('../agent/cli/index.js')
+  const workspace = openWorkspace(kernel.workspace, kernel)
+  try {
+    const certificate = await agent.readCertificate(await workspace.text(file, { max_bytes: 1024 * 1024 }))
+    io.stdout.write(`${oneLine(`Session ${certificate.session_id}, ${certificate.created_at}, ${certificate.model ?? 'no model'}: ${certificate.result}`)}\n`)
+    const rows = await Promise.all(certificate.commands.map(async ({ command, exit_code }) => [command, `exit ${exit_code ?? '-'}`, (await kernel.explain(agent.runner, { command })).verdict].map(oneLine)))
+    if (rows.length > 0) io.stdout.write(columns(rows))
+    return await compare(kernel, agent, { certificate, workspace }, io)
+  } catch (error) {
+    return agent.printFailure(kernel, error, io)
+  } finally {
+    workspace.close()
+  }
+}
+
+async function compare(kernel: Kernel, agent: Agent, { certificate, workspace }: Certified, io: Io): Promise<number> {
+  const { commands, files } = certificate
+  const ran: Parameters<Agent['differencesOf']>[1]['ran'][number][] = []
+  const left: string[] = []
+  const { timeout_secs } = agent.agentSettings(kernel).harness.verification
+  const wanted = commands.length > 0 && interactive(io) && (await confirmed(io, `Run ${commands.length === 1 ? 'this command' : `these ${commands.length} commands`} in ${kernel.workspace}?`))
+  for (const { command } of commands) {
+    const began = Date.now()
+    const result = wanted ? await kernel.call(agent.runner, { command, timeout_secs }, { signal: io.signal, surface: 'verify', approve: approver(io) }) : undefined
+    if (!result || (!result.ok && result.error.code.startsWith('VT_POLICY_'))) left.push(command)
+    else ran.push(agent.proofOf(command, result, Date.now() - began))
+  }
+  const different = agent.differencesOf(certificate, { files: await agent.hashesOf(workspace, files.map(({ path }) => path)), ran })
+  for (const one of different) io.stdout.write(`different: ${oneLine(one)}\n`)
+  for (const one of left) io.stdout.write(`not run: ${oneLine(one)}\n`)
+  if (left.length > 0 && !interactive(io)) say(io, 'info', 'Nothing is run unasked: at a terminal `vtcode verify` asks.')
+  if (different.length === 0) io.stdout.write(`${files.length} files and ${ran.length} of ${commands.length} commands are as they were.\n`)
+  return different.length === 0 && left.length === 0 && certificate.result === 'passed' ? 0 : 1
+}

@@ -1,0 +1,95 @@
+import { existsSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { spawn } from 'node-pty'
+import { describe, expect, it } from 'vitest'
+import { hold } from '../../support/inside.js'
+import { call, home, startPeer, vtcode, type Answer, type Home } from '../../support/peer.js'
+
+const write = (path: string, content: string): Answer => ({ toolCalls: [call('unified_file', { action: 'write', path, content })] })
+const done: Answer = { content: 'Done.' }
+const bin = new URL('../../../dist/core/bin.js', import.meta.url).pathname
+
+/** A run whose work `cat made.txt` proves, and its certificate in a file. */
+async function certified(): Promise<{ at: Home; text: string; certificate: any }> {
+  const peer = hold(await startPeer([write('made.txt', 'one\n'), done]))
+  const at = hold(await home(peer, {}, { settings: { agent: { model: 'peer/m' }, sandbox: { mode: 'off' } } }))
+  expect((await vtcode(at, ['exec', '--quiet', '--session-id', 'ses_one', '--verify', 'cat made.txt', 'go'])).code).toBe(0)
+  const { code, out } = await vtcode(at, ['sessions', 'show', 'ses_one', '--certificate'])
+  expect(code).toBe(0)
+  writeFileSync(join(at.root, 'certificate.json'), out)
+  return { at, text: out, certificate: JSON.parse(out) }
+}
+
+/** The program at a terminal, with what is typed at its questions. */
+function atTerminal(at: Home, args: string[], answers: string[]): Promise<{ code: number; shown: string }> {
+  return new Promise((resolve) => {
+    const terminal = spawn(process.execPath, [bin, ...args], { cwd: at.root, env: { ...at.env, TERM: 'xterm' }, cols: 200 })
+    let shown = ''
+    let asked = 0
+    terminal.onData((data) => {
+      shown += data
+      const questions = shown.split(/\[y\/N[^\]]*\] /).length - 1
+      while (asked < questions) terminal.write(`${answers[asked++] ?? 'n'}\r`)
+    })
+    terminal.onExit(({ exitCode }) => resolve({ code: exitCode, shown }))
+  })
+}
+
+describe('a certificate', () => {
+  it('says what proved the work: commands, files, model and prompt, under its own digest', async () => {
+    const { certificate, text } = await certified()
+    expect(certificate).toMatchObject({
+      type: 'vtcode.certificate', version: 1, session_id: 'ses_one', model: 'peer/m', prompt_sha256: expect.stringMatching(/^[0-9a-f]{64}$/), result: 'passed', tracker: null,
+      commands: [{ command: 'cat made.txt', exit_code: 0, timed_out: false }], files: [{ path: 'made.txt', sha256: '2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806' }],
+    })
+    expect(text).toBe(`${JSON.stringify(certificate)}\n`)
+  })
+  it('of a session that proved nothing is refused', async () => {
+    const at = hold(await home(hold(await startPeer([done]))))
+    await vtcode(at, ['exec', '--quiet', '--session-id', 'ses_two', 'go'])
+    expect(await vtcode(at, ['sessions', 'show', 'ses_two', '--certificate'])).toMatchObject({ code: 1, out: '', err: expect.stringContaining('VT_CERTIFICATE_NONE') })
+  })
+})
+
+describe('vtcode verify', () => {
+  it('runs nothing where nobody sits at a terminal', async () => {
+    const { at } = await certified()
+    const { code, out, err } = await vtcode(at, ['verify', 'certificate.json'])
+    expect(code).toBe(1)
+    expect(out).toMatch(/^Session ses_one, .*, peer\/m: passed\ncat made\.txt +exit 0 +run\nnot run: cat made\.txt\n1 files and 0 of 1 commands are as they were\.\n$/)
+    expect(err).toContain('at a terminal `vtcode verify` asks')
+  })
+  it('at a terminal asks, runs the commands again and says what is different', async () => {
+    const { at } = await certified()
+    const good = await atTerminal(at, ['verify', 'certificate.json'], ['y', 'y'])
+    expect([good.code, good.shown]).toEqual([0, expect.stringContaining('1 files and 1 of 1 commands are as they were.')])
+    writeFileSync(join(at.root, 'made.txt'), 'two\n')
+    const other = await atTerminal(at, ['verify', 'certificate.json'], ['y', 'y'])
+    expect(other.code).toBe(1)
+    expect(other.shown).toContain('different: made.txt: changed')
+    expect(other.shown).toContain('different: cat made.txt: printed something else')
+    const no = await atTerminal(at, ['verify', 'certificate.json'], ['n'])
+    expect([no.code, no.shown]).toEqual([1, expect.stringContaining('not run: cat made.txt')])
+  })
+  it.each<[string, (text: string) => string, string]>([
+    ['altered by one byte', (text) => text.replace('"exit_code":0', '"exit_code":1'), 'VT_CERTIFICATE_DAMAGED'],
+    ['with another command', (text) => text.replace('cat made.txt', 'touch pwned!'), 'VT_CERTIFICATE_DAMAGED'],
+    ['without a member', (text) => text.replace(/"result":"passed",/, ''), 'VT_CERTIFICATE_INVALID'],
+    ['that is no JSON', () => 'hello', 'VT_CERTIFICATE_INVALID'],
+    ['that is a list', () => '[]', 'VT_CERTIFICATE_INVALID'],
+    ['of a later version', (text) => text.replace('"version":1', '"version":2'), 'VT_CERTIFICATE_INVALID'],
+  ])('refuses one %s', async (_, change, code) => {
+    const { at, text } = await certified()
+    writeFileSync(join(at.root, 'other.json'), change(text))
+    const ran = await atTerminal(at, ['verify', 'other.json'], ['y', 'y'])
+    expect([ran.code, ran.shown]).toEqual([1, expect.stringContaining(code)])
+    expect(existsSync(join(at.root, 'pwned!'))).toBe(false)
+  })
+  it('refuses one of 1 GB and one outside of the workspace', async () => {
+    const { at } = await certified()
+    writeFileSync(join(at.root, 'large.json'), '')
+    truncateSync(join(at.root, 'large.json'), 1024 ** 3)
+    expect((await vtcode(at, ['verify', 'large.json'])).code).toBe(1)
+    expect(await vtcode(at, ['verify', '/etc/passwd'])).toMatchObject({ code: 1, err: expect.stringContaining('leads outside the workspace') })
+  })
+})
