@@ -12,5 +12,5 @@ export { agentSettings, type AgentSettings, type RunLimits } from './settings.js
 export type {
   CallOutcome, CallPart, CompactTrigger, EventBody, FileChange, FinishReason, GroundedFact, HarnessEvent, ItemStatus, MessageOrigin,
   MessagePart, Msg, NewThreadItem, NotApplied, OutcomeCode, ReasoningPart, RefusedChange, ResultPart, RevertScope, RunOutcome, SegmentReason, Subtype, Summary, TextPart,
-  ThreadEvent, ThreadItem, TokenBreakdown, TurnCounts, Usage, VerificationResult,
+  ThreadEvent, ThreadItem, TokenBreakdown, TurnCounts, Usage,
 } from './types.js'
