@@ -1,13 +1,12 @@
 import { existsSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { spawn } from 'node-pty'
 import { describe, expect, it } from 'vitest'
 import { hold } from '../../support/inside.js'
 import { call, home, startPeer, vtcode, type Answer, type Home } from '../../support/peer.js'
+import { typing } from '../../support/terminal.js'
 
 const write = (path: string, content: string): Answer => ({ toolCalls: [call('unified_file', { action: 'write', path, content })] })
 const done: Answer = { content: 'Done.' }
-const bin = new URL('../../../dist/core/bin.js', import.meta.url).pathname
 
 /** A run whose work `cat made.txt` proves, and its certificate in a file. */
 async function certified(): Promise<{ at: Home; text: string; certificate: any }> {
@@ -21,18 +20,15 @@ async function certified(): Promise<{ at: Home; text: string; certificate: any }
 }
 
 /** The program at a terminal, with what is typed at its questions. */
-function atTerminal(at: Home, args: string[], answers: string[]): Promise<{ code: number; shown: string }> {
-  return new Promise((resolve) => {
-    const terminal = spawn(process.execPath, [bin, ...args], { cwd: at.root, env: { ...at.env, TERM: 'xterm' }, cols: 200 })
-    let shown = ''
-    let asked = 0
-    terminal.onData((data) => {
-      shown += data
-      const questions = shown.split(/\[y\/N[^\]]*\] /).length - 1
-      while (asked < questions) terminal.write(`${answers[asked++] ?? 'n'}\r`)
-    })
-    terminal.onExit(({ exitCode }) => resolve({ code: exitCode, shown }))
+async function atTerminal(at: Home, args: string[], answers: string[]): Promise<{ code: number; shown: string }> {
+  const { terminal, end } = await typing(at, args)
+  let shown = ''
+  let asked = 0
+  terminal.onData((data) => {
+    shown += data
+    for (const questions = shown.split(/\[y\/N[^\]]*\] /).length - 1; asked < questions; asked++) terminal.write(`${answers[asked] ?? 'n'}\r`)
   })
+  return { code: (await end()).code, shown }
 }
 
 describe('a certificate', () => {
