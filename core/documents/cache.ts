@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { closeSync, constants, fstatSync, existsSync, lstatSync, mkdirSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { inside, programFile, sha256, version, writeStateSync, type Manifest } from '../base/index.js'
 
@@ -31,7 +31,7 @@ const shelves = new Map<string, ParseCache>()
 
 /** The cache of a user, whose `.vtcode` folder is `home`. A cache inside the workspace is not used, because other people may have written it. */
 export function openShelf(home: string, workspace: string): ParseCache | undefined {
-  if (inside(workspace, home) || (lstatSync(home, { throwIfNoEntry: false }) && inside(workspace, realpathSync(home)))) return undefined
+  if (inside(workspace, home) || (existsSync(home) && inside(workspace, realpathSync(home)))) return undefined
   if (!shelves.has(home)) shelves.set(home, makeShelf(join(home, 'cache', 'manifests')))
   return shelves.get(home)
 }

@@ -196,7 +196,7 @@ class Confined extends WorkspaceReading implements OpenWorkspace {
     const parent = this.reach(path.slice(0, path.lastIndexOf('/')), true, made)
     if (parent.entry) parent.close()
     else {
-      mkdirSync(parent.directory.at(parent.name), { mode: 0o755 })
+      mkdirSync(parent.directory.at(parent.name), { mode: isOwnState(path) ? 0o700 : 0o755 })
       made.push(parent)
       syncDirectory(parent.directory)
     }

@@ -1,22 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { hasTest } from './titles.js'
 
 const project = dirname(dirname(import.meta.dirname))
 const page = readFileSync(join(project, 'docs/security.md'), 'utf8')
 const [promised, notPromised] = page.split('\n## What is not promised\n') as [string, string]
 const named = [...promised.matchAll(/`(test\/[\w/.]+\.ts)` "([^"]+)"/g)].map(([, file, title]) => ({ file: file!, title: title! }))
 
-/** Whether a title stands in a source as a text of its own; a number of a case may stand before it. */
-const has = (file: string, title: string): boolean => {
-  const escaped = title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll("'", "\\\\?'")
-  return new RegExp(`(['"\`])(?:[\\d, ]+: )?${escaped}\\1`).test(readFileSync(join(project, file), 'utf8'))
-}
-
 describe('the page about security', () => {
   it('names tests that exist, by files and titles', () => {
     expect(named.length).toBeGreaterThan(50)
-    const missing = named.filter(({ file, title }) => !existsSync(join(project, file)) || !has(file, title))
+    const missing = named.filter(({ file, title }) => !existsSync(join(project, file)) || !hasTest(file, title))
     expect(missing).toEqual([])
   })
   it('names a test for each promise, and nothing that looks like one and is not', () => {
