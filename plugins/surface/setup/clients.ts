@@ -36,7 +36,8 @@ export const clients: Record<string, EditorClient> = {
   windsurf: { file: ({ home }) => join(home, '.codeium/windsurf/mcp_config.json'), format: 'json', path: ['mcpServers'], entry: (command, { workspace }) => plain([...command, '--workspace', workspace]) },
   cline: { file: clineFile, format: 'json', path: ['mcpServers'], entry: plain },
   gemini: { file: ({ workspace }) => join(workspace, '.gemini/settings.json'), format: 'jsonc', path: ['mcpServers'], entry: plain },
-  qwen: { file: ({ workspace }) => join(workspace, '.qwen/settings.json'), format: 'jsonc', path: ['mcpServers'], entry: plain },
+  // What stands in a workspace it starts only after a yes in its terminal.
+  qwen: { file: ({ home, env }) => join(env['QWEN_HOME'] || join(home, '.qwen'), 'settings.json'), format: 'jsonc', path: ['mcpServers'], entry: plain },
   opencode: { file: ({ workspace }) => either(join(workspace, 'opencode.json'), join(workspace, 'opencode.jsonc')), format: 'jsonc', path: ['mcp'], entry: (command) => ({ type: 'local', command }) },
   amp: { file: ({ home, env }) => env['AMP_SETTINGS_FILE'] || either(join(home, '.config/amp/settings.json'), join(home, '.config/amp/settings.jsonc')), format: 'jsonc', path: ['amp.mcpServers'], entry: plain },
 }

@@ -20,7 +20,7 @@ const files: Record<string, (made: TempWorkspace) => string> = {
   gemini: ({ root }) => join(root, '.gemini/settings.json'),
   opencode: ({ root }) => join(root, 'opencode.json'),
   copilot: ({ home }) => join(home, '.copilot/mcp-config.json'),
-  qwen: ({ root }) => join(root, '.qwen/settings.json'),
+  qwen: ({ home }) => join(home, '.qwen/settings.json'),
   windsurf: ({ home }) => join(home, '.codeium/windsurf/mcp_config.json'),
   cline: ({ home }) => join(home, '.cline/data/settings/cline_mcp_settings.json'),
   amp: ({ home }) => join(home, '.config/amp/settings.json'),
