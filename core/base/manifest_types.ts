@@ -34,6 +34,8 @@ export interface Manifest {
   continues?: boolean
   /** Its answers stay in a conversation whose old answers are cleared. */
   stays_in_context?: boolean
+  /** It tells of other tools, also of those that are not needed yet. */
+  tells_of_tools?: boolean
   /** The face that it belongs to, and nobody else lists or calls. */
   audience?: 'agent'
   /** Words of rules that speak about it beside those that follow from its input and effects; of our own manifests only. */

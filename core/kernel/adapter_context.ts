@@ -3,13 +3,18 @@ import { effectsOf, type Registry } from '../registry/index.js'
 import type { AdapterContext } from './plugin_types.js'
 import type { OnFault } from './uncaught.js'
 
+/** What an adapter left to be done when it is needed. */
+export interface Later {
+  work: () => Promise<void>
+  quick: boolean
+}
 export interface AdapterContextSources {
   settings: Settings
   workspace: string
   home: string
   inspecting: boolean
   /** Where what adapters leave for later is kept; absent where they leave nothing. */
-  later: (() => Promise<void>)[] | undefined
+  later: Later[] | undefined
   env: Record<string, string | undefined>
   waits: Waits
   report: OnFault
@@ -36,7 +41,7 @@ export function adapterContextsOf(sources: AdapterContextSources): { of(adapter:
     workspace,
     home,
     inspecting,
-    ...(later && { later: (work: () => Promise<void>) => void later.push(work) }),
+    ...(later && { later: (work: () => Promise<void>, quick = false) => void later.push({ work, quick }) }),
     env,
     waits,
     report,

@@ -11,7 +11,7 @@ import { bind, isListed, isShown, policyNames, slotsOf, toolInfo, type Registry,
 import { skillFinder, skillLocations, type Skill } from '../skills/index.js'
 import { copyOf, inCopy, needsConsent, openLockVerifier, openTrust, type LockVerifier, type Trust } from '../trust/index.js'
 import { hiddenBy, type OpenWorkspace } from '../workspace/index.js'
-import { adapterContextsOf, rightsOf } from './adapter_context.js'
+import { adapterContextsOf, rightsOf, type Later } from './adapter_context.js'
 import { consentItems } from './consent.js'
 import type { ContextServices } from './context.js'
 import { hooksOf, unknownEvents, type HookGroups } from './lifecycle_hooks.js'
@@ -35,7 +35,7 @@ export interface Generation {
   readonly watched: readonly string[]
   readonly lockVerifier: LockVerifier
   /** What adapters left for later. */
-  readonly later: (() => Promise<void>)[]
+  readonly later: Later[]
   /** The calls that belong to the generation. */
   readonly life: InFlight
   /** Its handlers at work, also those of calls that were aborted. */
@@ -74,7 +74,7 @@ interface Preparation {
   /** The surface only inspects the workspace. */
   readonly inspecting: boolean
   /** What adapters leave for later; absent where the surface waits for them. */
-  readonly later?: (() => Promise<void>)[]
+  readonly later?: Later[]
   readonly lockVerifier: LockVerifier
   readonly withheld: Map<string, Withheld>
   /** The settings with the limits of policies. */

@@ -79,9 +79,9 @@ export interface AdapterContext {
   readonly inspecting: boolean
   /**
    * Present where nobody waits for what has to be started to be known: the work is run when it is needed, and then the next generation is built.
-   * Contract: the work must not reject.
+   * Contract: the work must not reject. `quick` work starts nothing: who tells of tools has it done before.
    */
-  later?(work: () => Promise<void>): void
+  later?(work: () => Promise<void>, quick?: boolean): void
   /** A failure outside a call, put down to a contribution. */
   report(contribution: Contribution, error: unknown): void
   /** Sets a contribution aside while the generation is built. */

@@ -144,11 +144,13 @@ async function renew(running: Running): Promise<void> {
   await reload(running, () => (running.renewing = false)).finally(() => (running.renewing = false))
 }
 
-/** Does what adapters left for later, and builds the next generation from what was found. */
-export function settle(running: Running): Promise<void> {
-  const works = running.generation.later.splice(0)
+/** Does what adapters left for later, all of it or what is quick, and builds the next generation from what was found. */
+export function settle(running: Running, quickly = false): Promise<void> {
+  const { later } = running.generation
+  const works = later.filter(({ quick }) => quick || !quickly)
+  later.splice(0, later.length, ...later.filter((one) => !works.includes(one)))
   if (works.length === 0) return running.settling ?? Promise.resolve()
-  const settled = Promise.allSettled([running.settling, ...works.map((work) => work())])
+  const settled = Promise.allSettled([running.settling, ...works.map(({ work }) => work())])
     .then(() => reload(running))
     .then(() => {
       if (running.settling === settled) running.settling = undefined
@@ -156,12 +158,14 @@ export function settle(running: Running): Promise<void> {
   return (running.settling = settled)
 }
 
-/** A call of a name that nobody has waits for what may bring it; any other call waits for nothing. */
+/** A call of a name that nobody has waits for what may bring it, one that tells of tools for what is quick; any other call waits for nothing. */
 export async function settleFor(running: Running, tool: string, input: unknown, signal: AbortSignal | undefined): Promise<void> {
-  if (await resolvedBy(running, tool, input)) return
+  const found = await resolvedBy(running, tool, input)
+  const tells = found !== undefined && running.generation.registry.slots.get(found.slot.slot)?.primary.manifest.tells_of_tools === true
+  if (found && !(tells && running.generation.later.some(({ quick }) => quick))) return
   const over = new AbortController()
   const aborted = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true, signal: over.signal }))
-  if (!signal?.aborted) await Promise.race([settle(running), aborted])
+  if (!signal?.aborted) await Promise.race([settle(running, tells), aborted])
   over.abort()
 }
 

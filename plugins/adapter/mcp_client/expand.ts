@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Tool } from '@modelcontextprotocol/client'
 import { cutText } from '../../../core/documents/index.js'
 import { problem, VtError, type Contribution, type Effect, type AdapterContext } from '../../../core/index.js'
@@ -53,6 +54,11 @@ async function offersOf(contribution: Contribution, adapterContext: AdapterConte
   const kept = keptServer(server, definition, contribution, adapterContext)
   const failures = new Failures(kept.beside('failed'))
   const ask = (): Promise<ServerOffers> => offered(server, definition, contribution, adapterContext, kept)
+  if (kept.isKnown && adapterContext.later && !definition.required && definition.lazy !== false && !needed.has(kept.file)) {
+    adapterContext.refuse(contribution, 'inactive', leftAlone(contribution.id, 'nobody needs its tools now; a call of one of them or a look at tools takes them up'))
+    adapterContext.later(async () => void needed.add(kept.file), true)
+    return []
+  }
   if (!kept.offers && (adapterContext.inspecting || (adapterContext.later && !definition.required))) {
     leaveOut(contribution, failures, adapterContext, ask)
     return []
@@ -94,6 +100,9 @@ const resourcesTool = (name: string, server: string): KeptTool => ({
   inputSchema: { type: 'object', properties: { uri: { type: 'string', description: 'The URI of a resource, as listed or as a template of the list says.' } } },
 })
 
+/** Of servers whose tools are known, those that somebody needed: what many servers offer costs more to take up than a call of our own takes. */
+const needed = new Set<string>()
+
 /** What of a server is not as it should be: to whoever looks what it did lately, to everybody what cannot be used now. */
 function tellFaults(contribution: Contribution, server: string, { faults }: ServerOffers, kept: KeptServer, { inspecting, remark }: AdapterContext): void {
   for (const fault of faults) remark(contribution, noted(server, `lists what is no tool: ${fault}`))
@@ -117,15 +126,16 @@ function leaveOut(contribution: Contribution, failures: Failures, adapterContext
 /** What a server offers as far as it was agreed to. One whose tools are known is not started for a list. Throws VT_MCP_START. */
 async function offered(server: string, definition: Definition, contribution: Contribution, adapterContext: AdapterContext, kept: KeptServer): Promise<ServerOffers> {
   const running = holdServer(server, definition, contribution, adapterContext)
+  needed.add(kept.file)
   const known = kept.offers !== undefined
   const eager = definition.lazy === false && !adapterContext.inspecting
   if (known && eager && adapterContext.later) adapterContext.later(() => running.connect().then(() => {}, () => {}))
   else if (!known || eager) await running.connect()
   for (const name of running.newcomers.splice(0)) adapterContext.remark(contribution, changed(server, name, 'is new'))
   const offers = kept.offers!
-  const listed = JSON.stringify([offers, kept.changes])
+  const { changes } = kept
   running.onList(() => {
-    if (JSON.stringify([kept.offers, kept.changes]) !== listed) adapterContext.renew()
+    if (!isDeepStrictEqual([kept.offers, kept.changes], [offers, changes])) adapterContext.renew()
   })
   return offers
 }

@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject, sha256, writeStateSync, type JsonObject } from '../../../core/base/index.js'
 import { readBytes } from '../../../core/documents/index.js'
@@ -59,8 +59,13 @@ export interface ServerChange {
 export class KeptServer {
   constructor(
     readonly server: string,
-    private readonly file: string,
+    readonly file: string,
   ) {}
+
+  /** It has listed something before. */
+  get isKnown(): boolean {
+    return unsaved.has(this.file) || existsSync(this.file)
+  }
 
   /** Of a server by this name and with this key. */
   static of(home: string, server: string, key: string): KeptServer {
