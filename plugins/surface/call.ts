@@ -1,17 +1,22 @@
 import { visibleJson } from '../../core/base/index.js'
 import type { Approval, Io, JsonObject, Kernel } from '../../core/index.js'
-import { approver, asker, interactive, readInput, say, takeTool, CallUsageError } from '../lib/terminal/index.js'
+import { plainly } from '../../core/input/index.js'
+import { approver, asker, cutLine, helpWidth, interactive, oneLine, readInput, say, slotHelp, takeTool, CallUsageError } from '../lib/terminal/index.js'
 
-const usage = `Usage: vtcode call [--workspace DIR] [--mode M] [--config FILE|key=value] [--session ID] <tool> [action] [--field value …]
+const usage = `Usage: vtcode call [flags] <tool> [action] [--field value …]
 
-Calls one tool and prints its answer as one JSON document. Everything behind the tool's name is input:
-  --field value     a field; repeated it becomes a list, without a value it is true, --field=value keeps leading dashes
+Calls one tool and prints its answer as one JSON document. The flags of the
+program and --session ID stand before the tool's name; everything behind it is
+input:
+  --field value     a field; repeated it becomes a list, without a value it is
+                    true; --field=value keeps leading dashes
   --input '{…}'     the whole input as JSON; --input - reads it from stdin
 
   vtcode call unified_search grep --pattern TODO --path src
   vtcode call unified_file --input '{"action":"read","path":"README.md"}'
+  vtcode call unified_file read --help
 
-Exit codes: 0 done, 1 the tool failed, 2 usage, 3 configuration, 130 interrupted.
+Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 130 interrupted.
 `
 
 /** `vtcode call`: one call, one JSON document. */
@@ -27,6 +32,11 @@ export default async function call(kernel: Kernel, argv: string[], io: Io): Prom
   try {
     session = takeSession(words)
     tool = takeTool(words)
+    const help = helpFor(kernel, tool, words)
+    if (help !== undefined) {
+      io.stdout.write(help)
+      return 0
+    }
     requireAction(kernel, tool, words)
     input = await readInput(words, io)
   } catch (error) {
@@ -66,6 +76,20 @@ function remarks(kernel: Kernel, io: Io, told: Set<string>, servers = false): vo
   for (const { code, severity, message, hint } of diagnostics) if (!waits.has(code)) say(io, severity, hint ? `${message} ${hint}` : message)
 }
 const waits = new Set(['VT_CONFIG_CONSENT', 'VT_CONFIG_UNTRUSTED', 'VT_PLUGIN_UNTRUSTED'])
+
+/** What `--help` behind a tool, or behind its action, asks for; nothing where the words mean a call, or a tool that has such a field. */
+function helpFor(kernel: Kernel, tool: string, words: readonly string[]): string | undefined {
+  const [action, ...rest] = words.at(-1) === '--help' || words.at(-1) === '-h' ? words.slice(0, -1) : ['-']
+  if (action === '-' || rest.length > 0 || action?.startsWith('-')) return undefined
+  const all = kernel.list()
+  const own = all.filter((slot) => slot.tool === tool)
+  const slots = own.length > 0 ? own : all.filter((slot) => slot.slot === tool || slot.names.includes(tool))
+  const meant = slots.filter((slot) => action === undefined || slot.action === action)
+  if (meant.length === 0 || Object.hasOwn((meant[0]!.input['properties'] ?? {}) as object, 'help')) return undefined
+  if (meant.length === 1) return slotHelp(meant[0]!)
+  const rows = meant.map((slot) => cutLine(`  ${slot.action!.padEnd(12)} ${oneLine(plainly(slot.description))}`, helpWidth))
+  return `Usage: vtcode call ${tool} <action> [--field value …]\n\n${rows.join('\n')}\n\nvtcode call ${tool} <action> --help says more of one.\n`
+}
 
 /** Behind a tool without actions a bare word means nothing. Throws a UsageError. */
 function requireAction(kernel: Kernel, tool: string, [word]: string[]): void {

@@ -12,8 +12,8 @@ export default async function exec(kernel: Kernel, argv: string[], io: Io): Prom
     code = await (flags.dryRun ? preview(kernel, task, flags, io) : work(kernel, task, flags, io, { verb: 'exec', surface: 'exec' }))
   }
   const described = verb('exec', 'Works on a task to its end. The answer goes to stdout, what happens to stderr; the exit code is 0 only for a success.', io)
-  const command = withResume(withFlags(described.argument('[task...]', 'what to do; `-` or nothing reads it from stdin')))
-    .option('--dry-run', 'print what the model would be told, the tools, the limits and the policies; ask and call nothing')
+  const command = withResume(withFlags(described.argument('[task...]', 'what to do; `-` or nothing: stdin')))
+    .option('--dry-run', 'what would be sent; nothing is')
     .helpCommand(false)
     .action(perform)
   command

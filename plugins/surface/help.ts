@@ -1,31 +1,42 @@
+import { nearest } from '../../core/base/index.js'
 import { version, type Io, type Kernel } from '../../core/index.js'
-import { columns, oneLine, paint } from '../lib/terminal/index.js'
+import { columns, cutLine, helpWidth, oneLine, paint, say } from '../lib/terminal/index.js'
 
-/** `vtcode help`: the verbs that are there, built-in or not. */
-export default async function help(kernel: Kernel, _argv: string[], io: Io): Promise<number> {
+/** `vtcode help`: the verbs that are there, built-in or not; `vtcode help <verb>` is `vtcode <verb> --help`. */
+export default async function help(kernel: Kernel, argv: string[], io: Io): Promise<number> {
+  const [verb, ...rest] = argv.filter((word) => !word.startsWith('-'))
+  if (verb === undefined) return overview(kernel, io)
+  const surface = verb === 'help' ? undefined : await kernel.surface(verb)
+  if (surface) return surface(kernel, [...rest, '--help'], io)
+  if (verb === 'help') return overview(kernel, io)
+  const verbs = kernel.contributions().flatMap((one) => (one.kind === 'surface' && one.state === 'active' && one.verb ? [one.verb] : []))
+  const like = nearest(verb, verbs)
+  say(io, 'error', `There is no verb '${oneLine(verb)}'${like ? `, meant: ${like}` : ''}; known verbs: ${verbs.sort().join(', ')}.`)
+  return 2
+}
+
+function overview(kernel: Kernel, io: Io): number {
   const { bold } = paint(io.stdout, io.env)
   const verbs = kernel
     .contributions()
-    .filter(({ kind, state }) => kind === 'surface' && state === 'active')
+    .filter(({ kind, state, verb }) => kind === 'surface' && state === 'active' && verb !== 'help')
     .map(({ verb, description }) => [`  ${verb}`, oneLine(description ?? '')])
     .sort(([a], [b]) => (a! < b! ? -1 : 1))
   io.stdout.write(`${bold(`vtcode ${version}`)}: a runtime for coding-agent tools
-
 Usage: vtcode [flags] <verb> …; in a terminal \`vtcode\` alone is \`vtcode chat\`
 
-${columns(verbs)}
+${columns(verbs).split('\n').map((row) => cutLine(row, helpWidth)).join('\n')}
 Flags of every verb (for call, before the tool's name):
-  --workspace DIR       work in this folder; default: the nearest one upwards with settings, .vtcode or .git
+  --workspace DIR       default: the nearest folder upwards with .vtcode or .git
   --mode MODE           plan (reads only), ask, auto, full-auto
-  --config FILE         settings instead of the workspace's; -c a.b=value sets a single one
+  --config FILE         other settings; -c a.b=value sets a single one
   --home DIR            stands for your home folder
-  --allowed-tools A,B   no other tools; --disallowed-tools A,B takes some away; neither gives any
-  --verbose             show what plugins say of themselves; --log-level LEVEL from debug, info, warn or error on
-  --quiet               say only what goes wrong
-  --no-color            no colours; NO_COLOR=1 does the same
+  --allowed-tools A,B   no other tools; --disallowed-tools A,B takes some away
+  --verbose             what plugins log; --log-level debug|info|warn|error
+  --quiet               only what goes wrong; --no-color: no colours
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 130 interrupted.
-New here? \`vtcode tour\` shows it at work in this folder.
+\`vtcode help <verb>\` says more. New here? \`vtcode tour\` shows it at work.
 `)
   return 0
 }

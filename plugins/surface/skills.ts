@@ -6,11 +6,15 @@ import { checkSkills, prompt } from './skills/check.js'
 import { create } from './skills/create.js'
 
 const usage = `Usage:
-  vtcode skills list [--all] [--json]                 what can be loaded; --all: and what cannot, with the reason
-  vtcode skills info <name> [--json]                  what is known of one skill
-  vtcode skills validate <dir>… [--lenient] [--json]  check by the open format, or by what loading asks for
+  vtcode skills list [--all] [--json]     what can be loaded; --all: and what
+                                          cannot, with the reason
+  vtcode skills info <name> [--json]      what is known of one skill
+  vtcode skills validate <dir>… [--lenient] [--json]
+                                          check by the open format, or by what
+                                          loading asks for
   vtcode skills create <name> [--dir D] [--description T]
-  vtcode skills prompt <dir>…                         the <available_skills> block of the reference implementation
+  vtcode skills prompt <dir>…             the <available_skills> block of the
+                                          reference implementation
 `
 const options = {
   all: { type: 'boolean' },

@@ -1,26 +1,30 @@
+import { nearest } from '../../core/base/index.js'
 import type { Io, Kernel, SlotInfo } from '../../core/index.js'
 import { plainly } from '../../core/input/index.js'
-import { columns, oneLine, paint, runCommand, say, verb } from '../lib/terminal/index.js'
+import { columns, cutLine, helpWidth, oneLine, paint, runCommand, say, slotHelp, verb } from '../lib/terminal/index.js'
 
 /** `vtcode tools`: what can be called. */
 export default async function tools(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
   const command = verb('tools', 'Lists the tools with their actions, what each may do, and what it is for.', io)
-    .argument('[tool...]', 'these tools only')
+    .argument('[tool...]', 'these tools only; one action is tool/action')
+    .option('--long', 'the whole of each description')
     .option('--json', 'as one JSON document')
-    .action((names: string[], { json = false }: { json?: boolean }) => void (code = list(kernel, names, json, io)))
+    .action((names: string[], how: { json?: boolean; long?: boolean }) => void (code = list(kernel, names, how, io)))
   return runCommand(command, argv, () => code)
 }
 
-function list(kernel: Kernel, names: string[], json: boolean, io: Io): number {
-  const known = [...new Set(kernel.list().map(({ tool }) => tool))]
+function list(kernel: Kernel, names: string[], { json = false, long = false }: { json?: boolean; long?: boolean }, io: Io): number {
+  const known = [...new Set(kernel.list().flatMap(({ tool, slot }) => [tool, slot]))]
   const wrong = names.find((name) => !known.includes(name))
   if (wrong !== undefined) {
-    say(io, 'error', `There is no tool ${wrong}; known: ${known.join(', ')}.`)
+    const like = nearest(wrong, known)
+    say(io, 'error', `There is no tool ${oneLine(wrong)}${like === undefined ? '' : `, meant: ${like}`}; known: ${known.filter((name) => !name.includes('/')).join(', ')}.`)
     return 2
   }
-  const slots = kernel.list().filter(({ tool }) => names.length === 0 || names.includes(tool))
-  io.stdout.write(json ? `${JSON.stringify({ tools: slots.map(readable) })}\n` : render(slots, io))
+  const slots = kernel.list().filter(({ tool, slot }) => names.length === 0 || names.includes(tool) || names.includes(slot))
+  if (json) io.stdout.write(`${JSON.stringify({ tools: slots.map(readable) })}\n`)
+  else io.stdout.write(slots.length === 1 && names.length === 1 ? slotHelp(slots[0]!, long) : render(slots, long, io))
   return 0
 }
 
@@ -30,14 +34,14 @@ function readable(slot: SlotInfo): SlotInfo {
   return { ...slot, errors: Object.fromEntries(errors) as SlotInfo['errors'] }
 }
 
-function render(slots: SlotInfo[], io: Io): string {
+function render(slots: SlotInfo[], long: boolean, io: Io): string {
   const { bold } = paint(io.stdout, io.env)
-  const byTool = group(slots)
-  return [...byTool].map(([tool, actions]) => `${bold(tool)}\n${columns(actions.map(line))}`).join('\n')
+  const rows = (actions: SlotInfo[]): string => columns(actions.map(line)).replace(/.+/g, (row) => (long ? row : cutLine(row, helpWidth)))
+  return [...group(slots)].map(([tool, actions]) => `${bold(tool)}\n${rows(actions)}`).join('\n')
 }
 
 function line({ action, effects, description }: SlotInfo): string[] {
-  return [`  ${action ?? '·'}`, effects.join(', ') || 'none', oneLine(description)]
+  return [`  ${action ?? '·'}`, effects.join(', ') || 'none', oneLine(plainly(description))]
 }
 
 function group(slots: SlotInfo[]): Map<string, SlotInfo[]> {

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
 import { createKernel, version, type Io, type JsonObject, type Kernel, type Result } from '../../core/index.js'
-import { oneLine, paint, printable, type Paint } from '../lib/terminal/index.js'
+import { oneLine, paint, printable, runCommand, verb, type Paint } from '../lib/terminal/index.js'
 import { tempFolder } from '../lib/base/index.js'
 
 const LINES = 9
@@ -19,7 +19,15 @@ const module = `export default async ({ input }) => ({
 `
 
 /** `vtcode tour`: real calls over the current folder, for someone who sees the program for the first time. */
-export default async function tour(kernel: Kernel, _argv: string[], io: Io): Promise<number> {
+export default async function tour(kernel: Kernel, argv: string[], io: Io): Promise<number> {
+  let code = 0
+  const command = verb('tour', 'Shows the program at work in this folder, by real calls; nothing of it is changed.', io).action(async () => {
+    code = await guided(kernel, io)
+  })
+  return runCommand(command, argv, () => code)
+}
+
+async function guided(kernel: Kernel, io: Io): Promise<number> {
   const look = paint(io.stdout, io.env)
   const guide = new Guide(kernel, io, look)
   const way = look.cyan('resolve → check → pre-policy → execute → post-compaction → result')

@@ -45,16 +45,16 @@ export interface SessionFlags {
 export const withSession = (command: Command): Command =>
   command
     .option('--model <id>', '<provider>/<model>')
-    .option('--provider <name>', 'of the model; alone: the model it has by default')
-    .option('--session-id <id>', 'the id of the new session, ses_ and letters, digits, - or _')
-    .addOption(new Option('--context <context>', 'behave as elsewhere, where that is stricter').choices(runContexts))
-    .option('--keep', 'keep the session where it would be forgotten, as in --context bench')
+    .option('--provider <name>', 'of the model; alone: its first model')
+    .option('--session-id <id>', 'of the new session: ses_…')
+    .addOption(new Option('--context <context>', 'as elsewhere, if stricter').choices(runContexts))
+    .option('--keep', 'keep the session in --context bench')
 
 /** The same with those to go on with a session. */
 export const withResume = (command: Command): Command =>
   withSession(command)
-    .addOption(new Option('--resume <session>', 'go on with a session: its id, or last').conflicts('sessionId'))
-    .addOption(new Option('--continue', 'go on with the session that was used last').conflicts(['resume', 'sessionId']))
+    .addOption(new Option('--resume <session>', 'go on with a session; its id, or last').conflicts('sessionId'))
+    .addOption(new Option('--continue', 'go on with the last session').conflicts(['resume', 'sessionId']))
 
 /** The options of an agent that these flags stand for. */
 export function sessionOptions({ model, provider, sessionId, resume, continue: goOn, keep }: SessionFlags): AgentOptions {

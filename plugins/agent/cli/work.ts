@@ -20,11 +20,11 @@ export interface Flags extends SessionFlags {
 }
 export const withFlags = (command: Command): Command =>
   command
-    .option('--json', 'print every event as one line of JSON instead of the answer')
-    .addOption(new Option('--deltas', 'the same, and between the events what is said and printLines, as it comes').implies({ json: true }))
-    .option('--events <file>', 'append every event to a file as well')
-    .option('--last-message-file <file>', 'write the answer to a file as well')
-    .option('--verify <command>', 'run it before a success, and again after what it shows is wrong; naming it agrees to exactly this command (repeatable)', (one: string, all: string[] = []) => [...all, one])
+    .option('--json', 'every event as a line of JSON')
+    .addOption(new Option('--deltas', 'and what is said between them').implies({ json: true }))
+    .option('--events <file>', 'append every event to a file')
+    .option('--last-message-file <file>', 'write the answer to a file')
+    .option('--verify <command>', 'has to pass; naming it agrees to it', (one: string, all: string[] = []) => [...all, one])
     .option('--max-turns <n>', 'turns of this run', number)
     .option('--max-budget-usd <usd>', 'what the run may cost', number)
 

@@ -4,17 +4,24 @@ import { loadSdk } from './sdk.js'
 import { createServer, type Showing } from './server.js'
 import { Wire } from './wire.js'
 
-const usage = `Usage: vtcode mcp [--workspace DIR] [--mode plan|ask|auto|full-auto] [--dialect each] [--lean] [--structured]
+const usage = `Usage: vtcode mcp [--dialect each] [--lean] [--structured]
+       vtcode mcp --http [PORT] [--host ADDRESS] [--token-file FILE|--no-token]
        vtcode mcp --doctor
-       vtcode mcp --http [PORT] [--host ADDRESS] [--token-file FILE | --no-token] [--lean] [--structured]
 
-Serves the tools to one MCP client over stdin and stdout, or to several over HTTP at http://127.0.0.1:PORT/mcp. The mode is
-auto unless the settings or the flag say otherwise: edits of the workspace go through, the rest asks the client's user, or is
-refused when the client cannot ask. Over HTTP a client shows the token that is printed at the start, or that of the file;
---no-token does without one, on the loopback address only. --dialect each lists one tool per action instead of one per subject.
---lean lists of each tool what most calls need; the rest is found by search, and called as it is or through one more tool.
---structured puts the value of each answer beside its text, for clients that are programs: most show a model the value instead.
---doctor starts the server as a client would, and reports.
+Serves the tools to one MCP client over stdin and stdout, or to several over
+HTTP at http://127.0.0.1:PORT/mcp. The mode is auto unless the settings or
+--mode say otherwise: edits of the workspace go through, the rest asks the
+client's user, or is refused when the client cannot ask.
+
+  --dialect each  one tool per action instead of one per subject
+  --lean          of each tool what most calls need; the rest is found by
+                  search, and called as it is or through one more tool
+  --structured    the value of each answer beside its text, for clients that
+                  are programs: most show a model the value instead
+  --http          a client shows the token that is printed at the start, or
+                  that of --token-file; --no-token does without one, on the
+                  loopback address only
+  --doctor        starts the server as a client would, and reports
 `
 
 /** `vtcode mcp`: the tools for MCP clients. */

@@ -1,0 +1,111 @@
+import { Writable } from 'node:stream'
+import { openWorkspace, type Io, type JsonObject, type Kernel } from '../../core/index.js'
+import { runCommand, verb } from '../lib/terminal/index.js'
+
+// Each script asks the program at every Tab, so that it knows the tools, sessions and skills that are there.
+const scripts = {
+  bash: `_vtcode() {
+  local IFS=$'\\n'
+  COMPREPLY=($(compgen -W "$(vtcode completion --complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _vtcode vtcode
+`,
+  zsh: `#compdef vtcode
+_vtcode() {
+  local -a found
+  found=("\${(@f)$(vtcode completion --complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  (( \${#found[1]} )) && compadd -a found || _files
+}
+compdef _vtcode vtcode
+`,
+  fish: `complete -c vtcode -a '(vtcode completion --complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
+`,
+}
+const how =
+  'Prints the completion of a shell. In ~/.bashrc: eval "$(vtcode completion bash)"; in ~/.zshrc the same with zsh; ' +
+  'for fish: vtcode completion fish >~/.config/fish/completions/vtcode.fish.'
+type Shell = keyof typeof scripts
+
+/** `vtcode completion`: the script of a shell, and the words that it asks for. */
+export default async function completion(kernel: Kernel, argv: string[], io: Io): Promise<number> {
+  if (argv[0] === '--complete') {
+    const words = argv.slice(argv.indexOf('--') + 1)
+    const partial = words.at(-1) ?? ''
+    const found = await candidates(kernel, words.slice(0, -1), partial, io)
+    // A shell takes these words apart once more: what could mean something to it is left out.
+    io.stdout.write([...new Set(found)].filter((word) => /^[\w.:@/=-]+$/.test(word) && word.startsWith(partial)).map((word) => `${word}\n`).join(''))
+    return 0
+  }
+  const command = verb('completion', how, io)
+  command.addArgument(command.createArgument('<shell>').choices(Object.keys(scripts))).action((shell: Shell) => void io.stdout.write(scripts[shell]))
+  return runCommand(command, argv, () => 0)
+}
+
+const programFlags = ['--workspace', '--mode', '--config', '--home', '--allowed-tools', '--disallowed-tools', '--verbose', '--log-level', '--quiet', '--no-color', '--version', '--help']
+const modes = ['plan', 'ask', 'auto', 'full-auto']
+
+/** What may stand next: behind these words, at this beginning of one. */
+async function candidates(kernel: Kernel, before: readonly string[], partial: string, io: Io): Promise<string[]> {
+  const last = before.at(-1)
+  if (last === '--mode') return modes
+  const words = withoutProgramFlags(before)
+  const [name, ...rest] = words
+  if (name === undefined) return partial.startsWith('-') ? programFlags : verbsOf(kernel)
+  if (name === 'help') return verbsOf(kernel)
+  if (name === 'call') return ofCall(kernel, rest)
+  if (last === '--resume' || last === '--session' || name === 'resume' || (name === 'sessions' && rest.length === 1)) {
+    const ids = await sessionsOf(kernel)
+    if (!partial.startsWith('-')) return ids
+  }
+  if (name === 'tools') return kernel.list().flatMap(({ tool, slot }) => [tool, slot])
+  if (name === 'skills' && rest[0] === 'info') return kernel.skills().all.map(({ name: skill }) => skill)
+  return fromHelp(kernel, name, partial, io)
+}
+
+function withoutProgramFlags(words: readonly string[]): string[] {
+  const left: string[] = []
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at]!
+    if (left.length > 0 || !word.startsWith('-')) left.push(word)
+    else if (!/=|^--(verbose|quiet|no-color)$/.test(word)) at += 1
+  }
+  return left
+}
+
+const verbsOf = (kernel: Kernel): string[] => kernel.contributions().flatMap(({ kind, state, verb: name }) => (kind === 'surface' && state === 'active' && name ? [name] : []))
+
+/** The tool, then its action, then the fields that were not given; behind a field with choices these. */
+function ofCall(kernel: Kernel, [tool, ...rest]: string[]): string[] {
+  const slots = kernel.list()
+  if (tool === undefined) return slots.map((slot) => slot.tool)
+  const own = slots.filter((slot) => slot.tool === tool)
+  const slot = own.length === 1 && own[0]!.action === undefined ? own[0] : own.find(({ action }) => action === rest[0])
+  if (!slot) return own.flatMap(({ action = [] }) => action)
+  const fields = (slot.input['properties'] ?? {}) as Record<string, JsonObject>
+  const choices = fields[rest.at(-1)?.replace(/^--/, '') ?? '']?.['enum']
+  if (Array.isArray(choices)) return choices.map(String)
+  return [...Object.keys(fields).map((name) => `--${name}`).filter((name) => !rest.includes(name)), '--input', '--help']
+}
+
+async function sessionsOf(kernel: Kernel): Promise<string[]> {
+  const { listSessions } = await import('../agent/cli/index.js')
+  const workspace = openWorkspace(kernel.workspace, kernel)
+  try {
+    return (await listSessions(workspace)).map(({ session_id }) => session_id)
+  } finally {
+    workspace.close()
+  }
+}
+
+/** The flags and sub-commands that the help of a verb names. What a verb of others does with `--help` nobody knows. */
+async function fromHelp(kernel: Kernel, name: string, partial: string, io: Io): Promise<string[]> {
+  const ours = kernel.contributions().some((one) => one.kind === 'surface' && one.verb === name && one.layer === 'builtin')
+  if (!ours) return []
+  const surface = await kernel.surface(name)
+  let text = ''
+  const sink = new Writable({ write: (chunk, _, done) => ((text += String(chunk)), done()) })
+  await surface?.(kernel, ['--help'], { ...io, stdout: Object.assign(sink, { isTTY: false }), stderr: Object.assign(new Writable({ write: (_chunk, _, done) => done() }), { isTTY: false }) })
+  const flags = [...text.matchAll(/(?<![\w-])--[a-z][\w-]*/g)].map(([flag]) => flag)
+  const commands = [...(/^Commands:\n([\s\S]*?)(?:\n\n|(?![\s\S]))/m.exec(text)?.[1] ?? '').matchAll(/^ {2}([a-z][\w-]*)/gm)].map(([, word]) => word!)
+  return partial.startsWith('-') || commands.length === 0 ? flags : commands
+}

@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { tempWorkspace } from 'vtcode/test'
+import { lacks } from '../../support/exec.js'
+import { bin, surroundings, vtcode } from '../../support/program.js'
+
+const words = async (...said: string[]): Promise<string[]> => {
+  await using made = await tempWorkspace()
+  const { code, stdout } = await vtcode(made, ['completion', '--complete', '--', ...said])
+  expect(code).toBe(0)
+  return stdout.split('\n').filter(Boolean)
+}
+
+describe('vtcode completion', () => {
+  it.each<[string[], string[], string[]]>([
+    [['ex'], ['exec'], ['call']],
+    [['--mode', ''], ['plan', 'full-auto'], ['exec']],
+    [['--mode', 'plan', 'to'], ['tools', 'tour'], ['exec']],
+    [['--wo'], ['--workspace'], ['--mode']],
+    [['help', 'se'], ['sessions', 'setup'], ['exec']],
+    [['call', 'unified_'], ['unified_file', 'unified_search', 'unified_exec'], ['apply_patch']],
+    [['call', 'unified_file', 're'], ['read'], ['write']],
+    [['call', 'unified_file', 'read', '--'], ['--path', '--offset_lines', '--help'], ['--content']],
+    [['call', 'unified_file', 'read', '--path', 'a', '--pa'], ['--page_size_lines'], ['--path']],
+    [['call', 'unified_search', 'structural', '--workflow', ''], ['query', 'rewrite'], ['--path']],
+    [['call', 'apply_patch', '--'], ['--input'], ['read']],
+    [['exec', '--'], ['--json', '--verify', '--model'], ['exec']],
+    [['sessions', ''], ['list', 'show', 'adopt'], ['exec']],
+    [['skills', 'info', 'ast'], ['ast-grep'], ['exec']],
+    [['tools', 'unified_file/'], ['unified_file/read'], ['unified_search/grep']],
+    [['completion', ''], [], ['exec']],
+  ])('behind %j offers %j', async (said, some, not) => {
+    const found = await words(...said)
+    expect(found).toEqual(expect.arrayContaining(some))
+    for (const one of not) expect(found).not.toContain(one)
+  })
+
+  it('offers no word that would mean something to a shell, and runs no verb of others', async () => {
+    await using made = await tempWorkspace()
+    await made.write('../home/mine/evil.yaml', 'name: evil\nkind: surface\nverb: evil\ndescription: Leaves a file.\nmodule: ./evil.js\n')
+    await made.write('../home/mine/evil.js', "import { writeFileSync } from 'node:fs'\nexport default async (kernel, argv, io) => (writeFileSync('pwned', ''), io.stdout.write('--$(touch${IFS}pwned)\\n'), 0)\n")
+    const flags = ['-c', `manifests=["builtin","${made.home}/mine"]`]
+    const { stdout } = await vtcode(made, [...flags, 'completion', '--complete', '--', 'evil', '--'])
+    expect([stdout, await made.read('pwned')]).toEqual(['', undefined])
+    expect((await vtcode(made, [...flags, 'completion', '--complete', '--', 'ev'])).stdout).toBe('evil\n')
+  })
+
+  it('names the shells for another one', async () => {
+    await using made = await tempWorkspace()
+    expect(await vtcode(made, ['completion', 'tcsh'])).toMatchObject({ code: 2, stderr: expect.stringMatching(/bash[\s\S]*zsh[\s\S]*fish/) })
+  })
+
+  it.skipIf(lacks('bash'))('works in bash', async () => {
+    await using made = await tempWorkspace()
+    const path = join(made.home, 'bin')
+    mkdirSync(path, { recursive: true })
+    symlinkSync(bin, join(path, 'vtcode'))
+    const script = 'eval "$(vtcode completion bash)"; COMP_WORDS=(vtcode call unified_file re); COMP_CWORD=3; _vtcode; echo "${COMPREPLY[@]}"; COMP_WORDS=(vtcode ""); COMP_CWORD=1; _vtcode; echo "${#COMPREPLY[@]}"'
+    const [actions, verbs] = execFileSync('bash', ['-c', script], { cwd: made.root, env: { ...surroundings(made), PATH: `${path}:${process.env['PATH']}` }, encoding: 'utf8' }).split('\n')
+    expect(actions).toBe('read')
+    expect(Number(verbs)).toBeGreaterThan(20)
+  })
+})
