@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { findProgram, searchPath } from '../../../core/base/index.js'
 import type { Context } from '../../../core/kernel/index.js'
+import { tempFolder } from '../base/index.js'
 import type { WebSettings } from '../net/index.js'
 import { runProgram, tail, type Consumer, type Ended } from '../process/index.js'
 import { installUnasked, managedFolder, astGrepProgram as program } from './ast_grep_install.js'
@@ -48,11 +49,22 @@ export async function astGrep(
 ): Promise<Answered | undefined> {
   const file = await ensureAstGrep(context)
   const stderr = tail()
-  const started = { file, args, cwd: how.cwd, env: trustPlaces(), ...(how.input && { input: how.input }) }
+  const started = { file, args: [args[0]!, ...noProject(args), ...args.slice(1)], cwd: how.cwd, env: trustPlaces(), ...(how.input && { input: how.input }) }
   const burden = how.resident === undefined ? {} : { burden: { read: Infinity, resident: how.resident } }
   const ended = await runProgram(started, { signal: context.signal, seconds: how.seconds, ...burden }, onStdout, stderr.take)
   return ended && { ...ended, stderr: stderr.text() }
 }
+
+/**
+ * Without one that is named, the program takes the nearest `sgconfig.yml` above its folder, and waits for it where it is a pipe: the one of
+ * a workspace was read by us, and above a temporary folder anybody on the machine may have put one.
+ */
+function noProject(args: string[]): string[] {
+  if (args.some((arg) => /^--config\b/.test(arg))) return []
+  if (empty === undefined || !existsSync(empty)) writeFileSync((empty = join(tempFolder('project'), 'sgconfig.yml')), 'ruleDirs: []\n')
+  return [`--config=${empty}`]
+}
+let empty: string | undefined
 
 /** Where the user's ast-grep notes the projects whose native languages it may load. Elsewhere it would find none of them trusted. */
 const trustPlaces = (): Record<string, string> =>

@@ -1,6 +1,7 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bootKernel } from 'vtcode/test'
 import { describe, expect, it } from 'vitest'
@@ -166,3 +167,24 @@ it('an engine that does not come to an end is a timeout where less can be asked 
     else process.env['VTCODE_AST_GREP_BIN'] = before
   }
 }, 120_000)
+
+describe('a structural search', () => {
+  it('asks no project file but the one that was read: not a pipe in its place, nor what somebody put above a temporary folder', async () => {
+    await using booted = await bootKernel({ files: { 'a.js': 'const a = f(1)\n', 'b.html': '<script>g(2)</script>\n' } })
+    execFileSync('mkfifo', [join(booted.root, 'sgconfig.yml')])
+    const above = join(tmpdir(), 'sgconfig.yml')
+    try {
+      for (const text of ['broken: [', 'ruleDirs: []\nlanguageGlobs: { python: ["*.js"] }\n']) {
+        writeFileSync(above, text)
+        const search = (input: object) => booted.call('unified_search', { action: 'structural', ...input })
+        expect(await search({ pattern: 'h($A)', lang: 'js' })).toMatchObject({ ok: true, output: { total_matches: 0 } })
+        expect(await search({ pattern: 'f($A)', kind: 'call_expression', lang: 'js' })).toMatchObject({ ok: true, output: { total_matches: 1 } })
+        expect(await search({ pattern: 'g($A)', path: 'b.html' })).toMatchObject({ ok: true, output: { total_matches: 1 } })
+        expect(await search({ workflow: 'rewrite', pattern: 'f($A)', fix_config: { template: 'h($A)', expand_end: { regex: ';' } }, lang: 'js' })).toMatchObject({ ok: true })
+        expect(await booted.call('unified_search', { action: 'outline', path: 'a.js' })).toMatchObject({ ok: true })
+      }
+    } finally {
+      rmSync(above)
+    }
+  })
+})
