@@ -11,7 +11,7 @@ export async function readPdf(call: Call<ReadInput>, file: Handle, signal: Abort
   const { first, last } = range(call.input.pages)
   const { bytes } = file.stat
   if (bytes > most.bytes) return refuse(file, `it has ${bytes} bytes, and at most ${most.bytes} are read`)
-  const reading = await parsed({ file: file.ref, first, last: Math.min(last, first + most.pages - 1) }, signal)
+  const reading = await parsed({ file: file.ref, bytes, first, last: Math.min(last, first + most.pages - 1) }, signal)
   if (typeof reading === 'string') return refuse(file, reading)
   if ('refused' in reading) return refuse(file, reading.refused === 'encrypted' ? 'it is encrypted and asks for a password' : `it is broken (${reading.why})`)
   const { total, pages } = reading

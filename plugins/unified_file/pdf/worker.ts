@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import * as library from 'unpdf/pdfjs'
 import { doJobs } from '../../lib/base/index.js'
 import { embeddedJpeg, pngOf, type Pixels } from './picture.js'
 
 export interface PdfJob {
   file: string
+  /** Its size when it was judged: of one that grows, no more is read. */
+  bytes: number
   first: number
   last: number
 }
@@ -46,8 +48,20 @@ const fewLetters = 16
 
 doJobs<PdfJob, PdfReading>(read)
 
-async function read({ file, first, last }: PdfJob): Promise<PdfReading> {
-  const bytes = readFileSync(file)
+function beginningOf(file: string, size: number): Buffer {
+  const bytes = Buffer.alloc(size)
+  const fd = openSync(file, 'r')
+  try {
+    let end = 0
+    for (let got = 1; got > 0 && end < size; end += got) got = readSync(fd, bytes, end, size - end, end)
+    return bytes.subarray(0, end)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+async function read({ file, bytes: size, first, last }: PdfJob): Promise<PdfReading> {
+  const bytes = beginningOf(file, size)
   const loading = getDocument({
     data: Uint8Array.from(bytes), isEvalSupported: false, disableFontFace: true, useSystemFonts: false, enableXfa: false, stopAtErrors: false,
     maxImageSize: most.points, isOffscreenCanvasSupported: false, verbosity: 0,
