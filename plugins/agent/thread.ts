@@ -213,7 +213,7 @@ export class Thread implements LoopConversation {
     const { tools, automation, harness } = this.settings
     const { max_turns } = automation.full_auto
     if (next && tools.max_conversation_turns > 0 && this.state.turn >= tools.max_conversation_turns) {
-      return { outcome: 'failed', text: '', failure: new AgentError('VT_LOOP_SESSION_TURNS', `The session has ${this.state.turn} turns; no more are possible.`) }
+      return { outcome: 'failed', text: '', failure: new AgentError('VT_LOOP_SESSION_TURNS', `The session has as many turns as it may have, ${this.state.turn}.`) }
     }
     const over = harness.max_run_wall_clock_secs > 0 && this.providers.clock.now() - this.began > harness.max_run_wall_clock_secs * 1000
     if (over || (max_turns > 0 && this.turns >= max_turns)) return { ...this.last, outcome: 'turn_limit_reached' }

@@ -98,7 +98,11 @@ function get(kernel: Kernel, key: string, io: Io): number {
 }
 
 function verdict(problems: Diagnostic[], io: Io): number {
-  for (const { severity, message, hint, files } of problems) say(io, severity, `${files.length > 0 ? `${files.join(', ')}: ` : ''}${message} ${hint ?? ''}`)
+  for (const { severity, message, hint, files } of problems) {
+    // A message that lists places names each of them itself.
+    const places = files.filter((file) => !message.includes(`${file}:`)).join(', ')
+    say(io, severity, `${places && `${places}: `}${message} ${hint ?? ''}`)
+  }
   const wrong = problems.some(({ severity }) => severity === 'error')
   const idle = problems.some(({ severity }) => severity === 'warning')
   if (!wrong) io.stdout.write(idle ? 'The settings can be read; what the warnings name has no effect.\n' : 'The settings are right.\n')

@@ -1,6 +1,6 @@
 import { openWorkspace, type Io, type Kernel } from '../../core/index.js'
 import { explained, foreignCheckpoints, undo as putBack, undoable, type Undoable } from '../lib/files/index.js'
-import { columns, printable, runCommand, say, verb } from '../lib/terminal/index.js'
+import { columns, oneLine, printable, runCommand, say, verb } from '../lib/terminal/index.js'
 
 /** `vtcode undo`: takes the latest change back, again and again, or the one that is named; of any session. */
 export default async function undo(kernel: Kernel, argv: string[], io: Io): Promise<number> {
@@ -18,7 +18,7 @@ export default async function undo(kernel: Kernel, argv: string[], io: Io): Prom
         if (list) io.stdout.write(all.length > 0 ? columns(all.map((one, index) => [`${index + 1}`, ...row(one)])) : `${nothing}\n`)
         else if (wanted) {
           await putBack(workspace, wanted)
-          io.stdout.write(`Undone: ${row(wanted).join('  ')}\n`)
+          io.stdout.write(`Undone: ${row(wanted).map(oneLine).join('  ')}\n`)
         } else {
           say(
             io,
@@ -41,5 +41,5 @@ const nothing = 'There is nothing to undo.'
 
 const row = ({ checkpoint: { time, slot, steps } }: Undoable): string[] => {
   const paths = steps.map((step) => ('path' in step ? step.path : `${step.from} -> ${step.to}`))
-  return [time, slot, paths.join(', ')].map(printable)
+  return [time, slot, paths.join(', ')]
 }

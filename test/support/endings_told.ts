@@ -153,8 +153,8 @@ export const told: Record<string, Ending> = {
   'a limit of turns': {
     asked: 1,
     log: { outcome: 'failed', stop: 'VT_LOOP_SESSION_TURNS', turns: ['completed'] },
-    exec: { code: 1, out: '', err: ['failed: 0 turns', 'VT_LOOP_SESSION_TURNS: The session has 1 turns; no more are possible.', '  `vtcode resume <id> --fork --summarize` goes on with a fresh one.'] },
-    chat: { code: 1, out: 'Done.\n', err: ['failed: 0 turns', 'VT_LOOP_SESSION_TURNS: The session has 1 turns; no more are possible.', '  `vtcode resume <id> --fork --summarize` goes on with a fresh one.'] },
+    exec: { code: 1, out: '', err: ['failed: 0 turns', 'VT_LOOP_SESSION_TURNS: The session has as many turns as it may have, 1.', '  `vtcode resume <id> --fork --summarize` goes on with a fresh one.'] },
+    chat: { code: 1, out: 'Done.\n', err: ['failed: 0 turns', 'VT_LOOP_SESSION_TURNS: The session has as many turns as it may have, 1.', '  `vtcode resume <id> --fork --summarize` goes on with a fresh one.'] },
   },
   'calls in a circle': {
     asked: 5,

@@ -58,6 +58,7 @@ export function fetchAgain(source: PluginSource, fetching: Fetching): Promise<Fe
 function fromFolder(path: string, { into }: Fetching): Fetched {
   // Pipes, devices and far too much are refused before anything is copied.
   treeDigest(path)
+  if (basename(path) === '.git') throw new UserError(`'${path}' is what git keeps of a repository, not its files; name the folder above it, or file://${path} for what is committed`)
   const root = join(into, 'copy')
   cpSync(path, root, { recursive: true, verbatimSymlinks: true, filter: (file) => basename(file) !== '.git' })
   return { root, source: { type: 'path', path: realpathSync(path) }, name: basename(path) }

@@ -36,6 +36,12 @@ describe('vtcode config', () => {
     expect(await vtcode(made, ['config', 'get', 'policy.__proto__'])).toMatchObject({ code: 1, stdout: '' })
   })
 
+  it('names each place of a file that is wrong once', async () => {
+    await using made = await tempWorkspace({ 'bad.json': '{"agent":{"modle":"x"},\n"exec":{"zz":1},\n"web":{"q":2}}\n' })
+    const { stderr } = await vtcode(made, ['config', 'validate', 'bad.json'])
+    expect(stderr.match(/bad\.json:\d+:\d+/g)).toHaveLength(3)
+  })
+
   it('validates a file: 0 when it is right, 3 with file and line when it is not', async () => {
     await using made = await tempWorkspace({ 'good.yaml': 'policy: { mode: auto }\n', 'bad.yaml': 'policy:\n  mode: wild\n', 'broken.yaml': 'a: [\n' })
     expect((await vtcode(made, ['config', 'validate', 'good.yaml'])).code).toBe(0)

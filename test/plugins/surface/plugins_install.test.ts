@@ -26,6 +26,13 @@ const put = (file: string, text: string | Buffer): void => {
 }
 
 describe('vtcode plugins add', () => {
+  it('says what to name instead of the folder that git keeps', async () => {
+    await using made = await tempWorkspace(files)
+    execFileSync('git', ['init', '-q', 'src'], { cwd: made.root })
+    const { code, stderr } = await plugins(made, 'add', './src/.git')
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/what git keeps of a repository, not its files; name the folder above it/)])
+  })
+
   it('shows what a plugin may do, installs nothing without a yes, and runs it after one', async () => {
     await using made = await tempWorkspace(files)
     const unasked = await plugins(made, 'add', 'src/acme')

@@ -212,6 +212,12 @@ describe('vtcode undo', () => {
     expect([readdirSync(at('.git/hooks')), existsSync(at('.env')), existsSync(at('.git/HEAD')), existsSync(at('b.txt'))]).toEqual([[], true, true, true])
   })
 
+  it('shows a path with a line break on one line', async () => {
+    await call('unified_file', { action: 'write', path: 'two\nlines.txt', content: 'x' })
+    expect((await undo('--list')).out.trimEnd().split('\n')).toHaveLength(1)
+    expect((await undo()).out.trimEnd().split('\n')).toHaveLength(1)
+  })
+
   it('works from the command line, in a later session', async () => {
     await call('unified_file', { action: 'edit', path: 'a.txt', old_str: 'two', new_str: '2' })
     const { stdout, status } = spawnSync(process.execPath, ['dist/core/bin.js', '--workspace', booted.root, 'undo'], {
