@@ -37,7 +37,8 @@ async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true;
     after = await edit(before, client, entry)
   } catch (error) {
     const paste = entry ? ` Enter this yourself under ${client.path.join('.')}.vtcode: ${JSON.stringify(entry)}` : ' Take the entry vtcode out yourself.'
-    say(io, 'error', `${file} is left alone: ${(error as Error).message.replace(/\.$/, '')}.${paste}`)
+    const reason = error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message.replace(/\.$/, '')
+    say(io, 'error', `${oneLine(file)} is left alone: ${reason}.${paste}`)
     return 1
   }
   if (after === before) {
@@ -89,8 +90,9 @@ function read(file: string): string | undefined {
   try {
     bytes = readBytes(file, { limit: 16 * 1_048_576 })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    if (lstatSync(file, { throwIfNoEntry: false })) throw new Error('it is a link to a file that is not there')
+    return undefined
   }
   if (!isUtf8(bytes)) throw new Error('its bytes are no text in UTF-8')
   return bytes.toString()

@@ -113,6 +113,34 @@ describe('vtcode setup', () => {
     expect(existsSync(join(made.home, 'folder/mcp.json'))).toBe(false)
   })
 
+  it.each(['{"a": [1,2], "mcpServers": {"c": {"command": "a"}}}\n', '{"a":1}', '{ /* x */ "a": [1, 2] }\n', '{\n  "mine": [1,2], "mcpServers": { "c": { "command": "a", "args": ["b"] } }\n}\n', '{\n\t"mcpServers": {\n\t\t"c": {"command":"a"}\n\t}\n}'])('leaves a file with lines of its own as it was laid out: %j', async (text) => {
+    await using made = await tempWorkspace({ '.gemini/settings.json': text })
+    await vtcode(made, ['setup', 'gemini', '--yes'])
+    expect(await made.read('.gemini/settings.json')).toMatch(/"vtcode"/)
+    expect((await vtcode(made, ['setup', 'gemini', '--yes'])).stdout).toContain('as it should be')
+    await vtcode(made, ['setup', 'gemini', '--undo', '--yes'])
+    expect(await made.read('.gemini/settings.json')).toBe(text)
+  })
+
+  it.each([
+    ['{ // c\n "mcpServers": { // d\n "vtcode": {}, "b": {} } }', '{ // c\n "mcpServers": { // d\n "b": {} } }'],
+    ['{ "mcpServers": { "vtcode": {}, "b": {} }, "c": 1 }', '{ "mcpServers": { "b": {} }, "c": 1 }'],
+    ['{\n  "mcpServers": {\n    // ours\n    "vtcode": {}, // x\n    // theirs\n    "b": {}\n  }\n}', '{\n  "mcpServers": {\n    // ours\n    // x\n    // theirs\n    "b": {}\n  }\n}'],
+    ['{ "mcpServers": { "a": {}, // h\n  "vtcode": {} } }', '{ "mcpServers": { "a": {} // h\n   } }'],
+  ])('takes out its entry and one comma, no comment and no line of others: %j', async (text, left) => {
+    await using made = await tempWorkspace({ '.gemini/settings.json': text })
+    await vtcode(made, ['setup', 'gemini', '--undo', '--yes'])
+    expect(await made.read('.gemini/settings.json')).toBe(left)
+  })
+
+  it('says what is wrong with a link to nothing, and with a file that is nested too deeply', async () => {
+    await using made = await tempWorkspace({ '.gemini/settings.json': `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}` })
+    expect((await vtcode(made, ['setup', 'gemini', '--yes'])).stderr).toContain('is left alone: it is nested too deeply.')
+    mkdirSync(join(made.home, '.copilot'))
+    symlinkSync(join(made.home, 'nowhere.json'), join(made.home, '.copilot/mcp-config.json'))
+    expect(await vtcode(made, ['setup', 'copilot', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringContaining('it is a link to a file that is not there') })
+  })
+
   it('does not touch a file whose bytes are no text, none of which could be written back', async () => {
     await using made = await tempWorkspace()
     const file = join(made.root, 'opencode.json')
