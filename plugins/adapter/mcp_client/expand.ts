@@ -105,7 +105,7 @@ const needed = new Set<string>()
 
 /** What of a server is not as it should be: to whoever looks what it did lately, to everybody what cannot be used now. */
 function tellFaults(contribution: Contribution, server: string, { faults }: ServerOffers, kept: KeptServer, { inspecting, remark }: AdapterContext): void {
-  for (const fault of faults) remark(contribution, noted(server, `lists what is no tool: ${fault}`))
+  for (const fault of faults) remark(contribution, noted(server, `lists what cannot be used: ${fault}`))
   for (const { before } of kept.changes) remark(contribution, changed(server, before.name, 'is not what it was when it was agreed to'))
   if (inspecting) for (const { at, what } of kept.notes) remark(contribution, noted(server, `misbehaved at ${new Date(at).toISOString().slice(0, 16)}: ${what}`))
 }

@@ -40,6 +40,8 @@ export const asItCame = { '~standard': { version: 1, vendor: 'vtcode', validate:
 
 const MOST_PAGES = 64
 const MOST_FAULTS = 20
+/** What is kept of a text; less of it is told. */
+const MOST_TEXT = 16_384
 
 /** Everything that a server offers. That its prompts cannot be listed is a fault of theirs alone. Throws what the client throws for its tools. */
 async function listOffers(client: Client, limits: ListLimits): Promise<ServerOffers> {
@@ -56,14 +58,12 @@ async function listOffers(client: Client, limits: ListLimits): Promise<ServerOff
     tools: tools as unknown as ServerOffers['tools'],
     prompts: (listed as KeptPrompt[]).map(plainPrompt),
     resources: resources !== undefined,
-    instructions: typeof said === 'string' ? said.slice(0, MOST_INSTRUCTIONS) : '',
+    instructions: typeof said === 'string' ? said.slice(0, MOST_TEXT) : '',
     faults,
   }
 }
 
 const MOST_PROMPTS = 200
-/** What is kept of them; less is told. */
-const MOST_INSTRUCTIONS = 16_384
 const isPrompt = (prompt: unknown): prompt is KeptPrompt => isObject(prompt) && typeof prompt['name'] === 'string' && prompt['name'] !== '' && prompt['name'].length <= 1_024
 
 function plainPrompt({ name, title, description, arguments: given }: KeptPrompt): KeptPrompt {
@@ -72,10 +72,10 @@ function plainPrompt({ name, title, description, arguments: given }: KeptPrompt)
   return { name, ...texts, arguments: named.map((one) => ({ name: one.name, ...(typeof one.description === 'string' && { description: one.description }), ...(one.required === true && { required: true }) })) }
 }
 
-/** All tools. Throws what the client throws; where that is about one field, the error says which. */
+/** All tools. Throws what the client throws. */
 async function listTools(client: Client, limits: ListLimits): Promise<Listed> {
   // From a server of the newest revision the client itself keeps what a later call needs, and refuses the list as a whole.
-  const tools = client.getProtocolEra() === 'modern' ? (await client.listTools({}, limits).catch(inWords)).tools : await pagesOf(client, 'tools/list', 'tools', limits)
+  const tools = client.getProtocolEra() === 'modern' ? (await client.listTools({}, limits)).tools : await pagesOf(client, 'tools/list', 'tools', limits)
   const known = new Set<string>()
   const listed: Listed = { tools: [], faults: [] }
   for (const [at, tool] of tools.entries()) {
@@ -122,17 +122,21 @@ const kindOf = (value: unknown): string => (value === undefined ? 'missing' : va
 
 /** The members that we look at, each of its kind. */
 function plain({ name, title, description, inputSchema, outputSchema, annotations, execution }: Tool): Tool {
-  const texts = Object.entries({ title, description }).filter(([, value]) => typeof value === 'string')
+  const texts = Object.entries({ title, description }).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value.slice(0, MOST_TEXT)]] : []))
   const objects = Object.entries({ outputSchema, annotations, execution }).filter(([, value]) => isObject(value))
   return { name, ...Object.fromEntries(texts), inputSchema: inputSchema ?? { type: 'object' }, ...Object.fromEntries(objects) } as Tool
 }
 
-/** Throws the error with the field in words that the client's library says in JSON. */
-function inWords(error: unknown): never {
-  const [, method, json] = /^Invalid result for (\S+): (\[.*\])\s*$/s.exec((error as Error).message) ?? []
+/** Why something failed, in one line: of an answer that the client's library refuses in JSON the first field that is wrong. */
+export function reasonOf(error: unknown): string {
+  const { message } = error as Error
+  const [, method, json] = /^Invalid result for (\S+): (\[.*\])\s*$/s.exec(message) ?? []
   const [issue] = json === undefined ? [] : issuesIn(json)
-  if (!issue) throw error
-  throw new Error(`its answer to ${method} cannot be read: ${issue.path.map((step, at) => (typeof step === 'number' ? `[${step}]` : `${at > 0 ? '.' : ''}${step}`)).join('')}: ${issue.message}`)
+  const field = issue?.path.map((step, at) => (typeof step === 'number' ? `[${step}]` : `${at > 0 ? '.' : ''}${step}`)).join('')
+  // Which revision it was asked for when it ended explains nothing.
+  const plainly = message.replace(/^Version negotiation probe failed: /, '').replace(' during the version negotiation probe', '')
+  const reason = issue ? `its answer to ${method} cannot be read: ${field}: ${issue.message}` : plainly
+  return reason.split('\n')[0]!.replace(/\.$/, '').slice(0, 300)
 }
 
 function issuesIn(json: string): { path: (string | number)[]; message: string }[] {

@@ -16,7 +16,7 @@ export async function resourcesResult(client: Client, uri: unknown, limits: Task
     pagesOf(client, 'resources/list', 'resources', limits),
     pagesOf(client, 'resources/templates/list', 'resourceTemplates', limits).catch(nothing),
   ])
-  const all = [...resources, ...templates].filter(isObject)
+  const all = [...resources, ...templates].filter(isObject).filter(({ uri, uriTemplate }) => typeof (uri ?? uriTemplate) === 'string')
   const shown = all.slice(0, most)
   const left = all.length > shown.length ? [`(${shown.length} of ${all.length}; the rest is left out.)`] : []
   const text = [...shown.map(line), ...left].join('\n') || 'The server has nothing to read.'

@@ -7,7 +7,7 @@ import type { KeptServer, KeptTool } from '../../lib/state/index.js'
 import { answerForm } from './ask.js'
 import { addressOf, isRemote, launchOf, startFailure, type Definition } from './definition.js'
 import { boundedFetch, Intake } from './intake.js'
-import { longest_ms, offersWithin, Silence } from './lists.js'
+import { longest_ms, offersWithin, reasonOf, Silence } from './lists.js'
 import { Login } from './login.js'
 import { Pipe } from './pipe.js'
 import { leaveSeat, takeSeat, type Seated } from './seats.js'
@@ -283,9 +283,4 @@ export class Server implements Seated {
 interface Patience {
   readonly seconds: number
   left_ms: number
-}
-
-const reasonOf = (error: unknown): string => {
-  const { message, code } = error as NodeJS.ErrnoException
-  return (code === 'ENOENT' || code === 'EACCES' ? `${message}` : String(message)).split('\n')[0]!.replace(/\.$/, '').slice(0, 300)
 }

@@ -119,6 +119,15 @@ describe('a tool that has to be called as a task', () => {
     expect(await vt.call('mcp__s__slow', { how: 'fail' })).toMatchObject({ ok: false, error: { code: 'VT_MCP_TOOL_ERROR', message: 'it broke' } })
   })
 
+  it('is a tool of the extension too, in the revision of 2026', async () => {
+    const modern = fileURLToPath(new URL('../../../fixtures/mcp/modern.mjs', import.meta.url))
+    const server = (how: string) => ({ command: process.execPath, args: [modern, how] })
+    await using vt = await bootKernel({ config: { mcp: { servers: { s: server(''), bad: server('faulty') } } } as Config })
+    expect(await vt.call('mcp__s__slow', {})).toMatchObject({ ok: true, text: 'done after 3' })
+    // There the list is refused as a whole; the field is named all the same.
+    expect(vt.kernel.diagnostics().find(({ code }) => code === 'VT_MCP_START')?.message).toMatch(/bad cannot be started: its answer to tools\/list cannot be read: tools\[1\]\.inputSchema\.type: /)
+  })
+
   it('is called off with the call, and when its time is over', async () => {
     const { mcp } = configOf() as { mcp: { servers: { s: object } } }
     await using vt = await bootKernel({ config: { mcp: { servers: { s: { ...mcp.servers.s, tool_timeout_secs: 1 } } } } as Config })

@@ -128,11 +128,11 @@ describe('a server', () => {
     expect(await echo(vt)).toMatchObject({ ok: true })
     const said = vt.diagnostics().filter(({ code }) => code === 'VT_MCP_NOTED').map(({ message }) => message)
     expect(said).toEqual([
-      'The MCP server s lists what is no tool: tools[1] (broken): inputSchema.type is "string", "object" is needed.',
-      'The MCP server s lists what is no tool: tools[2]: name is a number, text is needed.',
-      'The MCP server s lists what is no tool: tools[3] (lists): inputSchema is a list, an object is needed.',
-      'The MCP server s lists what is no tool: tools[4]: it is a string, an object is needed.',
-      'The MCP server s lists what is no tool: tools[5] (echo): name is that of an earlier tool.',
+      'The MCP server s lists what cannot be used: tools[1] (broken): inputSchema.type is "string", "object" is needed.',
+      'The MCP server s lists what cannot be used: tools[2]: name is a number, text is needed.',
+      'The MCP server s lists what cannot be used: tools[3] (lists): inputSchema is a list, an object is needed.',
+      'The MCP server s lists what cannot be used: tools[4]: it is a string, an object is needed.',
+      'The MCP server s lists what cannot be used: tools[5] (echo): name is that of an earlier tool.',
     ])
     await isNamed(made, /tools\[1\] \(broken\): inputSchema\.type is "string"/)
   })
