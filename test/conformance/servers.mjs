@@ -82,7 +82,7 @@ async function tried(name, { args = [], env = {}, call }, place) {
     const home = join(folder, 'home')
     const surroundings = { PATH: process.env.PATH, HOME: home, VTCODE_HOME: join(home, '.vtcode') }
     kernel = await createKernel({ workspace, home, env: surroundings, mode: 'full-auto', config, surface: 'test' })
-    const told = kernel.diagnostics().filter(({ code }) => /^VT_(MCP|SCHEMA)_/.test(code)).map(({ message }) => message.replaceAll(folder, '…'))
+    const told = kernel.diagnostics().filter(({ code }) => /^VT_(MCP|SCHEMA)_/.test(code)).map(({ message }) => message.replaceAll(folder, '…').replace('The MCP server call:s cannot be started: ', ''))
     row.connects = kernel.contributions().find(({ id }) => id === 'call:s')?.state === 'active' ? 'yes' : 'no'
     const slots = kernel.list().map(({ slot }) => slot).filter((slot) => slot.startsWith('mcp__s__'))
     row.tools = String(slots.length)
