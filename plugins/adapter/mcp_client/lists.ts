@@ -128,7 +128,7 @@ function plain({ name, title, description, inputSchema, outputSchema, annotation
 }
 
 /** Why something failed, in one line: of an answer that the client's library refuses in JSON the first field that is wrong. */
-export function reasonOf(error: unknown): string {
+export function whyFailed(error: unknown): string {
   const { message } = error as Error
   const [, method, json] = /^Invalid result for (\S+): (\[.*\])\s*$/s.exec(message) ?? []
   const [issue] = json === undefined ? [] : issuesIn(json)

@@ -7,7 +7,7 @@ import type { KeptServer, KeptTool } from '../../lib/state/index.js'
 import { answerForm } from './ask.js'
 import { addressOf, isRemote, launchOf, startFailure, type Definition } from './definition.js'
 import { boundedFetch, Intake } from './intake.js'
-import { longest_ms, offersWithin, reasonOf, Silence } from './lists.js'
+import { longest_ms, offersWithin, whyFailed, Silence } from './lists.js'
 import { Login } from './login.js'
 import { Pipe } from './pipe.js'
 import { leaveSeat, takeSeat, type Seated } from './seats.js'
@@ -201,13 +201,13 @@ export class Server implements Seated {
       } catch (error) {
         failure = error
         await (transport instanceof Pipe ? transport.abandon() : transport.close()).catch(() => {})
-        if (transport instanceof Pipe) failure = startFailure(contribution.id, reasonOf(error), transport.log.slice(-2_000))
+        if (transport instanceof Pipe) failure = startFailure(contribution.id, whyFailed(error), transport.log.slice(-2_000))
         if (this.#ending.signal.aborted || error instanceof Silence) break
       }
     }
     // Ended by us, it has not failed: nothing is to be remembered of it.
     if (this.#ending.signal.aborted) throw problem('VT_CALL_ABORTED')
-    throw failure instanceof VtError ? failure : startFailure(contribution.id, reasonOf(failure))
+    throw failure instanceof VtError ? failure : startFailure(contribution.id, whyFailed(failure))
   }
 
   async #greet(transport: Transport, era: 'legacy' | 'auto', signal: AbortSignal, intake: Intake): Promise<Connection> {
@@ -238,7 +238,7 @@ export class Server implements Seated {
       connection.tools = new Map(offers.tools.map((tool) => [tool.name, tool]))
       this.#listed()
     }
-    const listAgain = (): Promise<void> => list(this.#ending.signal).catch((error: unknown) => void (this.#live === connection && kept.note(`its changed list cannot be taken: ${reasonOf(error)}`)))
+    const listAgain = (): Promise<void> => list(this.#ending.signal).catch((error: unknown) => void (this.#live === connection && kept.note(`its changed list cannot be taken: ${whyFailed(error)}`)))
     // The limit is ours: the SDK would give up after a minute of its own.
     await client.connect(transport, { signal, timeout: longest_ms })
     client.onclose = () => {
