@@ -104,7 +104,7 @@ class Best {
 }
 
 function render({ matches, total_matches, files_searched, truncated, next }: FuzzyOutput, path: string): string {
-  if (total_matches === 0) return `No matches in ${path} (${pluralized(files_searched, 'file')} searched)`
+  if (total_matches === 0) return `No matches${path === '.' ? '' : ` in ${path}`} (${pluralized(files_searched, 'file')} searched)`
   const lines = matches.map(({ file, line_number, text, score }) => `${file}:${line_number}: ${text.trim()} (${score})`)
   const all = pluralized(total_matches, 'match', 'matches')
   return [...lines, truncated ? `${matches.length} of ${all}; continue with skip=${String(next?.input['skip'])}` : all].join('\n')

@@ -3,6 +3,9 @@ import { decodeBytes, encode, inOneLine, recognise, type TextForm } from '../lib
 import { Changes, diffOf, diffRoom, lineAt, loadTarget, missingPath, nearTo, readOf, refuseStale, replace, type FileTarget } from '../lib/files/index.js'
 import { apart, occurrences, withEnds } from './edit/match.js'
 
+/** So many places of changes are told. */
+const mostPlaces = 16
+
 interface Edit {
   old_str: string
   new_str: string
@@ -43,10 +46,17 @@ export default (async (call, context) => {
   const last_line = lineAt(changes.bytes, Math.max(last.start, last.end - 1))
   const diff = diffOf(path, changes, diffRoom)
   const all = [...notices, ...largeNotices(edits)]
-  const text = `edited ${inOneLine(path)}:${first_line}-${last_line} (${replacements} replacement${replacements === 1 ? '' : 's'})\n${diff}`
+  const text = `edited ${inOneLine(path)}:${first_line}-${last_line} (${replacements} replacement${replacements === 1 ? '' : `s${placesOf(changes)}`})`
   const output = { path, replacements, first_line, last_line, hash, ...(resolved !== path && { resolved_path: resolved }), diff }
   return ok(output, { text, ...(all.length > 0 && { notices: all }) })
 }) satisfies Handler<EditInput>
+
+/** The lines of several changes, as the file is now: who made them knows what stands there, but for `replace_all` not where. */
+function placesOf({ all, bytes }: Changes): string {
+  if (all.length === 1) return ''
+  const lines = new Set(all.slice(0, mostPlaces).map(({ start }) => lineAt(bytes, start)))
+  return `, in lines ${[...lines].join(', ')}${all.length > mostPlaces ? ', …' : ''}`
+}
 
 function editsOf({ input, given }: Call<EditInput>): Edit[] {
   const { edits, old_str, new_str, replace_all } = input

@@ -12,9 +12,14 @@ export function textOfResult(result: Result): ModelText {
     return { text: successText(result), is_error: false, ...(spool_path !== undefined && { spool_path }) }
   }
   const { code, message, hint, details } = result.error
-  const say = details?.['say']
-  const lines = [`ERROR ${code}: ${message}`, ...(hint ? [`Hint: ${hint}`] : []), ...nextLine(result.error), ...(typeof say === 'string' ? [`Say: ${say}`] : [])]
+  const lines = [`ERROR ${code}: ${message}`, ...(hint ? [`Hint: ${hint}`] : []), ...nextLine(result.error), ...sayLine(details?.['say'], message)]
   return { text: lines.join('\n') + noticeLines(result), is_error: true }
+}
+
+/** What the final answer has to say of a change that was not made; a sentence that only repeats the error is not written out again. */
+function sayLine(say: unknown, message: string): string[] {
+  if (typeof say !== 'string') return []
+  return [say.includes(message.replace(/\.$/, '')) ? 'Say: Not applied. Add why, and the next action.' : `Say: ${say}`]
 }
 
 export const describeFault = (code: string, message: string, hint = ''): { code: string; message: string; hint: string } => ({ code, message, hint })

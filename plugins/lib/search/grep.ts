@@ -248,7 +248,7 @@ async function answer(
 
 /** The matches by file, context lines between them, and what they come to. */
 export function render(output: GrepOutput, path: string): string {
-  if (output.total_matches === 0) return `No matches in ${inOneLine(path)} (${pluralized(output.files_searched, 'file')} searched)`
+  if (output.total_matches === 0) return `No matches${path === '.' ? '' : ` in ${inOneLine(path)}`} (${pluralized(output.files_searched, 'file')} searched)`
   const parts: string[] = []
   for (let start = 0; start < output.matches.length; ) {
     const { file } = output.matches[start]!

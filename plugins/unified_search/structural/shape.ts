@@ -46,7 +46,7 @@ interface Totals {
 }
 
 export function renderMatches(matches: Match[], { total, files, searched, path, next }: Totals): string {
-  if (total === 0) return `No matches in ${inOneLine(path)} (${pluralized(searched, 'file')} searched)`
+  if (total === 0) return `No matches${path === '.' ? '' : ` in ${inOneLine(path)}`} (${pluralized(searched, 'file')} searched)`
   const lines: string[] = []
   let file: string | undefined
   for (const match of matches) {

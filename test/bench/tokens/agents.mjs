@@ -11,25 +11,34 @@ const range = ({ path, offset, limit }) => (offset === undefined ? `cat ${path}`
 /** Deeds of tasks as calls: `words` has one for each deed. */
 const spoken = (words) => (deed) => Object.entries(deed).flatMap(([kind, value]) => words[kind](value))
 
-export const agents = [
-  {
-    name: 'vtcode',
+/** Ours, on one of the four wires; on the same one as most peers under its bare name. The clock and the random numbers are those of the kit. */
+const ours = (api_format, base = '/v1') => {
+  return {
+    name: api_format === 'openai-chat' ? 'vtcode' : `vtcode, ${api_format}`,
     own: true,
     speak: (call) => [call],
     setup({ home, url, window }) {
       put(join(home, '.vtcode/vtcode.config.json'), {
-        custom_providers: [{ name: 'peer', api_format: 'openai-chat', base_url: `${url}/v1`, models: ['m'], api_key_env: 'none', context_window: window }],
+        custom_providers: [{ name: 'peer', api_format, base_url: `${url}${base}`, models: ['m'], api_key_env: 'none', context_window: window }],
         agent: { model: 'peer/m', ...(window < 100_000 && { harness: { auto_compaction_threshold_tokens: Math.round(window * 0.7) } }) },
         policy: { allow: ['unified_exec/run', 'unified_exec/close'], deny: ['Bash(git push:*)'] },
       })
     },
-    command: ({ home, question, again }) => ({ argv: [process.execPath, join(project, 'dist/core/bin.js'), 'exec', ...(again ? ['--continue'] : []), question], env: { VTCODE_HOME: join(home, '.vtcode') } }),
-  },
+    command: ({ home, question, again }) => ({ argv: [process.execPath, '--import', join(project, 'test/support/seeded.mjs'), join(project, 'dist/core/bin.js'), 'exec', ...(again ? ['--continue'] : []), question], env: { VTCODE_HOME: join(home, '.vtcode') } }),
+  }
+}
+
+export const agents = [
+  ours('openai-chat'),
+  ours('openai-responses'),
+  ours('anthropic-messages', ''),
+  ours('google-generative-ai', '/v1beta'),
   {
     name: 'pi',
     package: '@mariozechner/pi-coding-agent',
     speak: spoken({
       read: ({ path, offset, limit }) => ({ name: 'read', input: { path, ...(offset !== undefined && { offset, limit }) } }),
+      see: (path) => ({ name: 'read', input: { path } }),
       sh: (command) => ({ name: 'bash', input: { command } }),
       edit: ({ path, edits }) => ({ name: 'edit', input: { path, edits: edits.map(([oldText, newText]) => ({ oldText, newText })) } }),
       write: (input) => ({ name: 'write', input }),
@@ -42,6 +51,7 @@ export const agents = [
     package: 'opencode-linux-x64',
     speak: spoken({
       read: ({ path, offset, limit }) => ({ name: 'read', input: { filePath: path, ...(offset !== undefined && { offset, limit }) } }),
+      see: (filePath) => ({ name: 'read', input: { filePath } }),
       sh: (command) => ({ name: 'bash', input: { command, description: 'Runs it' } }),
       edit: ({ path, edits }) => edits.map(([oldString, newString]) => ({ name: 'edit', input: { filePath: path, oldString, newString } })),
       write: ({ path, content }) => ({ name: 'write', input: { filePath: path, content } }),
@@ -54,11 +64,12 @@ export const agents = [
     package: '@openai/codex',
     speak: spoken({
       read: (what) => ({ name: 'exec_command', input: { cmd: range(what) } }),
+      see: (path) => ({ name: 'view_image', input: { path } }),
       sh: (cmd) => ({ name: 'exec_command', input: { cmd } }),
       edit: ({ path, edits }) => ({ name: 'exec_command', input: { cmd: `perl -0pi -e '${edits.map(([from, to]) => `s/\\Q${from}\\E/${to}/`).join('; ')}' ${path}` } }),
       write: ({ path, content }) => ({ name: 'exec_command', input: { cmd: `mkdir -p ${dirname(path)} && cat > ${path} <<'EOF'\n${content}EOF` } }),
     }),
-    setup: ({ home, url, window }) => put(join(home, '.codex/config.toml'), `model = "m"\nmodel_provider = "peer"\nmodel_context_window = ${window}\n[model_providers.peer]\nname = "peer"\nbase_url = "${url}/v1"\nwire_api = "responses"\n`),
+    setup: ({ home, url, window }) => put(join(home, '.codex/config.toml'), `model = "m"\nmodel_provider = "peer"\nmodel_context_window = ${window}\nmodel_auto_compact_token_limit = ${Math.round(window * 0.8)}\n[model_providers.peer]\nname = "peer"\nbase_url = "${url}/v1"\nwire_api = "responses"\n`),
     command: ({ at, question, again }) => ({ argv: [process.execPath, bin(at, '@openai/codex/bin/codex.js'), 'exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', ...(again ? ['resume', '--last'] : []), question] }),
   },
   {
@@ -66,6 +77,7 @@ export const agents = [
     package: '@google/gemini-cli',
     speak: spoken({
       read: ({ path, offset, limit }) => ({ name: 'read_file', input: { file_path: path, ...(offset !== undefined && { start_line: offset, end_line: offset + limit - 1 }) } }),
+      see: (file_path) => ({ name: 'read_file', input: { file_path } }),
       sh: (command) => ({ name: 'run_shell_command', input: { command, description: 'Runs it' } }),
       edit: ({ path, edits }) => edits.map(([old_string, new_string]) => ({ name: 'replace', input: { file_path: path, instruction: 'Change it.', old_string, new_string } })),
       write: ({ path, content }) => ({ name: 'write_file', input: { file_path: path, content } }),

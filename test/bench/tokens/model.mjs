@@ -10,14 +10,22 @@ export const wires = {
   gemini: { at: /:(?:streamG|g)enerateContent/, results: ({ contents = [] }) => since(contents, ({ role }) => role === 'model').flatMap(({ parts = [] }) => parts).flatMap(({ functionResponse }) => (functionResponse ? [textIn(functionResponse.response)] : [])) },
 }
 
+export const summary = 'Summary: the files were read one after the other; go on with the next one.'
+const tooLong = (tokens, window) => {
+  const message = `This model's maximum context length is ${window} tokens. However, your messages resulted in ${tokens} tokens (prompt is too long).`
+  return JSON.stringify({ error: { message, type: 'invalid_request_error', param: 'messages', code: 'context_length_exceeded' } })
+}
 const since = (list, own) => list.slice(list.findLastIndex(own) + 1)
 /** Every text in a value, as a reader of it sees them. */
 export const textIn = (value) => (typeof value === 'string' ? value : typeof value === 'object' && value !== null ? Object.values(value).map(textIn).join('\n') : '')
-const hasTools = (body) => [body.tools ?? []].flat().length > 0
+export const hasTools = (body) => [body.tools ?? []].flat().length > 0
 
-/** `steps`: calls, or a function of what was seen so far to calls; after them the model says that it is done. */
+/**
+ * `steps`: calls, or a function of what was seen so far to calls; after them the model says that it is done. A request over the `window`
+ * is refused as its provider would; one without tools is answered by a summary, as JSON where that is asked for.
+ */
 export async function startModel() {
-  const state = { steps: [], at: 0, requests: [], seen: [] }
+  const state = { steps: [], at: 0, requests: [], seen: [], window: Infinity }
   const server = createServer((request, response) => {
     const chunks = []
     request.on('data', (chunk) => chunks.push(chunk))
@@ -29,15 +37,17 @@ export async function startModel() {
       const results = wires[wire].results(body)
       state.requests.push({ wire, text, body, results })
       state.seen.push(...results)
+      const tokens = Math.ceil(text.length / 4)
+      if (tokens > state.window) return response.writeHead(400, { 'content-type': 'application/json' }).end(tooLong(tokens, state.window))
       const step = hasTools(body) ? state.steps[state.at++] : undefined
       const calls = typeof step === 'function' ? step(state.seen.join('\n')) : (step ?? [])
-      const said = hasTools(body) ? 'Done.' : 'Summary: the files were read one after the other; go on with the next one.'
-      answers[wire](response, calls.map((call, index) => ({ id: `call_${state.requests.length}_${index}`, ...call })), said, Math.ceil(text.length / 4), request.url)
+      const said = hasTools(body) ? 'Done.' : /JSON object that fits/.test(text) ? JSON.stringify({ goal: summary }) : summary
+      answers[wire](response, calls.map((call, index) => ({ id: `call_${state.requests.length}_${index}`, ...call })), said, tokens, request.url)
     })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  return { url: `http://127.0.0.1:${server.address().port}`, state, begin: (steps) => Object.assign(state, { steps, at: 0, requests: [], seen: [] }), continueWith: (steps) => Object.assign(state, { steps, at: 0 }), close: () => (server.closeAllConnections(), server.close()) }
+  return { url: `http://127.0.0.1:${server.address().port}`, state, begin: (steps, window = Infinity) => Object.assign(state, { steps, at: 0, requests: [], seen: [], window }), continueWith: (steps) => Object.assign(state, { steps, at: 0 }), close: () => (server.closeAllConnections(), server.close()) }
 }
 
 const event = (data, name) => `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(data)}\n\n`
@@ -54,7 +64,7 @@ const answers = {
     const item = ({ id, name, namespace, input }) => (typeof input === 'string' ? { type: 'custom_tool_call', id: `i${id}`, call_id: id, name, input, status: 'completed' } : { type: 'function_call', id: `i${id}`, call_id: id, name, namespace, arguments: JSON.stringify(input), status: 'completed' })
     const output = calls.length > 0 ? calls.map(item) : [{ type: 'message', id: 'm1', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: said, annotations: [] }] }]
     const usage = { input_tokens: tokens, input_tokens_details: { cached_tokens: 0 }, output_tokens: 10, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: tokens + 10 }
-    const events = [{ type: 'response.created', response: { id: 'r', created_at: 1, model: 'm' } }, ...output.flatMap((item, output_index) => [{ type: 'response.output_item.added', output_index, item }, { type: 'response.output_item.done', output_index, item }]), { type: 'response.completed', response: { id: 'r', created_at: 1, model: 'm', status: 'completed', output, usage } }]
+    const events = [{ type: 'response.created', response: { id: 'r', created_at: 1, model: 'm' } }, ...output.flatMap((item, output_index) => [{ type: 'response.output_item.added', output_index, item }, ...(item.content ? [{ type: 'response.output_text.delta', item_id: item.id, output_index, content_index: 0, delta: said }] : []), { type: 'response.output_item.done', output_index, item }]), { type: 'response.completed', response: { id: 'r', created_at: 1, model: 'm', status: 'completed', output, usage } }]
     stream(response, events.map((one) => event(one, one.type)).join(''))
   },
   messages(response, calls, said, tokens) {

@@ -1,14 +1,42 @@
 // One agent on one task, and what its requests took.
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { textIn } from './model.mjs'
+import { hasTools, summary, textIn } from './model.mjs'
 
 const LONGEST = 120_000
 
 /** Runs a task to its end in a folder of a fixed name, and says what was sent, seen and left behind. */
 export async function raced(model, agent, task, { root, at, tokensOf }) {
   const [work, home] = [join(root, 'work'), join(root, 'home')]
+  plant(task, { work, home })
+  const window = task.window ?? 200_000
+  const calls = ({ ours, peer }) => (agent.own ? ours : peer).map((step) => (typeof step === 'function' ? (seen) => step(seen).flatMap(agent.speak) : step.flatMap(agent.speak)))
+  agent.setup({ home, url: model.url, window })
+  model.begin(calls(task), window)
+  const how = { work, home, at, url: model.url, window }
+  const said = await ended(agent.command({ ...how, question: task.question }), how)
+  if (task.then) {
+    model.continueWith(calls(task.then))
+    await ended(agent.command({ ...how, question: task.then.question, again: true }), how)
+  }
+  return { ...measured(model.state.requests, tokensOf), ...judged(task, model.state, work), said }
+}
+
+/** A task run twice: `again` says whether both times the same was sent. */
+export async function twice(model, agent, task, how) {
+  const run = await raced(model, agent, task, how)
+  const first = sent(model)
+  await raced(model, agent, task, how)
+  return { ...run, again: sent(model) === first }
+}
+
+
+const sent = ({ state }) => state.requests.map(({ text }) => text).join('\n')
+
+/** The folders of a task, new. */
+export function plant(task, { work, home }) {
   for (const folder of [work, home]) {
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
@@ -17,17 +45,6 @@ export async function raced(model, agent, task, { root, at, tokensOf }) {
     mkdirSync(dirname(join(work, path)), { recursive: true })
     writeFileSync(join(work, path), content)
   }
-  const window = task.window ?? 200_000
-  const calls = ({ ours, peer }) => (agent.own ? ours : peer).map((step) => (typeof step === 'function' ? (seen) => step(seen).flatMap(agent.speak) : step.flatMap(agent.speak)))
-  agent.setup({ home, url: model.url, window })
-  model.begin(calls(task))
-  const how = { work, home, at, url: model.url, window }
-  const said = await ended(agent.command({ ...how, question: task.question }), how)
-  if (task.then) {
-    model.continueWith(calls(task.then))
-    await ended(agent.command({ ...how, question: task.then.question, again: true }), how)
-  }
-  return { ...measured(model.state.requests, tokensOf), ...judged(task, model.state, work), said }
 }
 
 async function ended({ argv: [file, ...args], env }, { work, home }) {
@@ -43,11 +60,11 @@ async function ended({ argv: [file, ...args], env }, { work, home }) {
 }
 
 /** A request in the order in which servers remember: tools, instructions, conversation, the rest. */
-export function inOrder({ tools, system, systemInstruction, instructions, messages, input, contents, ...rest }) {
+function inOrder({ tools, system, systemInstruction, instructions, messages, input, contents, ...rest }) {
   return JSON.stringify({ tools, system, systemInstruction, instructions, messages, input, contents, rest })
 }
 
-function measured(requests, tokensOf) {
+export function measured(requests, tokensOf) {
   const sum = { requests: requests.length, bytes: 0, tokens: 0, prefixed_bytes: 0, prefixed_tokens: 0, results: 0, first: requests[0]?.text.length ?? 0 }
   sum.firstTokens = requests[0] ? tokensOf(requests[0].text).length : 0
   let before = { text: Buffer.alloc(0), tokens: [] }
@@ -70,12 +87,22 @@ function common(a, b) {
   return at
 }
 
-function judged(task, { requests, seen, at, steps }, work) {
+/** What is missing of a task: facts that no answer held, and the paths in which the folder is not as it has to be. */
+export function judged(task, { requests, seen, at, steps }, work) {
   const all = seen.join('\n')
   const lost = task.facts.filter((fact) => !all.includes(fact))
-  const pictures = requests.map(({ body }) => textIn(body)).join('')
-  if (task.picture && !pictures.includes(task.picture)) lost.push('the picture')
-  if (task.compacted && !requests.some(({ body }) => textIn(body).includes('Summary: the files were read'))) lost.push('a compaction')
-  const wrong = Object.entries(task.end ?? {}).filter(([path, content]) => (existsSync(join(work, path)) ? readFileSync(join(work, path), 'utf8') : undefined) !== content)
-  return { lost, wrong: wrong.map(([path]) => path), unfinished: at < steps.findLastIndex((step) => typeof step !== 'function') + 1, finished: lost.length === 0 && wrong.length === 0 && at > steps.findLastIndex((step) => typeof step !== 'function') }
+  if (task.picture && !requests.some(({ body }) => textIn(body).includes(task.picture))) lost.push('the picture')
+  if (task.compacted && !requests.some(({ body }) => hasTools(body) && textIn(body).includes(summary))) lost.push('a compaction')
+  const wanted = hashes(Object.entries({ ...task.files, ...task.end }).filter(([, content]) => content !== undefined))
+  const found = hashes(filesIn(work).map((path) => [path, readFileSync(join(work, path))]))
+  const wrong = [...new Set([...wanted.keys(), ...found.keys()])].filter((path) => wanted.get(path) !== found.get(path))
+  const unfinished = at <= steps.findLastIndex((step) => typeof step !== 'function')
+  return { lost, wrong, unfinished, finished: lost.length === 0 && wrong.length === 0 && !unfinished }
+}
+
+const hashes = (entries) => new Map(entries.map(([path, content]) => [path, createHash('sha256').update(content).digest('hex')]))
+/** Files below a folder; what agents keep for themselves lies in folders with a dot. */
+function filesIn(work) {
+  const all = readdirSync(work, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  return all.map(({ parentPath, path, name }) => join(parentPath ?? path, name).slice(work.length + 1)).filter((path) => !path.startsWith('.'))
 }

@@ -1,6 +1,6 @@
 // The twenty tasks of the race, as data: what lies in the folder, what is asked, the calls that the best user of each agent would make, what
 // the model must have seen (`facts`) and what must be there in the end (`end`, by content).
-// Peers work by four deeds that all of them have: `read`, `sh`, `edit`, `write`; agents.mjs says each in their own words.
+// The end state is the folder of the beginning with `end` in it, compared by hash. Peers work by deeds that all of them have: `read`, `see` (an image), `sh`, `edit`, `write`; agents.mjs says each in their own words.
 
 const lines = (count, of) => Array.from({ length: count }, (_, i) => of(i + 1)).join('\n') + '\n'
 const files = (count, path, text) => Object.fromEntries(Array.from({ length: count }, (_, i) => [path(i + 1), text(i + 1)]))
@@ -44,7 +44,7 @@ export const tasks = [
     peer: [[sh('grep -rn computeTotal src')], [sh(rename)], [sh('grep -rlw sumItems src | wc -l; grep -rn computeTotal src')]],
     ours: [[search('grep', { pattern: 'computeTotal' })], [run(rename)], [run('grep -rlw sumItems src | wc -l; grep -rn computeTotal src')]],
     facts: ['return computeTotal(items) + 12', '13'],
-    end: { 'src/part7.js': module(7).replaceAll('computeTotal', 'sumItems') },
+    end: { ...files(12, (i) => `src/part${i}.js`, (i) => module(i).replaceAll('computeTotal', 'sumItems')), 'src/base.js': 'export function sumItems(items) {\n  return items.length\n}\n' },
   },
   {
     id: 'find a function and its callers',
@@ -59,6 +59,7 @@ export const tasks = [
     files: files(60, (i) => `app/area${i % 6}/feature${i}.ts`, (i) => `export const f${i} = ${i}\n`),
     question: 'What is in this project?',
     peer: [[sh('find . -type f -not -path "./.git/*" | sort')]],
+    overMcp: { 'server-filesystem': [[{ tree: '.' }]] },
     ours: [[search('list', { mode: 'tree' })]],
     facts: ['feature59.ts', 'area3'],
   },
@@ -108,6 +109,7 @@ export const tasks = [
     files: { 'settings.txt': hunks },
     question: 'Set each setting that says old to new.',
     peer: [[sh('grep -n old settings.txt')], [edit('settings.txt', ...nine.map((n) => [`setting_${n} = old`, `setting_${n} = new`]))]],
+    overMcp: { 'server-filesystem': [[read('settings.txt')], [edit('settings.txt', ...nine.map((n) => [`setting_${n} = old`, `setting_${n} = new`]))]] },
     ours: [[search('grep', { pattern: 'old', path: 'settings.txt' })], [file('edit', { path: 'settings.txt', edits: nine.map((n) => ({ old_str: `setting_${n} = old`, new_str: `setting_${n} = new` })) })]],
     facts: ['setting_297 = old 297'],
     end: { 'settings.txt': hunks.replaceAll('old', 'new') },
@@ -128,7 +130,7 @@ export const tasks = [
     peer: [[sh('mkdir -p lib && mv old.js lib/new.js && rm dead.js')]],
     ours: [[file('move', { path: 'old.js', destination: 'lib/new.js' }), file('delete', { path: 'dead.js' })]],
     facts: [],
-    end: { 'lib/new.js': 'exports.a = 1\n', 'dead.js': undefined },
+    end: { 'lib/new.js': 'exports.a = 1\n', 'old.js': undefined, 'dead.js': undefined },
   },
   {
     id: 'wrong path, typo, stale file: recover',
@@ -141,8 +143,7 @@ export const tasks = [
       [file('edit', { path: 'src/config.js', old_str: 'retries  = 3', new_str: 'retries = 5' })],
       [run('echo "export const more = 1" >> src/config.js')],
       [file('edit', { path: 'src/config.js', old_str: 'retries = 3', new_str: 'retries = 5' })],
-      (seen) => (seen.includes('VT_FILE_STALE') ? [file('read', { path: 'src/config.js' })] : []),
-      (seen) => (seen.includes('VT_FILE_STALE') ? [file('edit', { path: 'src/config.js', old_str: 'retries = 3', new_str: 'retries = 5' })] : []),
+      (seen) => (seen.includes('VT_FILE_STALE') ? [file('read', { path: 'src/config.js' }), file('edit', { path: 'src/config.js', old_str: 'retries = 3', new_str: 'retries = 5' })] : []),
     ],
     facts: ['export const timeout = 1000'],
     end: { 'src/config.js': 'export const retries = 5\nexport const timeout = 1000\nexport const more = 1\n' },
@@ -163,13 +164,14 @@ export const tasks = [
     peer: [[sh('grep -rn "send(" src')], [sh("perl -pi -e 's/send\\((\\w+), (\\w+)\\)/send($2, $1)/' src/*.js && grep -rn 'send(' src")]],
     ours: [[search('structural', { pattern: 'send($A, $B)', lang: 'js' })], [run("perl -pi -e 's/send\\((\\w+), (\\w+)\\)/send($2, $1)/' src/*.js && grep -rn 'send(' src")]],
     facts: ['send(y, x)'],
-    end: { 'src/s6.js': swap(6).replace('send(x, y)', 'send(y, x)') },
+    end: files(6, (i) => `src/s${i}.js`, (i) => swap(i).replace('send(x, y)', 'send(y, x)')),
   },
   {
     id: 'outline, then one symbol',
     files: { 'big.js': big },
     question: 'What does step42 return?',
     peer: [[sh('grep -n "^export" big.js')], [read('big.js', 41 * 25 + 1, 25)]],
+    overMcp: { 'server-filesystem': [[read('big.js')]] },
     ours: [[search('outline', { path: 'big.js' })], [file('read', { path: 'big.js', offset_lines: 41 * 25 + 1, page_size_lines: 25 })]],
     facts: ['step42', 'marker-42'],
   },
@@ -177,7 +179,7 @@ export const tasks = [
     id: 'an image',
     files: { 'dot.png': Buffer.from(png, 'base64') },
     question: 'Which colour has dot.png?',
-    peer: [[read('dot.png')]],
+    peer: [[{ see: 'dot.png' }]],
     ours: [[file('read', { path: 'dot.png' })]],
     facts: [],
     picture: png.slice(0, 40),
@@ -187,7 +189,7 @@ export const tasks = [
     files: files(30, (i) => `src/a${i}.js`, (i) => `export const a${i} = ${i}\n`),
     question: 'Is one of these forty names used anywhere?',
     peer: Array.from({ length: 40 }, (_, i) => [sh(`grep -rn missing_name_${i} src`)]),
-    ours: Array.from({ length: 40 }, (_, i) => [search('grep', { pattern: `missing_name_${i}`, path: 'src' })]),
+    ours: Array.from({ length: 40 }, (_, i) => [search('grep', { pattern: `missing_name_${i}` })]),
     facts: [],
   },
   {

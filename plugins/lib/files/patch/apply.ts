@@ -61,8 +61,11 @@ export async function applyPatch(
     const { now } = await view.at(change.to ?? change.path)
     if (now) change.hash = short(contentHash(now.changes.bytes))
   }
-  const output = { changes, dry_run: dryRun, fuzzy: notices.filter(({ code }) => code === 'VT_PATCH_FUZZY').length, diff }
-  return ok(output, { text: `${changes.map(lineOf).join('\n')}\n${diff}`, ...(notices.length > 0 && { notices }) })
+  const fuzzy = notices.filter(({ code }) => code === 'VT_PATCH_FUZZY').length
+  const output = { changes, dry_run: dryRun, fuzzy, diff }
+  // Who wrote the patch has read it: the diff tells only what it could not know.
+  const told = dryRun || fuzzy > 0 ? `\n${diff}` : ''
+  return ok(output, { text: `${changes.map(lineOf).join('\n')}${told}`, ...(notices.length > 0 && { notices }) })
 }
 
 /** Every path of the patch, checked before anything is read. Throws VT_PATCH_SYNTAX, VT_PATH_OUTSIDE, VT_INPUT_INVALID. */

@@ -1,0 +1,61 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { site, serve } from '../support/server.js'
+
+const part = (name: string): Promise<any> => import(new URL(`./tokens/${name}.mjs`, import.meta.url).href)
+const here = process.env['TMPDIR']!
+
+let parts: { agents: any[]; tasks: any[]; startModel: () => Promise<any>; raced: any; twice: any; rowsOf: any; install: any; racedOverMcp: any; servers: any[] }
+let model: any
+beforeAll(async () => {
+  parts = Object.assign({}, ...(await Promise.all(['agents', 'tasks', 'model', 'race', 'rows', 'mcp'].map(part))))
+  model = await parts.startModel()
+})
+afterAll(() => model?.close())
+
+const how = { root: join(here, 'race'), tokensOf: (text: string) => text.split(' ') }
+const task = (id: string) => parts.tasks.find((one) => one.id === id)
+const agent = (name: string) => parts.agents.find((one) => one.name === name)
+const silent = () => {}
+
+describe('the race', () => {
+  it.each(['openai-chat', 'openai-responses', 'anthropic-messages', 'google-generative-ai'])('sends the same bytes in two runs of ours, on %s', async (wire) => {
+    const ours = agent(wire === 'openai-chat' ? 'vtcode' : `vtcode, ${wire}`)
+    // One whose answer lies in a spool file, one with durations and failures, one that goes on in a second process.
+    for (const id of ['noisy failing build', 'wrong path, typo, stale file: recover', 'resume and finish']) {
+      const run = await parts.twice(model, ours, task(id), how)
+      expect(run, id).toMatchObject({ finished: true, again: true, lost: [], wrong: [] })
+    }
+  })
+
+  it('calls a task lost by a fact that nobody saw, by a file that should not be there, and by a step that was left', async () => {
+    const ours = agent('vtcode')
+    const fix = task('fix one line and test')
+    expect(await parts.raced(model, ours, { ...fix, facts: ['never printed'] }, how)).toMatchObject({ finished: false, lost: ['never printed'] })
+    expect(await parts.raced(model, ours, { ...fix, end: { 'sum.js': 'other' } }, how)).toMatchObject({ finished: false, wrong: ['sum.js'] })
+    const wasteful = { ...fix, ours: [...fix.ours, [{ name: 'unified_file', input: { action: 'write', path: 'left.txt', content: '' } }]] }
+    expect(await parts.raced(model, ours, wasteful, how)).toMatchObject({ finished: false, wrong: ['left.txt'] })
+  })
+
+  it('goes on past a peer that cannot be installed and one that changed its flags, whose rows say so', async () => {
+    await using registry = await serve(site({}))
+    process.env['npm_config_registry'] = registry.url
+    const [two, run] = [[task('move and delete'), task('resume and finish')], (one: any) => parts.raced(model, changed, one, how)]
+    const changed = { ...agent('vtcode'), command: () => ({ argv: [process.execPath, '--no-such-flag', 'exec'] }) }
+    try {
+      const gone = await parts.rowsOf({ name: 'gone' }, two, () => parts.install(join(here, 'installs'), '@vtcode/no-such-agent'), run, silent)
+      expect(gone.map((row: any) => row.run.reason)).toEqual([expect.stringContaining('it cannot be installed: npm error'), expect.stringContaining('it cannot be installed: npm error')])
+    } finally {
+      delete process.env['npm_config_registry']
+    }
+    const rows = await parts.rowsOf(changed, two, () => undefined, run, silent)
+    expect(rows.map((row: any) => row.run.reason)).toEqual(Array(2).fill(expect.stringMatching(/^it asked the model nothing: .*--no-such-flag/)))
+  })
+
+  it('reaches over MCP what it reaches as an agent', async () => {
+    const ours = parts.servers.find(({ name }) => name === 'vtcode mcp')
+    for (const id of ['patch of nine hunks', 'wrong path, typo, stale file: recover']) {
+      expect(await parts.racedOverMcp(ours, task(id), how), id).toMatchObject({ finished: true })
+    }
+  })
+})
