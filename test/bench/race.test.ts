@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { site, serve } from '../support/server.js'
 
 const part = (name: string): Promise<any> => import(new URL(`./tokens/${name}.mjs`, import.meta.url).href)
 const here = process.env['TMPDIR']!
@@ -17,6 +16,8 @@ const how = { root: join(here, 'race'), tokensOf: (text: string) => text.split('
 const task = (id: string) => parts.tasks.find((one) => one.id === id)
 const agent = (name: string) => parts.agents.find((one) => one.name === name)
 const silent = () => {}
+/** One that nobody can reach. */
+const registry = { npm_config_registry: 'http://127.0.0.1:9/', npm_config_fetch_retries: '0' }
 
 describe('the race', () => {
   it.each(['openai-chat', 'openai-responses', 'anthropic-messages', 'google-generative-ai'])('sends the same bytes in two runs of ours, on %s', async (wire) => {
@@ -38,15 +39,14 @@ describe('the race', () => {
   })
 
   it('goes on past a peer that cannot be installed and one that changed its flags, whose rows say so', async () => {
-    await using registry = await serve(site({}))
-    process.env['npm_config_registry'] = registry.url
+    Object.assign(process.env, registry)
     const [two, run] = [[task('move and delete'), task('resume and finish')], (one: any) => parts.raced(model, changed, one, how)]
     const changed = { ...agent('vtcode'), command: () => ({ argv: [process.execPath, '--no-such-flag', 'exec'] }) }
     try {
       const gone = await parts.rowsOf({ name: 'gone' }, two, () => parts.install(join(here, 'installs'), '@vtcode/no-such-agent'), run, silent)
       expect(gone.map((row: any) => row.run.reason)).toEqual([expect.stringContaining('it cannot be installed: npm error'), expect.stringContaining('it cannot be installed: npm error')])
     } finally {
-      delete process.env['npm_config_registry']
+      for (const name of Object.keys(registry)) delete process.env[name]
     }
     const rows = await parts.rowsOf(changed, two, () => undefined, run, silent)
     expect(rows.map((row: any) => row.run.reason)).toEqual(Array(2).fill(expect.stringMatching(/^it asked the model nothing: .*--no-such-flag/)))
