@@ -22,8 +22,8 @@ const registry = { npm_config_registry: 'http://127.0.0.1:9/', npm_config_fetch_
 describe('the race', () => {
   it.each(['openai-chat', 'openai-responses', 'anthropic-messages', 'google-generative-ai'])('sends the same bytes in two runs of ours, on %s', async (wire) => {
     const ours = agent(wire === 'openai-chat' ? 'vtcode' : `vtcode, ${wire}`)
-    // One whose answer lies in a spool file, one with durations and failures, one that goes on in a second process.
-    for (const id of ['noisy failing build', 'wrong path, typo, stale file: recover', 'resume and finish']) {
+    // Several edits in one call, durations and failures, one that goes on in a second process.
+    for (const id of ['patch of nine hunks', 'wrong path, typo, stale file: recover', 'resume and finish']) {
       const run = await parts.twice(model, ours, task(id), how)
       expect(run, id).toMatchObject({ finished: true, again: true, lost: [], wrong: [] })
     }
