@@ -782,8 +782,11 @@ export interface BuiltinSlots {
       content: string
       content_kind: 'text' | 'bytes' | 'image' | 'pdf'
       encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'base64'
-      /** Of an image, which is among the contents of the answer. */
+      /** Of an image, which is among the contents of the answer: a PNG, JPEG, GIF or WebP of at most 3,932,160 bytes (5 MiB as base64) and 8,000 points a side. */
       mime_type?: string
+      /** Of an image, in points. */
+      width?: number
+      height?: number
       /** Less than what was asked for. */
       truncated: boolean
       /** The file goes on. */
@@ -794,7 +797,7 @@ export interface BuiltinSlots {
       /** Inclusive. */
       end_line?: number
       total_lines?: number
-      /** Of a PDF. */
+      /** Of a PDF; it has at most 32 MiB, and of it 20 pages are read in a call. */
       page_count?: number
       /** From 1; of a PDF. */
       start_page?: number

@@ -8,15 +8,16 @@ import { chooseComponents, type RunContext } from './components/index.js'
 import { atItsPace, copyTo, RunReader } from './events/index.js'
 import { checkPrice } from './ledger/index.js'
 import { connect } from './model/index.js'
-import { asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork, lastSession, noteSession, restore, tidy, validId, type Restored } from './session/index.js'
+import { asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork, lastSession, messageOfTask, noteSession, restore, tidy, validId, type AgentTask, type Restored } from './session/index.js'
 import { Thread, threadTable } from './thread.js'
 
 // What is published keeps its short names; inside, each name has one meaning in the whole project.
 export type { RunContext as Place } from './components/index.js'
 export { AgentError }
+export type { AgentTask as Task, GivenImage } from './session/index.js'
 export type {
   AgentProviders, CallOutcome, CallPart, CompactTrigger, Delta, EventBody, Fact, FileChange, FinishReason, GivenComponents as Given, GroundedFact,
-  HarnessEvent, ThreadItem as Item, ItemStatus, JournalRecord, RunLimits as Limits, Msg, NewThreadItem as NewItem, MessageOrigin as Origin,
+  HarnessEvent, ImagePart, ImageRef, ThreadItem as Item, ItemStatus, JournalRecord, RunLimits as Limits, Msg, NewThreadItem as NewItem, MessageOrigin as Origin,
   RunOutcome as Outcome, OutcomeCode, MessagePart as Part, ProofRun, ReasoningPart, ResultPart, RevertScope, SegmentReason, Subtype, Summary,
   TextPart, ThreadEvent, TokenBreakdown, Tracker, TurnCounts as TurnLimits, Usage, Verification,
 } from './base/index.js'
@@ -64,12 +65,12 @@ export interface Agent {
    * Gives the agent a task and waits until it is idle. Never rejects for what the model or a tool did; the outcome says it. Without
    * a task it goes on with a turn that was interrupted, and with what is queued.
    */
-  run(task?: string, how?: { signal?: AbortSignal }): Promise<RunOutcome>
+  run(task?: string | AgentTask, how?: { signal?: AbortSignal }): Promise<RunOutcome>
   /**
    * The same while somebody reads along: events and deltas in one order, from the first look on; what it returns in the end is the outcome.
    * Who reads slowly holds nothing up; who leaves ends the run.
    */
-  stream(task?: string, how?: { signal?: AbortSignal }): AsyncGenerator<ThreadEvent | Delta, RunOutcome, void>
+  stream(task?: string | AgentTask, how?: { signal?: AbortSignal }): AsyncGenerator<ThreadEvent | Delta, RunOutcome, void>
   /** Shortens the conversation now, keeping above all what `focus` names; `false` when there is nothing to win. */
   compact(focus?: string, how?: { signal?: AbortSignal }): Promise<boolean>
   /** Queues an input for the next idle boundary; returns its id. Throws VT_LOOP_QUEUE_FULL, VT_SESSION_CLOSED. */
@@ -108,8 +109,10 @@ export async function createAgent(kernel: Kernel, options: AgentOptions = {}): P
   }
   const run: Agent['run'] = async (task, { signal = new AbortController().signal } = {}) => {
     if (closed) return thread.refused(closedError(thread.session_id))
+    const input = await messageOfTask(thread, task).catch((error: unknown) => asAgentError(error))
+    if (input instanceof AgentError) return thread.refused(input)
     await thread.start()
-    await thread.run(task === undefined ? undefined : { role: 'user', parts: [{ type: 'text', text: task }], origin: 'prompt' }, signal)
+    await thread.run(input, signal)
     return thread.finish()
   }
   return {
@@ -159,6 +162,11 @@ async function* readAlong({ events }: Thread, run: (signal: AbortSignal) => Prom
     await outcome.catch(() => {})
     for (const stop of off) stop()
   }
+}
+
+function asAgentError(error: unknown): AgentError {
+  if (error instanceof AgentError) return error
+  throw error
 }
 
 const closedError = (id: string): AgentError => new AgentError('VT_SESSION_CLOSED', `The agent of the session ${id} is closed.`)

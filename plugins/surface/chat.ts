@@ -1,19 +1,19 @@
 import { createInterface } from 'node:readline'
 import type { Io, Kernel } from '../../core/index.js'
-import { definedOnly, progress, sessionOptions, Voice, withAgent, withResume, type EventSink, type SessionFlags } from '../agent/cli/index.js'
+import { definedOnly, givenImages, progress, sessionOptions, Voice, withAgent, withImages, withResume, type EventSink, type ImageFlags, type SessionFlags } from '../agent/cli/index.js'
 import type { Agent, ThreadEvent } from '../agent/index.js'
 import { fitTerminal, interactive, oneLine, runCommand, say, verb } from '../lib/terminal/index.js'
 import { Keyboard } from './chat/keyboard.js'
 import { Talk } from './chat/talk.js'
 
-interface Flags extends SessionFlags {
+interface Flags extends SessionFlags, ImageFlags {
   plain?: true
 }
 
 /** `vtcode chat`: line by line, one turn for each. */
 export default async function chat(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = withResume(verb('chat', 'Talks with a model that uses the tools, line by line.', io))
+  const command = withImages(withResume(verb('chat', 'Talks with a model that uses the tools, line by line.', io)))
     .option('--plain', 'no decoration')
     .action(async (flags: Flags) => {
       code = await talk(kernel, flags, io)
@@ -22,6 +22,8 @@ export default async function chat(kernel: Kernel, argv: string[], io: Io): Prom
 }
 
 async function talk(kernel: Kernel, { plain, context, ...flags }: Flags, terminal: Io): Promise<number> {
+  const images = await givenImages(flags, terminal)
+  if (!images) return 2
   const keyboard = interactive(terminal) ? new Keyboard(plain ? { ...terminal, env: { ...terminal.env, NO_COLOR: '1' } } : terminal) : undefined
   const io = keyboard?.io ?? terminal
   // In front of a terminal words come when the model says them; a file or a pipe gets whole texts.
@@ -34,6 +36,7 @@ async function talk(kernel: Kernel, { plain, context, ...flags }: Flags, termina
   try {
     return await withAgent(kernel, io, { verb: 'interactive', ...definedOnly({ asked: context }) }, { surface: 'chat', ...sessionOptions(flags), onEvent, ...(voice && { onDelta: voice.onDelta }) }, async (agent) => {
       const talk = new Talk(kernel, agent, io)
+      talk.images = images
       if (keyboard) await sit(talk, agent, keyboard, agent.mode)
       else await listen(talk, io)
       return io.signal.aborted ? 130 : keyboard ? 0 : talk.code

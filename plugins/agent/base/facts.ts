@@ -1,7 +1,7 @@
 import type { Effect, Mode } from '../../../core/base/index.js'
 import { isQuiet } from './effects.js'
 import type { FileHash, ProofRun, Tracker, VerificationResult } from './finish_types.js'
-import type { Msg, RefusedChange, RevertScope, Summary } from './types.js'
+import type { ImageRef, Msg, RefusedChange, RevertScope, Summary } from './types.js'
 
 export type Fact =
   | { kind: 'segment'; segment_id: string; model: string; prompt: string; tools: string }
@@ -12,7 +12,7 @@ export type Fact =
   | { kind: 'message'; message: Msg; cost_usd?: number | null; tells?: Told }
   | { kind: 'call_start'; call_id: string; name: string; input: unknown; effects: readonly Effect[] }
   /** `applied`: what a call was about that was made and may have changed something. */
-  | { kind: 'call_end'; call_id: string; text: string; is_error: boolean; spool_path?: string; changed?: string[]; applied?: string; not_applied?: RefusedChange }
+  | { kind: 'call_end'; call_id: string; text: string; is_error: boolean; spool_path?: string; images?: ImageRef[]; changed?: string[]; applied?: string; not_applied?: RefusedChange }
   | { kind: 'compaction'; keep_from: number; inserted: Msg[]; history_path: string; summary: Summary }
   /** `texts`: call_id → what stands there now. With `inputs` what was asked left too. */
   | { kind: 'cleared'; texts: Record<string, string>; inputs?: true }
@@ -43,7 +43,7 @@ export const factTable: { readonly [K in Fact['kind']]: { says: string; on_disk:
   turn_end: { says: 'The turn ended, completed or with a code.', on_disk: 'with the next wait' },
   message: { says: 'A step of the model with what it cost, the results of all its calls, or a message that no person wrote.', on_disk: 'with the next wait' },
   call_start: { says: 'A call begins: its name, its input, what it can do at worst.', on_disk: 'at once for changes' },
-  call_end: { says: 'The result of a call as the model reads it, the files it changed, and why it was not applied.', on_disk: 'at once for changes' },
+  call_end: { says: 'The result of a call as the model reads it, with its images by their digests, the files it changed, and why it was not applied.', on_disk: 'at once for changes' },
   compaction: { says: 'The messages before one gave way to a summary; they lie in `history_path`.', on_disk: 'at once' },
   cleared: { says: 'Old results gave way to a shorter text.', on_disk: 'with the next wait' },
   revert: { says: 'A turn of its own that brings back what was before another one.', on_disk: 'at once' },

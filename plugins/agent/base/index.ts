@@ -10,7 +10,7 @@ export { outcomeOfFailure, outcomeTable } from './outcome.js'
 export { describeFault, earlierResult, textOfResult } from './result_text.js'
 export { agentSettings, type AgentSettings, type RunLimits } from './settings.js'
 export type {
-  CallOutcome, CallPart, CompactTrigger, EventBody, FileChange, FinishReason, GroundedFact, HarnessEvent, ItemStatus, MessageOrigin,
+  CallOutcome, CallPart, CompactTrigger, EventBody, FileChange, FinishReason, GroundedFact, HarnessEvent, ImagePart, ImageRef, ItemStatus, MessageOrigin,
   MessagePart, Msg, NewThreadItem, NotApplied, OutcomeCode, ReasoningPart, RefusedChange, ResultPart, RevertScope, RunOutcome, SegmentReason, Subtype, Summary, TextPart,
   ThreadEvent, ThreadItem, TokenBreakdown, TurnCounts, Usage,
 } from './types.js'

@@ -12,6 +12,19 @@ export interface TextPart extends Noted {
   type: 'text'
   text: string
 }
+/** An image of a conversation: what it is called and which bytes it has. These lie beside the journal, under their digest. */
+export interface ImageRef {
+  name: string
+  mime_type: string
+  width: number
+  height: number
+  bytes: number
+  sha256: string
+}
+export interface ImagePart {
+  type: 'image'
+  image: ImageRef
+}
 /** The reasoning of a model. */
 export interface ReasoningPart extends Noted {
   type: 'reasoning'
@@ -36,10 +49,11 @@ export interface ResultPart {
   text: string
   is_error: boolean
   spool_path?: string
+  images?: ImageRef[]
   /** Files that are different since the call, as far as it is known. */
   changed?: string[]
 }
-export type MessagePart = TextPart | ReasoningPart | CallPart | ResultPart
+export type MessagePart = TextPart | ImagePart | ReasoningPart | CallPart | ResultPart
 export interface Msg {
   role: 'user' | 'assistant' | 'tool'
   parts: MessagePart[]

@@ -1,5 +1,6 @@
 export { agentSettings, factTable, outcomeTable, type EventSink, type RevertScope } from '../base/index.js'
 export { certificateOfSession } from './certificate.js'
+export { givenImages, withImages, type ImageFlags } from './images.js'
 export { checkModel } from './model_check.js'
 export { preview } from './preview.js'
 export { printComponents } from './providers.js'

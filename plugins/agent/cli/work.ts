@@ -5,10 +5,11 @@ import { fitTerminal, say } from '../../lib/terminal/index.js'
 import { alarm, type EventSink } from '../base/index.js'
 import { countItem, type RunChanges } from '../events/index.js'
 import type { AgentOptions } from '../index.js'
+import { givenImages, withImages, type ImageFlags } from './images.js'
 import { definedOnly, sessionOptions, withAgent, type SessionFlags, type VerbContext } from './session_flags.js'
 
 /** What the verbs that work on a task have in common. */
-export interface Flags extends SessionFlags {
+export interface Flags extends SessionFlags, ImageFlags {
   json?: true
   deltas?: true
   events?: string
@@ -19,7 +20,7 @@ export interface Flags extends SessionFlags {
   goal?: string
 }
 export const withFlags = (command: Command): Command =>
-  command
+  withImages(command)
     .option('--json', 'every event as a line of JSON')
     .addOption(new Option('--deltas', 'and what is said between them').implies({ json: true }))
     .option('--events <file>', 'append every event to a file')
@@ -46,10 +47,17 @@ export async function work(kernel: Kernel, task: string | undefined, flags: Flag
   }
   // A file that cannot be written is an error before the work, not after it.
   if (flags.lastMessageFile !== undefined && !keep(flags.lastMessageFile, '', 'a', io)) return 2
+  const images = await givenImages(flags, io)
+  if (!images) return 2
+  if (images.length > 0 && task === undefined) {
+    say(io, 'error', '--image belongs to a task; say one.')
+    return 2
+  }
+  const whole = task === undefined || images.length === 0 ? task : { text: task, images }
   const limits = definedOnly({ max_turns: flags.maxTurns, max_budget_usd: flags.maxBudgetUsd })
   return withAgent(kernel, io, { verb, ...definedOnly({ asked: flags.context }) }, { ...sessionOptions(flags), limits, ...definedOnly({ verify: flags.verify }), onEvent, quiet, ...options }, async (agent) => {
     if (flags.goal !== undefined) await agent.setGoal(flags.goal, flags.verify)
-    const outcome = await Promise.race([flags.deltas ? printLines(agent.stream(task, { signal: io.signal }), io) : agent.run(task, { signal: io.signal }), gaveUp(io.signal)])
+    const outcome = await Promise.race([flags.deltas ? printLines(agent.stream(whole, { signal: io.signal }), io) : agent.run(whole, { signal: io.signal }), gaveUp(io.signal)])
     if (outcome === undefined) return 130
     if (!flags.json && outcome.text !== '' && outcome.text !== outcome.error?.message) io.stdout.write(`${fitTerminal(io, outcome.text)}\n`)
     if (!flags.json) io.stderr.write(notAppliedLines(outcome))

@@ -1,10 +1,10 @@
 import { fail, shortLine, type Result } from '../../../core/base/index.js'
 import type { CallOptions } from '../../../core/kernel/index.js'
 import {
-  callIdentity, describeFault, earlierResult, isQuiet, meaningOf, meaningsIn, messageOf, subjectOf, type CallPart, type CallTraits, type FactOf, type Meaning, type ModelText, type Msg, type ThreadItem,
+  callIdentity, describeFault, earlierResult, isQuiet, meaningOf, meaningsIn, messageOf, subjectOf, type CallPart, type CallTraits, type FactOf, type Meaning, type ModelText, type Msg, type ResultPart, type ThreadItem,
 } from '../base/index.js'
 import type { Growth } from '../events/index.js'
-import { callEnd, callsIn, recoverCall, resultPart, type CallResult, type Conversation } from '../session/index.js'
+import { callEnd, callsIn, keepImages, recoverCall, resultPart, type CallResult, type Conversation } from '../session/index.js'
 import { changesOf } from './changes.js'
 import { HumanInput } from './human_input.js'
 import { outcomeOf, reportCall } from './report.js'
@@ -103,9 +103,18 @@ async function reportCompleted(thread: Conversation, limits: TurnLimits, complet
   const answer = refused ? full : limits.note(completed, effects, result, full, duration_ms - human.waited_ms)
   const shown = refused || signal.aborted || !isQuiet(effects) ? answer : await withoutRepeat(thread, completed, answer)
   const changes = [...(result.ok ? changesOf(meaning.slot, result.output) : []), ...changed]
-  await thread.commit(callEnd(call_id, shown, changes, changeOf(completed)))
+  const kept = await imagesOf(thread, call, result, shown)
+  await thread.commit(callEnd(call_id, kept, changes, changeOf(completed)))
   const outcome = outcomeOf(result, signal.aborted, human.decision)
   await reportCall(thread, invocation, { meaning, result, answer, changes, duration_ms, outcome })
+}
+
+/** An answer with the images of its result beside it; one that is referred to brings them once. */
+async function imagesOf({ store }: Conversation, { name }: CallPart, result: Result, shown: ModelText): Promise<ModelText & Pick<ResultPart, 'images'>> {
+  if (!result.ok || !result.content?.some(({ type }) => type === 'image') || shown.text.startsWith('Same result as call ')) return shown
+  const { path } = result.output
+  const { images, remarks } = await keepImages(store, result.content, typeof path === 'string' ? path : name)
+  return { ...shown, text: shown.text + remarks, ...(images.length > 0 && { images }) }
 }
 
 /** What became of the change that a call was to make: it was made, as far as that can be told, or it was not, with the reason. */

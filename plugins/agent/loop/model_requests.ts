@@ -2,6 +2,7 @@ import { unlessAborted } from '../../lib/base/index.js'
 import { AgentError } from '../base/index.js'
 import { budgetOf, type PaidConversation } from '../ledger/index.js'
 import { connect, type ModelAnswer, type ModelConnection, type ModelRequest, type RequestContext } from '../model/index.js'
+import { imagesIn, loadImages } from '../session/index.js'
 
 const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])
 
@@ -11,6 +12,8 @@ export class ModelRequests {
   private release: (() => void) | undefined
   /** How many of the fallback models were taken. */
   private fallback = 0
+  /** Models whose server refused images. */
+  private readonly blind = new Set<string>()
   /** Models whose limits the person was told of. */
   private readonly noticed = new WeakSet<ModelConnection>()
 
@@ -30,7 +33,7 @@ export class ModelRequests {
     const { thread } = this
     if (this.release) await unlessAborted(signal, this.opened)
     for (;;) {
-      const request = await thread.context.request()
+      const request = await this.withImages(await thread.context.request())
       await this.noticeLimits()
       // An answer takes a while: what came before it gets on disk meanwhile. The next wait reports a failure.
       thread.store.sync('messages.jsonl').catch(() => {})
@@ -43,10 +46,28 @@ export class ModelRequests {
         return accepted
       } catch (error) {
         if (!(error instanceof AgentError)) throw error
+        if (request.images && (await this.refusesImages(error))) continue
         const goesOn = error.code === 'VT_LLM_CONTEXT' ? await thread.context.recover(signal) : replaceable.has(error.code) && (await this.fallBack(error, signal))
         if (!goesOn) throw error
       }
     }
+  }
+
+  /** A request with the images of the conversation, where its model sees them. */
+  private async withImages(request: ModelRequest): Promise<ModelRequest> {
+    const { connection, store } = this.thread
+    const { id, facts } = connection.model
+    if (facts.supports_vision !== true || this.blind.has(id) || imagesIn(request.messages).length === 0) return request
+    return { ...request, images: await loadImages(store, request.messages) }
+  }
+
+  /** Whether a server refused a request for its images; the model is not given any from then on, and a person is told once. */
+  private async refusesImages({ code, message }: AgentError): Promise<boolean> {
+    if (code !== 'VT_LLM_REQUEST' || !/\bimages?\b|image_url|input_image|vision|multi-?modal|media.type/i.test(message)) return false
+    const { id } = this.thread.connection.model
+    this.blind.add(id)
+    await this.thread.remark('VT_LLM_IMAGE', `${id} is given no images any more: ${message}`)
+    return true
   }
 
   private async fallBack(error: AgentError, signal: AbortSignal): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { LanguageModelV3CallOptions, LanguageModelV3FunctionTool, LanguageModelV3Prompt, LanguageModelV3ProviderTool, SharedV3ProviderOptions } from '@ai-sdk/provider'
 import type { JsonObject, ToolInfo } from '../../../core/base/index.js'
 import type { Msg } from '../base/index.js'
-import { promptOf } from './prompt.js'
+import { promptOf, type ImagesOfRequest } from './prompt.js'
 import type { Model } from './providers/facts.js'
 import type { Read } from './stream.js'
 
@@ -9,6 +9,8 @@ export interface ModelRequest {
   system: string
   messages: readonly Msg[]
   tools: LanguageModelV3FunctionTool[]
+  /** By digest, the images of the messages as base64, or why one is not here. Absent: none is sent. */
+  images?: ImagesOfRequest
   /** What `system` and `tools` take, each in tokens. */
   weight: { system: number; tools: number }
   /** Absent where neither the model's limit nor its window is known: a server has a default of its own. */
@@ -37,12 +39,20 @@ export function toolDefinitions({ tools }: { readonly tools: (how?: { lean?: boo
     .map(({ name, description, input }) => ({ type: 'function', name, description, inputSchema: input as LanguageModelV3FunctionTool['inputSchema'] }))
 }
 
+/** Formats whose results of calls hold images; on every other wire, and where it is not known, a message of its own does. */
+const resultsHoldImages: ReadonlySet<Model['format']> = new Set(['openai-responses', 'anthropic-messages', 'google-generative-ai'])
+
 /** A request as the client library takes it, with what the format understands beyond the common ground. */
 export function outgoing(model: Model, request: ModelRequest): Omit<LanguageModelV3CallOptions, 'abortSignal'> {
   const tools = request.tools.map((tool) => (isFree(model, tool.name) ? free(tool) : tool))
-  const prompt = promptOf(request.system, request.messages, model.entry.name, (name, input) => {
-    const text = isFree(model, name) && (input as Record<string, unknown>)[freeform[name]!]
-    return typeof text === 'string' ? text : input
+  const prompt = promptOf(request.system, request.messages, {
+    provider: model.entry.name,
+    inputOf: (name, input) => {
+      const text = isFree(model, name) && (input as Record<string, unknown>)[freeform[name]!]
+      return typeof text === 'string' ? text : input
+    },
+    images: request.images,
+    images_in_results: resultsHoldImages.has(model.format),
   })
   return {
     ...(request.max_output_tokens !== undefined && { maxOutputTokens: request.max_output_tokens }),

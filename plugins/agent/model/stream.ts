@@ -14,7 +14,7 @@ export interface RawCall {
   item_id?: string
 }
 export interface Read {
-  parts: (Exclude<MessagePart, { type: 'tool_call' | 'tool_result' }> | RawCall)[]
+  parts: (Exclude<MessagePart, { type: 'tool_call' | 'tool_result' | 'image' }> | RawCall)[]
   finish: FinishReason
   usage: LanguageModelV3Usage
 }

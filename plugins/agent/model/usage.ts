@@ -1,6 +1,6 @@
 import type { LanguageModelV3Usage } from '@ai-sdk/provider'
 import { estimateTokenCount } from 'tokenx'
-import type { Msg, Usage } from '../base/index.js'
+import type { MessagePart, Msg, Usage } from '../base/index.js'
 import type { ModelFacts } from './providers/entry.js'
 
 export const noUsage: Usage = { input_tokens: 0, cached_input_tokens: 0, cache_creation_tokens: 0, output_tokens: 0 }
@@ -61,10 +61,18 @@ export const tokensOf = (text: string): number => estimateTokenCount(text)
 /** About how many tokens messages take. */
 export const sizeOf = (messages: readonly Msg[]): number => messages.reduce((sum, message) => sum + sizeOfOne(message), 0)
 
+/** About what an image costs, whatever its size: servers shrink one to about as many tokens. */
+const tokensOfImage = 1_600
+function weightOf(part: MessagePart): number {
+  if (part.type === 'image') return tokensOfImage
+  const images = part.type === 'tool_result' ? (part.images?.length ?? 0) : 0
+  return tokensOf('text' in part ? part.text : JSON.stringify(part.input)) + images * tokensOfImage
+}
+
 // A message never changes, and a conversation is asked for its size again and again.
 const sizes = new WeakMap<Msg, number>()
 function sizeOfOne(message: Msg): number {
   let size = sizes.get(message)
-  if (size === undefined) sizes.set(message, (size = message.parts.reduce((all, part) => all + tokensOf('text' in part ? part.text : JSON.stringify(part.input)) + 4, 4)))
+  if (size === undefined) sizes.set(message, (size = message.parts.reduce((all, part) => all + weightOf(part) + 4, 4)))
   return size
 }

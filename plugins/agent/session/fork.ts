@@ -1,6 +1,7 @@
 import type { Workspace } from '../../../core/workspace/index.js'
 import { readOwn, callsFolder } from '../../lib/state/index.js'
 import { AgentError, type Clock, type Fact, type JournalRecord, type Msg } from '../base/index.js'
+import { copyImages } from './images.js'
 import { lineOf, markOf, readOwnJournal, resealed } from './journal.js'
 import { asManifest, type ForkMode } from './manifest.js'
 import { envelopeOf, shownMemory } from './memory.js'
@@ -23,6 +24,7 @@ export async function fork<S extends ConversationState>(workspace: Workspace, fr
   const store = await openStore(workspace, to, { must_exist: false })
   try {
     const now = new Date(clock.now()).toISOString()
+    await copyFrom(workspace, parent, (read) => copyImages(read, store, table.replay(whole).messages))
     // One write of the whole: a fork that is cut short is no session.
     const handedOver = () => handOver(table, whole, to, `${parent}/messages.jsonl`, clock.now()).map((fact, index) => lineOf(fact, index + 1, 0, now, store.mark))
     await store.write('messages.jsonl', mode === 'full_copy' ? resealed(free(whole), store.mark) : handedOver().join(''))
@@ -38,6 +40,12 @@ export async function recordsOf(workspace: Workspace, id: string): Promise<reado
   const text = validId(id) ? await journalOf(workspace, `${callsFolder}/${id}`) : undefined
   if (text === undefined) throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${id}' in this workspace.`)
   return readOwnJournal(text, id, markOf(workspace, id)).records
+}
+
+/** Hands over a reader of what lies in the folder of a session. */
+async function copyFrom(workspace: Workspace, path: string, use: (read: (name: string) => Promise<string | undefined>) => Promise<void>): Promise<void> {
+  await using folder = await workspace.openDirectory(path)
+  await use((name) => readOwn(`${folder.ref}/${name}`))
 }
 
 /** The text of a journal, which somebody else may hold; `undefined` where there is none. */

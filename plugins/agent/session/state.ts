@@ -135,9 +135,14 @@ const latest = (old: string[], paths: readonly string[], count: number): string[
 function cleared(message: Msg, { texts, inputs }: FactOf<'cleared'>): Msg {
   const parts = message.parts.map((part) => {
     if (!('call_id' in part) || !Object.hasOwn(texts, part.call_id)) return part
-    return part.type === 'tool_result' ? { ...part, text: texts[part.call_id]! } : inputs ? { ...part, input: { cleared: true } } : part
+    return part.type === 'tool_result' ? retold(part, texts[part.call_id]!) : inputs ? { ...part, input: { cleared: true } } : part
   })
   return parts.some((part, index) => part !== message.parts[index]) ? { ...message, parts } : message
+}
+
+/** A result with another text: what takes its place leaves its images out, what only adds to it does not. */
+function retold({ images, ...part }: ResultPart, text: string): ResultPart {
+  return { ...part, text, ...(images && text.startsWith(part.text) && { images }) }
 }
 
 /** Every call of these messages, in their order. */
@@ -151,7 +156,7 @@ export function unanswered({ messages }: ConversationState): CallPart[] {
 
 export const messageText = ({ parts }: Msg): string => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
 
-type Answered = Pick<ResultPart, 'text' | 'is_error' | 'spool_path'>
+type Answered = Pick<ResultPart, 'text' | 'is_error' | 'spool_path' | 'images'>
 /** The result of a call, for the journal. */
 export const callEnd = (call_id: string, answer: Answered, changes: readonly FileChange[], change: Pick<FactOf<'call_end'>, 'applied' | 'not_applied'> = {}): FactOf<'call_end'> => ({
   kind: 'call_end',
@@ -162,7 +167,7 @@ export const callEnd = (call_id: string, answer: Answered, changes: readonly Fil
 })
 
 /** A result as the model gets it. */
-export const resultPart = ({ call_id, tool_call_id, name }: CallPart, { text, is_error, spool_path, changed }: Pick<ResultPart, 'text' | 'is_error' | 'spool_path' | 'changed'>): ResultPart => ({
+export const resultPart = ({ call_id, tool_call_id, name }: CallPart, { text, is_error, spool_path, images, changed }: Answered & Pick<ResultPart, 'changed'>): ResultPart => ({
   type: 'tool_result',
   call_id,
   tool_call_id,
@@ -170,5 +175,6 @@ export const resultPart = ({ call_id, tool_call_id, name }: CallPart, { text, is
   text,
   is_error,
   ...(spool_path !== undefined && { spool_path }),
+  ...(images && { images }),
   ...(changed && { changed }),
 })

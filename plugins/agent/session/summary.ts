@@ -99,6 +99,7 @@ export function transcript(messages: readonly Msg[], room: number): string {
 function written(part: MessagePart): string {
   if (part.type === 'tool_call') return `call ${part.call_id} ${part.name} ${cut(JSON.stringify(part.input), 4000)}`
   if (part.type === 'tool_result') return `result of ${part.call_id}${part.is_error ? ' (failed)' : ''}:\n${cut(part.text, 32_000)}`
+  if (part.type === 'image') return `(image ${part.image.name})`
   return part.type === 'text' ? cut(part.text, 32_000) : ''
 }
 /** Its beginning and its end. */

@@ -4,7 +4,7 @@ import { cutAtCodePoint, decodeBytes, headBytes, nextCall, recognise, short, typ
 import { listing, missingPath } from './missing.js'
 import { again, fileAnswer } from './read/answer.js'
 import { sliceBytes } from './read/bytes.js'
-import { imageType, holdsPdf } from './read/image.js'
+import { holdsPdf, imageType, lookAtImage, mostOfImage, namesImage } from './read/image.js'
 import { indexLines, keptIndex } from './read/lines.js'
 import { fileOffset, hashOfText, pageOf, fileText } from './read/page.js'
 import { everything, wanted, type ReadInput, type WantedPart } from './read/request.js'
@@ -37,14 +37,12 @@ async function read(call: Call<ReadInput>, file: Handle, want: WantedPart, place
   if (place.pdf && (want.by === 'pages' || want === everything) && holdsPdf(head)) return place.pdf(call, file)
   if (want.by === 'pages') return fail('VT_FILE_PDF', `'${file.path}' has no pages: it is no PDF.`, { next: again(call, {}) })
   const form = recognise(head)
-  const image = file.stat.bytes <= largestImage ? imageType(head) : undefined
-  if (image && (form.binary || decodeBytes(head, 'utf-8').lossy)) return readImage(file, image, place)
+  const looks = imageType(head) !== undefined && (form.binary || decodeBytes(head, 'utf-8').lossy)
+  if (looks || (form.binary && namesImage(file.path))) return readImage(call, file, place)
   if (form.binary) return refuseBinary(call)
   if (want.by === 'lines') return readLines(call, file, form, want, place)
   return file.stat.bytes > want.size ? readStart(call, file, form, want.size, place) : readLines(call, file, form, everything, place)
 }
-
-const largestImage = 5 * 1024 * 1024
 
 async function readLines(call: Call<ReadInput>, file: Handle, form: TextForm, want: Lines, { signal, reads }: ReadPlace): Promise<Result> {
   const text = await fileText(file, form)
@@ -135,15 +133,19 @@ function pieceAnswer(call: Call<ReadInput>, file: Handle, size: number, piece: P
   return fileAnswer(file, piece, `bytes ${piece.offset_bytes}-${end - 1} of ${file.stat.bytes}`, next)
 }
 
-async function readImage(file: Handle, mimeType: string, { reads }: ReadPlace): Promise<Result> {
-  const bytes = await file.read(0, file.stat.bytes)
+async function readImage(call: Call<ReadInput>, file: Handle, { reads }: ReadPlace): Promise<Result> {
+  // One byte more than an image may have is enough to refuse it.
+  const bytes = await file.read(0, Math.min(file.stat.bytes, mostOfImage.bytes + 1))
+  const facts = file.stat.bytes > mostOfImage.bytes ? `it has ${file.stat.bytes} bytes, and at most ${mostOfImage.bytes} are shown` : lookAtImage(bytes)
+  if (typeof facts === 'string') return fail('VT_FILE_IMAGE', `'${call.input.path}' cannot be shown as an image: ${facts}.`, { next: again(call, { offset_bytes: 0, page_size_bytes: headBytes }) })
+  const { mime_type, width, height } = facts
   const hash = short(sha256(bytes))
   reads.remember(file.resolved, { hash, stat: file.stat })
-  const output = { content: '', content_kind: 'image', encoding: 'base64', mime_type: mimeType, truncated: false, hash }
+  const output = { content: '', content_kind: 'image', encoding: 'base64', mime_type, width, height, truncated: false, hash }
   return {
     ...fileAnswer(file, output, ''),
-    text: `[${mimeType}, ${bytes.length} bytes]`,
-    content: [{ type: 'image', data: bytes.toString('base64'), mimeType }],
+    text: `[${mime_type}, ${width} × ${height} points, ${bytes.length} bytes]`,
+    content: [{ type: 'image', data: bytes.toString('base64'), mimeType: mime_type }],
   }
 }
 

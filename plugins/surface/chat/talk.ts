@@ -1,10 +1,11 @@
 import type { Io, Kernel, Mode } from '../../../core/index.js'
-import { notAppliedLines, printFailure, summary } from '../../agent/cli/index.js'
-import type { Agent } from '../../agent/index.js'
+import { givenImages, notAppliedLines, printFailure, summary } from '../../agent/cli/index.js'
+import type { Agent, GivenImage } from '../../agent/index.js'
 import { filledPrompt, fitTerminal, interactive, oneLine, promptHelp, promptNamed, say } from '../../lib/terminal/index.js'
 
 export const help = `/help shows this, /mode says the mode and /mode auto changes it, /compact [what matters] shortens the conversation,
-/goal <text> goes on until it is met (lines that begin with verify: name commands that prove it), /goal shows it, /goal clear ends it, /quit ends.
+/goal <text> goes on until it is met (lines that begin with verify: name commands that prove it), /goal shows it, /goal clear ends it,
+/image <file> gives an image with what you say next, /quit ends.
 While an answer is under way, what you type waits for its end; /steer <text> ends it and goes on with the text. Ctrl-C ends it and gives back what waits.
 `
 
@@ -13,6 +14,8 @@ export class Talk {
   /** How the last turn ended, for those who cannot look. */
   code = 0
   over = false
+  /** Images for the next message. */
+  images: GivenImage[] = []
 
   constructor(
     private readonly kernel: Kernel,
@@ -29,7 +32,8 @@ export class Talk {
     const plain = word === '/goal' ? await this.goal(rest) : word === '/steer' ? rest : text
     const task = prompt ? await filledPrompt(this.kernel, prompt, rest, this.io, signal) : plain
     if (task === undefined) return prompt === undefined
-    const outcome = await this.agent.run(task, { signal })
+    const images = this.images.splice(0)
+    const outcome = await this.agent.run(images.length > 0 ? { text: task, images } : task, { signal })
     this.code = outcome.exit_code
     const { outcome_code } = outcome
     this.io.stderr.write(notAppliedLines(outcome))
@@ -63,6 +67,7 @@ export class Talk {
     if (word === '/quit' || word === '/exit') this.over = true
     else if (word === '/help') io.stderr.write(help + (await promptHelp(this.kernel)))
     else if (word === '/mode') await this.mode(rest)
+    else if (word === '/image') this.images.push(...((await givenImages({ image: [rest] }, io, word)) ?? []))
     else if (word === '/goal' && rest === '') io.stderr.write(`${this.agent.goal === undefined ? 'There is no goal.' : fitTerminal(io, `Goal: ${this.agent.goal}`)}\n`)
     else if (await promptNamed(this.kernel, word)) return false
     else if (/^\/\w*$/.test(word) && word !== '/steer' && word !== '/goal') say(io, 'error', `There is no command ${word}. ${help}`)

@@ -42,7 +42,7 @@ interface Loading {
 const { getDocument, OPS } = library as unknown as { getDocument(source: object): Loading; OPS: { paintImageXObject: number } }
 
 /** Of one answer, bytes of text and of pictures; of one page its characters; of one picture its points and bytes. */
-const most = { text: 49_152, page: 262_144, pictures: 8_388_608, picture: 5_242_880, points: 16_000_000 }
+const most = { text: 49_152, page: 262_144, pictures: 8_388_608, picture: 3_932_160, points: 16_000_000 }
 /** Letters of a page that is scanned at most: what stamps and page numbers have. */
 const fewLetters = 16
 

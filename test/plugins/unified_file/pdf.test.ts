@@ -105,7 +105,7 @@ describe('an image', () => {
     put('a.png', 'just text\n')
     expect(await read({ path: 'a.png' })).toMatchObject({ output: { content: 'just text\n' } })
     put('a.png', Buffer.from('\x89PNX\r\n\x1a\n\0\0', 'latin1'))
-    expect(await error({ path: 'a.png' })).toMatchObject({ code: 'VT_FILE_BINARY' })
+    expect(await error({ path: 'a.png' })).toMatchObject({ code: 'VT_FILE_IMAGE' })
     put('a.txt', jpeg)
     expect(await read({ path: 'a.txt' })).toMatchObject({ output: { content_kind: 'image' }, content: [{ type: 'image', mimeType: 'image/jpeg' }] })
   })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createKernel, type Kernel } from 'vtcode'
 import { bootKernel, type Booted } from 'vtcode/test'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { gif, jpeg, png, webp } from '../../support/images.js'
 import { hostileTree, pathCases, type HostileTree } from '../../support/paths.js'
 import { fc, runs } from '../../support/property.js'
 
@@ -272,14 +273,44 @@ describe('encodings', () => {
   })
 
   it('an image is content of its own, but text that begins like one is text', async () => {
-    put('p', Buffer.from('\x89PNG\r\n\x1a\n\0\0', 'latin1'))
-    expect(await read({ path: 'p' })).toMatchObject({
-      ok: true,
-      output: { content: '', content_kind: 'image', mime_type: 'image/png' },
-      content: [{ type: 'image', mimeType: 'image/png' }],
-    })
+    for (const [bytes, mime_type] of [[png(5, 4), 'image/png'], [jpeg(5, 4), 'image/jpeg'], [gif(5, 4), 'image/gif'], [webp(5, 4), 'image/webp']] as const) {
+      put('p', bytes)
+      expect(await read({ path: 'p' }), mime_type).toMatchObject({
+        ok: true,
+        text: `[${mime_type}, 5 × 4 points, ${bytes.length} bytes]`,
+        output: { content: '', content_kind: 'image', mime_type, width: 5, height: 4 },
+        content: [{ type: 'image', mimeType: mime_type, data: bytes.toString('base64') }],
+      })
+    }
     put('g', 'GIF89a is a format.\n')
     expect(await output({ path: 'g' })).toMatchObject({ content: 'GIF89a is a format.\n' })
+    // What has the name of an image and is text, such as a pointer of Git LFS, is worth reading; a drawing in XML is text.
+    put('lfs.png', 'version https://git-lfs.github.com/spec/v1\n')
+    expect(await output({ path: 'lfs.png' })).toMatchObject({ content_kind: 'text' })
+    put('a.svg', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>\n')
+    expect(await output({ path: 'a.svg' })).toMatchObject({ content_kind: 'text' })
+  })
+
+  it('an image that is none, broken or too large is refused with the way on', async () => {
+    const bad: [string, Buffer, string][] = [
+      ['none.png', Buffer.from([0, 1, 2, 3, 0, 0]), 'no PNG, JPEG, GIF or WebP'],
+      ['none.JPEG', Buffer.from('BM\0\0\0\0'), 'no PNG, JPEG, GIF or WebP'],
+      ['short', Buffer.from('\x89PNG\r\n\x1a\n\0\0', 'latin1'), 'broken image/png'],
+      ['cut.png', png(300).subarray(0, -13), 'broken image/png'],
+      ['cut.webp', webp(5, 4).subarray(0, 20), 'broken image/webp'],
+      ['frameless.jpg', Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 2, 0xff, 0xd9]), 'broken image/jpeg'],
+      ['endless.jpg', Buffer.from([0xff, 0xd8, 0xff, ...Array<number>(5000).fill(0xff)]), 'broken image/jpeg'],
+      // A few bytes that a decoder would make gigabytes of.
+      ['bomb.png', png(1, 1, 0, { width: 65_000, height: 65_000 }), '65000 × 65000 points'],
+      ['wide.gif', gif(8_001, 1), '8001 × 1 points'],
+      ['heavy.png', Buffer.concat([png(1), Buffer.alloc(4_000_000)]), 'at most 3932160 are shown'],
+    ]
+    for (const [name, bytes, why] of bad) {
+      put(name, bytes)
+      const refused = await error({ path: name })
+      expect(refused, name).toMatchObject({ code: 'VT_FILE_IMAGE', message: expect.stringContaining(why) })
+      expect((await booted.call(refused.next.tool, refused.next.input)).ok, name).toBe(true)
+    }
   })
 })
 
