@@ -8,7 +8,10 @@ import { chooseComponents, type RunContext } from './components/index.js'
 import { atItsPace, copyTo, RunReader } from './events/index.js'
 import { checkPrice } from './ledger/index.js'
 import { connect } from './model/index.js'
-import { asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork, lastSession, messageOfTask, noteSession, restore, tidy, validId, type AgentTask, type Restored } from './session/index.js'
+import {
+  asManifest, closeUnfinished, findSession, finished, finishRevert, foldersThere, forgetSession, fork,
+  lastSession, messageOfTask, noteSession, restore, tidy, validId, type AgentTask, type Restored,
+} from './session/index.js'
 import { Thread, threadTable } from './thread.js'
 
 // What is published keeps its short names; inside, each name has one meaning in the whole project.
