@@ -1,5 +1,6 @@
 import type { Compactor, Context, JsonObject } from '../../core/index.js'
 import { spool as keep, spoolFolder } from '../lib/state/index.js'
+import { tellingLines } from './spool/telling.js'
 
 // What these answer is a page already; cutting it once more would make reading on impossible.
 const pages = ['unified_file/read', 'unified_exec/inspect', 'load_skill', 'load_skill_resource', 'unified_search/skill']
@@ -18,9 +19,27 @@ const spool: Compactor = async (result, call, context) => {
   const head_share = 'exit_code' in result.output ? 1 / 4 : 3 / 4
   const files = await filesOf(result.output, context)
   if (files.length === 0) files.push({ path: await keep(context, call.slot, result.text), bytes: Buffer.byteLength(result.text) })
-  return { ...result, text: shortened(result.text, limit, { files, head_share }) }
+  if (!('exit_code' in result.output)) return { ...result, text: shortened(result.text, limit, { files, head_share }) }
+  // What went wrong in the middle is what a model looks for first.
+  const ends = shortened(result.text, limit, { files, head_share })
+  const told = await toldIn(files, Math.floor(limit * share), ends, context)
+  return { ...result, text: told === '' ? ends : shortened(result.text, limit, { files, head_share, told }) }
 }
 export default spool
+
+/** Of the limit, what lines that tell of errors may take. */
+const share = 0.35
+
+/** The lines of the files that tell of errors and that a text does not show. */
+async function toldIn(files: readonly Kept[], room: number, shown: string, context: Context): Promise<string> {
+  let told = ''
+  for (const { path } of [...files].reverse()) {
+    const name = files.length > 1 ? `${path}:\n` : ''
+    const lines = await tellingLines(context, path, room - Buffer.byteLength(told + name), (line) => shown.includes(line)).catch(() => '')
+    if (lines !== '') told += name + lines
+  }
+  return told
+}
 
 interface Kept {
   path: string
@@ -34,11 +53,11 @@ async function filesOf({ spool_path, stderr_spool_path }: JsonObject, { workspac
   return stats.flatMap(({ path, bytes }) => (bytes === undefined ? [] : [{ path, bytes }]))
 }
 
-function shortened(text: string, limit: number, { files, head_share }: { files: readonly Kept[]; head_share: number }): string {
+function shortened(text: string, limit: number, { files, head_share, told = '' }: { files: readonly Kept[]; head_share: number; told?: string }): string {
   const bytes = Buffer.from(text)
   const whole = files.reduce((sum, { bytes }) => sum + bytes, 0)
   const where = files.map(({ path, bytes }) => (files.length > 1 ? `${path} (${bytes} bytes)` : path)).join(' and ')
-  const note = (left: number): string => `\n… ${left} of ${whole} bytes left out; the whole text is in ${where}\n…`
+  const note = (left: number): string => `\n… ${left} of ${whole} bytes left out; the whole text is in ${where}\n${told === '' ? '' : `Lines in it that look like errors, by their numbers:\n${told}`}…`
   const room = Math.max(0, limit - Buffer.byteLength(note(whole)))
   const head = toLine(beginning(bytes.subarray(0, Math.floor(room * head_share))))
   const tail = fromLine(end(bytes.subarray(bytes.length - Math.floor(room * (1 - head_share)))))
