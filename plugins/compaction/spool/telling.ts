@@ -6,7 +6,9 @@ const most = { file: 8 * 1024 * 1024, piece: 1024 * 1024, lines: 64, line: 400 }
 const around = { before: 1, behind: 2 }
 
 /** What programs write when something went wrong, and no word of a file that is merely called so. */
-const telling = /\berror(?:\[\w+\])?(?: [A-Z]+\d+)?:|\bERROR\b|^E {2,}|\bFAIL(?:ED|URE)?\b|\bpanic(?:ked)?\b|\bTraceback\b|\b[A-Z]\w*(?:Error|Exception)\b|\bfatal:|\bFATAL\b|\bundefined reference\b|\bSegmentation fault\b|^not ok\b|[✗✘❌]|\*\*\* |\bexit(?:ed)? (?:with )?(?:code|status):? [1-9]/gmu
+const compilers = /\berror(?:\[\w+\])?(?: [A-Z]+\d+)?:|\bERROR\b|^E {2,}|\bFAIL(?:ED|URE)?\b|\bpanic(?:ked)?\b/u
+const others = /\bTraceback\b|\b[A-Z]\w*(?:Error|Exception)\b|\bfatal:|\bFATAL\b|\bundefined reference\b|\bSegmentation fault\b|^not ok\b|[✗✘❌]|\*\*\* |\bexit(?:ed)? (?:with )?(?:code|status):? [1-9]/u
+const telling = new RegExp(`${compilers.source}|${others.source}`, 'gmu')
 /** Counts of nothing. */
 const nothing = /\b(?:0|no) (?:errors?|failures?|failed)\b|\b(?:errors?|failures?|failed): 0\b/i
 
