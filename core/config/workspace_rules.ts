@@ -13,8 +13,16 @@ export function workspaceObjection(node: Schema, value: unknown, own: unknown, {
   if (may === 'tighten') return tightens(node, own, value) ? undefined : 'VT_CONFIG_LOOSENS'
   if (may === 'free' || (Object.hasOwn(node, 'x-free-value') && node['x-free-value'] === value)) return undefined
   if (!agreed) return 'VT_CONFIG_CONSENT'
+  if (node['x-merge'] === 'by-name' && retakes(value, own)) return 'VT_CONFIG_OWN_ONLY'
   // What the user has set may be a restriction: no consent to a workspace lifts it, and `null` adds nothing that could be agreed to.
   return (node['x-keeps-own'] === true || value === null) && own !== undefined ? 'VT_CONFIG_OWN_ONLY' : undefined
+}
+
+/** Whether a list would replace an entry of the user's own by one of its name. */
+function retakes(value: unknown, own: unknown): boolean {
+  const names = (list: unknown) => (Array.isArray(list) ? list.map((item: { name?: unknown }) => item.name) : [])
+  const taken = new Set(names(own))
+  return names(value).some((name) => taken.has(name))
 }
 
 /** Whether `after` is as strict as `before`, or stricter. Values without an order never are. */

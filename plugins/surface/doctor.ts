@@ -99,6 +99,17 @@ async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
     skills: kernel.skills().all.map(({ id, state, file, reason }) => ({ id, state, file, ...(reason !== undefined && { reason }) })),
     tools: programs.map((name) => ({ name, path: findProgram(name, searchPath(io.env['PATH'], workspace)) ?? null })),
     diagnostics,
+    models: await modelsLeftOut(kernel, io),
+  }
+}
+
+/** What a workspace says about models and does not count; a fault in the user's own settings is told elsewhere. */
+async function modelsLeftOut(kernel: Kernel, io: Io): Promise<string[]> {
+  const { leftOut } = await import('../agent/cli/index.js')
+  try {
+    return leftOut(kernel, io.env)
+  } catch {
+    return []
   }
 }
 
@@ -130,7 +141,7 @@ function keeping({ mode, missing }: Examination['sandbox']['plugins']): string {
   return `without one for plugins, for ${missing}: a process of its own keeps their faults apart, not their intentions`
 }
 
-function render({ program, node, platform, paths, web, sandbox, left, slots, contributions, skills, tools, diagnostics }: Examination, io: Io): string {
+function render({ program, node, platform, paths, web, sandbox, left, slots, contributions, skills, tools, models, diagnostics }: Examination, io: Io): string {
   const { bold, dim, red, yellow, green } = paint(io.stdout, io.env)
   const colour = { error: red, warning: yellow, info: dim }
   const problems = diagnostics.filter(({ severity }) => severity !== 'info')
@@ -145,6 +156,7 @@ function render({ program, node, platform, paths, web, sandbox, left, slots, con
     `programs   ${there}`,
     `sandbox    ${confinement(sandbox)}`,
     `           ${keeping(sandbox.plugins)}`,
+    ...models.map((line) => `models     ${yellow(oneLine(line))}`),
     ...left.map(({ pid, command }) => `left       ${yellow(`process ${pid}`)} outlived its command and its program: ${oneLine(command)}`),
     // An exemption from the rule of public addresses is nothing to fix, and something to know.
     ...(web.private_hosts.length > 0 ? [`web        ${yellow('may reach')} ${web.private_hosts.map(oneLine).join(', ')}, public or not`] : []),

@@ -72,14 +72,14 @@ async function ask({ workspace, io, store, items, waiting }: Consent): Promise<n
     return 0
   }
   for (const item of waiting) {
-    const shown = show(item, { workspace, io, store })
+    const shown = show(item, { workspace, io, store, means: await meaningOf(item) })
     await written(io, shown.text)
     if (shown.stale !== undefined) {
       say(io, 'error', `${oneLine(relative(workspace, shown.stale))} changed while it was shown, so nothing of this was agreed to; look at it again.`)
       continue
     }
     if (!interactive(io)) continue
-    if (await confirmed(io, `May ${oneLine(item.id)} run with your rights?`)) store.add([item])
+    if (await confirmed(io, question(item))) store.add([item])
     if (io.signal.aborted) return 1
   }
   const left = waiting.filter((item) => !store.isTrusted(item)).length
@@ -87,8 +87,22 @@ async function ask({ workspace, io, store, items, waiting }: Consent): Promise<n
   return left === 0 ? 0 : 1
 }
 
+const setting = ({ id }: TrustItem): string | undefined => /#(custom_providers|agent\.model)$/.exec(id)?.[1]
+const question = (item: TrustItem): string => {
+  if (setting(item) === 'custom_providers') return 'May your prompts and code be sent there?'
+  return setting(item) === 'agent.model' ? 'May this model be asked where you name none?' : `May ${oneLine(item.id)} run with your rights?`
+}
+
+/** What the settings of a workspace about models would do, in sentences. */
+async function meaningOf(item: TrustItem): Promise<string[]> {
+  if (setting(item) === 'agent.model') return [`Model ${String(item.value)} would be asked where you name none.`]
+  if (setting(item) !== 'custom_providers' || !Array.isArray(item.value)) return []
+  const { providerShown } = await import('../agent/cli/index.js')
+  return item.value.map(providerShown)
+}
+
 /** An item in full, fit for a terminal: the settings and every byte of its files; `stale` is a file that is no longer what the question is about. */
-function show(item: TrustItem, { workspace, io, store }: Pick<Consent, 'workspace' | 'io' | 'store'>): { text: string; stale?: string } {
+function show(item: TrustItem, { workspace, io, store, means }: Pick<Consent, 'workspace' | 'io' | 'store'> & { means: string[] }): { text: string; stale?: string } {
   const { bold, dim, yellow } = paint(io.stderr, io.env)
   const before = store.list().find(({ id }) => id === item.id)
   const changed = before ? yellow(`\nIt has changed since you agreed on ${before.at}.`) : ''
@@ -100,7 +114,7 @@ function show(item: TrustItem, { workspace, io, store }: Pick<Consent, 'workspac
   const value = item.value === undefined ? [] : [printable(JSON.stringify(item.value, null, 2))]
   const open = (item.uncovered ?? []).map((sentence) => yellow(oneLine(`${sentence}.`)))
   const stale = all.find(({ same }) => !same)?.file
-  return { text: `\n${bold(oneLine(item.title))}  ${dim(oneLine(item.id))}${changed}\n${[...value, ...files, ...open].join('\n')}\n`, ...(stale !== undefined && { stale }) }
+  return { text: `\n${bold(oneLine(item.title))}  ${dim(oneLine(item.id))}${changed}\n${[...means.map(oneLine), ...value, ...files, ...open].join('\n')}\n`, ...(stale !== undefined && { stale }) }
 }
 
 /** What is asked about, whole however long it is; what is no text is named by its size and hash. */
@@ -131,13 +145,15 @@ function byDigest({ io, store, items }: Consent, digest: string): number {
   return 1
 }
 
-function list({ io, store, items }: Consent, json: boolean): void {
-  const rows = items.map(({ id, title, files, digest, value, uncovered }) => ({
-    id, title, files, digest, ...(value !== undefined && { value }), ...(uncovered && { uncovered }), trusted: store.isTrusted({ id, digest }),
+async function list({ io, store, items }: Consent, json: boolean): Promise<void> {
+  const rows = await Promise.all(items.map(async (item) => {
+    const { id, title, files, digest, value, uncovered } = item
+    return { id, title, files, digest, ...(value !== undefined && { value }), ...(uncovered && { uncovered }), trusted: store.isTrusted(item), means: await meaningOf(item) }
   }))
-  if (json) return void io.stdout.write(`${JSON.stringify({ digest: digestOf(items), items: rows })}\n`)
-  for (const { id, title, trusted, uncovered = [] } of rows) {
-    io.stdout.write(`${trusted ? 'trusted ' : 'waiting '}  ${oneLine(id)}  ${oneLine(title)}\n${uncovered.map((sentence) => `            ${oneLine(sentence)}.\n`).join('')}`)
+  if (json) return void io.stdout.write(`${JSON.stringify({ digest: digestOf(items), items: rows.map(({ means, ...row }) => ({ ...row, ...(means.length > 0 && { means }) })) })}\n`)
+  for (const { id, title, trusted, means, uncovered = [] } of rows) {
+    const below = [...means, ...uncovered.map((sentence) => `${sentence}.`)]
+    io.stdout.write(`${trusted ? 'trusted ' : 'waiting '}  ${oneLine(id)}  ${oneLine(title)}\n${below.map((line) => `            ${oneLine(line)}\n`).join('')}`)
   }
   io.stdout.write(`digest of all: ${digestOf(items)}\n`)
 }

@@ -179,7 +179,7 @@ describe('a workspace', () => {
   })
   it('does not change what belongs to the user', () => {
     const { settings, diagnostics } = lay(source('workspace', { policy: { allow: ['Bash'] }, exec: { shell: 'evil' }, custom_providers: [{ name: 'x' }], agent: { model: 'x' } }))
-    expect(diagnostics.map(({ code, files }) => `${code} ${files}`)).toEqual(Array(4).fill('VT_CONFIG_OWN_ONLY workspace'))
+    expect(diagnostics.map(({ code }) => code).sort()).toEqual(['VT_CONFIG_CONSENT', 'VT_CONFIG_CONSENT', 'VT_CONFIG_OWN_ONLY', 'VT_CONFIG_OWN_ONLY'])
     expect(settings).toEqual(lay().settings)
   })
   it('binds slots and names manifests once the user agrees; taking a slot away needs no consent', () => {

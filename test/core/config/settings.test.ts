@@ -153,7 +153,7 @@ describe('a wrong file ends the start', () => {
     ['with a mistake within one of several kinds', 'custom_providers: [{ name: a, models: [{ id: m }] }]', "~/.vtcode/vtcode.config.yaml:1:40: 'custom_providers.0.models.0' is an object; text is needed."],
     ['with too little of something', 'use: { hello: [] }', "~/.vtcode/vtcode.config.yaml:1:8: 'use.hello' has 0 items, at least 1."],
     ['with a name that cannot be one', 'custom_providers: [{ name: a, headers: { a b: x } }]', "~/.vtcode/vtcode.config.yaml:1:42: 'custom_providers.0.headers.a b' is 'a b', which does not match"],
-    ['with two providers of one name', 'custom_providers: [{ name: a, base_url: "http://127.0.0.1" }, { name: a }]', "~/.vtcode/vtcode.config.yaml:1:65: 'custom_providers.1.name' is 'a', as in an entry before it."],
+    ['with two providers of one name', 'custom_providers: [{ name: a, base_url: "http://127.0.0.1" }, { name: a }]', "~/.vtcode/vtcode.config.yaml:1:65: 'custom_providers.1.name' is 'a', as in 'custom_providers.0': give each entry a name of its own."],
     ['that is a list', '- a', '~/.vtcode/vtcode.config.yaml:1:1: The file is a list; an object is needed.'],
     ['that is no YAML', 'a: [', '~/.vtcode/vtcode.config.yaml:1:5: '],
     ['with a forbidden key', 'use: { __proto__: { a: b } }', "~/.vtcode/vtcode.config.yaml:1:8: The key '__proto__' is not allowed."],

@@ -26,8 +26,8 @@ describe('vtcode config', () => {
     const { stdout } = await vtcode(made, ['config', 'show', '--origins'])
     expect(stdout).toMatch(/^agent\.harness\.max_budget_usd = 2 .*\n.*not 9  workspace .*may only tighten/m)
     expect(stdout).toMatch(/^automation\.full_auto\.enabled = false .*\n.*not true  workspace .*may only tighten/m)
-    expect(stdout).toMatch(/^ +not \[\{"name":"evil".*'custom_providers' counts in your own settings only and was ignored/m)
-    expect(stdout).toMatch(/^ +not "evil\/m" .*'agent\.model' counts in your own settings only/m)
+    expect(stdout).toMatch(/^ +not \[\{"name":"evil".*'custom_providers' of the workspace counts once you agree to it and was ignored/m)
+    expect(stdout).toMatch(/^ +not "evil\/m" .*'agent\.model' of the workspace counts once you agree to it/m)
   })
 
   it('gets one value as JSON, and fails on a key that is not there', async () => {

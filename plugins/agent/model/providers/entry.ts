@@ -57,6 +57,8 @@ export interface Auth extends JsonObject {
 /** An entry of `custom_providers`, or of a manifest of kind provider, as the schema has checked it. */
 export interface ProviderEntry extends Profile {
   name: string
+  /** Who says it, where the settings do. */
+  layer?: string
   base_url?: string
   package?: string
   factory?: string
@@ -85,6 +87,12 @@ const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
 /** What the schema cannot say of an entry. */
 export function entryFault(entry: ProviderEntry): string | undefined {
   const { api_format, auth } = entry
+  const unnamed = entry.models !== undefined && Object.keys(entry.models).length === 0 && !entry.model && !entry.profiles && !entry.discover
+  if (unnamed) return 'models is empty; name one, as in `models: [my-model]`, or ask the server with `discover: true`.'
+  if (entry.layer === 'workspace') {
+    const own = (['package', 'factory', 'package_options', 'tls', 'proxy'] as const).find((name) => entry[name] !== undefined) ?? (auth?.type === 'aws_sigv4' ? 'auth of the type aws_sigv4' : undefined)
+    if (own) return `${own} counts in your own settings only.`
+  }
   if (entry.api_key_env !== undefined && auth) return 'api_key_env and auth exclude each other.'
   if (api_format === 'ai-sdk' && !entry.package) return "api_format 'ai-sdk' needs package."
   if (api_format !== 'ai-sdk' && (entry.package || entry.factory || entry.package_options)) return "package, factory and package_options belong to api_format 'ai-sdk'."

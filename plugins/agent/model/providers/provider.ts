@@ -1,4 +1,5 @@
-import { problem, type Contribution, type JsonObject } from '../../../../core/base/index.js'
+import { basename } from 'node:path'
+import { problem, shortLine, visibleLine, type Contribution, type JsonObject } from '../../../../core/base/index.js'
 import { homeOf } from '../../../../core/config/index.js'
 import type { Kernel, Provider } from '../../../../core/kernel/index.js'
 import { expandVariables } from '../../../lib/values/index.js'
@@ -15,13 +16,25 @@ export interface ProviderSources {
 
 /** What settings and manifests say. Throws VT_CONFIG_INVALID, VT_CONFIG_ENV with the file and the key. */
 export function providerSources(kernel: Kernel, env: Env): ProviderSources {
-  const custom = ((kernel.settings['custom_providers'] ?? []) as ProviderEntry[]).map((entry, index) => fromSettings(kernel, env, entry, index))
-  const all = [...custom]
+  const declared = ((kernel.settings['custom_providers'] ?? []) as ProviderEntry[]).map((entry, index) => ({ entry, read: () => fromSettings(kernel, env, entry, index) }))
+  const all = declared.filter(({ entry }) => entry.layer !== 'workspace').map(({ read }) => read())
   const faults: string[] = []
-  const ours = kernel.providers().filter(({ contribution }) => contribution.layer === 'builtin').map(({ name }) => name)
-  const keys = new Map([...custom, ...kernel.providers().filter(({ contribution }) => contribution.layer === 'builtin').map((one) => builtIn(kernel, env, one))].map(({ entry }) => [keyVariable(entry), originOf(entry)]))
+  const builtins = kernel.providers().filter(({ contribution }) => contribution.layer === 'builtin')
+  const ours = builtins.map(({ name }) => name)
+  const keys = new Map([...all, ...builtins.map((one) => builtIn(kernel, env, one))].flatMap(({ entry }) => variablesOf(entry).map((variable) => [variable, originOf(entry)])))
   const strange = Object.keys(kernel.settings['providers'] as object).find((name) => !ours.includes(name))
   if (strange !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `providers.${strange}: there is no built-in provider of this name; known: ${ours.join(', ')}. Others stand under custom_providers.` })
+  // What a workspace says counts once the user agreed to it; a fault in it is no reason for the user's own to stop.
+  for (const { read } of declared.filter(({ entry }) => entry.layer === 'workspace')) {
+    try {
+      const source = read()
+      if (ours.includes(source.entry.name)) throw new Error(`the name '${source.entry.name}' is one of ours.`)
+      requireOwnKeys(source, keys)
+      all.push(source)
+    } catch (error) {
+      faults.push(messageOf(error))
+    }
+  }
   // A module that supplies a component of the agent is no model provider.
   for (const provider of kernel.providers().filter(({ contribution }) => contribution.manifest.component === undefined)) {
     try {
@@ -43,8 +56,10 @@ function fromSettings(kernel: Kernel, env: Env, declared: ProviderEntry, index: 
   const origin = kernel.origins().find(({ path }) => path === `custom_providers.${index}`) ?? kernel.origins().find(({ path }) => path === 'custom_providers')
   // To find the line, the file is parsed: only done for an error.
   const place = () => `${origin ? `${origin.file}${origin.line === undefined ? '' : `:${origin.line}`}: ` : ''}custom_providers[${index}] (${declared.name})`
-  const from = sayer(kernel, `custom_providers:${declared.name}`, declared.name, origin?.file)
-  const entry = expanded(kernel, env, declared, from, place)
+  const foreign = declared.layer === 'workspace'
+  const from = { ...sayer(kernel, `custom_providers:${declared.name}`, declared.name, origin?.file), ...(foreign && { layer: 'workspace' as const }) }
+  // What a workspace writes is what its reader agreed to: no variable is put into it.
+  const entry = foreign ? declared : expanded(kernel, env, declared, from, place)
   const wrong = reserved.has(entry.name) ? `name '${entry.name}' is reserved; choose another.` : entryFault(entry)
   if (wrong !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `${place()}: ${wrong}` })
   return { entry, from, options: {}, builtin: false }
@@ -60,14 +75,19 @@ function fromManifest(kernel: Kernel, env: Env, { name, contribution, options, l
   return { entry, from: contribution, options, builtin: false }
 }
 
-/** What a manifest says is no word of the user about their keys: one that is for another origin is not sent to its own. */
-function requireOwnKeys({ entry, from, load }: ProviderSource, keys: ReadonlyMap<string | undefined, string>): void {
-  const said = JSON.stringify(from.manifest.provider ?? {}).matchAll(/"env":"(\w+)"|\$\{?(\w+)/g)
-  const named = [...said].flatMap(([, reference, variable]) => reference ?? variable ?? [])
-  for (const variable of [...named, entry.auth || load ? undefined : keyVariable(entry)]) {
-    const owner = variable === undefined ? undefined : keys.get(variable)
-    if (owner !== undefined && owner !== originOf(entry)) throw new Error(`${variable} holds the key for ${owner}, which is not sent to ${originOf(entry)}.`)
+/** What a manifest or a workspace says is no word of the user about their keys: one that is for another origin is not sent to its own. */
+function requireOwnKeys({ entry, load }: ProviderSource, keys: ReadonlyMap<string, string>): void {
+  for (const variable of variablesOf(entry, load !== undefined)) {
+    const owner = keys.get(variable)
+    if (owner !== undefined && owner !== originOf(entry)) throw new Error(`${entry.name}: ${variable} holds the key for ${owner}, which is not sent to ${originOf(entry)}.`)
   }
+}
+
+/** The variables that an entry names, that of its key among them. */
+function variablesOf(entry: ProviderEntry, loaded = false): string[] {
+  const said = [...JSON.stringify(entry).matchAll(/"env":"(\w+)"|\$\{?(\w+)/g)].flatMap(([, reference, variable]) => reference ?? variable ?? [])
+  const key = entry.auth || loaded ? undefined : keyVariable(entry)
+  return key === undefined ? said : [...said, key]
 }
 
 const originOf = ({ base_url, package: name = '' }: ProviderEntry): string => (base_url !== undefined && URL.canParse(base_url) ? new URL(base_url).origin : name)
@@ -112,6 +132,27 @@ export function isReady({ entry, builtin }: ProviderSource, env: Env): boolean {
  * it is that of the only provider at hand. Throws VT_LLM_NO_MODEL, which lists what could be said.
  */
 export function findModel(kernel: Kernel, env: Env, id: string | undefined): Model {
+  try {
+    return modelOf(kernel, env, id)
+  } catch (error) {
+    const left = error instanceof AgentError && error.code === 'VT_LLM_NO_MODEL' ? leftOut(kernel, env) : []
+    if (left.length === 0) throw error
+    throw new AgentError('VT_LLM_NO_MODEL', [messageOf(error), ...left].join('\n'), (error as AgentError).extra)
+  }
+}
+
+/** What the workspace names and nobody has agreed to, and what of it cannot be used: each a sentence with what to do. */
+export function leftOut(kernel: Kernel, env: Env): string[] {
+  const waits = (path: string, what: (value: unknown) => string) =>
+    (kernel.origins().find((origin) => origin.path === path)?.overridden ?? [])
+      .filter(({ layer, reason }) => layer === 'workspace' && reason !== undefined)
+      .map(({ file, value, reason }) => `${visibleLine(basename(file))} names ${shortLine(what(value), 200)}; ${reason!.includes('agree') ? 'it is not trusted: `vtcode trust`' : 'your own settings have that name, which counts'}.`)
+  const names = (value: unknown) => (Array.isArray(value) ? value : []).map(({ name }: ProviderEntry) => name).join(', ')
+  const code = kernel.diagnostics().filter((one) => one.code === 'VT_CONFIG_UNTRUSTED').map(({ files }) => `${visibleLine(basename(files[0] ?? ''))} may name providers; it is not trusted: \`vtcode trust\`.`)
+  return [...waits('custom_providers', (value) => `provider ${names(value)}`), ...waits('agent.model', (value) => `model ${String(value)}`), ...code, ...providerSources(kernel, env).faults]
+}
+
+function modelOf(kernel: Kernel, env: Env, id: string | undefined): Model {
   const { all } = providerSources(kernel, env)
   const ready = all.filter((source) => isReady(source, env) && (!source.builtin || keyVariable(source.entry) !== undefined))
   if (!id) return onlyModel(ready)
@@ -146,8 +187,16 @@ function choices(ready: ProviderSource[]): string {
 const firstModel = (source: ProviderSource): string | undefined =>
   source.entry.model ?? (source.builtin ? snapshot().first[source.entry.name] : undefined) ?? knownModels(source)[0]
 
+/** An entry of a workspace as the question about it shows it. */
+export function providerShown(entry: ProviderEntry): string {
+  const variables = variablesOf(entry)
+  const models = knownModels({ entry, builtin: false })
+  const key = entry.auth?.command ? 'a command finds the key' : variables.length > 0 ? `the key is in ${variables.join(', ')}` : 'without a key'
+  return `Provider ${entry.name}: your prompts and code would be sent to ${originOf(entry) || '(no address)'}; ${key}; models: ${models.join(', ') || 'none named'}.`
+}
+
 /** The models that are known without asking anybody. */
-export function knownModels({ entry: { name, model, models = [], profiles = {} }, builtin }: ProviderSource): string[] {
+export function knownModels({ entry: { name, model, models = [], profiles = {} }, builtin }: Pick<ProviderSource, 'entry' | 'builtin'>): string[] {
   const known = builtin ? Object.keys(snapshot().models).flatMap((id) => (id.startsWith(`${name}/`) ? [id.slice(name.length + 1)] : [])) : []
   return [...new Set([...(model ? [model] : []), ...(Array.isArray(models) ? models : Object.keys(models)), ...Object.keys(profiles), ...known])]
 }
