@@ -77,7 +77,7 @@ describe('layers', () => {
       source('admin', { custom_providers: [{ name: 'a', model: '1' }, { name: 'b', model: '2' }] }),
       source('user', { custom_providers: [{ name: 'b', model: '3' }, { name: 'c', model: '4' }] }),
     )
-    expect(settings['custom_providers']).toEqual([{ name: 'a', model: '1' }, { name: 'b', model: '3' }, { name: 'c', model: '4' }])
+    expect(settings['custom_providers']).toEqual([{ name: 'a', model: '1', layer: 'admin' }, { name: 'b', model: '3', layer: 'user' }, { name: 'c', model: '4', layer: 'user' }])
   })
   it('take a setting back with null: the default counts again', () => {
     const { settings, origins } = lay(
@@ -235,7 +235,7 @@ describe('origins', () => {
   it('name what was ignored and why, also where nothing else is set', () => {
     const merged = lay(source('workspace', { policy: { mode: 'auto' }, agent: { model: 'x' } }))
     expect(find(merged, 'policy.mode')).toMatchObject({ layer: 'builtin', value: 'ask', overridden: [{ layer: 'workspace', value: 'auto', reason: expect.stringContaining('may only tighten') }] })
-    expect(find(merged, 'agent.model')).toMatchObject({ layer: 'builtin', value: undefined, overridden: [{ layer: 'workspace', value: 'x', reason: expect.stringContaining('your own settings') }] })
+    expect(find(merged, 'agent.model')).toMatchObject({ layer: 'builtin', value: undefined, overridden: [{ layer: 'workspace', value: 'x', reason: expect.stringContaining('once you agree') }] })
   })
   it('tell the items of an extended list apart', () => {
     const merged = lay(source('admin', { policy: { deny: ['a'] } }), source('user', { policy: { deny: ['b', 'a'] } }))
