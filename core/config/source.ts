@@ -105,7 +105,10 @@ function check(source: SettingsSource, data?: Data, flawless = false): SettingsS
 /** Entries of the same name in a list that is joined by name: one would silently replace the other. */
 function twins(value: JsonObject, key: string): ContractFault[] {
   const names = ((value[key] ?? []) as { name: string }[]).map(({ name }) => name)
-  return names.flatMap((name, index) => (names.indexOf(name) === index ? [] : [{ path: [key, index, 'name'], problem: `'${key}.${index}.name' is '${name}', as in '${key}.${names.indexOf(name)}': give each entry a name of its own.` }]))
+  return names.flatMap((name, index) => {
+    const first = names.indexOf(name)
+    return first === index ? [] : [{ path: [key, index, 'name'], problem: `'${key}.${index}.name' is '${name}', as in '${key}.${first}': give each entry a name of its own.` }]
+  })
 }
 
 /** `null` unsets a setting, so that it fits every schema. */

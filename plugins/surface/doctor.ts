@@ -99,15 +99,15 @@ async function examine(kernel: Kernel, diagnostics: Diagnostic[], io: Io) {
     skills: kernel.skills().all.map(({ id, state, file, reason }) => ({ id, state, file, ...(reason !== undefined && { reason }) })),
     tools: programs.map((name) => ({ name, path: findProgram(name, searchPath(io.env['PATH'], workspace)) ?? null })),
     diagnostics,
-    models: await modelsLeftOut(kernel, io),
+    models: await modelsUncounted(kernel, io),
   }
 }
 
 /** What a workspace says about models and does not count; a fault in the user's own settings is told elsewhere. */
-async function modelsLeftOut(kernel: Kernel, io: Io): Promise<string[]> {
-  const { leftOut } = await import('../agent/cli/index.js')
+async function modelsUncounted(kernel: Kernel, io: Io): Promise<string[]> {
+  const { uncountedModels } = await import('../agent/cli/index.js')
   try {
-    return leftOut(kernel, io.env)
+    return uncountedModels(kernel, io.env)
   } catch {
     return []
   }

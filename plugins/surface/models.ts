@@ -38,9 +38,9 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
 }
 
 async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
-  const { listModels, leftOut, chooseComponents } = await import('../agent/cli/index.js')
+  const { listModels, uncountedModels, chooseComponents } = await import('../agent/cli/index.js')
   const { models, without_key, faults } = await listModels(kernel, await chooseComponents({ kernel, env: io.env }), io.signal)
-  for (const fault of new Set([...faults, ...leftOut(kernel, io.env)])) say(io, 'warning', fault)
+  for (const fault of new Set([...faults, ...uncountedModels(kernel, io.env)])) say(io, 'warning', fault)
   const rows = models.map(({ id, display_name, format, facts }) => ({ id, provider: display_name, format, context_window: facts.context_window }))
   if (json) return void io.stdout.write(`${JSON.stringify(rows)}\n`)
   io.stdout.write(printable(columns(rows.map(({ id, provider, format, context_window }) => [id, provider, format, `${context_window} tokens`]))))

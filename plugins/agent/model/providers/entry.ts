@@ -90,7 +90,8 @@ export function entryFault(entry: ProviderEntry): string | undefined {
   const unnamed = entry.models !== undefined && Object.keys(entry.models).length === 0 && !entry.model && !entry.profiles && !entry.discover
   if (unnamed) return 'models is empty; name one, as in `models: [my-model]`, or ask the server with `discover: true`.'
   if (entry.layer === 'workspace') {
-    const own = (['package', 'factory', 'package_options', 'tls', 'proxy'] as const).find((name) => entry[name] !== undefined) ?? (auth?.type === 'aws_sigv4' ? 'auth of the type aws_sigv4' : undefined)
+    const field = (['package', 'factory', 'package_options', 'tls', 'proxy'] as const).find((name) => entry[name] !== undefined)
+    const own = field ?? (auth?.type === 'aws_sigv4' ? 'auth of the type aws_sigv4' : undefined)
     if (own) return `${own} counts in your own settings only.`
   }
   if (entry.api_key_env !== undefined && auth) return 'api_key_env and auth exclude each other.'

@@ -21,7 +21,8 @@ export function providerSources(kernel: Kernel, env: Env): ProviderSources {
   const faults: string[] = []
   const builtins = kernel.providers().filter(({ contribution }) => contribution.layer === 'builtin')
   const ours = builtins.map(({ name }) => name)
-  const keys = new Map([...all, ...builtins.map((one) => builtIn(kernel, env, one))].flatMap(({ entry }) => variablesOf(entry).map((variable) => [variable, originOf(entry)])))
+  const trusted = [...all, ...builtins.map((one) => builtIn(kernel, env, one))]
+  const keys = new Map(trusted.flatMap(({ entry }) => variablesOf(entry).map((variable) => [variable, originOf(entry)])))
   const strange = Object.keys(kernel.settings['providers'] as object).find((name) => !ours.includes(name))
   if (strange !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `providers.${strange}: there is no built-in provider of this name; known: ${ours.join(', ')}. Others stand under custom_providers.` })
   // What a workspace says counts once the user agreed to it; a fault in it is no reason for the user's own to stop.
@@ -135,20 +136,24 @@ export function findModel(kernel: Kernel, env: Env, id: string | undefined): Mod
   try {
     return modelOf(kernel, env, id)
   } catch (error) {
-    const left = error instanceof AgentError && error.code === 'VT_LLM_NO_MODEL' ? leftOut(kernel, env) : []
+    const left = error instanceof AgentError && error.code === 'VT_LLM_NO_MODEL' ? uncountedModels(kernel, env) : []
     if (left.length === 0) throw error
     throw new AgentError('VT_LLM_NO_MODEL', [messageOf(error), ...left].join('\n'), (error as AgentError).extra)
   }
 }
 
 /** What the workspace names and nobody has agreed to, and what of it cannot be used: each a sentence with what to do. */
-export function leftOut(kernel: Kernel, env: Env): string[] {
+export function uncountedModels(kernel: Kernel, env: Env): string[] {
   const waits = (path: string, what: (value: unknown) => string) =>
     (kernel.origins().find((origin) => origin.path === path)?.overridden ?? [])
       .filter(({ layer, reason }) => layer === 'workspace' && reason !== undefined)
-      .map(({ file, value, reason }) => `${visibleLine(basename(file))} names ${shortLine(what(value), 200)}; ${reason!.includes('agree') ? 'it is not trusted: `vtcode trust`' : 'your own settings have that name, which counts'}.`)
+      .map(({ file, value, reason = '' }) => {
+        const why = reason.includes('agree') ? 'it is not trusted: `vtcode trust`' : 'your own settings have that name, which counts'
+        return `${visibleLine(basename(file))} names ${shortLine(what(value), 200)}; ${why}.`
+      })
   const names = (value: unknown) => (Array.isArray(value) ? value : []).map(({ name }: ProviderEntry) => name).join(', ')
-  const code = kernel.diagnostics().filter((one) => one.code === 'VT_CONFIG_UNTRUSTED').map(({ files }) => `${visibleLine(basename(files[0] ?? ''))} may name providers; it is not trusted: \`vtcode trust\`.`)
+  const unread = kernel.diagnostics().filter(({ code }) => code === 'VT_CONFIG_UNTRUSTED').map(({ files: [file = ''] }) => visibleLine(basename(file)))
+  const code = unread.map((file) => `${file} may name providers; it is not trusted: \`vtcode trust\`.`)
   return [...waits('custom_providers', (value) => `provider ${names(value)}`), ...waits('agent.model', (value) => `model ${String(value)}`), ...code, ...providerSources(kernel, env).faults]
 }
 
