@@ -8,10 +8,14 @@ const two = '*** Begin Patch\n*** Update File: a.txt\n-a\n+A\n*** Add File: n/b.
 describe('patch', () => {
   it('is the engine of apply_patch, under the names models give it', async () => {
     await using booted = await bootKernel({ files: { 'a.txt': 'a\n' } })
+    const diff = expect.stringMatching(/^--- a\/a\.txt\n/)
+    const preview = { ok: true, text: expect.stringMatching(/^M a\.txt \(\+1 -1\)\nA n\/b\.txt\n--- a\/a\.txt\n/) }
+    expect(await booted.call('unified_file', { action: 'patch', patch: two, dry_run: true })).toMatchObject(preview)
+    // Who wrote the patch has read it: what was applied is told in a line a file, the diff is in the output.
     expect(await booted.call('unified_file', { input: two })).toMatchObject({
       ok: true,
-      output: { changes: [{ op: 'update' }, { op: 'add' }] },
-      text: expect.stringMatching(/^M a\.txt \(\+1 -1\)\nA n\/b\.txt\n--- a\/a\.txt\n/),
+      output: { changes: [{ op: 'update' }, { op: 'add' }], diff },
+      text: 'M a.txt (+1 -1)\nA n/b.txt',
     })
     expect(readFileSync(join(booted.root, 'n/b.txt'), 'utf8')).toBe('b\n')
   })
