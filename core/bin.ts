@@ -98,7 +98,7 @@ function say(kernel: Kernel, wanted: string): void {
 function usage(kernel: Kernel, verb = ''): number {
   const verbs = kernel.contributions().flatMap((known) => (known.kind === 'surface' && known.verb ? [known.verb] : []))
   const like = nearest(verb, verbs)
-  const wrong = verb ? `There is no verb '${verb}'${like ? `, meant: ${like}` : ''}` : 'Say what to do'
+  const wrong = verb ? `Unknown verb '${verb}'${like ? ` (did you mean ${like}?)` : ''}` : 'Say what to do'
   process.stderr.write(`vtcode: error: ${wrong}; known verbs: ${verbs.sort().join(', ')}.\nSee \`vtcode help\`.\n`)
   return 2
 }

@@ -26,7 +26,7 @@ export interface BuiltinSlots {
         hash?: string
       }[]
       dry_run: boolean
-      /** Hunks that matched with differences set aside. */
+      /** Hunks that matched with differences ignored. */
       fuzzy: number
       diff: string
     }
@@ -91,7 +91,7 @@ export interface BuiltinSlots {
     input: {
       /** detailed: every field, no text. */
       response_format?: 'concise' | 'detailed'
-      /** Characters in the order in which they stand in a line. */
+      /** Characters in the order in which they occur in a line. */
       pattern: string
       /** Lines below this score are left out. Default: `0.7`. */
       fuzzy_threshold?: number
@@ -121,7 +121,7 @@ export interface BuiltinSlots {
       files_searched: number
       truncated: boolean
       total_is_lower_bound?: true
-      /** The call that goes on. */
+      /** The call that continues. */
       next?: {
         tool: string
         input: { [name: string]: unknown }
@@ -196,7 +196,7 @@ export interface BuiltinSlots {
         path: string
         reason: string
       }[]
-      /** The call that goes on. */
+      /** The call that continues. */
       next?: {
         tool: string
         input: { [name: string]: unknown }
@@ -259,7 +259,7 @@ export interface BuiltinSlots {
       mime_type?: string
       /** Less than what was asked for. */
       truncated: boolean
-      /** The file goes on. */
+      /** The file has more. */
       has_more: boolean
       size_bytes: number
       /** From 1; of pages of lines. */
@@ -280,7 +280,7 @@ export interface BuiltinSlots {
       bom?: boolean
       /** ISO 8601. */
       modified?: string
-      /** The call that goes on. */
+      /** The call that continues. */
       next?: {
         tool: string
         input: { [name: string]: unknown }
@@ -420,14 +420,14 @@ export interface BuiltinSlots {
       stdout_bytes: number
       stderr_bytes: number
       spool_path?: string
-      /** Where standard error lies whole; standard output is in spool_path. */
+      /** The whole standard error; standard output is in spool_path. */
       stderr_spool_path?: string
       spool_truncated?: true
       /** Where the next answer begins. */
       cursor: number
       pid?: number
       sandbox?: 'none' | 'bwrap'
-      /** The call that goes on. */
+      /** The call that continues. */
       next?: {
         tool: string
         input: { [name: string]: unknown }
@@ -471,14 +471,14 @@ export interface BuiltinSlots {
       stdout_bytes: number
       stderr_bytes: number
       spool_path?: string
-      /** Where standard error lies whole; standard output is in spool_path. */
+      /** The whole standard error; standard output is in spool_path. */
       stderr_spool_path?: string
       spool_truncated?: true
       /** Where the next answer begins. */
       cursor: number
       pid?: number
       sandbox?: 'none' | 'bwrap'
-      /** The call that goes on. */
+      /** The call that continues. */
       next?: {
         tool: string
         input: { [name: string]: unknown }
@@ -497,7 +497,7 @@ export interface BuiltinSlots {
       }[]
     }
   }
-  /** Go on with a command */
+  /** Continue a command */
   'unified_exec/continue': {
     input: {
       /** detailed: every field, no text. */
@@ -789,7 +789,7 @@ export interface BuiltinSlots {
       height?: number
       /** Less than what was asked for. */
       truncated: boolean
-      /** The file goes on. */
+      /** The file has more. */
       has_more: boolean
       size_bytes: number
       /** From 1; of pages of lines. */
@@ -816,7 +816,7 @@ export interface BuiltinSlots {
       bom?: boolean
       /** ISO 8601. */
       modified?: string
-      /** The call that goes on. */
+      /** The call that continues. */
       next?: {
         tool: string
         input: { [name: string]: unknown }
@@ -987,7 +987,7 @@ export interface BuiltinSlots {
         file: string
         count: number
       }[]
-      /** The call that goes on. */
+      /** The call that continues. */
       next?: {
         tool: string
         input: { [name: string]: unknown }
@@ -1056,7 +1056,7 @@ export interface BuiltinSlots {
       ignored_count?: number
       hidden_count?: number
       message?: string
-      /** The call that goes on. */
+      /** The call that continues. */
       next?: {
         tool: string
         input: { [name: string]: unknown }
@@ -1123,7 +1123,7 @@ export interface BuiltinSlots {
       backend: string
       total_symbols: number
       truncated: boolean
-      /** The call that goes on. */
+      /** The call that continues. */
       next?: {
         tool: string
         input: { [name: string]: unknown }
@@ -1204,7 +1204,7 @@ export interface BuiltinSlots {
       truncated: boolean
       backend: string
       path: string
-      /** The call that goes on. */
+      /** The call that continues. */
       next?: {
         tool: string
         input: { [name: string]: unknown }
@@ -1217,7 +1217,7 @@ export interface BuiltinSlots {
       truncated: boolean
       backend: string
       path: string
-      /** The call that goes on. */
+      /** The call that continues. */
       next?: {
         tool: string
         input: { [name: string]: unknown }
@@ -1237,7 +1237,7 @@ export interface BuiltinSlots {
       truncated: boolean
       backend: string
       path: string
-      /** The call that goes on. */
+      /** The call that continues. */
       next?: {
         tool: string
         input: { [name: string]: unknown }
@@ -1340,7 +1340,7 @@ export interface BuiltinSlots {
       }[]
       /** False where content is the bare text of a page that was too heavy to read. */
       structured?: boolean
-      /** The call that goes on. */
+      /** The call that continues. */
       next?: {
         tool: string
         input: { [name: string]: unknown }

@@ -44,7 +44,7 @@ async function fetched(input: Input, { session, settings: blocks, signal }: Cont
     )
     if (page.location) throw webFailure('VT_WEB_HTTP', `${page.url.host} answers ${page.status} and points elsewhere.`, { details: { status: page.status } })
     const { text: markdown, bytes, truncated } = page
-    const note = truncated ? ' It goes on; this tool gives no more of it.' : ''
+    const note = truncated ? ' The page is longer; this tool returns no more of it.' : ''
     return ok(
       { url: url.href, markdown, bytes, truncated, used_this_session: 1, session_cap: cap },
       { text: `${url.href} as read by ${page.url.host}.${note}\n${fenced(url.href, markdown)}` },

@@ -14,7 +14,7 @@ const requestUserInput: Handler<{ questions: Question[] }, AskOutput> = async ({
     if (context.signal.aborted) throw problem('VT_CALL_ABORTED')
     return unavailable()
   }
-  if (!answers) return ok({ cancelled: true }, { text: 'The user closed the question without an answer. Go on without it, or stop.' })
+  if (!answers) return ok({ cancelled: true }, { text: 'The user closed the question without an answer. Continue without it, or stop.' })
   const checked = Object.fromEntries(questions.map((question) => [question.id, answerTo(question, answers)]))
   return ok({ answers: checked }, { text: questions.map((question) => line(question, checked[question.id]!)).join('\n') })
 }

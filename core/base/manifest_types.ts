@@ -30,7 +30,7 @@ export interface Manifest {
   reports_changes?: boolean
   /** It keeps what it replaces, so that after a kill it can be told whether the change was made. */
   keeps_history?: boolean
-  /** It goes on with what an earlier call began: the same call again is no repetition. */
+  /** It continues what an earlier call began: the same call again is no repetition. */
   continues?: boolean
   /** Its answers stay in a conversation whose old answers are cleared. */
   stays_in_context?: boolean

@@ -168,7 +168,7 @@ export interface SlotInfo {
   readonly reports_changes?: true
   /** All who serve it keep what they replace. */
   readonly keeps_history?: true
-  /** It goes on with what an earlier call began. */
+  /** It continues what an earlier call began. */
   readonly continues?: true
   /** Its answers stay in a conversation whose old answers are cleared. */
   readonly stays_in_context?: true

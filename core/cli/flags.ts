@@ -89,13 +89,13 @@ function rules(list: string, flag: string, form: RegExp): string[] {
 
 function folder(value: string): string {
   const path = resolve(value)
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new CommandLineError(`--workspace takes a folder; '${value}' is none.`)
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new CommandLineError(`--workspace takes a folder; '${value}' is not a folder.`)
   return path
 }
 
 function oneOf<T extends string>(possible: readonly T[], value: string, what: string): T {
   const found = possible.find((one) => one === value)
-  if (found === undefined) throw new CommandLineError(`There is no ${what} '${value}'; possible are ${possible.join(', ')}.`)
+  if (found === undefined) throw new CommandLineError(`Unknown ${what} '${value}'; possible: ${possible.join(', ')}.`)
   return found
 }
 

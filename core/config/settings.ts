@@ -88,7 +88,7 @@ async function fromFiles(options: SettingsOptions, configs: (Config | string)[],
   const instead = configs.findLast((one) => typeof one === 'string' && !one.includes('='))
   if (typeof instead === 'string') {
     const hint = 'Name a file that exists, or a single setting: --config key=value.'
-    if (!existsSync(instead)) throw problem('VT_CONFIG_INVALID', { problem: `There is no settings file '${instead}'.` }, { hint, details: { files: [resolve(instead)] } })
+    if (!existsSync(instead)) throw problem('VT_CONFIG_INVALID', { problem: `Settings file not found: '${instead}'.` }, { hint, details: { files: [resolve(instead)] } })
     sources.push(await own('call', resolve(instead)))
   } else {
     for (const file of workspaceFiles(workspace, home)) {

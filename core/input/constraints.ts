@@ -96,7 +96,7 @@ const ttyModes = new Map<unknown, readonly string[]>([[true, ['pty']], [false, [
 
 /** A mode that is said must be allowed; a default that is not gives way to the first that is. */
 function allowMode(allowed: readonly string[], { slot, input: schema }: SlotInfo, { input, given, declared }: Record<'input' | 'given' | 'declared', JsonObject>): void {
-  const refuse = (mode: unknown) => denied(`The policy allows ${slot} the modes ${allowed.join(', ') || '(none)'}, not '${String(mode)}'.`, allowed.length > 0 ? `Use mode: ${allowed.join(' or ')}.` : '')
+  const refuse = (mode: unknown) => denied(`The policy allows ${slot} the modes ${allowed.join(', ') || '(none)'}, not '${String(mode)}'.`, allowed.length > 0 ? `Use mode: ${allowed.join(' or ')}.` : noWay)
   const properties = schema['properties'] as JsonObject
   if (declared !== given && typeof declared['mode'] === 'string' && !allowed.includes(declared['mode'])) throw refuse(declared['mode'])
   if (Object.hasOwn(properties, 'mode')) {
@@ -116,8 +116,10 @@ function allowAddress({ allowed_url_schemes: schemes, denied_url_hosts: hosts = 
   if (!URL.canParse(text)) return
   const { protocol, hostname } = new URL(text)
   const scheme = protocol.slice(0, -1)
-  if (schemes && !schemes.includes(scheme)) throw denied(`The policy allows ${slot} addresses of ${schemes.join(', ') || '(none)'}, not of '${scheme}'.`, '')
-  if (hosts.some((host) => hostPattern(host)(hostname))) throw denied(`The policy denies ${slot} the host '${hostname}'.`, '')
+  if (schemes && !schemes.includes(scheme)) throw denied(`The policy allows ${slot} addresses of ${schemes.join(', ') || '(none)'}, not of '${scheme}'.`, schemes.length > 0 ? `Give an address of ${schemes.join(' or ')}.` : noWay)
+  if (hosts.some((host) => hostPattern(host)(hostname))) throw denied(`The policy denies ${slot} the host '${hostname}'.`, noWay)
 }
 
+/** The user set the limit; only the user can change it. */
+const noWay = 'Use another way, or ask the user to change tool-policy.json.'
 const denied = (reason: string, way: string) => problem('VT_POLICY_DENIED', { reason, way }, { details: { not_applied: true } })

@@ -163,5 +163,5 @@ function strange(slot: Slot, field: string, example: string, reached: Spelling['
   if (owner) return problem('VT_INPUT_NOT_ALLOWED', { field, owner: owner.info.slot, slot: slot.info.slot, example: advice })
   const names = Object.keys(slot.shape.properties)
   const like = nearest(field, names)
-  return problem('VT_INPUT_UNKNOWN', { field, nearest: like ? `, meant: ${like}` : '', valid: names.join(', '), example: advice })
+  return problem('VT_INPUT_UNKNOWN', { field, nearest: like ? ` (did you mean ${like}?)` : '', valid: names.join(', '), example: advice })
 }

@@ -91,7 +91,7 @@ function counted({ handling }: Generation, work: Promise<unknown>): void {
  */
 function bounded<T>(work: Promise<T>, run: CallRun, seconds: number, patience: number): Promise<T> {
   const { cancel, slot } = run
-  const late = () => problem('VT_CALL_TIMEOUT', { slot: slot.slot, seconds }, run.committed ? { retryable: false, hint: 'It had begun to change something: look at what is there before you call again.' } : {})
+  const late = () => problem('VT_CALL_TIMEOUT', { slot: slot.slot, seconds }, run.committed ? { retryable: false, hint: 'It had started to change something: check what is there before you call again.' } : {})
   return new Promise((resolve, reject) => {
     let timer = setTimeout(() => {
       stop(late())

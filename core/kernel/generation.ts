@@ -248,7 +248,7 @@ function requireDialects(contributions: readonly Contribution[], chosen: readonl
   const strange = chosen.find((name) => !known.has(name))
   if (strange === undefined) return
   const like = nearest(strange, known)
-  const text = `There is no dialect '${strange}'${like ? `, meant: ${like}` : ''}; known: ${[...known].sort().join(', ')}.`
+  const text = `Unknown dialect '${strange}'${like ? ` (did you mean ${like}?)` : ''}; known: ${[...known].sort().join(', ')}.`
   throw problem('VT_CONFIG_INVALID', { problem: text }, { hint: 'Choose one or several of these, separated by commas.' })
 }
 

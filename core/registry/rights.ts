@@ -83,7 +83,7 @@ export function rightsOfCall(registry: Registry, only: RightsLeft): RightsLeft {
   if (before && isSame(before.tools, only.tools) && isSame(before.writes, only.writes)) return before
   const left = rightsLeft(only)
   const unknown = unknownName(left.tools ?? [], registry)
-  if (unknown) throw problem('VT_POLICY_ONLY', { problem: `\`only.tools\` names '${unknown.name}', a tool that is not there${unknown.nearest}.` })
+  if (unknown) throw problem('VT_POLICY_ONLY', { problem: `\`only.tools\` names '${unknown.name}', a tool that does not exist${unknown.nearest}.` })
   if (known) known.set(only, left)
   else checked.set(registry, new WeakMap([[only, left]]))
   return left

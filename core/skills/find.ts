@@ -18,7 +18,7 @@ export function findSkills(locations: SkillLocations, cache: SkillCache = new Ma
   const isTrusted = (skill: Skill) => skill.layer !== 'workspace' || trusted(skill.folder)
   if (settings.workspace === 'trusted') {
     for (const skill of finding.all) {
-      if (skill.state === 'active' && !isTrusted(skill)) Object.assign(skill, { state: 'untrusted', reason: 'it comes with the workspace and nobody has agreed to it; see `vtcode trust`' })
+      if (skill.state === 'active' && !isTrusted(skill)) Object.assign(skill, { state: 'untrusted', reason: 'it comes with the workspace and is not trusted; see `vtcode trust`' })
     }
   }
   settle(finding, isTrusted)

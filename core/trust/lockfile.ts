@@ -154,7 +154,7 @@ export function openLockVerifier({ home, user, workspace, whole = false }: { hom
     if (!place) return undefined
     const lock = lockAt(place.lock)
     if (lock instanceof VtError) return lock
-    return lock[basename(root)] ?? (place.sealed ? broken(id, root, 'was not installed: nobody has agreed to what it may do') : undefined)
+    return lock[basename(root)] ?? (place.sealed ? broken(id, root, 'was not installed: its permissions were not accepted') : undefined)
   }
   /** All files, compared once a generation; nothing for a linked plugin. */
   function treeOf(root: string, seal: Installed): VtError | Tree | undefined {
@@ -227,9 +227,9 @@ function changesOf(root: string, { tree, files }: Installed): string | Tree {
 }
 
 const broken = (id: string, root: string, text: string): VtError =>
-  problem('VT_PLUGIN_LOCK', { id, problem: text, way: `Look at it and agree: \`vtcode plugins add --in-place ${root}\`; \`vtcode plugins update\` brings back what was installed.` }, { details: { files: [root] } })
+  problem('VT_PLUGIN_LOCK', { id, problem: text, way: `Look at it and agree: \`vtcode plugins add --in-place ${root}\`; \`vtcode plugins update\` restores what was installed.` }, { details: { files: [root] } })
 
 function lost(name: string, root: string): VtError {
-  const way = `\`vtcode plugins update ${name}\` brings it back, \`vtcode plugins remove ${name}\` gives it up.`
+  const way = `\`vtcode plugins update ${name}\` restores it, \`vtcode plugins remove ${name}\` removes it.`
   return problem('VT_PLUGIN_LOCK', { id: name, problem: 'is installed and its folder is gone', way }, { details: { files: [root] } })
 }

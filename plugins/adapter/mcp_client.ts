@@ -23,7 +23,7 @@ interface Target {
 const mcp: Adapter = (contribution, adapterContext) => {
   const bringer = contribution.bringer ?? contribution
   const found = definitionOf(bringer, adapterContext)
-  if (!found) throw startFailure(contribution.id, `no server '${String(contribution.manifest.mcp!['server'])}' stands under mcp.servers`)
+  if (!found) throw startFailure(contribution.id, `server '${String(contribution.manifest.mcp!['server'])}' is not configured under mcp.servers`)
   const { server, definition } = found
   const { tool = '', pin, task, prompt, resources } = contribution.manifest.mcp as Target
   const { max_argument_bytes = 1_048_576 } = (adapterContext.settings['mcp'] ?? {}) as { max_argument_bytes?: number }

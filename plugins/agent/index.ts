@@ -34,7 +34,7 @@ export interface AgentOptions {
   surface?: string
   /** The id of the session that begins, `ses_…`; default: a new one. */
   session_id?: string
-  /** Goes on with a session: its id, or `last`. */
+  /** Continues a session: its id, or `last`. */
   resume?: string
   /** With `resume`: not that session goes on but a new one, with its whole conversation or with what it remembers. */
   fork?: 'full_copy' | 'summarized'

@@ -116,7 +116,7 @@ export class Thread implements LoopConversation {
 
   /** Returns the mode in force, which is no looser than the kernel permits. Throws VT_CONFIG_INVALID. */
   async setMode(mode: Mode): Promise<Mode> {
-    if (!modes.includes(mode)) throw new AgentError('VT_CONFIG_INVALID', `There is no mode '${String(mode).slice(0, 40)}'.`, { hint: `The modes are ${modes.join(', ')}.` })
+    if (!modes.includes(mode)) throw new AgentError('VT_CONFIG_INVALID', `Unknown mode '${String(mode).slice(0, 40)}'.`, { hint: `The modes are ${modes.join(', ')}.` })
     // What is permitted later is not what was chosen now.
     await this.commit({ kind: 'mode', mode: this.kernel.mode(mode), by: 'person' })
     return this.mode
@@ -226,7 +226,7 @@ export class Thread implements LoopConversation {
     const reason = await this.lifecycle.prompt(messageText(input), signal)
     if (reason === undefined) return undefined
     if (input.intent_id !== undefined) await this.queue.applied(input.intent_id)
-    return { outcome: 'failed', text: '', failure: new AgentError('VT_PROMPT_BLOCKED', `A lifecycle hook objects to the input: ${reason}`) }
+    return { outcome: 'failed', text: '', failure: new AgentError('VT_PROMPT_BLOCKED', `A lifecycle hook refused the input: ${reason}`) }
   }
 
   /** Emits the end of the run, the last event of all: where that cannot be written, the run has failed. */

@@ -72,7 +72,7 @@ async function object(facts: CallFacts, effect: Effect, rules: RuleSet): Promise
   if (verdict === 'run') return undefined
   if (rulesLift(call.mode) && allowed(facts, effect, rules.allow)) {
     const hidden = effect === 'exec' ? hiddenFrom(facts, rules) : undefined
-    return hidden === undefined ? undefined : { word: verdict, effect, reason: `What the command starts cannot be told from its text: ${hidden}.`, way: plainly[verdict] }
+    return hidden === undefined ? undefined : { word: verdict, effect, reason: `What the command starts cannot be determined from its text: ${hidden}.`, way: plainly[verdict] }
   }
   if (effect === 'write' && call.mode === 'plan' && onlyPlans(facts)) return undefined
   const commands = effect === 'exec' && facts.hasCommand ? await judgeCommands(facts, rulesLift(call.mode) ? rules : { ...rules, allow: [] }) : undefined

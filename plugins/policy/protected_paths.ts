@@ -39,7 +39,7 @@ async function isConfined({ caller, input }: Call, context: Context): Promise<bo
 }
 
 function untold({ mode }: Call, what: string): Verdict {
-  const reason = `It cannot be told ${what}; no sandbox keeps what steers other programs.`
+  const reason = `It cannot be determined ${what}; no sandbox keeps what steers other programs.`
   return mode === 'full-auto' ? { deny: reason, hint: 'Name in plain words what is written.' } : { ask: reason, hint: 'The user has to agree, or the command names in plain words what it writes.' }
 }
 export default protected_paths

@@ -18,7 +18,7 @@ const rate_limits: Policy = (call, { settings, slot, workspace, explain }) => {
     counts.set(name, recent)
     if (recent.length < most) continue
     const seconds = Math.max(1, Math.ceil((recent[recent.length - most]! + minute - call.at) / 1000))
-    return { deny: `${name} is limited to ${most} calls a minute.`, code: 'VT_POLICY_RATE', hint: `Wait ${seconds} s, or go on with something else meanwhile.`, details: { retry_after_secs: seconds } }
+    return { deny: `${name} is limited to ${most} calls a minute.`, code: 'VT_POLICY_RATE', hint: `Wait ${seconds} s, or do something else meanwhile.`, details: { retry_after_secs: seconds } }
   }
   // What is only explained is not made.
   if (!explain) for (const { name } of limits) counts.get(name)!.push(call.at)

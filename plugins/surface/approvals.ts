@@ -25,7 +25,7 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
       // A command of an agent is no person.
       if (io.env['VTCODE'] === '1') return refuse('An agent cannot answer for a person.')
       const waiting = await approvalOf(workspace, token)
-      if (!waiting) return refuse(`Nothing waits under '${oneLine(token)}'; \`vtcode approvals list\` shows what does.`)
+      if (!waiting) return refuse(`Nothing is pending under '${oneLine(token)}'; \`vtcode approvals list\` shows what is.`)
       if (Date.parse(waiting.expires_at) < Date.now()) return refuse('The time of this question is over.')
       if (value.scope === 'session' && waiting.covers === undefined) return refuse('A yes to this call can only be given once.')
       await writeApproval(workspace, { ...waiting, answer: value })
@@ -35,16 +35,16 @@ export default async function approvals(kernel: Kernel, argv: string[], io: Io):
     within(async (workspace) => {
       const all = await approvalsIn(workspace)
       if (json) io.stdout.write(`${JSON.stringify(all)}\n`)
-      else io.stdout.write(all.length === 0 ? 'Nothing waits.\n' : all.map(shown).join(''))
+      else io.stdout.write(all.length === 0 ? 'Nothing is pending.\n' : all.map(shown).join(''))
     }),
   )
   command
     .command('approve <token>')
-    .addOption(new Option('--scope <scope>', 'how long the yes is meant').choices(['once', 'session']).default('once'))
+    .addOption(new Option('--scope <scope>', 'how long the approval lasts').choices(['once', 'session']).default('once'))
     .action((token: string, { scope }: { scope: 'once' | 'session' }) => answer(token, { decision: 'allow', scope }))
   command
     .command('reject <token>')
-    .option('--message <text>', 'what the model is told')
+    .option('--message <text>', 'what the model reads')
     .action((token: string, { message }: { message?: string }) => answer(token, { decision: 'deny', ...(message !== undefined && { followup: message }) }))
   return runCommand(command, argv, () => code)
 }

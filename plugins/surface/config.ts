@@ -28,7 +28,7 @@ export default async function config(kernel: Kernel, argv: string[], io: Io): Pr
     })
   command
     .command('path')
-    .description('The settings files in use, and where yours would lie.')
+    .description('The settings files in use, and where yours would be.')
     .action(() => {
       for (const file of files(kernel)) io.stdout.write(`${oneLine(file)}\n`)
       io.stderr.write(`Yours: ${homeOf({ env: io.env })}/vtcode.config.{yaml,json,ts}; of the workspace: ${kernel.workspace}/vtcode.config.{yaml,json,ts}\n`)
@@ -111,7 +111,7 @@ function verdict(problems: Diagnostic[], io: Io): number {
 
 function schema(name: string, io: Io): number {
   if (name !== 'config' && name !== 'manifest') {
-    say(io, 'error', `There is no schema '${name}'; there are config and manifest.`)
+    say(io, 'error', `Unknown schema '${name}'; known: config and manifest.`)
     return 2
   }
   io.stdout.write(`${JSON.stringify(readContract(`${name}.1.json`), null, 2)}\n`)

@@ -7,7 +7,7 @@ import { columns, runCommand, say, verb } from '../lib/terminal/index.js'
 /** `vtcode dependencies`: the programs behind the tools, and how they come here. */
 export default async function dependencies(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const command = verb('dependencies', 'Shows the programs that tools stand on, and installs them.', io)
+  const command = verb('dependencies', 'Shows the programs that tools need, and installs them.', io)
   command.command('list', { isDefault: true }).description('which programs are there').action(async () => {
     const rows = [['ast-grep', astGrepPath(kernel.workspace)], ['ripgrep', await ripgrepPath()]] as const
     io.stdout.write(columns(rows.map(([name, path]) => [name, path ?? 'missing'])))

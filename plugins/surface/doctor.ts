@@ -15,9 +15,9 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
   const command = verb('doctor', 'Says what is wrong, where, why, and what fixes it.', io)
     .option('--json', 'everything as one JSON document')
     .option('--probe', 'import each module that may run, to find those that throw, hang or export nothing')
-    .option('--retry <plugin>', 'import the modules of one plugin that was left alone; what runs takes it up when it reloads')
+    .option('--retry <plugin>', 'import the modules of one plugin that was switched off after failures; what runs takes it up when it reloads')
     .option('--sandbox', 'attempt in the sandbox what it has to prevent, and say of each whether it held; ends with 1 when something is open')
-    .option('--providers', 'show instead what an agent would stand on here, and who chose it')
+    .option('--providers', 'show instead which components an agent would use here, and who chose them')
     .addOption(new Option('--context <context>', 'with --providers: as in another place').choices(runContexts))
     .action(async ({ json, probe, retry, providers, context, sandbox: attempt }: Options) => {
       if (attempt) {
@@ -30,7 +30,7 @@ export default async function doctor(kernel: Kernel, argv: string[], io: Io): Pr
         return
       }
       if (retry !== undefined && !kernel.contributions().some(({ id }) => id === retry || id.startsWith(`${retry}:`))) {
-        say(io, 'error', `There is no plugin '${oneLine(retry)}'; \`vtcode plugins list\` shows what there is.`)
+        say(io, 'error', `Plugin not found: '${oneLine(retry)}'; \`vtcode plugins list\` shows what there is.`)
         code = 2
         return
       }

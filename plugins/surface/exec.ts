@@ -18,7 +18,7 @@ export default async function exec(kernel: Kernel, argv: string[], io: Io): Prom
     .action(perform)
   command
     .command('resume [session] [task...]')
-    .description('goes on with a session')
+    .description('continues a session')
     .option('--last', 'the session that was used last')
     .action(async (session: string | undefined, words: string[], _: object, resume: Command) => {
       const { last, ...flags } = resume.optsWithGlobals<Flags & { last?: true }>()

@@ -11,7 +11,7 @@ export default async function help(kernel: Kernel, argv: string[], io: Io): Prom
   if (verb === 'help') return overview(kernel, io)
   const verbs = kernel.contributions().flatMap((one) => (one.kind === 'surface' && one.state === 'active' && one.verb ? [one.verb] : []))
   const like = nearest(verb, verbs)
-  say(io, 'error', `There is no verb '${oneLine(verb)}'${like ? `, meant: ${like}` : ''}; known verbs: ${verbs.sort().join(', ')}.`)
+  say(io, 'error', `Unknown verb '${oneLine(verb)}'${like ? ` (did you mean ${like}?)` : ''}; known verbs: ${verbs.sort().join(', ')}.`)
   return 2
 }
 
@@ -30,10 +30,10 @@ Flags of every verb (for call, before the tool's name):
   --workspace DIR       default: the nearest folder upwards with .vtcode or .git
   --mode MODE           plan (reads only), ask, auto, full-auto
   --config FILE         other settings; -c a.b=value sets a single one
-  --home DIR            stands for your home folder
+  --home DIR            use this folder as your home
   --allowed-tools A,B   no other tools; --disallowed-tools A,B takes some away
   --verbose             what plugins log; --log-level debug|info|warn|error
-  --quiet               only what goes wrong; --no-color: no colours
+  --quiet               only what goes wrong; --no-color: no colors
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 configuration, 130 interrupted.
 \`vtcode help <verb>\` says more. New here? \`vtcode tour\` shows it at work.

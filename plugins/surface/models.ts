@@ -12,7 +12,7 @@ export default async function models(kernel: Kernel, argv: string[], io: Io): Pr
       code = io.signal.aborted ? 130 : printFailure(kernel, error, io)
     }
   }
-  const command = verb('models', 'Lists the models of the providers in your settings, says what is known of one, tries one.', io)
+  const command = verb('models', 'Lists the models of the providers in your settings, describes one, tries one.', io)
   command.command('list', { isDefault: true }).option('--json').action(({ json }: { json?: true }) => guarded(() => list(kernel, json ?? false, io)))
   command
     .command('describe <id>')
@@ -44,7 +44,7 @@ async function list(kernel: Kernel, json: boolean, io: Io): Promise<void> {
   const rows = models.map(({ id, display_name, format, facts }) => ({ id, provider: display_name, format, context_window: facts.context_window }))
   if (json) return void io.stdout.write(`${JSON.stringify(rows)}\n`)
   io.stdout.write(printable(columns(rows.map(({ id, provider, format, context_window }) => [id, provider, format, `${context_window} tokens`]))))
-  if (rows.length === 0) io.stderr.write('No model is at hand: set a key below, or say a server under custom_providers in ~/.vtcode/vtcode.config.yaml.\n')
+  if (rows.length === 0) io.stderr.write('No model is available: set a key below, or name a server under custom_providers in ~/.vtcode/vtcode.config.yaml.\n')
   if (without_key.length > 0 && !io.quiet) io.stderr.write(`With a key also: ${without_key.map(({ name, variable }) => `${name} (${variable})`).join(', ')}.\n`)
 }
 

@@ -52,10 +52,10 @@ function addInstalling(command: ReturnType<typeof verb>, kernel: Kernel, io: Io,
     .option('--name <name>', 'the name it is known by here')
     .option('--ref <ref>', 'branch, tag or commit')
     .option('--sha256 <hash>', 'what an archive must hash to')
-    .option('--here', 'into this workspace; `vtcode trust` still has to be told')
+    .option('--here', 'into this workspace; it still needs `vtcode trust`')
     .option('--link', 'leave it where it is: for what you are writing')
-    .option('--in-place', 'agree to a folder that lies among the plugins already')
-    .option('--deps', 'bring the dependencies of its package-lock.json, without scripts')
+    .option('--in-place', 'agree to a folder that is among the plugins already')
+    .option('--deps', 'install the dependencies of its package-lock.json, without scripts')
     .option('--yes', 'agree to what it may do')
     .action((source: string, how: Partial<AddOptions>) => attempt(async () => `Installed ${await addPlugin(source, { ...how, kernel, io })}.`))
   command
@@ -103,7 +103,7 @@ async function info(kernel: Kernel, wanted: string, json: boolean, io: Io): Prom
   const folder = kernel.plugins().find(({ name }) => name === wanted) ?? ownerOf(kernel, wanted)
   if (!folder) {
     const known = kernel.plugins().map((plugin) => plugin.name)
-    say(io, 'error', `There is no plugin '${oneLine(wanted)}'; there are: ${known.join(', ') || 'none'}. \`vtcode plugins list\` shows the ids of what they bring.`)
+    say(io, 'error', `Plugin not found: '${oneLine(wanted)}'; there are: ${known.join(', ') || 'none'}. \`vtcode plugins list\` shows the ids of what they bring.`)
     return 1
   }
   const { name } = folder

@@ -5,12 +5,12 @@ import { interactive, oneLine, printable, runCommand, say, verb } from '../lib/t
 /** `vtcode resume`: goes on with a session, whatever ended it. */
 export default async function resume(kernel: Kernel, argv: string[], io: Io): Promise<number> {
   let code = 0
-  const described = verb('resume', 'Goes on with a session: with a new task, or with the turn that was interrupted.', io)
+  const described = verb('resume', 'Continues a session: with a new task, or with the turn that was interrupted.', io)
   const command = withSession(withFlags(described.argument('[session]', 'its id; without one --last').argument('[task...]', 'what to do next')))
     .option('--last', 'the session that was used last')
     .option('--continue', 'the same as --last')
     .option('--all', 'sessions of other workspaces too; the work is done there')
-    .option('--continue-turn', 'go on with the turn that was interrupted')
+    .option('--continue-turn', 'continue the turn that was interrupted')
     .option('--goal <text>', 'set a goal: the run goes on until it is met')
     .option('--fork', 'begin a new session with the conversation of that one, which stays as it is')
     .option('--summarize', 'with --fork: begin with what that one remembers instead')

@@ -23,7 +23,7 @@ export default async function setup(kernel: Kernel, argv: string[], io: Io): Pro
 async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true; undo?: true }, io: Io): Promise<number> {
   const client = Object.hasOwn(clients, name) ? clients[name] : undefined
   if (!client) {
-    say(io, 'error', `There is no client '${name}'; known: ${Object.keys(clients).join(', ')}.`)
+    say(io, 'error', `Unknown client '${name}'; known: ${Object.keys(clients).join(', ')}.`)
     return 2
   }
   const places = { workspace: kernel.workspace, home: io.env['HOME'] || homedir(), env: io.env }
@@ -38,7 +38,7 @@ async function change(kernel: Kernel, name: string, { yes, undo }: { yes?: true;
   } catch (error) {
     const paste = entry ? ` Enter this yourself under ${client.path.join('.')}.vtcode: ${JSON.stringify(entry)}` : ' Take the entry vtcode out yourself.'
     const reason = error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message.replace(/\.$/, '')
-    say(io, 'error', `${oneLine(file)} is left alone: ${reason}.${paste}`)
+    say(io, 'error', `${oneLine(file)} is not changed: ${reason}.${paste}`)
     return 1
   }
   if (after === before) {
@@ -91,7 +91,7 @@ function read(file: string): string | undefined {
     bytes = readBytes(file, { limit: 16 * 1_048_576 })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    if (lstatSync(file, { throwIfNoEntry: false })) throw new Error('it is a link to a file that is not there')
+    if (lstatSync(file, { throwIfNoEntry: false })) throw new Error('it is a link to a file that does not exist')
     return undefined
   }
   if (!isUtf8(bytes)) throw new Error('its bytes are no text in UTF-8')

@@ -8,7 +8,7 @@ import { create } from './skills/create.js'
 const usage = `Usage:
   vtcode skills list [--all] [--json]     what can be loaded; --all: and what
                                           cannot, with the reason
-  vtcode skills info <name> [--json]      what is known of one skill
+  vtcode skills info <name> [--json]      the details of one skill
   vtcode skills validate <dir>… [--lenient] [--json]
                                           check by the open format, or by what
                                           loading asks for
@@ -80,7 +80,7 @@ function info(kernel: Kernel, name: string, json: boolean, io: Io): number {
   const skill = skills.find(name) ?? skills.all.find((one) => one.id === name || one.name === name)
   if (!skill) {
     const unusable = skills.skipped.find(({ path }) => path.split(/[/\\]/).includes(name))
-    say(io, 'error', unusable ? `${unusable.path}: ${unusable.reason}` : `There is no skill '${name}'; \`vtcode skills list --all\` shows what was found.`)
+    say(io, 'error', unusable ? `${unusable.path}: ${unusable.reason}` : `Skill not found: '${name}'; \`vtcode skills list --all\` shows what was found.`)
     return 1
   }
   const remarks = skills.diagnostics.filter(({ files }) => files.some((file) => file === skill.file || file.startsWith(`${skill.file}:`)))

@@ -19,7 +19,7 @@ function list(kernel: Kernel, names: string[], { json = false, long = false }: {
   const wrong = names.find((name) => !known.includes(name))
   if (wrong !== undefined) {
     const like = nearest(wrong, known)
-    say(io, 'error', `There is no tool ${oneLine(wrong)}${like === undefined ? '' : `, meant: ${like}`}; known: ${known.filter((name) => !name.includes('/')).join(', ')}.`)
+    say(io, 'error', `Tool not found: ${oneLine(wrong)}${like === undefined ? '' : ` (did you mean ${like}?)`}; known: ${known.filter((name) => !name.includes('/')).join(', ')}.`)
     return 2
   }
   const slots = kernel.list().filter(({ tool, slot }) => names.length === 0 || names.includes(tool) || names.includes(slot))

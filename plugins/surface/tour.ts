@@ -49,7 +49,7 @@ async function guided(kernel: Kernel, io: Io): Promise<number> {
   const grep = { action: 'grep', pattern: name, literal: true, max_results: 5 }
   await guide.call('unified_search', grep)
 
-  guide.title('A page of a file; the answer says how to go on.')
+  guide.title('A page of a file; the answer says how to continue.')
   await guide.call('unified_file', { action: 'read', path: file, offset_lines: 1, page_size_lines: 5 })
 
   guide.title('Your own grep: four lines of YAML and a function. Nothing else changes, and nothing of ours is edited.')

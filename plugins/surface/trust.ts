@@ -161,13 +161,13 @@ async function list({ io, store, items }: Consent, json: boolean): Promise<void>
 function choose({ io, items }: Consent, ids: string[], all: boolean, act: (chosen: TrustItem[]) => void): number {
   const unknown = ids.filter((id) => !items.some((item) => item.id === id))
   if (unknown.length > 0 || (ids.length === 0 && !all)) {
-    const wrong = unknown.length > 0 ? `There is no item ${unknown.map(oneLine).join(', ')}` : 'Name items or say --all'
+    const wrong = unknown.length > 0 ? `Item not found: ${unknown.map(oneLine).join(', ')}` : 'Name items or say --all'
     say(io, 'error', `${wrong}; there are: ${items.map(({ id }) => oneLine(id)).join(', ') || 'none'}.`)
     return 2
   }
   const chosen = all ? items : items.filter(({ id }) => ids.includes(id))
   act(chosen)
-  io.stdout.write(`Agreed to ${chosen.map(({ id }) => oneLine(id)).join(', ') || 'nothing: there is no item'}.\n`)
+  io.stdout.write(`Agreed to ${chosen.map(({ id }) => oneLine(id)).join(', ') || 'nothing'}.\n`)
   return 0
 }
 

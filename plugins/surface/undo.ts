@@ -13,7 +13,7 @@ export default async function undo(kernel: Kernel, argv: string[], io: Io): Prom
       try {
         const all = await undoable(workspace)
         const [foreign, ...more] = await foreignCheckpoints(workspace)
-        if (foreign !== undefined) say(io, 'warning', `${printable(foreign)}${more.length > 0 ? ` and ${more.length} more` : ''} bears no seal of yours and is left alone: a repository may have brought it.`)
+        if (foreign !== undefined) say(io, 'warning', `${printable(foreign)}${more.length > 0 ? ` and ${more.length} more` : ''} has no valid seal of yours and is skipped: a repository may have brought it.`)
         const wanted = /^\d+$/.test(number) ? all[Number(number) - 1] : undefined
         if (list) io.stdout.write(all.length > 0 ? columns(all.map((one, index) => [`${index + 1}`, ...row(one)])) : `${nothing}\n`)
         else if (wanted) {
@@ -23,7 +23,7 @@ export default async function undo(kernel: Kernel, argv: string[], io: Io): Prom
           say(
             io,
             'error',
-            all.length > 0 ? `There is no change ${printable(number)}; \`vtcode undo --list\` shows ${all.length}.` : nothing,
+            all.length > 0 ? `Change not found: ${printable(number)}; \`vtcode undo --list\` shows ${all.length}.` : nothing,
           )
           code = 1
         }

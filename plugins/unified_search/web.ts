@@ -74,7 +74,7 @@ async function elsewhere({ slot, given }: Call<Input>, context: Context, { url, 
 }
 
 function fromHere<Failed extends { code: string; message: string; details?: JsonObject }>(error: Failed, before: string[]): Failed {
-  if (error.code === 'VT_CALL_DEPTH') return { ...error, code: 'VT_WEB_REDIRECTS', message: `${before[0]!.slice(0, 120)} redirects from host to host too often.`, hint: '' }
+  if (error.code === 'VT_CALL_DEPTH') return { ...error, code: 'VT_WEB_REDIRECTS', message: `${before[0]!.slice(0, 120)} redirects from host to host too often.`, hint: 'Give the address at the end of the redirects.' }
   const hop = error.details?.['hop']
   return typeof hop === 'number' ? { ...error, details: { ...error.details, hop: hop + before.length } } : error
 }
@@ -116,7 +116,7 @@ function answer(output: WebOutput): Success<WebOutput> {
   const ours = [
     `${final_url} answered ${status}, ${content_type}.`,
     ...(content === '' ? ['It holds no text; what its scripts would show may be had by defuddle_fetch.'] : structured ? [] : [bare]),
-    ...(spool_path ? [`All of it is in ${spool_path}.`] : truncated ? ['The page goes on; raise max_bytes to read more.'] : []),
+    ...(spool_path ? [`All of it is in ${spool_path}.`] : truncated ? ['The page is longer; raise max_bytes to read more.'] : []),
     ...(passages.length > 0 ? [`The ${passages.length} passages nearest to the prompt come first, each after a line of ~~~, then the page from its beginning.`] : []),
   ]
   const theirs = [...(title ? [title] : []), ...passages.map((passage) => `~~~\n${passage}`), ...(passages.length > 0 ? ['~~~'] : []), content]

@@ -77,7 +77,7 @@ describe('our providers', () => {
       expect(await vtcode(at, ['ask', ...args, 'hi'], { env })).toMatchObject({ code: 3, err: expect.stringContaining(`(model '${named}')`) })
     }
     own(at, { 'vtcode.config.json': '{"providers":{"opanai":{}}}' })
-    expect(await vtcode(at, ['models'])).toMatchObject({ code: 3, err: expect.stringContaining('no built-in provider of this name') })
+    expect(await vtcode(at, ['models'])).toMatchObject({ code: 3, err: expect.stringContaining('no built-in provider has this name') })
     own(at, { 'vtcode.config.json': '{}' })
     expect(await vtcode(at, ['models'], { env: { OLLAMA_BASE_URL: 'http://models.example/v1' } })).toMatchObject({ code: 3, err: expect.stringContaining('OLLAMA_BASE_URL') })
   })
@@ -121,7 +121,7 @@ describe('a provider of a manifest', () => {
     const { peer, at } = await place([{ content: 'agreed' }])
     mkdirSync(join(at.root, '.vtcode/plugins/acme'), { recursive: true })
     writeFileSync(join(at.root, '.vtcode/plugins/acme/vtcode.json'), manifest('acme', { provider: { name: 'acme', base_url: `${peer.url}/v1`, models: ['m'] } }))
-    expect(await vtcode(at, ['ask', '--model', 'acme/m', 'hi'])).toMatchObject({ code: 3, err: expect.stringContaining("no provider 'acme'") })
+    expect(await vtcode(at, ['ask', '--model', 'acme/m', 'hi'])).toMatchObject({ code: 3, err: expect.stringContaining("Unknown provider 'acme'") })
     expect((await vtcode(at, ['trust', 'add', 'plugin:acme'])).code).toBe(0)
     expect(await vtcode(at, ['ask', '--model', 'acme/m', 'hi'])).toMatchObject({ code: 0, out: 'agreed\n' })
   })

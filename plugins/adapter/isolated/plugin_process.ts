@@ -271,7 +271,7 @@ export class PluginProcess {
     if (this.#faults.length < (this.#limits.quarantine_after ?? 3)) return
     throw new VtError({
       code: 'VT_PLUGIN_QUARANTINED',
-      message: `The plugin ${this.contribution.id} failed ${this.#faults.length} times and is left alone: ${this.#reason ?? 'see the log'}`,
+      message: `The plugin ${this.contribution.id} failed ${this.#faults.length} times and is not started again: ${this.#reason ?? 'see the log'}`,
       hint: 'Fix it, then reload; `vtcode doctor` shows what it did.',
       retryable: false,
     })

@@ -24,7 +24,7 @@ export const noted = (server: string, what: string): VtError =>
   new VtError({
     code: 'VT_MCP_NOTED',
     message: `The MCP server ${server} ${visible(what)}.`,
-    hint: 'Everything else goes on; its author can mend it, and `enabled: false` in its definition leaves it out.',
+    hint: 'Everything else goes on; its author can fix it, and `enabled: false` in its definition leaves it out.',
     retryable: false,
   })
 

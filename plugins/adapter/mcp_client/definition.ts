@@ -125,7 +125,7 @@ async function authorize(auth: Definition['auth'], url: URL, headers: Record<str
   else if (type === 'basic') headers['Authorization'] = `Basic ${Buffer.from(`${username}:${secret}`).toString('base64')}`
   else if (type === 'header' && name) headers[name] = secret
   else if (type === 'query' && name) url.searchParams.set(name, secret)
-  else throw startFailure(asking.contribution.id, `\`auth\` is none of bearer, basic, header, query, oauth: ${String(type)}`)
+  else throw startFailure(asking.contribution.id, `\`auth\` is not one of bearer, basic, header, query, oauth: ${String(type)}`)
 }
 
 /** `${NAME}` is expanded in the settings; in manifests the text stays as it is. */

@@ -41,7 +41,7 @@ export async function expand(contributions: readonly Contribution[], adapterCont
 async function offersOf(contribution: Contribution, adapterContext: AdapterContext): Promise<Offer[]> {
   const found = definitionOf(contribution, adapterContext)
   if (!found) {
-    adapterContext.refuse(contribution, 'invalid', startFailure(contribution.id, `no server '${String(contribution.manifest.mcp!['server'])}' stands under mcp.servers`))
+    adapterContext.refuse(contribution, 'invalid', startFailure(contribution.id, `server '${String(contribution.manifest.mcp!['server'])}' is not configured under mcp.servers`))
     return []
   }
   const { server, definition } = found

@@ -52,7 +52,7 @@ async function listOffers(client: Client, limits: ListLimits): Promise<ServerOff
   ])
   const listed = prompts instanceof Error ? [] : prompts.filter(isPrompt).slice(0, MOST_PROMPTS)
   if (prompts instanceof Error) faults.push(`prompts: ${shortLine(prompts.message, 200)}`)
-  else if (prompts.length > listed.length) faults.push(`prompts: ${prompts.length - listed.length} of ${prompts.length} are none, or more than can be taken`)
+  else if (prompts.length > listed.length) faults.push(`prompts: ${prompts.length - listed.length} of ${prompts.length} are invalid, or beyond the limit`)
   const said = client.getInstructions()
   return {
     tools: tools as unknown as ServerOffers['tools'],

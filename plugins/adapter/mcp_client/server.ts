@@ -149,7 +149,7 @@ export class Server implements Seated {
   }
 
   get #abandoned(): string {
-    return `it failed ${pauses.length} times in a row and is left alone until a reload`
+    return `it failed ${pauses.length} times in a row and is not started again until a reload`
   }
 
   async #start(): Promise<Connection> {

@@ -116,7 +116,7 @@ function faultOfAddress({ url, headers }: JsonObject): string | undefined {
   const declared = Object.entries((headers ?? {}) as Record<string, string>)
   const names = declared.map(([name]) => name.toLowerCase())
   if (new Set(names).size < names.length) return 'a header stands there twice'
-  return declared.some(([name, text]) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) ? 'a header is none of HTTP' : undefined
+  return declared.some(([name, text]) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) ? 'a header is not a valid HTTP header' : undefined
 }
 
 function faultOfProgram({ command, args, env, cwd }: JsonObject, found: Package): string | undefined {

@@ -38,7 +38,7 @@ type OnDisk = 'at once' | 'at once for changes' | 'with the next wait'
 
 /** What a journal may hold: what each fact says, and when it is on disk. */
 export const factTable: { readonly [K in Fact['kind']]: { says: string; on_disk: OnDisk } } = {
-  segment: { says: 'A stretch of steps begins with one frozen prompt and one frozen list of tools; their texts lie in `prompts/<sha256>`.', on_disk: 'with the next wait' },
+  segment: { says: 'A stretch of steps begins with one frozen prompt and one frozen list of tools; their texts are in `prompts/<sha256>`.', on_disk: 'with the next wait' },
   turn_start: { says: 'A turn begins, with its input.', on_disk: 'with the next wait' },
   turn_end: { says: 'The turn ended, completed or with a code.', on_disk: 'with the next wait' },
   message: { says: 'A step of the model with what it cost, the results of all its calls, or a message that no person wrote.', on_disk: 'with the next wait' },
@@ -46,7 +46,7 @@ export const factTable: { readonly [K in Fact['kind']]: { says: string; on_disk:
   call_end: { says: 'The result of a call as the model reads it, with its images by their digests, the files it changed, and why it was not applied.', on_disk: 'at once for changes' },
   compaction: { says: 'The messages before one gave way to a summary; they lie in `history_path`.', on_disk: 'at once' },
   cleared: { says: 'Old results gave way to a shorter text.', on_disk: 'with the next wait' },
-  revert: { says: 'A turn of its own that brings back what was before another one.', on_disk: 'at once' },
+  revert: { says: 'A turn of its own that restores what was before another one.', on_disk: 'at once' },
   mode: { says: 'A person chose the mode of all calls from now on.', on_disk: 'at once' },
   tracker: { says: 'The steps of the task, all of them, as the model or a person left them.', on_disk: 'with the next wait' },
   goal: { says: 'A person set a goal: the run goes on until it is met.', on_disk: 'at once' },

@@ -50,11 +50,11 @@ export const withSession = (command: Command): Command =>
     .addOption(new Option('--context <context>', 'as elsewhere, if stricter').choices(runContexts))
     .option('--keep', 'keep the session in --context bench')
 
-/** The same with those to go on with a session. */
+/** The same with those to continue a session. */
 export const withResume = (command: Command): Command =>
   withSession(command)
-    .addOption(new Option('--resume <session>', 'go on with a session; its id, or last').conflicts('sessionId'))
-    .addOption(new Option('--continue', 'go on with the last session').conflicts(['resume', 'sessionId']))
+    .addOption(new Option('--resume <session>', 'continue a session; its id, or last').conflicts('sessionId'))
+    .addOption(new Option('--continue', 'continue the last session').conflicts(['resume', 'sessionId']))
 
 /** The options of an agent that these flags stand for. */
 export function sessionOptions({ model, provider, sessionId, resume, continue: goOn, keep }: SessionFlags): AgentOptions {

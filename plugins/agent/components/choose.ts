@@ -37,7 +37,7 @@ export function componentChoices(kernel: Kernel, runContext: RunContext, chosen:
   const settings = (kernel.settings['agent'] as { providers: Partial<Record<Component, string>> }).providers
   for (const [whose, names] of [['', chosen], ['agent.providers.', settings]] as const) {
     const strange = Object.keys(names).find((name) => !componentNames.includes(name as Component))
-    if (strange !== undefined) throw wrong(`${whose}${strange}: there is no component '${strange}'; known: ${list(componentNames)}.`)
+    if (strange !== undefined) throw wrong(`${whose}${strange}: unknown component '${strange}'; known: ${list(componentNames)}.`)
   }
   const choices = componentNames.map((component): [Component, ChosenComponent] => {
     const choice = chosen[component]
@@ -61,7 +61,7 @@ function configuredIn(kernel: Kernel, component: Component): string {
 function known(kernel: Kernel, component: Component, name: string, by: string): string {
   const names = [...Object.keys(builtinComponents[component]), ...registered(kernel, component).map((provider) => provider.name)]
   if (names.includes(name)) return name
-  throw wrong(`${by}: there is no ${component} '${name}'; known: ${list(names)}.`, `Name one of these, or leave agent.providers.${component} out.`)
+  throw wrong(`${by}: unknown ${component} '${name}'; known: ${list(names)}.`, `Name one of these, or leave agent.providers.${component} out.`)
 }
 
 /** What modules bring for a component. A workspace brings none: whoever names one in their settings means their own. */

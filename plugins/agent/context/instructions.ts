@@ -240,7 +240,7 @@ async function imported(text: string, path: string, next: (folder: string, name:
       if (way.includes(file)) return refused('it imports itself')
       return (await unfolded(await read(file), [...way, file])).trimEnd()
     } catch (error) {
-      return refused(error instanceof Refused ? error.message.replace(/\.$/, '') : 'there is no such file here')
+      return refused(error instanceof Refused ? error.message.replace(/\.$/, '') : 'file not found')
     }
   }
 }

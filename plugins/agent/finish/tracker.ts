@@ -49,7 +49,7 @@ const full = new VtError({
   code: 'VT_TASK_FULL', message: `The tracker has ${mostItems} items; no more are possible.`, hint: 'Begin another one with fewer, larger items.', retryable: false,
 })
 const noItem = (tracker: Tracker, index: number): VtError =>
-  new VtError({ code: 'VT_TASK_INDEX', message: `There is no item ${index}; the items are 1 to ${tracker.items.length}.`, hint: itemLines(tracker).join('\n'), retryable: false })
+  new VtError({ code: 'VT_TASK_INDEX', message: `Item ${index} not found; the items are 1 to ${tracker.items.length}.`, hint: itemLines(tracker).join('\n'), retryable: false })
 
 /** The whole of it, checked: what a person wrote obeys the rules of a call. */
 export function checked(tracker: Tracker): Tracker {

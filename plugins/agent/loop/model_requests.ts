@@ -88,7 +88,7 @@ export class ModelRequests {
     if (this.noticed.has(connection)) return
     this.noticed.add(connection)
     if (sources['context_window'] === 'assumed') {
-      const message = `How much ${id} can hold is not known; ${facts.context_window} tokens are assumed. Say context_window of the provider.`
+      const message = `How much ${id} can hold is not known; ${facts.context_window} tokens are assumed. Set context_window of the provider.`
       await this.thread.remark('VT_LLM_WINDOW_ASSUMED', message)
     }
   }

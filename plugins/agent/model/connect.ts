@@ -46,7 +46,7 @@ export async function accessTo(kernel: Kernel, source: ProviderSource, providers
 export async function signInOf(kernel: Kernel, name: string, providers: AgentProviders): Promise<SignIn> {
   const source = providerSources(kernel, providers.env).all.find(({ entry }) => entry.name === name)
   const { auth, base_url = '' } = source?.entry ?? {}
-  if (!source || auth?.type !== 'oauth') throw new AgentError('VT_CONFIG_INVALID', source ? `The provider '${name}' has no auth of the type oauth.` : `There is no provider '${name}'.`)
+  if (!source || auth?.type !== 'oauth') throw new AgentError('VT_CONFIG_INVALID', source ? `The provider '${name}' has no auth of the type oauth.` : `Unknown provider '${name}'.`)
   return { provider: name, base_url, auth, providers: { ...providers, fetch: await networkOf(source, providers.fetch) } }
 }
 

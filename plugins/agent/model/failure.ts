@@ -90,7 +90,7 @@ const stages = [
   ['dns', 'its name has no address', 'request', /ENOTFOUND|EAI_AGAIN|ENODATA/],
   ['proxy', 'the proxy refuses', 'no', /Proxy response/i],
   ['tls', 'the certificate or the encryption is not accepted', 'no', /CERT|TLS|SSL|SELF_SIGNED|ALTNAME|LEAF_SIGNATURE/],
-  ['address', 'its port is none that may be asked', 'no', /^ ?bad port$/],
+  ['address', 'its port is blocked', 'no', /^ ?bad port$/],
   ['protocol', 'what it answers is no HTTP that can be read', 'no', /HPE_|UND_ERR_HEADERS_OVERFLOW/],
   ['connect', 'no connection in time', 'request', /UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT/],
   connecting,

@@ -77,7 +77,7 @@ async function attempted(connection: ModelConnection, request: ModelRequest, con
       const answer = await once(connection, request, { seen, left_ms, total_ms }, { providers, speech }, signal)
       if (answer.finish === 'content-filter') {
         lose(answer)
-        throw new AgentError('VT_LLM_REFUSED', `The model ${connection.model.id} refused to go on.`)
+        throw new AgentError('VT_LLM_REFUSED', `The model ${connection.model.id} refused to continue.`)
       }
       if (answer.parts.some(({ type }) => type !== 'reasoning')) return { ...answer, ...lose(answer), duration_ms: providers.clock.now() - began, attempts: attempt }
       lose(answer)
@@ -148,7 +148,7 @@ async function once(connection: ModelConnection, request: ModelRequest, attempt:
     }
     return incoming(connection.model, await readAnswer(stream, seen, partArrived, follower))
   })
-  if (read.finish === 'tool-calls' && !read.parts.some(({ type }) => type === 'raw_call')) throw new Cut('The answer announced calls and held none.')
+  if (read.finish === 'tool-calls' && !read.parts.some(({ type }) => type === 'raw_call')) throw new Cut('The answer announced calls and contained none.')
   const usage = usageOf(read.usage, () => sentIn(request), seen.text)
   const cost = reportedCost(read.usage) ?? costOf(usage, connection.model.facts.cost)
   const counted = usage.input_tokens + usage.output_tokens

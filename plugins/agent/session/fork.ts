@@ -38,7 +38,7 @@ export async function fork<S extends ConversationState>(workspace: Workspace, fr
 /** What a session's journal says, whoever holds it. Throws VT_SESSION_NOT_FOUND, VT_SESSION_CORRUPT, VT_SESSION_FOREIGN. */
 export async function recordsOf(workspace: Workspace, id: string): Promise<readonly JournalRecord[]> {
   const text = validId(id) ? await journalOf(workspace, `${callsFolder}/${id}`) : undefined
-  if (text === undefined) throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${id}' in this workspace.`)
+  if (text === undefined) throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' in this workspace.`)
   return readOwnJournal(text, id, markOf(workspace, id)).records
 }
 

@@ -32,7 +32,7 @@ export const damagedLine = (line: number, session: string): AgentError => new Ag
 
 const foreignPart = (session: string, what: string): AgentError => {
   const hint = `Look at it with \`vtcode sessions show ${session}\`; if you trust who wrote it, \`vtcode sessions adopt ${session}\`, then go on.`
-  return new AgentError('VT_SESSION_FOREIGN', `The session '${session}' was changed by somebody else, or written by an older version: ${what} bears no seal of yours.`, { hint })
+  return new AgentError('VT_SESSION_FOREIGN', `The session '${session}' was changed by somebody else, or written by an older version: ${what} has no valid seal of yours.`, { hint })
 }
 
 /** The same records under the mark of this user. */

@@ -31,7 +31,7 @@ export class Queue {
     const { pending, applied, seal } = contentOf(text)
     // What the user did not say is no prompt of theirs.
     const own = seal === this.store.mark(bodyOf({ v: 1, pending, applied }))
-    if (!own) throw new AgentError('VT_SESSION_FOREIGN', 'queue.json of the session bears no seal of yours.', { hint: 'Look what waits in it, then delete the file.' })
+    if (!own) throw new AgentError('VT_SESSION_FOREIGN', 'queue.json of the session has no valid seal of yours.', { hint: 'Look what waits in it, then delete the file.' })
     this.content = { v: 1, pending: pending.filter(({ id }) => !known.includes(id)), applied: [...new Set([...applied, ...known])].slice(-most.applied) }
   }
 

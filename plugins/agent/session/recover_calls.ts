@@ -49,7 +49,7 @@ async function lastWords(workspace: Workspace, session: string, since: string): 
   return ` What it printed is in ${last.path} (${last.bytes} bytes); it ends:\n${redactText(bytes.toString())}`
 }
 
-const interrupted = (message: string): Result => fail('VT_CALL_INTERRUPTED', message, { hint: 'Look at the state of things before you go on.' })
+const interrupted = (message: string): Result => fail('VT_CALL_INTERRUPTED', message, { hint: 'Check what was changed before you continue.' })
 
 /** Does the workspace look as it does after a step? */
 export async function isMade(workspace: Workspace, step: Step): Promise<boolean> {

@@ -50,7 +50,7 @@ export async function ownSessions(root: string, env: Env): Promise<ReadonlySet<s
 export async function lastSession(workspace: Workspace, env: Env): Promise<string> {
   const own = await ownSessions(workspace.root, env)
   const last = (await listSessions(workspace)).find(({ session_id }) => own.has(session_id))
-  if (!last) throw new AgentError('VT_SESSION_NOT_FOUND', 'There is no session of yours in this workspace yet.')
+  if (!last) throw new AgentError('VT_SESSION_NOT_FOUND', 'You have no session in this workspace yet.')
   return last.session_id
 }
 
@@ -62,11 +62,11 @@ export async function findSession(workspace: Workspace, id: string, env: Env): P
   if (validId(id) && (await workspace.stat(`${callsFolder}/${id}/messages.jsonl`))) {
     if ((await entriesOf(env)).some(({ session_id }) => session_id === id) || (await bearsOurMark(workspace, id))) return
     const hint = `Look at it with \`vtcode sessions show ${id}\`; if you trust who wrote it, \`vtcode sessions adopt ${id}\`, then go on.`
-    throw new AgentError('VT_SESSION_FOREIGN', `The session '${id}' came with the workspace; it is none of yours.`, { hint })
+    throw new AgentError('VT_SESSION_FOREIGN', `The session '${id}' came with the workspace; it is not yours.`, { hint })
   }
   const elsewhere = (await knownWorkspaces(env)).find((root) => holds(root, id))
   const hint = `It belongs to ${elsewhere}: vtcode resume --all ${id}`
-  throw new AgentError('VT_SESSION_NOT_FOUND', `There is no session '${id}' in this workspace.`, elsewhere === undefined ? {} : { hint })
+  throw new AgentError('VT_SESSION_NOT_FOUND', `Session not found: '${id}' in this workspace.`, elsewhere === undefined ? {} : { hint })
 }
 
 /** Whether every line was written by this user, who was ended before the index knew of it. */

@@ -52,7 +52,7 @@ async function readLines(call: Call<ReadInput>, file: Handle, form: TextForm, wa
   const { first, size, max } = want
   if (first > Math.max(1, total)) {
     const next = again(call, { offset_lines: Math.max(1, total - (size ?? 400) + 1), page_size_lines: size ?? 400 })
-    return fail('VT_FILE_OFFSET', `Line ${first} lies behind the end: '${file.path}' has ${total} lines.`, {
+    return fail('VT_FILE_OFFSET', `Line ${first} is past the end: '${file.path}' has ${total} lines.`, {
       details: { total_lines: total },
       next,
     })
@@ -108,7 +108,7 @@ async function readBytes(call: Call<ReadInput>, file: Handle, { offset, size }: 
   const { bytes: total } = file.stat
   if (offset > 0 && offset >= total) {
     const next = again(call, { offset_bytes: Math.max(0, total - size), page_size_bytes: size })
-    return fail('VT_FILE_OFFSET', `Byte ${offset} lies behind the end: '${file.path}' has ${total} bytes.`, {
+    return fail('VT_FILE_OFFSET', `Byte ${offset} is past the end: '${file.path}' has ${total} bytes.`, {
       details: { size_bytes: total },
       next,
     })

@@ -25,7 +25,7 @@ export async function tarEntries(tar: Buffer, take: (entry: TarEntry) => void): 
     entry.on('data', (chunk: Buffer) => content.push(chunk))
     try {
       // A size may be said twice, and readers differ in what they make of one that is none.
-      if (!Number.isSafeInteger(size) || size < 0) throw new Error(`the size of ${JSON.stringify(path)} is none`)
+      if (!Number.isSafeInteger(size) || size < 0) throw new Error(`the size of ${JSON.stringify(path)} is invalid`)
       if (!failure) take({ path, type, mode, size, bytes: () => Buffer.concat(content) })
     } catch (error) {
       failure = error as Error

@@ -8,7 +8,7 @@ import type { HookEnvironment, HookEntry } from './entries.js'
  */
 export async function post(entry: HookEntry, body: string, { settings, signal }: HookEnvironment, limits: { seconds: number; max_bytes: number }): Promise<{ text: string; wrong?: string }> {
   const wrong = (reason: string) => ({ text: '', wrong: reason })
-  if (!URL.canParse(entry.url!)) return wrong('has an address that is none')
+  if (!URL.canParse(entry.url!)) return wrong('has an invalid address')
   const url = new URL(entry.url!)
   if (url.protocol === 'http:' && !/^(?:localhost|127(?:\.\d+){3}|::1)$/.test(hostOf(url))) return wrong('would send what happens here over plain http')
   const page = await fetchPage(

@@ -66,7 +66,7 @@ function readAnswer(code: number | undefined, stdout: string, stderr: string, fa
     try {
       json = JSON.parse(stdout) as JsonObject
     } catch {
-      if (code !== 2) return failed('prints what begins like JSON and is none')
+      if (code !== 2) return failed('prints invalid JSON')
     }
   }
   if (code === 2) return { kind: 'block', reason: cutHookText(String(json['reason'] ?? (stderr || 'A lifecycle hook blocks this.'))), json }

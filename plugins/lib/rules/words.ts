@@ -42,7 +42,7 @@ export interface ParsedLine {
   unknown?: string
   /** Why it cannot be told what it writes, as the end of a sentence. */
   untold?: string
-  /** Why a program that it starts cannot be told from its text. A rule on names cannot answer for it, whatever the rule says. */
+  /** Why a program that it starts cannot be determined from its text. A rule on names cannot answer for it, whatever the rule says. */
   hidden?: string
   /** Why further commands are told to one of its programs later: somebody types them into a terminal. */
   later?: string

@@ -18,7 +18,7 @@ export function unknownSkill(name: string, { host }: Pick<Context, 'host'>): Res
   const known = host.skills().catalogue.map((skill) => skill.name)
   const close = known.map((one) => [distance(name.toLowerCase(), one), one] as const).filter(([far, one]) => far <= Math.max(2, one.length / 3)).sort(([a], [b]) => a - b).slice(0, 3)
   const similar = close.length > 0 ? `; similar: ${close.map(([, one]) => one).join(', ')}` : ''
-  return fail('VT_SKILL_UNKNOWN', `There is no skill '${name}'${similar}.`, { next: nextCall('skills'), ...(close.length > 0 && { details: { similar: close.map(([, one]) => one) } }) })
+  return fail('VT_SKILL_UNKNOWN', `Skill not found: '${name}'${similar}.`, { next: nextCall('skills'), ...(close.length > 0 && { details: { similar: close.map(([, one]) => one) } }) })
 }
 
 /** Levenshtein distance. */

@@ -45,6 +45,6 @@ function explain(text: string, name: string, io: Io): void {
 function known(text: string): string | undefined {
   const flag = /unknown option '(--[a-z-]+)/.exec(text)?.[1] ?? ''
   // A word that is no sub-command is taken for an argument of the one that needs no name.
-  if (text.includes("too many arguments for 'list'")) return 'There is no such sub-command; --help lists them.'
+  if (text.includes("too many arguments for 'list'")) return 'Unknown sub-command; --help lists them.'
   return Object.hasOwn(belongs, flag) ? `${flag} has no place here; ${belongs[flag as keyof typeof belongs]}.` : undefined
 }

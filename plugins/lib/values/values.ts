@@ -27,7 +27,7 @@ export async function resolveValue(value: unknown, asking: ValueScope): Promise<
   if (typeof value === 'string') return value
   const declared = (value ?? {}) as JsonObject
   const [form = '', ...others] = forms.filter((name) => Object.hasOwn(declared, name))
-  if (others.length > 0 || form === '') throw refused(asking, `it is none of: text, ${forms.slice(0, -1).map((name) => `{ ${name} }`).join(', ')}`)
+  if (others.length > 0 || form === '') throw refused(asking, `it is not one of: text, ${forms.slice(0, -1).map((name) => `{ ${name} }`).join(', ')}`)
   const own = asking.contribution.layer !== 'workspace'
   if (!own && (form === 'file' || form === 'keychain')) throw refused(asking, `{ ${form} } counts in your own settings and manifests only`)
   if (form === 'option') return textOf(option(String(declared['option']), asking), asking)

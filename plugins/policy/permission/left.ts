@@ -45,7 +45,7 @@ async function beyondWrites(facts: CallFacts, writes: readonly string[], rules: 
   const names = namesOfPlaces(call)
   if (names.length === 0) return `${may}, and ${call.slot} does not say what it writes.`
   const outside = names.find((name) => !patternsOf(writes, facts).some((matches) => matches(name)))
-  return outside === undefined ? undefined : `${may}; '${outside}' is none of it.`
+  return outside === undefined ? undefined : `${may}; '${outside}' is not one of them.`
 }
 
 const compiled = new WeakMap<readonly string[], ((path: string) => boolean)[]>()

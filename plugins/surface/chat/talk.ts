@@ -70,7 +70,7 @@ export class Talk {
     else if (word === '/image') this.images.push(...((await givenImages({ image: [rest] }, io, word)) ?? []))
     else if (word === '/goal' && rest === '') io.stderr.write(`${this.agent.goal === undefined ? 'There is no goal.' : fitTerminal(io, `Goal: ${this.agent.goal}`)}\n`)
     else if (await promptNamed(this.kernel, word)) return false
-    else if (/^\/\w*$/.test(word) && word !== '/steer' && word !== '/goal') say(io, 'error', `There is no command ${word}. ${help}`)
+    else if (/^\/\w*$/.test(word) && word !== '/steer' && word !== '/goal') say(io, 'error', `Unknown command ${word}. ${help}`)
     else return false
     return true
   }

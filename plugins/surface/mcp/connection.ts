@@ -55,7 +55,7 @@ export function failedRequest({ sdk }: ClientConnection, { code, message, hint }
 /** The items of the page that a cursor stands for, and the cursor of the next one. */
 export function paged<T>(connection: ClientConnection, items: readonly T[], params: { cursor?: string | undefined } | undefined) {
   const found = page(items, params?.cursor)
-  if (!found) throw requestError(connection, 'The cursor is none that was given out.')
+  if (!found) throw requestError(connection, 'The cursor is unknown.')
   const { items: shown, ...next } = found
   return { shown, next }
 }

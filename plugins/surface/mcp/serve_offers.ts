@@ -57,7 +57,7 @@ export function servePrompts(connection: ClientConnection): void {
   server.setRequestHandler('prompts/get', async ({ params: { name, arguments: values = {} } }, context) => {
     if (!promptsOf(kernel).some(({ offer }) => offer.name === name)) await untilSettled(kernel, context.mcpReq.signal)
     const prompt = promptsOf(kernel).find(({ offer }) => offer.name === name)
-    if (!prompt) throw requestError(connection, `There is no prompt '${name}'.`)
+    if (!prompt) throw requestError(connection, `Prompt not found: '${name}'.`)
     return run(connection, prompt.tool, prompt.input(values), context, {
       // The user chose it: also what is not for models.
       surface: 'prompt',
@@ -74,7 +74,7 @@ export function serveCompletion(connection: ClientConnection): void {
   const { kernel, server, session } = connection
   server.setRequestHandler('completion/complete', async ({ params: { ref, argument } }) => {
     const slot = ref.type === 'ref/prompt' ? promptsOf(kernel).find(({ offer }) => offer.name === ref.name)?.offer.slot : kernel.offers('resource').find(({ template }) => template === ref.uri)?.slot
-    if (slot === undefined) throw requestError(connection, 'There is no such prompt or resource template.')
+    if (slot === undefined) throw requestError(connection, 'Prompt or resource template not found.')
     const values = await kernel.complete(slot, argument.name, argument.value, session)
     return { completion: { values, total: values.length, hasMore: false } }
   })

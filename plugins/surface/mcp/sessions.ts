@@ -59,7 +59,7 @@ export function createSessions({ kernel, sdk, showing, onerror }: SessionsOption
   async function beginning({ request, parsed }: WebRequest): Promise<Response> {
     const id = request.headers.get('mcp-session-id')
     if (id !== null && ++forged > MAX_FORGED) return refusal(429, 'Too many sessions that do not exist; begin one with initialize.', { 'retry-after': '60' })
-    if (id !== null) return refusal(404, 'There is no such session; begin a new one with initialize.')
+    if (id !== null) return refusal(404, 'Session not found; begin a new one with initialize.')
     const opens = request.method === 'POST' && sdk.isInitializeRequest(parsed.parsedBody)
     if (!opens) return request.method === 'POST' ? refusal(400, 'Begin with initialize, then send its mcp-session-id.') : refusal(400, 'The header mcp-session-id is missing.')
     if (await isFull(kernel, open, named)) return full()

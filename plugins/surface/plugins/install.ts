@@ -49,7 +49,7 @@ export async function addPlugin(address: string, options: AddOptions): Promise<s
     if (inPlace) {
       const root = resolve(address)
       const places = [plugins, join(io.env['HOME'] ?? '', '.agents', 'plugins')].filter((place) => existsSync(place))
-      if (!existsSync(root) || !places.some((place) => realpathSync(place) === realpathSync(dirname(root)))) throw new UserError(`--in-place is for what lies in ${plugins} already`)
+      if (!existsSync(root) || !places.some((place) => realpathSync(place) === realpathSync(dirname(root)))) throw new UserError(`--in-place is for what is in ${plugins} already`)
       const inspection = await usable(root, basename(root), options)
       await agree(inspection, options)
       record(folder, before, { ...before, [basename(root)]: entryOf(inspection, before[basename(root)]?.source ?? { type: 'path', path: root }) }, options)
@@ -58,7 +58,7 @@ export async function addPlugin(address: string, options: AddOptions): Promise<s
     const fetched: Fetched = link ? linkedTo(address) : await fetchSource(address, { kernel, io, into: staging, ref: options.ref, sha256: options.sha256 })
     const name = nameOf(fetched, options.name)
     const target = join(plugins, name)
-    if (lstatSync(target, { throwIfNoEntry: false })) throw new UserError(`there is a plugin ${name} already; \`vtcode plugins update ${name}\` brings a newer one, --name takes another name`)
+    if (lstatSync(target, { throwIfNoEntry: false })) throw new UserError(`the plugin ${name} exists already; \`vtcode plugins update ${name}\` installs a newer one, --name takes another name`)
     const inspection = await usable(fetched.root, name, options)
     if (options.deps) await dependencies(fetched.root, options, { check: true })
     await agree(inspection, options)
@@ -115,7 +115,7 @@ export async function remove(name: string, options: Installing & { data?: boolea
     const before = readInstalled(folder)
     const target = join(folder, 'plugins', name)
     if (!nameRule.test(name) || (!before[name] && !lstatSync(target, { throwIfNoEntry: false }))) {
-      throw new UserError(`there is no plugin ${name} in ${join(folder, 'plugins')}; \`vtcode plugins list\` shows those that are there`)
+      throw new UserError(`plugin not found: ${name} in ${join(folder, 'plugins')}; \`vtcode plugins list\` shows those that are there`)
     }
     for (const other of kernel.plugins()) {
       if (other.name === name) continue
@@ -232,7 +232,7 @@ async function usable(root: string, name: string, options: Installing & Pick<Add
 
 async function agree(shown: Shown, { io, yes = false }: Installing): Promise<void> {
   io.stderr.write(consentText(shown, io))
-  if (!yes && !interactive(io)) throw new UserError('nobody is here to agree to that; --yes says that you do')
+  if (!yes && !interactive(io)) throw new UserError('there is no terminal to ask at; --yes agrees')
   if (!yes && !(await confirmed(io, `May ${shown.name} do this with your rights?`))) throw new UserError('you did not agree')
   if (treeDigest(shown.root) !== shown.tree) throw changed(shown)
 }

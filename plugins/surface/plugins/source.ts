@@ -66,7 +66,7 @@ function fromFolder(path: string, { into }: Fetching): Fetched {
 
 async function fromArchive(bytes: Buffer, source: PluginSource, { into, sha256: wanted }: Fetching): Promise<Fetched> {
   const integrity = `sha256-${sha256(bytes, 'base64')}`
-  if (wanted !== undefined && !matchesHash(bytes, wanted)) throw new UserError(`the archive is not the one that was meant: its hash is ${integrity}`)
+  if (wanted !== undefined && !matchesHash(bytes, wanted)) throw new UserError(`the archive is not the expected one: its hash is ${integrity}`)
   const root = join(into, 'unpacked')
   mkdirSync(root)
   await unpack(bytes, root)

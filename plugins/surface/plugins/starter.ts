@@ -9,7 +9,7 @@ export const kinds = ['action', 'command', 'policy', 'compactor']
 /** `vtcode plugins new`: a plugin that works, with examples and a test that pass. What exists is never touched. */
 export async function createPlugin(name: string, { kind, dir }: { kind: string; dir: string }, io: Io): Promise<number> {
   const wrong = !kinds.includes(kind)
-    ? `There is no kind '${oneLine(kind)}'; there are: ${kinds.join(', ')}.`
+    ? `Unknown kind '${oneLine(kind)}'; known: ${kinds.join(', ')}.`
     : /^(?=.{1,60}$)[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/.test(name)
       ? undefined
       : `'${oneLine(name)}' is no name for a plugin: lower-case letters, digits, and between them single hyphens or underscores.`

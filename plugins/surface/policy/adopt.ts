@@ -26,7 +26,7 @@ export async function adopt(kernel: Kernel, named: string[], io: Io): Promise<nu
   if (taken.length > 0) {
     writeStateSync(file, `${JSON.stringify({ policy: { allow: [...before, ...taken] } }, null, 2)}\n`)
     io.stdout.write(taken.map((rule) => `Allowed here: ${oneLine(rule)}\n`).join(''))
-  } else if (open.length > 0 && !interactive(io)) say(io, 'error', 'Nobody is there to agree; name the rules: vtcode policy adopt <rule>…')
+  } else if (open.length > 0 && !interactive(io)) say(io, 'error', 'There is no terminal to ask at; name the rules: vtcode policy adopt <rule>…')
   return open.length === 0 || taken.length > 0 ? 0 : 1
 }
 

@@ -30,7 +30,7 @@ function strictly(path: string): Checked {
 
 function load(path: string): Checked {
   const file = ['SKILL.md', 'skill.md'].map((name) => join(resolve(path), name)).find((file) => statSync(file, { throwIfNoEntry: false })?.isFile())
-  if (!file) return { path, valid: false, errors: [{ message: 'There is no SKILL.md.' }], warnings: [] }
+  if (!file) return { path, valid: false, errors: [{ message: 'SKILL.md not found.' }], warnings: [] }
   const { skill, diagnostics } = parseSkill(readBytes(file, { limit: 16 * 1_048_576 }), file)
   const of = (severity: string) => diagnostics.filter((one) => one.severity === severity).map(({ message, files }) => ({ message, line: Number(files[0]?.split(':').at(-1)) }))
   return { path, valid: skill !== undefined, errors: of('error'), warnings: of('warning') }

@@ -47,7 +47,7 @@ try:
 except SystemExit:
     raise
 except BaseException as error:
-    # From the snippet on: the frame that runs it is none of its business.
+    # From the snippet on: the frame that runs it is left out.
     traceback.print_exception(type(error), error, error.__traceback__.tb_next)
     sys.exit(1)
 finally:

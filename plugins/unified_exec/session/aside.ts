@@ -48,7 +48,7 @@ export function asideOf({ workspace, log }: Context, before: SteeringPaths): (ex
         renameSync(join(root, name), join(place.ref, name))
         return `${name} (now ${at}/${name})`
       } catch (error) {
-        log('warn', `${name} could not be put aside: ${(error as Error).message}`)
+        log('warn', `${name} could not be moved away: ${(error as Error).message}`)
         return `${name} (not moved: ${(error as Error).message.slice(0, 80)})`
       }
     })
@@ -56,7 +56,7 @@ export function asideOf({ workspace, log }: Context, before: SteeringPaths): (ex
 }
 
 const putAside = (moved: string[]): Notice =>
-  notice('VT_EXEC_PUT_ASIDE', `Put aside, since it decides what other programs run and was not there before the command: ${some(moved)}. ${toAgree}`)
+  notice('VT_EXEC_PUT_ASIDE', `Moved away, since it decides what other programs run and was not there before the command: ${some(moved)}. ${toAgree}`)
 const keptWhole = (folders: string[]): Notice =>
   notice('VT_EXEC_REPOSITORY_KEPT', `There are many repositories here, and git could write nothing in ${some(folders, 5)}. To let it write in one, run the command with its folder as workdir.`)
 const toAgree = 'To have it there, the user moves it back, or agrees to the command with sandbox_permissions: require_escalated and a justification.'

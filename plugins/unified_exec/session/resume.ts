@@ -9,7 +9,7 @@ import type { CommandSession } from './session.js'
 import { sessionsOf } from './sessions.js'
 import type { Size } from './transport.js'
 
-/** What the actions that go on with a session have in common. */
+/** What the actions that continue a session have in common. */
 export interface GoOn extends Partial<Size> {
   session_id: string
   input?: string

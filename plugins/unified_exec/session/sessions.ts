@@ -69,7 +69,7 @@ export class CommandSessions {
 
   private unknown(id: string): VtError {
     const live = this.all().filter(({ running }) => running).map(({ facts }) => facts.id)
-    return slotRefusal('VT_EXEC_SESSION', `There is no session '${id}' here.`, { details: { sessions: live }, next: list })
+    return slotRefusal('VT_EXEC_SESSION', `Session not found: '${id}' here.`, { details: { sessions: live }, next: list })
   }
 
   private newId(): string {

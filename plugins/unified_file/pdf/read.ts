@@ -17,7 +17,7 @@ export async function readPdf(call: Call<ReadInput>, file: Handle, signal: Abort
   const { total, pages } = reading
   const page = (pages: string) => nextCall('read', { ...call.given, pages })
   if (first > total) {
-    return fail('VT_FILE_OFFSET', `Page ${first} lies behind the end: '${file.path}' has ${pluralized(total, 'page', 'pages')}.`, {
+    return fail('VT_FILE_OFFSET', `Page ${first} is past the end: '${file.path}' has ${pluralized(total, 'page', 'pages')}.`, {
       details: { page_count: total },
       next: page(`${Math.max(1, total - most.pages + 1)}-${total}`),
     })

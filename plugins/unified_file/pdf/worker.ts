@@ -92,7 +92,7 @@ async function pageOf(page: Page, number: number, bytes: Buffer): Promise<PdfPag
   const scanned = text.replace(/\s/g, '').length < fewLetters
   const found = scanned ? await picturesOf(page, bytes) : { pictures: [], left_out: 0 }
   page.cleanup()
-  return { number, text: text.length > most.page ? `${text.slice(0, most.page)}\n[the page goes on for ${text.length - most.page} characters]\n` : text, ...found }
+  return { number, text: text.length > most.page ? `${text.slice(0, most.page)}\n[the page continues for ${text.length - most.page} characters]\n` : text, ...found }
 }
 
 /** The pictures that a page shows, as they lie in the file where that is a JPEG, else as PNG. */

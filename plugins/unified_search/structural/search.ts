@@ -212,7 +212,7 @@ export class Search {
     if (titles(true).length > 0) notices.push(notice('VT_SEARCH_LANG_SKIPPED', `Not searched without the ast-grep program: ${some(titles(true))}.`))
     if (this.broken.length > 0) {
       const withheld = this.withheld > 0 ? `; ${pluralized(this.withheld, 'replacement')} of what does not parse ${this.withheld === 1 ? 'is' : 'are'} left out` : ''
-      notices.push(notice('VT_SEARCH_PARSE', `${pluralized(this.broken.length, 'file')} with syntax errors, searched all the same: ${some(this.broken.sort())}${withheld}`))
+      notices.push(notice('VT_SEARCH_PARSE', `${pluralized(this.broken.length, 'file')} with syntax errors, searched anyway: ${some(this.broken.sort())}${withheld}`))
     }
     if (this.unread.length > 0) notices.push(notice('VT_SEARCH_PARTIAL', `Not read: ${some(this.unread, 5)}`))
     if (this.large.length > 0) notices.push(notice('VT_SEARCH_SKIPPED', `${pluralized(this.large.length, 'file')} over 8 MiB, left out: ${some(this.large)}. Name one as path to search it.`))

@@ -34,7 +34,7 @@ it('--verbose and --log-level show what plugins say of themselves, on stderr and
   expect(await said()).toEqual([])
   expect(await said('--verbose')).toEqual(['debug', 'info', 'warn', 'error'])
   expect(await said('--log-level=warn')).toEqual(['warn', 'error'])
-  expect(await vtcode(place, ['--log-level', 'loud', 'tools'])).toMatchObject({ code: 2, stderr: expect.stringContaining("There is no level 'loud'; possible are debug, info, warn, error.") })
+  expect(await vtcode(place, ['--log-level', 'loud', 'tools'])).toMatchObject({ code: 2, stderr: expect.stringContaining("Unknown level 'loud'; possible: debug, info, warn, error.") })
 })
 
 it('--allowed-tools and --disallowed-tools hold for single calls too', async () => {

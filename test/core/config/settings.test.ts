@@ -94,7 +94,7 @@ describe('files', () => {
   it('of which there are two where one is meant are named', async () => {
     await space.write('vtcode.config.yaml', '')
     await space.write('.vtcode/config.json', '{}')
-    expect(await failure()).toEqual(['VT_CONFIG_AMBIGUOUS', 'Two settings files where one is meant: ./vtcode.config.yaml and ./.vtcode/config.json.', './vtcode.config.yaml', './.vtcode/config.json'])
+    expect(await failure()).toEqual(['VT_CONFIG_AMBIGUOUS', 'Two settings files where only one is used: ./vtcode.config.yaml and ./.vtcode/config.json.', './vtcode.config.yaml', './.vtcode/config.json'])
   })
   it('of the user are read once when the workspace is the home folder', async () => {
     await space.write('.vtcode/config.yaml', 'policy: { mode: plan }')

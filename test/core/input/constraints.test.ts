@@ -98,7 +98,7 @@ describe('the tool policy of a workspace', () => {
     matches(await fetch('https://ok.example/'), { ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL' } })
   })
 
-  it('names a tool that is not there', async () => {
+  it('names a tool that does not exist', async () => {
     await using booted = await boot({ policies: { unified_fle: 'deny' }, constraints: { grep_serch: { max_results_per_call: 1 } } })
     const found = booted.kernel.diagnostics()
     expect(found.map(({ code }) => code)).toEqual(['VT_POLICY_UNKNOWN_TOOL', 'VT_POLICY_UNKNOWN_TOOL'])

@@ -102,7 +102,7 @@ describe('what is left to write', () => {
     expect(await codes(one, { only }, [write('../x'), write('src/../../x'), write('src/away/x')])).toEqual(Array(3).fill('VT_PATH_OUTSIDE'))
     expect(await codes(one, { only }, [write('src/../other/c.txt'), write('src/new/c.txt'), ['unified_file', { action: 'read', path: 'other/b.txt' }], ['unified_search', { action: 'list' }]])).toEqual([denied, 'ok', 'ok', 'ok'])
     expect([await one.read('other/b.txt'), await one.read('other/c.txt'), await one.read('src/new/c.txt')]).toEqual(['b\n', undefined, 'x'])
-    expect(await one.kernel.call(...write('other/c.txt'), { only })).toMatchObject({ error: { message: "Only 'src/**' may be written; 'other/c.txt' is none of it." } })
+    expect(await one.kernel.call(...write('other/c.txt'), { only })).toMatchObject({ error: { message: "Only 'src/**' may be written; 'other/c.txt' is not one of them." } })
   })
 
   it('leaves commands that are known to read, whatever a rule allows beside them', async () => {
@@ -128,8 +128,8 @@ describe('rights that make no sense', () => {
       const result = await one.kernel.call(...write('a'), { only: only as RightsLeft })
       return result.ok ? 'ok' : `${result.error.code}: ${result.error.message}`
     }
-    expect(await told({ tools: ['unified_fil'] })).toBe("VT_POLICY_ONLY: `only.tools` names 'unified_fil', a tool that is not there; nearest: unified_file.")
-    expect(await told({ tools: ['Except(unified_file/raed)'] })).toContain("'unified_file/raed', a tool that is not there; nearest: unified_file.")
+    expect(await told({ tools: ['unified_fil'] })).toBe("VT_POLICY_ONLY: `only.tools` names 'unified_fil', a tool that does not exist; nearest: unified_file.")
+    expect(await told({ tools: ['Except(unified_file/raed)'] })).toContain("'unified_file/raed', a tool that does not exist; nearest: unified_file.")
     expect(await told({ tools: ['mcp__nobody__x'] })).toContain("'mcp__nobody__x'")
     for (const wrong of [null, [], 'unified_file', { tool: ['unified_file'] }, { tools: 'unified_file' }, { tools: [1] }, { writes: [''] }, { writes: {} }]) expect(await told(wrong), JSON.stringify(wrong)).toMatch(/^VT_POLICY_ONLY: `only/)
     expect(await one.read('a')).toBeUndefined()

@@ -23,7 +23,7 @@ describe('a dialect', () => {
     )
     expect(await listed('omp', 'classic')).toEqual(['ast_grep', ...tools].sort())
     expect(await listed('unified')).not.toContain('read_file')
-    await expect(listed('clasic')).rejects.toThrow(/no dialect 'clasic', meant: classic; known: classic/)
+    await expect(listed('clasic')).rejects.toThrow(/Unknown dialect 'clasic' \(did you mean classic\?\); known: classic/)
     await place[Symbol.asyncDispose]()
   })
 })

@@ -62,7 +62,7 @@ it('that nobody answered is told to the model, and what is no question is said',
   const place = await scene([step, { content: 'done' }, { content: 'nobody there' }], { timeout_secs: 1 })
   const late = await vtcode(place, ['exec', '--mode', 'ask', '--json', 'go'])
   expect([late.code, late.out.includes('Nobody answered within 1 s.')]).toEqual([1, true])
-  for (const name of ['x', '../../x', 'f'.repeat(32)]) expect(await vtcode(place, ['approvals', 'approve', name])).toMatchObject({ code: 1, err: expect.stringContaining('Nothing waits') })
+  for (const name of ['x', '../../x', 'f'.repeat(32)]) expect(await vtcode(place, ['approvals', 'approve', name])).toMatchObject({ code: 1, err: expect.stringContaining('Nothing is pending') })
   writeFileSync(join(place.root, '.vtcode/approvals', `${'a'.repeat(32)}.json`), '{"token":')
   expect(await waiting(place)).toEqual([])
 }, 120_000)

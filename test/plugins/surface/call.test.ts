@@ -65,10 +65,10 @@ describe('vtcode call', () => {
     [['call', '--nonsense', 'x'], 'Unknown flag --nonsense'],
     [['call', 'echo_input', 'one', 'two'], "Unexpected 'two'"],
     [['call', 'echo_input', '--input', '{broken'], 'not JSON'],
-    [['call', '--mode', 'wild', 'echo_input'], "no mode 'wild'"],
+    [['call', '--mode', 'wild', 'echo_input'], "Unknown mode 'wild'"],
     [['--workspace'], '--workspace needs a value'],
-    [['nonsense'], "There is no verb 'nonsense'; known verbs: approvals, ask, call"],
-    [['exce'], "There is no verb 'exce', meant: exec; known verbs"],
+    [['nonsense'], "Unknown verb 'nonsense'; known verbs: approvals, ask, call"],
+    [['exce'], "Unknown verb 'exce' (did you mean exec?); known verbs"],
     [['call', 'apply_patch', '*** Begin Patch'], 'apply_patch has no actions; its fields are given by name: --input'],
     [[], 'Say what to do'],
   ])('ends with 2 and says why for %j', async (argv, reason) => {
@@ -78,8 +78,8 @@ describe('vtcode call', () => {
 
   it.each([
     [['-c', 'policy.mod=ask'], /Unknown key 'policy\.mod'; did you mean 'mode'\?\n {2}Correct --config policy\.mod; /],
-    [['-c', 'nonsense'], /There is no settings file 'nonsense'\.\n {2}Name a file/],
-    [['--dialect', 'clasic'], /no dialect 'clasic', meant: classic; .*\n {2}Choose one/],
+    [['-c', 'nonsense'], /Settings file not found: 'nonsense'\.\n {2}Name a file/],
+    [['--dialect', 'clasic'], /Unknown dialect 'clasic' \(did you mean classic\?\); .*\n {2}Choose one/],
   ])('says what to correct where no file is to be repaired: %j', async (flags, says) => {
     await using made = await workspace()
     const { code, stderr } = await vtcode(made, [...flags, 'call', 'echo_input'])

@@ -36,7 +36,7 @@ it('vtcode chat answers line by line in one session, which can be gone on with',
   held.push(peer, place)
   const { code, out, err } = await vtcode(place, ['chat', '--quiet'], { input: 'hello\n\n/mode\n/nonsense\nand more\n/quit\nnever\n' })
   expect([code, out]).toEqual([0, 'first\nsecond\n'])
-  expect(err).toMatch(/^ask\nvtcode: error: There is no command \/nonsense/)
+  expect(err).toMatch(/^ask\nvtcode: error: Unknown command \/nonsense/)
   expect(peer.bodies[1].messages.slice(1).map(({ content }: any) => content)).toEqual(['hello', 'first', 'and more'])
   expect((await vtcode(place, ['chat', '--resume', 'last'], { input: 'still there?\n' })).out).toBe('third\n')
   expect(peer.bodies[2].messages.slice(1).map(({ content }: any) => content)).toEqual(['hello', 'first', 'and more', 'second', 'still there?'])
@@ -83,7 +83,7 @@ it('what is typed while an answer is under way waits for its end, one turn each;
     await until(`waits for the end of the turn: ${text}`)
   }
   terminal.write('/nonsense\r')
-  await until('There is no command /nonsense')
+  await until('Unknown command /nonsense')
   terminal.write('/steer no, this\r')
   for (const text of ['next comes: no, this', '> no, this', 'steered', '> first', 'one', '> second', 'two', '> ']) await until(text)
   terminal.write('more\r')

@@ -28,6 +28,6 @@ describe('/mode', () => {
   it('names the modes there are, and says which one it was lowered to', async () => {
     const at = await scene([], { policy: { max_mode: 'ask' } })
     const { err } = await chat(at, ['/mode yolo', '/mode auto', '/mode'])
-    expect(err).toMatch(/VT_CONFIG_INVALID: There is no mode 'yolo'[\s\S]*plan, ask, auto, full-auto[\s\S]*\nask\n.*auto is more than the settings permit.*\nask\n$/)
+    expect(err).toMatch(/VT_CONFIG_INVALID: Unknown mode 'yolo'[\s\S]*plan, ask, auto, full-auto[\s\S]*\nask\n.*auto is more than the settings permit.*\nask\n$/)
   })
 })

@@ -103,7 +103,7 @@ describe('vtcode exec', () => {
     const { place } = await scene([{ content: 'done' }])
     mkdirSync(join(place.root, '.vtcode'))
     writeFileSync(join(place.root, '.vtcode/sessions'), 'no folder')
-    expect(await exec(place, 'go')).toMatchObject({ code: 0, out: 'done\n', err: expect.stringContaining("'.vtcode/sessions' bears no seal of this user") })
+    expect(await exec(place, 'go')).toMatchObject({ code: 0, out: 'done\n', err: expect.stringContaining("'.vtcode/sessions' has no valid seal of this user") })
   })
 
   it('holds a budget: what would go beyond it is not sent', async () => {
@@ -120,7 +120,7 @@ describe('vtcode exec', () => {
     const { place } = await scene([])
     const none = await vtcode(place, ['exec', 'x', '--model', 'nobody/m'])
     expect([none.code, none.out]).toEqual([3, ''])
-    expect(none.err).toContain("VT_LLM_NO_MODEL: There is no provider 'nobody'")
+    expect(none.err).toContain("VT_LLM_NO_MODEL: Unknown provider 'nobody'")
     expect(none.err).toContain('custom_providers')
     const keyless = await scene([], {}, { provider: { api_key_env: 'MY_KEY' } })
     const missing = await exec(keyless.place, 'x')
@@ -186,7 +186,7 @@ describe('vtcode exec', () => {
     expect(/ai-sdk[/_](anthropic|google|openai)\b(?!-)/.exec(run)).toBe(null)
   })
 
-  it('calls nothing that --disallowed-tools takes away or --allowed-tools leaves out, under any name; neither gives anything', async () => {
+  it('calls nothing that --disallowed-tools takes away or --allowed-tools leaves out, under any name; neither adds anything', async () => {
     const calls = () => ({ toolCalls: [write('a.txt', 'x'), call('grep_search', { pattern: 'one' }), call('unified_search', { action: 'list' }), call('unified_exec', { action: 'run', command: 'echo x > b.txt' })] })
     const { peer, place } = await scene(Array.from({ length: 4 }, () => [calls(), { content: 'ok' }, { content: 'not done' }]).flat(), { 'c.txt': 'one\n' }, { settings: { policy: { deny: ['unified_search/list'] } } })
     const outcomes = async (...flags: string[]) => {
@@ -199,7 +199,7 @@ describe('vtcode exec', () => {
     const away = 'DENIED'
     expect(await outcomes('--disallowed-tools', 'grep_search,write')).toEqual([[away, away, away, expect.stringMatching(/APPROVAL|ok/)], ''])
     expect(await outcomes('--allowed-tools=unified_search,unified_exec', '--allowed-tools', 'unified_search')).toEqual([[away, 'ok', away, away], ''])
-    expect(await outcomes('--disallowed-tools', 'unified_fil,exec')).toEqual([['ok', 'ok', away, away], expect.stringContaining("The policy names unified_fil, a tool that is not there; nearest: unified_file.")])
+    expect(await outcomes('--disallowed-tools', 'unified_fil,exec')).toEqual([['ok', 'ok', away, away], expect.stringContaining("The policy names unified_fil, a tool that does not exist; nearest: unified_file.")])
     expect(JSON.stringify(peer.bodies.at(-1))).toContain("Left to it: all but 'unified_fil', 'exec'.")
     // Plan mode stays plan mode.
     expect(await outcomes('--mode', 'plan', '--allowed-tools', 'unified_file')).toEqual([[away, away, away, away], ''])
@@ -243,7 +243,7 @@ describe('vtcode exec', () => {
     expect((await exec(place, '--continue', '--provider', 'peer', '--model', 'm', 'three')).out).toBe('c\n')
     expect((await vtcode(place, ['resume', '--continue', '--provider', 'peer', 'four'])).out).toBe('d\n')
     expect(peer.bodies.at(-1).messages.filter(({ role }: any) => role === 'user').map(({ content }: any) => content)).toEqual(['one', 'two', 'three', 'four'])
-    expect(await exec(place, '--provider', 'pear', 'x')).toMatchObject({ code: 3, err: expect.stringContaining("There is no provider 'pear'") })
+    expect(await exec(place, '--provider', 'pear', 'x')).toMatchObject({ code: 3, err: expect.stringContaining("Unknown provider 'pear'") })
     for (const wrong of [['--continue', '--resume', 'last'], ['--continue', '--session-id', 'ses_b'], ['--agent', 'x'], ['--log-level', 'loud']]) expect((await exec(place, ...wrong, 'x')).code, String(wrong)).toBe(2)
     expect((await exec(place, '--sesion-id', 'x', 'y')).err).toContain('(Did you mean --session-id?)')
   }, 120_000)

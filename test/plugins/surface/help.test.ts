@@ -59,7 +59,7 @@ describe('help', () => {
 
   it('of a verb that nobody has names the nearest', async () => {
     await using made = await tempWorkspace()
-    expect(await vtcode(made, ['help', 'exce'])).toMatchObject({ code: 2, stderr: expect.stringContaining("There is no verb 'exce', meant: exec") })
+    expect(await vtcode(made, ['help', 'exce'])).toMatchObject({ code: 2, stderr: expect.stringContaining("Unknown verb 'exce' (did you mean exec?)") })
   })
 
   it('in lists is a line a row, and whole with --long', async () => {

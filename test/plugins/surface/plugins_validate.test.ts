@@ -111,7 +111,7 @@ describe('vtcode plugins info', () => {
     expect(document).toMatchObject({ name: 'p', source: { type: 'path' }, tree: expect.any(String), contributions: [{ id: 'p:ask_acme', serves: 'ask_acme', state: 'active', does: ['connects to GET https://api.acme.example/ask'], reads: ['the secret token'] }] })
     expect((await vtcode(made, ['plugins', 'info', 'p'])).stdout).toMatch(/reads the secret token/)
     expect(JSON.parse((await vtcode(made, ['plugins', 'info', 'p:ask_acme', '--json'])).stdout)).toEqual(document)
-    expect((await vtcode(made, ['plugins', 'info', 'q'])).stderr).toMatch(/There is no plugin 'q'; there are: p/)
+    expect((await vtcode(made, ['plugins', 'info', 'q'])).stderr).toMatch(/Plugin not found: 'q'; there are: p/)
     expect(await vtcode(made, ['plugins', 'info', 'builtin:unified_search_grep'])).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^vtcode: error: builtin:unified_search_grep is part of vtcode itself/) })
     const { plugins } = JSON.parse((await vtcode(made, ['plugins', 'list', '--json'])).stdout)
     expect(plugins).toEqual([{ name: 'p', root: expect.any(String), layer: 'user', format: 'vtcode', contributions: 1 }])

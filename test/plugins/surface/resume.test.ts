@@ -238,7 +238,7 @@ describe('a session', () => {
 
   it('that is not there, and a disk that takes no journal, are said', async () => {
     const { place } = await scene([{ content: 'ok' }])
-    expect(await vtcode(place, ['resume', 'ses_nothere', 'x'])).toMatchObject({ code: 1, err: expect.stringContaining("VT_SESSION_NOT_FOUND: There is no session 'ses_nothere'") })
+    expect(await vtcode(place, ['resume', 'ses_nothere', 'x'])).toMatchObject({ code: 1, err: expect.stringContaining("VT_SESSION_NOT_FOUND: Session not found: 'ses_nothere'") })
     expect(await vtcode(place, ['resume', '--last', 'x'])).toMatchObject({ code: 1, err: expect.stringContaining('VT_SESSION_NOT_FOUND') })
     expect((await vtcode(place, ['resume'])).code).toBe(2)
     mkdirSync(join(place.root, '.vtcode'), { recursive: true })

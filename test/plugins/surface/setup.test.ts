@@ -104,7 +104,7 @@ describe('vtcode setup', () => {
       if (text !== undefined) await writeFile(target, text)
       rmSync(join(made.root, '.mcp.json'), { force: true })
       symlinkSync(target, join(made.root, '.mcp.json'))
-      expect(await vtcode(made, ['setup', 'claude-code', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringContaining('is left alone') })
+      expect(await vtcode(made, ['setup', 'claude-code', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringContaining('is not changed') })
       expect(existsSync(target) ? readFileSync(target, 'utf8') : undefined).toBe(text)
     }
     mkdirSync(join(made.home, 'folder'))
@@ -138,7 +138,7 @@ describe('vtcode setup', () => {
     expect((await vtcode(made, ['setup', 'gemini', '--yes'])).stderr).toContain('is left alone: it is nested too deeply.')
     mkdirSync(join(made.home, '.copilot'))
     symlinkSync(join(made.home, 'nowhere.json'), join(made.home, '.copilot/mcp-config.json'))
-    expect(await vtcode(made, ['setup', 'copilot', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringContaining('it is a link to a file that is not there') })
+    expect(await vtcode(made, ['setup', 'copilot', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringContaining('it is a link to a file that does not exist') })
   })
 
   it('does not touch a file whose bytes are no text, none of which could be written back', async () => {
@@ -146,7 +146,7 @@ describe('vtcode setup', () => {
     const file = join(made.root, 'opencode.json')
     const bytes = Buffer.from('{ // caf\xe9\n}\n', 'latin1')
     await writeFile(file, bytes)
-    expect(await vtcode(made, ['setup', 'opencode', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringContaining('is left alone') })
+    expect(await vtcode(made, ['setup', 'opencode', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringContaining('is not changed') })
     expect(readFileSync(file)).toEqual(bytes)
   })
 
@@ -388,7 +388,7 @@ describe('the settings of a client, as a document', () => {
   ])('of %s are refused and left as they were where they are broken: %j', async (client, text) => {
     await using made = await tempWorkspace()
     const file = await put(made, client, text)
-    expect(await setup(made, client)).toMatchObject({ code: 1, stderr: expect.stringMatching(/is left alone: .*Enter this yourself under /s) })
+    expect(await setup(made, client)).toMatchObject({ code: 1, stderr: expect.stringMatching(/is not changed: .*Enter this yourself under /s) })
     expect(readFileSync(file, 'utf8')).toBe(text)
   })
 })

@@ -119,7 +119,7 @@ describe('vtcode skills validate', () => {
     expect(await of([], 'good/SKILL.md')).toBe('Valid skill: good\n')
     for (const name of ['dir', 'pipe', 'absent', 'good/other']) {
       expect(await of([], name)).toMatch(new RegExp(`^${name}: error: (Missing required file|Path does not exist)`))
-      expect(await of(['--lenient'], name)).toBe(`${name}: error: There is no SKILL.md.\n`)
+      expect(await of(['--lenient'], name)).toBe(`${name}: error: SKILL.md not found.\n`)
     }
     expect(await of([], 'binary')).toBe('binary: error: SKILL.md is not UTF-8\n')
     expect(await of(['--lenient'], 'binary')).toBe('binary/SKILL.md:1: error: The file is not UTF-8.\n')

@@ -85,8 +85,8 @@ describe('the common flags', () => {
       expect(await vtcode(place, [verb!, '--help'])).toEqual({ code: 0, out: expect.stringMatching(/^Usage: vtcode /), err: '' })
     }
     expect((await vtcode(place, ['exec', '--jsno', 'x'])).err).toContain('(Did you mean --json?)')
-    expect(await vtcode(place, ['--workspace', 'nowhere', 'exec', 'x'])).toEqual({ code: 2, out: '', err: expect.stringContaining("--workspace takes a folder; 'nowhere' is none.") })
-    expect(await vtcode(place, ['sessions', 'shwo'])).toMatchObject({ code: 2, err: 'vtcode: error: There is no such sub-command; --help lists them.\n' })
+    expect(await vtcode(place, ['--workspace', 'nowhere', 'exec', 'x'])).toEqual({ code: 2, out: '', err: expect.stringContaining("--workspace takes a folder; 'nowhere' is not a folder.") })
+    expect(await vtcode(place, ['sessions', 'shwo'])).toMatchObject({ code: 2, err: 'vtcode: error: Unknown sub-command; --help lists them.\n' })
   }, 60_000)
 
   it('--quiet leaves on stderr what goes wrong, for every verb', async () => {

@@ -205,7 +205,7 @@ describe('vtcode undo', () => {
       writeFileSync(at(`${folder}/record.json`), JSON.stringify({ id: '1', slot: 's', session: 'x', time: '', steps, seal: '0'.repeat(32) }))
     }
     const list = await undo('--list')
-    expect(list).toMatchObject({ code: 0, err: expect.stringMatching(/history\/x\/\S+ and 2 more bears no seal of yours/) })
+    expect(list).toMatchObject({ code: 0, err: expect.stringMatching(/history\/x\/\S+ and 2 more has no valid seal of yours/) })
     expect(list.out.split('\n')).toHaveLength(3)
     expect(await undo()).toMatchObject({ code: 0, out: expect.stringContaining('made') })
     expect(await undo()).toMatchObject({ code: 1 })

@@ -44,7 +44,7 @@ describe('a PDF', () => {
     put('a.pdf', pdf([long, long, long, long, long]))
     expect((await read({})).output).toMatchObject({ start_page: 1, end_page: 2, truncated: false, has_more: true, next: { input: { pages: '3-5' } } })
     put('a.pdf', pdf([Array.from({ length: 3000 }, () => 'x'.repeat(100)).join('\n')]))
-    expect((await read({})).output.content).toMatch(/x\n\[the page goes on for \d+ characters\]\n$/)
+    expect((await read({})).output.content).toMatch(/x\n\[the page continues for \d+ characters\]\n$/)
   })
 
   it('that is scanned answers its pictures: a JPEG as it lies in the file, points as PNG', async () => {

@@ -75,7 +75,7 @@ describe('answers worth their bytes', () => {
     await using vt = await bootKernel()
     const { error } = (await vt.call('read_text_file', {})) as unknown as { error: { code: string; message: string } }
     expect(error.code).toBe('VT_TOOL_UNKNOWN')
-    expect(error.message).toMatch(/^There is no tool "read_text_file"; nearest: \w+, \w+, \w+\.$/)
+    expect(error.message).toMatch(/^Tool "read_text_file" not found; nearest: \w+, \w+, \w+\.$/)
     expect(error.message).toContain('unified_file_read')
   })
 })

@@ -167,7 +167,7 @@ function modelOf(kernel: Kernel, env: Env, id: string | undefined): Model {
   const owners = source ? [] : ready.filter((one) => knownModels(one).includes(id))
   if (owners.length === 1) return buildModel(owners[0]!, id)
   if (owners.length > 1) throw new AgentError('VT_LLM_NO_MODEL', `Several providers have '${id}'.`, { hint: `Say which: ${owners.map(({ entry }) => `--model ${entry.name}/${id}`).join(', ')}` })
-  if (!source) throw new AgentError('VT_LLM_NO_MODEL', `There is no provider '${provider}' (model '${id}').`, ready.length > 0 ? { hint: choices(ready) } : {})
+  if (!source) throw new AgentError('VT_LLM_NO_MODEL', `Unknown provider '${provider}' (model '${id}').`, ready.length > 0 ? { hint: choices(ready) } : {})
   const name = rest.join('/') || firstModel(source)
   if (!name) throw new AgentError('VT_LLM_NO_MODEL', `The provider '${provider}' names no model: say ${provider}/<model>.`)
   return buildModel(source, name)
@@ -185,7 +185,7 @@ function onlyModel(ready: ProviderSource[]): Model {
 /** What to say, and where to keep it. */
 function choices(ready: ProviderSource[]): string {
   const flags = ready.map((source) => `--model ${source.entry.name}/${firstModel(source) ?? '<model>'}`)
-  return `Choose one: ${flags.join(', ')}. To keep it: agent.model in ~/.vtcode/vtcode.config.yaml; providers of your own stand there under custom_providers.`
+  return `Choose one: ${flags.join(', ')}. To keep it: agent.model in ~/.vtcode/vtcode.config.yaml; providers of your own go under custom_providers there.`
 }
 
 /** What an entry names as its model, else the one that we would take, else the first that it lists. */

@@ -109,7 +109,7 @@ async function applySection(section: Section, view: View, notices: Notice[]): Pr
   notices.push(
     ...fuzzy.map(({ line, pass }) => ({
       code: 'VT_PATCH_FUZZY',
-      message: `'${path}' line ${line} matched only with ${passNames[pass]} set aside.`,
+      message: `'${path}' line ${line} matched only with ${passNames[pass]} ignored.`,
     })),
   )
   const change = { path, op: 'update' as const, hunks: hunks.length, added, removed }

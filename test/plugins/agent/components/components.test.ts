@@ -165,7 +165,7 @@ describe('a context', () => {
     expect(await s.run('go', { context: 'bench', providers: { logging: 'silent' } })).toMatchObject({ outcome_code: 'failed', error: { code: 'VT_LLM_REQUEST' } })
     expect([s.peer.asked.length, existsSync(join(s.booted.root, '.vtcode/sessions'))]).toEqual([1, false])
     await expect(s.run('go', { providers: { clock: 'sundial' } })).rejects.toMatchObject({ code: 'VT_CONFIG_INVALID', message: "The caller: there is no clock 'sundial'; known: system." })
-    await expect(s.run('go', { providers: { watch: 'system' } as never })).rejects.toMatchObject({ message: expect.stringContaining("there is no component 'watch'") })
+    await expect(s.run('go', { providers: { watch: 'system' } as never })).rejects.toMatchObject({ message: expect.stringContaining("unknown component 'watch'") })
     const dry = await scene([{ toolCalls: [call('unified_file', { action: 'write', path: 'a', content: 'x' })] }, { content: 'ok' }])
     await dry.run('go', { providers: { execute: 'dry_run', output_map: 'detailed' } })
     expect(await dry.booted.read('a')).toBeUndefined()
@@ -209,7 +209,7 @@ describe('a component of a module', () => {
     const at = await place([], withProviders({ retry: 'forever' }))
     expect(await vtcode(at, ['exec', 'go'])).toMatchObject({ code: 3, err: expect.stringMatching(/agent\.providers\.retry in .*: there is no retry 'forever'; known: backoff, none\./) })
     const strange = await place([], withProviders({ sundial: 'system' }))
-    expect(await vtcode(strange, ['exec', 'go'])).toMatchObject({ code: 3, err: expect.stringContaining("there is no component 'sundial'; known: approval, cache, clock") })
+    expect(await vtcode(strange, ['exec', 'go'])).toMatchObject({ code: 3, err: expect.stringContaining("unknown component 'sundial'; known: approval, cache, clock") })
   })
 
   it('of a workspace is ignored, trusted or not, and a workspace cannot choose one', async () => {

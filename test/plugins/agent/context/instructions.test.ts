@@ -140,7 +140,7 @@ describe('the system prompt', () => {
     const s = await scene([{ content: 'ok' }], { boot: { files: { 'AGENTS.md': agents, 'docs/style.md': 'be terse\n@more.md\n', 'docs/more.md': 'no tabs\n', ...chain } } })
     await s.run()
     const text = system(s)
-    expect(text).toContain('start\nbe terse\nno tabs\n(@../../../../etc/passwd is not imported: there is no such file here)\n(@missing.md is not imported: there is no such file here)\n(@AGENTS.md is not imported: it imports itself)')
+    expect(text).toContain('start\nbe terse\nno tabs\n(@../../../../etc/passwd is not imported: file not found)\n(@missing.md is not imported: file not found)\n(@AGENTS.md is not imported: it imports itself)')
     expect(text).toMatch(/level 4\n\(@5\.md is not imported: imports are nested more than 5 deep\)/)
     expect(text).toContain('```\n@docs/style.md\n```\nmail me@example.com\nend')
     expect(text).not.toContain('root:x')

@@ -66,7 +66,7 @@ describe('a tracker', () => {
     expect(() => createTracker({ title: 't', items: ['a', 'b', 'a'] })).toThrow('items[2] is "a", as items[0] is')
     const full = createTracker({ title: 't', items: Array.from({ length: 100 }, (_, at) => `item ${at}`) })
     expect(() => addItem(full, 'one more')).toThrow('100 items')
-    expect(() => updateTracker(full, { index: 101, status: 'completed' })).toThrow('There is no item 101; the items are 1 to 100.')
+    expect(() => updateTracker(full, { index: 101, status: 'completed' })).toThrow('Item 101 not found; the items are 1 to 100.')
     expect(() => createTracker({ title: 't', items: Array.from({ length: 90 }, (_, at) => ({ description: `${at}`, verify: Array.from({ length: 10 }, () => 'x'.repeat(900)) })) })).toThrow('at most 65536')
   })
 })

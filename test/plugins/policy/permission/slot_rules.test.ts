@@ -75,7 +75,7 @@ describe('a line that does not tell what it starts', () => {
   it.each([['Bash(rm *)', 'deny'], ['Bash(rm *)', 'ask'], [{ id: 'no_rm', program: 'rm', verdict: 'deny' }, 'commands']])('is asked for while there is the rule %j under %s', async (rule, list) => {
     await using made = await boot('auto', { allow: ['unified_exec', 'Bash', 'exec'], [list]: [rule] } as Config['policy'])
     const result = await made.call('unified_exec', { action: 'run', command: '$X keep.txt' })
-    expect(result).toMatchObject({ ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining('cannot be told from its text') as string, hint: expect.stringContaining('plain words') as string } })
+    expect(result).toMatchObject({ ok: false, error: { code: 'VT_POLICY_NEEDS_APPROVAL', message: expect.stringContaining('cannot be determined from its text') as string, hint: expect.stringContaining('plain words') as string } })
     expect((await made.call('unified_exec', { action: 'run', command: '$X a.txt' }, { approve: () => true })).ok).toBe(true)
   })
 })
