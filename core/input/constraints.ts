@@ -116,7 +116,12 @@ function allowAddress({ allowed_url_schemes: schemes, denied_url_hosts: hosts = 
   if (!URL.canParse(text)) return
   const { protocol, hostname } = new URL(text)
   const scheme = protocol.slice(0, -1)
-  if (schemes && !schemes.includes(scheme)) throw denied(`The policy allows ${slot} addresses of ${schemes.join(', ') || '(none)'}, not of '${scheme}'.`, schemes.length > 0 ? `Give an address of ${schemes.join(' or ')}.` : noWay)
+  if (schemes && !schemes.includes(scheme)) {
+    throw denied(
+      `The policy allows ${slot} addresses of ${schemes.join(', ') || '(none)'}, not of '${scheme}'.`,
+      schemes.length > 0 ? `Give an address of ${schemes.join(' or ')}.` : noWay,
+    )
+  }
   if (hosts.some((host) => hostPattern(host)(hostname))) throw denied(`The policy denies ${slot} the host '${hostname}'.`, noWay)
 }
 

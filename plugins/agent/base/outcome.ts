@@ -24,7 +24,7 @@ export const outcomeTable: Readonly<Record<OutcomeCode, Verdict>> = {
   loop_detected: { says: 'The last calls went in circles and were stopped.', next: 'Rephrase the task; `vtcode resume <id>` continues.', ...failed },
   stopped_no_action: { says: 'The model was asked three times to go on and did nothing.', next: 'Read the handoff; `vtcode resume <id> "<what to do>"` continues.', ...failed },
   verification_failed: { says: 'The commands that prove the work still fail.', next: 'Read the handoff; `vtcode resume <id> "<what to do>"` continues.', ...failed },
-  handed_off: { says: 'Every open step of the task is blocked, or the conversation cannot be made short enough to continue.', next: '`vtcode resume <id> "<what to do>"` continues.', ...failed, codes: ['VT_CONTEXT_STUCK'] },
+  handed_off: { says: 'Every open step of the task is blocked, or the conversation cannot be made short enough.', next: '`vtcode resume <id> "<what to do>"` continues.', ...failed, codes: ['VT_CONTEXT_STUCK'] },
   failed: { says: 'The turn failed with a code.', ...failed },
   cancelled: { says: 'Somebody stopped the run.', subtype: 'cancelled', exit_code: 130, codes: ['VT_CANCELLED'] },
   unknown: { says: 'The process was killed; the next one that opens the session writes this end.', next: '`vtcode resume <id> --continue-turn` continues.', ...failed },
