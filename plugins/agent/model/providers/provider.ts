@@ -17,12 +17,13 @@ export interface ProviderSources {
 /** What settings and manifests say. Throws VT_CONFIG_INVALID, VT_CONFIG_ENV with the file and the key. */
 export function providerSources(kernel: Kernel, env: Env): ProviderSources {
   const declared = ((kernel.settings['custom_providers'] ?? []) as ProviderEntry[]).map((entry, index) => ({ entry, read: () => fromSettings(kernel, env, entry, index) }))
-  const all = declared.filter(({ entry }) => entry.layer !== 'workspace').map(({ read }) => read())
+  const own = declared.filter(({ entry }) => entry.layer !== 'workspace').map(({ entry, read }) => ({ said: entry, source: read() }))
+  const all = own.map(({ source }) => source)
   const faults: string[] = []
   const builtins = kernel.providers().filter(({ contribution }) => contribution.layer === 'builtin')
   const ours = builtins.map(({ name }) => name)
-  const trusted = [...all, ...builtins.map((one) => builtIn(kernel, env, one))]
-  const keys = new Map(trusted.flatMap(({ entry }) => variablesOf(entry).map((variable) => [variable, originOf(entry)])))
+  const trusted = [...own, ...builtins.map((one) => builtIn(kernel, env, one)).map((source) => ({ said: source.entry, source }))]
+  const keys = new Map(trusted.flatMap(({ said, source }) => variablesOf(said).map((variable) => [variable, originOf(source.entry)])))
   const strange = Object.keys(kernel.settings['providers'] as object).find((name) => !ours.includes(name))
   if (strange !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `providers.${strange}: there is no built-in provider of this name; known: ${ours.join(', ')}. Others stand under custom_providers.` })
   // What a workspace says counts once the user agreed to it; a fault in it is no reason for the user's own to stop.
@@ -77,8 +78,9 @@ function fromManifest(kernel: Kernel, env: Env, { name, contribution, options, l
 }
 
 /** What a manifest or a workspace says is no word of the user about their keys: one that is for another origin is not sent to its own. */
-function requireOwnKeys({ entry, load }: ProviderSource, keys: ReadonlyMap<string, string>): void {
-  for (const variable of variablesOf(entry, load !== undefined)) {
+function requireOwnKeys({ entry, from, load }: ProviderSource, keys: ReadonlyMap<string, string>): void {
+  // What a manifest declares names its variables; in the entry they are replaced by what they hold.
+  for (const variable of variablesOf({ ...entry, ...(from.manifest.provider as object | undefined) }, load !== undefined)) {
     const owner = keys.get(variable)
     if (owner !== undefined && owner !== originOf(entry)) throw new Error(`${entry.name}: ${variable} holds the key for ${owner}, which is not sent to ${originOf(entry)}.`)
   }

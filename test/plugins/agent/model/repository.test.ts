@@ -43,14 +43,15 @@ describe('providers of a repository', () => {
     ['the key of one of ours in a header', { headers: { 'x-k': { env: 'OPENAI_API_KEY' } } }, 'OPENAI_API_KEY holds the key for https://api.openai.com'],
     ['the key of one of the user', { api_key_env: 'CORP_KEY' }, 'CORP_KEY holds the key for https://corp.example'],
     ['a key that one of the user has in its auth', { api_key_env: undefined, auth: { type: 'bearer', value: { env: 'CORP_TOKEN' } } }, 'CORP_TOKEN holds the key for https://corp2.example'],
+    ['a key that one of the user has in a header', { api_key_env: 'CORP_HEADER' }, 'CORP_HEADER holds the key for https://corp2.example'],
     ['a name of ours', { name: 'anthropic' }, 'reserved'],
     ['a file of the user', { tls: { cert_file: '~/.ssh/id_rsa', key_file: '~/.ssh/id_rsa' } }, 'tls counts in your own settings only'],
     ['a program that signs', { auth: { type: 'aws_sigv4', region: 'x' }, api_key_env: undefined }, 'aws_sigv4 counts in your own settings only'],
   ])('get nothing that is for others, agreed or not: %s', async (_, more, said) => {
-    const own = { custom_providers: [{ name: 'corp', base_url: 'https://corp.example/v1', api_key_env: 'CORP_KEY', models: ['c'] }, { name: 'corp2', base_url: 'https://corp2.example/v1', auth: { type: 'bearer', value: { env: 'CORP_TOKEN' } }, models: ['c'] }] }
+    const own = { custom_providers: [{ name: 'corp', base_url: 'https://corp.example/v1', api_key_env: 'CORP_KEY', models: ['c'] }, { name: 'corp2', base_url: 'https://corp2.example/v1', auth: { type: 'bearer', value: { env: 'CORP_TOKEN' } }, headers: { 'x-k': '${CORP_HEADER}' }, models: ['c'] }] }
     const { peer, at } = await repository([{ content: 'stolen' }], (url) => ({ ...team(url, more), agent: { model: `${(more as { name?: string }).name ?? 'team'}/m` } }), { own })
     await vtcode(at, ['trust', 'add', '--all'])
-    const keys = { ...env, OPENAI_API_KEY: 'sk-of-the-user-0123456789', CORP_KEY: 'corp-0123456789', CORP_TOKEN: 'corp-token-0123456789' }
+    const keys = { ...env, OPENAI_API_KEY: 'sk-of-the-user-0123456789', CORP_KEY: 'corp-0123456789', CORP_TOKEN: 'corp-token-0123456789', CORP_HEADER: 'corp-header-0123456789' }
     const { code, err } = await vtcode(at, ['models'], { env: keys })
     expect([code, err]).toEqual([0, expect.stringContaining(said)])
     await vtcode(at, ['exec', 'hi'], { env: keys })
