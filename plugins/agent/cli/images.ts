@@ -47,7 +47,7 @@ async function named(value: string): Promise<string[]> {
 async function bytesOf(file: string): Promise<Buffer | string> {
   if (file === '') return 'a file is missing'
   const opened = await open(resolve(file), O_RDONLY | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => error)
-  if (opened instanceof Error) return opened.code === 'ENOENT' ? 'there is no such file' : `it cannot be opened (${opened.code ?? opened.message})`
+  if (opened instanceof Error) return opened.code === 'ENOENT' ? 'file not found' : `it cannot be opened (${opened.code ?? opened.message})`
   try {
     const found: Stats = await opened.stat()
     if (!found.isFile()) return 'it is no regular file'

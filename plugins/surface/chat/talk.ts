@@ -6,7 +6,7 @@ import { filledPrompt, fitTerminal, interactive, oneLine, promptHelp, promptName
 export const help = `/help shows this, /mode says the mode and /mode auto changes it, /compact [what matters] shortens the conversation,
 /goal <text> goes on until it is met (lines that begin with verify: name commands that prove it), /goal shows it, /goal clear ends it,
 /image <file> gives an image with what you say next, /quit ends.
-While an answer is under way, what you type waits for its end; /steer <text> ends it and goes on with the text. Ctrl-C ends it and gives back what waits.
+While an answer is under way, what you type waits for its end; /steer <text> ends it and continues with the text. Ctrl-C ends it and gives back what waits.
 `
 
 /** What the person says, and what it does to the agent. */

@@ -64,14 +64,14 @@ describe('--image', () => {
     truncateSync(join(at.root, 'big.png'), 100 * 1024 * 1024)
     writeFileSync(join(at.root, 'text.png'), 'text\n')
     writeFileSync(join(at.root, 'bomb.png'), png(1, 1, 0, { width: 50_000, height: 50_000 }))
-    const bad = { 'none.png': 'there is no such file', 'folder.png': 'it is no regular file', 'pipe.png': 'it is no regular file', '/dev/zero': 'it is no regular file', 'big.png': 'it has 104857600 bytes', 'text.png': 'its first bytes', 'bomb.png': '50000 × 50000', 'a.png,': 'a file is missing' }
+    const bad = { 'none.png': 'file not found', 'folder.png': 'it is no regular file', 'pipe.png': 'it is no regular file', '/dev/zero': 'it is no regular file', 'big.png': 'it has 104857600 bytes', 'text.png': 'its first bytes', 'bomb.png': '50000 × 50000', 'a.png,': 'a file is missing' }
     for (const [file, why] of Object.entries(bad)) {
       const ran = await vtcode(at, ['exec', '--image', file, 'what is it'])
       expect(ran, file).toMatchObject({ code: 2, out: '' })
       expect(ran.err, file).toContain('--image ')
       expect(ran.err, file).toContain(why)
     }
-    expect((await vtcode(at, ['ask', '--image', 'none.png', 'what'])).err).toContain('--image none.png: there is no such file')
+    expect((await vtcode(at, ['ask', '--image', 'none.png', 'what'])).err).toContain('--image none.png: file not found')
     expect(peer.asked).toEqual([])
   })
 })
