@@ -1,5 +1,5 @@
 import { inertJson, isObject, type Failure, type JsonObject, type Next, type Result } from '../base/index.js'
-import { isShown, reaches, splitName, type Reader, type Registry, type Slot } from '../registry/index.js'
+import { isShown, ownName, reaches, type Reader, type Registry, type Slot } from '../registry/index.js'
 import { translate } from './alias.js'
 
 /** A slot as somebody calls it: the whole call, or its name alone where there is no input or the name cannot say all of it. */
@@ -90,8 +90,8 @@ function wordsOf(registry: Registry, called: { slot: Slot; alias?: { slot: Slot 
   const shown = (slot: Slot) => isShown(registry, reader, slot)
   const dialects = [called?.alias?.slot.primary.manifest.dialect ?? []].flat()
   const named: Words = (id, how) => {
-    const split = registry.each ? splitName(registry, registry.slots.get(id)!) : undefined
-    if (split === undefined || !registry.slots.get(id)!.info.action) return plainWords(id, how)
+    const split = ownName(registry, reader.apart, registry.slots.get(id)!)
+    if (split === undefined) return plainWords(id, how)
     return { name: split, ...(how.input && !how.alone && { input: how.input }) }
   }
   return (id, how) => {

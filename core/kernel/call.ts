@@ -1,6 +1,6 @@
 import { LazyAbort, deepFreeze, moduleOf, toJson, problem, texts, visibleResult, type Call, type Failure, type JsonObject, type Notice, type Result, type RightsLeft, type SlotInfo } from '../base/index.js'
 import { answerAs, confine, constraintOf, effectsIn, nextFor, placesOf, recordedName, resolve, speak, spell, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
-import { reaches } from '../registry/index.js'
+import { exampleFor, reaches } from '../registry/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
 import { explanation, judge } from './approve.js'
 import { callRights, narrow, type CallRights } from './call_rights.js'
@@ -195,7 +195,8 @@ async function check(calls: Calls, generation: Generation, { slot, raw, alias }:
   if (depth > MAX_DEPTH) throw problem('VT_CALL_DEPTH', { limit: MAX_DEPTH, slot: slot.info.slot })
   calls.workspace.refuseMoved()
   const constraint = constraintOf(generation.settings, slot.info)
-  const { given, input, notices, silent } = await spell(slot, raw, { example: (alias?.slot ?? slot).example, constraint, said: alias?.given, reached: (one) => reaches(generation.registry, rights, one) })
+  const example = exampleFor(generation.registry, rights.apart, alias?.slot ?? slot)
+  const { given, input, notices, silent } = await spell(slot, raw, { example, constraint, said: alias?.given, reached: (one) => reaches(generation.registry, rights, one) })
   const confined = confine(input, slot.shape, calls.workspace)
   const effects = await effectsIn(slot, input)
   let places: Call['places'] | undefined

@@ -39,13 +39,13 @@ export async function createKernel(options: KernelOptions = {}): Promise<Kernel>
     explain: (tool, input, options = {}) => running.caller.explain(tool, input, options),
     list: () => current().services.host.slots(),
     describe: (name) => described(current(), name),
-    tools({ audience, only: tools, lean = false } = {}) {
+    tools({ audience, only: tools, lean = false, apart = false } = {}) {
       const only = [...(running.surroundings.only ?? []), ...(tools ? [{ tools }] : [])]
-      const reader = { ...(audience !== undefined && { lent: { [audience]: true } }), ...(only.length > 0 && { only }) }
+      const reader = { ...(audience !== undefined && { lent: { [audience]: true } }), ...(only.length > 0 && { only }), ...(apart && { apart }) }
       const skills = current().skills().catalogue.some(({ layer }) => layer !== 'builtin')
       return listTools(current().registry, { ...reader, lean, skills }).flatMap((tool) => shown(current(), tool, reader) ?? [])
     },
-    told: (text) => speak(text, wordsFor(current().registry, undefined, { only: running.surroundings.only })),
+    told: (text, how) => speak(text, wordsFor(current().registry, undefined, { ...how, only: running.surroundings.only })),
     mode: (asked) => modeOfCall(current().settings, asked),
     contributions: () => current().registry.infos,
     providers: () => providersOf(current()),

@@ -46,6 +46,8 @@ export interface CallOptions {
   only?: RightsLeft
   /** What the face lends tools of its own, under the name of their audience; opaque to the kernel, and for this call only. */
   lent?: Readonly<JsonObject>
+  /** Texts name an action that only reads by the name of its own that `tools({ apart: true })` lists. */
+  apart?: boolean
   /** Commands run in a sandbox or not at all (`strict`), or without one unless the settings require it (`none`); default: as the settings say. */
   sandbox?: 'strict' | 'none'
   /** Face the call came through, for the record. */
@@ -110,10 +112,13 @@ export interface Kernel {
   explain(tool: string, input?: unknown, options?: CallOptions): Promise<Explanation>
   list(): SlotInfo[]
   describe(tool: string): ToolInfo | undefined
-  /** The tools as a model is shown them: those of everybody and of an `audience`; `only` leaves all other tools and actions out; `lean` shows what most calls need, and the way to the rest. */
-  tools(how?: { audience?: string; only?: readonly string[]; lean?: boolean }): ToolInfo[]
+  /**
+   * The tools as a model is shown them: those of everybody and of an `audience`; `only` leaves all other tools and actions out; `lean` shows what most calls need, and the way to the rest;
+   * `apart` gives what only reads a name beside the tool that also changes.
+   */
+  tools(how?: { audience?: string; only?: readonly string[]; lean?: boolean; apart?: boolean }): ToolInfo[]
   /** A text that names tools as `{slot:tool/action}`, in the words in which a model is shown them; a clause about one that is not shown is left out. */
-  told(text: string): string
+  told(text: string, how?: { apart?: boolean }): string
   contributions(): ContributionInfo[]
   /** Every folder of a plugin that was found, whatever became of what it holds. */
   plugins(): PluginFolder[]

@@ -283,4 +283,16 @@ export function splitName({ tools, routes }: Registry, { info: { slot, tool, act
   return routes.get(name) === slot && !tools.has(name) && name.length <= 64 ? name : undefined
 }
 
+const onlyReads = ({ info: { effects } }: Slot): boolean => effects.length > 0 && effects.every((effect) => effect === 'read')
+
+/** The name of an action as a reader is shown it as a tool of its own: each of them, or apart what only reads in a tool that also writes. */
+export function ownName(registry: Registry, apart: boolean | undefined, slot: Slot): string | undefined {
+  if (slot.info.action === undefined) return undefined
+  const stands = registry.each || (apart && onlyReads(slot) && slotsOf(slot.tool).some(({ info }) => info.effects.includes('write')))
+  return stands ? splitName(registry, slot) : undefined
+}
+
+/** The example of a slot as such a reader calls it. */
+export const exampleFor = (registry: Registry, apart: boolean | undefined, slot: Slot): string => (ownName(registry, apart, slot) ? exampleOf(slot.info, true) : slot.example)
+
 export const slotsOf = (tool: Tool): Slot[] => (tool.only ? [tool.only] : [...tool.actions.values()])

@@ -36,6 +36,8 @@ function shuts(name: string, slot: SlotInfo): boolean {
 export interface Reader {
   readonly lent?: Readonly<JsonObject> | undefined
   readonly only?: readonly RightsLeft[] | undefined
+  /** An action that only reads has a name of its own, beside the tool whose other actions change something. */
+  readonly apart?: boolean | undefined
 }
 
 /** Whether somebody may hear of a slot at all: it belongs to everybody or to their face, and it is left to them. An alias is left where something that it stands for is. */

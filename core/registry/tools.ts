@@ -2,7 +2,7 @@ import { isObject, type Schema, type ToolInfo } from '../base/index.js'
 import { cutText } from '../documents/index.js'
 import { flatten } from './flatten.js'
 import { portable } from './portable.js'
-import { isListed, slotsOf, splitName, type Registry, type Slot, type Tool } from './registry.js'
+import { isListed, ownName, slotsOf, splitName, type Registry, type Slot, type Tool } from './registry.js'
 import { isShown, type Reader } from './rights.js'
 
 /** One tool with everything that is known of it: all its actions behind one flat schema. */
@@ -39,7 +39,7 @@ export function listTools(registry: Registry, listing: ToolListing): readonly To
   if (listing.lent ?? listing.only) return make(registry, listing)
   const known = lists.get(registry) ?? new Map<string, ToolInfo[]>()
   lists.set(registry, known)
-  const key = `${listing.lean} ${listing.skills}`
+  const key = `${listing.lean} ${listing.skills} ${listing.apart === true}`
   const there = known.get(key) ?? make(registry, listing)
   known.set(key, there)
   return there
@@ -64,8 +64,11 @@ function wholeList(registry: Registry, listing: ToolListing): ToolInfo[] {
     const names = registry.each ? told.map((slot) => splitName(registry, slot)) : []
     // A tool whose actions cannot all have a name of their own stays whole.
     if (names.length > 0 && names.every((name) => name !== undefined)) return told.map((slot, at) => plain(names[at]!, slot))
-    const parts = told.map(({ info: { action, input } }) => ({ action: action!, properties: propertiesOf(brief(input)) }))
-    return [grouped(tool, slots, told.map((slot) => `${named(slot)}: ${described(slot).split('\n', 1)[0]}`), parts)]
+    const apart = told.filter((slot) => ownName(registry, listing.apart, slot))
+    const [all, rest] = [slots, told].map((some) => some.filter((slot) => !apart.includes(slot))) as [Slot[], Slot[]]
+    const parts = rest.map(({ info: { action, input } }) => ({ action: action!, properties: propertiesOf(brief(input)) }))
+    const whole = grouped(tool, all, rest.map((slot) => `${named(slot)}: ${described(slot).split('\n', 1)[0]}`), parts)
+    return [...(rest.length > 0 ? [whole] : []), ...apart.map((slot) => standing(registry, slot))]
   })
 }
 
@@ -76,7 +79,11 @@ const MOST_NAMES = 40
 /** In front what manifests name as lean and the tools of others where they are few; at the end the way to the rest, by name. A vocabulary without that stays whole. */
 function leanList(registry: Registry, listing: ToolListing): ToolInfo[] {
   const tools = shownTools(registry, listing)
-  const own = tools.filter(({ told }) => told.some(isLean)).map(({ tool, slots, told }) => leanTool(tool, slots, told.filter(isLean)))
+  const own = tools.filter(({ told }) => told.some(isLean)).flatMap(({ tool, slots, told }) => {
+    const apart = told.filter((slot) => isLean(slot) && ownName(registry, listing.apart, slot))
+    const rest = told.filter((slot) => isLean(slot) && !apart.includes(slot))
+    return [...(rest.length > 0 ? [leanTool(tool, slots.filter((slot) => !apart.includes(slot)), rest)] : []), ...apart.map((slot) => standing(registry, slot))]
+  })
   const forwarder = [...registry.slots.values()].find((slot) => slot.primary.manifest.forwards && isListed(slot))
   if (!forwarder || own.length === 0 || registry.each) return wholeList(registry, listing)
   const foreign = new Set(tools.filter(({ told }) => told.every(({ primary }) => primary.layer !== 'builtin')).map(({ tool }) => tool.name))
@@ -130,6 +137,12 @@ function plain(name: string, slot: Slot): ToolInfo {
   const { info, primary } = slot
   const isOurs = primary.layer === 'builtin'
   return { ...single(name, slot), ...(!isOurs && { description: cutText(described(slot)) }), input: isOurs ? brief(info.input) : portable(info.input) }
+}
+
+/** An action under a name of its own beside its tool, as briefly as there. */
+function standing(registry: Registry, slot: Slot): ToolInfo {
+  const { description, ...info } = plain(splitName(registry, slot)!, slot)
+  return { ...info, description: description.split('\n', 1)[0]! }
 }
 
 type Named = Readonly<Record<string, Schema>>

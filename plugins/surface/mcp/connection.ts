@@ -28,7 +28,7 @@ export interface Run<Answer> {
 /** One call for the client; its answer, or what the client has to be asked first. */
 export async function run<Answer>({ kernel, sdk, server, session, lasting }: ClientConnection, tool: string, input: unknown, context: ServerContext, how: Run<Answer>) {
   const asking = new ClientQuestions(sdk, server, codecOf(sdk), context, lasting)
-  const options: CallOptions = { signal: context.mcpReq.signal, session, surface: how.surface, ...asking.options, ...reporting(context), onLog: logging(context) }
+  const options: CallOptions = { signal: context.mcpReq.signal, session, surface: how.surface, apart: true, ...asking.options, ...reporting(context), onLog: logging(context) }
   const result = await kernel.call(tool, input, options)
   const open = await asking.open(result)
   if (open) void import('../../lib/hooks/index.js').then(({ notify }) => notify(kernel, session, 'permission_prompt', `${tool} waits for an answer of the user.`))

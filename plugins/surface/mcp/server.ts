@@ -42,7 +42,7 @@ export interface ServerOptions extends Showing {
 export function createServer(kernel: Kernel, sdk: Sdk, { session, lasting = true, lean = false, structured = false }: ServerOptions): Server {
   const server = new sdk.Server({ name: 'vtcode', version }, {
     capabilities,
-    instructions: kernel.told(instructions),
+    instructions: kernel.told(instructions, { apart: true }),
     requestState: { verify: (state, context) => codecOf(sdk).verify(state, context) },
     // Answers of people are judged where they are used.
     jsonSchemaValidator: { getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }) },
@@ -71,7 +71,7 @@ function serveTools(connection: ClientConnection, values: StructuredAnswers, lea
   const { kernel, server } = connection
   server.setRequestHandler('tools/list', async ({ params }, { mcpReq }) => {
     await untilSettled(kernel, mcpReq.signal)
-    const { shown, next } = paged(connection, kernel.tools({ lean }).map((tool) => present(tool, values)), params)
+    const { shown, next } = paged(connection, kernel.tools({ lean, apart: true }).map((tool) => present(tool, values)), params)
     return { tools: shown, ...next }
   })
   server.setRequestHandler('tools/call', ({ params: { name, arguments: input = {} } }, context) => {

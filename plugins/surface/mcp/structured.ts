@@ -29,16 +29,17 @@ export class StructuredAnswers {
   wanted(connection: ClientConnection, name: string, { mcpReq }: ServerContext): boolean {
     const asked = (mcpReq._meta as Record<string, unknown> | undefined)?.[ASKS]
     if (asked !== undefined && typeof asked !== 'boolean') throw requestError(connection, `Invalid params: _meta["${ASKS}"] is ${JSON.stringify(asked).slice(0, 80)}; it must be true or false.`)
-    this.#declared ??= new Set(this.#kernel.tools().flatMap((tool) => (tool.output ? [tool.name] : [])))
+    this.#declared ??= new Set(this.#kernel.tools({ apart: true }).flatMap((tool) => (tool.output ? [tool.name] : [])))
     return asked ?? (this.#all || this.#declared.has(name))
   }
 
   /** What a tool says it answers; our own say it to those who ask only. */
   schemaOf({ name, output, actions }: ToolInfo): Schema | undefined {
     if (!this.#all || output) return output
-    if (actions.length === 0) return outputs()[name]
-    const parts = actions.map((action) => outputs()[`${name}/${action}`]).filter((part) => part !== undefined)
-    return parts.length === actions.length ? anyOf(parts) : undefined
+    if (actions.length === 0) return outputs()[name] ?? Object.entries(outputs()).find(([slot]) => slot.replace('/', '_') === name)?.[1]
+    // What is listed apart can be called by this name too.
+    const known = Object.keys(outputs()).filter((slot) => slot.startsWith(`${name}/`))
+    return actions.every((action) => known.includes(`${name}/${action}`)) ? anyOf(known.map((slot) => outputs()[slot]!)) : undefined
   }
 }
 

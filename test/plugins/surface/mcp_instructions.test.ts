@@ -41,7 +41,7 @@ describe('the instructions of our server', () => {
 
   it('say nothing of a tool that the user took away', async () => {
     const { text } = await told(['--allowed-tools', 'unified_file', 'mcp'])
-    expect(text).toContain('unified_file read')
+    expect(text).toContain('unified_file_read')
     expect(text).not.toContain('unified_search')
   })
 })

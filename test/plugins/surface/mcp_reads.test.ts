@@ -1,0 +1,31 @@
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { describe, expect, it } from 'vitest'
+import { tempWorkspace } from 'vtcode/test'
+import { bin, surroundings } from '../../support/program.js'
+
+const eras = [['2025-11-25', {}], ['2026-07-28', { versionNegotiation: { mode: { pin: '2026-07-28' } } }]] as [string, ConstructorParameters<typeof Client>[1]][]
+
+describe.each(eras)('over MCP in revision %s', (_, options) => {
+  it.each([[[]], [['--lean']]])('reading is a tool of its own that says it only reads, beside the one that may destroy %j', async (flags) => {
+    await using made = await tempWorkspace({ 'a.txt': 'hello\n' })
+    const client = new Client({ name: 'test', version: '1' }, options)
+    await client.connect(new StdioClientTransport({ command: process.execPath, args: [bin, 'mcp', ...flags], cwd: made.root, env: surroundings(made), stderr: 'ignore' }))
+    try {
+      const tools = new Map((await client.listTools()).tools.map((tool) => [tool.name, tool]))
+      expect(tools.get('unified_file_read')).toMatchObject({ annotations: { readOnlyHint: true, openWorldHint: false }, inputSchema: { required: ['path'], properties: { path: {}, pages: {} } } })
+      expect(tools.get('unified_file')).toMatchObject({ annotations: { readOnlyHint: false, destructiveHint: true } })
+      expect(tools.get('unified_search')).toMatchObject({ annotations: { readOnlyHint: true } })
+      expect([...tools.keys()].filter((name) => /^unified_.*_/.test(name))).toEqual(['unified_file_read'])
+      const text = async (name: string, args: Record<string, unknown>) => ((await client.callTool({ name, arguments: args })).content as { text: string }[]).map(({ text }) => text).join('\n')
+      expect(await text('unified_file_read', { path: 'a.txt' })).toBe('hello\n')
+      expect(await text('unified_file', { action: 'read', path: 'a.txt' })).toMatch(/^(hello|Same result)/)
+      // Examples and next calls speak the name that is listed, whichever was called.
+      expect(await text('unified_file', { action: 'read' })).toContain('Example: unified_file_read {"path":')
+      expect(await text('unified_file_read', { path: 'a.txt', offset_lines: 9 })).toContain('Next: unified_file_read {"path":"a.txt"')
+      expect(await text('unified_file', { action: 'edit', path: 'a.txt' })).toContain('Example: unified_file {"action":"edit"')
+    } finally {
+      await client.close()
+    }
+  })
+})
