@@ -44,7 +44,7 @@ export const factTable: { readonly [K in Fact['kind']]: { says: string; on_disk:
   message: { says: 'A step of the model with what it cost, the results of all its calls, or a message that no person wrote.', on_disk: 'with the next wait' },
   call_start: { says: 'A call begins: its name, its input, what it can do at worst.', on_disk: 'at once for changes' },
   call_end: { says: 'The result of a call as the model reads it, with its images by their digests, the files it changed, and why it was not applied.', on_disk: 'at once for changes' },
-  compaction: { says: 'The messages before one gave way to a summary; they lie in `history_path`.', on_disk: 'at once' },
+  compaction: { says: 'The messages before one gave way to a summary; they are in `history_path`.', on_disk: 'at once' },
   cleared: { says: 'Old results gave way to a shorter text.', on_disk: 'with the next wait' },
   revert: { says: 'A turn of its own that restores what was before another one.', on_disk: 'at once' },
   mode: { says: 'A person chose the mode of all calls from now on.', on_disk: 'at once' },

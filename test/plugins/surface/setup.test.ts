@@ -135,7 +135,7 @@ describe('vtcode setup', () => {
 
   it('says what is wrong with a link to nothing, and with a file that is nested too deeply', async () => {
     await using made = await tempWorkspace({ '.gemini/settings.json': `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}` })
-    expect((await vtcode(made, ['setup', 'gemini', '--yes'])).stderr).toContain('is left alone: it is nested too deeply.')
+    expect((await vtcode(made, ['setup', 'gemini', '--yes'])).stderr).toContain('is not changed: it is nested too deeply.')
     mkdirSync(join(made.home, '.copilot'))
     symlinkSync(join(made.home, 'nowhere.json'), join(made.home, '.copilot/mcp-config.json'))
     expect(await vtcode(made, ['setup', 'copilot', '--yes'])).toMatchObject({ code: 1, stderr: expect.stringContaining('it is a link to a file that does not exist') })

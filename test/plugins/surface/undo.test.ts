@@ -88,7 +88,7 @@ describe('vtcode undo', () => {
       states.push(tree())
     }
     expect((await undo('--list')).out.split('\n').length).toBe(changes.length + 1)
-    expect(await undo('99')).toMatchObject({ code: 1, err: expect.stringContaining('no change 99') })
+    expect(await undo('99')).toMatchObject({ code: 1, err: expect.stringContaining('Change not found: 99') })
     for (let index = changes.length - 1; index >= 0; index--) {
       expect(await undo(), JSON.stringify(changes[index])).toMatchObject({ code: 0, err: '' })
       expect(tree(), JSON.stringify(changes[index])).toEqual(states[index])

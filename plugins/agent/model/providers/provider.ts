@@ -25,7 +25,7 @@ export function providerSources(kernel: Kernel, env: Env): ProviderSources {
   const trusted = [...own, ...builtins.map((one) => builtIn(kernel, env, one)).map((source) => ({ said: source.entry, source }))]
   const keys = new Map(trusted.flatMap(({ said, source }) => variablesOf(said).map((variable) => [variable, originOf(source.entry)])))
   const strange = Object.keys(kernel.settings['providers'] as object).find((name) => !ours.includes(name))
-  if (strange !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `providers.${strange}: there is no built-in provider of this name; known: ${ours.join(', ')}. Others stand under custom_providers.` })
+  if (strange !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `providers.${strange}: no built-in provider has this name; known: ${ours.join(', ')}. Define others under custom_providers.` })
   // What a workspace says counts once the user agreed to it; a fault in it is no reason for the user's own to stop.
   for (const { read } of declared.filter(({ entry }) => entry.layer === 'workspace')) {
     try {
