@@ -60,7 +60,7 @@ describe('a command that is cancelled after it began', () => {
     await expect.poll(() => existsSync(join(booted.root, 'begun')), { timeout: 20_000, interval: 20 }).toBe(true)
     cancel.abort()
     const result = await pending
-    expect(result).toMatchObject({ ok: false, error: { code: 'VT_CALL_INTERRUPTED', retryable: false, hint: expect.stringContaining('Look at') } })
+    expect(result).toMatchObject({ ok: false, error: { code: 'VT_CALL_INTERRUPTED', retryable: false, hint: expect.stringContaining('Check what was changed') } })
     expect(result).not.toMatchObject({ error: { details: { not_applied: true } } })
   }, 60_000)
 
@@ -127,6 +127,6 @@ describe('a plugin', () => {
     await expect.poll(() => existsSync(join(booted.root, 'stuck')), { timeout: 5000, interval: 10 }).toBe(true)
     await pause(50)
     cancel.abort()
-    expect(await pending).toMatchObject({ ok: false, error: { code: 'VT_CALL_TIMEOUT', retryable: false, hint: expect.stringContaining('look at what is there') } })
+    expect(await pending).toMatchObject({ ok: false, error: { code: 'VT_CALL_TIMEOUT', retryable: false, hint: expect.stringContaining('check what is there') } })
   })
 })

@@ -93,8 +93,8 @@ describe('the tools of a server', () => {
   it('of this very program can be called over pipes', async () => {
     await using other = await tempWorkspace({ 'there.txt': 'over there\n' })
     await using vt = await boot({ ours: { command: process.execPath, args: [program, '--home', other.home, '--workspace', other.root, 'mcp'], cwd: other.root } })
-    matches(await vt.call('mcp__ours__unified_file', { action: 'read', path: 'there.txt' }), { ok: true, text: 'over there\n' })
-    matches(await vt.call('mcp__ours__unified_file', { action: 'read', path: '../x' }), { ok: false, error: { code: 'VT_MCP_TOOL_ERROR' } })
+    matches(await vt.call('mcp__ours__unified_file_read', { path: 'there.txt' }), { ok: true, text: 'over there\n' })
+    matches(await vt.call('mcp__ours__unified_file_read', { path: '../x' }), { ok: false, error: { code: 'VT_MCP_TOOL_ERROR' } })
   })
 
   it('of this very program can be called over HTTP, with a token from the environment', async () => {
@@ -106,7 +106,7 @@ describe('the tools of a server', () => {
     })
     const url = `http://127.0.0.1:${/127\.0\.0\.1:(\d+)\/mcp/.exec(said)![1]}/mcp`
     await using vt = await boot({ far: { url, auth: { type: 'bearer', value: { env: 'FAR_TOKEN' } } } }, {}, { FAR_TOKEN: /Bearer ([\w-]+)/.exec(said)![1]! })
-    matches(await vt.call('mcp__far__unified_file', { action: 'read', path: 'there.txt' }), { ok: true, text: 'over there\n' })
+    matches(await vt.call('mcp__far__unified_file_read', { path: 'there.txt' }), { ok: true, text: 'over there\n' })
     child.kill()
   })
 

@@ -43,7 +43,7 @@ describe('vtcode plugins add', () => {
     expect(await plugins(made, 'add', 'src/acme', '--yes')).toMatchObject({ code: 0, stdout: 'Installed acme.\n' })
     expect(await answer(made)).toEqual({ said: 'hello' })
     expect(lock(made).acme).toMatchObject({ format: 'vtcode', version: '1.0.0', source: { type: 'path' }, tree: expect.stringMatching(/^tree1:sha256-/), files: { 'vtcode.yaml': expect.any(String) } })
-    expect((await plugins(made, 'add', 'src/acme', '--yes')).stderr).toMatch(/there is a plugin acme already/)
+    expect((await plugins(made, 'add', 'src/acme', '--yes')).stderr).toMatch(/the plugin acme exists already/)
   })
 
   it('locks every byte: what changed afterwards does not run, and update puts it right', async () => {
@@ -223,7 +223,7 @@ describe('an archive', () => {
       const hash = createHash('sha256').update(bytes).digest('hex')
       const get = (...words: string[]) => vtcode(made, ['--config', 'web.private_hosts=["127.0.0.1"]', 'plugins', 'add', url, '--name', 'acme', '--yes', ...words])
       expect((await get()).stderr).toMatch(/--sha256/)
-      expect((await get('--sha256', hash.replace(/^./, (c) => (c === '0' ? '1' : '0')))).stderr).toMatch(/not the one that was meant/)
+      expect((await get('--sha256', hash.replace(/^./, (c) => (c === '0' ? '1' : '0')))).stderr).toMatch(/not the expected one/)
       expect((await plugins(made, 'add', url, '--name', 'acme', '--yes', '--sha256', hash)).stderr).toMatch(/127\.0\.0\.1/)
       const { code, stderr } = await get('--sha256', hash)
       expect(code, stderr).toBe(0)
@@ -352,7 +352,7 @@ describe('what a package or a repository says to npm', () => {
     mkdirSync(tools)
     writeFileSync(join(tools, 'npm'), '#!/bin/sh\n{ pwd; ls -A; echo "$npm_config_git"; } >> "$HOME/npm.log"\nexit 1\n', { mode: 0o755 })
     const env = { PATH: `${tools}:${process.env['PATH']}` }
-    expect((await vtcode(made, ['plugins', 'add', 'src/acme', '--deps'], { env })).stderr).toMatch(/nobody is here to agree/)
+    expect((await vtcode(made, ['plugins', 'add', 'src/acme', '--deps'], { env })).stderr).toMatch(/there is no terminal to ask at/)
     expect(existsSync(join(made.home, 'npm.log'))).toBe(false)
     await vtcode(made, ['plugins', 'add', 'src/acme', '--deps', '--yes'], { env })
     await vtcode(made, ['plugins', 'add', 'npm:acme', '--here', '--yes'], { env })
@@ -390,8 +390,8 @@ describe('vtcode plugins remove', () => {
     expect((await plugins(made, 'remove', 'acme', '--data')).code).toBe(0)
     expect(lock(made)).toEqual({})
     expect(await answer(made)).toBe('VT_TOOL_UNKNOWN')
-    expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(/no plugin acme.*`vtcode plugins list` shows/)
-    expect((await plugins(made, 'remove', '..')).stderr).toMatch(/no plugin \.\./)
+    expect((await plugins(made, 'remove', 'acme')).stderr).toMatch(/plugin not found: acme.*`vtcode plugins list` shows/)
+    expect((await plugins(made, 'remove', '..')).stderr).toMatch(/plugin not found: \.\./)
   })
 
   it.each([['of the user', []], ['of the workspace', ['--here']]] as [string, string[]][])('takes away, when told, what its modules and its programs have kept, of a plugin %s', async (_, here) => {
