@@ -19,7 +19,7 @@ function overview(kernel: Kernel, io: Io): number {
   const { bold } = paint(io.stdout, io.env)
   const verbs = kernel
     .contributions()
-    .filter(({ kind, state, verb }) => kind === 'surface' && state === 'active' && verb !== 'help')
+    .filter(({ kind, state }) => kind === 'surface' && state === 'active')
     .map(({ verb, description }) => [`  ${verb}`, oneLine(description ?? '')])
     .sort(([a], [b]) => (a! < b! ? -1 : 1))
   io.stdout.write(`${bold(`vtcode ${version}`)}: a runtime for coding-agent tools

@@ -26,7 +26,7 @@ it.each([
   const { code, err } = await vtcode(place, ['exec', '--session-id', 'ses_a', 'go'], { node: ['--import', faulty(how)] })
   const [report] = reports(place)
   expect(code).toBe(1)
-  expect(err).toContain(`vtcode: error: VT_INTERNAL: This is a fault of the program or of a plugin: on purpose\n  What is known of it is written to ${report};`)
+  expect(err).toContain(`vtcode: error: VT_INTERNAL: This is a fault of the program or of a plugin: on purpose\n  Details are in ${report};`)
   expect(err).not.toContain('    at ')
   expect([readFileSync(report!, 'utf8').split('\n').slice(1, 3), statSync(report!).mode & 0o777]).toEqual([['Error: on purpose', expect.stringContaining('    at ')], 0o600])
   expect((await vtcode(place, ['resume', 'ses_a', '--continue-turn'])).out).toBe('done\n')
