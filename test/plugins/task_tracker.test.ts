@@ -73,6 +73,12 @@ describe('the tracker of a task', () => {
     expect(readFileSync(file, 'utf8')).toContain('- [x] a\n- [ ] b\n  verify:\n')
   })
 
+  it('keeps no secret of the model in its file', async () => {
+    const token = `ghp_${'Ab0'.repeat(12)}`
+    const { at } = await exec([step(track('create', { title: 't', items: [`use ${token}`] })), done], [], { settings: off })
+    expect(readFileSync(join(at.root, '.vtcode/tasks/current_task.md'), 'utf8')).toContain('- [ ] use [redacted:github_token]')
+  })
+
   it('of another session is put aside, whoever brought it', async () => {
     const { at, run } = await exec([step(track('create', { title: 'first', items: ['a'] })), done, step(track('create', { title: 'second', items: ['b'] })), done], [], { settings: off })
     await run(['exec', '--json', 'another'])

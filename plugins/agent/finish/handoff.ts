@@ -1,17 +1,16 @@
-import { sha256, shortLine } from '../../../core/base/index.js'
-import type { OutcomeCode } from '../base/index.js'
-import { outcomeTable } from '../base/index.js'
+import { redactText, sha256, shortLine } from '../../../core/base/index.js'
+import { outcomeTable, type OutcomeCode } from '../base/index.js'
 import type { Conversation } from '../session/index.js'
+import { endingOf, type Decision } from './decide.js'
 import type { FinishState } from './state.js'
 import { archive, taskFile, taskFolder } from './task_folder.js'
 import { itemLines } from './tracker.js'
-import { endingOf, type Decision } from './decide.js'
 
 const file = 'current_blocked.md'
 type Stuck = Exclude<Extract<Decision, { then: 'end' }>['outcome'], 'success'>
 
 /** What somebody needs who goes on with a run that could not finish, as a text. */
-function handoffText({ kernel, session_id, state, providers }: Conversation & { state: FinishState }, outcome: OutcomeCode, says: string): string {
+function handoffText({ kernel, session_id, state, providers }: Conversation & { state: Conversation['state'] & FinishState }, outcome: OutcomeCode, says: string): string {
   const { tracker, verified, failures } = state
   const section = (title: string, lines: readonly string[]): string => `## ${title}\n\n${lines.length > 0 ? lines.join('\n') : '(none)'}\n`
   const ran = verified?.commands.map((one) => `- \`${one.command}\` ${endingOf(one)}`) ?? []
@@ -20,16 +19,16 @@ function handoffText({ kernel, session_id, state, providers }: Conversation & { 
     `---\n${Object.entries(front).map(([key, value]) => `${key}: ${shortLine(value, 4096)}`).join('\n')}\n---\n`,
     section('Blocker Summary', [outcomeTable[outcome].says, ...(tracker ? itemLines(tracker, ({ status }) => status === 'blocked') : [])]),
     section('Current Tracker Snapshot', tracker ? [tracker.title, ...itemLines(tracker)] : []),
-    section('Relevant Paths', (state as unknown as { touched: string[] }).touched.slice(-50).map((path) => `- ${path}`)),
+    section('Relevant Paths', state.touched.slice(-50).map((path) => `- ${path}`)),
     section('Verification Output', [...ran, ...(says === '' ? [] : ['', says])]),
     section('Resume Metadata', [`failures: ${failures.all}`, `resume_command: ${front.resume_command}`]),
   ].join('\n')
 }
 
 /** Writes the handoff of a run that ends without having finished; returns where it lies, or nothing where it could not be written. */
-export async function handOff(thread: Conversation & { state: FinishState }, outcome: Stuck, says: string): Promise<string | undefined> {
+export async function handOff(thread: Conversation & { state: Conversation['state'] & FinishState }, outcome: Stuck, says: string): Promise<string | undefined> {
   const { workspace, session_id, store, providers } = thread
-  const text = handoffText(thread, outcome, says)
+  const text = redactText(handoffText(thread, outcome, says))
   const digest = sha256(text)
   await store.write(`prompts/${digest}`, text)
   await thread.commit({ kind: 'artifact', name: 'blocked', sha256: digest })

@@ -1,4 +1,4 @@
-import { sha256, VtError } from '../../../core/base/index.js'
+import { redactText, sha256, VtError } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
 import { messageOf, type Tracker } from '../base/index.js'
 import { taskFile } from './task_folder.js'
@@ -44,7 +44,7 @@ export class TrackerFile {
   async write(tracker: Tracker): Promise<string | undefined> {
     const path = await taskFile(this.workspace, this.session, file, { claim: true })
     if (path === undefined) return `.vtcode/tasks/${file}`
-    await this.workspace.write(path, Buffer.from(this.whole(trackerText(tracker))), 'anything')
+    await this.workspace.write(path, Buffer.from(this.whole(redactText(trackerText(tracker)))), 'anything')
     return undefined
   }
 
