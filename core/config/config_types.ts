@@ -306,6 +306,8 @@ export type Config = {
     base_url?: string
     api_key_env?: string
     models?: string[]
+    /** Model id to what is true of it. */
+    profiles?: { [name: string]: ConfigProfile }
   } }
   web?: {
     /** Default: `true`. */

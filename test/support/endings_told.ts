@@ -118,9 +118,9 @@ export const told: Record<string, Ending> = {
   },
   'a model that nobody knows': {
     asked: 0,
-    exec: { code: 3, out: '', err: ['vtcode: error: VT_LLM_NO_MODEL: Unknown provider \'nobody\' (model \'nobody/m\').', '  Choose one: --model peer/m. To keep it: agent.model in ~/.vtcode/vtcode.config.yaml; providers of your own go under custom_providers there.'] },
-    ask: { code: 3, out: '', err: ['vtcode: error: VT_LLM_NO_MODEL: Unknown provider \'nobody\' (model \'nobody/m\').', '  Choose one: --model peer/m. To keep it: agent.model in ~/.vtcode/vtcode.config.yaml; providers of your own go under custom_providers there.'] },
-    chat: { code: 3, out: '', err: ['vtcode: error: VT_LLM_NO_MODEL: Unknown provider \'nobody\' (model \'nobody/m\').', '  Choose one: --model peer/m. To keep it: agent.model in ~/.vtcode/vtcode.config.yaml; providers of your own go under custom_providers there.'] },
+    exec: { code: 3, out: '', err: ['vtcode: error: VT_LLM_NO_MODEL: Unknown provider \'nobody\' (model \'nobody/m\').', '  Choose one: --model peer/m. A provider alone stands for its first model: --model peer. To keep it: agent.model in ~/.vtcode/vtcode.config.yaml; providers of your own go under custom_providers there.'] },
+    ask: { code: 3, out: '', err: ['vtcode: error: VT_LLM_NO_MODEL: Unknown provider \'nobody\' (model \'nobody/m\').', '  Choose one: --model peer/m. A provider alone stands for its first model: --model peer. To keep it: agent.model in ~/.vtcode/vtcode.config.yaml; providers of your own go under custom_providers there.'] },
+    chat: { code: 3, out: '', err: ['vtcode: error: VT_LLM_NO_MODEL: Unknown provider \'nobody\' (model \'nobody/m\').', '  Choose one: --model peer/m. A provider alone stands for its first model: --model peer. To keep it: agent.model in ~/.vtcode/vtcode.config.yaml; providers of your own go under custom_providers there.'] },
   },
   'a prompt that a hook refuses': {
     asked: 0,

@@ -156,6 +156,7 @@ export type HarnessEvent =
   | 'model_fallback'
   | 'tool_retry_attempted'
   | 'context_cleared'
+  | 'context_window_assumed'
   | 'limit_reached'
   | 'resumed'
   | 'continuation_started'

@@ -13,7 +13,7 @@ export { chooseComponents, runContexts, type RunContext } from '../components/in
 export { notAppliedLines, progress, reasonOf, summary } from '../events/index.js'
 export { differencesOf, hashesOf, proofOf, readCertificate, runner, type Certificate } from '../finish/index.js'
 export { turnBounds } from '../loop/index.js'
-export { findModel, uncountedModels, listModels, providerShown, signIn, signInOf, signOut } from '../model/index.js'
+export { findModel, modelChoices, uncountedModels, listModels, providerShown, signIn, signInOf, signOut } from '../model/index.js'
 export {
   adoptSession, allSessions, approvalOf, approvalsIn, findSession, homeOfSession, lastSession, listSessions, noteSession, openStore, removeSession, repair, revert, tidy,
   writeApproval, type PendingApproval, type SessionManifest,

@@ -3,6 +3,7 @@ import type { Io, Kernel } from '../../../core/kernel/index.js'
 import { say } from '../../lib/terminal/index.js'
 import { runContextOf, runContexts, type RunContext } from '../components/index.js'
 import type { Agent, AgentOptions } from '../index.js'
+import { pickedModel } from './choose_model.js'
 import { printFailure } from './print_failure.js'
 
 /** Where a verb runs: with a person in front of it or not, and the context that was asked for. */
@@ -16,7 +17,8 @@ export async function withAgent(kernel: Kernel, io: Io, { verb, asked }: VerbCon
   const { createAgent } = await import('../index.js')
   try {
     for (const { code, message } of kernel.diagnostics()) if (/^VT_POLICY_(UNKNOWN_TOOL|NO_MATCH)$/.test(code)) say(io, 'warning', message)
-    const agent = await createAgent(kernel, { env: io.env, io, context: runContextOf(verb, asked, io.env), ...options })
+    const model = options.model ?? (await pickedModel(kernel, io))
+    const agent = await createAgent(kernel, { env: io.env, io, context: runContextOf(verb, asked, io.env), ...options, ...(model !== undefined && { model }) })
     try {
       return await use(agent)
     } finally {

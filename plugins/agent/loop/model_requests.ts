@@ -1,7 +1,7 @@
 import { unlessAborted } from '../../lib/base/index.js'
 import { AgentError } from '../base/index.js'
 import { budgetOf, type PaidConversation } from '../ledger/index.js'
-import { connect, type ModelAnswer, type ModelConnection, type ModelRequest, type RequestContext } from '../model/index.js'
+import { connect, windowKey, type ModelAnswer, type ModelConnection, type ModelRequest, type RequestContext } from '../model/index.js'
 import { imagesIn, loadImages } from '../session/index.js'
 
 const replaceable = new Set(['VT_LLM_REQUEST', 'VT_LLM_RATE_LIMIT', 'VT_LLM_CUT', 'VT_LLM_TIMEOUT', 'VT_LLM_QUOTA'])
@@ -14,8 +14,8 @@ export class ModelRequests {
   private fallback = 0
   /** Models whose server refused images. */
   private readonly blind = new Set<string>()
-  /** Models whose limits the person was told of. */
-  private readonly noticed = new WeakSet<ModelConnection>()
+  /** Models whose limits the person was told of by this process. */
+  private readonly noticed = new Set<string>()
 
   constructor(private readonly thread: PaidConversation) {}
 
@@ -81,15 +81,13 @@ export class ModelRequests {
     return true
   }
 
-  /** Tells a person once per model that its window is a guess. */
+  /** Tells a person once a session and model that its window is a guess: who asked it in an earlier process was told then. */
   private async noticeLimits(): Promise<void> {
-    const { connection } = this.thread
+    const { connection, state } = this.thread
     const { id, facts, sources } = connection.model
-    if (this.noticed.has(connection)) return
-    this.noticed.add(connection)
-    if (sources['context_window'] === 'assumed') {
-      const message = `How much ${id} can hold is not known; ${facts.context_window} tokens are assumed. Set context_window of the provider.`
-      await this.thread.remark('VT_LLM_WINDOW_ASSUMED', message)
-    }
+    if (sources['context_window'] !== 'assumed' || this.noticed.has(id) || state.asked.includes(id)) return
+    this.noticed.add(id)
+    const message = `How much ${id} can hold is not known; ${facts.context_window} tokens are assumed. To say it: ${windowKey(connection.model)}.`
+    await this.thread.harness('context_window_assumed', { message, data: { model: id, context_window: facts.context_window! } })
   }
 }

@@ -16,6 +16,8 @@ export interface ConversationState {
   started: Map<string, FactOf<'call_start'>>
   ended: Map<string, FactOf<'call_end'>>
   segment: FactOf<'segment'> | undefined
+  /** The models that answered, by their ids. */
+  asked: string[]
   /** How many of the messages were there before the turn. */
   earlier: number
   /** Inputs that were taken from the queue. */
@@ -79,11 +81,14 @@ const said: Part<'messages' | 'turn' | 'open' | 'steps' | 'started' | 'ended' | 
   reverted: ['messages'],
 }
 
-const remembered: Part<'compactions' | 'summary' | 'history_path' | 'segment'> = {
-  begin: () => ({ compactions: 0, summary: noSummary, history_path: undefined, segment: undefined }),
+const remembered: Part<'compactions' | 'summary' | 'history_path' | 'segment' | 'asked'> = {
+  begin: () => ({ compactions: 0, summary: noSummary, history_path: undefined, segment: undefined, asked: [] }),
   on: {
     segment(state, fact) {
       state.segment = fact
+    },
+    message({ asked, segment }, { message }) {
+      if (segment && message.role === 'assistant' && !asked.includes(segment.model)) asked.push(segment.model)
     },
     compaction(state, { summary, history_path }) {
       state.compactions += 1

@@ -4,9 +4,20 @@ import { askAlone, oneLine, paint } from './terminal.js'
 /** Puts questions to the person at the terminal, one after the other, on stderr; Escape and Ctrl-C decline them all. */
 export const asker = (terminal: Io): Asker => (questions, signal) => askAlone(terminal, (io) => ask(io, questions, signal))
 
+/** One of some values, chosen by a person; `undefined` for Escape and Ctrl-C. */
+export const pickOne = <T extends string>(terminal: Io, message: string, options: readonly { value: T; label: string; hint?: string }[], initialValue?: T): Promise<T | undefined> =>
+  askAlone(terminal, async (io) => {
+    const { isCancel, select } = await import('@clack/prompts')
+    const rows = options.map(({ value, label, hint }) => ({ value: value as string, label: oneLine(label), ...(hint && { hint: oneLine(hint) }) }))
+    const chosen = await select({ ...streams(io), message, options: rows, ...(initialValue !== undefined && { initialValue: initialValue as string }) })
+    return isCancel(chosen) ? undefined : (chosen as T)
+  })
+
+const streams = (io: Io, signal = io.signal) => ({ input: io.stdin as NodeJS.ReadStream, output: (io.screen ?? io.stderr) as NodeJS.WriteStream, signal })
+
 async function ask(io: Io, questions: readonly Question[], signal: AbortSignal): Promise<Answers | undefined> {
   const { isCancel, select, text } = await import('@clack/prompts')
-  const common = { input: io.stdin as NodeJS.ReadStream, output: (io.screen ?? io.stderr) as NodeJS.WriteStream, signal: AbortSignal.any([signal, io.signal]) }
+  const common = streams(io, AbortSignal.any([signal, io.signal]))
   const answers: Answers = {}
   for (const question of questions) {
     const message = messageOf(question, io)

@@ -158,6 +158,8 @@ export interface ProviderSource {
   options: Readonly<JsonObject>
   /** One of ours, whose models the snapshot knows. */
   builtin: boolean
+  /** Where its settings stand, as in `custom_providers[0]`. */
+  key: string
   /** Makes the provider, where a module does. */
   load?: Provider['load']
 }

@@ -72,10 +72,16 @@ export function buildModel(source: ProviderSource, name: string): Model {
   }
 }
 
+/** Where the settings say how much a model holds. */
+export const windowKey = ({ name, source: { key, builtin, from } }: Model): string =>
+  `${key}.profiles.${JSON.stringify(name)}.context_window in ${builtin ? 'your settings' : from.file}`
+
 interface Snapshot {
   as_of: string
-  /** Provider to the model that is asked where nobody has chosen one. */
-  first: Record<string, string>
+  /** Where its facts come from. */
+  source: string
+  /** Provider to the models to choose from where nobody has chosen one; the first is asked where nobody can be asked. */
+  first: Record<string, string[]>
   models: Record<string, ModelFacts>
 }
 let read: Snapshot | undefined

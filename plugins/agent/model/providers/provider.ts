@@ -64,17 +64,18 @@ function fromSettings(kernel: Kernel, env: Env, declared: ProviderEntry, index: 
   const entry = foreign ? declared : expanded(kernel, env, declared, from, place)
   const wrong = reserved.has(entry.name) ? `name '${entry.name}' is reserved; choose another.` : entryFault(entry)
   if (wrong !== undefined) throw problem('VT_CONFIG_INVALID', { problem: `${place()}: ${wrong}` })
-  return { entry, from, options: {}, builtin: false }
+  return { entry, from, options: {}, builtin: false, key: `custom_providers[${index}]` }
 }
 
 function fromManifest(kernel: Kernel, env: Env, { name, contribution, options, load }: Provider): ProviderSource {
   if (reserved.has(name)) throw new Error(`name '${name}' is reserved; choose another.`)
   const declared = contribution.manifest.provider as ProviderEntry | undefined
-  if (!declared) return { entry: { name, api_format: 'module' }, from: contribution, options, builtin: false, load }
+  const made = { from: contribution, options, builtin: false, key: 'provider' }
+  if (!declared) return { entry: { name, api_format: 'module' }, ...made, load }
   const entry = contribution.layer === 'workspace' ? declared : expanded(kernel, env, declared, contribution, () => name)
   const wrong = entryFault(entry)
   if (wrong !== undefined) throw new Error(wrong)
-  return { entry, from: contribution, options, builtin: false }
+  return { entry, ...made }
 }
 
 /** What a manifest or a workspace says is no word of the user about their keys: one that is for another origin is not sent to its own. */
@@ -104,7 +105,7 @@ function builtIn(kernel: Kernel, env: Env, { name, contribution, options }: Prov
   const base_url = elsewhere || changes?.base_url || declared.base_url!
   const wrong = addressFault(base_url)
   if (wrong) throw problem('VT_CONFIG_INVALID', { problem: `${elsewhere ? variable : `providers.${name}`}: ${wrong}` })
-  return { entry: { ...declared, ...changes, base_url }, from: contribution, options, builtin: true }
+  return { entry: { ...declared, ...changes, base_url }, from: contribution, options, builtin: true, key: `providers.${name}` }
 }
 
 /** The settings as somebody who says things. */
@@ -161,16 +162,17 @@ export function uncountedModels(kernel: Kernel, env: Env): string[] {
 
 function modelOf(kernel: Kernel, env: Env, id: string | undefined): Model {
   const { all } = providerSources(kernel, env)
-  const ready = all.filter((source) => isReady(source, env) && (!source.builtin || keyVariable(source.entry) !== undefined))
+  const ready = askable(all, env)
   if (!id) return onlyModel(ready)
   const [provider = '', ...rest] = id.split('/')
   const source = all.find(({ entry }) => entry.name === provider)
   // A model's own name may hold a slash, as those of OpenRouter do.
-  const owners = source ? [] : ready.filter((one) => knownModels(one).includes(id))
+  const having = (sources: ProviderSource[]) => (source ? [] : sources.filter((one) => knownModels(one).includes(id)))
+  const owners = having(ready).length > 0 ? having(ready) : having(all)
   if (owners.length === 1) return buildModel(owners[0]!, id)
   if (owners.length > 1) throw new AgentError('VT_LLM_NO_MODEL', `Several providers have '${id}'.`, { hint: `Say which: ${owners.map(({ entry }) => `--model ${entry.name}/${id}`).join(', ')}` })
   if (!source) throw new AgentError('VT_LLM_NO_MODEL', `Unknown provider '${provider}' (model '${id}').`, ready.length > 0 ? { hint: choices(ready) } : {})
-  const name = rest.join('/') || firstModel(source)
+  const name = rest.join('/') || firstModels(source)[0]
   if (!name) throw new AgentError('VT_LLM_NO_MODEL', `The provider '${provider}' names no model: say ${provider}/<model>.`)
   return buildModel(source, name)
 }
@@ -179,20 +181,33 @@ function modelOf(kernel: Kernel, env: Env, id: string | undefined): Model {
 function onlyModel(ready: ProviderSource[]): Model {
   const [source] = ready
   if (!source) throw new AgentError('VT_LLM_NO_MODEL', 'No model is chosen, no provider is configured, and no key of a known one is in the environment.')
-  const name = firstModel(source)
+  const [name] = firstModels(source)
   if (ready.length > 1 || !name) throw new AgentError('VT_LLM_NO_MODEL', `No model is chosen. Providers that can be asked: ${ready.map(({ entry }) => entry.name).join(', ')}.`, { hint: choices(ready) })
   return buildModel(source, name)
 }
 
 /** What to say, and where to keep it. */
 function choices(ready: ProviderSource[]): string {
-  const flags = ready.map((source) => `--model ${source.entry.name}/${firstModel(source) ?? '<model>'}`)
-  return `Choose one: ${flags.join(', ')}. To keep it: agent.model in ~/.vtcode/vtcode.config.yaml; providers of your own go under custom_providers there.`
+  const flags = ready.map((source) => `--model ${source.entry.name}/${firstModels(source)[0] ?? '<model>'}`)
+  const alone = ready.find((source) => firstModels(source).length > 0)
+  const short = alone ? ` A provider alone stands for its first model: --model ${alone.entry.name}.` : ''
+  return `Choose one: ${flags.join(', ')}.${short} To keep it: agent.model in ~/.vtcode/vtcode.config.yaml; providers of your own go under custom_providers there.`
 }
 
-/** What an entry names as its model, else the one that we would take, else the first that it lists. */
-const firstModel = (source: ProviderSource): string | undefined =>
-  source.entry.model ?? (source.builtin ? snapshot().first[source.entry.name] : undefined) ?? knownModels(source)[0]
+/** Those that can be asked by what is known: of the servers of this machine nobody knows whether they run. */
+const askable = (all: ProviderSource[], env: Env): ProviderSource[] =>
+  all.filter((source) => isReady(source, env) && (!source.builtin || keyVariable(source.entry) !== undefined))
+
+/** What an entry names as its model, else those that we would take, else what it lists. */
+function firstModels(source: ProviderSource): string[] {
+  const ours = source.builtin ? snapshot().first[source.entry.name] : undefined
+  return source.entry.model === undefined ? (ours ?? knownModels(source)) : [source.entry.model]
+}
+
+const mostOfOne = 3
+/** The models to choose from where nobody has chosen one: a few of each provider that can be asked, by their ids. */
+export const modelChoices = (kernel: Kernel, env: Env): Model[] =>
+  askable(providerSources(kernel, env).all, env).flatMap((source) => firstModels(source).slice(0, mostOfOne).map((name) => buildModel(source, name)))
 
 /** An entry of a workspace as the question about it shows it. */
 export function providerShown(entry: ProviderEntry): string {

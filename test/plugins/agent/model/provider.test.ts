@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { tempWorkspace } from 'vtcode/test'
 import { serve } from '../../../support/server.js'
-import { harness, hold, items, scene } from '../../../support/inside.js'
-import { call, formats, home, settingsFor, startPeer, vtcode } from '../../../support/peer.js'
+import { harness, hold, scene } from '../../../support/inside.js'
+import { call, eventsOf, formats, home, settingsFor, startPeer, vtcode } from '../../../support/peer.js'
 
 const whole = `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content: 'ok' }, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`
 const answering = async (text = whole) => hold(await serve((_, response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text)))
@@ -260,14 +260,29 @@ it('a package of the user is taken from their folder, with their options, and it
   expect(server.seen.map(({ path, headers }) => [path, headers['x-acme']])).toEqual([['/x/north3', 'Key mine-0123456789']])
 })
 
-it('an unknown context window is assumed, and one notice says so', async () => {
+it('an unknown context window is assumed; it is said once a session, also when that is resumed, with the key that says it', async () => {
   const two = [{ toolCalls: [call('unified_search', { action: 'list' })] }, { content: 'ok' }]
-  const s = await scene(two)
-  await s.run()
-  expect(items(s.events, 'error')).toMatchObject([{ code: 'VT_LLM_WINDOW_ASSUMED', message: expect.stringContaining('128000') }])
-  const known = await scene(two, { provider: { context_window: 64_000 } })
-  await known.run()
-  expect(items(known.events, 'error')).toEqual([])
+  const peer = hold(await startPeer([...two, ...two, ...two]))
+  const at = hold(await home(peer))
+  const said = async (words: string[]) => eventsOf((await vtcode(at, ['exec', '--json', ...words])).out).filter(({ type, item }) => type === 'item.completed' && item.event === 'context_window_assumed').map(({ item }) => item)
+  const file = join(at.home, '.vtcode/vtcode.config.json')
+  const message = `How much peer/m can hold is not known; 128000 tokens are assumed. To say it: custom_providers[0].profiles."m".context_window in ${file}.`
+  expect(await said(['hi'])).toMatchObject([{ type: 'harness', message }])
+  expect(await said(['--continue', 'more'])).toEqual([])
+  // The key that was named is one that counts.
+  const settings = JSON.parse(readFileSync(file, 'utf8'))
+  settings.custom_providers[0].profiles = { m: { context_window: 64_000 } }
+  writeFileSync(file, JSON.stringify(settings))
+  expect(await said(['hi'])).toEqual([])
+})
+it('the window of a model that the table of a built-in provider lacks is said in the settings', async () => {
+  const peer = hold(await startPeer([{ content: 'a' }, { content: 'b' }]))
+  const at = hold(await home(peer))
+  const env = { ANTHROPIC_API_KEY: 'x'.repeat(20), ANTHROPIC_BASE_URL: `${peer.url}/v1` }
+  const said = async () => eventsOf((await vtcode(at, ['exec', '--json', '--model', 'anthropic/claude-next', 'hi'], { env })).out).filter(({ type, item }) => type === 'item.completed' && item.event === 'context_window_assumed')
+  expect(await said()).toMatchObject([{ item: { message: expect.stringContaining('providers.anthropic.profiles."claude-next".context_window in your settings.') } }])
+  writeFileSync(join(at.home, '.vtcode/vtcode.config.json'), JSON.stringify({ providers: { anthropic: { profiles: { 'claude-next': { context_window: 64_000 } } } } }))
+  expect(await said()).toEqual([])
 })
 
 describe('a difference of a server from its format', () => {

@@ -1,0 +1,36 @@
+import { homeOf } from '../../../core/config/index.js'
+import type { Io, Kernel } from '../../../core/kernel/index.js'
+import { difference, settingsDraft, settingsFile, writeDraft } from '../../lib/own_files/index.js'
+import { interactive, oneLine, pickOne, say } from '../../lib/terminal/index.js'
+import { agentSettings, messageOf } from '../base/index.js'
+import { modelChoices, type Model } from '../model/index.js'
+
+/**
+ * The model that a person at the terminal picks where nobody has said one and several providers can be asked; their settings keep it. `undefined`
+ * where there is nothing to ask, nobody to ask, or no answer.
+ */
+export async function pickedModel(kernel: Kernel, io: Io): Promise<string | undefined> {
+  if ((io.env['VTCODE_MODEL'] ?? agentSettings(kernel).agent.model) !== undefined || !interactive(io)) return undefined
+  const choices = modelChoices(kernel, io.env)
+  if (new Set(choices.map(({ entry }) => entry.name)).size < 2) return undefined
+  const id = await pickOne(io, 'Which model?', choices.map((model) => ({ value: model.id, label: model.id, hint: aboutModel(model) })))
+  if (id !== undefined) await keepModel(id, io)
+  return id
+}
+
+/** What a person who picks a model wants to know of it. */
+export function aboutModel({ facts: { context_window, cost }, sources }: Model): string {
+  const window = sources['context_window'] === 'assumed' ? [] : [`${Math.round(context_window! / 1000)}k tokens`]
+  return [...window, ...(cost ? [`${cost.input} / ${cost.output} USD per million`] : [])].join(', ')
+}
+
+async function keepModel(id: string, io: Io): Promise<void> {
+  const file = settingsFile(homeOf({ env: io.env }))
+  try {
+    const draft = await settingsDraft(file, { 'agent.model': id })
+    io.stderr.write(difference(draft, { ...io, stdout: io.stderr }))
+    writeDraft(draft)
+  } catch (error) {
+    say(io, 'warning', `${oneLine(file)} is not changed: ${messageOf(error)}. To keep the choice, say it there: agent: { model: ${id} }`)
+  }
+}

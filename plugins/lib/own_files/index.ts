@@ -1,0 +1,2 @@
+export { difference, ownText, requireWithin, writeDraft, type FileDraft } from './draft.js'
+export { settingsDraft, settingsFile } from './settings.js'
