@@ -88,6 +88,7 @@ export const codes = {
   VT_PLUGIN_UNTRUSTED: ['{id} comes with the workspace and may run code; it is not trusted yet.', 'Look at it and agree with `vtcode trust`.'],
   VT_PLUGIN_LOCK: ['{id} {problem}.', '{way}'],
   VT_PLUGIN_ENGINE: ['{id} works with vtcode {range}; this is {version}.', 'Update the plugin, or the program.'],
+  VT_PLUGIN_KEPT: ["A workspace takes away tools only: its {patterns} does not take away {ids}.", 'To take away what guards you, name it under `plugins.disable` in ~/.vtcode/vtcode.config.yaml.'],
   VT_PLUGIN_REQUIRES: ['{id} needs {needs}.', 'Install what is missing, or remove the plugin.'],
   VT_COMPACT_IGNORED: ['The compactor {id} was skipped: {reason}.', 'The result is complete; see `vtcode doctor`.'],
   VT_CONFIG_INVALID: ['{problem}', 'Fix the file; `vtcode config validate` checks it.'],

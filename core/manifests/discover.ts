@@ -228,14 +228,24 @@ export async function setAsideUnfit(found: Discovery, surroundings: RequirementS
 /** What a workspace may take away of others: tools. What judges, shortens, blots out, serves others or is a face of the program stays. */
 const tools: readonly Kind[] = ['action', 'resource', 'prompt']
 
-/** Takes away what the settings exclude; a workspace takes away tools only, and no override of the user. */
+/** Takes away what the settings exclude; a workspace takes away tools only, and no override of the user. What stays all the same is told. */
 function remove(found: Discovery, removals: Removal[]): void {
+  const kept = new Map<string, { patterns: Set<string>; ids: Set<string> }>()
   found.contributions = found.contributions.filter((contribution) => {
     const { id, kind, layer, stage } = contribution
     const guarded = layer !== 'workspace' && (!tools.includes(kind) || stage === 'override')
-    const removal = removals.find((removal) => fits(removal.pattern, id) && !(removal.layer === 'workspace' && guarded))
-    if (!removal) return true
-    found.invalid.push(infoOf(contribution, 'inactive', `taken away by '${removal.pattern}' in the settings`))
-    return false
+    const fitting = removals.filter(({ pattern }) => fits(pattern, id))
+    const removal = fitting.find((one) => !(one.layer === 'workspace' && guarded))
+    for (const { pattern, file } of removal ? [] : fitting) {
+      const { patterns, ids } = kept.get(file) ?? { patterns: new Set(), ids: new Set() }
+      kept.set(file, { patterns: patterns.add(pattern), ids: ids.add(id) })
+    }
+    if (removal) found.invalid.push(infoOf(contribution, 'inactive', `taken away by '${removal.pattern}' in the settings`))
+    return !removal
   })
+  for (const [file, { patterns, ids }] of kept) {
+    found.diagnostics.push(report('VT_PLUGIN_KEPT', { patterns: firstOf([...patterns].map((one) => `'${one}'`)), ids: firstOf([...ids]) }, [file], 'warning'))
+  }
 }
+
+const firstOf = (names: readonly string[]): string => (names.length > 4 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', '))

@@ -34,6 +34,8 @@ export interface ManifestSource extends ManifestPlace {
 export interface Removal {
   pattern: string
   layer: Layer
+  /** The file that says so, or another source. */
+  file: string
 }
 export interface ManifestLocations {
   sources: ManifestSource[]
@@ -53,8 +55,9 @@ export const precedence: readonly Layer[] = ['builtin', 'admin', 'call', 'user',
 export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode', loaded, skills = [] }: DiscoverOptions): ManifestLocations {
   const diagnostics: Diagnostic[] = []
   const plugins = (loaded.settings['plugins'] ?? {}) as { enabled?: boolean; workspace?: string; disable?: string[] }
-  const originOf = (path: string) => loaded.origins.find((origin) => origin.path === path)
-  const removals: Removal[] = (plugins.disable ?? []).map((pattern) => ({ pattern, layer: originOf('plugins.disable')?.layer ?? 'user' }))
+  const origins = new Map(loaded.origins.map((origin) => [origin.path, origin]))
+  // Layers extend this list: whoever said the last item has not said the others.
+  const removals: Removal[] = (plugins.disable ?? []).map((pattern, index) => removal(pattern, origins.get(`plugins.disable.${index}`)))
   const builtin: ManifestSource[] = []
   const entries: ManifestSource[] = []
   const own = [join(home, 'plugins'), join(user, '.agents', 'plugins')]
@@ -66,10 +69,10 @@ export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode'
       builtin.push(builtinSource)
       continue
     }
-    const origin = originOf(`manifests.${index}`)
+    const origin = origins.get(`manifests.${index}`)
     const layer = origin?.layer ?? 'call'
     const base = origin && isAbsolute(origin.file) ? dirname(origin.file) : workspace
-    if (entry.from.startsWith('!')) removals.push({ pattern: entry.from.slice(1), layer })
+    if (entry.from.startsWith('!')) removals.push(removal(entry.from.slice(1), origin))
     else {
       const path = pathOf(entry.from, { base, user })
       looked.push(...(path === undefined ? [] : [path]))
@@ -101,6 +104,8 @@ export function manifestLocations({ workspace, home, user, admin = '/etc/vtcode'
   nameApart(sources, diagnostics)
   return { sources, removals, diagnostics, looked: [...looked, ...skills.map(({ folder }) => folder)] }
 }
+
+const removal = (pattern: string, origin: Origin | undefined): Removal => ({ pattern, layer: origin?.layer ?? 'call', file: origin?.file ?? 'options' })
 
 /** The servers that a workspace lists for every program. */
 function serverFile(workspace: string, settings: Settings): ManifestSource[] {

@@ -19,9 +19,9 @@ const put = (path: string, text: string) => {
 const atHome = (path: string, text: string) => put(join(space.home, path), text)
 
 /** What is found under the settings as the files say them; built-ins left out. */
-async function find(admin = join(space.home, 'etc'), path = process.env['PATH']) {
+async function find(admin = join(space.home, 'etc'), path = process.env['PATH'], config: object = {}) {
   const places = { workspace: space.root, home: join(space.home, '.vtcode'), user: space.home, admin, env: { PATH: path } }
-  const loaded = await loadSettings({ ...places, trusted: () => true })
+  const loaded = await loadSettings({ ...places, config, trusted: () => true })
   const { contributions, invalid, diagnostics } = await discoverManifests({ ...places, loaded })
   return {
     ids: contributions.filter(({ layer }) => layer !== 'builtin').map(({ id, layer }) => `${id} ${layer}`),
@@ -185,6 +185,17 @@ describe('an entry of manifests', () => {
     atHome('.vtcode/vtcode.config.yaml', "plugins: { disable: ['own:*'] }")
     await space.write('vtcode.config.yaml', '')
     expect((await find()).ids).toEqual([])
+  })
+  it('takes them away for the one who said so, whatever others add to the list, and tells what a workspace named and stays', async () => {
+    for (const name of ['own', 'more']) atHome(`.vtcode/plugins/${name}/vtcode/p.yaml`, 'name: p\nkind: policy\nrules: {}')
+    atHome('.vtcode/vtcode.config.yaml', "plugins: { disable: ['own:p'] }")
+    for (const said of ["plugins: { disable: ['more:*', '*:p', 'builtin:permission'] }", "manifests: ['!more:*', '!*:p', '!builtin:permission']"]) {
+      await space.write('vtcode.config.yaml', said)
+      expect(await find()).toMatchObject({ ids: ['more:p user'], said: ['VT_PLUGIN_KEPT ./vtcode.config.yaml'], diagnostics: [{ severity: 'warning', message: expect.stringMatching(/'more:\*'.*more:p/) }] })
+      // What the user adds for one run does not speak for the workspace.
+      const { contributions } = await find(undefined, undefined, { plugins: { disable: ['nothing:x'] } })
+      expect(contributions.map(({ id }) => id)).toEqual(expect.arrayContaining(['more:p', 'builtin:permission']))
+    }
   })
 })
 
