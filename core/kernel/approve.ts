@@ -32,7 +32,7 @@ function refusal(run: CallRun, verdict: Verdict, answer?: Reply): Failure {
   // `refused` records that a person said no, so that the same question is not put again.
   const refused = answer?.decision === 'deny'
   const details: JsonObject = { not_applied: true, ...(refused && { refused }), ...verdict.details }
-  const way = answer?.followup ? `The user says: ${inert(answer.followup)}` : verdict.hint
+  const way = answer?.followup ? `The user says: ${inert(answer.followup)}` : (answer?.unanswered ?? verdict.hint)
   return failed(code, { reason, way }, { details, ...(verdict.next && { next: verdict.next }) })
 }
 
@@ -62,11 +62,12 @@ async function approval(request: Approval, { options, cancel }: CallRun): Promis
   }
   if (cancel.aborted || answer === undefined) return undefined
   if (typeof answer !== 'object' || answer === null) return { decision: answer === true ? 'allow' : 'deny' }
-  const { decision, scope, followup } = answer
+  const { decision, scope, followup, unanswered } = answer
   return {
     decision: decision === 'allow' || decision === 'deny' ? decision : 'cancel',
     scope: scope === 'session' || scope === 'always' ? scope : 'once',
     ...(followup !== undefined && { followup }),
+    ...(unanswered !== undefined && { unanswered }),
   }
 }
 

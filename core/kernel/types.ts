@@ -53,8 +53,11 @@ export interface CallOptions {
   /** Face the call came through, for the record. */
   surface?: string
 }
-/** A word, or the whole answer; a scope counts for what `covers` said, and `followup` is told to the caller. */
-export type Approved = boolean | undefined | { decision: 'allow' | 'deny' | 'cancel'; scope?: 'once' | 'session' | 'always'; followup?: string }
+/**
+ * A word, or the whole answer; a scope counts for what `covers` said, and `followup` is told to the caller as the user's words,
+ * `unanswered` as why a no is nobody's.
+ */
+export type Approved = boolean | undefined | { decision: 'allow' | 'deny' | 'cancel'; scope?: 'once' | 'session' | 'always'; followup?: string; unanswered?: string }
 /** What the policies say about a call that is not made. */
 export interface Explanation {
   call?: { slot: string; alias?: string; input: JsonObject; effects: readonly Effect[] }

@@ -36,9 +36,9 @@ export class DeferredApprovals {
     const { clock } = providers
     for (;;) {
       const now = await approvalOf(workspace, token)
-      if (!now) return { decision: 'deny', followup: 'The question was taken away.' }
+      if (!now) return { decision: 'deny', unanswered: 'The question was taken away before anybody answered.' }
       if (now.answer) return now.answer
-      if (clock.now() >= Date.parse(expires_at)) return { decision: 'deny', followup: `Nobody answered within ${this.settings.timeout_secs} s.` }
+      if (clock.now() >= Date.parse(expires_at)) return { decision: 'deny', unanswered: `Nobody answered within ${this.settings.timeout_secs} s.` }
       await clock.sleep(every_ms, signal)
     }
   }

@@ -61,7 +61,11 @@ it('a no is told to the model with its reason', async () => {
 it('that nobody answered is told to the model, and what is no question is said', async () => {
   const place = await scene([step, { content: 'done' }, { content: 'nobody there' }], { timeout_secs: 1 })
   const late = await vtcode(place, ['exec', '--mode', 'ask', '--json', 'go'])
-  expect([late.code, late.out.includes('Nobody answered within 1 s.')]).toEqual([1, true])
+  expect([late.code, late.out.includes('Nobody answered within 1 s.'), late.out.includes('The user says')]).toEqual([1, true, false])
+  // It counts as a no, not as something that somebody said.
+  const events = late.out.trim().split('\n').map((line) => JSON.parse(line) as { type: string; decision?: string; outcome?: string })
+  expect(events.filter(({ type }) => type === 'permission.resolved').map(({ decision }) => decision)).toEqual(['deny'])
+  expect(late.out).toContain('"outcome":"permission_rejected"')
   for (const name of ['x', '../../x', 'f'.repeat(32)]) expect(await vtcode(place, ['approvals', 'approve', name])).toMatchObject({ code: 1, err: expect.stringContaining('Nothing is pending') })
   writeFileSync(join(place.root, '.vtcode/approvals', `${'a'.repeat(32)}.json`), '{"token":')
   expect(await waiting(place)).toEqual([])
