@@ -69,6 +69,28 @@ export async function settingsInFile(file: string, workspace: string): Promise<r
   return 'refused' in answer ? undefined : settingsIn(answer.output, dirname(file)).map((setting) => ({ ...setting, scope: 'local' }))
 }
 
+const knownFiles = new Map<string, { settings: GitSetting[]; state: string }>()
+const mostKnownFiles = 5000
+
+/** The same of many files, which one git reads at once; each is kept for as long as it stays the same. What one includes stands there as that. */
+export async function keptSettings(files: readonly string[], workspace: string): Promise<Map<string, readonly GitSetting[]> | { refused: string }> {
+  const began = BigInt(Date.now()) * 1_000_000n
+  const states = new Map(files.map((file) => [file, fileState(file)]))
+  const fresh = files.filter((file) => knownFiles.get(file)?.state !== states.get(file))
+  const read = new Map<string, GitSetting[]>(fresh.map((file) => [file, []]))
+  if (fresh.length > 0) {
+    const answer = await askGit([...fresh.flatMap((file) => ['-c', `include.path=${file}`]), 'config', ...listing], workspace, workspace)
+    if ('refused' in answer) return answer
+    for (const setting of settingsIn(answer.output, workspace)) if (setting.scope === 'command' && setting.file !== undefined) read.get(setting.file)?.push({ ...setting, scope: 'local' })
+  }
+  if (knownFiles.size + fresh.length > mostKnownFiles) knownFiles.clear()
+  for (const [file, settings] of read) {
+    const stat = bigStat(file)
+    if (stat && began - stat.ctimeNs > tick_ns && fileState(file) === states.get(file)) knownFiles.set(file, { settings, state: states.get(file)! })
+  }
+  return new Map(files.map((file) => [file, read.get(file) ?? knownFiles.get(file)?.settings ?? []]))
+}
+
 /** The first folder, from here upwards, in which git may find anything. */
 function nearestTo(folder: string): string | undefined {
   if (isThere(join(folder, '.git')) || isGitFolder(folder)) return folder
@@ -76,7 +98,7 @@ function nearestTo(folder: string): string | undefined {
 }
 
 /** What git would wait at when it opens it: a pipe or a device among the files that it reads first, by its name. */
-function specialFile(folder: string): string | undefined {
+export function specialFile(folder: string): string | undefined {
   const { path, common } = isGitFolder(folder) ? named(folder) : (gitFolderAt(folder) ?? named(join(folder, '.git')))
   const files = [join(folder, '.git'), ...new Set([path, common].flatMap((place) => ['HEAD', 'commondir', 'config', 'config.worktree', 'packed-refs'].map((name) => join(place, name))))]
   const special = files.find((file) => isSpecial(bigStat(file)))

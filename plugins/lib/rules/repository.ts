@@ -2,7 +2,7 @@ import { existsSync, lstatSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { inside } from '../../../core/base/index.js'
 import type { Workspace } from '../../../core/workspace/index.js'
-import { entriesOf, indexFacts, leadsOut, misplaced, realPathOf, repositoryAt, settingsInFile, type GitSetting, type Repository } from '../git/index.js'
+import { entriesOf, indexFacts, innerRepositories, isThere, leadsOut, misplaced, realPathOf, repositoryAt, settingsInFile, type GitSetting, type Repository } from '../git/index.js'
 
 const oneOf = (words: string): RegExp => new RegExp(`^(${words.split(/\s+/).join('|')})$`)
 
@@ -34,26 +34,42 @@ const quiet: Record<string, RegExp> = {
 export const hooksOfLooking = ['post-index-change']
 
 const mostNested = 4
+/** Of the repositories inside of one, so many are looked at side by side, and all of them for so long; a policy that takes longer denies. */
+const [side, most_ms] = [8, 1500]
+
+/** How a repository and those inside of it are looked at. */
+interface Look {
+  root: string
+  /** The hooks that count; all where there is no list. */
+  hooks: string[] | undefined
+  /** Until when. */
+  until: number
+}
 
 /**
  * Why git would start programs of the repository's choice in this folder, or tell of files outside of the workspace; `undefined` when
  * nothing there does. Git itself says which repository it finds and what is set there. Hooks: those that count.
  */
 export async function configuredPrograms(folder: string, workspace: Workspace, hooks?: string[]): Promise<string | undefined> {
-  return judged(nearestFolder(join(workspace.root, workspace.resolve(folder))), workspace.root, hooks, 0)
+  return judged(nearestFolder(join(workspace.root, workspace.resolve(folder))), { root: workspace.root, hooks, until: Date.now() + most_ms })
 }
 
 /** A folder that is made on the way is judged by the one that it will be made in. */
 const nearestFolder = (folder: string): string => (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() || dirname(folder) === folder ? folder : nearestFolder(dirname(folder)))
 
-async function judged(folder: string, root: string, hooks: string[] | undefined, depth: number): Promise<string | undefined> {
+async function judged(folder: string, look: Look): Promise<string | undefined> {
+  const { root, hooks } = look
   const dotGit = markerAbove(folder)
   if (dotGit !== undefined && basename(dotGit) !== '.git') return 'the folder itself is a repository'
   const found = await repositoryAt(folder, root)
   if (!found) return undefined
   if ('refused' in found) return unusable(found.refused, dotGit, root, hooks)
-  const { repository } = found
-  return misplaced(repository, root) ?? loud(repository.settings) ?? leadsOut(repository, root) ?? hook(repository, hooks) ?? (await within(repository, root, hooks, depth))
+  return judgedAlone(found.repository, look, 0)
+}
+
+async function judgedAlone(repository: Repository, look: Look, depth: number): Promise<string | undefined> {
+  const { root, hooks } = look
+  return misplaced(repository, root) ?? loud(repository.settings) ?? leadsOut(repository, root) ?? hook(repository, hooks) ?? (await within(repository, look, depth))
 }
 
 /** The nearest `.git` upwards, or the HEAD of a repository whose files lie plainly in a folder: git would take whichever comes first. */
@@ -100,14 +116,19 @@ function hook({ common }: Pick<Repository, 'common'>, counted?: string[]): strin
 }
 
 /** What its index leads to: names that are not in it, and the repositories inside, into which git goes by itself. */
-async function within(repository: Repository, root: string, hooks: string[] | undefined, depth: number): Promise<string | undefined> {
+async function within(repository: Repository, { root, hooks, until }: Look, depth: number): Promise<string | undefined> {
   const { submodules, odd } = await indexFacts(repository, root)
   if (odd) return odd
-  for (const name of submodules) {
-    const folder = join(repository.top, name)
-    if (!existsSync(join(folder, '.git'))) continue
-    const why = depth < mostNested ? await judged(realPathOf(folder), root, hooks, depth + 1) : 'its repositories are nested too deep'
-    if (why) return `in '${name}' inside of it, ${why}`
+  const names = submodules.filter((name) => isThere(join(repository.top, name, '.git')))
+  if (names.length === 0) return undefined
+  if (depth >= mostNested) return 'its repositories are nested too deep'
+  const inner = await innerRepositories(names.map((name) => realPathOf(join(repository.top, name))), root)
+  if ('refused' in inner) return `git says of the repositories inside of it: ${inner.refused}`
+  for (let at = 0; at < names.length; at += side) {
+    if (Date.now() > until) return `it holds ${names.length} repositories, which is more than can be looked through at once`
+    const whys = await Promise.all(inner.slice(at, at + side).map((one) => (typeof one === 'string' ? one : judgedAlone(one, { root, hooks, until }, depth + 1))))
+    const bad = whys.findIndex((why) => why !== undefined)
+    if (bad >= 0) return `in '${names[at + bad]}' inside of it, ${whys[bad]}`
   }
   return undefined
 }

@@ -1,0 +1,30 @@
+import { join, resolve } from 'node:path'
+import { fileState } from './file_state.js'
+import { gitFolderAt, isThere, realPathOf } from './folders.js'
+import { keptSettings, specialFile, type Repository } from './repository.js'
+
+/**
+ * The repositories of these folders as git takes them when it goes into them from an outer one: it is told there that `.git` is the folder
+ * to take, and looks no further. One git says what is set in all of them. A text: why one of them is not to be taken.
+ */
+export async function innerRepositories(folders: readonly string[], workspace: string): Promise<(Repository | string)[] | { refused: string }> {
+  const found = folders.map((top) => {
+    const folder = gitFolderAt(top)
+    const special = specialFile(top)
+    if (special !== undefined) return `'${special}' is no plain file`
+    return folder ? { ...folder, top, files: filesOf(folder.path, folder.common) } : "its '.git' names no folder"
+  })
+  const settings = await keptSettings([...new Set(found.flatMap((one) => (typeof one === 'string' ? [] : one.files)))], workspace)
+  if ('refused' in settings) return settings
+  return found.map((one) => {
+    if (typeof one === 'string') return one
+    const own = one.files.flatMap((file) => settings.get(file) ?? [])
+    const { path, common, top } = one
+    const away = own.some(({ key, value }) => key === 'core.worktree' && realPathOf(resolve(path, value)) !== top)
+    return away ? 'its working tree lies elsewhere' : { path, common, top, settings: own }
+  })
+}
+
+/** Git reads the second one only where the first one says so; it is judged all the same. */
+const filesOf = (path: string, common: string): string[] =>
+  [...new Set([join(common, 'config'), join(path, 'config.worktree'), join(common, 'config.worktree')])].filter((file) => isThere(file) && fileState(file) !== '-')
