@@ -8,7 +8,7 @@ export const explains = (input: StructuralInput, language: Language, config?: st
   input.pattern !== undefined && !asRule(input) && named(input, language, config) && input.selector === undefined && plain.has(input.strictness) &&
   (input.debug_query === undefined || viewOf(input) === 'pattern')
 
-/** `run` where flags can say it, else a rule: `run` takes no pattern together with a kind, and no growing fix. */
+/** `run` where flags can say it, else a rule. */
 export function argumentsFor(input: StructuralInput, language: Language, config?: string): string[] {
   const context = input.context_lines > 0 ? ['--context', String(input.context_lines)] : []
   const output = ['--json=stream', '--color=never', ...context]
@@ -30,10 +30,11 @@ export function argumentsFor(input: StructuralInput, language: Language, config?
   ]
 }
 
-const asRule = ({ pattern, kind, fix_config }: StructuralInput): boolean => (pattern !== undefined && kind !== undefined) || fix_config !== undefined
+/** Whether only a rule can say it: `run` takes no pattern together with a kind, and no growing fix. */
+export const asRule = ({ pattern, kind, fix_config }: StructuralInput): boolean => (pattern !== undefined && kind !== undefined) || fix_config !== undefined
 
 /** Left to itself the program reads what a file embeds too: scripts and styles in HTML, and what the project file tells of. */
-const named = ({ lang }: StructuralInput, { id }: Language, config?: string): boolean => lang !== undefined || (id !== 'html' && config === undefined)
+const named = ({ lang }: StructuralInput, { id }: Language, config?: string): boolean => lang !== undefined || (id !== 'html' && id !== 'embedded' && config === undefined)
 
 const viewOf = ({ debug_query }: StructuralInput): string | undefined => (debug_query === true ? 'pattern' : debug_query)
 

@@ -6,7 +6,7 @@ import { requiredWord } from './literal.js'
 import { checkMetavariables, checkReplacement } from './refuse.js'
 import { Search } from './search.js'
 import { matchOf, renderMatches, renderRewrites } from './shape.js'
-import { structuralSubjects, type StructuralSubject } from './subjects.js'
+import { embedded, structuralSubjects, type StructuralSubject } from './subjects.js'
 import type { Reported, StructuralCall, StructuralInput } from './types.js'
 
 /** Bytes of an answer that are kept for what is not a match. */
@@ -24,7 +24,7 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
   const all = groupByLanguage(found.files, input)
   const holding = groupByLanguage(found.holding, input)
   await Promise.all([...all].map(([id, { language }]) => search.language(language, holding.get(id)?.files ?? [])))
-  await search.judge(all.size, notices)
+  await search.judge([...all.keys()].filter((id) => id !== embedded.id).length, notices)
 
   const matches = search.matches.sort((a, b) => byPath(a.file, b.file) || a.range.byteOffset.start - b.range.byteOffset.start)
   const page = matches.slice(input.skip, input.skip + input.max_results).map(matchOf)

@@ -9,7 +9,7 @@ import { argumentsFor, errorArguments, explains } from './binary.js'
 import { libraryFor, lookInProcess } from './in_process.js'
 import { errorPlace, gapPlace, holdsError, holdsErrorHere, showsError, treeIn } from './pattern_errors.js'
 import { engineMissing, fragment, placed, refused, saidOf } from './refuse.js'
-import type { StructuralSubject } from './subjects.js'
+import { embedded, type StructuralSubject } from './subjects.js'
 import type { Looked, Native, Reported, StructuralCall } from './types.js'
 
 /** Matches that are kept in memory; a query with more is stopped. */
@@ -28,6 +28,8 @@ interface Opened {
   handle: Handle
   /** By which the program tells the language. */
   extension: string
+  /** Whether what is searched is embedded in another language: the program knows where. */
+  host: boolean
 }
 
 /** What the runs of one query came to. */
@@ -52,6 +54,7 @@ export class Search {
 
   /** Looks for the pattern in files of one language, and into the pattern itself. */
   async language(language: Language, files: StructuralSubject[]): Promise<void> {
+    if (language === embedded) return this.look(language, files)
     const { input } = this.call
     const asked = input.pattern === undefined || explains(input, language, this.config) ? false : holdsError(input.pattern, language, this.context)
     const [, doubtful] = await both(this.look(language, files), asked)
@@ -64,17 +67,18 @@ export class Search {
     for (let at = 0; at === 0 || at < files.length; at += batch) {
       const opened: Opened[] = []
       try {
-        for (const { path } of files.slice(at, at + batch)) {
+        for (const { path, host } of files.slice(at, at + batch)) {
           const handle = await openOr(this.context, path, this.unread)
           if (!handle) continue
           const own = basename(path).split('.').at(-1)!
-          const extension = languageOf(path)?.id === language.id ? own : (language.extensions[0] ?? own)
+          const { id, extensions } = host ?? language
+          const extension = languageOf(path)?.id === id ? own : (extensions[0] ?? own)
           const named = path === this.call.input.path
           if (handle.stat.bytes > (named ? largestSearched : largestParsed)) {
             this.large.push(path)
             await handle.close()
             if (named) throw tooLargeToParse(path, handle.stat.bytes)
-          } else opened.push({ path, handle, extension })
+          } else opened.push({ path, handle, extension, host: host !== undefined })
         }
         if (!(await this.files(language, opened))) return
       } finally {
@@ -85,6 +89,12 @@ export class Search {
 
   /** False when there is no use in going on with this language. */
   private async files(language: Language, opened: Opened[]): Promise<boolean> {
+    const hosts = opened.filter(({ host }) => host)
+    if (hosts.length > 0) {
+      if (!(await this.byProgram(language, hosts, language !== embedded))) return false
+      opened = opened.filter(({ host }) => !host)
+      if (opened.length === 0) return true
+    }
     const bytes = opened.reduce((sum, { handle }) => sum + handle.stat.bytes, 0)
     const library = this.config === undefined && opened.length > 0 && bytes <= mostInProcess ? await libraryFor(language, this.call.input) : undefined
     if (!library) return this.byProgram(language, opened, bytes <= mostChecked)
@@ -129,6 +139,7 @@ export class Search {
       // The links stay until neither reads them any more.
       const [answered] = await both(
         ask(argumentsFor(this.call.input, language, this.config), (native) => {
+          if (language === embedded && native.language === 'Html') return undefined
           looked.matches.push({ ...native, file: pathOf(native.file) })
           this.stopped ||= this.matches.length + looked.matches.length >= most
           return this.stopped ? false : undefined
@@ -172,6 +183,8 @@ export class Search {
   }
 
   private refuse(language: Language, error: VtError): false {
+    // Whoever named no language is told of those that files are written in.
+    if (language === embedded) return false
     this.refusals.push({ language, error })
     return false
   }
