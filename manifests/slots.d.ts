@@ -1022,6 +1022,7 @@ export interface BuiltinSlots {
       /** Default: `false`. */
       follow?: boolean
       max_depth?: number
+      /** A smaller max_results. */
       max_items?: number
       /** Relative to path; ! excludes. */
       globs?: string | string[]

@@ -12,7 +12,7 @@ export const codes = {
   VT_TOOL_UNKNOWN: ['Tool {tool} not found; nearest: {known}.', 'Use one of these names, or one of the list of tools.'],
   VT_ACTION_MISSING: ['{tool} needs an action; possible here: {candidates}.', 'Give "action". {example}'],
   VT_ACTION_UNKNOWN: ["{tool} has no action '{action}'; known: {known}.", 'Use one of the known actions. {example}'],
-  VT_ACTION_DEPRECATED: ["{tool} no longer has the action '{action}'.", 'Use the call under `next` instead.'],
+  VT_ACTION_DEPRECATED: ["{tool} has no action '{action}' any more; {instead} ran.{ignored}", 'Call {instead} by its name.'],
   VT_ACTION_DECLINED: ['No plugin took the call to {slot}.', '`vtcode doctor` shows who serves the slot and why each declined.'],
   VT_INPUT_MISSING: ['Missing {fields}.', '{example}'],
   VT_INPUT_UNKNOWN: ["Unknown property '{field}'{nearest}; valid: {valid}.", '{example}'],

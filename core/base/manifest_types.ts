@@ -114,7 +114,7 @@ export interface Inference {
   when?: Schema
   /** Inputs that decide for it when no action's `when` holds. */
   otherwise?: Schema
-  /** Retired words: a call with one answers VT_ACTION_DEPRECATED and names this action as the next step. */
+  /** Retired words: a call with one runs this action with the fields that it knows, and the notice VT_ACTION_DEPRECATED. */
   former?: { word: string; when?: Schema }[]
   /** Values filled in when the input matches; `action` is the word the caller used. */
   presets?: { when: Schema; set: JsonObject }[]

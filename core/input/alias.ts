@@ -1,5 +1,5 @@
 import type { Failure, JsonObject, Problem, Result, Success } from '../base/index.js'
-import type { AliasPart } from '../registry/index.js'
+import type { AliasPart, Slot } from '../registry/index.js'
 import { reshape } from './reshape.js'
 
 /**
@@ -38,6 +38,14 @@ function choose(part: AliasPart, given: JsonObject): { part: AliasPart; choosing
     }
   }
   return { part: chosen, choosing }
+}
+
+/** The part of an alias that shapes an answer: a format that only a constraint or a default chose counts like one that was given. */
+export function partFor({ primary }: Slot, part: AliasPart, given: JsonObject, { response_format }: JsonObject): AliasPart {
+  const block = primary.manifest.alias as AliasPart
+  const formats = block.cases?.['response_format']
+  if (!formats || given['response_format'] !== undefined || !Object.hasOwn(formats, String(response_format))) return part
+  return choose(block, { ...given, response_format }).part
 }
 
 /** The target's answer in the words of the alias: the output by its template, the fields of an error by their own names. */

@@ -1,27 +1,43 @@
-import { moduleOf, nearest, problem, type Effect, type JsonObject, type Schema } from '../base/index.js'
+import { moduleOf, nearest, problem, texts, type Effect, type JsonObject, type Notice, type Schema } from '../base/index.js'
 import { foldKey, type Slot, type Tool } from '../registry/index.js'
 import { compile, type Check } from '../schema/index.js'
 
-/** Which action of a tool an input means, and what that choice fills in; texts name the actions that are `reached`. Throws VT_ACTION_MISSING, VT_ACTION_UNKNOWN, VT_ACTION_DEPRECATED. */
-export async function infer(tool: Tool, raw: JsonObject, reached: Reached): Promise<{ slot: Slot; raw: JsonObject }> {
+export interface Inferred {
+  slot: Slot
+  raw: JsonObject
+  /** That a retired word was used: VT_ACTION_DEPRECATED. */
+  notices?: Notice[]
+}
+
+/** Which action of a tool an input means, and what that choice fills in; texts name the actions that are `reached`. Throws VT_ACTION_MISSING, VT_ACTION_UNKNOWN. */
+export async function infer(tool: Tool, raw: JsonObject, reached: Reached): Promise<Inferred> {
   const key = Object.keys(raw).find((name) => foldKey(name) === 'action')
   const { [key ?? '']: word, ...rest } = raw
   const declared = typeof word === 'string' && word.trim() !== '' ? word.trim() : undefined
-  const slot = declared === undefined ? await decide(tool, rest, reached) : await named(tool, declared, rest, reached)
-  return { slot, raw: await preset(slot, rest, declared) }
+  const slot = declared === undefined ? await decide(tool, rest, reached) : tool.words.get(foldKey(declared))
+  if (slot) return { slot, raw: await preset(slot, rest, declared) }
+  return (await retired(tool, declared!, rest)) ?? unknownAction(tool, declared!, reached)
 }
 
 type Reached = (slot: Slot) => boolean
 
-async function named(tool: Tool, word: string, raw: JsonObject, reached: Reached): Promise<Slot> {
-  const found = tool.words.get(foldKey(word))
-  if (found) return found
-  for (const { info, primary } of tool.actions.values()) {
-    for (const former of primary.manifest.infer?.former ?? []) {
+/** The action that took the place of a retired word, with the fields that it knows: who still says the word knew others. */
+async function retired(tool: Tool, word: string, raw: JsonObject): Promise<Inferred | undefined> {
+  for (const slot of tool.actions.values()) {
+    for (const former of slot.primary.manifest.infer?.former ?? []) {
       if (foldKey(former.word) !== foldKey(word) || (former.when && !(await holds(former.when, tool.view(raw))))) continue
-      throw problem('VT_ACTION_DEPRECATED', { tool: tool.name, action: word }, { next: { tool: tool.name, input: { action: info.action, ...raw } } })
+      const knows = (name: string) => slot.shape.open || slot.shape.names.has(foldKey(name))
+      const kept = Object.entries(raw).filter(([name]) => knows(name))
+      const dropped = Object.keys(raw).filter((name) => !knows(name)).map((name) => `'${name}'`)
+      const ignored = dropped.length > 0 ? ` Ignored: ${dropped.join(', ').slice(0, 200)}.` : ''
+      const { message } = texts('VT_ACTION_DEPRECATED', { tool: tool.name, action: word, instead: slot.info.slot, ignored })!
+      return { slot, raw: await preset(slot, Object.fromEntries(kept), word), notices: [{ code: 'VT_ACTION_DEPRECATED', message }] }
     }
   }
+  return undefined
+}
+
+function unknownAction(tool: Tool, word: string, reached: Reached): never {
   const known = [...tool.actions].flatMap(([action, slot]) => (reached(slot) ? [action] : []))
   const like = nearest(word, known)
   const example = (like && tool.actions.get(like)?.example) || ''

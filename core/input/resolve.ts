@@ -3,20 +3,22 @@ import { foldKey, isLent, isShown, reaches, slotsOf, toolName, type AliasPart, t
 import { compile, type Check } from '../schema/index.js'
 import { translate } from './alias.js'
 import { constrain, type Constraint } from './constraints.js'
-import { effectsIn, infer } from './infer.js'
+import { effectsIn, infer, type Inferred } from './infer.js'
 import { coerce, limit, rename, unwrapInput } from './normalize.js'
 
 /** The slot a call means, with the input as its caller wrote it. */
 export interface CallTarget {
   slot: Slot
   raw: JsonObject
+  /** What its caller is told whatever comes of it. */
+  notices?: Notice[]
   /** The name it was called by, where that stands for the slot: its answer is put in the words of the alias. */
   alias?: { slot: Slot; part: AliasPart; given: JsonObject }
 }
 
 /**
  * Tool name and action → slot; an alias → its target. Without a reader nothing is called, so that every slot counts; texts name what the reader
- * is shown. Throws VT_TOOL_UNKNOWN, VT_ACTION_*, VT_SLOT_UNBOUND, VT_PLUGIN_UNTRUSTED, VT_AGENT_NONE.
+ * is shown. Throws VT_TOOL_UNKNOWN, VT_ACTION_MISSING, VT_ACTION_UNKNOWN, VT_SLOT_UNBOUND, VT_PLUGIN_UNTRUSTED, VT_AGENT_NONE.
  */
 export async function resolve(registry: Registry, name: string, sent: unknown, reader?: Reader): Promise<CallTarget> {
   const { slots } = registry
@@ -31,11 +33,12 @@ export async function resolve(registry: Registry, name: string, sent: unknown, r
   const input = only?.info.action !== undefined && unwrapped['action'] === only.info.action && !isKnown('action') ? withoutAction(unwrapped) : unwrapped
   // A tool of another vocabulary may have the name of one that has actions; the name of one action never leads to another.
   const acts = only && only.info.action === undefined && !isKnown('action') && only.tool.actions.has(String(input['action']))
-  const { slot, raw } = only && !acts ? { slot: only, raw: input } : await infer(acts ? only.tool : (found as Tool), input, (one) => reaches(registry, reader ?? {}, one))
+  const inferred: Inferred = only && !acts ? { slot: only, raw: input } : await infer(acts ? only.tool : (found as Tool), input, (one) => reaches(registry, reader ?? {}, one))
+  const { slot, raw } = inferred
   if (reader) requireLent([slot], reader)
   if (slot.refusal) throw slot.refusal
   const block = slot.primary.manifest.alias
-  if (!block) return { slot, raw }
+  if (!block) return inferred
   const own = slot.primary.manifest.input !== undefined
   const given = own ? (await spell(slot, raw)).given : raw
   const { to, input: translated, part } = translate(block, given, !own)

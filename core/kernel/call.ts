@@ -1,5 +1,5 @@
 import { LazyAbort, deepFreeze, moduleOf, toJson, problem, texts, visibleResult, type Call, type Failure, type JsonObject, type Notice, type Result, type RightsLeft, type SlotInfo } from '../base/index.js'
-import { answerAs, confine, constraintOf, effectsIn, nextFor, placesOf, recordedName, resolve, speak, spell, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
+import { answerAs, confine, partFor, constraintOf, effectsIn, nextFor, placesOf, recordedName, resolve, speak, spell, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
 import { exampleFor, reaches } from '../registry/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
 import { explanation, judge } from './approve.js'
@@ -116,7 +116,7 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
     if (beyond) throw problem('VT_PLUGIN_EFFECT', { id: asked.held!.id, effect: beyond })
     begun = true
     const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
-    const answered = target.alias ? await translated(generation, target.alias, result) : result
+    const answered = target.alias ? await translated(generation, target.alias, result, call.input) : result
     const whole = withNotices(withWayOn(answered, target), isCut(answered) ? [...checked.notices, ...checked.silent] : checked.notices)
     return await postCompaction.promise(tell(whole), call)
   } catch (error) {
@@ -191,7 +191,7 @@ function unchecked(calls: Calls, target: CallTarget | undefined, { tool, sent, o
 
 const nextId = (calls: Calls): string => `c${(++calls.count).toString(36)}`
 
-async function check(calls: Calls, generation: Generation, { slot, raw, alias }: CallTarget, { options, depth }: Asked, rights: CallRights): Promise<Checked> {
+async function check(calls: Calls, generation: Generation, { slot, raw, alias, notices: before = [] }: CallTarget, { options, depth }: Asked, rights: CallRights): Promise<Checked> {
   if (depth > MAX_DEPTH) throw problem('VT_CALL_DEPTH', { limit: MAX_DEPTH, slot: slot.info.slot })
   calls.workspace.refuseMoved()
   const constraint = constraintOf(generation.settings, slot.info)
@@ -217,7 +217,7 @@ async function check(calls: Calls, generation: Generation, { slot, raw, alias }:
     caller: deepFreeze(callerOf({ options, depth }, calls.surface, alias?.slot.info.slot)),
   }
   if (effects.some((effect) => effect !== 'read')) void call.places
-  return { call: Object.freeze(call), judged: () => places, notices, silent }
+  return { call: Object.freeze(call), judged: () => places, notices: [...before, ...notices], silent }
 }
 
 function start(calls: Calls, generation: Generation, slot: SlotInfo, { call, judged }: Pick<Checked, 'call' | 'judged'>, { options, depth, words, held }: Asked, notes?: CallRun['notes']): CallRun {
@@ -266,8 +266,8 @@ async function pipelinesOf({ pipelines, runs, report }: Calls, generation: Gener
 }
 
 /** The last step of execute for a call through an alias: its answer in the terms of the alias. */
-async function translated({ loader }: Generation, { slot, part, given }: NonNullable<CallTarget['alias']>, result: Result): Promise<Result> {
-  if (!moduleOf(slot.primary.manifest) || !result.ok) return answerAs(part, result, given)
+async function translated({ loader }: Generation, { slot, part, given }: NonNullable<CallTarget['alias']>, result: Result, input: JsonObject): Promise<Result> {
+  if (!moduleOf(slot.primary.manifest) || !result.ok) return answerAs(partFor(slot, part, given, input), result, given)
   const reword = loader.loaded(slot.primary) ?? (await loader.load(slot.primary))
   return toJson(await reword(result, given), { bytes: 32 * 1_048_576 }) as Result
 }

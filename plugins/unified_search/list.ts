@@ -73,22 +73,23 @@ const list: Handler<ListInput, ListOutput> = async ({ input, given }, context) =
     throw await withParent(error, input.path, context)
   })
   const collected = await collect(target, input, context)
-  const rows = input.max_items === undefined ? collected.rows : collected.rows.slice(0, input.max_items)
-  const start = (input.page - 1) * input.max_results
-  const window = rows.slice(start, start + input.max_results)
+  const { rows } = collected
+  const per_page = Math.min(input.max_results, input.max_items ?? Infinity)
+  const start = (input.page - 1) * per_page
+  const window = rows.slice(start, start + per_page)
   const entries = await look(context, window.map((row) => row.path))
   const items = fitting(window.flatMap((row) => itemOf(row, entries.get(row.path), input) ?? []))
   const has_more = start + window.length < rows.length
-  const pages = Math.ceil(rows.length / input.max_results)
+  const pages = Math.ceil(rows.length / per_page)
   const output: ListOutput = {
     items,
     total: rows.length,
     page: input.page,
-    per_page: input.max_results,
+    per_page,
     has_more,
     mode: input.mode,
     path: input.path,
-    truncated: has_more || collected.incomplete || rows.length < collected.rows.length,
+    truncated: has_more || collected.incomplete,
     ...(collected.incomplete && { total_is_lower_bound: true as const }),
     ...collected.counts,
     ...(has_more && {

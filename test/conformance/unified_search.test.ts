@@ -58,7 +58,8 @@ describe('unified_search', () => {
     expect(await search({ action: 'skill', name: 'demo' })).toMatchObject({ name: 'demo', instructions: 'Step one.\n' })
   })
   it('intelligence: deprecated, for legacy callers', async () => {
-    expect(await search({ action: 'intelligence', pattern: 'x' })).toMatchObject({ ok: false, error: { code: 'VT_ACTION_DEPRECATED', next: { input: { action: 'grep' } } } })
+    expect(await ws.call('unified_search', { action: 'intelligence', pattern: 'x' })).toMatchObject({ ok: true, output: { matches: expect.any(Array) }, notices: [{ code: 'VT_ACTION_DEPRECATED' }] })
+    expect(await ws.call('unified_search', { action: 'intelligence', operation: 'workspace_symbols' })).toMatchObject({ ok: true, output: { items: expect.any(Array) }, notices: [{ code: 'VT_ACTION_DEPRECATED', message: "unified_search has no action 'intelligence' any more; unified_search/list ran. Ignored: 'operation'." }] })
   })
 })
 

@@ -142,9 +142,9 @@ describe('pages', () => {
     expect(new Set(seen).size).toBe(100)
     expect(seen).toEqual(await paths(ws, { mode: 'recursive' }))
   })
-  it('stop at max_items over all pages', async () => {
+  it('hold max_items at most, and say how many there are', async () => {
     await using ws = await bootKernel({ files: project })
-    expect(await list(ws, { mode: 'recursive', max_items: 3 })).toMatchObject({ total: 3, truncated: true, has_more: false })
+    expect(await list(ws, { mode: 'recursive', max_items: 3 })).toMatchObject({ items: [{}, {}, {}], total: (await list(ws, { mode: 'recursive' })).total, per_page: 3, truncated: true, has_more: true })
   })
 })
 
