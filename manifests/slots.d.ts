@@ -1009,7 +1009,7 @@ export interface BuiltinSlots {
       page?: number
       /** Glob over path or name. */
       pattern?: string
-      /** Glob, or part of the name. */
+      /** Glob, or part of the name; with a / of the path. */
       name_pattern?: string
       content_pattern?: string
       file_extensions?: string[]
@@ -1215,6 +1215,10 @@ export interface BuiltinSlots {
       rewrites: UnifiedSearchStructuralMatch[]
       /** Of all pages. */
       total_rewrites: number
+      debug?: {
+        format: 'pattern' | 'ast' | 'cst' | 'sexp'
+        text: string
+      }
       truncated: boolean
       backend: string
       path: string

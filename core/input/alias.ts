@@ -1,4 +1,4 @@
-import type { Failure, JsonObject, Problem, Result, Success } from '../base/index.js'
+import type { JsonObject, Result, Success } from '../base/index.js'
 import type { AliasPart, Slot } from '../registry/index.js'
 import { reshape } from './reshape.js'
 
@@ -48,19 +48,33 @@ export function partFor({ primary }: Slot, part: AliasPart, given: JsonObject, {
   return choose(block, { ...given, response_format }).part
 }
 
-/** The target's answer in the words of the alias: the output by its template, the fields of an error by their own names. */
-export function answerAs({ output: template, rename = {} }: AliasPart, result: Result, input: JsonObject): Result {
-  if (!result.ok) return { ...result, error: namedBack(result, rename) }
-  if (!template) return result
+/** The target's answer in the words of the alias: the output by its template, the fields of texts by their own names. */
+export function answerAs(part: AliasPart, result: Result, input: JsonObject): Result {
+  if (!result.ok) return { ...result, error: { ...result.error, message: ownNames(part, result.error.message) } }
+  const template = part.output
+  const said = result.text === undefined ? {} : { text: continued(part, result.text, result.output) }
+  if (!template) return { ...result, ...said }
   const { $text, ...shape } = template
-  const answer = { output: result.output, text: result.text, input }
-  const text = $text === undefined ? result.text : reshape($text, answer)
+  const answer = { output: result.output, text: said.text, input }
+  const text = $text === undefined ? said.text : reshape($text, answer)
   const { text: _, ...rest } = result
   return { ...rest, output: reshape(shape, answer) as JsonObject, ...(typeof text === 'string' && { text }) } satisfies Success
 }
 
-function namedBack({ error }: Failure, rename: Record<string, string>): Problem {
-  let { message } = error
-  for (const [ours, theirs] of Object.entries(rename)) message = message.replaceAll(`'${theirs}'`, `'${ours}'`)
-  return { ...error, message }
+/** A text that quotes fields, with the names that the alias has for them. */
+export function ownNames({ rename = {} }: AliasPart, text: string): string {
+  let named = text
+  for (const [ours, theirs] of Object.entries(rename)) named = named.replaceAll(`'${theirs}'`, `'${ours}'`)
+  return named
+}
+
+/** The last line of a text that was cut says with which field to continue: the alias says it with its own, or not at all. */
+function continued({ rename = {}, pass = [] }: AliasPart, text: string, { next }: JsonObject): string {
+  if (next === undefined) return text
+  const at = text.lastIndexOf('\n') + 1
+  const last = text.slice(at).replace(/(?:; )?\b((?:continue with|next) )(\w+)(=\d+)/, (whole, how: string, field: string, value: string) => {
+    const own = Object.entries(rename).find(([, theirs]) => theirs === field)?.[0] ?? (pass.includes(field) ? field : undefined)
+    return own === undefined ? '' : whole.replace(`${how}${field}${value}`, `${how}${own}${value}`)
+  })
+  return text.slice(0, at) + last
 }

@@ -1,4 +1,4 @@
-export { answerAs, partFor } from './alias.js'
+export { answerAs, ownNames, partFor } from './alias.js'
 export { constraintOf, joinConstraints, type Constraint } from './constraints.js'
 export { effectsIn } from './infer.js'
 export { confine } from './normalize.js'

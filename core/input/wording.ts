@@ -1,5 +1,5 @@
 import { inertJson, isObject, type Failure, type JsonObject, type Next, type Result } from '../base/index.js'
-import { isShown, ownName, reaches, type Reader, type Registry, type Slot } from '../registry/index.js'
+import { foldKey, isShown, ownName, reaches, type AliasPart, type Reader, type Registry, type Slot } from '../registry/index.js'
 import { translate } from './alias.js'
 
 /** A slot as somebody calls it: the whole call, or its name alone where there is no input or the name cannot say all of it. */
@@ -7,18 +7,27 @@ interface Spoken {
   name: string
   input?: JsonObject
 }
-/** A slot in somebody's words; nothing where it is not served to them. */
-export type Words = (slot: string, how: { input?: JsonObject; alone?: boolean }) => Spoken | undefined
+interface Saying {
+  input?: JsonObject
+  alone?: boolean
+}
+/** Somebody's words. */
+export interface Words {
+  /** A slot; nothing where it is not served to them. */
+  slot(id: string, how: Saying): Spoken | undefined
+  /** A field of what they called; nothing where it has none that means it. */
+  field(name: string): string | undefined
+}
 
-/** What a text names: `{slot:tool/action}`, `{slot:tool/action {"field":"value"}}`, or `{tool:tool/action}` for the tool alone. */
-const naming = /\{(slot|tool):([a-z][a-z0-9_]*(?:\/[a-z0-9_]+)?)/g
+/** What a text names: `{slot:tool/action}`, `{slot:tool/action {"field":"value"}}`, `{tool:tool/action}` for the tool alone, or `{field:name}` of what was called. */
+const naming = /\{(slot|tool|field):([a-z][a-z0-9_]*(?:\/[a-z0-9_]+)?)/g
 const longest = 8192
 /** A text that names more is none of ours: what every name costs, others may not multiply. */
 const mostNames = 32
 
 /** A text with every tool that it names in these words; a clause about one that is not served is left out. */
 export function speak(text: string, words: Words): string {
-  if (!/\{(?:slot|tool):/.test(text) || text.length > longest) return text
+  if (!/\{(?:slot|tool|field):/.test(text) || text.length > longest) return text
   const named: (Spoken | undefined)[] = []
   let held = ''
   let at = 0
@@ -28,12 +37,12 @@ export function speak(text: string, words: Words): string {
     if (++tried > mostNames) return text
     const end = endOf(text, match.index + match[0].length)
     if (!end) continue
-    named.push(words(match[2]!, { ...(end.input && { input: end.input }), alone: match[1] === 'tool' }))
+    named.push(match[1] === 'field' ? asField(words.field(match[2]!)) : words.slot(match[2]!, { ...(end.input && { input: end.input }), alone: match[1] === 'tool' }))
     held += `${text.slice(at, match.index)}\u0000${named.length - 1}\u0000`
     at = end.at
   }
   held += text.slice(at)
-  const clauses = held.split(/(?<=[.;])\s+/)
+  const clauses = clausesOf(held)
   const left = clauses.filter((clause) => [...clause.matchAll(/\0(\d+)\0/g)].every(([, index]) => named[Number(index)] !== undefined))
   const spoken = left.length === clauses.length ? held : closed(left, clauses[0] === left[0])
   return spoken.replace(/\0(\d+)\0/g, (_, index: string) => asText(named[Number(index)]!))
@@ -63,35 +72,56 @@ function closingBrace(text: string, from: number): number | undefined {
   return undefined
 }
 
+const clausesOf = (text: string): string[] => text.split(/(?<=[.;])\s+/)
+
 /** The clauses that are left, as sentences. */
 function closed(clauses: string[], whole: boolean): string {
   const text = clauses.join(' ').replace(/;$/, '.')
   return whole ? text : text.replace(/^[a-z]/, (letter) => letter.toUpperCase())
 }
 
+const asField = (name: string | undefined): Spoken | undefined => (name === undefined ? undefined : { name })
 const asText = ({ name, input }: Spoken): string => (input ? `${name} ${inertJson(JSON.stringify(input))}` : name)
 
 /** A slot by its own name. */
-export const plainWords: Words = (slot, { input, alone }) => {
-  const [tool = '', action] = slot.split('/')
-  if (alone) return { name: tool }
-  return input ? { name: tool, input: { ...(action !== undefined && { action }), ...input } } : { name: [tool, action].filter(Boolean).join(' ') }
+export const plainWords: Words = {
+  slot(id, { input, alone }) {
+    const [tool = '', action] = id.split('/')
+    if (alone) return { name: tool }
+    return input ? { name: tool, input: { ...(action !== undefined && { action }), ...input } } : { name: [tool, action].filter(Boolean).join(' ') }
+  },
+  field: (name) => name,
 }
 /** A text for whoever reads it outside of a call. */
 export const plainly = (text: string): string => speak(text, plainWords)
 
 /** The words of a caller: those of the dialect that they called by, else what is shown to them; nothing for what is not left to them. Worked out when a text first needs them. */
-export function wordsFor(registry: Registry, called: { slot: Slot; alias?: { slot: Slot } } | undefined, reader: Reader = {}): Words {
-  let made: Words | undefined
-  return (id, how) => (made ??= wordsOf(registry, called, reader))(id, how)
+export function wordsFor(registry: Registry, called: Called | undefined, reader: Reader = {}): Words {
+  let slot: Words['slot'] | undefined
+  return { slot: (id, how) => (slot ??= slotWords(registry, called, reader))(id, how), field: (name) => fieldOf(called, name) }
 }
 
-function wordsOf(registry: Registry, called: { slot: Slot; alias?: { slot: Slot } } | undefined, reader: Reader): Words {
+/** What was called, and the name that stood for it. */
+interface Called {
+  slot: Slot
+  alias?: { slot: Slot; part: AliasPart }
+}
+
+/** Who called by an alias, or a tool that calls others, can give no field that only the target has. */
+function fieldOf(called: Called | undefined, name: string): string | undefined {
+  if (!called) return name
+  const { slot, alias } = called
+  if (!alias) return slot.shape.open || slot.shape.names.has(foldKey(name)) ? name : undefined
+  const own = Object.entries(alias.part.rename ?? {}).find(([, theirs]) => theirs === name)?.[0]
+  return own ?? (alias.slot.primary.manifest.input === undefined || alias.part.pass?.includes(name) ? name : undefined)
+}
+
+function slotWords(registry: Registry, called: Called | undefined, reader: Reader): Words['slot'] {
   const shown = (slot: Slot) => isShown(registry, reader, slot)
   const dialects = [called?.alias?.slot.primary.manifest.dialect ?? []].flat()
-  const named: Words = (id, how) => {
+  const named: Words['slot'] = (id, how) => {
     const split = ownName(registry, reader.apart, registry.slots.get(id)!)
-    if (split === undefined) return plainWords(id, how)
+    if (split === undefined) return plainWords.slot(id, how)
     return { name: split, ...(how.input && !how.alone && { input: how.input }) }
   }
   return (id, how) => {
@@ -107,7 +137,7 @@ function wordsOf(registry: Registry, called: { slot: Slot; alias?: { slot: Slot 
 }
 
 /** The alias that says most of a call; its name alone where it cannot say all of the input, or needs more. */
-function byAlias({ slots }: Registry, id: string, { input, alone }: Parameters<Words>[1], wanted: (alias: Slot) => boolean): Spoken | undefined {
+function byAlias({ slots }: Registry, id: string, { input, alone }: Saying, wanted: (alias: Slot) => boolean): Spoken | undefined {
   const found: (Spoken & { rank: number })[] = []
   for (const alias of slots.values()) {
     const block = alias.primary.manifest.alias
@@ -140,9 +170,13 @@ export function nextFor(result: Result, registry: Registry, reader: Reader, word
   if (!isCall(owner.next)) return result
   const { next: said, ...rest } = owner as { next: Next }
   const next = reworded(said, registry, reader, words)
-  const whole = next ? { ...owner, next } : rest
+  const whole = next ? { ...owner, next } : withoutNext(rest)
   return (result.ok ? { ...result, output: whole } : { ...result, error: whole }) as Result
 }
+
+/** No clause of a hint speaks of a next call where none is left. */
+const withoutNext = (rest: { hint?: unknown }): object =>
+  typeof rest.hint === 'string' && rest.hint.includes('`next`') ? { ...rest, hint: closed(clausesOf(rest.hint).filter((clause) => !clause.includes('`next`')), true) } : rest
 
 const isCall = (value: unknown): value is Next => isObject(value) && typeof value['tool'] === 'string' && isObject(value['input'])
 
@@ -154,6 +188,6 @@ function reworded(next: Next, registry: Registry, reader: Reader, words: Words |
   if (!reaches(registry, reader, slot)) return undefined
   // What is in a vocabulary already stays there.
   if (!words || slot.primary.manifest.alias) return next
-  const spoken = words(slot.info.slot, { input: acts ? input : next.input })
+  const spoken = words.slot(slot.info.slot, { input: acts ? input : next.input })
   return spoken?.input && { tool: spoken.name, input: spoken.input }
 }

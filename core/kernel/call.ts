@@ -1,5 +1,5 @@
 import { LazyAbort, deepFreeze, moduleOf, toJson, problem, texts, visibleResult, type Call, type Failure, type JsonObject, type Notice, type Result, type RightsLeft, type SlotInfo } from '../base/index.js'
-import { answerAs, confine, partFor, constraintOf, effectsIn, nextFor, placesOf, recordedName, resolve, speak, spell, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
+import { answerAs, confine, ownNames, partFor, constraintOf, effectsIn, nextFor, placesOf, recordedName, resolve, speak, spell, worded, wordsFor, type Spelt, type CallTarget, type Words } from '../input/index.js'
 import { exampleFor, reaches } from '../registry/index.js'
 import type { OpenWorkspace } from '../workspace/index.js'
 import { explanation, judge } from './approve.js'
@@ -99,7 +99,7 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
   let framed: (Asked & { words: Words }) | undefined
   const inWords = () => (framed ??= { ...asked, words: asked.words ?? wordsFor(registry, target, rights) })
   // The plugin that made a nested call goes on by the names of slots.
-  const tell = (result: Result) => nextFor(worded(result, inWords().words), registry, rights, asked.depth === 0 ? inWords().words : undefined)
+  const tell = (result: Result) => nextFor(withWayOn(worded(result, inWords().words), target), registry, rights, asked.depth === 0 ? inWords().words : undefined)
   generation.life.enter()
   try {
     narrow(rights, registry, asked.options)
@@ -117,7 +117,7 @@ async function invoke(calls: Calls, asked: Asked): Promise<Result> {
     begun = true
     const result = refused ?? (await execute.for(call.slot).promise(call)) ?? failed('VT_ACTION_DECLINED', { slot: call.slot })
     const answered = target.alias ? await translated(generation, target.alias, result, call.input) : result
-    const whole = withNotices(withWayOn(answered, target), isCut(answered) ? [...checked.notices, ...checked.silent] : checked.notices)
+    const whole = withNotices(answered, noticesFor(checked, result, target.alias))
     return await postCompaction.promise(tell(whole), call)
   } catch (error) {
     const result = asFailure(error, !begun && couldChange(generation, tool, target), target)
@@ -271,6 +271,10 @@ async function translated({ loader }: Generation, { slot, part, given }: NonNull
   const reword = loader.loaded(slot.primary) ?? (await loader.load(slot.primary))
   return toJson(await reword(result, given), { bytes: 32 * 1_048_576 }) as Result
 }
+
+/** What is told of the input, in the words of the caller; what nobody asked for only where the answer was cut. */
+const noticesFor = ({ notices, silent }: Checked, result: Result, alias: CallTarget['alias']): Notice[] =>
+  (isCut(result) ? [...notices, ...silent] : notices).map((notice) => (alias ? { ...notice, message: ownNames(alias.part, notice.message) } : notice))
 
 /** Whether an answer was cut. */
 const isCut = (result: Result): boolean => result.ok && (result.output['truncated'] === true || result.output['next'] !== undefined)

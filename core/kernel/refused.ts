@@ -34,7 +34,7 @@ export function asFailure(error: unknown, prevented: boolean, target?: CallTarge
 }
 
 /** What a plugin says of a wrong input without a way on gets an example that would pass, under the name that was called. */
-export function withWayOn(result: Result, { slot, alias }: CallTarget): Result {
+export function withWayOn(result: Result, { slot, alias }: Partial<CallTarget> = {}): Result {
   if (result.ok || result.error.hint !== '') return result
   return { ...result, ...failure(withExample(new VtError(result.error), alias?.slot ?? slot)) }
 }

@@ -105,6 +105,8 @@ function issueOf(error: ErrorObject): Issue {
       }
       return invalid(`is ${got}, which is not allowed here`)
     }
+    case 'false schema':
+      return invalid('does not go with what else is given')
     default:
       return invalid(outOfRange(error) ?? unfit[String(params['format'])] ?? `is ${got}; it ${error.message ?? 'does not fit'}`)
   }

@@ -48,8 +48,8 @@ function modeOf({ input, given }: Call<WriteInput>): Mode {
 const refuseExisting = (path: string): Result =>
   fail('VT_PATH_EXISTS', `'${path}' exists already.`, {
     hint:
-      'mode: "overwrite" replaces all of it, "append" adds to its end, "skip_if_exists" leaves it; ' +
-      'edit or {tool:apply_patch} change a part of it.',
+      '{field:mode}: "overwrite" replaces all of it, "append" adds to its end, "skip_if_exists" leaves it; ' +
+      '{slot:unified_file/edit} changes a part of it.',
     next: readOf(path),
   })
 

@@ -149,7 +149,9 @@ function filter(input: ListInput): (row: Row) => boolean {
   }
   if (input.name_pattern !== undefined) {
     const matches = named(input.name_pattern, sensitive(input.name_pattern))
-    tests.push((row) => matches(nameOf(row.path)))
+    // Who writes a slash means a place, not a name.
+    const told = input.name_pattern.includes('/') ? relative : nameOf
+    tests.push((row) => matches(told(row.path)))
   }
   return (row) => tests.every((test) => test(row))
 }

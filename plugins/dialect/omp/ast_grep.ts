@@ -61,12 +61,12 @@ export default astGrep
 function ofSkill(path: string, { host, session, workspace }: Context): string {
   const [, name, file] = /^\s*skill:\/\/([^/]+)\/(.+?)\s*$/.exec(path) ?? []
   if (name === undefined) return path
-  const refuse = (problem_: string) => problem('VT_INPUT_INVALID', { problem: `'${path.trim()}' ${problem_}` })
+  const refuse = (problem_: string, hint?: string) => problem('VT_INPUT_INVALID', { problem: `'${path.trim()}' ${problem_}` }, hint === undefined ? {} : { hint })
   if (/[*?[{]/.test(file!)) throw refuse('holds a pattern; a URL names one file.')
   const skill = host.skills().find(name)
-  if (!skill || !loadedIn(session).has(skill.id)) throw refuse(`is of no loaded skill; load_skill {"name":"${name}"} comes first.`)
+  if (!skill || !loadedIn(session).has(skill.id)) throw refuse('is of a skill that is not loaded.', `Load it with {slot:load_skill ${JSON.stringify({ name })}}.`)
   const folder = pathOf(skill.folder, workspace)
-  if (isAbsolute(folder)) throw refuse('lies outside the workspace; load_skill_resource reads it.')
+  if (isAbsolute(folder)) throw refuse('is outside the workspace.', 'Only skills of the workspace are searched; {tool:load_skill_resource} reads files of others.')
   const way = join(folder, file!)
   if (!way.startsWith(`${folder}/`) || !existsSync(join(workspace.root, way))) throw refuse('is no file of the skill.')
   return way
@@ -92,7 +92,7 @@ async function present(all: readonly string[], { workspace }: Context): Promise<
       if (stat) found.push({ path, kind: stat.kind })
     }
   }
-  if (found.length === 0) throw problem('VT_PATH_NOT_FOUND', { path: all.join(', '), similar: '' })
+  if (found.length === 0) throw problem('VT_PATH_NOT_FOUND', { path: all.join(', '), similar: '' }, { hint: 'Name files, directories or globs of the workspace.' })
   return { paths: found.map(({ path }) => path), single: found.length === 1 && found[0]!.kind === 'file' }
 }
 
@@ -109,13 +109,16 @@ function render(matches: readonly Match[], mode: boolean | ReadonlyMap<string, s
   return [text, ...(limitReached ? ['', 'Result limit reached; narrow paths or increase limit.'] : []), ...listed].join('\n')
 }
 
+/** Nodes of a list hold its commas too. */
+const readable = (nodes: readonly { text: string }[]): string => nodes.map(({ text }) => text).filter((text) => text !== ',').join(', ')
+
 const headOf = (file: string, mode: boolean | ReadonlyMap<string, string>): string[] =>
   typeof mode === 'boolean' ? (mode ? [] : [`# ${file}`]) : [`¶${file}#${mode.get(file)!}`]
 
 function linesOf({ line_number, text, metaVariables = {} }: Match, mark: string): string[] {
   const [first = '', ...more] = text.split(/\r?\n/)
   const single = Object.entries(metaVariables.single ?? {}).map(([name, { text }]): [string, string] => [name, text])
-  const multi = Object.entries(metaVariables.multi ?? {}).map(([name, nodes]): [string, string] => [name, nodes.map(({ text }) => text).join(', ')])
+  const multi = Object.entries(metaVariables.multi ?? {}).map(([name, nodes]): [string, string] => [name, readable(nodes)])
   const captures = [...single, ...multi].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, value]) => `${name}=${value}`)
   return [`*${line_number}${mark}${first}`, ...more.map((line, at) => ` ${line_number + at + 1}${mark}${line}`), ...(captures.length > 0 ? [`  meta: ${captures.join(', ')}`] : [])]
 }

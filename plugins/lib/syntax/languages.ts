@@ -5,6 +5,8 @@ export interface Language {
   title: string
   aliases: string[]
   extensions: string[]
+  /** Read by tree-sitter alone: it has an outline, and no patterns. */
+  outlined?: true
 }
 
 const row = (id: string, title: string, aliases: string, extensions: string): Language => ({
@@ -43,8 +45,11 @@ export const languages: readonly Language[] = [
   row('json', 'Json', '', 'json'),
   row('yaml', 'Yaml', 'yml', 'yaml yml'),
   row('markdown', 'Markdown', 'md', 'md'),
-  row('toml', 'Toml', '', 'toml'),
+  { ...row('toml', 'Toml', '', 'toml'), outlined: true },
 ]
+
+/** Those that patterns are written in. */
+export const patternLanguages = languages.filter(({ outlined }) => !outlined)
 
 const byName = new Map(languages.flatMap((language) => [language.id, ...language.aliases].map((name) => [name, language] as const)))
 const byExtension = new Map(languages.flatMap((language) => language.extensions.map((extension) => [extension, language] as const)))

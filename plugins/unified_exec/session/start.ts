@@ -95,7 +95,7 @@ async function executor(context: Context, { mode, caller }: Pick<Call, 'mode' | 
   if (unheld !== undefined) {
     const path = relative(root, unheld.path) || '.'
     throw slotRefusal('VT_EXEC_SANDBOX', `The sandbox cannot keep '${path}' as it is: ${unheld.why}.`, {
-      hint: 'Nothing was run. Put what it leads to in its place, or ask the user with sandbox_permissions: require_escalated and a justification.',
+      hint: 'Nothing was run. Put what it leads to in its place, or ask the user with {field:sandbox_permissions}: require_escalated and a justification.',
     })
   }
   const inside = confinedCommand(found.tools, launch, where)

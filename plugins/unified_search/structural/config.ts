@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { VtError, type Context } from '../../../core/index.js'
 import { slotRefusal } from '../../lib/base/index.js'
 import { parentOf } from '../../lib/search/index.js'
 
 type Yaml = Record<string, unknown>
+const projectFiles = ['sgconfig.yml', 'sgconfig.yaml']
 
 /** The project file of ast-grep as data. `undefined` when it does not exist. Throws VT_SEARCH_CONFIG_INVALID. */
 export async function readConfig(context: Context, path: string): Promise<Yaml | undefined> {
@@ -40,17 +43,28 @@ export const inspectCall = (path: string) => ({
   input: { action: 'structural', workflow: 'inspect', ...(path !== 'sgconfig.yml' && { config_path: path }) },
 })
 
-/** Project files in a directory and its parents, up to the root of the workspace. */
+/** Project files in a directory and its parents, up to the root of the workspace, and above it up to the top of its repository: those are told, never opened. */
 export async function discoverProjects(context: Context, from: string): Promise<string[]> {
   const found: string[] = []
   const start = (await context.workspace.stat(from).catch(() => undefined))?.kind === 'directory' ? from : parentOf(from)
   for (let folder = start; ; folder = parentOf(folder)) {
-    for (const name of ['sgconfig.yml', 'sgconfig.yaml']) {
+    for (const name of projectFiles) {
       const path = folder === '.' ? name : `${folder}/${name}`
       if ((await context.workspace.stat(path).catch(() => undefined))?.kind === 'file') found.push(path)
     }
-    if (folder === '.') return found
+    if (folder === '.') return [...found, ...projectsAbove(context.workspace.root)]
   }
+}
+
+function projectsAbove(root: string): string[] {
+  const found: string[] = []
+  let above = '..'
+  for (let folder = root; !existsSync(join(folder, '.git')); above = `${above}/..`) {
+    if (dirname(folder) === folder) return []
+    folder = dirname(folder)
+    for (const name of projectFiles) if (existsSync(join(folder, name))) found.push(`${above}/${name}`)
+  }
+  return found
 }
 
 /** A list of the configuration, whatever a careless author wrote there. */

@@ -1,5 +1,6 @@
 import { problem, type JsonObject } from '../../../core/index.js'
 import { notice } from '../../lib/base/index.js'
+import { asRule } from './binary.js'
 import { workflows, type Reported, type StructuralInput, type Workflow } from './types.js'
 
 /** Which workflows take a field; `path` of `test` is special. */
@@ -41,6 +42,9 @@ export function checkFields(input: StructuralInput, given: Readonly<JsonObject>)
     if (input[field] !== undefined && input.pattern === undefined) throw missing("'pattern'")
   }
   if (input.debug_query !== undefined && input.lang === undefined) throw missing("'lang'")
+  if (input.debug_query !== undefined && asRule(input)) {
+    throw problem('VT_INPUT_CONFLICT', { fields: input.fix_config ? "'debug_query' and 'fix_config'" : "'debug_query' and 'kind'" })
+  }
   const ignored = input.rewrite !== undefined && workflow !== 'rewrite'
   return { notices: ignored ? [notice('VT_INPUT_IGNORED', `'rewrite' is for workflow "rewrite" and was ignored by "${workflow}".`)] : [] }
 }

@@ -1,6 +1,6 @@
 import { VtError, type Next } from '../../../core/index.js'
 import { slotRefusal } from '../../lib/base/index.js'
-import { languages, reasons, type Answered } from '../../lib/syntax/index.js'
+import { patternLanguages, reasons, type Answered } from '../../lib/syntax/index.js'
 import type { PatternPlace } from './pattern_errors.js'
 import { unbound } from './template.js'
 import type { StructuralCall } from './types.js'
@@ -12,11 +12,16 @@ export function refused({ exit_code, stderr }: Answered, title: string, call: St
   const kind = /Kind `(.*?)` is invalid/.exec(stderr)?.[1]
   if (kind !== undefined) return slotRefusal('VT_SEARCH_KIND', `'${kind}' is no node kind of ${title}.`, extra)
   if (/is not supported!/.test(stderr)) {
-    return slotRefusal('VT_SEARCH_LANG', `The language '${call.input.lang}' is not served; served: ${languages.map(({ id }) => id).join(' ')}.`, extra)
+    return slotRefusal('VT_SEARCH_LANG', `The language '${call.input.lang ?? title}' is not served; served: ${patternLanguages.map(({ id }) => id).join(' ')}.`, extra)
   }
   const regex = /regex parse error:\s+(.*)\s[\s^]*error: (.*)/.exec(stderr)
   if (regex) return slotRefusal('VT_SEARCH_PATTERN', `'${regex[1]}' of fix_config is no regular expression: ${regex[2]!.replace(/\.$/, '')}.`, { ...extra, hint: 'Correct the regular expression of the expansion.' })
-  const why = [...stderr.matchAll(/╰▻ (.*)/g)].at(-1)?.[1]?.replace(/\. Please.*$/, '') ?? 'it does not parse'
+  const causes = [...stderr.matchAll(/╰▻ (.*)/g)].map(([, cause]) => cause!)
+  if (causes.some((cause) => cause.startsWith('Fixer expansion'))) {
+    const hint = 'kind is a named node such as call_expression; for punctuation use regex.'
+    return slotRefusal('VT_SEARCH_PATTERN', `An expansion of fix_config is not valid: ${causes.at(-1)!.replace(/\.? *$/, '')}.`, { ...extra, hint })
+  }
+  const why = causes.at(-1)?.replace(/\. Please.*$/, '') ?? 'it does not parse'
   return patternRefusal('VT_SEARCH_PATTERN', `${quoted(call)} is no valid ${title} code of one node: ${why}.`, call, extra)
 }
 
@@ -50,7 +55,7 @@ export function checkReplacement(call: StructuralCall): void {
 
 function patternRefusal(code: string, message: string, call: StructuralCall, extra: { details?: Record<string, unknown> } = {}): VtError {
   const next = asGrep(call)
-  const hint = 'A pattern is valid code of the language, with $NAME for one node and $$$NAME for several. For prose, names and regular expressions use grep.'
+  const hint = 'A pattern is valid code of the language, with $NAME for one node and $$$NAME for several. For prose, names and regular expressions use {slot:unified_search/grep}.'
   return slotRefusal(code, message, { ...extra, hint, ...(next && { next }) })
 }
 

@@ -1,6 +1,8 @@
 import { ok, type Context, type Result } from '../../../core/index.js'
 import { byPath, fitting, largestOutput } from '../../lib/base/index.js'
 import type { Language } from '../../lib/syntax/index.js'
+import { standing } from './around.js'
+import { asRule } from './binary.js'
 import { dialectsOf } from './dialects.js'
 import { requiredWord } from './literal.js'
 import { checkMetavariables, checkReplacement } from './refuse.js'
@@ -27,12 +29,15 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
   await search.judge([...all.keys()].filter((id) => id !== embedded.id).length, notices)
 
   const matches = search.matches.sort((a, b) => byPath(a.file, b.file) || a.range.byteOffset.start - b.range.byteOffset.start)
-  const page = matches.slice(input.skip, input.skip + input.max_results).map(matchOf)
+  const window = matches.slice(input.skip, input.skip + input.max_results)
+  const wide = asRule(input) && input.context_lines > 0 ? await Promise.all(window.map(async (match) => (await standing(context, match, input.context_lines)) ?? match)) : window
+  const page = wide.map(matchOf)
   const shown = fitting(page, largestOutput - room.files - room.issues)
   const end = input.skip + shown.length
   const truncated = end < matches.length
   const common = {
     workflow: input.workflow,
+    ...(search.debug !== undefined && { debug: { format: input.debug_query === true ? 'pattern' : input.debug_query, text: search.debug } }),
     truncated,
     backend: 'ast-grep',
     path: input.path,
@@ -56,7 +61,6 @@ export async function runPattern(call: StructuralCall, context: Context, { notic
     parse_issues: fitting(search.issues(), room.issues),
     ...(input.pattern !== undefined && { pattern: input.pattern }),
     ...(input.kind !== undefined && { kind: input.kind }),
-    ...(search.debug !== undefined && { debug: { format: input.debug_query === true ? 'pattern' : input.debug_query, text: search.debug } }),
   }
   return ok(output, { text: renderMatches(shown, { total: matches.length, files, searched: found.files.length, path: input.path, next: truncated ? end : undefined }), ...extra })
 }

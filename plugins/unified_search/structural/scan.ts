@@ -1,7 +1,8 @@
 import { ok, type Context, type Result } from '../../../core/index.js'
 import { byPath, pluralized, fitting, remarks } from '../../lib/base/index.js'
 import { lines } from '../../lib/process/index.js'
-import { filesBelow, sourceOf } from '../../lib/search/index.js'
+import { filesBelow } from '../../lib/search/index.js'
+import { standing } from './around.js'
 import { askProject } from './project.js'
 import { matchOf } from './shape.js'
 import type { Native, StructuralCall } from './types.js'
@@ -11,8 +12,7 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
   const found: Native[] = []
   const stream = lines((line) => void found.push(JSON.parse(line.toString()) as Native), 67_108_864)
   const globs = [input.globs ?? []].flat().map((glob) => `--globs=${glob}`)
-  const context_lines = input.context_lines > 0 ? ['--context', String(input.context_lines)] : []
-  const args = ['scan', '--json=stream', '--include-metadata', '--color=never', ...globs, ...context_lines, '--', input.path]
+  const args = ['scan', '--json=stream', '--include-metadata', '--color=never', ...globs, '--', input.path]
   if (!(await askProject(context, input, args, stream.take))) return undefined
   const known = await searched(input.path, context)
   const all = found
@@ -21,7 +21,10 @@ export async function scan({ input, given }: StructuralCall, context: Context): 
     .sort((a, b) => byPath(a.file, b.file) || a.range.byteOffset.start - b.range.byteOffset.start || (a.ruleId! < b.ruleId! ? -1 : 1))
   const page: Native[] = []
   let gone = 0
-  for (const native of all.slice(input.skip, input.skip + input.max_results)) (await stands(context, native)) ? page.push(native) : gone++
+  for (const native of all.slice(input.skip, input.skip + input.max_results)) {
+    const found = await standing(context, native, input.context_lines)
+    found ? page.push(found) : gone++
+  }
   const findings = fitting(page.map(findingOf))
   const end = input.skip + (findings.length < page.length ? findings.length : page.length + gone)
   const truncated = end < all.length
@@ -57,19 +60,6 @@ async function searched(path: string, context: Context) {
   if (target.kind === 'file') return { files: new Set([path]), listing: { incomplete: false, complaints: [] } }
   const listing = await filesBelow(context, target, { include_hidden: true })
   return { files: new Set(listing.files), listing }
-}
-
-/** Whether the text of a finding stands in the file, opened once more: the program walked by itself. */
-async function stands(context: Context, { file, text, range }: Native): Promise<boolean> {
-  const handle = await context.workspace.openFile(file).catch(() => undefined)
-  if (!handle) return false
-  try {
-    const source = await sourceOf(handle)
-    const { start, end } = range.byteOffset
-    return (await source.read(start, end - start)).equals(Buffer.from(text)) || (await handle.read(start, end - start)).equals(Buffer.from(text))
-  } finally {
-    await handle.close()
-  }
 }
 
 function findingOf(native: Native) {

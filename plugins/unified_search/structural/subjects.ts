@@ -1,7 +1,7 @@
 import { VtError, type Context, type Notice } from '../../../core/index.js'
 import { inPathOrder, notice, slotRefusal, remarks, some, withoutEnd } from '../../lib/base/index.js'
 import { filesBelow, isGlob, countMatches } from '../../lib/search/index.js'
-import { languageNamed, languageOf, languages, type Language } from '../../lib/syntax/index.js'
+import { languageNamed, languageOf, patternLanguages, type Language } from '../../lib/syntax/index.js'
 import { asRule } from './binary.js'
 import type { Dialects } from './dialects.js'
 import type { StructuralInput } from './types.js'
@@ -34,10 +34,14 @@ function subjectOf(own: Language | undefined, forced: Language | undefined, host
 }
 
 /** The files of a query, each with its language. Throws VT_PATH_NOT_FOUND, VT_SEARCH_LANG. */
-export async function structuralSubjects(context: Context, input: StructuralInput, { of: languageAt, hostsOf }: Dialects, word: string | undefined): Promise<StructuralSubjects> {
+export async function structuralSubjects(context: Context, input: StructuralInput, { of, hostsOf }: Dialects, word: string | undefined): Promise<StructuralSubjects> {
   const forced = input.lang === undefined ? undefined : (languageNamed(input.lang) ?? { id: input.lang, title: input.lang, aliases: [], extensions: [] })
   const globs = [input.globs ?? []].flat()
   const named = new Set([...globs, ...(input.paths ?? [])].flatMap((glob) => languageOf(withoutEnd(glob, '}]'))?.id ?? []))
+  const languageAt = (path: string) => {
+    const language = of(path)
+    return language?.outlined ? undefined : language
+  }
   const hosts = hostsOf(forced?.id ?? '')
   const files = new Map<string, Omit<StructuralSubject, 'path'>>()
   const take = (path: string, language: Language | undefined): void => {
@@ -81,8 +85,10 @@ export async function structuralSubjects(context: Context, input: StructuralInpu
   }
   if (lost.length > 0 && lost.length === new Set(input.paths).size) throw lost[0]
   if (strange.length > 0) {
-    const problem = `The language of ${some(strange.map((path) => `'${path}'`))} is not known by its name`
-    if (files.size === 0) throw slotRefusal('VT_SEARCH_LANG', `${problem}; give lang, one of ${languages.map(({ id }) => id).join(' ')}.`, { hint: 'Give the language of the file as lang.' })
+    const problem = `The extension of ${some(strange.map((path) => `'${path}'`))} is of no language that is served`
+    const served = patternLanguages.map(({ id }) => id).join(' ')
+    const hint = 'Name files of these languages; {field:lang} says the language of others.'
+    if (files.size === 0) throw slotRefusal('VT_SEARCH_LANG', `${problem}; served: ${served}.`, { hint })
     notices.push(notice('VT_SEARCH_LANG_SKIPPED', `${problem}; give lang to have it searched.`))
   }
   if (lost.length > 0) notices.push(notice('VT_SEARCH_PARTIAL', `Not there, left out: ${some(lost.map((error) => error.problem.message))}`))

@@ -58,11 +58,12 @@ describe('a hint names other tools', () => {
 })
 
 describe('a template', () => {
-  const some: Words = (slot, how) => (slot === 'gone' ? undefined : plainWords(slot, how))
+  const some: Words = { slot: (id, how) => (id === 'gone' ? undefined : plainWords.slot(id, how)), field: (name) => (name === 'gone' ? undefined : name) }
   it('loses the clause about what is not served, and keeps the others as sentences', () => {
     expect(speak('Read {tool:a/b}; or call {slot:gone}.', some)).toBe('Read a.')
     expect(speak('Call {slot:gone}; or read {slot:a/b}. Then go on.', some)).toBe('Or read a b. Then go on.')
     expect(speak('Call {slot:gone {"x":"}}"}}.', some)).toBe('')
+    expect(speak('Give {field:more}; or {field:gone}: true.', some)).toBe('Give more.')
   })
   it('is a text like any other where its form is not kept', () => {
     for (const text of ['{slot:', '{slot:a/b', '{slot:a/b nonsense}', '{slot:a/b {"x":}}', '{ slot:a }', '{slot:A}']) expect(speak(text, some)).toBe(text)

@@ -19,7 +19,7 @@ describe('a dialect', () => {
     expect(await listed('classic')).toEqual(tools)
     expect(await listed('omp')).toEqual(['ast_grep'])
     expect(await listed('thndrs')).toEqual(
-      ['create_file', 'find_files', 'list_searchable_files', 'read_file_range', 'read_url', 'replace_range', 'run_shell', 'search_text', 'web_search', 'write_patch'].sort(),
+      ['create_file', 'find_files', 'list_searchable_files', 'poll_shell', 'read_file_range', 'read_url', 'replace_range', 'run_shell', 'search_text', 'stop_shell', 'web_search', 'write_patch'].sort(),
     )
     expect(await listed('omp', 'classic')).toEqual(['ast_grep', ...tools].sort())
     expect(await listed('unified')).not.toContain('read_file')

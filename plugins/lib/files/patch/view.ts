@@ -50,7 +50,7 @@ export class View {
     if (!file.now) throw file.target ? problem('VT_PATH_NOT_FOUND', { path }, { details: { path } }) : await missingPath(path, this.context)
     const { binary, encoding } = recognise(file.now.changes.bytes)
     if (!binary && encoding === 'utf-8') return file as Present
-    const hint = 'Use edit or write for a file that is not UTF-8 text.'
+    const hint = 'Use {slot:unified_file/edit} or {slot:unified_file/write} for a file that is not UTF-8 text.'
     throw problem('VT_FILE_BINARY', { path }, { hint, details: { path } })
   }
 

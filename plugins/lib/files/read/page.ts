@@ -75,7 +75,7 @@ const tooLarge = (file: Handle): VtError =>
   new VtError({
     code: 'VT_INPUT_TOO_LARGE',
     message: `'${file.path}' is UTF-16 and has ${file.stat.bytes} bytes; at most ${largestUtf16} are decoded.`,
-    hint: 'Read ranges of its bytes: give offset_bytes and page_size_bytes.',
+    hint: 'Read ranges of its bytes: give {field:offset_bytes} and {field:page_size_bytes}.',
     retryable: false,
     details: { size_bytes: file.stat.bytes, limit_bytes: largestUtf16 },
   })
