@@ -26,6 +26,8 @@ const quiet = new Set(['html', 'css', 'json', 'yaml', 'markdown', 'toml'])
 /** Stands for the languages inside of a host that nobody named. */
 export const embedded: Language = { id: 'embedded', title: 'Embedded', aliases: [], extensions: ['html'] }
 
+const withPatterns = (language: Language | undefined): Language | undefined => (language?.outlined ? undefined : language)
+
 /** What a file is searched as: as its own language, or as host of the one that was asked for. */
 function subjectOf(own: Language | undefined, forced: Language | undefined, hosts: ReadonlySet<string>): Omit<StructuralSubject, 'path'> | undefined {
   if (!forced) return own && { language: own }
@@ -38,10 +40,7 @@ export async function structuralSubjects(context: Context, input: StructuralInpu
   const forced = input.lang === undefined ? undefined : (languageNamed(input.lang) ?? { id: input.lang, title: input.lang, aliases: [], extensions: [] })
   const globs = [input.globs ?? []].flat()
   const named = new Set([...globs, ...(input.paths ?? [])].flatMap((glob) => languageOf(withoutEnd(glob, '}]'))?.id ?? []))
-  const languageAt = (path: string) => {
-    const language = of(path)
-    return language?.outlined ? undefined : language
-  }
+  const languageAt = (path: string) => withPatterns(of(path))
   const hosts = hostsOf(forced?.id ?? '')
   const files = new Map<string, Omit<StructuralSubject, 'path'>>()
   const take = (path: string, language: Language | undefined): void => {
